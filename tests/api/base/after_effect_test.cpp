@@ -11,17 +11,18 @@ using support::ok;
 
 namespace {
 
+constexpr const char *needs_faults = "needs the simulator, whose calls can be made to fail";
 constexpr int injected = 719; // as after a fault of a kernel
 
-void fail(const char *entry_point, cushim_sim_fault_kind kind) {
+void fail(const std::string &entry_point, cushim_sim_fault_kind kind) {
     cushim_sim_fault fault{};
-    fault.entry = entry_point;
+    fault.entry = entry_point.c_str();
     fault.kind = kind;
     fault.code = injected;
     REQUIRE(simulator()->plan_fault(&fault) != 0);
 }
 
-void fail_after(const char *entry_point) {
+void fail_after(const std::string &entry_point) {
     fail(entry_point, CUSHIM_SIM_FAULT_AFTER);
 }
 
@@ -46,17 +47,11 @@ struct Counts {
     std::atomic<int> alive{0}, calls{0};
 };
 
-bool has_simulator() {
-    return simulator() != nullptr;
-}
-
 } // namespace
 
 TEST_CASE("a host function is destroyed once when CUDA enqueues it and reports a failure",
           "[after_effect]") {
-    if (!has_simulator()) {
-        SKIP("needs the simulator, whose calls can be made to fail");
-    }
+    need_simulator(needs_faults);
     for (const char *settings : {"mode=immediate", "mode=threaded", "mode=adversarial"}) {
         INFO(settings);
         const Context context = context_after_restart(settings);
@@ -75,15 +70,13 @@ TEST_CASE("a host function is destroyed once when CUDA enqueues it and reports a
 
 GRAPH_TEST_CASE("a graph keeps the closure of a host node that was added although the call failed",
                 "[after_effect][graph]") {
-    if (!has_simulator()) {
-        return;
-    }
+    need_simulator(needs_faults);
     auto made = make_graph(api);
     Counts counts;
-    fail_after(api == Api::driver ? "cuGraphAddHostNode" : "cudaGraphAddHostNode");
+    fail_after(graph_call(api, "AddHostNode"));
     CHECK_FALSE(made.graph.add_host_node({}, counts.function()).has_value());
     CHECK(ok(made.graph.node_count()) == 1);
-    const auto stream = ok(Stream::create(made.context));
+    const auto stream = made.stream();
     ok(run_once(made.graph, stream));
     CHECK(counts.calls == 1);
     made.graph.reset();
@@ -93,15 +86,13 @@ GRAPH_TEST_CASE("a graph keeps the closure of a host node that was added althoug
 
 GRAPH_TEST_CASE("a graph keeps the closure of a host node that was set although the call failed",
                 "[after_effect][graph]") {
-    if (!has_simulator()) {
-        return;
-    }
+    need_simulator(needs_faults);
     auto made = make_graph(api);
     Counts before, after;
     const auto node = ok(made.graph.add_host_node({}, before.function()));
-    fail_after(api == Api::driver ? "cuGraphHostNodeSetParams" : "cudaGraphHostNodeSetParams");
+    fail_after(graph_call(api, "HostNodeSetParams"));
     CHECK_FALSE(made.graph.set_host_node(node, after.function()).has_value());
-    const auto stream = ok(Stream::create(made.context));
+    const auto stream = made.stream();
     ok(run_once(made.graph, stream));
     CHECK(before.calls == 0);
     CHECK(after.calls == 1);
@@ -111,22 +102,17 @@ GRAPH_TEST_CASE("a graph keeps the closure of a host node that was set although 
 
 GRAPH_TEST_CASE("an executable graph keeps both closures of a host node when setting it fails",
                 "[after_effect][graph]") {
-    if (!has_simulator()) {
-        return;
-    }
+    need_simulator(needs_faults);
     auto made = make_graph(api);
-    const auto stream = ok(Stream::create(made.context));
+    const auto stream = made.stream();
     const auto node = ok(made.graph.add_host_node({}, [] {}));
     auto exec = ok(made.graph.instantiate());
     Counts first, failed, last;
     ok(exec.set_host_node(node, first.function()));
-    const std::string set =
-        api == Api::driver ? "cuGraphExecHostNodeSetParams" : "cudaGraphExecHostNodeSetParams";
-    fail_after(set.c_str());
+    fail_after(graph_call(api, "ExecHostNodeSetParams"));
     CHECK_FALSE(exec.set_host_node(node, failed.function()).has_value());
     CHECK(first.alive == 1);
-    ok(exec.launch(stream));
-    ok(stream.synchronize());
+    ok(launch_and_wait(exec, stream));
     CHECK(failed.calls == 1);
     ok(exec.set_host_node(node, last.function()));
     CHECK(soon([&] { return first.alive + failed.alive == 0; }));
@@ -137,12 +123,10 @@ GRAPH_TEST_CASE("an executable graph keeps both closures of a host node when set
 
 GRAPH_TEST_CASE("a graph holds one reference when retaining a user object fails after its effect",
                 "[after_effect][graph]") {
-    if (!has_simulator()) {
-        return;
-    }
+    need_simulator(needs_faults);
     auto made = make_graph(api);
     Counts counts;
-    fail_after(api == Api::driver ? "cuGraphRetainUserObject" : "cudaGraphRetainUserObject");
+    fail_after(graph_call(api, "RetainUserObject"));
     CHECK_FALSE(made.graph.add_host_node({}, counts.function()).has_value());
     made.graph.reset();
     CHECK(soon([&] { return counts.alive == 0; }));
@@ -153,21 +137,18 @@ GRAPH_TEST_CASE("a graph holds one reference when retaining a user object fails 
 
 GRAPH_TEST_CASE("a node that CUDA destroys is refused afterwards although the call failed",
                 "[after_effect][graph]") {
-    if (!has_simulator()) {
-        return;
-    }
+    need_simulator(needs_faults);
     auto made = make_graph(api);
     const auto inside = ok(create_graph(api, made.context));
     ok(inside.add_empty_node({}));
     const auto kept = ok(made.graph.add_empty_node({}));
     const auto node = ok(made.graph.add_child_graph_node({kept}, inside));
     const auto child = ok(made.graph.child_graph(node));
-    const char *const call = api == Api::driver ? "cuGraphDestroyNode" : "cudaGraphDestroyNode";
+    const std::string call = graph_call(api, "DestroyNode");
     fail_after(call);
     CHECK_FALSE(made.graph.destroy_node(node).has_value());
     CHECK(ok(made.graph.node_count()) == 1);
-    const auto calls = calls_in([&] { CHECK(refused(made.graph.destroy_node(node))); });
-    CHECK(calls.empty());
+    check_no_calls([&] { CHECK(refused(made.graph.destroy_node(node))); });
     CHECK(refused(made.graph.add_empty_node({node})));
     CHECK(refused(child.add_empty_node({})));
     // A failure before its effect: the node exists, and nodes() has it.

@@ -14,19 +14,12 @@ namespace {
 
 using namespace cushim;
 
-Result<Context> context() {
-    CUSHIM_TRY(const Device device, Device::get(0));
-    return Context::primary(device);
-}
-
 Result<DeviceBuffer<int>> numbers(const Context &in) {
     return DeviceBuffer<int>::allocate(in, 1000);
 }
 
 // A node keeps the buffer, and so does the executable graph.
-Result<void> graph_keeps_buffer() {
-    CUSHIM_TRY(const Context in, context());
-    CUSHIM_TRY(const Stream stream, Stream::create(in));
+Result<void> graph_keeps_buffer(const Context &in, const Stream &stream) {
     CUSHIM_TRY(const Graph graph, Graph::create(in));
     {
         CUSHIM_TRY(const auto buffer, numbers(in));
@@ -37,17 +30,13 @@ Result<void> graph_keeps_buffer() {
     return stream.synchronize();
 }
 
-Result<void> host_function_owns_buffer() {
-    CUSHIM_TRY(const Context in, context());
-    CUSHIM_TRY(const Stream stream, Stream::create(in));
+Result<void> host_function_owns_buffer(const Context &in, const Stream &stream) {
     CUSHIM_TRY(auto buffer, numbers(in));
     CUSHIM_TRY_VOID(stream.launch_host_function([owned = std::move(buffer)] { (void)owned; }));
     return stream.synchronize();
 }
 
-Result<void> captured_function_owns_buffer() {
-    CUSHIM_TRY(const Context in, context());
-    CUSHIM_TRY(const Stream stream, Stream::create(in));
+Result<void> captured_function_owns_buffer(const Context &in, const Stream &stream) {
     CUSHIM_TRY(auto buffer, numbers(in));
     CUSHIM_TRY(const Graph graph, stream.capture([&]() -> Result<void> {
         return stream.launch_host_function([owned = std::move(buffer)] { (void)owned; });
@@ -59,9 +48,7 @@ Result<void> captured_function_owns_buffer() {
 
 // The owners of a launched graph are destroyed while the launch may be running: CUDA destroys it
 // once that is done.
-Result<void> launch_is_not_awaited() {
-    CUSHIM_TRY(const Context in, context());
-    CUSHIM_TRY(const Stream stream, Stream::create(in));
+Result<void> launch_is_not_awaited(const Context &in, const Stream &stream) {
     CUSHIM_TRY(const Graph graph, Graph::create(in));
     {
         CUSHIM_TRY(const auto buffer, numbers(in));
@@ -73,16 +60,13 @@ Result<void> launch_is_not_awaited() {
     return exec.launch(stream);
 }
 
-Result<void> host_function_is_not_awaited() {
-    CUSHIM_TRY(const Context in, context());
-    CUSHIM_TRY(const Stream stream, Stream::create(in));
+Result<void> host_function_is_not_awaited(const Context &in, const Stream &stream) {
     CUSHIM_TRY(auto buffer, numbers(in));
     return stream.launch_host_function([owned = std::move(buffer)] { (void)owned; });
 }
 
 // Not correct. The stream is not destroyed: with the primary context, that would wait.
-Result<void> endless_host_function() {
-    CUSHIM_TRY(const Context in, context());
+Result<void> endless_host_function(const Context &in, const Stream &) {
     CUSHIM_TRY(Stream stream, Stream::create(in));
     static const auto *const kept = new Stream(std::move(stream));
     return kept->launch_host_function([] {
@@ -92,81 +76,68 @@ Result<void> endless_host_function() {
     });
 }
 
-// Its closure is destroyed on cushim's thread, which it keeps busy while main() returns.
-Result<void> slow_closure() {
-    struct Slow {
-        DeviceBuffer<int> buffer;
-        Slow(DeviceBuffer<int> &&owned) noexcept : buffer(std::move(owned)) {}
-        Slow(Slow &&) noexcept = default;
-        ~Slow() {
-            if (buffer) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(50));
-            }
+// A closure that does this when it is destroyed, on cushim's thread.
+template <class Action>
+class AtEnd {
+  public:
+    explicit AtEnd(Action action) noexcept : action_(std::move(action)) {}
+    AtEnd(AtEnd &&other) noexcept
+        : action_(std::move(other.action_)), owns_(std::exchange(other.owns_, false)) {}
+    ~AtEnd() {
+        if (owns_) {
+            action_();
         }
-        void operator()() const {}
-    };
-    CUSHIM_TRY(const Context in, context());
-    CUSHIM_TRY(const Stream stream, Stream::create(in));
+    }
+    void operator()() const {}
+
+  private:
+    Action action_;
+    bool owns_ = true;
+};
+
+// Keeps that thread busy while main() returns.
+Result<void> slow_closure(const Context &in, const Stream &stream) {
     CUSHIM_TRY(auto buffer, numbers(in));
-    CUSHIM_TRY_VOID(stream.launch_host_function(Slow(std::move(buffer))));
+    CUSHIM_TRY_VOID(stream.launch_host_function(AtEnd([owned = std::move(buffer)] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    })));
     return stream.synchronize();
 }
 
 // A closure that is destroyed for longer than the exit waits: not correct.
-Result<void> endless_closure() {
-    struct Endless {
-        bool owns = true;
-        Endless() noexcept = default;
-        Endless(Endless &&other) noexcept : owns(std::exchange(other.owns, false)) {}
-        ~Endless() {
-            while (owns) {
-                std::this_thread::sleep_for(std::chrono::seconds(1));
-            }
-        }
-        void operator()() const {}
-    };
+Result<void> endless_closure(const Context &, const Stream &stream) {
     const auto print = [](const TeardownFailure &failure, void *) {
         std::printf("teardown: %s %d\n", failure.entry_point, failure.status);
         std::fflush(stdout);
     };
     set_teardown_sink({print, nullptr});
-    CUSHIM_TRY(const Context in, context());
-    CUSHIM_TRY(const Stream stream, Stream::create(in));
-    CUSHIM_TRY_VOID(stream.launch_host_function(Endless()));
+    CUSHIM_TRY_VOID(stream.launch_host_function(AtEnd([] {
+        for (;;) {
+            std::this_thread::sleep_for(std::chrono::seconds(1));
+        }
+    })));
     return stream.synchronize();
 }
 
-// A closure that ends the process on cushim's own thread, once the main thread has destroyed
-// everything.
-Result<void> exiting_closure() {
-    static std::atomic<bool> all_destroyed = false;
-    struct Exiting {
-        bool owns = true;
-        Exiting() noexcept = default;
-        Exiting(Exiting &&other) noexcept : owns(std::exchange(other.owns, false)) {}
-        ~Exiting() {
-            if (owns) {
-                all_destroyed.wait(false);
-                std::exit(0);
-            }
-        }
-        void operator()() const {}
-    };
-    {
-        CUSHIM_TRY(const Context in, context());
-        CUSHIM_TRY(const Stream stream, Stream::create(in));
-        CUSHIM_TRY_VOID(stream.launch_host_function(Exiting()));
-        CUSHIM_TRY_VOID(stream.synchronize());
-    }
+// A closure that ends the process, once the main thread has destroyed everything.
+std::atomic<bool> all_destroyed = false;
+Result<void> exiting_closure(const Context &, const Stream &stream) {
+    CUSHIM_TRY_VOID(stream.launch_host_function(AtEnd([] {
+        all_destroyed.wait(false);
+        std::exit(0);
+    })));
+    return stream.synchronize();
+}
+void wait_for_exit() {
     all_destroyed = true;
     all_destroyed.notify_one();
     std::this_thread::sleep_for(std::chrono::seconds(60));
-    return {};
 }
 
 struct Program {
     const char *name;
-    Result<void> (*run)();
+    Result<void> (*run)(const Context &in, const Stream &stream);
+    void (*afterwards)() = [] {};
 };
 constexpr Program programs[] = {
     {"graph_keeps_buffer", graph_keeps_buffer},
@@ -177,18 +148,26 @@ constexpr Program programs[] = {
     {"endless_host_function", endless_host_function},
     {"slow_closure", slow_closure},
     {"endless_closure", endless_closure},
-    {"exiting_closure", exiting_closure},
+    {"exiting_closure", exiting_closure, wait_for_exit},
 };
+
+Result<void> run(const Program &program) {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const Context context, Context::primary(device));
+    CUSHIM_TRY(const Stream stream, Stream::create(context));
+    return program.run(context, stream);
+}
 
 } // namespace
 
 int main(int argc, char **argv) {
     for (const Program &program : programs) {
         if (argc == 2 && std::strcmp(argv[1], program.name) == 0) {
-            const Result<void> done = program.run();
+            const Result<void> done = run(program);
             if (!done) {
                 std::printf("%s\n", done.error().message());
             }
+            program.afterwards();
             return done ? 0 : 1;
         }
     }

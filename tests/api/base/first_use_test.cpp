@@ -2,8 +2,6 @@
 // are cores, on all devices.
 #include "harness/devices.hpp"
 
-#ifndef _WIN32
-
 #include "support/child_process.hpp"
 
 #include <atomic>
@@ -119,11 +117,3 @@ TEST_CASE("child: races on the first use", "[.]") {
         CHECK(seen.used.has_value());
     }
 }
-
-#else
-
-TEST_CASE("a race on the first use") {
-    SKIP("the process that races is started by POSIX calls");
-}
-
-#endif

@@ -2,8 +2,6 @@
 #include "harness/scenario.hpp"
 #include "harness/spied_call.hpp"
 
-#ifndef _WIN32
-
 #include "support/child_process.hpp"
 
 #include <sys/wait.h>
@@ -19,6 +17,13 @@ int reports = 0;
 
 void count_reports() {
     set_teardown_sink({[](const TeardownFailure &, void *) { ++reports; }, nullptr});
+}
+
+void check_exits_well(pid_t process) {
+    REQUIRE(process > 0);
+    int status = -1;
+    REQUIRE(waitpid(process, &status, 0) == process);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
 }
 
 struct Owners {
@@ -88,10 +93,7 @@ TEST_CASE("a forked child leaves its parent's objects alone", "[process]") {
         owners = Owners();
         _exit(reports);
     }
-    REQUIRE(process > 0);
-    int status = -1;
-    REQUIRE(waitpid(process, &status, 0) == process);
-    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    check_exits_well(process);
     // Here everything lives still.
     CHECK(fill(owners.stream, owners.buffer.span(), 1).has_value());
     CHECK(owners.event.record(owners.stream).has_value());
@@ -118,10 +120,7 @@ TEST_CASE("a scope that a forked child leaves is its parent's", "[process]") {
     if (process == 0) {
         _exit(reports + pops);
     }
-    REQUIRE(process > 0);
-    int status = -1;
-    REQUIRE(waitpid(process, &status, 0) == process);
-    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    check_exits_well(process);
     CHECK(pops == 1); // the parent's own
     CHECK(Context::current().value().native() == nullptr);
 }
@@ -135,16 +134,5 @@ TEST_CASE("a forked child is told that CUDA does not work there", "[process]") {
         const bool told = !devices && devices.error().status() == CUDA_ERROR_NOT_INITIALIZED;
         _exit(told ? 0 : 1);
     }
-    REQUIRE(process > 0);
-    int status = -1;
-    REQUIRE(waitpid(process, &status, 0) == process);
-    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    check_exits_well(process);
 }
-
-#else
-
-TEST_CASE("processes") {
-    SKIP("the second process is started by POSIX calls");
-}
-
-#endif

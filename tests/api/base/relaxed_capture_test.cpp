@@ -20,56 +20,42 @@ namespace {
 class OthersCapture {
   public:
     explicit OthersCapture(const Stream &stream) {
-        std::promise<CUresult> begun;
-        auto begin_status = begun.get_future();
-        thread_ = std::thread([this, &begun, native = stream.native()] { run(native, begun); });
-        REQUIRE(begin_status.get() == CUDA_SUCCESS);
+        std::promise<bool> begun;
+        auto has_begun = begun.get_future();
+        thread_ = std::thread([this, &begun, &stream] {
+            begun.set_value(stream.begin_capture(CaptureMode::global).has_value());
+            ask_.get_future().wait();
+            is_valid_ = stream.end_capture().has_value();
+        });
+        REQUIRE(has_begun.get());
     }
     ~OthersCapture() { end(); }
 
-    // What ending it answers.
-    CUresult end() {
+    // Whether it was valid to its end.
+    bool end() {
         if (thread_.joinable()) {
             ask_.set_value();
             thread_.join();
         }
-        return ended_;
+        return is_valid_;
     }
 
   private:
-    void run(CUstream stream, std::promise<CUresult> &begun) {
-        begun.set_value(driver().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-        ask_.get_future().wait();
-        CUgraph graph = nullptr;
-        ended_ = driver().cuStreamEndCapture(stream, &graph);
-        if (graph != nullptr) {
-            driver().cuGraphDestroy(graph);
-        }
-    }
-
     std::promise<void> ask_;
-    CUresult ended_ = CUDA_ERROR_UNKNOWN;
+    bool is_valid_ = false;
     std::thread thread_;
 };
 
 // A capture in the thread-local mode by the thread that lets the owner go.
 class OwnCapture {
   public:
-    explicit OwnCapture(const Stream &stream) : stream_(stream.native()) {
-        REQUIRE(driver().cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) ==
-                CUDA_SUCCESS);
+    explicit OwnCapture(const Stream &stream) : stream_(stream) {
+        REQUIRE(stream.begin_capture(CaptureMode::per_thread));
     }
-    CUresult end() {
-        CUgraph graph = nullptr;
-        const CUresult ended = driver().cuStreamEndCapture(stream_, &graph);
-        if (graph != nullptr) {
-            driver().cuGraphDestroy(graph);
-        }
-        return ended;
-    }
+    bool end() { return stream_.end_capture().has_value(); }
 
   private:
-    CUstream stream_;
+    const Stream &stream_;
 };
 
 // What owners are made from.
@@ -104,14 +90,8 @@ struct Owner {
 #ifndef _WIN32
 Kept keep_external_array(Scene &scene) {
     auto exported = export_memory(1).value();
-    const std::size_t size = exported.size();
-    const auto memory =
-        ExternalMemory::import_from(scene.context(), exported.source(), size).value();
-    CUDA_ARRAY3D_DESCRIPTOR description{};
-    description.Width = 64;
-    description.Format = CU_AD_FORMAT_FLOAT;
-    description.NumChannels = 1;
-    auto mapped = memory.map_mipmapped(0, description);
+    const auto memory = import_whole(scene.context(), exported).value();
+    auto mapped = memory.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 64));
     // A real driver may refuse images in memory of CUDA's own.
     return !mapped && simulator() == nullptr ? nullptr : keep(std::move(mapped));
 }
@@ -180,16 +160,13 @@ constexpr Owner owners[] = {
     {"external memory",
      [](Scene &scene) {
          auto exported = export_memory(1).value();
-         const std::size_t size = exported.size();
-         return keep(ExternalMemory::import_from(scene.context(), exported.source(), size));
+         return keep(import_whole(scene.context(), exported));
      }},
     {"external buffer",
      [](Scene &scene) {
          auto exported = export_memory(1).value();
-         const std::size_t size = exported.size();
-         const auto memory =
-             ExternalMemory::import_from(scene.context(), exported.source(), size).value();
-         return keep(memory.map_buffer(0, size));
+         const auto memory = import_whole(scene.context(), exported).value();
+         return keep(memory.map_buffer(0, exported.size()));
      }},
     {"external array", keep_external_array},
     {"external semaphore",
@@ -222,7 +199,7 @@ void check_goes(const Owner &owner) {
         const Reports reports;
         Capture capture(scene.stream);
         kept.reset();
-        CHECK(capture.end() == CUDA_SUCCESS);
+        CHECK(capture.end());
         CHECK(reports.lines() == std::vector<std::string>());
     }
     CHECK(leaks() == std::vector<std::string>());
@@ -294,7 +271,7 @@ TEST_CASE("what the legacy stream frees spares a capture, and says that it is le
     const Reports reports;
     OthersCapture capture(scene.stream);
     buffer.reset();
-    CHECK(capture.end() == CUDA_SUCCESS);
+    CHECK(capture.end());
     REQUIRE(reports.failures.size() == 1);
     CHECK(reports.failures[0].status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     CHECK(reports.failures[0].handle == address);

@@ -4,50 +4,36 @@
 using namespace api_test;
 using namespace cushim;
 
-namespace {
-
-Context context_with(const char *settings) {
-    restart(settings);
-    return required(Context::primary(Device::from_native(0)));
-}
-
-} // namespace
-
-TEST_CASE("a destructor that fails tells the sink", "[teardown]") {
+TEST_CASE("a destructor that fails tells the sink, and close() its caller", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("fault=cuEventDestroy_v2:1:999:after");
+    const Context context = context_after_restart("");
+    auto closed = required(Event::create(context));
+    auto destroyed = required(Event::create(context));
+    const auto handle = reinterpret_cast<unsigned long long>(destroyed.native());
     const Reports reports;
-    const CUevent native = [&] {
-        const auto event = required(Event::create(context));
-        return event.native();
-    }();
+    always_fail_after("cuEventDestroy_v2");
+    CHECK(error_of(closed.close()).status() == 999);
+    CHECK_FALSE(static_cast<bool>(closed));
+    CHECK(reports.failures.empty());
+    destroyed.reset();
+    simulator()->clear_faults();
     REQUIRE(reports.failures.size() == 1);
     const TeardownFailure &failure = reports.failures.front();
     CHECK(std::string(failure.entry_point) == "cuEventDestroy_v2");
     CHECK(failure.status == 999);
-    CHECK(failure.handle == reinterpret_cast<unsigned long long>(native));
-}
-
-TEST_CASE("close tells its caller, and the sink nothing", "[teardown]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("fault=cuEventDestroy_v2:1:999:after");
-    const Reports reports;
-    auto event = required(Event::create(context));
-    CHECK(error_of(event.close()).status() == 999);
-    CHECK_FALSE(static_cast<bool>(event));
-    CHECK(reports.failures.empty());
+    CHECK(failure.handle == handle);
 }
 
 TEST_CASE("a driver that is gone is no failure", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("fault=cuEventDestroy_v2:1:4:after");
+    const Context context = context_after_restart("fault=cuEventDestroy_v2:1:4:after");
     const Reports reports;
-    { const auto event = Event::create(context); }
+    (void)Event::create(context);
     CHECK(reports.failures.empty());
 }
 
 TEST_CASE("the last of several owners destroys, whichever it is", "[teardown]") {
-    const Context context = context_with("");
+    const Context context = context_after_restart("");
     auto first = required(Event::create(context));
     Event second = first.share();
     REQUIRE(first.close().has_value());
@@ -56,7 +42,7 @@ TEST_CASE("the last of several owners destroys, whichever it is", "[teardown]") 
 }
 
 TEST_CASE("what is released is nobody's to destroy", "[teardown]") {
-    const Context context = context_with("");
+    const Context context = context_after_restart("");
     auto first = required(Event::create(context));
     Event second = first.share();
     const CUevent native = first.release();
@@ -69,7 +55,7 @@ TEST_CASE("what is released is nobody's to destroy", "[teardown]") {
 
 TEST_CASE("memory goes even where its context cannot be entered", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("");
+    const Context context = context_after_restart("");
     const Stream stream = Stream::create(context).value();
     std::vector<int> values(100);
     auto plain = DeviceBuffer<int>::allocate(context, 100).value();
@@ -89,7 +75,7 @@ TEST_CASE("memory goes even where its context cannot be entered", "[teardown]") 
 TEST_CASE("what the default stream frees goes even where its context cannot be entered",
           "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("");
+    const Context context = context_after_restart("");
     auto buffer = [&] {
         const auto scope = context.enter().value();
         return DeviceBuffer<int>::allocate_async(Stream::legacy(), 100).value();
@@ -105,7 +91,7 @@ TEST_CASE("what the default stream frees goes even where its context cannot be e
 
 TEST_CASE("nothing is tried in a context that is gone", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Context context = context_with("");
+    const Context context = context_after_restart("");
     auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     const CUdeviceptr address = buffer.native();
     const Reports reports;

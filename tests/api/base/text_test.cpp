@@ -2,6 +2,7 @@
 #include "harness/device_code.hpp"
 #include "harness/external.hpp"
 #include "harness/mapped_memory.hpp"
+#include "harness/memory.hpp"
 
 #include <cstdint>
 #include <set>
@@ -36,26 +37,6 @@ class Register {
 
   private:
     std::set<std::string> printed_;
-};
-
-// Counts the calls while it lives.
-class CallCount {
-  public:
-    CallCount() {
-        if (const cushim_sim *const sim = simulator()) {
-            sim->log_calls(1);
-            sim->clear_calls();
-        }
-    }
-    ~CallCount() {
-        if (const cushim_sim *const sim = simulator()) {
-            sim->log_calls(0);
-        }
-    }
-    static std::size_t get() {
-        const cushim_sim *const sim = simulator();
-        return sim != nullptr ? sim->call_count() : 0;
-    }
 };
 
 template <class Handle>
@@ -135,12 +116,8 @@ TEST_CASE("every owner prints its handle, device and size", "[text][current]") {
     owners.check("ExternalMemory", imported,
                  ", device 0, " + std::to_string(exported.size()) + " bytes");
     owners.check("ExternalBuffer", imported.map_buffer(0, 64).value(), ", device 0, 64 bytes");
-    CUDA_ARRAY3D_DESCRIPTOR description{};
-    description.Width = 4;
-    description.Format = CU_AD_FORMAT_FLOAT;
-    description.NumChannels = 1;
-    owners.check("ExternalMipmappedArray", imported.map_mipmapped(0, description).value(),
-                 ", device 0");
+    owners.check("ExternalMipmappedArray",
+                 imported.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 4)).value(), ", device 0");
 
     const auto shared = DeviceBuffer<int>::allocate(context, 10).value();
     opened_address = shared.native();
@@ -208,22 +185,20 @@ TEST_CASE("the device is that of the object", "[text][current]") {
 
 TEST_CASE("printing calls nothing of CUDA", "[text][current]") {
     need_simulator("needs the simulator, which records the calls");
-    restart("");
+    const Context context = context_after_restart("");
     const Device device = Device::get(0).value();
-    const auto context = Context::primary(device).value();
     const auto stream = Stream::create(context).value();
     const auto buffer = DeviceBuffer<int>::allocate_async(stream, 10).value();
     const auto graph = Graph::create(context).value();
     const Stream borrowed = Stream::borrow(stream.native());
-    const CallCount calls;
-    (void)to_text(device);
-    (void)to_text(context);
-    (void)to_text(stream);
-    (void)to_text(borrowed);
-    (void)to_text(Stream::legacy());
-    (void)to_text(buffer);
-    (void)to_text(graph);
-    CHECK(CallCount::get() == 0);
-    REQUIRE(stream.query());
-    CHECK(CallCount::get() == 1);
+    check_no_calls([&] {
+        (void)to_text(device);
+        (void)to_text(context);
+        (void)to_text(stream);
+        (void)to_text(borrowed);
+        (void)to_text(Stream::legacy());
+        (void)to_text(buffer);
+        (void)to_text(graph);
+    });
+    CHECK(calls_in([&] { REQUIRE(stream.query()); }).size() == 1);
 }

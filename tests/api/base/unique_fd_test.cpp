@@ -4,8 +4,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cushim/unique_fd.hpp>
 
-#ifndef _WIN32
-
 #include <cerrno>
 #include <fcntl.h>
 #include <unistd.h>
@@ -100,5 +98,3 @@ TEST_CASE("owners leave errno alone", "[fd]") {
     }
     CHECK(errno == 77);
 }
-
-#endif

@@ -7,35 +7,19 @@ using namespace cushim;
 
 namespace {
 
-struct Adopted {
+constexpr const char *null = "the handle is null";
+constexpr const char *no_context = "the context is empty";
+constexpr const char *no_bytes = "adopting 0 bytes";
+
+struct Refused {
     const char *what;
-    std::string said; // empty where it was not refused
+    const char *why;
+    std::string said;
 };
 
 template <class T>
-Adopted adopted(const char *what, const Result<T> &result) {
-    return {what, result ? "" : result.error().message()};
-}
-
-std::vector<Adopted> adopt_nothing(const Context &context) {
-    return {
-        adopted("Context", Context::adopt(nullptr)),
-        adopted("Stream", Stream::adopt(context, nullptr)),
-        adopted("Event", Event::adopt(context, nullptr)),
-        adopted("Module", Module::adopt(context, nullptr)),
-#if CUDA_VERSION >= 12000
-        adopted("Library", Library::adopt(nullptr)),
-#endif
-        adopted("MemoryPool", MemoryPool::adopt(nullptr)),
-        adopted("PhysicalMemory", PhysicalMemory::adopt(0, 4096)),
-        adopted("AddressRange", AddressRange::adopt(0, 4096)),
-        adopted("BinarySemaphore", BinarySemaphore::adopt(context, nullptr)),
-        adopted("TimelineSemaphore", TimelineSemaphore::adopt(context, nullptr)),
-        adopted("KeyedMutex", KeyedMutex::adopt(context, nullptr)),
-        adopted("NvSciSemaphore", NvSciSemaphore::adopt(context, nullptr)),
-        adopted("Graph", Graph::adopt(context, nullptr)),
-        adopted("GraphExec", GraphExec::adopt(context, nullptr)),
-    };
+Refused adopted(const char *what, const char *why, const Result<T> &result) {
+    return {what, why, result ? "not refused" : result.error().message()};
 }
 
 template <class Handle>
@@ -43,43 +27,43 @@ Handle anything() {
     return reinterpret_cast<Handle>(16);
 }
 
-std::vector<Adopted> adopt_in_no_context() {
+std::vector<Refused> adopt_what_cannot_be(const Context &context) {
+    const Context none;
     return {
-        adopted("Stream", Stream::adopt(Context(), anything<CUstream>())),
-        adopted("Event", Event::adopt(Context(), anything<CUevent>())),
-        adopted("Module", Module::adopt(Context(), anything<CUmodule>())),
-        adopted("TimelineSemaphore",
-                TimelineSemaphore::adopt(Context(), anything<CUexternalSemaphore>())),
+        adopted("Context", null, Context::adopt(nullptr)),
+        adopted("Stream", null, Stream::adopt(context, nullptr)),
+        adopted("Event", null, Event::adopt(context, nullptr)),
+        adopted("Module", null, Module::adopt(context, nullptr)),
+#if CUDA_VERSION >= 12000
+        adopted("Library", null, Library::adopt(nullptr)),
+#endif
+        adopted("MemoryPool", null, MemoryPool::adopt(nullptr)),
+        adopted("PhysicalMemory", null, PhysicalMemory::adopt(0, 4096)),
+        adopted("AddressRange", null, AddressRange::adopt(0, 4096)),
+        adopted("BinarySemaphore", null, BinarySemaphore::adopt(context, nullptr)),
+        adopted("TimelineSemaphore", null, TimelineSemaphore::adopt(context, nullptr)),
+        adopted("KeyedMutex", null, KeyedMutex::adopt(context, nullptr)),
+        adopted("NvSciSemaphore", null, NvSciSemaphore::adopt(context, nullptr)),
+        adopted("Graph", null, Graph::adopt(context, nullptr)),
+        adopted("GraphExec", null, GraphExec::adopt(context, nullptr)),
+        adopted("PhysicalMemory", no_bytes, PhysicalMemory::adopt(1 << 20, 0)),
+        adopted("AddressRange", no_bytes, AddressRange::adopt(1 << 20, 0)),
+        adopted("Stream", no_context, Stream::adopt(none, anything<CUstream>())),
+        adopted("Event", no_context, Event::adopt(none, anything<CUevent>())),
+        adopted("Module", no_context, Module::adopt(none, anything<CUmodule>())),
+        adopted("TimelineSemaphore", no_context,
+                TimelineSemaphore::adopt(none, anything<CUexternalSemaphore>())),
     };
 }
 
 } // namespace
 
-TEST_CASE("nothing is not adopted", "[adopting]") {
+TEST_CASE("null handles, no bytes, and what lives in no context are not adopted", "[adopting]") {
     const auto context = context_after_restart("");
-    const auto calls = calls_in([&] {
-        for (const Adopted &one : adopt_nothing(context)) {
-            INFO(one.what);
-            CHECK(one.said == "invalid argument: the handle is null");
+    check_no_calls([&] {
+        for (const auto &[what, why, said] : adopt_what_cannot_be(context)) {
+            INFO(what);
+            CHECK(said == std::string("invalid argument: ") + why);
         }
     });
-    CHECK(calls.empty());
-}
-
-TEST_CASE("memory and addresses of no bytes are not adopted", "[adopting]") {
-    const auto memory = adopted("PhysicalMemory", PhysicalMemory::adopt(1 << 20, 0));
-    const auto range = adopted("AddressRange", AddressRange::adopt(1 << 20, 0));
-    CHECK(memory.said == "invalid argument: adopt: the size is 0 bytes");
-    CHECK(range.said == "invalid argument: adopt: the size is 0 bytes");
-}
-
-TEST_CASE("what lives in a context is not adopted without one", "[adopting]") {
-    restart("");
-    const auto calls = calls_in([] {
-        for (const Adopted &one : adopt_in_no_context()) {
-            INFO(one.what);
-            CHECK(one.said == "invalid argument: the context is empty");
-        }
-    });
-    CHECK(calls.empty());
 }

@@ -1,6 +1,11 @@
+#include "harness/device_code.hpp"
 #include "harness/memory.hpp"
+#include "harness/reports.hpp"
 
+#include <cstring>
 #include <utility>
+
+#include <catch2/generators/catch_generators.hpp>
 
 using namespace api_test;
 using namespace cushim;
@@ -24,8 +29,7 @@ SCENARIO_TEST("a scope makes a context current, and puts back what was", "[conte
         CHECK_GIVES(current(), primary.native());
         CUSHIM_TRY(const ContextScope again, primary.enter());
     }
-    CHECK_GIVES(current(), before);
-    return {};
+    return check_gives(current(), before);
 }
 
 SCENARIO_TEST("everything keeps its context alive", "[context]") {
@@ -58,8 +62,7 @@ CONTEXT_SCENARIO_TEST("limits and priorities of a context", "[context]") {
     CUSHIM_TRY(const StreamPriorities priorities, context.stream_priorities());
     CHECK(priorities.greatest <= priorities.least);
     CUSHIM_TRY(const Stream urgent, Stream::create(context, {.priority = priorities.greatest}));
-    CHECK_GIVES(urgent.priority(), priorities.greatest);
-    return {};
+    return check_gives(urgent.priority(), priorities.greatest);
 }
 
 SCENARIO_TEST("peers are let in and shut out", "[context]", "devices=2") {
@@ -137,9 +140,7 @@ TEST_CASE("an empty context is refused, and never means the current one", "[cont
 // Destructors of what was in it have nothing left to destroy, and report nothing.
 TEST_CASE("a primary context is reset under its objects", "[context]") {
     restart("");
-    int reports = 0;
-    const auto before = set_teardown_sink(
-        {[](const TeardownFailure &, void *user) { ++*static_cast<int *>(user); }, &reports});
+    const Reports reports;
     {
         const auto context = required(Context::primary(Device::from_native(0)));
         auto stream = required(Stream::create(context));
@@ -148,8 +149,7 @@ TEST_CASE("a primary context is reset under its objects", "[context]") {
         REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
         CHECK(stream.close().has_value());
     }
-    set_teardown_sink(before);
-    CHECK(reports == 0);
+    CHECK(reports.failures.empty());
 }
 
 TEST_CASE("what is made in a context after its reset is destroyed as ever", "[context]") {
@@ -165,65 +165,32 @@ TEST_CASE("what is made in a context after its reset is destroyed as ever", "[co
     CHECK((simulator() == nullptr || leaks().size() == before - 1));
 }
 
-TEST_CASE("every reset is known to what was made before it", "[context]") {
+// A driver that is given a stream of such a context crashes.
+TEST_CASE("what was made in a context before its reset makes no calls after it", "[context]") {
+    const bool context_is_borrowed = GENERATE(false, true);
+    const bool stream_is_borrowed = GENERATE(false, true);
     restart("");
     const Device device = Device::from_native(0);
     for (int round = 0; round != 3; ++round) {
-        const auto context = required(Context::primary(device));
-        auto stream = required(Stream::create(context));
-        auto buffer = required(DeviceBuffer<int>::allocate(context, 4));
+        const auto owned = required(Context::primary(device));
+        const Context context =
+            context_is_borrowed ? Context::borrow(owned.native()) : owned.share();
+        auto own_stream = required(Stream::create(context));
+        const Stream stream =
+            stream_is_borrowed ? Stream::borrow(own_stream.native()) : own_stream.share();
+        const auto pool = required(MemoryPool::create(device));
+        auto plain = required(DeviceBuffer<int>::allocate(context, 4));
+        auto ordered = required(DeviceBuffer<int>::allocate_async(stream, 4));
+        auto pooled = required(PoolBuffer<int>::allocate(pool, stream, 4));
+        REQUIRE(stream.synchronize().has_value());
         REQUIRE(Context::reset_primary(device).has_value());
-        const auto calls = calls_in([&] {
-            CHECK(stream.close().has_value());
-            CHECK(buffer.close().has_value());
+        check_no_calls([&] {
+            CHECK(plain.close().has_value());
+            CHECK(ordered.close().has_value());
+            CHECK(pooled.close().has_value());
+            CHECK(own_stream.close().has_value());
         });
-        CHECK(calls.empty());
     }
-}
-
-TEST_CASE("a reset is known to what was made in a context that is borrowed", "[context]") {
-    restart("");
-    const auto owned = required(Context::primary(Device::from_native(0)));
-    const auto context = Context::borrow(owned.native());
-    auto stream = required(Stream::create(context));
-    auto buffer = required(DeviceBuffer<int>::allocate(context, 4));
-    REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
-    const auto calls = calls_in([&] {
-        CHECK(stream.close().has_value());
-        CHECK(buffer.close().has_value());
-    });
-    CHECK(calls.empty());
-}
-
-// A driver that is given such a stream crashes.
-namespace {
-
-void reset_under_ordered_memory(bool stream_is_borrowed) {
-    restart("");
-    const Device device = Device::from_native(0);
-    const auto context = required(Context::primary(device));
-    auto owned = required(Stream::create(context));
-    const Stream stream = stream_is_borrowed ? Stream::borrow(owned.native()) : owned.share();
-    const auto pool = required(MemoryPool::create(device));
-    auto buffer = required(DeviceBuffer<int>::allocate_async(stream, 4));
-    auto pooled = required(PoolBuffer<int>::allocate(pool, stream, 4));
-    REQUIRE(stream.synchronize().has_value());
-    REQUIRE(Context::reset_primary(device).has_value());
-    const auto calls = calls_in([&] {
-        CHECK(buffer.close().has_value());
-        CHECK(pooled.close().has_value());
-    });
-    CHECK(calls.empty());
-}
-
-} // namespace
-
-TEST_CASE("a reset is known to memory of a stream that is borrowed", "[context]") {
-    reset_under_ordered_memory(true);
-}
-
-TEST_CASE("a reset is known to memory of a stream that it keeps", "[context]") {
-    reset_under_ordered_memory(false);
 }
 
 TEST_CASE("a scope keeps its context", "[context]") {
@@ -237,4 +204,152 @@ TEST_CASE("a scope keeps its context", "[context]") {
         CHECK(current_context() != outer.native());
     }
     CHECK(current_context() == outer.native());
+}
+
+// --- devices
+
+SCENARIO_TEST("a device is found again by what names it", "[device]", "devices=3") {
+    CUSHIM_TRY(const int count, Device::count());
+    REQUIRE(count > 0);
+    CUSHIM_TRY(const Device last, Device::get(count - 1));
+    CUSHIM_TRY(const DeviceUuid uuid, last.uuid());
+    CHECK_GIVES(Device::by_uuid(uuid), last);
+    CUSHIM_TRY(const PciBusId id, last.pci_bus_id());
+    return check_gives(Device::by_pci_bus_id(id.c_str()), last);
+}
+
+SCENARIO_TEST("what a device tells of itself", "[device]") {
+    CUSHIM_TRY(const Device device, Device::get(0));
+    CUSHIM_TRY(const DeviceName name, device.name());
+    CHECK(std::strlen(name.c_str()) > 0);
+    CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
+    CHECK(capability >= ComputeCapability{3, 5});
+    CHECK_GIVES(device.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE), 32);
+    CUSHIM_TRY(const std::size_t total, device.total_memory());
+    CHECK(total > 0);
+    return {};
+}
+
+// Whatever is current: the harness has a context of device 0 current.
+SCENARIO_TEST("the memory of a device is its own", "[device]", "devices=2;memory=1GiB") {
+    CUSHIM_TRY(const int count, Device::count());
+    CUSHIM_TRY(const Device last, Device::get(count - 1));
+    CUSHIM_TRY(const Context context, Context::primary(last));
+    CUSHIM_TRY(const MemoryInfo before, last.memory_info());
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<char>::allocate(context, 64 << 20));
+    CUSHIM_TRY(const MemoryInfo after, last.memory_info());
+    CHECK(after.total == before.total);
+    if (simulator() != nullptr) { // on a real one others allocate and free meanwhile
+        CHECK(after.free <= before.free - (64 << 20));
+    }
+    return {};
+}
+
+SCENARIO_TEST("devices tell who can access whom", "[device]", "devices=2") {
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
+    CUSHIM_TRY(const Device first, Device::get(0));
+    CUSHIM_TRY(const Device second, Device::get(1));
+    CUSHIM_TRY(const bool can, first.can_access(second));
+    CUSHIM_TRY(const int supported,
+               first.peer_attribute(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, second));
+    CHECK(can == (supported != 0));
+    return {};
+}
+
+TEST_CASE("devices that do not exist", "[device]") {
+    restart("devices=1");
+    const auto count = required(Device::count());
+    CHECK(error_of(Device::get(count)).status() == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(error_of(Device::by_uuid({{0xff, 0xff, 0xff}})).kind() == ErrorKind::no_device);
+    CHECK_FALSE(Device::by_pci_bus_id("ffff:ff:1f.7").has_value());
+    const Error attribute =
+        error_of(Device::from_native(0).attribute(static_cast<CUdevice_attribute>(100000)));
+    CHECK(attribute.status() == CUDA_ERROR_INVALID_VALUE);
+}
+
+// --- what is used in a stream of another context: CUDA calls it an invalid handle
+
+namespace {
+
+// Two contexts, and a stream of the second.
+struct Places {
+    Context here;
+    Context there;
+    Stream stream;
+};
+
+Places places() {
+    restart("");
+    Places made;
+    made.here = Context::create(Device::from_native(0)).value();
+    made.there = Context::create(Device::from_native(0)).value();
+    made.stream = Stream::create(made.there).value();
+    return made;
+}
+
+void check_wrong(const Result<void> &result) {
+    REQUIRE_FALSE(result.has_value());
+    INFO(result.error().message());
+    CHECK(result.error().kind() == ErrorKind::wrong_context);
+    if (simulator() != nullptr) {
+        CHECK(result.error().status() == CUDA_ERROR_INVALID_HANDLE);
+        CHECK(contains(std::string_view(result.error().message()), "another context"));
+    }
+}
+
+} // namespace
+
+TEST_CASE("an event is recorded only in its own context", "[wrong_context][event]") {
+    const Places at = places();
+    const Event event = Event::create(at.here).value();
+    check_wrong(event.record(at.stream));
+    const Stream own = Stream::create(at.here).value();
+    CHECK(event.record(own).has_value());
+    CHECK(own.synchronize().has_value());
+}
+
+TEST_CASE("an invalid handle that is none of another context stays one", "[wrong_context][event]") {
+    const Places at = places();
+    const Event event = Event::create(at.there).value();
+    const Event foreign = Event::create(at.here).value();
+    const ScopedOverride<entry::cuEventRecord> record(
+        [](CUevent, CUstream) { return CUDA_ERROR_INVALID_HANDLE; });
+    CHECK(refused(event.record(at.stream), ErrorKind::status));
+    // Nobody knows what context a borrowed one is of.
+    CHECK(refused(Event::borrow(foreign.native()).record(at.stream), ErrorKind::status));
+    CHECK(refused(foreign.record(at.stream), ErrorKind::wrong_context));
+}
+
+TEST_CASE("time is not measured between devices", "[wrong_context][event]") {
+    restart("devices=2");
+    if (Device::count().value() < 2) {
+        SKIP("needs 2 devices");
+    }
+    Event events[2];
+    for (int index = 0; index < 2; ++index) {
+        const Context context = Context::primary(Device::get(index).value()).value();
+        const Stream stream = Stream::create(context).value();
+        events[index] = Event::create(context).value();
+        CHECK(refused(events[index].elapsed_since(events[index]), ErrorKind::status));
+        REQUIRE(events[index].record(stream).has_value());
+        REQUIRE(stream.synchronize().has_value());
+    }
+    CHECK(refused(events[1].elapsed_since(events[0]), ErrorKind::wrong_context));
+    CHECK(events[0].elapsed_since(events[0]).has_value());
+}
+
+TEST_CASE("a kernel is launched only in its module's context", "[wrong_context][launch]") {
+    const Places at = places();
+    const Module module = load_device_code(at.here).value();
+    const AnyKernel idle = module.kernel("idle").value();
+    check_wrong(idle.launch_unchecked(at.stream, {}, nullptr));
+    check_wrong(idle.launch_unchecked(at.stream, {.cooperative = true}, nullptr));
+#if CUDA_VERSION >= 11080
+    if (supports(driver_version(), Feature::launch_attributes)) {
+        check_wrong(idle.launch_unchecked(at.stream, {.priority = 0}, nullptr));
+    }
+#endif
+    const Stream own = Stream::create(at.here).value();
+    CHECK(idle.launch_unchecked(own, {}, nullptr).has_value());
+    CHECK(own.synchronize().has_value());
 }

@@ -47,16 +47,31 @@ std::vector<AccessGrant> grants_for(const std::vector<Device> &devices, Device m
     return grants;
 }
 
+struct Workers {
+    std::vector<Device> devices;
+    std::vector<Worker> all;
+};
+
+// Four of them, or as many as there are.
+Workers four_workers() {
+    restart(four_devices);
+    auto devices = need_devices(2);
+    auto all = workers(devices);
+    return {std::move(devices), std::move(all)};
+}
+
 // Tests of memory that one device has and another uses; where none may, they show nothing.
-void need_access(const std::vector<Device> &devices) {
-    for (const Device memory : devices) {
-        for (const Device device : devices) {
+Workers workers_with_access() {
+    Workers made = four_workers();
+    for (const Device memory : made.devices) {
+        for (const Device device : made.devices) {
             if (device != memory && is_accessible(device, memory)) {
-                return;
+                return made;
             }
         }
     }
     SKIP("no device of this machine reaches another's memory");
+    return made;
 }
 
 // The simulator's orders of queued work; on a GPU there is one.
@@ -76,10 +91,7 @@ std::vector<std::string> orders() {
 // --- virtual memory
 
 TEST_CASE("mapped memory is read and written by every device that may", "[several_devices][V10]") {
-    restart(four_devices);
-    const auto devices = need_devices(2);
-    need_access(devices);
-    const auto all = workers(devices);
+    const auto [devices, all] = workers_with_access();
     for (const Device owner : devices) {
         INFO("memory of device " << owner.native());
         const MappedRange mapped = map_for_nobody(owner);
@@ -110,12 +122,10 @@ TEST_CASE("mapped memory is read and written by every device that may", "[severa
 }
 
 // Copies and fills are refused before they touch anything, and no context is lost by it: a kernel's
-// own access is device_processes_test.cpp's.
+// own access is processes_test.cpp's.
 TEST_CASE("mapped memory that nobody has access to is refused to all devices",
           "[several_devices][V10]") {
-    restart(four_devices);
-    const auto devices = need_devices(2);
-    const auto all = workers(devices);
+    const auto [devices, all] = four_workers();
     const MappedRange mapped = map_for_nobody(devices[0]);
     const auto words = ok(mapped.span<int>().subspan(0, 100));
     for (const Worker &worker : all) {
@@ -136,10 +146,7 @@ TEST_CASE("mapped memory that nobody has access to is refused to all devices",
 
 TEST_CASE("a growing buffer of one device is grown under the eyes of the others",
           "[several_devices][growable_buffer]") {
-    restart(four_devices);
-    const auto devices = need_devices(2);
-    need_access(devices);
-    const auto all = workers(devices);
+    const auto [devices, all] = workers_with_access();
     for (const Device owner : devices) {
         const auto grants = grants_for(devices, owner);
         constexpr std::size_t step = 1 << 20; // elements
@@ -167,9 +174,7 @@ TEST_CASE("a growing buffer of one device is grown under the eyes of the others"
 // --- copies, and kernels that reach over
 
 TEST_CASE("copies go from every device to every other", "[several_devices][copy]") {
-    restart(four_devices);
-    const auto devices = need_devices(2);
-    const auto all = workers(devices);
+    const auto [devices, all] = four_workers();
     for (const std::size_t count : {std::size_t(1), std::size_t(1000), std::size_t(1'000'003)}) {
         const auto values = numbers(count);
         for (const Worker &from : all) {
@@ -195,10 +200,7 @@ TEST_CASE("copies go from every device to every other", "[several_devices][copy]
 }
 
 TEST_CASE("kernels reach the memory of peers that were let in", "[several_devices][context]") {
-    restart(four_devices);
-    const auto devices = need_devices(2);
-    need_access(devices);
-    const auto all = workers(devices);
+    const auto [devices, all] = workers_with_access();
     for (const Worker &here : all) {
         for (const Worker &there : all) {
             if (here.device == there.device || !is_accessible(here.device, there.device)) {

@@ -1,4 +1,4 @@
-#include "harness/scenario.hpp"
+// Streams, events in them, and functions of the host.
 #include "harness/watched.hpp"
 
 #include <atomic>
@@ -7,16 +7,14 @@
 using namespace api_test;
 using namespace cushim;
 
-CONTEXT_SCENARIO_TEST("a stream is made as it was asked for", "[stream]") {
+ASIDE_SCENARIO_TEST("a stream is made as it was asked for", "[stream]") {
     CUSHIM_TRY(const Stream plain, Stream::create(context));
     CHECK_GIVES(plain.flags(), CU_STREAM_DEFAULT);
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CHECK_GIVES(stream.flags(), CU_STREAM_NON_BLOCKING);
     CUSHIM_TRY(const Context its, stream.context());
     CHECK(its.native() == context.native());
     CUSHIM_TRY_VOID(stream.synchronize());
-    CHECK_GIVES(stream.query(), true);
-    return {};
+    return check_gives(stream.query(), true);
 }
 
 CONTEXT_SCENARIO_TEST("streams have numbers of their own", "[stream]") {
@@ -70,7 +68,7 @@ TEST_CASE("a host function that does not run is destroyed all the same", "[strea
     CHECK(ran.use_count() == 1);
 }
 
-TEST_CASE("an empty stream is refused, and never means the default one", "[stream]") {
+TEST_CASE("an empty stream is refused, and never means the default one", "[stream][event]") {
     restart("");
     const Stream empty;
     CHECK(refused(empty.synchronize()));
@@ -78,6 +76,11 @@ TEST_CASE("an empty stream is refused, and never means the default one", "[strea
     CHECK(refused(Stream::borrow(nullptr).flags()));
     CHECK(refused(fill(empty, DeviceSpan<int>(16, 0), 0)));
     CHECK(refused(DeviceBuffer<int>::allocate_async(empty, 0)));
+    const Event no_event;
+    CHECK(refused(no_event.query()));
+    CHECK(refused(no_event.synchronize()));
+    CHECK(refused(no_event.record(Stream::legacy())));
+    CHECK(refused(Stream::legacy().wait_event(no_event)));
 }
 
 TEST_CASE("a stream and an event in it are not through while work waits", "[stream]") {
@@ -93,4 +96,64 @@ TEST_CASE("a stream and an event in it are not through while work waits", "[stre
     REQUIRE(stream.synchronize().has_value());
     CHECK(*stream.query());
     CHECK(*event.query());
+}
+
+// --- events
+
+STREAM_SCENARIO_TEST("an event marks what was before it", "[event]") {
+    CUSHIM_TRY(const Event before, Event::create(context));
+    CUSHIM_TRY(const Event after, Event::create(context));
+    CHECK_GIVES(before.query(), true);
+    CUSHIM_TRY_VOID(before.record(stream));
+    CUSHIM_TRY_VOID(after.record(stream));
+    CUSHIM_TRY_VOID(after.synchronize());
+    CHECK_GIVES(before.query(), true);
+    CUSHIM_TRY(const float milliseconds, after.elapsed_since(before));
+    CHECK(milliseconds >= 0);
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a stream waits for an event of another", "[event]") {
+    CUSHIM_TRY(const Stream first, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(const Stream second, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(const Event between, Event::create(context, {.timing = false}));
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY_VOID(fill(first, buffer.span(), 7));
+    CUSHIM_TRY_VOID(between.record(first));
+    CUSHIM_TRY_VOID(second.wait_event(between));
+    CUSHIM_TRY_VOID(fill(second, buffer.span(), 8));
+    CUSHIM_TRY_VOID(second.synchronize());
+    return check_filled(context, buffer, 8);
+}
+
+TEST_CASE("an event for other processes measures no time", "[event]") {
+    const Context context = context_after_restart("");
+    const Error both = error_of(Event::create(context, {.timing = true, .interprocess = true}));
+    CHECK(both.kind() == ErrorKind::invalid_argument);
+    const auto event = required(Event::interprocess(context));
+    const auto other = required(Event::create(context));
+    const auto stream = required(Stream::create(context));
+    REQUIRE(event.record(stream).has_value());
+    REQUIRE(other.record(stream).has_value());
+    REQUIRE(stream.synchronize().has_value());
+    CHECK_FALSE(other.elapsed_since(event).has_value());
+}
+
+STREAM_SCENARIO_TEST("an event for several processes is waited for in its own context", "[event]") {
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const Context other, Context::create(device));
+    CUSHIM_TRY(const Stream elsewhere, Stream::create(other));
+    CUSHIM_TRY(const Event event, Event::interprocess(context));
+    CUSHIM_TRY_VOID(event.record(stream));
+    CUSHIM_TRY_VOID(stream.wait_event(event));
+    const auto waited = elsewhere.wait_event(event); // would end the process
+    REQUIRE_FALSE(waited.has_value());
+    if (waited.error().kind() != ErrorKind::wrong_context) {
+        return waited; // the stream was asked for its context, and that failed
+    }
+    CUSHIM_TRY(const Event own, Event::create(context, {.timing = false}));
+    CUSHIM_TRY_VOID(own.record(stream));
+    CUSHIM_TRY_VOID(elsewhere.wait_event(own));
+    CUSHIM_TRY_VOID(elsewhere.synchronize());
+    return stream.synchronize();
 }

@@ -7,7 +7,6 @@
 #include "harness/uses.hpp"
 #include "support/child_process.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -108,13 +107,6 @@ std::vector<Use> uses_with_own_context() {
     return uses;
 }
 
-[[maybe_unused]] bool is_active(Device device) {
-    unsigned int flags = 0;
-    int active = -1;
-    REQUIRE(driver().cuDevicePrimaryCtxGetState(device.native(), &flags, &active) == CUDA_SUCCESS);
-    return active != 0;
-}
-
 // That of CUDA: the simulated one goes with its owners.
 [[maybe_unused]] bool is_runtime_used() {
     return simulator() == nullptr && load_runtime().has_value();
@@ -210,7 +202,7 @@ TEST_CASE("child: works on one device", "[.]") {
     const auto check_others = [&] {
         for (const Device other : devices) {
             INFO("device " << other.native());
-            CHECK((other.native() == ordinal || !is_active(other)));
+            CHECK((other.native() == ordinal || !is_primary_active(other)));
         }
     };
     check_others();
@@ -223,10 +215,10 @@ TEST_CASE("child: works on one device", "[.]") {
             check_others();
         }
         wait_for_released_closures();
-        CHECK(is_active(place.device));
+        CHECK(is_primary_active(place.device));
     }
     if (!is_runtime_used()) { // which retains what it has worked in
-        CHECK_FALSE(is_active(ok(Device::get(ordinal))));
+        CHECK_FALSE(is_primary_active(ok(Device::get(ordinal))));
     }
     check_others();
     CHECK(leaks().empty());

@@ -5,6 +5,7 @@
 #include "support/workplace.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
 #include <iterator>
@@ -35,10 +36,7 @@ Workplace make_place() {
 Result<void> unsafe_call(const Context &context) {
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUdeviceptr address = 0;
-    const CUresult status = driver().cuMemAlloc(&address, 16);
-    if (status != CUDA_SUCCESS) {
-        return Error::status(Api::driver, status, "cuMemAlloc_v2");
-    }
+    CUSHIM_TRY_VOID(answer(driver().cuMemAlloc(&address, 16), "cuMemAlloc_v2"));
     CHECK(driver().cuMemFree(address) == CUDA_SUCCESS);
     return {};
 }
@@ -62,6 +60,9 @@ Ruin by_another_thread(const Workplace &place) {
     return ruin;
 }
 
+constexpr const char *is_ended_by_capture_to =
+    "invalid argument: the capture was into a graph that is there: end_capture_to() ends it";
+
 // A way to end a capture that is not the right one.
 struct Ending {
     const char *why;
@@ -84,8 +85,7 @@ GRAPH_STREAM_SCENARIO_TEST("vectors are added twice by a captured graph",
     CUSHIM_TRY(const auto sum, DeviceBuffer<float>::allocate(context, 32));
     CUSHIM_TRY(auto out, PinnedBuffer<float>::allocate(context, 32));
     CUSHIM_TRY_VOID(fill(context, b.span(), 0.5f));
-    CUSHIM_TRY(const Graph graph,
-               capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+    CUSHIM_TRY(const Graph graph, capture(api, stream, [&]() -> Result<void> {
                    CHECK_GIVES(stream.is_capturing(), true);
                    CUSHIM_TRY_VOID(fill(stream, a.span(), 1.0f));
                    CUSHIM_TRY_VOID(add.launch(stream, LaunchConfig::covering(32), a, b, sum, 32u));
@@ -122,22 +122,16 @@ GRAPH_STREAM_SCENARIO_TEST("a capture takes in a second stream and gives it back
                }));
     CUSHIM_TRY(const auto roots, graph.root_nodes());
     CHECK(roots.size() == 2);
-    CUSHIM_TRY_VOID(run_once(graph, stream));
-    CHECK_GIVES(read(context, second), std::vector<int>(8, 2));
-    return {};
+    return check_run(graph, stream, second, 2);
 }
 
 GRAPH_STREAM_SCENARIO_TEST("an error ends the capture and is the answer", "[graph][capture][G4]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    const auto graph = capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+    const auto graph = capture(api, stream, [&]() -> Result<void> {
         CUSHIM_TRY_VOID(fill(stream, memory.span(), 1));
         return Error::invalid_argument("what the caller says");
     });
-    REQUIRE_FALSE(graph.has_value());
-    if (graph.error().kind() != ErrorKind::invalid_argument) {
-        return graph.error(); // another call failed
-    }
-    CHECK(std::string(graph.error().message()) == "invalid argument: what the caller says");
+    CUSHIM_TRY_VOID(refused(graph, "invalid argument: what the caller says"));
     CHECK_GIVES(stream.capture_status(), CaptureStatus::none);
     // The stream works as before.
     CUSHIM_TRY_VOID(fill(stream, memory.span(), 3));
@@ -146,34 +140,30 @@ GRAPH_STREAM_SCENARIO_TEST("an error ends the capture and is the answer", "[grap
 
 GRAPH_STREAM_SCENARIO_TEST("a captured host function is called in each launch",
                            "[graph][capture][G13]") {
-    const auto calls = std::make_shared<std::atomic<int>>(0);
+    Watched function;
     {
-        CUSHIM_TRY(const Graph graph,
-                   capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
-                       return stream.launch_host_function([calls] { ++*calls; });
+        CUSHIM_TRY(const Graph graph, capture(api, stream, [&]() -> Result<void> {
+                       return stream.launch_host_function(function.closure());
                    }));
         CUSHIM_TRY(const GraphExec exec, graph.instantiate());
         CUSHIM_TRY_VOID(exec.launch(stream));
         CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
-        CHECK(*calls == 2);
-        CHECK(calls.use_count() == 2);
+        CHECK(function.calls() == 2);
+        CHECK_FALSE(function.is_gone());
     }
-    CHECK(soon([&] { return calls.use_count() == 1; }));
+    CHECK(function.is_soon_gone());
     return {};
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a capture goes into a graph that is there", "[graph][capture][G2]") {
+NODE_STREAM_SCENARIO_TEST("a capture goes into a graph that is there", "[graph][capture][G2]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode first, graph.add_memset_node({}, memory, 1));
     CUSHIM_TRY_VOID(stream.capture_to(graph, first, CaptureMode::per_thread,
                                       [&] { return fill(stream, memory.span(), 2); }));
     CUSHIM_TRY(const auto after, graph.dependents(first));
     CHECK(after.size() == 1);
-    CUSHIM_TRY_VOID(run_once(graph, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
-    return {};
+    return check_run(graph, stream, memory, 2);
 }
 
 GRAPH_STREAM_SCENARIO_TEST("a graph that is let go while it is captured to",
@@ -185,8 +175,7 @@ GRAPH_STREAM_SCENARIO_TEST("a graph that is let go while it is captured to",
         graph.reset();
         return fill(stream, memory.span(), 2);
     }));
-    CHECK_GIVES(stream.capture_status(), CaptureStatus::none);
-    return {};
+    return check_gives(stream.capture_status(), CaptureStatus::none);
 }
 
 GRAPH_CONTEXT_SCENARIO_TEST("a stream that is let go, or moved, while it is captured",
@@ -194,47 +183,38 @@ GRAPH_CONTEXT_SCENARIO_TEST("a stream that is let go, or moved, while it is capt
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(Stream stream, Stream::create(context));
     Stream moved;
-    CUSHIM_TRY(const Graph graph,
-               capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+    CUSHIM_TRY(const Graph graph, capture(api, stream, [&]() -> Result<void> {
                    CUSHIM_TRY_VOID(fill(stream, memory.span(), 1));
                    moved = std::move(stream);
                    return {};
                }));
     CHECK_GIVES(graph.node_count(), 1);
     CHECK_GIVES(moved.capture_status(), CaptureStatus::none);
-    CUSHIM_TRY(const Graph another,
-               capture(api, moved, CaptureMode::per_thread, [&] { moved.reset(); }));
-    CHECK_GIVES(another.node_count(), 0);
-    return {};
+    CUSHIM_TRY(const Graph another, capture(api, moved, [&] { moved.reset(); }));
+    return check_gives(another.node_count(), 0);
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("a stream that is moved while it is captured to a graph",
-                            "[graph][capture][G2]") {
+NODE_SCENARIO_TEST("a stream that is moved while it is captured to a graph",
+                   "[graph][capture][G2]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(Stream stream, Stream::create(context));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     Stream moved;
     CUSHIM_TRY_VOID(
         stream.capture_to(graph, {}, CaptureMode::per_thread, [&] { moved = std::move(stream); }));
-    CHECK_GIVES(moved.capture_status(), CaptureStatus::none);
-    return {};
+    return check_gives(moved.capture_status(), CaptureStatus::none);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a graph that is captured to keeps its one owner",
-                           "[graph][capture][G2]") {
+NODE_STREAM_SCENARIO_TEST("a graph that is captured to keeps its one owner",
+                          "[graph][capture][G2]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const Graph another, create_graph(api, context));
     const Ending endings[] = {
         {"invalid argument: Stream::end_capture_to: the capture was begun into another graph",
          [&] { return stream.end_capture_to(another); }},
         {"invalid argument: the graph is empty", [&] { return stream.end_capture_to(Graph()); }},
-        {"invalid argument: the capture was begun into an existing graph; end it with "
-         "end_capture_to()",
-         [&] { return without_value(stream.end_capture()); }},
-        {"invalid argument: the capture was begun into an existing graph; end it with "
-         "end_capture_to()",
+        {is_ended_by_capture_to, [&] { return without_value(stream.end_capture()); }},
+        {is_ended_by_capture_to,
          [&] { return without_value(api_test::end_capture(api, stream)); }}};
     for (const Ending &ending : endings) {
         CUSHIM_TRY_VOID(stream.begin_capture_to(graph, {}));
@@ -247,71 +227,54 @@ GRAPH_STREAM_SCENARIO_TEST("a graph that is captured to keeps its one owner",
     return run_once(graph, stream);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a body, and a graph that is lent, are nobody else's after a capture",
-                           "[graph][capture][conditional][G2]") {
+NODE_STREAM_SCENARIO_TEST("a body, and a graph that is lent, are nobody else's after a capture",
+                          "[graph][capture][conditional][G2]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
     CUSHIM_TRY(const Graph lent, Graph::borrow(context, graph.native()));
     for (const Graph *const to : {&branch.body, &lent}) {
         CUSHIM_TRY_VOID(stream.begin_capture_to(*to, {}));
         const Result<void> queued = fill(stream, memory.span(), 2);
-        CUSHIM_TRY_VOID(refused(api_test::end_capture(api, stream),
-                                "invalid argument: the capture was begun into an existing graph; "
-                                "end it with end_capture_to()"));
+        CUSHIM_TRY_VOID(refused(api_test::end_capture(api, stream), is_ended_by_capture_to));
         CUSHIM_TRY_VOID(queued);
     }
     return run_once(graph, stream);
 }
 
 #if CUDA_VERSION >= 12030
-GRAPH_STREAM_SCENARIO_TEST("nor after a capture that CUDA's own call has begun",
-                           "[graph][capture][G2]") {
+NODE_STREAM_SCENARIO_TEST("nor after a capture that CUDA's own call has begun",
+                          "[graph][capture][G2]") {
     trial.needs_driver(12, 3);
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     const CUresult begun = driver().cuStreamBeginCaptureToGraph(
         stream.native(), graph.native(), nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED);
     if (begun != CUDA_SUCCESS) {
         CUgraph captured = nullptr; // it may have begun all the same
         (void)driver().cuStreamEndCapture(stream.native(), &captured);
-        return begun == 36 ? Error::requires_newer_driver("cuStreamBeginCaptureToGraph",
-                                                          Version::of(12, 3), driver_version())
-                           : Error::status(Api::driver, begun, "cuStreamBeginCaptureToGraph");
+        return begun != 36 ? answer(begun, "cuStreamBeginCaptureToGraph")
+                           : Error::requires_newer_driver("cuStreamBeginCaptureToGraph",
+                                                          Version::of(12, 3), driver_version());
     }
-    return refused(api_test::end_capture(api, stream),
-                   "invalid argument: the capture was begun into an existing graph; "
-                   "end it with end_capture_to()");
+    return refused(api_test::end_capture(api, stream), is_ended_by_capture_to);
 }
 #endif
 
-GRAPH_STREAM_SCENARIO_TEST("what was captured for nobody goes", "[graph][capture][G2]") {
+NODE_STREAM_SCENARIO_TEST("what was captured for nobody goes", "[graph][capture][G2]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
-    CUSHIM_TRY_VOID(api_test::begin_capture(api, stream, CaptureMode::per_thread));
+    CUSHIM_TRY_VOID(api_test::begin_capture(api, stream));
     const Result<void> queued = fill(stream, memory.span(), 2);
     CUSHIM_TRY_VOID(refused(
         stream.end_capture_to(graph),
         "invalid argument: Stream::end_capture_to: the capture was begun into another graph"));
     CUSHIM_TRY_VOID(queued);
-    CHECK_GIVES(graph.node_count(), 0);
-    return {};
-}
-
-GRAPH_TEST_CASE("a capture needs no current context, and leaves none behind",
-                "[graph][capture][G4]") {
-    const auto [device, context, stream] = make_place();
-    CHECK(capture(api, stream, CaptureMode::per_thread, [] {}).has_value());
-    CUcontext current = nullptr;
-    REQUIRE(driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS);
-    CHECK(current == nullptr);
+    return check_gives(graph.node_count(), 0);
 }
 
 GRAPH_TEST_CASE("an exception ends the capture", "[graph][capture][G4]") {
     const auto [device, context, stream] = make_place();
     auto memory = required(DeviceBuffer<int>::allocate(context, 8));
-    CHECK_THROWS_AS(capture(api, stream, CaptureMode::per_thread,
+    CHECK_THROWS_AS(capture(api, stream,
                             [&, &of = stream] {
                                 (void)fill(of, memory.span(), 1);
                                 throw std::runtime_error("out");
@@ -329,13 +292,13 @@ GRAPH_TEST_CASE("a capture that begins although the call fails is ended",
         api == Api::runtime ? "cudaStreamBeginCapture" : "cuStreamBeginCapture_v2";
     const Context context = context_after_restart("fault=" + call + ":1:999:after");
     const Stream stream = required(Stream::create(context));
-    CHECK(error_of(api_test::begin_capture(api, stream, CaptureMode::per_thread)).status() == 999);
+    CHECK(error_of(api_test::begin_capture(api, stream)).status() == 999);
     CHECK(*stream.capture_status() == CaptureStatus::none);
 }
 
 GRAPH_TEST_CASE("a ruined capture says so", "[graph][capture][G3][G5]") {
     const auto [device, context, stream] = make_place();
-    REQUIRE(api_test::begin_capture(api, stream, CaptureMode::per_thread).has_value());
+    REQUIRE(api_test::begin_capture(api, stream).has_value());
     CHECK(refused(unsafe_call(context), ErrorKind::not_permitted));
     CHECK(*stream.capture_status() == CaptureStatus::invalidated);
     CHECK_FALSE(*stream.is_capturing());
@@ -349,16 +312,12 @@ GRAPH_TEST_CASE("what a scope answers of a ruined capture is the first error",
                 "[graph][capture][G4]") {
     const auto [device, context, stream] = make_place();
     const Reports reports;
-    const auto graph =
-        capture(api, stream, CaptureMode::per_thread, [&in = context] { return unsafe_call(in); });
-    REQUIRE_FALSE(graph.has_value());
-    CHECK(graph.error().kind() == ErrorKind::not_permitted);
-    CHECK(graph.error().status() == 900);
+    const Error first = error_of(capture(api, stream, [&in = context] { return unsafe_call(in); }));
+    CHECK(first.kind() == ErrorKind::not_permitted);
+    CHECK(first.status() == 900);
     // Nobody looked: the end of the capture tells.
-    const auto ignored =
-        capture(api, stream, CaptureMode::per_thread, [&in = context] { (void)unsafe_call(in); });
-    REQUIRE_FALSE(ignored.has_value());
-    CHECK(ignored.error().kind() == ErrorKind::capture_invalidated);
+    const auto ignored = capture(api, stream, [&in = context] { (void)unsafe_call(in); });
+    CHECK(refused(ignored, ErrorKind::capture_invalidated));
     CHECK(reports.failures.empty());
 }
 
@@ -372,18 +331,17 @@ GRAPH_TEST_CASE("a capture whose streams are not joined has no graph", "[graph][
         CUSHIM_TRY_VOID(other.wait_event(fork_event));
         return fill(other, memory.span(), 1);
     };
-    CHECK(error_of(capture(api, stream, CaptureMode::per_thread, fork)).status() ==
-          CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    CHECK(error_of(capture(api, stream, fork)).status() == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
     CHECK(*stream.capture_status() == CaptureStatus::none);
     CHECK(*other.capture_status() == CaptureStatus::none);
 
     // What leaves early is the error, and that it leaves streams behind is no news.
     const Reports reports;
-    const auto left = capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+    const auto left = capture(api, stream, [&]() -> Result<void> {
         CUSHIM_TRY_VOID(fork());
         return Error::invalid_argument("between fork and join");
     });
-    CHECK(refusal(left) == "invalid argument: between fork and join");
+    check_invalid(left, "between fork and join");
     CHECK(reports.failures.empty());
     CHECK(*other.capture_status() == CaptureStatus::none);
     CHECK(fill(other, memory.span(), 2).has_value());
@@ -466,9 +424,9 @@ TEST_CASE("what cannot be captured, and ends that nobody began", "[graph][captur
     CHECK(stream.begin_capture().error().status() == 401);
     REQUIRE(stream.end_capture().has_value());
     CHECK_FALSE(stream.end_capture().has_value());
-    CHECK(refusal(Stream().begin_capture()) == "invalid argument: the stream is empty");
-    CHECK(refusal(Stream().end_capture()) == "invalid argument: the stream is empty");
-    CHECK(refusal(Stream().capture_status()) == "invalid argument: the stream is empty");
+    check_invalid(Stream().begin_capture(), "the stream is empty");
+    check_invalid(Stream().end_capture(), "the stream is empty");
+    check_invalid(Stream().capture_status(), "the stream is empty");
     auto scope = required(context.enter());
     CHECK(Stream::legacy().begin_capture().error().status() == 900);
 }
@@ -476,16 +434,15 @@ TEST_CASE("what cannot be captured, and ends that nobody began", "[graph][captur
 GRAPH_TEST_CASE("destructors of graphs do not ruin a capture", "[graph][capture]") {
     const auto [device, context, stream] = make_place();
     for (const CaptureMode mode : {CaptureMode::global, CaptureMode::per_thread}) {
-        auto memory = DeviceBuffer<int>::allocate(context, 8);
-        auto graph = create_graph(api, context);
-        REQUIRE((memory && graph));
-        REQUIRE(graph->add_memset_node({}, *memory, 1).has_value());
-        REQUIRE(graph->keep_alive(*memory).has_value());
-        memory->reset();
-        auto exec = required(graph->instantiate());
+        auto memory = required(DeviceBuffer<int>::allocate(context, 8));
+        auto graph = required(create_graph(api, context));
+        REQUIRE(graph.add_memset_node({}, memory, 1).has_value());
+        REQUIRE(graph.keep_alive(memory).has_value());
+        memory.reset();
+        auto exec = required(graph.instantiate());
         REQUIRE(api_test::begin_capture(api, stream, mode).has_value());
         exec.reset();
-        graph->reset(); // and with it the memory
+        graph.reset(); // and with it the memory
         wait_for_released_closures();
         CHECK(*stream.capture_status() == CaptureStatus::active);
         CHECK(api_test::end_capture(api, stream).has_value());
@@ -493,7 +450,7 @@ GRAPH_TEST_CASE("destructors of graphs do not ruin a capture", "[graph][capture]
 }
 
 GRAPH_TEST_CASE("two threads capture at once", "[graph][capture]") {
-    auto context = context_after_restart("");
+    const Context context = context_after_restart("");
     std::atomic<int> good{0};
     const auto work = [&](int value) -> Result<void> {
         // Not blocking: what others do in the legacy stream would ruin the captures of blocking
@@ -501,8 +458,7 @@ GRAPH_TEST_CASE("two threads capture at once", "[graph][capture]") {
         CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
         CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
         for (int round = 0; round < 20; ++round) {
-            CUSHIM_TRY(const Graph graph,
-                       capture(api, stream, CaptureMode::per_thread, [&]() -> Result<void> {
+            CUSHIM_TRY(const Graph graph, capture(api, stream, [&]() -> Result<void> {
                            CUSHIM_TRY_VOID(fill(stream, memory.span(), value));
                            return fill(stream, memory.span(), value + round);
                        }));
@@ -514,18 +470,14 @@ GRAPH_TEST_CASE("two threads capture at once", "[graph][capture]") {
         }
         return {};
     };
-    std::vector<std::string> errors(2);
+    std::array<Result<void>, 2> done;
     {
-        std::vector<std::jthread> threads;
-        for (int index = 0; index < 2; ++index) {
-            threads.emplace_back([&, index] {
-                const auto done = work(1000 * index);
-                if (!done) {
-                    errors[static_cast<std::size_t>(index)] = done.error().message();
-                }
-            });
-        }
+        const std::jthread first([&] { done[0] = work(0); });
+        const std::jthread second([&] { done[1] = work(1000); });
     }
-    INFO(errors[0] << errors[1]);
+    for (const Result<void> &result : done) {
+        INFO((result ? "" : result.error().message()));
+        CHECK(result.has_value());
+    }
     CHECK(good == 40);
 }

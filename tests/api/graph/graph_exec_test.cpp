@@ -3,8 +3,6 @@
 #include "harness/memory.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <memory>
 
 #include <catch2/generators/catch_generators.hpp>
 
@@ -13,12 +11,6 @@ using namespace cushim;
 using support::ok;
 
 namespace {
-
-Result<std::vector<int>> read(const Context &context, const DeviceBuffer<int> &from) {
-    std::vector<int> values(from.size());
-    CUSHIM_TRY_VOID(copy(context, std::span(values), from.span()));
-    return values;
-}
 
 bool supports_it(Feature feature) {
     return supports(driver_version(), feature) && supports(headers_version(), feature);
@@ -69,13 +61,11 @@ GRAPH_STREAM_SCENARIO_TEST("an update changes what is written and where", "[grap
     CUSHIM_TRY_VOID(copy(stream, out.span(), DeviceSpan<const int>(second_address, 8)));
     CUSHIM_TRY_VOID(stream.synchronize());
     CHECK(std::count(out.begin(), out.end(), 2) == 8);
-    CHECK_GIVES(read(context, first), std::vector<int>(8, 1));
-    return {};
+    return check_filled(context, first, 1);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("an update that does not fit is no error", "[graph][G25]") {
+NODE_STREAM_SCENARIO_TEST("an update that does not fit is no error", "[graph][G25]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY_VOID(graph.add_memset_node({}, memory, 1));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY(const Graph other, create_graph(api, context));
@@ -85,14 +75,10 @@ GRAPH_STREAM_SCENARIO_TEST("an update that does not fit is no error", "[graph][G
     CHECK(update.result == GraphUpdateResult::node_type_changed);
     CHECK(update.node == empty);
     // It does what it did.
-    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(8, 1));
-    return {};
+    return check_launch(exec, stream, memory, 1);
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("an update tells both ends of an edge that does not fit",
-                            "[graph][G25]") {
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+NODE_SCENARIO_TEST("an update tells both ends of an edge that does not fit", "[graph][G25]") {
     CUSHIM_TRY(const Crossing before, add_crossing(graph, Crossing::Second::after_b));
     CHECK(before.second);
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
@@ -109,16 +95,14 @@ GRAPH_CONTEXT_SCENARIO_TEST("an update tells both ends of an edge that does not 
     return {};
 }
 
-GRAPH_STREAM_SCENARIO_TEST("nodes of an executable graph are changed", "[graph]") {
+NODE_STREAM_SCENARIO_TEST("nodes of an executable graph are changed", "[graph]") {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
-    const auto before = std::make_shared<std::atomic<int>>(0);
-    const auto after = std::make_shared<std::atomic<int>>(0);
+    Watched before, after;
     CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, first, 1));
     CUSHIM_TRY(const GraphNode move, graph.add_memcpy_node(clear, out, first));
-    CUSHIM_TRY(const GraphNode call, graph.add_host_node(move, [before] { ++*before; }));
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node(move, before.closure()));
     CUSHIM_TRY(const GraphNode record, graph.add_event_record_node(call, event));
     CUSHIM_TRY(const GraphNode wait, graph.add_event_wait_node(record, event));
     CUSHIM_TRY(GraphExec exec, graph.instantiate());
@@ -127,7 +111,7 @@ GRAPH_STREAM_SCENARIO_TEST("nodes of an executable graph are changed", "[graph]"
         CUSHIM_TRY(const Event later, Event::create(context, {.timing = false}));
         CUSHIM_TRY_VOID(exec.set_memset_node(clear, second, 9));
         CUSHIM_TRY_VOID(exec.set_memcpy_node(move, out, second));
-        CUSHIM_TRY_VOID(exec.set_host_node(call, [after] { ++*after; }));
+        CUSHIM_TRY_VOID(exec.set_host_node(call, after.closure()));
         CUSHIM_TRY_VOID(exec.set_event_record_node(record, later));
         CUSHIM_TRY_VOID(exec.set_event_wait_node(wait, later));
     }
@@ -137,74 +121,60 @@ GRAPH_STREAM_SCENARIO_TEST("nodes of an executable graph are changed", "[graph]"
     exec.reset();
     CUSHIM_TRY_VOID(stream.synchronize());
     CHECK(std::count(out.begin(), out.end(), 9) == 8);
-    CHECK(*before == 0);
-    CHECK(*after == 2);
-    CHECK(soon([&] { return after.use_count() == 1; }));
-    CHECK(before.use_count() == 2); // the graph's
+    CHECK(before.calls() == 0);
+    CHECK(after.calls() == 2);
+    CHECK(after.is_soon_gone());
+    CHECK_FALSE(before.is_gone()); // the graph keeps it
     return {};
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a kernel of an executable graph is changed", "[graph]") {
+NODE_STREAM_SCENARIO_TEST("a kernel of an executable graph is changed", "[graph]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, context, "fill"));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill,
                graph.add_kernel_node({}, kernel, LaunchConfig::covering(8), memory, 1, 8u));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.set_kernel_node(fill, kernel, LaunchConfig::covering(8), memory, 2, 8u));
-    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
-    return {};
+    return check_launch(exec, stream, memory, 2);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a child graph of an executable graph is changed", "[graph]") {
+NODE_STREAM_SCENARIO_TEST("a child graph of an executable graph is changed", "[graph]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Graph inner, create_graph(api, context));
     CUSHIM_TRY_VOID(inner.add_memset_node({}, memory, 1));
     CUSHIM_TRY(const Graph other, create_graph(api, context));
     CUSHIM_TRY_VOID(other.add_memset_node({}, memory, 2));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node({}, inner));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.set_child_graph_node(child, other));
-    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
-    return {};
+    return check_launch(exec, stream, memory, 2);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a node is switched off and on", "[graph]") {
+NODE_STREAM_SCENARIO_TEST("a node is switched off and on", "[graph]") {
     trial.needs_driver(11, 6);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode one, graph.add_memset_node({}, memory, 1));
     CUSHIM_TRY(const GraphNode two, graph.add_memset_node(one, memory, 2));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.set_enabled(two, false));
     CHECK_GIVES(exec.is_enabled(two), false);
-    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(8, 1));
+    CUSHIM_TRY_VOID(check_launch(exec, stream, memory, 1));
     CUSHIM_TRY_VOID(exec.set_enabled(two, true));
-    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(8, 2));
-    return {};
+    return check_launch(exec, stream, memory, 2);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("an executable graph is uploaded, then launched", "[graph][G8][G24]") {
+NODE_STREAM_SCENARIO_TEST("an executable graph is uploaded, then launched", "[graph][G8][G24]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
     CHECK(fill);
     CUSHIM_TRY(const GraphExec exec, graph.instantiate({.auto_free_on_launch = true}));
     CUSHIM_TRY_VOID(exec.upload(stream));
-    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(8, 3));
-    return {};
+    return check_launch(exec, stream, memory, 3);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("flags, and an upload by the instantiation", "[graph][G8][G24]") {
+NODE_STREAM_SCENARIO_TEST("flags, and an upload by the instantiation", "[graph][G8][G24]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
     CHECK(fill);
     CUSHIM_TRY(const GraphExec plain, graph.instantiate({.auto_free_on_launch = true}));
@@ -216,21 +186,19 @@ GRAPH_STREAM_SCENARIO_TEST("flags, and an upload by the instantiation", "[graph]
     return launch_and_wait(exec, stream);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("an executable graph for launches by the device", "[graph][G8]") {
+NODE_STREAM_SCENARIO_TEST("an executable graph for launches by the device", "[graph][G8]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     register_kernels();
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill,
                graph.add_kernel_node({}, kernel, LaunchConfig::covering(8), memory, 4, 8u));
     CHECK(fill);
     CUSHIM_TRY(const GraphExec exec, graph.instantiate({.device_launch = true}));
     CHECK_GIVES(exec.flags(), 4);
     // The host may launch it, too.
-    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(8, 4));
+    CUSHIM_TRY_VOID(check_launch(exec, stream, memory, 4));
 
     // A host function cannot be launched by the device. Which node that is need not be told.
     trial.may_do_without(api == Api::driver ? "cuGraphGetNodes" : "cudaGraphGetNodes");
@@ -270,28 +238,30 @@ TEST_CASE("a node with which an instantiation fails has the name of its own grap
 }
 #endif
 
-#if CUDA_VERSION >= 12000
-TEST_CASE("an instantiation that does not begin tells nothing but the error",
-          "[graph][current][G8]") {
+GRAPH_TEST_CASE("an instantiation that does not begin reports nothing but the error",
+                "[graph][current][G8]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    auto context = context_after_restart("fault=cuGraphInstantiateWithParams:1:999:instead");
-    auto graph = required(Graph::create(context));
+    const bool is_runtime = api == Api::runtime;
+    const std::string call =
+        std::string(is_runtime ? "cudaGraphInstantiate" : "cuGraphInstantiate") +
+        (CUDA_VERSION >= 12000 ? "WithParams"
+         : is_runtime          ? ""
+                               : "WithFlags");
+    const auto [context, graph] = make_graph(api, "fault=" + call + ":1:999:instead");
     InstantiateFailure failure;
     CHECK(error_of(graph.instantiate({}, &failure)).status() == 999);
     CHECK(failure.result == InstantiateResult::error);
     CHECK_FALSE(failure.node);
 }
-#endif
 
-GRAPH_STREAM_SCENARIO_TEST("launch attributes of an executable graph's kernel stay",
-                           "[graph][G11][G25]") {
+NODE_STREAM_SCENARIO_TEST("launch attributes of an executable graph's kernel stay",
+                          "[graph][G11][G25]") {
     trial.needs_cuda(11, 8);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, context, "fill"));
     const LaunchConfig plain = LaunchConfig::covering(8);
     LaunchConfig cooperative = plain;
     cooperative.cooperative = true;
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill, graph.add_kernel_node({}, kernel, cooperative, memory, 1, 8u));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     const Error refused = error_of(exec.set_kernel_node(fill, kernel, plain, memory, 2, 8u));
@@ -299,36 +269,27 @@ GRAPH_STREAM_SCENARIO_TEST("launch attributes of an executable graph's kernel st
         return refused; // another call failed
     }
     CUSHIM_TRY_VOID(exec.set_kernel_node(fill, kernel, cooperative, memory, 3, 8u));
-    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(8, 3));
-    return {};
+    return check_launch(exec, stream, memory, 3);
 }
 
 GRAPH_TEST_CASE("a launch into the legacy stream is one into the current context", "[graph][G24]") {
-    auto context = context_after_restart("");
-    auto graph = required(create_graph(api, context));
-    auto exec = required(graph.instantiate());
+    const auto [context, graph] = make_graph(api);
+    const GraphExec exec = ok(graph.instantiate());
     const auto launched = exec.launch(Stream::legacy());
-    if (api == Api::runtime) {
-        CHECK(launched.has_value());
-    } else {
-        REQUIRE_FALSE(launched.has_value());
-        CHECK(launched.error().kind() == ErrorKind::wrong_context);
-    }
-    const auto scope = required(context.enter());
+    CHECK(
+        (api == Api::runtime ? launched.has_value() : refused(launched, ErrorKind::wrong_context)));
+    const auto scope = ok(context.enter());
     CHECK(exec.launch(Stream::legacy()).has_value());
     CHECK(context.synchronize().has_value());
 }
 
 TEST_CASE("an executable graph cannot be launched into a capture", "[graph][capture][G24]") {
-    auto context = context_after_restart("");
-    auto graph = required(Graph::create(context));
-    auto stream = required(Stream::create(context));
-    auto exec = required(graph.instantiate());
-    const auto captured = stream.capture([&] { return exec.launch(stream); });
-    REQUIRE_FALSE(captured.has_value());
-    CHECK(captured.error().kind() == ErrorKind::not_permitted);
-    CHECK(captured.error().status() == 900);
+    const auto [context, graph] = make_graph(Api::driver);
+    const Stream stream = ok(Stream::create(context));
+    const GraphExec exec = ok(graph.instantiate());
+    const Error captured = error_of(stream.capture([&] { return exec.launch(stream); }));
+    CHECK(captured.kind() == ErrorKind::not_permitted);
+    CHECK(captured.status() == 900);
 }
 
 TEST_CASE("nodes of another graph cannot be set", "[graph][G22]") {
@@ -338,13 +299,10 @@ TEST_CASE("nodes of another graph cannot be set", "[graph][G22]") {
     auto node = required(graph.add_memset_node({}, memory, 1));
     auto foreign = required(other.add_memset_node({}, memory, 1));
     auto exec = required(graph.instantiate());
-    CHECK(refusal(exec.set_memset_node(foreign, memory, 2)) ==
-          "invalid argument: the node belongs to another graph");
-    CHECK(refusal(exec.set_enabled(foreign, false)) ==
-          "invalid argument: the node belongs to another graph");
+    check_invalid(exec.set_memset_node(foreign, memory, 2), "the node is of another graph");
+    check_invalid(exec.set_enabled(foreign, false), "the node is of another graph");
     REQUIRE(graph.destroy_node(node).has_value());
-    CHECK(refusal(exec.set_memset_node(node, memory, 2)) ==
-          "invalid argument: the node was destroyed");
+    check_invalid(exec.set_memset_node(node, memory, 2), "the node was destroyed");
     auto second = required(graph.add_empty_node({}));
     graph.reset();
     CHECK_FALSE(exec.set_enabled(second, false).has_value());
@@ -372,8 +330,8 @@ TEST_CASE("executable graphs are adopted and borrowed", "[graph][G23]") {
     }
     auto owned = required(GraphExec::adopt(context, native));
     CHECK(owned.launch(stream).has_value());
-    CHECK(refusal(owned.set_enabled(node, true)) ==
-          "invalid argument: the nodes of an adopted executable graph are unknown");
-    CHECK(refusal(GraphExec::adopt(context, nullptr)) == "invalid argument: the handle is null");
+    check_invalid(owned.set_enabled(node, true),
+                  "the nodes of an executable graph that was adopted are not known");
+    check_invalid(GraphExec::adopt(context, nullptr), "the handle is null");
     CHECK(stream.synchronize().has_value());
 }

@@ -1,14 +1,9 @@
 // Nodes of graphs inside an executable graph's own: of child graphs at any depth, and of
 // conditional nodes' bodies.
-// How long what they use is kept: graph_inside_uses_test.cpp.
-#include "harness/graph_inside.hpp"
+// How long what they use is kept: graph_uses_test.cpp.
+#include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
-#include "support/failing_allocation.hpp"
 #include "support/workplace.hpp"
-
-#include <array>
-#include <atomic>
-#include <memory>
 
 using namespace api_test;
 using namespace cushim;
@@ -75,8 +70,7 @@ GRAPH_SCENARIO_TEST("a node of a child graph is changed in the executable graph"
     CUSHIM_TRY(const MemsetNodeParams params, parent.inside.memset_node_params(node));
     CHECK(params.value == 1);
     CUSHIM_TRY(const GraphExec another, parent.graph.instantiate());
-    CHECK_GIVES(launched(another, at), 1);
-    return {};
+    return check_gives(launched(another, at), 1);
 }
 
 GRAPH_SCENARIO_TEST("a node of a child's child is changed in the executable graph",
@@ -100,8 +94,7 @@ GRAPH_SCENARIO_TEST("a node of a child's child is changed in the executable grap
     CUSHIM_TRY_VOID(exec.set_child_graph_node(root.child, branch.graph));
     CHECK_GIVES(launched(exec, at), 1);
     CUSHIM_TRY_VOID(exec.set_memset_node(node, at.memory, 4));
-    CHECK_GIVES(launched(exec, at), 4);
-    return {};
+    return check_gives(launched(exec, at), 4);
 }
 
 GRAPH_SCENARIO_TEST("nodes of all kinds are set inside a child graph", "[graph][G14]") {
@@ -114,12 +107,12 @@ GRAPH_SCENARIO_TEST("nodes of all kinds are set inside a child graph", "[graph][
     CUSHIM_TRY(const Event second_event, Event::create(at.context, {.timing = false}));
     CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, at.context, "fill"));
     const LaunchConfig config = LaunchConfig::covering(8);
-    const auto calls = std::make_shared<std::array<std::atomic<int>, 2>>();
+    Watched first, second;
 
     CUSHIM_TRY(const Graph leaf, create_graph(api, at.context));
     CUSHIM_TRY(const GraphNode fill, leaf.add_kernel_node({}, kernel, config, at.memory, 1, 8u));
     CUSHIM_TRY(const GraphNode copy, leaf.add_memcpy_node(fill, out, at.memory));
-    CUSHIM_TRY(const GraphNode call, leaf.add_host_node(copy, [calls] { ++(*calls)[0]; }));
+    CUSHIM_TRY(const GraphNode call, leaf.add_host_node(copy, first.closure()));
     CUSHIM_TRY_VOID(leaf.add_event_record_node(call, event));
     CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const GraphExec exec, parent.graph.instantiate());
@@ -134,7 +127,7 @@ GRAPH_SCENARIO_TEST("nodes of all kinds are set inside a child graph", "[graph][
             CUSHIM_TRY_VOID(exec.set_memcpy_node(node, second_out, at.memory));
             break;
         case GraphNodeType::host:
-            CUSHIM_TRY_VOID(exec.set_host_node(node, [calls] { ++(*calls)[1]; }));
+            CUSHIM_TRY_VOID(exec.set_host_node(node, second.closure()));
             break;
         default:
             CHECK(type == GraphNodeType::event_record);
@@ -145,8 +138,8 @@ GRAPH_SCENARIO_TEST("nodes of all kinds are set inside a child graph", "[graph][
     CHECK_GIVES(second_event.query(), true);
     CHECK(std::count(second_out.begin(), second_out.end(), 2) == 8);
     CHECK(std::count(out.begin(), out.end(), 0) == 8);
-    CHECK((*calls)[0] == 0);
-    CHECK((*calls)[1] == 1);
+    CHECK(first.calls() == 0);
+    CHECK(second.calls() == 1);
     return {};
 }
 
@@ -176,8 +169,7 @@ GRAPH_SCENARIO_TEST("a node of a child graph in a body is changed in the executa
     CUSHIM_TRY(const GraphNode node, only_node(inside));
     CUSHIM_TRY_VOID(change_fill(exec, node, at));
     CUSHIM_TRY_VOID(exec.set_child_graph_node(child, leaf));
-    CHECK_GIVES(launched(exec, at), 1);
-    return {};
+    return check_gives(launched(exec, at), 1);
 }
 
 // --- what is refused
@@ -231,8 +223,7 @@ GRAPH_TEST_CASE("nodes inside a graph that are gone cannot be set", "[graph][G22
     const GraphExec exec = ok(root.graph.instantiate());
     CHECK(exec.set_memset_node(nodes[1], memory, 2).has_value());
     ok(ok(root.inside.child_graph(inner)).destroy_node(nodes[0]));
-    CHECK(refusal(exec.set_memset_node(nodes[0], memory, 2)) ==
-          "invalid argument: the node was destroyed");
+    check_invalid(exec.set_memset_node(nodes[0], memory, 2), "the node was destroyed");
     CHECK(exec.set_memset_node(nodes[1], memory, 2).has_value());
     ok(root.graph.destroy_node(root.child)); // and with it the graphs inside
     check_foreign(exec, nodes[1], memory, leaf);
@@ -279,23 +270,7 @@ GRAPH_TEST_CASE("nodes inside a graph are set after memory was short", "[graph][
         CUSHIM_TRY(const auto nodes, inmost.nodes());
         return exec.set_memset_node(nodes[0], memory, 2);
     };
-    int without_memory = 0;
-    for (long nth = 1;; ++nth) {
-        INFO("allocation " << nth);
-        REQUIRE(nth < 1000);
-        Result<void> set;
-        {
-            const FailingAllocation failing(nth);
-            set = set_inmost();
-        }
-        if (set) {
-            break;
-        }
-        INFO(set.error().message());
-        REQUIRE(set.error().kind() == ErrorKind::out_of_memory);
-        without_memory += set.error().status() == 0 ? 1 : 0; // else it was the simulated driver's
-    }
-    CHECK(without_memory > 3);
+    CHECK(refusals_without_memory([] {}, set_inmost, [] {}) > 3);
     ok(set_inmost());
 }
 #endif

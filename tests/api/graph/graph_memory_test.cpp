@@ -13,6 +13,8 @@ using support::ok;
 
 namespace {
 
+const Device device = Device::from_native(0);
+
 // What CUDA is told to allocate by a node, by either API.
 class ToldAllocation {
   public:
@@ -41,7 +43,6 @@ class ToldAllocation {
 GRAPH_TEST_CASE("memory of a graph is pinned, of its device, and nobody else's",
                 "[graph][memory][G16]") {
     const auto [context, graph] = make_graph(api);
-    const Device device = ok(Device::get(0));
     const ToldAllocation told;
     const auto memory = ok(graph.add_mem_alloc_node<int>({}, device, 100));
     CHECK((*told).poolProps.allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
@@ -65,12 +66,9 @@ GRAPH_TEST_CASE("memory of a graph is of the device that is named", "[graph][mem
     CHECK(ok(graph.mem_alloc_node_params(memory.node())).device == second.native());
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("memory of a graph has one address in all launches",
-                            "[graph][memory][G16]") {
-    CUSHIM_TRY(const Device device, Device::get(0));
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+NODE_STREAM_SCENARIO_TEST("memory of a graph has one address in all launches",
+                          "[graph][memory][G16]") {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 16));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node(memory.node(), memory.span(), 12));
     CHECK(fill);
@@ -91,7 +89,6 @@ GRAPH_CONTEXT_SCENARIO_TEST("memory of a graph has one address in all launches",
 
 GRAPH_TEST_CASE("a graph with memory has one executable graph at a time", "[graph][memory][G16]") {
     const auto [context, graph] = make_graph(api);
-    const Device device = ok(Device::get(0));
     const auto memory = ok(graph.add_mem_alloc_node<int>({}, device, 16));
     (void)ok(graph.add_mem_free_node(memory.node(), memory));
     GraphExec exec = ok(graph.instantiate());
@@ -100,11 +97,8 @@ GRAPH_TEST_CASE("a graph with memory has one executable graph at a time", "[grap
     CHECK(graph.instantiate().has_value());
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("a graph allocates, uses and frees", "[graph][memory][G16][G17][G22]") {
-    CUSHIM_TRY(const Device device, Device::get(0));
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+NODE_STREAM_SCENARIO_TEST("a graph allocates, uses and frees", "[graph][memory][G16][G17][G22]") {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 100));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 100));
     CHECK(memory.size() == 100);
     CHECK(memory.address() != 0);
@@ -125,27 +119,8 @@ GRAPH_CONTEXT_SCENARIO_TEST("a graph allocates, uses and frees", "[graph][memory
     return {};
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("what a graph left allocated is freed in a stream",
-                            "[graph][memory][G16]") {
-    CUSHIM_TRY(const Device device, Device::get(0));
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
-    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
-    for (int launch = 0; launch < 2; ++launch) {
-        CUSHIM_TRY_VOID(exec.launch(stream));
-        const Result<void> used = fill(stream, memory.span(), 3);
-        CUSHIM_TRY_VOID(memory.free(stream));
-        CUSHIM_TRY_VOID(used);
-    }
-    return stream.synchronize();
-}
-
-GRAPH_CONTEXT_SCENARIO_TEST("what a graph left allocated is freed by the next launch",
-                            "[graph][memory][G16]") {
-    CUSHIM_TRY(const Device device, Device::get(0));
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+NODE_STREAM_SCENARIO_TEST("what a graph left allocated is freed by the next launch",
+                          "[graph][memory][G16]") {
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate({.auto_free_on_launch = true}));
     CUSHIM_TRY_VOID(exec.launch(stream));
@@ -155,10 +130,8 @@ GRAPH_CONTEXT_SCENARIO_TEST("what a graph left allocated is freed by the next la
     return stream.synchronize();
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("a graph with memory cannot be cloned or be a child",
-                            "[graph][memory][G14][G16]") {
-    CUSHIM_TRY(const Device device, Device::get(0));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+NODE_SCENARIO_TEST("a graph with memory cannot be cloned or be a child",
+                   "[graph][memory][G14][G16]") {
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
     CUSHIM_TRY_VOID(graph.add_mem_free_node(memory.node(), memory));
     CUSHIM_TRY(const Graph around, create_graph(api, context));
@@ -172,9 +145,7 @@ GRAPH_CONTEXT_SCENARIO_TEST("a graph with memory cannot be cloned or be a child"
     return child.error().status() == 801 ? Result<void>() : child.error();
 }
 
-CONTEXT_SCENARIO_TEST("how much memory graphs take is told and trimmed", "[graph][memory]") {
-    CUSHIM_TRY(const Device device, Device::get(0));
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
+STREAM_SCENARIO_TEST("how much memory graphs take is told and trimmed", "[graph][memory]") {
     CUSHIM_TRY_VOID(reset_graph_memory_high_marks(device));
     {
         CUSHIM_TRY(const Graph graph, Graph::create(context));
@@ -196,15 +167,12 @@ CONTEXT_SCENARIO_TEST("how much memory graphs take is told and trimmed", "[graph
 
 TEST_CASE("a node that allocates nothing, or too much", "[graph][memory]") {
     auto context = context_after_restart("");
-    auto device = required(Device::get(0));
     auto graph = required(Graph::create(context));
-    CHECK(refusal(graph.add_mem_alloc_node<int>({}, device, 0)) ==
-          "invalid argument: Graph::add_allocation: the size is 0");
+    check_invalid(graph.add_mem_alloc_node<int>({}, device, 0), "a node that allocates nothing");
     CHECK_THAT(refusal(graph.add_mem_alloc_node<int>({}, device, ~std::size_t{0} / 2)),
                Catch::Matchers::ContainsSubstring("elements of 4 bytes"));
     auto stream = required(Stream::create(context));
-    CHECK(refusal(GraphAllocation<int>().free(stream)) ==
-          "invalid argument: the allocation is empty");
+    check_invalid(GraphAllocation<int>().free(stream), "the allocation is none");
 }
 
 static_assert(std::is_convertible_v<GraphAllocation<int>, DeviceSpan<const int>>);

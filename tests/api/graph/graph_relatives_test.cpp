@@ -1,9 +1,8 @@
 // Graphs that were cloned from one another are destroyed, cloned and instantiated by one thread at
 // a time, since drivers do not lock what they note of such relatives (src/api/graph/relatives.hpp).
 // On a GPU the tests with two threads end the process where that does not hold.
-#include "harness/graph_inside.hpp"
+#include "harness/graph_scenario.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -117,13 +116,7 @@ TEST_CASE("one thread at a time destroys, clones or instantiates a graph (runtim
     check_one_at_a_time(Api::runtime);
 }
 
-TEST_CASE("two threads use graphs that were cloned from one another", "[graph]") {
+GRAPH_TEST_CASE("two threads use graphs that were cloned from one another", "[graph]") {
     restart("");
-    use_relatives(Api::driver, simulator() == nullptr ? 2000 : 50);
-}
-
-TEST_CASE("two threads use graphs that were cloned from one another (runtime)",
-          "[graph][runtime][current]") {
-    restart("");
-    use_relatives(Api::runtime, simulator() == nullptr ? 2000 : 50);
+    use_relatives(api, simulator() == nullptr ? 2000 : 50);
 }

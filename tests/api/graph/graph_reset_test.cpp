@@ -4,7 +4,6 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
-#include "harness/watched.hpp"
 
 using namespace api_test;
 using namespace cushim;
@@ -27,8 +26,9 @@ std::vector<std::string> destroyed_in(const F &f) {
     return calls;
 }
 
-bool is_soon_gone(const Watched &closure) {
-    return soon([&] { return closure.is_gone(); });
+void check_clean() {
+    CHECK(leaks().empty());
+    CHECK(misuses().empty());
 }
 
 } // namespace
@@ -58,12 +58,11 @@ GRAPH_TEST_CASE("graphs are destroyed after a reset of their context, and releas
     if (simulator() != nullptr) {
         CHECK(calls == std::vector<std::string>(3, "cuGraphDestroy"));
     }
-    CHECK(is_soon_gone(in_graph));
-    CHECK(is_soon_gone(in_child));
+    CHECK(in_graph.is_soon_gone());
+    CHECK(in_child.is_soon_gone());
     made.context.reset();
     CHECK(reports.lines().empty());
-    CHECK(leaks().empty());
-    CHECK(misuses().empty());
+    check_clean();
 }
 
 GRAPH_TEST_CASE("a graph is destroyed after a reset and the end of its context's last owner",
@@ -74,9 +73,8 @@ GRAPH_TEST_CASE("a graph is destroyed after a reset and the end of its context's
     reset_device();
     made.context.reset();
     CHECK(made.graph.close().has_value());
-    CHECK(is_soon_gone(kept));
-    CHECK(leaks().empty());
-    CHECK(misuses().empty());
+    CHECK(kept.is_soon_gone());
+    check_clean();
 }
 
 GRAPH_TEST_CASE("an executable graph is not destroyed after a reset, and what it kept is released",
@@ -95,17 +93,16 @@ GRAPH_TEST_CASE("an executable graph is not destroyed after a reset, and what it
     reset_device();
     const auto calls = destroyed_in([&] { CHECK(exec.close().has_value()); });
     CHECK(calls.empty());
-    CHECK(is_soon_gone(in_exec));
+    CHECK(in_exec.is_soon_gone());
     CHECK(made.graph.close().has_value());
     // Driver 580 keeps the executable graph's own reference until the process ends.
     if (simulator() != nullptr) {
-        CHECK(is_soon_gone(in_graph));
+        CHECK(in_graph.is_soon_gone());
     }
     stream.reset();
     made.context.reset();
     CHECK(reports.lines().empty());
-    CHECK(leaks().empty());
-    CHECK(misuses().empty());
+    check_clean();
 }
 
 GRAPH_TEST_CASE("what an executable graph stopped using before a reset is released after it",
@@ -119,8 +116,8 @@ GRAPH_TEST_CASE("what an executable graph stopped using before a reset is releas
     ok(exec.launch(stream));
     ok(exec.set_host_node(node, second.closure())); // the launch may still run the first one
     reset_device();
-    CHECK(is_soon_gone(first));
+    CHECK(first.is_soon_gone());
     exec.reset();
-    CHECK(is_soon_gone(second));
+    CHECK(second.is_soon_gone());
     CHECK(misuses().empty());
 }

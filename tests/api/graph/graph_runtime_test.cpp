@@ -9,9 +9,7 @@
 #include <dlfcn.h>
 #endif
 
-#include <atomic>
 #include <cstdlib>
-#include <memory>
 #include <utility>
 
 using namespace api_test;
@@ -19,15 +17,6 @@ using namespace cushim;
 using support::ok;
 
 namespace {
-
-Result<void> answer(CUresult status, const char *entry_point) {
-    return status == CUDA_SUCCESS ? Result<void>()
-                                  : Error::status(Api::driver, status, entry_point);
-}
-Result<void> answer(cudaError_t status, const char *entry_point) {
-    return status == cudaSuccess ? Result<void>()
-                                 : Error::status(Api::runtime, status, entry_point);
-}
 
 // Something that the test got from the runtime library itself.
 template <class Handle>
@@ -105,85 +94,11 @@ class Registered {
 
 // --- what one API makes the other reads
 
-GRAPH_CONTEXT_SCENARIO_TEST("fills and copies are read by the other API", "[graph][G9][G12][G22]") {
-    trial.needs_runtime();
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
-    CUSHIM_TRY(const auto host, PinnedBuffer<int>::allocate(context, 64));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
-    CUSHIM_TRY(const GraphNode in, graph.add_memcpy_node({}, memory, host));
-    CUSHIM_TRY(const GraphNode set, graph.add_memset_node(in, memory, 7));
-
-    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
-    CHECK(same.api() == other(api));
-    CUSHIM_TRY(const GraphNode same_in, node_in(same, in));
-    CUSHIM_TRY(const GraphNode same_set, node_in(same, set));
-    CHECK_GIVES(same.edges(), std::vector{GraphEdge{same_in, same_set}});
-    CHECK_GIVES(same.dependencies(same_set), std::vector{same_in});
-    CHECK_GIVES(same.dependents(same_in), std::vector{same_set});
-    CUSHIM_TRY(const MemsetNodeParams fill, same.memset_node_params(same_set));
-    CHECK(fill.to.address == memory.native());
-    CHECK(fill.to.extent.width == 64);
-    CHECK(fill.element_size == 4);
-    CHECK(fill.value == 7);
-    CUSHIM_TRY(const MemcpyNodeParams copy, same.memcpy_node_params(same_in));
-    CHECK(copy.to.address == memory.native());
-    CHECK(copy.from.address == reinterpret_cast<std::uintptr_t>(host.data()));
-    CHECK(copy.to.extent == Extent{64 * sizeof(int), 1, 1});
-    return {};
-}
-
-GRAPH_CONTEXT_SCENARIO_TEST("events and child graphs are read by the other API",
-                            "[graph][G14][G15][G22]") {
-    trial.needs_runtime();
-    CUSHIM_TRY(const Event event, Event::create(context));
-    CUSHIM_TRY(const Graph inner, create_graph(api, context));
-    CUSHIM_TRY(const GraphNode inside, inner.add_empty_node({}));
-    CHECK(inside);
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
-    CUSHIM_TRY(const GraphNode record, graph.add_event_record_node({}, event));
-    CUSHIM_TRY(const GraphNode wait, graph.add_event_wait_node(record, event));
-    CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node(wait, inner));
-
-    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
-    CUSHIM_TRY(const GraphNode same_record, node_in(same, record));
-    CUSHIM_TRY(const Event recorded, same.event_of(same_record));
-    CHECK(recorded.native() == event.native());
-    CUSHIM_TRY(const GraphNode same_wait, node_in(same, wait));
-    CHECK_GIVES(same.node_type(same_wait), GraphNodeType::event_wait);
-    CUSHIM_TRY(const Event waited, same.event_of(same_wait));
-    CHECK(waited.native() == event.native());
-    CUSHIM_TRY(const GraphNode same_child, node_in(same, child));
-    CUSHIM_TRY(const Graph nested, same.child_graph(same_child));
-    CHECK_GIVES(nested.node_count(), 1);
-    return {};
-}
-
-GRAPH_CONTEXT_SCENARIO_TEST("memory of a graph is read by the other API",
-                            "[graph][memory][G16][G17]") {
-    trial.needs_runtime();
-    CUSHIM_TRY(const Device device, Device::get(0));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
-    CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 100));
-    CUSHIM_TRY(const GraphNode free, graph.add_mem_free_node(memory.node(), memory));
-
-    CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
-    CUSHIM_TRY(const GraphNode same_alloc, node_in(same, memory.node()));
-    CUSHIM_TRY(const MemAllocNodeParams params, same.mem_alloc_node_params(same_alloc));
-    CHECK(params.address == memory.address());
-    CHECK(params.bytes == 100 * sizeof(int));
-    CHECK(params.device == 0);
-    CUSHIM_TRY(const GraphNode same_free, node_in(same, free));
-    CHECK_GIVES(same.mem_free_ptr(same_free), memory.address());
-    return {};
-}
-
-GRAPH_SCENARIO_TEST("memory of a graph is granted to a second device", "[graph][memory][G16]",
-                    "devices=2") {
+NODE_SCENARIO_TEST("memory of a graph is granted to a second device", "[graph][memory][G16]",
+                   "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Device second, Device::get(1));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     const AccessGrant grants[] = {{second, AccessFlags::read_write}};
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 100, grants));
     CUDA_MEM_ALLOC_NODE_PARAMS seen{};
@@ -200,13 +115,11 @@ GRAPH_SCENARIO_TEST("memory of a graph is granted to a second device", "[graph][
 // --- kernels
 
 #if CUDART_VERSION >= 12000
-GRAPH_CONTEXT_SCENARIO_TEST("a kernel and its attributes are read by the other API",
-                            "[graph][G11][G22]") {
+NODE_SCENARIO_TEST("a kernel and its attributes are read by the other API", "[graph][G11][G22]") {
     trial.needs_runtime();
     register_kernels();
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const auto idle, library.kernel<void()>("idle"));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     const LaunchConfig config = {.grid = {2, 3, 4}, .block = {32, 2, 1}, .cooperative = true};
     CUSHIM_TRY(const GraphNode node, graph.add_kernel_node({}, idle, config));
 
@@ -300,19 +213,17 @@ GRAPH_STREAM_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of b
         CUSHIM_TRY(const GraphNode node,
                    graph.add_kernel_node({}, fill, LaunchConfig::covering(64), memory, 3, 64u));
         CHECK(node);
-        CUSHIM_TRY_VOID(run_once(graph, stream));
-        CHECK_GIVES(read(context, memory), std::vector<int>(64, 3));
+        CUSHIM_TRY_VOID(check_run(graph, stream, memory, 3));
     }
     CUSHIM_TRY(const ContextScope scope, context.enter());
     return library.destroy();
 }
 #endif
 
-GRAPH_CONTEXT_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
+NODE_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
     trial.needs_runtime();
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto idle, graph_kernel<void()>(trial, api, context, "idle"));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode a, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
     CUSHIM_TRY(const GraphNode b, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
     // b may begin when a says so.
@@ -336,35 +247,29 @@ GRAPH_CONTEXT_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G2
 
 // --- what one API makes the other changes and launches
 
-GRAPH_STREAM_SCENARIO_TEST("a graph is changed and launched by the other API", "[graph][G24]") {
+NODE_STREAM_SCENARIO_TEST("a graph is changed and launched by the other API", "[graph][G24]") {
     trial.needs_runtime();
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode set, graph.add_memset_node({}, memory, 1));
     CUSHIM_TRY(const Graph same, borrow_graph(other(api), context, graph.native()));
     CUSHIM_TRY(const GraphNode same_set, node_in(same, set));
     CUSHIM_TRY_VOID(same.set_memset_node(same_set, memory, 2));
-    CUSHIM_TRY_VOID(run_once(graph, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(16, 2));
+    CUSHIM_TRY_VOID(check_run(graph, stream, memory, 2));
 
     CUSHIM_TRY_VOID(graph.set_memset_node(set, memory, 3));
-    CUSHIM_TRY_VOID(run_once(same, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(16, 3));
-    return {};
+    return check_run(same, stream, memory, 3);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("an executable graph of either API is launched by the driver API",
-                           "[graph][G23][G24]") {
-    const auto calls = std::make_shared<std::atomic<int>>(0);
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
-    CUSHIM_TRY(const GraphNode count, graph.add_host_node({}, [calls] { ++*calls; }));
-    CHECK(count);
+NODE_STREAM_SCENARIO_TEST("an executable graph of either API is launched by the driver API",
+                          "[graph][G23][G24]") {
+    Watched count;
+    CUSHIM_TRY_VOID(graph.add_host_node({}, count.closure()));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY(const GraphExec same, GraphExec::borrow(context, exec.native()));
     CHECK(same.api() == Api::driver);
     CUSHIM_TRY_VOID(exec.launch(stream));
     CUSHIM_TRY_VOID(launch_and_wait(same, stream));
-    CHECK(*calls == 2);
+    CHECK(count.calls() == 2);
     return {};
 }
 
@@ -403,10 +308,9 @@ GRAPH_CONTEXT_SCENARIO_TEST("a stream and an event of the runtime's serve graphs
     return stream.destroy();
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("a capture that one API begins the other ends",
-                            "[graph][capture][G2][G3]") {
+GRAPH_ASIDE_SCENARIO_TEST("a capture that one API begins the other ends",
+                          "[graph][capture][G2][G3]") {
     trial.needs_runtime();
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
     const bool by_runtime = api == Api::runtime;
     CUSHIM_TRY_VOID(by_runtime ? rt::begin_capture(stream) : stream.begin_capture());
@@ -419,19 +323,15 @@ GRAPH_CONTEXT_SCENARIO_TEST("a capture that one API begins the other ends",
     CUSHIM_TRY_VOID(queued);
     CHECK(ended->api() == other(api));
     CUSHIM_TRY_VOID(run_once(*ended, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(16, 8));
-    return {};
+    return check_filled(context, memory, 8);
 }
 
 #ifndef _WIN32
-GRAPH_SCENARIO_TEST("semaphores of another API are waited for and signalled by nodes",
-                    "[graph][X8][X9]") {
+NODE_STREAM_SCENARIO_TEST("semaphores of another API are waited for and signalled by nodes",
+                          "[graph][X8][X9]") {
     need_simulator(trial);
     TheirSemaphore theirs(1);
-    CUSHIM_TRY(const Context context, trial.context());
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto semaphore, TimelineSemaphore::import_fd(context, theirs.exported()));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     const SemaphoreWait first[] = {semaphore.waiting(1)};
     const SemaphoreSignal second[] = {semaphore.signaling(2)};
     CUSHIM_TRY(const GraphNode wait, graph.add_semaphore_wait_node({}, first));
@@ -452,28 +352,6 @@ GRAPH_SCENARIO_TEST("semaphores of another API are waited for and signalled by n
     CUSHIM_TRY_VOID(graph.set_semaphore_signal_node(signal, last));
     CUSHIM_TRY_VOID(run_once(graph, stream));
     CHECK(theirs.value() == 9);
-    return {};
-}
-#endif
-
-#if CUDART_VERSION >= 12020
-STREAM_SCENARIO_TEST("a node of any kind by the runtime's own parameters",
-                     "[graph][current][G19]") {
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
-    CUSHIM_TRY(const Graph graph, rt::create_graph(context));
-    CUSHIM_TRY(const GraphNode begin, graph.add_empty_node({}));
-    cudaGraphNodeParams parameters{};
-    parameters.type = cudaGraphNodeTypeMemset;
-    parameters.memset.dst = reinterpret_cast<void *>(memory.native());
-    parameters.memset.value = 5;
-    parameters.memset.elementSize = 4;
-    parameters.memset.width = 16;
-    parameters.memset.height = 1;
-    CUSHIM_TRY(const GraphNode set, graph.add_node_raw(begin, &parameters));
-    CHECK_GIVES(graph.node_type(set), GraphNodeType::memset);
-    CHECK_GIVES(graph.dependencies(set), std::vector{begin});
-    CUSHIM_TRY_VOID(run_once(graph, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(16, 5));
     return {};
 }
 #endif

@@ -4,7 +4,6 @@
 #include "harness/spied_call.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 using namespace api_test;
@@ -67,17 +66,9 @@ class ToldDependencies {
     SpiedCall<entry::cudaGraphAddEmptyNode> by_runtime_{look};
 };
 
-bool is_primary_context_active() {
-    unsigned int flags = 0;
-    int active = 0;
-    REQUIRE(driver().cuDevicePrimaryCtxGetState(0, &flags, &active) == CUDA_SUCCESS);
-    return active != 0;
-}
-
 } // namespace
 
-GRAPH_STREAM_SCENARIO_TEST("an empty graph is launched", "[graph][G6][G7][G8][G24]") {
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+NODE_STREAM_SCENARIO_TEST("an empty graph is launched", "[graph][G6][G7][G8][G24]") {
     CHECK(graph.api() == api);
     CHECK_GIVES(graph.node_count(), 0);
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
@@ -86,8 +77,7 @@ GRAPH_STREAM_SCENARIO_TEST("an empty graph is launched", "[graph][G6][G7][G8][G2
     return launch_and_wait(exec, stream);
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][G21]") {
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+NODE_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][G21]") {
     CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
     CUSHIM_TRY(const GraphNode b, graph.add_empty_node(a));
     CUSHIM_TRY(const GraphNode c, graph.add_empty_node({a, b}));
@@ -119,8 +109,7 @@ GRAPH_CONTEXT_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G1
     return check_edges(graph, expected);
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("more dependencies than fit on the stack", "[graph][G10]") {
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+NODE_SCENARIO_TEST("more dependencies than fit on the stack", "[graph][G10]") {
     std::vector<GraphNode> many;
     for (int index = 0; index < 20; ++index) {
         CUSHIM_TRY(const GraphNode node, graph.add_empty_node({}));
@@ -141,20 +130,17 @@ GRAPH_STREAM_SCENARIO_TEST("a clone runs by itself", "[graph][G6]") {
     CHECK(found != fill);
     CHECK_GIVES(clone.node_type(found), GraphNodeType::memset);
     graph.reset();
-    CUSHIM_TRY_VOID(run_once(clone, stream));
-    CHECK_GIVES(read(context, memory), std::vector<int>(64, 7));
-    return {};
+    return check_run(clone, stream, memory, 7);
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("a destroyed node is known to be gone", "[graph][G22]") {
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+NODE_SCENARIO_TEST("a destroyed node is known to be gone", "[graph][G22]") {
     CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
     CUSHIM_TRY(const GraphNode b, graph.add_empty_node(a));
     CUSHIM_TRY_VOID(graph.destroy_node(a));
     CUSHIM_TRY(const auto before, graph.dependencies(b));
     CHECK(before.empty());
     const auto again = graph.destroy_node(a);
-    CHECK(refusal(again) == "invalid argument: the node was destroyed");
+    check_invalid(again, "the node was destroyed");
     // CUDA may give its handle again: the old name stays a dead one.
     CUSHIM_TRY(const GraphNode c, graph.add_empty_node({}));
     CHECK(c != a);
@@ -190,7 +176,7 @@ GRAPH_TEST_CASE("a node's name is as good as its copies, in its graph alone", "[
     CHECK(ok(shared.node_type(copy)) == GraphNodeType::empty);
     const Graph lent = ok(borrow_graph(api, context, shared.native()));
     CHECK(refusal(lent.node_type(copy)) == foreign);
-    CHECK(refusal(Graph().node_type(copy)) == "invalid argument: the graph is empty");
+    check_invalid(Graph().node_type(copy), "the graph is empty");
 }
 
 GRAPH_TEST_CASE("a node of a graph that is gone is refused", "[graph][G22]") {
@@ -206,7 +192,7 @@ GRAPH_TEST_CASE("a node of a graph that is gone is refused", "[graph][G22]") {
     const Graph next = ok(create_graph(api, context));
     const GraphNode other = ok(next.add_memset_node({}, memory, 1));
     CHECK(other != set);
-    CHECK(refusal(next.node_type(set)) == "invalid argument: the node belongs to another graph");
+    check_invalid(next.node_type(set), "the node is of another graph");
 }
 
 GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][G22]") {
@@ -218,11 +204,10 @@ GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][
     const char *const foreign = "invalid argument: the node belongs to another graph";
     CHECK(refusal(clone.find_in_clone(graph, found)) == foreign);
     CHECK(refusal(clone.find_in_clone(clone, node)) == foreign);
-    CHECK(refusal(clone.find_in_clone(graph, GraphNode())) ==
-          "invalid argument: the node is empty");
+    check_invalid(clone.find_in_clone(graph, GraphNode()), "the node is none");
     CHECK_FALSE(graph.find_in_clone(graph, node).has_value());
     ok(graph.destroy_node(gone));
-    CHECK(refusal(clone.find_in_clone(graph, gone)) == "invalid argument: the node was destroyed");
+    check_invalid(clone.find_in_clone(graph, gone), "the node was destroyed");
 }
 
 TEST_CASE("a node of another graph is refused", "[graph][G22]") {
@@ -238,7 +223,7 @@ TEST_CASE("a node of another graph is refused", "[graph][G22]") {
     CHECK(refusal(graph.dependents(foreign)) == message);
     const GraphNode from[] = {node}, to[] = {foreign};
     CHECK(refusal(graph.add_dependencies(from, to)) == message);
-    CHECK(refusal(graph.add_empty_node(GraphNode())) == "invalid argument: the node is empty");
+    check_invalid(graph.add_empty_node(GraphNode()), "the node is none");
     CHECK(*graph.node_count() == 1);
 }
 
@@ -247,12 +232,9 @@ GRAPH_TEST_CASE("edges from so many nodes to so many others", "[graph][G20]") {
     const GraphNode a = ok(graph.add_empty_node({}));
     const GraphNode b = ok(graph.add_empty_node({}));
     const GraphNode from[] = {a, b}, to[] = {b};
-    CHECK(refusal(graph.add_dependencies(from, to)) ==
-          "invalid argument: edges: 2 start nodes, but 1 end nodes");
-    CHECK(refusal(graph.remove_dependencies(from, to)) ==
-          "invalid argument: edges: 2 start nodes, but 1 end nodes");
-    CHECK(refusal(graph.add_dependencies({}, to)) ==
-          "invalid argument: edges: 0 start nodes, but 1 end nodes");
+    check_invalid(graph.add_dependencies(from, to), "edges from 2 nodes to 1");
+    check_invalid(graph.remove_dependencies(from, to), "edges from 2 nodes to 1");
+    check_invalid(graph.add_dependencies({}, to), "edges from 0 nodes to 1");
     CHECK(ok(graph.edges()).empty());
 }
 
@@ -261,9 +243,8 @@ GRAPH_TEST_CASE("for no edges CUDA is not asked", "[graph][G20]") {
     const auto [context, graph] = make_graph(api);
     const GraphNode a = ok(graph.add_empty_node({}));
     const GraphNode b = ok(graph.add_empty_node({}));
-    const std::string prefix = api == Api::runtime ? "cudaGraph" : "cuGraph";
-    always_fail_instead((prefix + "AddDependencies").c_str());
-    always_fail_instead((prefix + "RemoveDependencies").c_str());
+    always_fail_instead(graph_call(api, "AddDependencies").c_str());
+    always_fail_instead(graph_call(api, "RemoveDependencies").c_str());
     const std::span<const GraphNode> no_nodes;
     const std::span<const GraphEdge> no_edges;
     CHECK(graph.add_dependencies(no_nodes, no_nodes).has_value());
@@ -326,32 +307,31 @@ GRAPH_TEST_CASE("a graph goes with the last of those that share it", "[graph][G6
 GRAPH_TEST_CASE("a graph and what is made of it hold their context", "[graph][G6]") {
     auto [context, graph] = make_graph(api);
     context.reset();
-    CHECK(is_primary_context_active());
+    CHECK(is_primary_active());
     const GraphNode node = ok(graph.add_empty_node({}));
     Graph clone = ok(graph.clone());
     CHECK(ok(graph.nodes()) == std::vector{node});
     graph.reset();
-    CHECK(is_primary_context_active());
+    CHECK(is_primary_active());
     GraphExec exec = ok(clone.instantiate());
     clone.reset();
-    CHECK(is_primary_context_active());
+    CHECK(is_primary_active());
     exec.reset();
     if (simulator() != nullptr && api == Api::driver) {
-        CHECK_FALSE(is_primary_context_active()); // elsewhere others hold it, too
+        CHECK_FALSE(is_primary_active()); // elsewhere others hold it, too
     }
 }
 
 TEST_CASE("an empty graph object is refused", "[graph][G6]") {
     restart("");
     const Graph none;
-    CHECK(refusal(none.add_empty_node({})) == "invalid argument: the graph is empty");
-    CHECK(refusal(none.instantiate()) == "invalid argument: the graph is empty");
-    CHECK(refusal(none.clone()) == "invalid argument: the graph is empty");
-    CHECK(refusal(none.nodes()) == "invalid argument: the graph is empty");
-    CHECK(refusal(Graph::create(Context())) == "invalid argument: the context is empty");
+    check_invalid(none.add_empty_node({}), "the graph is empty");
+    check_invalid(none.instantiate(), "the graph is empty");
+    check_invalid(none.clone(), "the graph is empty");
+    check_invalid(none.nodes(), "the graph is empty");
+    check_invalid(Graph::create(Context()), "the context is empty");
     const GraphExec nothing;
-    CHECK(refusal(nothing.launch(Stream::legacy())) ==
-          "invalid argument: the executable graph is empty");
+    check_invalid(nothing.launch(Stream::legacy()), "the executable graph is empty");
     CHECK(none.api() == Api::loader);
 }
 
@@ -365,8 +345,8 @@ TEST_CASE("graphs are adopted and borrowed", "[graph][G6]") {
     }
     const Graph owned = ok(Graph::adopt(context, native));
     CHECK(*owned.node_count() == 1);
-    CHECK(refusal(Graph::adopt(context, nullptr)) == "invalid argument: the handle is null");
-    CHECK(refusal(Graph::borrow(context, nullptr)) == "invalid argument: the handle is null");
+    check_invalid(Graph::adopt(context, nullptr), "the handle is null");
+    check_invalid(Graph::borrow(context, nullptr), "the handle is null");
 }
 
 GRAPH_TEST_CASE("a cycle is told when the graph is instantiated", "[graph][G8]") {
@@ -389,3 +369,83 @@ GRAPH_TEST_CASE("a cycle is told when the graph is instantiated", "[graph][G8]")
         CHECK((failure.node == a || (failure.node == b && simulator() == nullptr)));
     }
 }
+
+// --- what names the nodes that another one waits for
+
+namespace {
+
+std::vector<GraphNode> add_empty_nodes(const Graph &graph, std::size_t count) {
+    std::vector<GraphNode> nodes;
+    for (std::size_t index = 0; index < count; ++index) {
+        nodes.push_back(ok(graph.add_empty_node({})));
+    }
+    return nodes;
+}
+
+// Uses the stack where temporaries of the caller's expressions were.
+[[gnu::noinline]] void overwrite_stack() {
+    volatile unsigned char bytes[4096];
+    for (volatile unsigned char &byte : bytes) {
+        byte = 0xee;
+    }
+}
+
+void check_named(const Graph &graph, const GraphDependencies &named,
+                 const std::vector<GraphNode> &nodes) {
+    overwrite_stack();
+    CHECK(named.is_complete());
+    const GraphNode last = ok(graph.add_empty_node(named));
+    CHECK(ok(graph.dependencies(last)).size() == nodes.size());
+    const GraphDependencies copied = named;
+    CHECK(std::equal(nodes.begin(), nodes.end(), copied.nodes().begin(), copied.nodes().end()));
+}
+
+} // namespace
+
+GRAPH_TEST_CASE("dependencies with a name own the nodes that are given in braces", "[graph]") {
+    const auto made = make_graph(api);
+    const std::vector<GraphNode> nodes = add_empty_nodes(made.graph, 6);
+    const GraphNode a = nodes[0], b = nodes[1];
+    const GraphDependencies none{}, one = GraphNode(a), both{a, b};
+    const GraphDependencies many{a, b, nodes[2], nodes[3], nodes[4], nodes[5]};
+    const GraphDependencies temporary = std::vector<GraphNode>(nodes);
+    check_named(made.graph, none, {});
+    check_named(made.graph, one, {a});
+    check_named(made.graph, both, {a, b});
+    check_named(made.graph, many, nodes);
+    check_named(made.graph, temporary, nodes);
+    check_named(made.graph, nodes, nodes);
+    CHECK(GraphDependencies(nodes).nodes().data() == nodes.data()); // a view
+    GraphDependencies assigned{a};
+    assigned = many;
+    check_named(made.graph, assigned, nodes);
+    assigned = both;
+    check_named(made.graph, assigned, {a, b});
+}
+
+NODE_STREAM_SCENARIO_TEST("a node copies from and to ranges that have a name", "[graph]") {
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 3));
+    std::vector<int> from = {1, 2, 3}, to(3);
+    CUSHIM_TRY(const GraphNode there, graph.add_memcpy_node({}, memory, from));
+    CUSHIM_TRY_VOID(graph.add_memcpy_node(there, to, memory));
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK(to == from);
+    from = {4, 5, 6};
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    CHECK(to == from);
+    return {};
+}
+
+namespace {
+
+template <class To, class From>
+concept AddsCopy = requires(const Graph &graph, To &&to, From &&from) {
+    graph.add_memcpy_node({}, std::forward<To>(to), std::forward<From>(from));
+};
+static_assert(AddsCopy<DeviceBuffer<int> &, std::vector<int> &>);
+static_assert(AddsCopy<DeviceSpan<int>, std::span<const int>>);
+static_assert(!AddsCopy<DeviceBuffer<int> &, std::vector<int>>); // its elements would be gone
+static_assert(!AddsCopy<std::vector<int>, DeviceBuffer<int> &>);
+static_assert(!AddsCopy<const std::vector<int> &, DeviceBuffer<int> &>);
+
+} // namespace

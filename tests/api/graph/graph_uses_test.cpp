@@ -2,7 +2,6 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
-#include "harness/watched.hpp"
 
 #include <vector>
 
@@ -12,171 +11,176 @@ using namespace api_test;
 using namespace cushim;
 using support::ok;
 
-GRAPH_SCENARIO_TEST("what a node of an executable graph used goes when it is set anew",
-                    "[graph][G23]") {
-    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
-    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+GRAPH_ASIDE_SCENARIO_TEST("what a node of an executable graph used goes when it is set anew",
+                          "[graph][G23]") {
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     Watched first, second, third;
     CUSHIM_TRY_VOID(exec.set_host_node(call, first.closure()));
     CUSHIM_TRY_VOID(exec.set_host_node(call, second.closure()));
-    CHECK(soon([&] { return first.is_gone(); })); // was never launched
-    CUSHIM_TRY_VOID(exec.launch(at.stream));
+    CHECK(first.is_soon_gone()); // was never launched
+    CUSHIM_TRY_VOID(exec.launch(stream));
     CUSHIM_TRY_VOID(exec.set_host_node(call, third.closure()));
-    CUSHIM_TRY_VOID(at.stream.synchronize());
-    CHECK(soon([&] { return second.is_gone(); }));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(second.is_soon_gone());
     CHECK(second.calls() == 1);
     CHECK_FALSE(third.is_gone());
-    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(third.calls() == 1);
     return {};
 }
 
-GRAPH_SCENARIO_TEST("an update lets go what nodes were set to before", "[graph][G23]") {
-    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
-    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+GRAPH_ASIDE_SCENARIO_TEST("an update lets go what nodes were set to before", "[graph][G23]") {
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     Watched own, updated;
     CUSHIM_TRY_VOID(exec.set_host_node(call, own.closure()));
     {
-        CUSHIM_TRY(const Graph other, create_graph(api, at.context));
+        CUSHIM_TRY(const Graph other, create_graph(api, context));
         CUSHIM_TRY_VOID(other.add_host_node({}, updated.closure()));
         CUSHIM_TRY(const GraphUpdate update, exec.update(other));
         CHECK(update.result == GraphUpdateResult::success);
     }
-    CHECK(soon([&] { return own.is_gone(); }));
+    CHECK(own.is_soon_gone());
     CHECK_FALSE(updated.is_gone()); // the graph is gone, and the executable graph keeps it
-    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(updated.calls() == 1);
     return {};
 }
 
-GRAPH_SCENARIO_TEST("an executable graph keeps the child graph that it is set to", "[graph][G14]") {
-    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
-    CUSHIM_TRY(const Graph inner, create_graph(api, at.context));
+GRAPH_ASIDE_SCENARIO_TEST("an executable graph keeps the child graph that it is set to",
+                          "[graph][G14]") {
+    CUSHIM_TRY(const Graph inner, create_graph(api, context));
     CUSHIM_TRY_VOID(inner.add_host_node({}, [] {}));
-    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node({}, inner));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     Watched watched;
     {
-        CUSHIM_TRY(const Graph other, create_graph(api, at.context));
+        CUSHIM_TRY(const Graph other, create_graph(api, context));
         CUSHIM_TRY_VOID(other.add_host_node({}, watched.closure()));
         CUSHIM_TRY_VOID(exec.set_child_graph_node(child, other));
     }
     wait_for_released_closures();
     CHECK_FALSE(watched.is_gone());
-    CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(watched.calls() == 1);
     return {};
 }
 
-GRAPH_SCENARIO_TEST("launches in streams of another context are waited for, too", "[graph][G23]") {
-    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
+GRAPH_CONTEXT_SCENARIO_TEST("launches in streams of another context are waited for, too",
+                            "[graph][G23]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context other, Context::create(device));
-    CUSHIM_TRY(const Stream stream, Stream::create(other, {.non_blocking = true}));
-    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY(const Stream elsewhere, Stream::create(other, {.non_blocking = true}));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
     CUSHIM_TRY(GraphExec exec, graph.instantiate());
     Watched watched;
     CUSHIM_TRY_VOID(exec.set_host_node(call, watched.closure()));
-    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(exec.launch(elsewhere));
     CUSHIM_TRY_VOID(exec.set_host_node(call, [] {}));
-    CUSHIM_TRY_VOID(stream.synchronize());
+    CUSHIM_TRY_VOID(elsewhere.synchronize());
     CHECK(watched.calls() == 1);
-    CHECK(soon([&] { return watched.is_gone(); }));
+    CHECK(watched.is_soon_gone());
     return {};
 }
 
-TEST_CASE("nothing that a running launch uses goes", "[graph][G23][current]") {
-    restart("mode=threaded");
-    const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto context = Trial::context();
-    REQUIRE(context.has_value());
-    // An event tells of launches in streams of its own context only.
-    const Context other = Context::create(Device::get(0).value()).value();
-    const bool elsewhere = GENERATE(false, true);
-    const Stream stream =
-        Stream::create(elsewhere ? other : *context, {.non_blocking = true}).value();
-    const Graph graph = create_graph(api, *context).value();
-    const GraphNode call = graph.add_host_node({}, [] {}).value();
-    const GraphExec exec = graph.instantiate().value();
+namespace {
+
+// An executable graph with one node, which was set to call `watched`.
+struct SetCall {
+    SetCall(Api api, const std::string &settings) : SetCall(make_graph(api, settings)) {}
+    explicit SetCall(Made made)
+        : context(std::move(made.context)), graph(std::move(made.graph)),
+          stream(ok(Stream::create(context, {.non_blocking = true}))),
+          call(ok(graph.add_host_node({}, [] {}))), exec(ok(graph.instantiate())) {
+        ok(exec.set_host_node(call, watched.closure()));
+    }
+    // So that nothing but launches uses `watched`.
+    void set_anew() const {
+        ok(exec.set_host_node(call, [] {}));
+    }
+
+    Context context;
+    Graph graph;
+    Stream stream;
+    GraphNode call;
+    GraphExec exec;
     Watched watched;
-    REQUIRE(exec.set_host_node(call, watched.closure()).has_value());
+};
+
+} // namespace
+
+TEST_CASE("nothing that a running launch uses goes", "[graph][G23][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    // An event tells of launches in streams of its own context only.
+    const bool elsewhere = GENERATE(false, true);
+    const SetCall at(api, "mode=threaded");
+    const Context other = ok(Context::create(ok(Device::get(0))));
+    const Stream stream =
+        ok(Stream::create(elsewhere ? other : at.context, {.non_blocking = true}));
     const Gate gate;
-    REQUIRE(gate.close(stream).has_value());
-    REQUIRE(exec.launch(stream).has_value());
-    REQUIRE(exec.set_host_node(call, [] {}).has_value());
+    ok(gate.close(stream));
+    ok(at.exec.launch(stream));
+    at.set_anew();
     let_go_of_what_can();
-    CHECK_FALSE(watched.is_gone());
+    CHECK_FALSE(at.watched.is_gone());
     gate.open();
-    REQUIRE(stream.synchronize().has_value());
-    CHECK(soon([&] { return watched.is_gone(); }));
-    CHECK(watched.calls() == 1);
+    ok(stream.synchronize());
+    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.calls() == 1);
 }
 
 TEST_CASE("a launch whose end could not be learned is through when a later one is",
           "[graph][G23][current]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto [context, graph] = make_graph(
+    const SetCall at(
         api, "mode=threaded;fault=cuEventRecord:1:999:instead;fault=cuStreamSynchronize:1:999");
     const Reports reports;
-    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
-    const Stream another = ok(Stream::create(context, {.non_blocking = true}));
-    const GraphNode call = ok(graph.add_host_node({}, [] {}));
-    const GraphExec exec = ok(graph.instantiate());
-    Watched watched;
-    ok(exec.set_host_node(call, watched.closure()));
+    const Stream another = ok(Stream::create(at.context, {.non_blocking = true}));
     const Gate gate;
-    ok(gate.close(stream));
-    ok(exec.launch(stream)); // neither recorded nor waited for
+    ok(gate.close(at.stream));
+    ok(at.exec.launch(at.stream)); // neither recorded nor waited for
     CHECK(reports.names() == std::vector<std::string>{"cuEventRecord"});
-    ok(exec.launch(another)); // comes after it all the same
-    ok(exec.set_host_node(call, [] {}));
+    ok(at.exec.launch(another)); // comes after it all the same
+    at.set_anew();
     let_go_of_what_can();
-    CHECK_FALSE(watched.is_gone());
+    CHECK_FALSE(at.watched.is_gone());
     gate.open();
     ok(another.synchronize());
-    CHECK(soon([&] { return watched.is_gone(); }));
-    CHECK(watched.calls() == 2);
+    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.calls() == 2);
 }
 
 TEST_CASE("what is let go waits for the launches before it alone", "[graph][G23][current]") {
-    const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto [context, graph] = make_graph(api, "mode=threaded");
-    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
-    const GraphNode call = ok(graph.add_host_node({}, [] {}));
-    const GraphExec exec = ok(graph.instantiate());
-    Watched first;
-    ok(exec.set_host_node(call, first.closure()));
+    const SetCall at(GENERATE(Api::driver, Api::runtime), "mode=threaded");
     const Gate before, behind;
-    ok(before.close(stream));
-    ok(exec.launch(stream));
-    ok(exec.set_host_node(call, [] {}));
-    ok(behind.close(stream));
-    ok(exec.launch(stream));
+    ok(before.close(at.stream));
+    ok(at.exec.launch(at.stream));
+    at.set_anew();
+    ok(behind.close(at.stream));
+    ok(at.exec.launch(at.stream));
     let_go_of_what_can();
-    CHECK_FALSE(first.is_gone());
+    CHECK_FALSE(at.watched.is_gone());
     before.open();
-    CHECK(soon([&] { return first.is_gone(); }));
-    CHECK(first.calls() == 1);
+    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.calls() == 1);
     behind.open();
-    ok(stream.synchronize());
+    ok(at.stream.synchronize());
 }
 
 TEST_CASE("a refusal to set a node leaves launches as they were", "[graph][G23][current]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const std::string set =
-        api == Api::driver ? "cuGraphExecHostNodeSetParams" : "cudaGraphExecHostNodeSetParams";
-    const auto [context, graph] = make_graph(api, "fault=" + set + ":1:1:instead");
-    const Stream stream = ok(Stream::create(context));
-    const GraphNode call = ok(graph.add_host_node({}, [] {}));
-    const GraphExec exec = ok(graph.instantiate());
+    const Made made =
+        make_graph(api, "fault=" + graph_call(api, "ExecHostNodeSetParams") + ":1:1:instead");
+    const Stream stream = made.stream();
+    const GraphNode call = ok(made.graph.add_host_node({}, [] {}));
+    const GraphExec exec = ok(made.graph.instantiate());
     Watched watched;
     CHECK_FALSE(exec.set_host_node(call, watched.closure()).has_value());
     CHECK(watched.is_gone());
@@ -210,72 +214,69 @@ TEST_CASE("a graph keeps each of many things that its nodes use", "[graph][G23][
 }
 
 TEST_CASE("what was set in an executable graph that is released stays", "[graph][current]") {
-    const auto context = context_after_restart("");
-    const Stream stream = Stream::create(context).value();
     // For ever: this test lets it go.
-    static Watched watched;
-    Graph graph = Graph::create(context).value();
-    const GraphNode call = graph.add_host_node({}, [] {}).value();
-    GraphExec exec = graph.instantiate().value();
-    REQUIRE(exec.set_host_node(call, watched.closure()).has_value());
-    const CUgraphExec native = exec.release();
-    graph.reset();
+    static SetCall at(Api::driver, "");
+    const CUgraphExec native = at.exec.release();
+    at.graph.reset();
     wait_for_released_closures();
-    REQUIRE_FALSE(watched.is_gone());
-    CHECK(driver().cuGraphLaunch(native, stream.native()) == CUDA_SUCCESS);
-    CHECK(stream.synchronize().has_value());
-    CHECK(watched.calls() == 1);
+    REQUIRE_FALSE(at.watched.is_gone());
+    CHECK(driver().cuGraphLaunch(native, at.stream.native()) == CUDA_SUCCESS);
+    CHECK(at.stream.synchronize().has_value());
+    CHECK(at.watched.calls() == 1);
     CHECK(driver().cuGraphExecDestroy(native) == CUDA_SUCCESS);
+    at.stream.reset();
+    at.context.reset();
 }
 
 TEST_CASE("what an executable graph lets go ruins no capture", "[graph][capture]") {
-    const auto context = context_after_restart("mode=threaded");
-    const Stream stream = Stream::create(context, {.non_blocking = true}).value();
-    const Stream captured = Stream::create(context, {.non_blocking = true}).value();
-    const Graph graph = Graph::create(context).value();
-    const GraphNode call = graph.add_host_node({}, [] {}).value();
-    GraphExec exec = graph.instantiate().value();
-    Watched watched;
-    REQUIRE(exec.set_host_node(call, watched.closure()).has_value());
+    SetCall at(Api::driver, "mode=threaded");
+    const Stream captured = ok(Stream::create(at.context, {.non_blocking = true}));
     const Gate gate;
-    REQUIRE(gate.close(stream).has_value());
-    REQUIRE(exec.launch(stream).has_value());
-    REQUIRE(captured.begin_capture(CaptureMode::global).has_value());
-    exec.reset();
+    ok(gate.close(at.stream));
+    ok(at.exec.launch(at.stream));
+    ok(captured.begin_capture(CaptureMode::global));
+    at.exec.reset();
     for (int i = 0; i < 3; ++i) {
         wait_for_released_closures();
     }
-    CHECK_FALSE(watched.is_gone());
+    CHECK_FALSE(at.watched.is_gone());
     gate.open();
-    CHECK(soon([&] { return watched.is_gone(); }));
-    CHECK(watched.calls() == 1);
+    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.calls() == 1);
     CHECK(*captured.capture_status() == CaptureStatus::active);
     CHECK(captured.end_capture().has_value());
-    CHECK(stream.synchronize().has_value());
+    CHECK(at.stream.synchronize().has_value());
 }
 
-GRAPH_SCENARIO_TEST("memory that a graph keeps is not freed beneath it", "[graph][G12]") {
-    CUSHIM_TRY(const auto at, Workplace::first({.non_blocking = true}));
+GRAPH_ASIDE_SCENARIO_TEST("memory that a graph keeps is not freed beneath it", "[graph][G12]") {
     for (const bool in_order : {false, true}) {
-        CUSHIM_TRY(auto memory, in_order ? DeviceBuffer<int>::allocate_async(at.stream, 8)
-                                         : DeviceBuffer<int>::allocate(at.context, 8));
+        CUSHIM_TRY(auto memory, in_order ? DeviceBuffer<int>::allocate_async(stream, 8)
+                                         : DeviceBuffer<int>::allocate(context, 8));
         const DeviceSpan<int> span = memory;
-        CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+        CUSHIM_TRY(const Graph graph, create_graph(api, context));
         CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
         CHECK(fill);
         CUSHIM_TRY_VOID(refused(memory.free_async(Stream::per_thread()),
                                 "invalid argument: a default stream depends on the "
                                 "current context; use a created stream"));
         CHECK(memory);
-        CUSHIM_TRY_VOID(memory.free_async(at.stream));
+        CUSHIM_TRY_VOID(memory.free_async(stream));
         CHECK_FALSE(memory);
-        CUSHIM_TRY_VOID(run_once(graph, at.stream));
+        CUSHIM_TRY_VOID(run_once(graph, stream));
         std::vector<int> values(8);
-        CUSHIM_TRY_VOID(copy(at.context, std::span(values), DeviceSpan<const int>(span)));
+        CUSHIM_TRY_VOID(copy(context, std::span(values), DeviceSpan<const int>(span)));
         CHECK(values == std::vector<int>(8, 3));
     }
     return {};
 }
+
+namespace {
+
+const char *user_object(Api api) {
+    return api == Api::driver ? "cuUserObjectCreate" : "cudaUserObjectCreate";
+}
+
+} // namespace
 
 GRAPH_TEST_CASE("a graph does not keep itself", "[graph][G6]") {
     const char *const why = "invalid argument: Graph::keep_alive: a graph cannot keep itself alive";
@@ -299,40 +300,245 @@ GRAPH_TEST_CASE("a graph does not keep itself", "[graph][G6]") {
 }
 
 TEST_CASE("a graph has one user object, whatever its nodes use", "[graph][current]") {
-    restart("");
     need_simulator("needs the simulator, which records the calls");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto context = required(Trial::context());
-    const Graph graph = create_graph(api, context).value();
-    const Event event = Event::create(context, {.timing = false}).value();
+    const auto [context, graph] = make_graph(api);
+    const Event event = ok(Event::create(context, {.timing = false}));
     Watched watched;
-    const auto calls = calls_in([&] {
+    const auto calls = calls_in([&, &to = graph] {
         for (int i = 0; i < 100; ++i) {
-            REQUIRE(graph.add_event_record_node({}, event).has_value());
-            const auto call = required(graph.add_host_node({}, watched.closure()));
-            REQUIRE(graph.set_host_node(call, watched.closure()).has_value());
+            ok(to.add_event_record_node({}, event));
+            ok(to.set_host_node(ok(to.add_host_node({}, watched.closure())), watched.closure()));
         }
     });
-    CHECK(std::ranges::count(calls, api == Api::driver ? "cuUserObjectCreate"
-                                                       : "cudaUserObjectCreate") == 1);
+    CHECK(std::ranges::count(calls, user_object(api)) == 1);
 }
 
 TEST_CASE("a graph that has nothing to keep has no user object", "[graph][current]") {
-    restart("");
     need_simulator("needs the simulator, which records the calls");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto context = required(Trial::context());
-    const Graph graph = create_graph(api, context).value();
-    const Event event = Event::create(context, {.timing = false}).value();
-    const auto memory = DeviceBuffer<int>::allocate(context, 16).value();
-    const auto kept_in = [&](const Event &recorded, const auto &filled) {
+    const auto [context, graph] = make_graph(api);
+    const Event event = ok(Event::create(context, {.timing = false}));
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 16));
+    const auto kept_in = [&, &to = graph](const Event &recorded, const auto &filled) {
         const auto calls = calls_in([&] {
-            REQUIRE(graph.add_event_record_node({}, recorded).has_value());
-            REQUIRE(graph.add_memset_node({}, filled, 1).has_value());
+            ok(to.add_event_record_node({}, recorded));
+            ok(to.add_memset_node({}, filled, 1));
         });
-        return std::ranges::count(calls, api == Api::driver ? "cuUserObjectCreate"
-                                                            : "cudaUserObjectCreate");
+        return std::ranges::count(calls, user_object(api));
     };
     CHECK(kept_in(Event::borrow(event.native()), memory.span()) == 0);
     CHECK(kept_in(event, memory) == 1);
+}
+
+// --- what nodes of graphs inside an executable graph's own use
+
+namespace {
+
+// A graph with one node, which calls nothing that matters, or this.
+Result<Graph> make_call(Api api, const Context &context, Watched *called = nullptr) {
+    CUSHIM_TRY(Graph graph, create_graph(api, context));
+    CUSHIM_TRY_VOID(called == nullptr ? graph.add_host_node({}, [] {})
+                                      : graph.add_host_node({}, called->closure()));
+    return graph;
+}
+
+} // namespace
+
+GRAPH_ASIDE_SCENARIO_TEST("what a node of a child graph used goes when it is set anew",
+                          "[graph][G14][G23]") {
+    CUSHIM_TRY(const Graph leaf, make_call(api, context));
+    CUSHIM_TRY(const Parent parent, make_parent(api, context, leaf));
+    CUSHIM_TRY(const GraphNode call, only_node(parent.inside));
+    CUSHIM_TRY(GraphExec exec, parent.graph.instantiate());
+    Watched first, second;
+    CUSHIM_TRY_VOID(exec.set_host_node(call, first.closure()));
+    wait_for_released_closures();
+    CHECK_FALSE(first.is_gone());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(first.calls() == 1);
+    CUSHIM_TRY_VOID(exec.set_host_node(call, second.closure()));
+    CHECK(first.is_soon_gone());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(second.calls() == 1);
+    exec.reset();
+    CHECK(second.is_soon_gone());
+    return {};
+}
+
+GRAPH_ASIDE_SCENARIO_TEST("an update lets go what nodes of a child graph were set to",
+                          "[graph][G14][G25]") {
+    CUSHIM_TRY(const Graph leaf, make_call(api, context));
+    CUSHIM_TRY(const Parent parent, make_parent(api, context, leaf));
+    CUSHIM_TRY(const GraphNode call, only_node(parent.inside));
+    CUSHIM_TRY(const GraphExec exec, parent.graph.instantiate());
+    Watched own, updated;
+    CUSHIM_TRY_VOID(exec.set_host_node(call, own.closure()));
+    {
+        CUSHIM_TRY(const Graph other_leaf, make_call(api, context, &updated));
+        CUSHIM_TRY(const Parent other, make_parent(api, context, other_leaf));
+        CUSHIM_TRY(const GraphUpdate update, exec.update(other.graph));
+        CHECK(update.is_success());
+    }
+    CHECK(own.is_soon_gone());
+    CHECK_FALSE(updated.is_gone());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(updated.calls() == 1);
+    return {};
+}
+
+GRAPH_ASIDE_SCENARIO_TEST("a child graph set anew lets go what nodes inside it were set to",
+                          "[graph][G14][G23]") {
+    CUSHIM_TRY(const Graph leaf, make_call(api, context));
+    CUSHIM_TRY(const Parent branch, make_parent(api, context, leaf));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode outer, graph.add_child_graph_node({}, branch.graph));
+    CUSHIM_TRY(const GraphNode beside, graph.add_child_graph_node({}, leaf));
+    CUSHIM_TRY(const Graph in_outer, graph.child_graph(outer));
+    CUSHIM_TRY(const GraphNode inner, only_node(in_outer));
+    CUSHIM_TRY(const Graph in_inner, in_outer.child_graph(inner));
+    CUSHIM_TRY(const GraphNode call, only_node(in_inner));
+    CUSHIM_TRY(const Graph in_beside, graph.child_graph(beside));
+    CUSHIM_TRY(const GraphNode other_call, only_node(in_beside));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+
+    Watched in_call, of_inner, call_again, of_outer, not_inside;
+    CUSHIM_TRY_VOID(exec.set_host_node(other_call, not_inside.closure()));
+    CUSHIM_TRY_VOID(exec.set_host_node(call, in_call.closure()));
+    {
+        CUSHIM_TRY(const Graph anew, make_call(api, context, &of_inner));
+        CUSHIM_TRY_VOID(exec.set_child_graph_node(inner, anew));
+    }
+    CHECK(in_call.is_soon_gone());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(of_inner.calls() == 1);
+
+    CUSHIM_TRY_VOID(exec.set_host_node(call, call_again.closure()));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(call_again.calls() == 1);
+    CHECK(of_inner.calls() == 1);
+    {
+        CUSHIM_TRY(const Graph anew_leaf, make_call(api, context, &of_outer));
+        CUSHIM_TRY(const Parent anew, make_parent(api, context, anew_leaf));
+        CUSHIM_TRY_VOID(exec.set_child_graph_node(outer, anew.graph));
+    }
+    CHECK(soon([&] { return call_again.is_gone() && of_inner.is_gone(); }));
+    CHECK_FALSE(of_outer.is_gone());
+    CHECK_FALSE(not_inside.is_gone());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(of_outer.calls() == 1);
+    CHECK(not_inside.calls() == 3);
+    return {};
+}
+
+GRAPH_ASIDE_SCENARIO_TEST("an executable graph keeps what a node of a body is set to",
+                          "[graph][conditional][G18]") {
+    trial.needs_cuda(12, 3);
+    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
+    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(const GraphNode node, branch.body.add_memset_node({}, memory, 1));
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    DeviceSpan<const int> kept;
+    {
+        CUSHIM_TRY(const auto other, DeviceBuffer<int>::allocate(context, 8));
+        kept = other.span();
+        CUSHIM_TRY_VOID(exec.set_memset_node(node, other, 2));
+    }
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(copy(stream, out.span(), kept));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(std::count(out.begin(), out.end(), 2) == 8);
+    return {};
+}
+
+GRAPH_ASIDE_SCENARIO_TEST(
+    "an executable graph keeps what a graph inside a node uses that it is set to", "[graph][G14]") {
+    CUSHIM_TRY(const Graph leaf, make_call(api, context));
+    CUSHIM_TRY(const Parent parent, make_parent(api, context, leaf));
+    CUSHIM_TRY(GraphExec exec, parent.graph.instantiate());
+    Watched watched;
+    CUSHIM_TRY(Graph other_leaf, make_call(api, context, &watched));
+    CUSHIM_TRY(const Parent other, make_parent(api, context, other_leaf));
+    other_leaf.reset();
+    CUSHIM_TRY_VOID(exec.set_child_graph_node(parent.child, other.inside));
+    CUSHIM_TRY_VOID(other.graph.destroy_node(other.child)); // with the graph inside
+    for (int i = 0; i < 3; ++i) {
+        wait_for_released_closures();
+    }
+    CHECK_FALSE(watched.is_gone());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(watched.calls() == 1);
+    exec.reset();
+    CHECK(watched.is_soon_gone());
+    return {};
+}
+
+namespace {
+
+// An executable graph in whose child graph a call was set.
+struct SetInside {
+    SetInside(Api api, const char *settings, Watched &watched)
+        : context(start(settings)), stream(ok(Stream::create(context, {.non_blocking = true}))),
+          leaf(ok(make_call(api, context))), parent(ok(make_parent(api, context, leaf))),
+          exec(ok(parent.graph.instantiate())) {
+        ok(exec.set_host_node(ok(only_node(parent.inside)), watched.closure()));
+    }
+    static Context start(const char *settings) {
+        restart(settings);
+        return ok(Trial::context());
+    }
+
+    const Context context;
+    const Stream stream;
+    const Graph leaf;
+    const Parent parent;
+    const GraphExec exec;
+};
+
+} // namespace
+
+TEST_CASE("nothing goes that a running launch uses when a child graph is set anew",
+          "[graph][G14][G23][current]") {
+    Watched watched;
+    const SetInside at(GENERATE(Api::driver, Api::runtime), "mode=threaded", watched);
+    const Gate gate;
+    ok(gate.close(at.stream));
+    ok(at.exec.launch(at.stream));
+    ok(at.exec.set_child_graph_node(at.parent.child, at.leaf));
+    let_go_of_what_can();
+    CHECK_FALSE(watched.is_gone());
+    gate.open();
+    ok(at.stream.synchronize());
+    CHECK(watched.is_soon_gone());
+    CHECK(watched.calls() == 1);
+}
+
+TEST_CASE("a child graph that could not be set leaves what nodes inside it were set to",
+          "[graph][G14][G23][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    Watched watched;
+    const SetInside at(api, "", watched);
+    const Graph unlike = ok(create_graph(api, at.context));
+    (void)ok(unlike.add_empty_node({}));
+    CHECK_FALSE(at.exec.set_child_graph_node(at.parent.child, unlike).has_value());
+    wait_for_released_closures();
+    CHECK_FALSE(watched.is_gone());
+    ok(launch_and_wait(at.exec, at.stream));
+    CHECK(watched.calls() == 1);
+}
+
+TEST_CASE("a closure for a node that was added inside a graph later is not kept",
+          "[graph][G13][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const Context context = context_after_restart("");
+    const Graph leaf = ok(make_call(api, context));
+    const Parent parent = ok(make_parent(api, context, leaf));
+    const GraphExec exec = ok(parent.graph.instantiate());
+    const GraphNode late = ok(parent.inside.add_host_node({}, [] {}));
+    Watched watched;
+    CHECK_FALSE(exec.set_host_node(late, watched.closure()).has_value());
+    CHECK(watched.is_gone());
 }

@@ -42,26 +42,11 @@ CUcontext enter_foreign() {
     return lasting;
 }
 
-void leave_foreign(CUcontext context) {
-    pop();
-    if (simulator() != nullptr) {
-        CHECK(cushim::driver().cuCtxDestroy(context) == CUDA_SUCCESS);
-    }
-}
-
 CUcontext enter_primary(CUdevice device) {
     CUcontext context = nullptr;
     REQUIRE(cushim::driver().cuDevicePrimaryCtxRetain(&context, device) == CUDA_SUCCESS);
     push(context);
     return context;
-}
-
-void leave_primary(CUdevice device) {
-    pop();
-    if (simulator() == nullptr && device != 0) {
-        return; // stays for the process, as that of enter_foreign()
-    }
-    CHECK(cushim::driver().cuDevicePrimaryCtxRelease(device) == CUDA_SUCCESS);
 }
 
 } // namespace
@@ -81,35 +66,25 @@ const char *name_of(Current current) {
 
 CallersContext::CallersContext(Current current) : current_(current) {
     REQUIRE(current_context() == nullptr);
-    switch (current) {
-    case Current::foreign:
+    if (current == Current::foreign) {
         context_ = enter_foreign();
-        break;
-    case Current::none:
-        break;
-    case Current::primary:
-        context_ = enter_primary(0);
-        break;
-    case Current::other_device:
-        context_ = enter_primary(1);
-        break;
+    } else if (current != Current::none) {
+        context_ = enter_primary(current == Current::primary ? 0 : 1);
     }
 }
 
 CallersContext::~CallersContext() {
     CHECK(current_context() == context_);
-    switch (current_) {
-    case Current::foreign:
-        leave_foreign(context_);
-        break;
-    case Current::none:
-        break;
-    case Current::primary:
-        leave_primary(0);
-        break;
-    case Current::other_device:
-        leave_primary(1);
-        break;
+    if (context_ != nullptr) {
+        pop();
+    }
+    const bool is_simulated = simulator() != nullptr;
+    if (current_ == Current::foreign && is_simulated) {
+        CHECK(cushim::driver().cuCtxDestroy(context_) == CUDA_SUCCESS);
+    } else if (current_ == Current::primary) {
+        CHECK(cushim::driver().cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
+    } else if (current_ == Current::other_device && is_simulated) { // else it stays, too
+        CHECK(cushim::driver().cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
     }
 }
 

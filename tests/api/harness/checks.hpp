@@ -7,11 +7,13 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 // In a scenario: the call gives this value. Where it fails, the scenario returns its error.
 //
 //     CHECK_GIVES(graph.node_count(), 3);
+//     return check_gives(graph.node_count(), 3); // as the last statement
 #define CHECK_GIVES(call, ...)                                                                     \
     do {                                                                                           \
         INFO(#call);                                                                               \
@@ -20,6 +22,24 @@
     } while (false)
 
 namespace api_test {
+
+template <class T>
+cushim::Result<void> check_gives(const cushim::Result<T> &result,
+                                 const std::type_identity_t<T> &expected,
+                                 const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    INFO("checked at " << file << ":" << line);
+    if (!result) {
+        return result.error();
+    }
+    CHECK(*result == expected);
+    return {};
+}
+
+// For CHECK: whether the text has the other in it. Where it has not, both are told.
+inline bool contains(std::string_view text, std::string_view part) {
+    UNSCOPED_INFO("looking for \"" << part << "\" in: " << text);
+    return text.find(part) != text.npos;
+}
 
 // What the call gives; ends the test case where it fails.
 template <class T>
@@ -40,7 +60,8 @@ cushim::Error error_of(const cushim::Result<T> &result, const char *file = __bui
     return result.error();
 }
 
-// What was said of an argument that was refused; ends the test case where it was not.
+// The message of a call that must be refused with invalid_argument; ends the test case where it is
+// not.
 template <class T>
 std::string refusal(const cushim::Result<T> &result, const char *file = __builtin_FILE(),
                     int line = __builtin_LINE()) {
@@ -48,6 +69,26 @@ std::string refusal(const cushim::Result<T> &result, const char *file = __builti
     INFO("refused at " << file << ":" << line << ": " << error.message());
     CHECK(error.kind() == cushim::ErrorKind::invalid_argument);
     return error.message();
+}
+
+// The call must be refused with "invalid argument: ", and just this behind it.
+template <class T>
+void check_invalid(const cushim::Result<T> &result, const std::string &why,
+                   const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const std::string message = refusal(result, file, line);
+    INFO("checked at " << file << ":" << line);
+    CHECK(message == "invalid argument: " + why);
+}
+
+// The call must fail in this way, with a message that has `part` in it.
+template <class T>
+void check_refused(const cushim::Result<T> &result, const std::string &part,
+                   cushim::ErrorKind kind = cushim::ErrorKind::invalid_argument,
+                   const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    const cushim::Error error = error_of(result, file, line);
+    INFO("checked at " << file << ":" << line);
+    CHECK(error.kind() == kind);
+    CHECK(contains(error.message(), part));
 }
 
 // For CHECK: whether the call failed in this way. Its message is told where it is not as wanted.
@@ -58,12 +99,6 @@ bool refused(const cushim::Result<T> &result,
         UNSCOPED_INFO(result.error().message());
     }
     return !result && result.error().kind() == kind;
-}
-
-// For CHECK: whether the text has the other in it. Where it has not, both are told.
-inline bool contains(std::string_view text, std::string_view part) {
-    UNSCOPED_INFO("looking for \"" << part << "\" in: " << text);
-    return text.find(part) != text.npos;
 }
 
 } // namespace api_test

@@ -4,6 +4,7 @@
 
 #ifndef _WIN32
 #include "../../support/child_process.hpp"
+#include "scenario.hpp"
 
 #include <cushim/cushim.hpp>
 
@@ -36,6 +37,35 @@ inline cushim::Result<ExportedMemory> export_memory(std::size_t size) {
 inline cushim::Result<cushim::ExternalMemory> import_whole(const cushim::Context &context,
                                                            ExportedMemory &exported) {
     return cushim::ExternalMemory::import_from(context, exported.source(), exported.size());
+}
+
+// For test cases: an import of all of it, in the primary context.
+struct Imported {
+    explicit Imported(std::size_t at_least = 1)
+        : exported(required(export_memory(at_least))),
+          memory(required(import_whole(context, exported))) {}
+
+    cushim::Context context = context_after_restart("");
+    ExportedMemory exported;
+    cushim::ExternalMemory memory;
+};
+
+inline CUDA_ARRAY3D_DESCRIPTOR image_of(CUarray_format format, std::size_t width,
+                                        std::size_t height = 0, unsigned int channels = 1) {
+    CUDA_ARRAY3D_DESCRIPTOR description{};
+    description.Width = width;
+    description.Height = height;
+    description.Format = format;
+    description.NumChannels = channels;
+    return description;
+}
+
+// At an address of this process, too.
+inline cushim::Result<cushim::MappedRange> map_own(const cushim::PhysicalMemory &memory) {
+    CUSHIM_TRY(const cushim::Device device, cushim::Device::get(0));
+    CUSHIM_TRY(const auto range, cushim::AddressRange::reserve(device, memory.size()));
+    return cushim::MappedRange::map(range, 0, memory,
+                                    cushim::AccessGrant(device, cushim::AccessFlags::read_write));
 }
 
 // A descriptor that is no memory and no semaphore.

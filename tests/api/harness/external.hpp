@@ -4,20 +4,11 @@
 #include "scenario.hpp"
 
 #include <cstring>
-#include <string>
 
 namespace api_test {
 
 inline cushim::Context primary() {
     return cushim::Device::get(0).and_then(&cushim::Context::primary).value();
-}
-
-template <class T>
-void check_refused(const cushim::Result<T> &result, cushim::ErrorKind kind,
-                   const std::string &part) {
-    const cushim::Error error = error_of(result);
-    CHECK(error.kind() == kind);
-    CHECK(contains(error.message(), part));
 }
 
 inline void *handle_of(unsigned long long value) {

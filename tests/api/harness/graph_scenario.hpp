@@ -6,9 +6,10 @@
 //         ...
 //     }
 //
-// GRAPH_CONTEXT_SCENARIO_TEST has `context`, and GRAPH_STREAM_SCENARIO_TEST also `stream`, as in
-// scenario.hpp. GRAPH_TEST_CASE is an ordinary TEST_CASE, also for both; make_graph() is a
-// beginning for such.
+// GRAPH_CONTEXT_SCENARIO_TEST has `context`, GRAPH_STREAM_SCENARIO_TEST also `stream`, and
+// GRAPH_ASIDE_SCENARIO_TEST one aside, as in scenario.hpp. NODE_SCENARIO_TEST, for nodes that are
+// added to an empty graph, has `context` and `graph`, and NODE_STREAM_SCENARIO_TEST also `stream`.
+// GRAPH_TEST_CASE is an ordinary TEST_CASE, also for both; make_graph() is a beginning for such.
 //
 // Old drivers have no runtime library of the headers' major version, so there it is the driver API
 // alone.
@@ -17,11 +18,10 @@
 #include "../../support/ok.hpp"
 #include "device_code.hpp"
 #include "scenario.hpp"
+#include "watched.hpp"
 
 #include <cushim/runtime_graph.hpp>
 
-#include <chrono>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32,9 +32,12 @@ inline cushim::Result<cushim::Graph> create_graph(cushim::Api api, const cushim:
                                        : cushim::Graph::create(context);
 }
 
-// The API beside it, and a graph as that one has it.
+// The API beside it; a call of either; and a graph as one of them has it.
 inline cushim::Api other(cushim::Api api) {
     return api == cushim::Api::driver ? cushim::Api::runtime : cushim::Api::driver;
+}
+inline std::string graph_call(cushim::Api api, const std::string &name) {
+    return (api == cushim::Api::runtime ? "cudaGraph" : "cuGraph") + name;
 }
 inline cushim::Result<cushim::Graph> borrow_graph(cushim::Api api, const cushim::Context &context,
                                                   CUgraph graph) {
@@ -58,6 +61,10 @@ inline cushim::Result<cushim::GraphNode> node_in(const cushim::Graph &graph,
 struct Made {
     cushim::Context context;
     cushim::Graph graph;
+
+    cushim::Stream stream() const {
+        return support::ok(cushim::Stream::create(context, {.non_blocking = true}));
+    }
 };
 inline Made make_graph(cushim::Api api, const std::string &settings = "") {
     cushim::Context context = context_after_restart(settings);
@@ -65,8 +72,9 @@ inline Made make_graph(cushim::Api api, const std::string &settings = "") {
     return {std::move(context), std::move(graph)};
 }
 
-inline cushim::Result<void> begin_capture(cushim::Api api, const cushim::Stream &stream,
-                                          cushim::CaptureMode mode) {
+inline cushim::Result<void>
+begin_capture(cushim::Api api, const cushim::Stream &stream,
+              cushim::CaptureMode mode = cushim::CaptureMode::per_thread) {
     return api == cushim::Api::runtime ? cushim::rt::begin_capture(stream, mode)
                                        : stream.begin_capture(mode);
 }
@@ -79,6 +87,11 @@ cushim::Result<cushim::Graph> capture(cushim::Api api, const cushim::Stream &str
                                       cushim::CaptureMode mode, F &&f) {
     return api == cushim::Api::runtime ? cushim::rt::capture(stream, mode, f)
                                        : stream.capture(mode, f);
+}
+
+template <class F>
+cushim::Result<cushim::Graph> capture(cushim::Api api, const cushim::Stream &stream, F &&f) {
+    return capture(api, stream, cushim::CaptureMode::per_thread, f);
 }
 
 // A kernel that graphs of either API take: a library's; for the driver's, where there are none yet,
@@ -96,19 +109,6 @@ graph_kernel(Trial &trial, cushim::Api api, const cushim::Context &context, cons
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const cushim::Library library, cushim::Library::load(device_code));
     return library.kernel<Signature>(name);
-}
-
-// Whether it is so soon: CUDA tells on a thread of its own that nothing needs a thing any more.
-template <class Predicate>
-bool soon(const Predicate &predicate) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!predicate()) {
-        if (std::chrono::steady_clock::now() > end) {
-            return false;
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return true;
 }
 
 // Gives what could go the time to go, while work of the test's is held up: on a device that may
@@ -133,6 +133,20 @@ cushim::Result<void> refused(const cushim::Result<T> &result, const std::string 
                                            : cushim::Result<void>(result.error());
 }
 
+template <auto function>
+cushim::Result<void> in_graph(Trial &trial, cushim::Api api) {
+    CUSHIM_TRY(const cushim::Context context, Trial::context());
+    CUSHIM_TRY(const cushim::Graph graph, create_graph(api, context));
+    return function(trial, api, context, graph);
+}
+template <auto function>
+cushim::Result<void> in_stream_and_graph(Trial &trial, cushim::Api api) {
+    CUSHIM_TRY(const cushim::Context context, Trial::context());
+    CUSHIM_TRY(const cushim::Stream stream, cushim::Stream::create(context));
+    CUSHIM_TRY(const cushim::Graph graph, create_graph(api, context));
+    return function(trial, api, context, stream, graph);
+}
+
 inline cushim::Result<void> launch_and_wait(const cushim::GraphExec &exec,
                                             const cushim::Stream &stream) {
     CUSHIM_TRY_VOID(exec.launch(stream));
@@ -144,20 +158,70 @@ inline cushim::Result<void> run_once(const cushim::Graph &graph, const cushim::S
     return launch_and_wait(exec, stream);
 }
 
+// Launches it; all of the memory must be `value` then.
+inline cushim::Result<void> check_launch(const cushim::GraphExec &exec,
+                                         const cushim::Stream &stream,
+                                         cushim::DeviceSpan<const int> memory, int value,
+                                         const char *file = __builtin_FILE(),
+                                         int line = __builtin_LINE()) {
+    INFO("launched at " << file << ":" << line);
+    std::vector<int> values(memory.size());
+    CUSHIM_TRY_VOID(exec.launch(stream));
+    CUSHIM_TRY_VOID(cushim::copy(stream, std::span(values), memory));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    CHECK(values == std::vector<int>(memory.size(), value));
+    return {};
+}
+// Instantiates it, too.
+inline cushim::Result<void> check_run(const cushim::Graph &graph, const cushim::Stream &stream,
+                                      cushim::DeviceSpan<const int> memory, int value,
+                                      const char *file = __builtin_FILE(),
+                                      int line = __builtin_LINE()) {
+    CUSHIM_TRY(const cushim::GraphExec exec, graph.instantiate());
+    return check_launch(exec, stream, memory, value, file, line);
+}
+
+// --- graphs with graphs inside them
+
+inline cushim::Result<cushim::GraphNode> only_node(const cushim::Graph &graph) {
+    CUSHIM_TRY(const auto nodes, graph.nodes());
+    REQUIRE(nodes.size() == 1);
+    return nodes[0];
+}
+
+// A graph with one node, in which is a copy of another graph.
+struct Parent {
+    cushim::Graph graph;
+    cushim::GraphNode child;
+    cushim::Graph inside;
+};
+
+inline cushim::Result<Parent> make_parent(cushim::Api api, const cushim::Context &context,
+                                          const cushim::Graph &of) {
+    CUSHIM_TRY(cushim::Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const cushim::GraphNode child, graph.add_child_graph_node({}, of));
+    CUSHIM_TRY(cushim::Graph inside, graph.child_graph(child));
+    return Parent{std::move(graph), child, std::move(inside)};
+}
+
 } // namespace api_test
 
-#define GRAPH_SCENARIO_FUNCTION(function, name, tags, ...)                                         \
-    static ::cushim::Result<void> function(::api_test::Trial &trial, ::cushim::Api api);           \
+// A test case for each API, in which run(trial, api) is the scenario.
+#define GRAPH_SCENARIO_CASES(run, name, tags, ...)                                                 \
     TEST_CASE(name, tags) {                                                                        \
         ::api_test::run_scenario(name, [](::api_test::Trial &trial) {                              \
-            return function(trial, ::cushim::Api::driver);                                         \
+            return run(trial, ::cushim::Api::driver);                                              \
         } __VA_OPT__(, ) __VA_ARGS__);                                                             \
     }                                                                                              \
     TEST_CASE(name " (runtime)", tags "[runtime][current]") {                                      \
         ::api_test::run_scenario(name " (runtime)", [](::api_test::Trial &trial) {                 \
-            return function(trial, ::cushim::Api::runtime);                                        \
+            return run(trial, ::cushim::Api::runtime);                                             \
         } __VA_OPT__(, ) __VA_ARGS__);                                                             \
-    }                                                                                              \
+    }
+
+#define GRAPH_SCENARIO_FUNCTION(function, name, tags, ...)                                         \
+    static ::cushim::Result<void> function(::api_test::Trial &trial, ::cushim::Api api);           \
+    GRAPH_SCENARIO_CASES(function, name, tags __VA_OPT__(, ) __VA_ARGS__)                          \
     static ::cushim::Result<void> function([[maybe_unused]] ::api_test::Trial &trial,              \
                                            [[maybe_unused]] ::cushim::Api api)
 #define GRAPH_SCENARIO_TEST(name, tags, ...)                                                       \
@@ -167,16 +231,7 @@ inline cushim::Result<void> run_once(const cushim::Graph &graph, const cushim::S
 #define GRAPH_SCENARIO_IN(run, parameters, function, name, tags, ...)                              \
     static ::cushim::Result<void> function(::api_test::Trial &trial, ::cushim::Api api,            \
                                            parameters);                                            \
-    TEST_CASE(name, tags) {                                                                        \
-        ::api_test::run_scenario(name, [](::api_test::Trial &trial) {                              \
-            return ::api_test::run<function>(trial, ::cushim::Api::driver);                        \
-        } __VA_OPT__(, ) __VA_ARGS__);                                                             \
-    }                                                                                              \
-    TEST_CASE(name " (runtime)", tags "[runtime][current]") {                                      \
-        ::api_test::run_scenario(name " (runtime)", [](::api_test::Trial &trial) {                 \
-            return ::api_test::run<function>(trial, ::cushim::Api::runtime);                       \
-        } __VA_OPT__(, ) __VA_ARGS__);                                                             \
-    }                                                                                              \
+    GRAPH_SCENARIO_CASES(::api_test::run<function>, name, tags __VA_OPT__(, ) __VA_ARGS__)         \
     static ::cushim::Result<void> function([[maybe_unused]] ::api_test::Trial &trial,              \
                                            [[maybe_unused]] ::cushim::Api api, parameters)
 #define GRAPH_CONTEXT_SCENARIO_TEST(name, tags, ...)                                               \
@@ -184,6 +239,20 @@ inline cushim::Result<void> run_once(const cushim::Graph &graph, const cushim::S
                       name, tags __VA_OPT__(, ) __VA_ARGS__)
 #define GRAPH_STREAM_SCENARIO_TEST(name, tags, ...)                                                \
     GRAPH_SCENARIO_IN(in_stream, API_TEST_STREAM, API_TEST_JOIN(graph_scenario_, __LINE__), name,  \
+                      tags __VA_OPT__(, ) __VA_ARGS__)
+#define GRAPH_ASIDE_SCENARIO_TEST(name, tags, ...)                                                 \
+    GRAPH_SCENARIO_IN(in_stream_aside, API_TEST_STREAM, API_TEST_JOIN(graph_scenario_, __LINE__),  \
+                      name, tags __VA_OPT__(, ) __VA_ARGS__)
+
+#define API_TEST_GRAPH [[maybe_unused]] const ::cushim::Graph &graph
+#define API_TEST_CONTEXT_GRAPH API_TEST_CONTEXT, API_TEST_GRAPH
+#define API_TEST_STREAM_GRAPH API_TEST_STREAM, API_TEST_GRAPH
+#define NODE_SCENARIO_TEST(name, tags, ...)                                                        \
+    GRAPH_SCENARIO_IN(in_graph, API_TEST_CONTEXT_GRAPH, API_TEST_JOIN(graph_scenario_, __LINE__),  \
+                      name, tags __VA_OPT__(, ) __VA_ARGS__)
+#define NODE_STREAM_SCENARIO_TEST(name, tags, ...)                                                 \
+    GRAPH_SCENARIO_IN(in_stream_and_graph, API_TEST_STREAM_GRAPH,                                  \
+                      API_TEST_JOIN(graph_scenario_, __LINE__), name,                              \
                       tags __VA_OPT__(, ) __VA_ARGS__)
 
 // The same for ordinary test cases: of what is refused, or ends in another way than a scenario can.

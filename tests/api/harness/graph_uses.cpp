@@ -1,12 +1,12 @@
 // Graphs and captures, of the driver's and of the runtime's API.
 #include "device_code.hpp"
+#include "graph_scenario.hpp"
 #include "uses.hpp"
 
 #include <atomic>
 #include <memory>
 
 #include <cushim/graph_conditional.hpp>
-#include <cushim/runtime_graph.hpp>
 
 namespace api_test {
 namespace {
@@ -15,21 +15,16 @@ using namespace cushim;
 
 constexpr unsigned int count = 1000;
 
-Result<Graph> new_graph(Api api, const Context &context) {
-    return api == Api::runtime ? rt::create_graph(context) : Graph::create(context);
-}
-
 Result<void> launch_twice(const Graph &graph, const Stream &stream) {
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.launch(stream));
-    CUSHIM_TRY_VOID(exec.launch(stream));
-    return stream.synchronize();
+    return launch_and_wait(exec, stream);
 }
 
 // What nodes use is kept by the graph alone.
 Result<Graph> build(Api api, const Workplace &place, const DeviceBuffer<int> &to,
                     const std::shared_ptr<std::atomic<int>> &called) {
-    CUSHIM_TRY(Graph graph, new_graph(api, place.context));
+    CUSHIM_TRY(Graph graph, create_graph(api, place.context));
     CUSHIM_TRY(const auto from, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(const Event event, Event::create(place.context));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, from, 31));
@@ -55,22 +50,20 @@ Result<void> use_kernels_in_graph(Api api, const Workplace &place) {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
-    CUSHIM_TRY(const Graph graph, new_graph(api, place.context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, place.context));
     const auto config = LaunchConfig::covering(count);
     CUSHIM_TRY(const GraphNode node, graph.add_kernel_node({}, kernel, config, memory, 32, count));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
-    CUSHIM_TRY_VOID(exec.launch(place.stream));
-    CUSHIM_TRY_VOID(place.stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, place.stream));
     CUSHIM_TRY_VOID(must_be_filled(place.context, memory.span(), 32));
     CUSHIM_TRY_VOID(exec.set_kernel_node(node, kernel, config, memory, 33, count));
-    CUSHIM_TRY_VOID(exec.launch(place.stream));
-    CUSHIM_TRY_VOID(place.stream.synchronize());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, place.stream));
     return must_be_filled(place.context, memory.span(), 33);
 }
 
 Result<void> use_memory_of_graph(Api api, const Workplace &place) {
     CUSHIM_TRY(const auto out, DeviceBuffer<int>::allocate(place.context, count));
-    CUSHIM_TRY(const Graph graph, new_graph(api, place.context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, place.context));
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, place.device, count));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(memory.node(), memory.span(), 34));
     CUSHIM_TRY(const GraphNode copied, graph.add_memcpy_node(clear, out, memory.span()));
@@ -84,7 +77,7 @@ Result<void> use_memory_of_graph(Api api, const Workplace &place) {
 Result<void> use_child_graphs(Api api, const Workplace &place) {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
     const auto called = std::make_shared<std::atomic<int>>(0);
-    CUSHIM_TRY(const Graph graph, new_graph(api, place.context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, place.context));
     {
         CUSHIM_TRY(const Graph child, build(api, place, memory, called));
         CUSHIM_TRY(const GraphNode first, graph.add_child_graph_node({}, child));
@@ -98,7 +91,7 @@ Result<void> use_child_graphs(Api api, const Workplace &place) {
 Result<void> use_conditional_nodes(Api api, const Workplace &place) {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY_VOID(fill(place.context, memory.span(), 0));
-    CUSHIM_TRY(const Graph graph, new_graph(api, place.context));
+    CUSHIM_TRY(const Graph graph, create_graph(api, place.context));
     CUSHIM_TRY(const auto holds, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const auto does_not, graph.create_condition({.initial = 0}));
     CUSHIM_TRY(const GraphBody runs, graph.add_if_node({}, holds));
@@ -109,20 +102,14 @@ Result<void> use_conditional_nodes(Api api, const Workplace &place) {
     return must_be_filled(place.context, memory.span(), 38);
 }
 
-template <class F>
-Result<Graph> captured(Api api, const Stream &stream, F &&f) {
-    return api == Api::runtime ? rt::capture(stream, CaptureMode::per_thread, f)
-                               : stream.capture(f);
-}
-
 Result<void> use_capture(Api api, const Workplace &place) {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(const Graph graph,
-               captured(api, place.stream, [&] { return fill(place.stream, memory.span(), 35); }));
+               capture(api, place.stream, [&] { return fill(place.stream, memory.span(), 35); }));
     CUSHIM_TRY_VOID(launch_twice(graph, place.stream));
     CUSHIM_TRY_VOID(must_be_filled(place.context, memory.span(), 35));
     // One that is given up in its middle.
-    const auto given_up = captured(api, place.stream, [&]() -> Result<void> {
+    const auto given_up = capture(api, place.stream, [&]() -> Result<void> {
         CUSHIM_TRY_VOID(fill(place.stream, memory.span(), 36));
         return Error::invalid_argument("given up");
     });

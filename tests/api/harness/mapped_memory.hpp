@@ -5,7 +5,6 @@
 
 #include <cushim/virtual_memory.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -31,6 +30,11 @@ struct Place {
     }
 };
 
+inline Place place_now(const std::string &settings = "") {
+    restart(settings);
+    return required(Place::make());
+}
+
 // For PLACE_SCENARIO_TEST: runs the function of a scenario with a place.
 template <auto function>
 cushim::Result<void> in_place(Trial &trial) {
@@ -46,13 +50,14 @@ map_new(const Place &place, std::size_t size, const cushim::PhysicalMemoryOption
     return cushim::MappedRange::map(range, 0, memory, place.access());
 }
 
-// Whether the message of a refusal has all of these numbers in it.
+// The call must be refused with a message that has all of these numbers in it.
 template <class T>
-bool tells(const cushim::Result<T> &result, std::initializer_list<std::size_t> numbers) {
-    const std::string message = result.error().message();
-    return std::all_of(numbers.begin(), numbers.end(), [&](std::size_t number) {
-        return message.find(std::to_string(number)) != std::string::npos;
-    });
+void check_tells(const cushim::Result<T> &result, std::initializer_list<std::size_t> numbers,
+                 const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    for (const std::size_t number : numbers) {
+        check_refused(result, std::to_string(number), cushim::ErrorKind::invalid_argument, file,
+                      line);
+    }
 }
 
 // Within a scenario, what CUDA must refuse with this status: success if it did. Another failure is

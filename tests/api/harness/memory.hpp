@@ -1,9 +1,9 @@
 // What tests of memory have in common.
 #pragma once
 
+#include "../../support/failing_allocation.hpp"
 #include "scenario.hpp"
 
-#include <string_view>
 #include <vector>
 
 namespace api_test {
@@ -40,11 +40,68 @@ std::vector<std::string> destroying_calls_in(const Function &function) {
     return names;
 }
 
+// The function must do what it does without any call of the driver.
+template <class Function>
+void check_no_calls(const Function &function) {
+    CHECK(calls_in(function) == std::vector<std::string>());
+}
+
+inline bool is_primary_active(cushim::Device device = cushim::Device::from_native(0)) {
+    unsigned int flags = 0;
+    int active = -1;
+    REQUIRE(cushim::driver().cuDevicePrimaryCtxGetState(device.native(), &flags, &active) ==
+            CUDA_SUCCESS);
+    return active != 0;
+}
+
+// Runs a scenario where host and device may use managed memory at the same time, as these do.
+template <auto function>
+cushim::Result<void> with_concurrent_access(Trial &trial) {
+    CUSHIM_TRY(const cushim::Context context, Trial::context());
+    CUSHIM_TRY(const cushim::Device device, context.device());
+    CUSHIM_TRY(const int concurrent,
+               device.attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS));
+    if (concurrent == 0) {
+        trial.skip("host and device cannot use managed memory at the same time");
+    }
+    CUSHIM_TRY(const cushim::Stream stream,
+               cushim::Stream::create(context, {.non_blocking = true}));
+    return function(trial, context, stream, device);
+}
+
 inline CUcontext current_context() {
     CUcontext context = nullptr;
     REQUIRE(cushim::driver().cuCtxGetCurrent(&context) == CUDA_SUCCESS);
     return context;
 }
+
+#ifdef API_TEST_ALLOCATIONS_FAIL
+// Calls function(), which returns a Result, with its first allocation failing, then with its second
+// one, until it succeeds: each time after prepare(), and before check() where the library refused
+// it. Returns how often it did; the simulated driver's refusals are not counted.
+template <class Prepare, class Function, class Check>
+int refusals_without_memory(const Prepare &prepare, const Function &function, const Check &check) {
+    int refusals = 0;
+    for (long nth = 1;; ++nth) {
+        INFO("allocation " << nth);
+        REQUIRE(nth < 1000);
+        prepare();
+        const auto done = [&] {
+            const FailingAllocation failing(nth);
+            return function();
+        }();
+        if (done) {
+            return refusals;
+        }
+        INFO(done.error().message());
+        REQUIRE(done.error().kind() == cushim::ErrorKind::out_of_memory);
+        if (done.error().status() == 0) {
+            ++refusals;
+            check();
+        }
+    }
+}
+#endif
 
 // 0, 1, 2, ...
 inline std::vector<int> numbers(std::size_t count) {

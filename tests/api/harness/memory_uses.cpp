@@ -2,7 +2,6 @@
 #include "uses.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace api_test {
 namespace {

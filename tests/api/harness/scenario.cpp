@@ -6,6 +6,8 @@
 
 #include "../../support/sanitizers.h"
 
+#include <catch2/reporters/catch_reporter_event_listener.hpp>
+#include <catch2/reporters/catch_reporter_registrars.hpp>
 #include <cushim/loader.hpp>
 
 #ifdef TEST_ADDRESS_SANITIZER
@@ -14,6 +16,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -223,37 +226,17 @@ bool has_fired(const Trial &trial, const std::vector<Failing> &calls,
     return false;
 }
 
-// LeakSanitizer takes no notice of what the calling thread allocates while this lives.
-class LeaksAllowed {
-  public:
-    explicit LeaksAllowed([[maybe_unused]] bool allowed) {
-#ifdef TEST_ADDRESS_SANITIZER
-        if (allowed) {
-            __lsan_disable();
-            allowed_ = true;
-        }
-#endif
-    }
-    ~LeaksAllowed() {
-#ifdef TEST_ADDRESS_SANITIZER
-        if (allowed_) {
-            __lsan_enable();
-        }
-#endif
-    }
-    LeaksAllowed(const LeaksAllowed &) = delete;
-    LeaksAllowed &operator=(const LeaksAllowed &) = delete;
-
-  private:
-    [[maybe_unused]] bool allowed_ = false;
-};
-
 void run_failing(Scenario scenario, const std::string &settings,
                  const std::vector<Failing> &calls) {
     INFO(described(calls));
     // With what CUDA keeps, what the program gave it to keep is leaked.
     const bool leaks_are_allowed = std::any_of(calls.begin(), calls.end(), may_leak);
-    const LeaksAllowed leaks_allowed(leaks_are_allowed);
+#ifdef TEST_ADDRESS_SANITIZER
+    std::optional<__lsan::ScopedDisabler> leak_sanitizer_is_off; // for this thread
+    if (leaks_are_allowed) {
+        leak_sanitizer_is_off.emplace();
+    }
+#endif
     restart(settings);
     const Reports reports;
     {
@@ -404,3 +387,21 @@ void run_scenario(const char *name, Scenario scenario, const std::string &settin
 }
 
 } // namespace api_test
+
+namespace {
+
+// Prints at the end of a run what was swept.
+class PrintSwept final : public Catch::EventListenerBase {
+  public:
+    using EventListenerBase::EventListenerBase;
+
+    void testRunEnded(const Catch::TestRunStats &) override {
+        if (api_test::swept().scenarios != 0) {
+            std::printf("fault sweep: %lu scenarios, %lu calls failed in turn\n",
+                        api_test::swept().scenarios, api_test::swept().calls);
+        }
+    }
+};
+CATCH_REGISTER_LISTENER(PrintSwept)
+
+} // namespace

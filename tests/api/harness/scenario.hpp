@@ -3,8 +3,7 @@
 //
 //   - on the simulator, in the immediate mode and in the adversarial one with 20 seeds;
 //   - with a context of the caller's own current, and in the immediate mode also with none, with
-//   the primary
-//     context of device 0, and with that of device 1, where there is one;
+//     the primary context of device 0, and with that of device 1, where there is one;
 //   - there again, once for each driver call that it makes, with that call failing;
 //   - on simulated drivers of older versions, where it may answer requires_newer_driver;
 //   - on a real GPU.
@@ -21,7 +20,8 @@
 //     }
 //
 // Behind the tags may follow settings of the simulator: "devices=2". CONTEXT_SCENARIO_TEST makes
-// `context` first, the primary one of device 0, and STREAM_SCENARIO_TEST also `stream` in it.
+// `context` first, the primary one of device 0; STREAM_SCENARIO_TEST also `stream` in it, and
+// ASIDE_SCENARIO_TEST one that does not wait for the default streams.
 #pragma once
 
 #include "checks.hpp"
@@ -112,6 +112,27 @@ cushim::Result<std::vector<std::remove_const_t<T>>> read(const cushim::Context &
     return values;
 }
 
+// In a scenario: the memory holds this value, and nothing else, once the work in it was waited for.
+//
+//     return check_filled(context, buffer, 8);
+template <class Memory, class T>
+cushim::Result<void> check_filled(const cushim::Context &context, const Memory &memory,
+                                  const T &value, const char *file = __builtin_FILE(),
+                                  int line = __builtin_LINE()) {
+    const std::vector<T> expected(memory.size(), value);
+    return check_gives(read(context, memory), expected, file, line);
+}
+
+// What a call of the tables returned, as a result.
+inline cushim::Result<void> answer(CUresult status, const char *entry_point) {
+    return status == CUDA_SUCCESS ? cushim::Result<void>()
+                                  : cushim::Error::status(cushim::Api::driver, status, entry_point);
+}
+inline cushim::Result<void> answer(cudaError_t status, const char *entry_point) {
+    return status == cudaSuccess ? cushim::Result<void>()
+                                 : cushim::Error::status(cushim::Api::runtime, status, entry_point);
+}
+
 // Runs the function of a scenario in `context`, and with `stream` where it takes one.
 template <auto function, class... Arguments>
 cushim::Result<void> in_context(Trial &trial, Arguments... arguments) {
@@ -122,6 +143,12 @@ template <auto function, class... Arguments>
 cushim::Result<void> in_stream(Trial &trial, Arguments... arguments) {
     CUSHIM_TRY(const cushim::Context context, Trial::context());
     CUSHIM_TRY(const cushim::Stream stream, cushim::Stream::create(context));
+    return function(trial, arguments..., context, stream);
+}
+template <auto function, class... Arguments>
+cushim::Result<void> in_stream_aside(Trial &trial, Arguments... arguments) {
+    CUSHIM_TRY(const cushim::Context context, Trial::context());
+    CUSHIM_TRY(const auto stream, cushim::Stream::create(context, {.non_blocking = true}));
     return function(trial, arguments..., context, stream);
 }
 
@@ -161,3 +188,6 @@ SweptCounts &swept();
 #define STREAM_SCENARIO_TEST(name, tags, ...)                                                      \
     API_TEST_SCENARIO_IN(in_stream, API_TEST_STREAM, API_TEST_JOIN(scenario_, __LINE__), name,     \
                          tags __VA_OPT__(, ) __VA_ARGS__)
+#define ASIDE_SCENARIO_TEST(name, tags, ...)                                                       \
+    API_TEST_SCENARIO_IN(in_stream_aside, API_TEST_STREAM, API_TEST_JOIN(scenario_, __LINE__),     \
+                         name, tags __VA_OPT__(, ) __VA_ARGS__)

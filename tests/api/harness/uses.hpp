@@ -7,7 +7,6 @@
 
 #include <cushim/cushim.hpp>
 
-#include <cstddef>
 #include <span>
 #include <vector>
 

@@ -6,12 +6,26 @@
 #include "scenario.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <thread>
 
 namespace api_test {
 
 using support::Workplace;
+
+// Whether it is so within seconds.
+template <class Predicate>
+bool soon(const Predicate &predicate) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!predicate()) {
+        if (std::chrono::steady_clock::now() > end) {
+            return false;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+}
 
 // A closure that counts its calls, and whether it is still there.
 class Watched {
@@ -20,6 +34,10 @@ class Watched {
         return [count = count_] { ++*count; };
     }
     bool is_gone() const { return count_.use_count() == 1; }
+    // CUDA tells on a thread of its own that nothing needs a thing any more.
+    bool is_soon_gone() const {
+        return soon([this] { return is_gone(); });
+    }
     int calls() const { return *count_; }
 
   private:

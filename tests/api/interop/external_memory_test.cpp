@@ -2,7 +2,9 @@
 // stand in its tags.
 #include "harness/external.hpp"
 #include "harness/memory.hpp"
+#include "harness/spied_call.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -10,7 +12,6 @@
 #ifdef _WIN32
 #include <windows.h>
 #else
-#include "harness/exported_mapping.hpp"
 #include "harness/exported_memory.hpp"
 #endif
 
@@ -19,12 +20,12 @@ using namespace cushim;
 
 #ifdef _WIN32
 
-SCENARIO_TEST("a handle of Windows is imported, and stays the caller's", "[X1][X2][X3][X13]") {
+CONTEXT_SCENARIO_TEST("a handle of Windows is imported, and stays the caller's",
+                      "[X1][X2][X3][X13]") {
     constexpr std::size_t size = 4096;
     if (simulator() == nullptr) {
         trial.skip("needs memory of another API");
     }
-    CUSHIM_TRY(const Context context, trial.context());
     const std::intptr_t number = simulator()->make_memory_fd(size);
     const std::unique_ptr<void, decltype(&CloseHandle)> handle(reinterpret_cast<HANDLE>(number),
                                                                CloseHandle);
@@ -78,9 +79,8 @@ CONTEXT_SCENARIO_TEST("exported memory imports as external memory, and is the sa
     return {};
 }
 
-SCENARIO_TEST("a buffer outlives the names of what it lies in", "[X1][X3]") {
+CONTEXT_SCENARIO_TEST("a buffer outlives the names of what it lies in", "[X1][X3]") {
     ExternalBuffer buffer;
-    CUSHIM_TRY(const Context context, trial.context());
     {
         CUSHIM_TRY(auto exported, export_memory(1));
         CUSHIM_TRY(const Context made, trial.context());
@@ -120,8 +120,7 @@ CONTEXT_SCENARIO_TEST("buffers of one import may overlap", "[X3]") {
 }
 
 // Without release_after() the simulator would tell of memory that was freed under queued work.
-CONTEXT_SCENARIO_TEST("a buffer waits for the work that uses it", "[external_memory]") {
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+ASIDE_SCENARIO_TEST("a buffer waits for the work that uses it", "[external_memory]") {
     CUSHIM_TRY(auto exported, export_memory(1));
     CUSHIM_TRY(const auto memory, import_whole(context, exported));
     CUSHIM_TRY(auto buffer, memory.map_buffer(0, page));
@@ -155,48 +154,42 @@ TEST_CASE("an import of no bytes is refused, and leaves the descriptor", "[X2]")
     auto exported = export_memory(1).value();
     auto source = exported.source();
     const int number = source.fd().get();
-    check_refused(ExternalMemory::import_from(context, std::move(source), 0),
-                  ErrorKind::invalid_argument, "the size is 0");
+    check_refused(ExternalMemory::import_from(context, std::move(source), 0), "0 bytes");
     CHECK(source.fd().get() == number);
     check_refused(ExternalMemory::adopt(context, reinterpret_cast<CUexternalMemory>(&exported), 0),
-                  ErrorKind::invalid_argument, "size 0");
+                  "0 bytes");
 }
 
 TEST_CASE("a range must lie in its import", "[X3]") {
-    const Context context = context_after_restart("");
-    auto exported = export_memory(1).value();
-    const auto memory = import_whole(context, exported).value();
+    const Imported at;
     constexpr auto most = std::numeric_limits<std::size_t>::max();
-    const std::pair<std::size_t, std::size_t> ranges[] = {{0, exported.size() + 1},
-                                                          {exported.size(), 1},
-                                                          {1, exported.size()},
+    const std::pair<std::size_t, std::size_t> ranges[] = {{0, at.exported.size() + 1},
+                                                          {at.exported.size(), 1},
+                                                          {1, at.exported.size()},
                                                           {most, 2},
                                                           {2, most},
                                                           {most, most},
-                                                          {exported.size() + 1, 0}};
+                                                          {at.exported.size() + 1, 0}};
     for (const auto &[offset, length] : ranges) {
-        check_refused(memory.map_buffer(offset, length), ErrorKind::invalid_argument,
-                      std::to_string(exported.size()));
+        check_refused(at.memory.map_buffer(offset, length), std::to_string(at.exported.size()));
     }
     // Of no bytes, and none that reaches the driver.
-    const auto empty = required(memory.map_buffer(exported.size(), 0));
+    const auto empty = required(at.memory.map_buffer(at.exported.size(), 0));
     CHECK(empty.empty());
     CHECK(empty.native() == 0);
     CHECK(empty.as<float>().value().empty());
 
-    check_refused(ExternalMemory().map_buffer(0, 1), ErrorKind::invalid_argument, "empty");
-    check_refused(ExternalMemory::adopt(context, nullptr, 1), ErrorKind::invalid_argument, "");
+    check_refused(ExternalMemory().map_buffer(0, 1), "empty");
+    check_refused(ExternalMemory::adopt(at.context, nullptr, 1), "");
 }
 
 TEST_CASE("a buffer has whole and aligned elements", "[external_memory]") {
-    const Context context = context_after_restart("");
-    auto exported = export_memory(1).value();
-    const auto memory = import_whole(context, exported).value();
+    const Imported at;
     {
-        const auto buffer = memory.map_buffer(page, 12).value();
+        const auto buffer = at.memory.map_buffer(page, 12).value();
         CHECK(buffer.span().size() == 12);
         CHECK(buffer.as<float>().value().size() == 3);
-        check_refused(buffer.as<double>(), ErrorKind::invalid_argument, "12");
+        check_refused(buffer.as<double>(), "12");
     }
     const ScopedOverride<entry::cuExternalMemoryGetMappedBuffer> at_an_odd_address(
         [](CUdeviceptr *address, CUexternalMemory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *) {
@@ -204,9 +197,9 @@ TEST_CASE("a buffer has whole and aligned elements", "[external_memory]") {
             return CUDA_SUCCESS;
         });
     const ScopedOverride<entry::cuMemFree> free([](CUdeviceptr) { return CUDA_SUCCESS; });
-    const auto odd = memory.map_buffer(1, 8).value();
+    const auto odd = at.memory.map_buffer(1, 8).value();
     CHECK(odd.as<char>().value().size() == 8);
-    check_refused(odd.as<float>(), ErrorKind::invalid_argument, "element alignment, 4");
+    check_refused(odd.as<float>(), "aligned to 4");
 }
 
 TEST_CASE("the driver refuses what the memory has not", "[external_memory]") {
@@ -238,11 +231,7 @@ TEST_CASE("a buffer is freed before its import, and that before its context", "[
             const auto memory =
                 ExternalMemory::import_from(context, exported.source(), size).value();
             buffer = memory.map_buffer(0, page).value();
-            CUDA_ARRAY3D_DESCRIPTOR description{};
-            description.Width = 16;
-            description.Format = CU_AD_FORMAT_UNSIGNED_INT8;
-            description.NumChannels = 1;
-            image = memory.map_mipmapped(page, description).value();
+            image = memory.map_mipmapped(page, image_of(CU_AD_FORMAT_UNSIGNED_INT8, 16)).value();
         }
         CHECK(destroying_calls_in([&] {
                   image.reset();
@@ -262,11 +251,10 @@ TEST_CASE("a reset is known to a buffer in an import that is borrowed", "[extern
     const auto borrowed = ExternalMemory::borrow(context, owned.native(), exported.size());
     auto buffer = borrowed.map_buffer(0, exported.size()).value();
     REQUIRE(Context::reset_primary(context.device().value()).has_value());
-    const auto calls = calls_in([&] {
+    check_no_calls([&] {
         CHECK(buffer.close().has_value());
         CHECK(owned.close().has_value());
     });
-    CHECK(calls.empty());
 }
 
 TEST_CASE("closing an import says what failed", "[external_memory]") {
@@ -302,6 +290,69 @@ TEST_CASE("kinds that the driver knows are its to refuse", "[X12]") {
     const Error no_nvsci = error_of(
         ExternalMemory::import_from(context, ExternalMemorySource::nvscibuf(&object), page));
     CHECK(no_nvsci.kind() == ErrorKind::not_supported_by_device);
+}
+
+// --- images
+
+CONTEXT_SCENARIO_TEST("an image is mapped, and its levels are there", "[X12]") {
+    CUSHIM_TRY(auto exported, export_memory(1));
+    const std::size_t size = exported.size();
+    const auto description = image_of(CU_AD_FORMAT_FLOAT, 64, 32, 4);
+    ExternalMipmappedArray image;
+    {
+        CUSHIM_TRY(const auto memory,
+                   ExternalMemory::import_from(context, exported.source(), size));
+        auto mapped = memory.map_mipmapped(page, description, 3);
+        if (!mapped && simulator() == nullptr) {
+            trial.skip(mapped.error().message());
+        }
+        CUSHIM_TRY(image, std::move(mapped));
+    }
+    CHECK(image.levels() == 3);
+    CUSHIM_TRY(const CUarray largest, image.level(0));
+    CUSHIM_TRY(const CUarray smallest, image.level(2));
+    CHECK(largest != nullptr);
+    CHECK(smallest != largest);
+    CHECK(error_of(image.level(3)).kind() == ErrorKind::invalid_argument);
+    return {};
+}
+
+TEST_CASE("an image is described to the driver as it was to cushim", "[X12]") {
+    need_simulator("needs the simulator, which accepts descriptions of images that do not exist");
+    const Imported at;
+    static CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC passed;
+    const SpiedCall<entry::cuExternalMemoryGetMappedMipmappedArray> spied(
+        [](CUmipmappedArray *, CUexternalMemory,
+           const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *image) { passed = *image; });
+    const auto description = image_of(CU_AD_FORMAT_FLOAT, 64, 16, 2);
+    CHECK(at.memory.map_mipmapped(2 * page, description, 3));
+    CHECK(passed.offset == 2 * page);
+    CHECK(passed.arrayDesc.Width == 64);
+    CHECK(passed.arrayDesc.Height == 16);
+    CHECK(passed.arrayDesc.NumChannels == 2);
+    CHECK(passed.numLevels == 3);
+}
+
+TEST_CASE("an image waits for its stream before it is destroyed", "[X12]") {
+    need_simulator("needs the simulator, which records the calls");
+    const Imported at;
+    auto image = at.memory.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 16)).value();
+    CHECK(image.release_after(Stream::create(at.context).value()).has_value());
+    check_refused(image.release_after(Stream::legacy()), "default stream");
+    const auto calls = calls_in([&] { CHECK(image.close().has_value()); });
+    const auto waited = std::find(calls.begin(), calls.end(), "cuStreamSynchronize");
+    REQUIRE(waited != calls.end());
+    CHECK(std::find(waited, calls.end(), "cuMipmappedArrayDestroy") != calls.end());
+}
+
+TEST_CASE("an image must have a size, and begin in its import", "[X12]") {
+    const Imported at;
+    check_refused(ExternalMemory().map_mipmapped(0, {}), "empty");
+    check_refused(at.memory.map_mipmapped(at.exported.size(), {}),
+                  std::to_string(at.exported.size()));
+    check_refused(at.memory.map_mipmapped(0, {}), "0 wide");
+    check_refused(at.memory.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 16), 0), "0 levels");
+    check_refused(ExternalMipmappedArray().level(0), "empty");
 }
 
 #endif

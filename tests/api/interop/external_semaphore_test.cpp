@@ -1,8 +1,12 @@
 // Semaphores of other APIs, imported and used in streams. The rows of the checklist that a case
 // shows stand in its tags.
+#include "../../src/api/interop/external_descriptions.hpp"
 #include "harness/external.hpp"
 #include "harness/spied_call.hpp"
 
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <utility>
 
@@ -18,12 +22,11 @@ using namespace cushim;
 
 #ifdef _WIN32
 
-SCENARIO_TEST("a semaphore of Windows is imported, and its handle stays the caller's",
-              "[X7][X8][X9]") {
+CONTEXT_SCENARIO_TEST("a semaphore of Windows is imported, and its handle stays the caller's",
+                      "[X7][X8][X9]") {
     if (simulator() == nullptr) {
         trial.skip("needs a semaphore of another API");
     }
-    CUSHIM_TRY(const Context context, trial.context());
     const std::intptr_t number = simulator()->make_semaphore_fd(0);
     const std::unique_ptr<void, decltype(&CloseHandle)> handle(reinterpret_cast<HANDLE>(number),
                                                                CloseHandle);
@@ -67,10 +70,9 @@ Result<unsigned int> first_of(const Context &context, DeviceSpan<unsigned int> s
 
 } // namespace
 
-SCENARIO_TEST("a stream waits for what another one signals", "[X8][X9]") {
+CONTEXT_SCENARIO_TEST("a stream waits for what another one signals", "[X8][X9]") {
     need_simulator(trial);
     const TheirSemaphore theirs(0);
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const auto semaphore, TimelineSemaphore::import_fd(context, theirs.exported()));
     CUSHIM_TRY(const Stream first, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Stream second, Stream::create(context, {.non_blocking = true}));
@@ -85,10 +87,9 @@ SCENARIO_TEST("a stream waits for what another one signals", "[X8][X9]") {
     return {};
 }
 
-SCENARIO_TEST("each signal of a binary semaphore lets one wait through", "[X7][X8][X9]") {
+CONTEXT_SCENARIO_TEST("each signal of a binary semaphore lets one wait through", "[X7][X8][X9]") {
     need_simulator(trial);
     const TheirSemaphore theirs(0);
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const auto semaphore, BinarySemaphore::import_fd(context, theirs.exported()));
     CUSHIM_TRY(const Stream first, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Stream second, Stream::create(context, {.non_blocking = true}));
@@ -102,13 +103,11 @@ SCENARIO_TEST("each signal of a binary semaphore lets one wait through", "[X7][X
     return {};
 }
 
-SCENARIO_TEST("a batch signals and waits for all of it", "[X8][X9]") {
+STREAM_SCENARIO_TEST("a batch signals and waits for all of it", "[X8][X9]") {
     need_simulator(trial);
     const TheirSemaphore one(0), two(0);
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(const auto timeline, TimelineSemaphore::import_fd(context, one.exported()));
     CUSHIM_TRY(const auto binary, BinarySemaphore::import_fd(context, two.exported()));
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY_VOID(signal_semaphores(stream, {timeline.signaling(3), binary.signaling()}));
     CUSHIM_TRY_VOID(wait_semaphores(stream, {binary.waiting(), timeline.waiting(2)}));
     CUSHIM_TRY_VOID(stream.synchronize());
@@ -118,16 +117,14 @@ SCENARIO_TEST("a batch signals and waits for all of it", "[X8][X9]") {
 }
 
 // The contract of the whole: the other API draws, this side computes on what it drew, by turns.
-SCENARIO_TEST("two APIs take turns on one memory", "[X13]") {
+ASIDE_SCENARIO_TEST("two APIs take turns on one memory", "[X13]") {
     need_simulator(trial);
     TheirSemaphore theirs(0);
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(auto exported, export_memory(1));
     CUSHIM_TRY(const auto memory, import_whole(context, exported));
     CUSHIM_TRY(const auto buffer, memory.map_buffer(0, 1024));
     CUSHIM_TRY(const auto words, buffer.as<unsigned int>());
     CUSHIM_TRY(const auto frame, TimelineSemaphore::import_fd(context, theirs.exported()));
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
     for (unsigned int n = 1; n <= 3; ++n) {
         theirs.set(2 * n - 1); // the other side has drawn
         CUSHIM_TRY_VOID(frame.wait(stream, 2 * n - 1));
@@ -136,14 +133,12 @@ SCENARIO_TEST("two APIs take turns on one memory", "[X13]") {
         CUSHIM_TRY_VOID(stream.synchronize());
         CHECK(theirs.value() == 2 * n);
     }
-    CHECK_GIVES(first_of(context, words), 3);
-    return {};
+    return check_gives(first_of(context, words), 3);
 }
 
-SCENARIO_TEST("a semaphore is shared, given up and taken over", "[X6][X10]") {
+CONTEXT_SCENARIO_TEST("a semaphore is shared, given up and taken over", "[X6][X10]") {
     need_simulator(trial);
     const TheirSemaphore theirs(0);
-    CUSHIM_TRY(const Context context, trial.context());
     CUSHIM_TRY(auto first, TimelineSemaphore::import_fd(context, theirs.exported()));
     TimelineSemaphore second = first.share();
     CHECK(second.native() == first.native());
@@ -191,6 +186,213 @@ TEST_CASE("closing a semaphore says what failed", "[X10]") {
         CHECK_FALSE(semaphore);
     }
     CHECK(driver().cuDestroyExternalSemaphore(native) == CUDA_SUCCESS);
+}
+
+#endif
+
+// --- what CUDA is told of signals and waits, and what it answers
+
+namespace {
+
+CUexternalSemaphore number(std::uintptr_t value) {
+    return reinterpret_cast<CUexternalSemaphore>(value);
+}
+
+// That the driver never sees.
+const Context context = Context::borrow(reinterpret_cast<CUcontext>(16));
+const Stream stream = Stream::borrow(reinterpret_cast<CUstream>(32));
+
+// What the driver would have got.
+struct Seen {
+    std::vector<CUexternalSemaphore> semaphores;
+    std::vector<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> signals;
+    std::vector<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> waits;
+    CUstream stream = nullptr;
+    CUresult answer = CUDA_SUCCESS;
+};
+Seen seen;
+
+// As long as it lives, signals and waits are written down, and no more.
+class Recorder {
+  public:
+    Recorder() { seen = Seen(); }
+
+  private:
+    ScopedOverride<entry::cuSignalExternalSemaphoresAsync> signal_{
+        [](const CUexternalSemaphore *semaphores,
+           const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *parameters, unsigned int count,
+           CUstream stream) {
+            seen.semaphores.assign(semaphores, semaphores + count);
+            seen.signals.assign(parameters, parameters + count);
+            seen.stream = stream;
+            return seen.answer;
+        }};
+    ScopedOverride<entry::cuWaitExternalSemaphoresAsync> wait_{
+        [](const CUexternalSemaphore *semaphores,
+           const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *parameters, unsigned int count,
+           CUstream stream) {
+            seen.semaphores.assign(semaphores, semaphores + count);
+            seen.waits.assign(parameters, parameters + count);
+            seen.stream = stream;
+            return seen.answer;
+        }};
+};
+
+// Whether all of it but these words is zero.
+template <class T>
+bool zero_but(T structure, std::initializer_list<std::size_t> words) {
+    for (const std::size_t index : words) {
+        std::memset(reinterpret_cast<char *>(&structure) + 8 * index, 0, 8);
+    }
+    for (std::size_t index = 0; index < sizeof structure / 8; ++index) {
+        if (word(structure, index) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("each kind of semaphore passes on what is its own", "[X7][X8][X9][X11]") {
+    const Recorder recorder;
+    SECTION("binary") {
+        const auto semaphore = BinarySemaphore::borrow(context, number(48));
+        CHECK(semaphore.signal(stream));
+        CHECK(semaphore.wait(stream));
+        CHECK(seen.semaphores == std::vector{number(48)});
+        CHECK(seen.stream == stream.native());
+        CHECK(zero_but(seen.signals.at(0), {}));
+        CHECK(zero_but(seen.waits.at(0), {}));
+    }
+    SECTION("timeline") {
+        const auto semaphore = TimelineSemaphore::borrow(context, number(48));
+        CHECK(semaphore.signal(stream, 0x123456789abcdef0));
+        CHECK(semaphore.wait(stream, 0xfedcba9876543210));
+        CHECK(seen.signals.at(0).params.fence.value == 0x123456789abcdef0);
+        CHECK(word(seen.signals.at(0), 0) == 0x123456789abcdef0);
+        CHECK(word(seen.waits.at(0), 0) == 0xfedcba9876543210);
+        CHECK(zero_but(seen.signals.at(0), {0}));
+        CHECK(zero_but(seen.waits.at(0), {0}));
+    }
+    SECTION("keyed mutex") {
+        const auto mutex = KeyedMutex::borrow(context, number(48));
+        CHECK(mutex.signal(stream, 7));
+        CHECK(mutex.wait(stream, 8, 250));
+        CHECK(seen.signals.at(0).params.keyedMutex.key == 7);
+        CHECK(word(seen.waits.at(0), 2) == 8);
+        CHECK(seen.waits.at(0).params.keyedMutex.timeoutMs == 250);
+        CHECK(zero_but(seen.signals.at(0), {2}));
+        CHECK(zero_but(seen.waits.at(0), {2, 3}));
+        CHECK(mutex.wait(stream, 8));
+        CHECK(seen.waits.at(0).params.keyedMutex.timeoutMs == 0xffffffff);
+    }
+    SECTION("NvSci") {
+        const auto semaphore = NvSciSemaphore::borrow(context, number(48));
+        int fence = 0;
+        CHECK(semaphore.signal(stream, &fence));
+        CHECK(semaphore.wait(stream, &fence));
+        CHECK(seen.signals.at(0).params.nvSciSync.fence == &fence);
+        CHECK(seen.waits.at(0).params.nvSciSync.fence == &fence);
+        CHECK(zero_but(seen.signals.at(0), {1}));
+        CHECK(zero_but(seen.waits.at(0), {1}));
+        CHECK(semaphore.signal(stream, &fence, {.skip_memory_sync = true}));
+        CHECK(semaphore.wait(stream, &fence, {.skip_memory_sync = true}));
+        CHECK(seen.signals.at(0).flags == CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC);
+        CHECK(seen.waits.at(0).flags == CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC);
+    }
+}
+
+TEST_CASE("a batch is one call, of all kinds, in its order", "[X8][X9]") {
+    const auto binary = BinarySemaphore::borrow(context, number(1));
+    const auto timeline = TimelineSemaphore::borrow(context, number(2));
+    const auto mutex = KeyedMutex::borrow(context, number(3));
+    const Recorder recorder;
+    CHECK(signal_semaphores(stream,
+                            {timeline.signaling(10), binary.signaling(), mutex.signaling(11)}));
+    CHECK(seen.semaphores == std::vector{number(2), number(1), number(3)});
+    CHECK(seen.signals.at(0).params.fence.value == 10);
+    CHECK(zero_but(seen.signals.at(1), {}));
+    CHECK(seen.signals.at(2).params.keyedMutex.key == 11);
+
+    // The last that fit on the stack, and the first that do not.
+    for (const unsigned int count : {4U, 5U, 100U}) {
+        std::vector<SemaphoreWait> waits;
+        for (unsigned int i = 0; i < count; ++i) {
+            waits.push_back(timeline.waiting(i));
+        }
+        CHECK(wait_semaphores(stream, waits));
+        REQUIRE(seen.waits.size() == count);
+        CHECK(seen.waits[count - 1].params.fence.value == count - 1);
+        CHECK(seen.semaphores[count - 1] == number(2));
+    }
+
+    seen.semaphores.clear();
+    CHECK(signal_semaphores(stream, {}));
+    CHECK(wait_semaphores(stream, {}));
+    CHECK(seen.semaphores.empty());
+}
+
+TEST_CASE("a wait that takes too long says so", "[X9]") {
+    const auto mutex = KeyedMutex::borrow(context, number(48));
+    const Recorder recorder;
+    seen.answer = CUDA_ERROR_TIMEOUT;
+    const Error waited = error_of(mutex.wait(Stream::legacy(), 1, 10));
+    CHECK(waited.kind() == ErrorKind::status);
+    CHECK(waited.status() == CUDA_ERROR_TIMEOUT);
+    CHECK(std::string(waited.entry_point()) == "cuWaitExternalSemaphoresAsync");
+}
+
+TEST_CASE("empty semaphores and streams do not reach the driver", "[X8][X9]") {
+    const Stream stream = Stream::legacy();
+    const Recorder recorder;
+    seen.answer = CUDA_ERROR_UNKNOWN;
+    check_refused(BinarySemaphore().signal(stream), "semaphore is empty");
+    check_refused(TimelineSemaphore().wait(stream, 1), "semaphore is empty");
+    check_refused(KeyedMutex().wait(stream, 1), "semaphore is empty");
+    int fence = 0;
+    check_refused(NvSciSemaphore().signal(stream, &fence), "semaphore is empty");
+    const auto nvsci = NvSciSemaphore::borrow(context, number(48));
+    check_refused(nvsci.wait(stream, nullptr), "NvSciSyncFence is null");
+    const auto timeline = TimelineSemaphore::borrow(context, number(48));
+    check_refused(timeline.signal(Stream(), 1), "stream is empty");
+    check_refused(wait_semaphores(stream, {timeline.waiting(1), BinarySemaphore().waiting()}),
+                  "semaphore is empty");
+    CHECK(seen.semaphores.empty());
+}
+
+#ifndef _WIN32
+
+TEST_CASE("a stream of another context is told apart from a wrong handle", "[X8][X9]") {
+    need_simulator(needs_vulkan);
+    const Context context = context_after_restart("");
+    const TheirSemaphore theirs(0);
+    const auto semaphore = TimelineSemaphore::import_fd(context, theirs.exported()).value();
+    const auto check_status = [](const Result<void> &refused, CUresult status) {
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().kind() == ErrorKind::status);
+        CHECK(refused.error().status() == status);
+    };
+    {
+        const Context other = Context::create(Device::get(0).value()).value();
+        const Stream foreign = Stream::create(other).value();
+        for (const auto &refused : {semaphore.signal(foreign, 1), semaphore.wait(foreign, 0)}) {
+            check_refused(refused, "another context", ErrorKind::wrong_context);
+            CHECK(refused.error().status() == CUDA_ERROR_INVALID_HANDLE);
+        }
+        const Recorder recorder;
+        seen.answer = CUDA_ERROR_TIMEOUT;
+        check_status(semaphore.wait(foreign, 0), CUDA_ERROR_TIMEOUT);
+    }
+    const Recorder recorder;
+    seen.answer = CUDA_ERROR_INVALID_HANDLE;
+    const Stream own = Stream::create(context).value();
+    check_status(semaphore.signal(own, 1), CUDA_ERROR_INVALID_HANDLE);
+    // One of a batch is enough.
+    const auto foreign =
+        BinarySemaphore::borrow(Context::borrow(reinterpret_cast<CUcontext>(16)), number(48));
+    check_refused(signal_semaphores(own, {semaphore.signaling(1), foreign.signaling()}),
+                  "another context", ErrorKind::wrong_context);
 }
 
 #endif

@@ -1,19 +1,9 @@
 // External memory and semaphores with the API that they are made for: Vulkan on the same GPU,
 // without a window. The simulator has no Vulkan; it shows the same in external_semaphore_test.cpp.
 #include "harness/scenario.hpp"
-#ifndef _WIN32
 #include "support/vulkan_device.hpp"
-#endif
 
 #include <cushim/cushim.hpp>
-
-#ifdef _WIN32
-
-TEST_CASE("memory and semaphores of Vulkan's on Windows", "[vulkan]") {
-    SKIP("this test shares by file descriptors");
-}
-
-#else
 
 using namespace api_test;
 using namespace cushim;
@@ -128,5 +118,3 @@ TEST_CASE("one batch waits for a timeline and a binary semaphore of Vulkan's", "
     CHECK(both.all_are(both.words, 5));
     both.other->wait_idle();
 }
-
-#endif

@@ -4,14 +4,19 @@
 #include <cushim/cushim.hpp>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #ifndef _WIN32
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -23,23 +28,11 @@
 using namespace api_test;
 using namespace cushim;
 
-namespace {
-
-template <class T>
-void check_refused(const Result<T> &result, ErrorKind kind, const std::string &part) {
-    REQUIRE_FALSE(result.has_value());
-    CHECK(result.error().kind() == kind);
-    INFO(result.error().message());
-    CHECK(contains(result.error().message(), part));
-}
-
-} // namespace
-
 #ifdef _WIN32
 
 TEST_CASE("Windows has no such sockets", "[fd_channel]") {
-    check_refused(send_fd(0, 0), ErrorKind::unsupported_platform, "");
-    check_refused(receive_fd(0), ErrorKind::unsupported_platform, "");
+    check_refused(send_fd(0, 0), "", ErrorKind::unsupported_platform);
+    check_refused(receive_fd(0), "", ErrorKind::unsupported_platform);
 }
 
 #else
@@ -141,20 +134,6 @@ TEST_CASE("messages stay apart", "[fd_channel]") {
     }
 }
 
-TEST_CASE("a message larger than the socket's buffer arrives", "[fd_channel]") {
-    const Ends ends(SOCK_STREAM);
-    const UniqueFd file = some_file();
-    const auto sent = bytes_of(8 << 20);
-    bool is_sent = false;
-    std::thread sender([&] { is_sent = send_fd(ends.here.get(), file.get(), sent).has_value(); });
-    std::vector<std::byte> received(sent.size());
-    const auto arrived = receive_fd(ends.there.get(), received);
-    sender.join();
-    CHECK(is_sent);
-    CHECK(arrived);
-    CHECK(received == sent);
-}
-
 TEST_CASE("a message of another size than expected is refused, with both", "[fd_channel]") {
     for (const int kind : kinds) {
         for (const std::size_t expected : {0, 7, 9, 1000}) {
@@ -164,71 +143,8 @@ TEST_CASE("a message of another size than expected is refused, with both", "[fd_
             REQUIRE(send_fd(ends.here.get(), file.get(), bytes_of(8)));
             std::vector<std::byte> received(expected);
             const auto arrived = receive_fd(ends.there.get(), received);
-            check_refused(arrived, ErrorKind::invalid_argument, "size is 8,");
-            check_refused(arrived, ErrorKind::invalid_argument, std::to_string(expected));
-            CHECK(support::open_descriptors() == before);
-        }
-    }
-}
-
-TEST_CASE("a message that is cut off is refused", "[fd_channel]") {
-    const auto whole = message_of(32, 32);
-    for (const int kind : kinds) {
-        for (const std::size_t size : {1, 8, 15, 16, 17, 47}) {
-            INFO("socket type " << kind << ", " << size << " bytes");
-            Ends ends(kind);
-            const UniqueFd file = some_file();
-            const std::size_t before = support::open_descriptors();
-            send_raw(ends.here.get(), whole.data(), size, {file.get()});
-            ends.here.reset();
-            std::vector<std::byte> received(32);
-            check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
-                          std::to_string(size) + " of 48");
-            CHECK(support::open_descriptors() == before - 1);
-        }
-    }
-}
-
-TEST_CASE("a message with more behind it than it says is refused", "[fd_channel]") {
-    for (const int kind : {SOCK_SEQPACKET, SOCK_DGRAM}) {
-        const Ends ends(kind);
-        const UniqueFd file = some_file();
-        const auto longer = message_of(8, 9);
-        send_raw(ends.here.get(), longer.data(), longer.size(), {file.get()});
-        std::vector<std::byte> received(8);
-        check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
-                      "exceeds its stated size, 8");
-    }
-}
-
-TEST_CASE("what is no message of cushim's is refused", "[fd_channel]") {
-    for (const int kind : kinds) {
-        const Ends ends(kind);
-        const UniqueFd file = some_file();
-        const std::size_t before = support::open_descriptors();
-        auto other = message_of(8, 8);
-        other[0] = 'C';
-        send_raw(ends.here.get(), other.data(), other.size(), {file.get()});
-        std::vector<std::byte> received(8);
-        check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
-                      "not a cushim message");
-        CHECK(support::open_descriptors() == before);
-    }
-}
-
-TEST_CASE("exactly one descriptor arrives, or none stays open", "[fd_channel]") {
-    for (const int kind : kinds) {
-        for (const std::size_t count : {0, 2, 3, 50}) {
-            INFO("socket type " << kind << ", " << count << " descriptors");
-            const Ends ends(kind);
-            const UniqueFd file = some_file();
-            const std::size_t before = support::open_descriptors();
-            const auto bytes = message_of(8, 8);
-            send_raw(ends.here.get(), bytes.data(), bytes.size(),
-                     std::vector<int>(count, file.get()));
-            std::vector<std::byte> received(8);
-            check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
-                          std::to_string(count) + " file descriptors");
+            check_refused(arrived, "8 bytes");
+            check_refused(arrived, std::to_string(expected));
             CHECK(support::open_descriptors() == before);
         }
     }
@@ -261,22 +177,59 @@ bool tells_of_lost_descriptors() {
     return (message.msg_flags & MSG_CTRUNC) != 0;
 }
 
+// What another program sends to a receiver that expects this payload.
+struct RawMessage {
+    std::string what;
+    std::vector<char> bytes;
+    std::size_t descriptors;
+    std::size_t payload;
+    std::string why_refused;
+    ErrorKind kind = ErrorKind::invalid_argument;
+    bool in_streams = true;
+};
+
+std::vector<RawMessage> raw_messages() {
+    auto not_ours = message_of(8, 8);
+    not_ours[0] = 'C';
+    std::vector<RawMessage> all = {{"not cushim's", not_ours, 1, 8, "no message"}};
+    all.push_back({"more bytes than announced", message_of(8, 9), 1, 8, "more bytes than the 8"});
+    all.back().in_streams = false; // where the next message would begin
+    for (const std::size_t size : {1, 8, 15, 16, 17, 47}) {
+        auto cut = message_of(32, 32);
+        cut.resize(size);
+        all.push_back({"cut off", cut, 1, 32, std::to_string(size) + " of 48"});
+    }
+    for (const std::size_t count : {0, 2, 3, 50}) {
+        const std::string number = std::to_string(count) + " file descriptors";
+        all.push_back({number, message_of(8, 8), count, 8, number});
+    }
+    if (tells_of_lost_descriptors()) {
+        all.push_back({"more descriptors than there is room for", message_of(8, 8), 100, 8, "lost",
+                       ErrorKind::out_of_memory});
+    }
+    return all;
+}
+
 } // namespace
 
-TEST_CASE("more descriptors than there is room for are lost, and none stays open", "[fd_channel]") {
-    if (!tells_of_lost_descriptors()) {
-        SKIP("this system, an emulated one, does not say that descriptors were lost");
-    }
-    for (const int kind : kinds) {
-        INFO("socket type " << kind);
-        const Ends ends(kind);
-        const UniqueFd file = some_file();
-        const std::size_t before = support::open_descriptors();
-        const auto bytes = message_of(8, 8);
-        send_raw(ends.here.get(), bytes.data(), bytes.size(), std::vector<int>(100, file.get()));
-        std::vector<std::byte> received(8);
-        check_refused(receive_fd(ends.there.get(), received), ErrorKind::out_of_memory, "lost");
-        CHECK(support::open_descriptors() == before);
+TEST_CASE("a message that is not as cushim sends it is refused, and no descriptor stays open",
+          "[fd_channel]") {
+    const UniqueFd file = some_file();
+    for (const RawMessage &raw : raw_messages()) {
+        for (const int kind : kinds) {
+            if (kind == SOCK_STREAM && !raw.in_streams) {
+                continue;
+            }
+            INFO(raw.what << ", socket type " << kind);
+            Ends ends(kind);
+            const std::size_t before = support::open_descriptors();
+            send_raw(ends.here.get(), raw.bytes.data(), raw.bytes.size(),
+                     std::vector<int>(raw.descriptors, file.get()));
+            ends.here.reset();
+            std::vector<std::byte> received(raw.payload);
+            check_refused(receive_fd(ends.there.get(), received), raw.why_refused, raw.kind);
+            CHECK(support::open_descriptors() == before - 1);
+        }
     }
 }
 
@@ -288,8 +241,7 @@ TEST_CASE("a descriptor in each half of a stream's message is one too many", "[f
     send_raw(ends.here.get(), bytes.data(), 10, {file.get()});
     send_raw(ends.here.get(), bytes.data() + 10, bytes.size() - 10, {file.get()});
     std::vector<std::byte> received(8);
-    check_refused(receive_fd(ends.there.get(), received), ErrorKind::invalid_argument,
-                  "2 file descriptors");
+    check_refused(receive_fd(ends.there.get(), received), "2 file descriptors");
     CHECK(support::open_descriptors() == before);
 }
 
@@ -310,7 +262,7 @@ TEST_CASE("a closed socket is an error of the system's, and ends no process", "[
     const Error sent = error_of(send_fd(ends.here.get(), file.get()));
     CHECK(sent.status() == CUDA_ERROR_OPERATING_SYSTEM);
     CHECK(std::string(sent.entry_point()) == "sendmsg");
-    check_refused(receive_fd(ends.here.get()), ErrorKind::status, "closed");
+    check_refused(receive_fd(ends.here.get()), "closed", ErrorKind::status);
 }
 
 TEST_CASE("a socket's time runs out", "[fd_channel]") {
@@ -325,15 +277,183 @@ TEST_CASE("a socket's time runs out", "[fd_channel]") {
 TEST_CASE("only Unix sockets and open descriptors are taken", "[fd_channel]") {
     const UniqueFd file = some_file();
     const Ends ends(SOCK_STREAM);
-    constexpr auto invalid = ErrorKind::invalid_argument;
-    check_refused(send_fd(-1, file.get()), invalid, "-1 is not a Unix socket");
-    check_refused(send_fd(file.get(), file.get()), invalid, "is not a Unix socket");
-    check_refused(receive_fd(file.get()), invalid, "is not a Unix socket");
-    check_refused(send_fd(ends.here.get(), -1), invalid, "-1");
+    check_refused(send_fd(-1, file.get()), "-1 is no Unix socket");
+    check_refused(send_fd(file.get(), file.get()), "is no Unix socket");
+    check_refused(receive_fd(file.get()), "is no Unix socket");
+    check_refused(send_fd(ends.here.get(), -1), "-1");
     const UniqueFd internet(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (internet) {
-        check_refused(receive_fd(internet.get()), invalid, "is not a Unix socket");
+        check_refused(receive_fd(internet.get()), "is no Unix socket");
     }
+}
+
+// --- signals of the process do not end what waits for a socket
+
+namespace {
+
+std::atomic<int> handled = 0;
+
+// Without SA_RESTART, so that a call that waits ends with EINTR.
+class Handler {
+  public:
+    Handler() {
+        handled = 0;
+        struct sigaction action {};
+        action.sa_handler = [](int) { ++handled; };
+        REQUIRE(sigaction(SIGUSR1, &action, &before_) == 0);
+    }
+    ~Handler() { sigaction(SIGUSR1, &before_, nullptr); }
+    Handler(const Handler &) = delete;
+    Handler &operator=(const Handler &) = delete;
+
+  private:
+    struct sigaction before_ {};
+};
+
+// Runs `waits` on a thread of its own, which is signalled again and again before `ends` lets it go
+// on.
+template <class Waits, class Ends>
+auto interrupted(const Waits &waits, const Ends &ends) {
+    const Handler handler;
+    std::atomic<bool> begun = false;
+    std::optional<decltype(waits())> result;
+    std::thread waiter([&] {
+        begun = true;
+        result.emplace(waits());
+    });
+    while (!begun) {
+        std::this_thread::yield();
+    }
+    for (const int signals : {10, 20, 30}) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        while (handled < signals) {
+            pthread_kill(waiter.native_handle(), SIGUSR1);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    ends();
+    waiter.join();
+    return std::move(*result);
+}
+
+} // namespace
+
+TEST_CASE("a signal does not end the wait for a descriptor", "[fd_channel]") {
+    const Ends ends(SOCK_STREAM);
+    const UniqueFd file = some_file();
+    bool is_sent = false;
+    const auto arrived =
+        interrupted([&] { return receive_fd(ends.there.get()); },
+                    [&] { is_sent = send_fd(ends.here.get(), file.get()).has_value(); });
+    CHECK(is_sent);
+    INFO((arrived ? "" : arrived.error().message()));
+    CHECK(arrived.has_value());
+}
+
+TEST_CASE("a signal does not end the sending of what is larger than the socket's buffer",
+          "[fd_channel]") {
+    const Ends ends(SOCK_STREAM);
+    const UniqueFd file = some_file();
+    const std::vector<std::byte> sent(8 << 20, std::byte{7});
+    std::vector<std::byte> received(sent.size());
+    bool has_arrived = false;
+    const auto done =
+        interrupted([&] { return send_fd(ends.here.get(), file.get(), sent); },
+                    [&] { has_arrived = receive_fd(ends.there.get(), received).has_value(); });
+    INFO((done ? "" : done.error().message()));
+    CHECK(done.has_value());
+    CHECK(has_arrived);
+    CHECK(received == sent);
+}
+
+namespace {
+
+constexpr auto limit = std::chrono::milliseconds(300);
+// With room for a busy machine.
+constexpr auto longest = std::chrono::seconds(3);
+
+void limit_time(const UniqueFd &socket, int option) {
+    const timeval value = {0, std::chrono::microseconds(limit).count()};
+    REQUIRE(setsockopt(socket.get(), SOL_SOCKET, option, &value, sizeof value) == 0);
+}
+
+// Runs `waits`, which must end with the socket's time, while `disturb` is called every 10 ms.
+template <class Waits, class Disturb>
+void check_limit(const Waits &waits, const Disturb &disturb) {
+    const Handler handler;
+    const auto begun = std::chrono::steady_clock::now();
+    std::atomic<bool> done = false;
+    const pthread_t waiter = pthread_self();
+    std::thread other([&] {
+        while (!done && std::chrono::steady_clock::now() - begun < 4 * longest) {
+            disturb(waiter);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    });
+    const auto result = waits();
+    const auto taken = std::chrono::steady_clock::now() - begun;
+    done = true;
+    other.join();
+    REQUIRE_FALSE(result.has_value());
+    CHECK(result.error().status() == CUDA_ERROR_TIMEOUT);
+    CHECK(taken >= limit);
+    CHECK(taken < longest);
+}
+
+void signal_it(pthread_t waiter) {
+    pthread_kill(waiter, SIGUSR1);
+}
+
+} // namespace
+
+TEST_CASE("signals do not prolong the wait for a descriptor", "[fd_channel]") {
+    const Ends ends(SOCK_STREAM);
+    limit_time(ends.there, SO_RCVTIMEO);
+    check_limit([&] { return receive_fd(ends.there.get()); }, signal_it);
+}
+
+TEST_CASE("signals do not prolong the sending of what does not fit", "[fd_channel]") {
+    const Ends ends(SOCK_STREAM);
+    const UniqueFd file = some_file();
+    const std::vector<std::byte> sent(8 << 20);
+    limit_time(ends.here, SO_SNDTIMEO);
+    check_limit([&] { return send_fd(ends.here.get(), file.get(), sent); }, signal_it);
+}
+
+TEST_CASE("a message that comes byte by byte has one time limit", "[fd_channel]") {
+    const Ends ends(SOCK_STREAM);
+    limit_time(ends.there, SO_RCVTIMEO);
+    std::vector<std::byte> payload(1 << 16);
+    std::vector<std::byte> message(16 + payload.size());
+    const std::uint64_t size = payload.size();
+    std::memcpy(message.data(), "cushimfd", 8);
+    std::memcpy(message.data() + 8, &size, sizeof size);
+    std::size_t next = 0;
+    int turn = 0;
+    check_limit([&] { return receive_fd(ends.there.get(), payload); },
+                [&](pthread_t) {
+                    if (turn++ % 10 == 0) { // every 100 ms
+                        (void)send(ends.here.get(), &message[next++], 1, MSG_NOSIGNAL);
+                    }
+                });
+    CHECK(next > 1);
+}
+
+TEST_CASE("a message that is read byte by byte has one time limit", "[fd_channel]") {
+    const Ends ends(SOCK_STREAM);
+    const UniqueFd file = some_file();
+    const std::vector<std::byte> sent(8 << 20);
+    limit_time(ends.here, SO_SNDTIMEO);
+    std::vector<char> some(1 << 16);
+    check_limit(
+        [&] { return send_fd(ends.here.get(), file.get(), sent); },
+        [&](pthread_t) { (void)recv(ends.there.get(), some.data(), some.size(), MSG_DONTWAIT); });
+}
+
+TEST_CASE("a socket that is not to block never waits", "[fd_channel]") {
+    const Ends ends(SOCK_STREAM);
+    REQUIRE(fcntl(ends.there.get(), F_SETFL, O_NONBLOCK) == 0);
+    CHECK(error_of(receive_fd(ends.there.get())).status() == CUDA_ERROR_TIMEOUT);
 }
 
 #endif

@@ -3,11 +3,8 @@
 // open: two others, and this one.
 //
 // API_TEST_ROUNDS sets how often that is done, API_TEST_SEED repeats a run.
-#include "harness/exported_mapping.hpp"
+#include "harness/exported_memory.hpp"
 #include "harness/ipc_resources.hpp"
-#include "harness/scenario.hpp"
-
-#ifndef _WIN32
 
 #include "support/child_process.hpp"
 
@@ -372,11 +369,3 @@ TEST_CASE("processes are killed while they share memory, and the others live on"
     }
     tally.print();
 }
-
-#else
-
-TEST_CASE("processes that are killed") {
-    SKIP("other processes are started by POSIX calls");
-}
-
-#endif

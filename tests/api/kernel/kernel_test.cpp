@@ -1,11 +1,8 @@
 #include "harness/device_code.hpp"
 #include "harness/scenario.hpp"
 
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 using namespace api_test;
 using namespace cushim;
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -63,10 +60,11 @@ bool driver_knows_parameters() {
     return knows_parameters() && supports(driver_version(), Feature::kernel_parameter_info);
 }
 
-Module any_module(Context &context) {
-    context = context_after_restart("");
-    return required(load_device_code(context));
-}
+struct Loaded {
+    Context context = context_after_restart("");
+    Module module = required(load_device_code(context));
+    AnyKernel idle = required(module.kernel("idle"));
+};
 
 // Of a module's kernel or a library's.
 Result<void> check_parameters_of(const AnyKernel &kernel) {
@@ -92,25 +90,22 @@ Result<void> check_attributes_of(const AnyKernel &kernel, const Context &context
     CUSHIM_TRY_VOID(kernel.set_shared_memory_carveout(context, 50));
     CHECK_GIVES(kernel.attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES),
                 32 * 1024);
-    CHECK_GIVES(kernel.attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT), 50);
-    return {};
+    return check_gives(
+        kernel.attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT), 50);
 }
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("the parameters of a module's kernel are known", "[kernel]") {
+CONTEXT_SCENARIO_TEST("the parameters of a module's kernel and of a library's are known",
+                      "[kernel]") {
     trial.needs_cuda(12, 4);
     CUSHIM_TRY(const Module module, load_device_code(context));
-    CUSHIM_TRY(const AnyKernel kernel, module.kernel("line"));
-    return check_parameters_of(kernel);
-}
-
-CONTEXT_SCENARIO_TEST("the parameters of a library's kernel are known", "[kernel]") {
-    trial.needs_cuda(12, 4);
+    CUSHIM_TRY(const AnyKernel of_module, module.kernel("line"));
+    CUSHIM_TRY_VOID(check_parameters_of(of_module));
     // It is asked in the current context; where there is none, in one that is active.
     CUSHIM_TRY(const Library library, Library::load(device_code));
-    CUSHIM_TRY(const AnyKernel kernel, library.kernel("line"));
-    return check_parameters_of(kernel);
+    CUSHIM_TRY(const AnyKernel of_library, library.kernel("line"));
+    return check_parameters_of(of_library);
 }
 
 CONTEXT_SCENARIO_TEST("a module's kernel has attributes", "[kernel]") {
@@ -170,74 +165,55 @@ STREAM_SCENARIO_TEST("a library's kernels are borrowed", "[kernel]") {
 }
 
 TEST_CASE("a signature with another number of parameters is refused with both", "[kernel][W10]") {
-    Context context;
-    const Module module = any_module(context);
+    const auto [context, module, idle] = Loaded();
     if (!driver_knows_parameters()) {
         CHECK(module.kernel<void(int *)>("fill").has_value()); // nobody can tell
         return;
     }
-    const auto fewer = module.kernel<void(int *)>("fill");
-    CHECK(fewer.error().kind() == ErrorKind::invalid_argument);
-    CHECK_THAT(fewer.error().message(),
-               ContainsSubstring("3 in the kernel, but 1 in the signature"));
-    const auto more = module.kernel<void(int *, int, unsigned int, int)>("fill");
-    CHECK_THAT(more.error().message(),
-               ContainsSubstring("3 in the kernel, but 4 in the signature"));
-    CHECK_THAT(module.kernel<void()>("fill").error().message(),
-               ContainsSubstring("0 in the signature"));
+    check_refused(module.kernel<void(int *)>("fill"), "3 parameters, its signature 1");
+    check_refused(module.kernel<void(int *, int, unsigned int, int)>("fill"),
+                  "3 parameters, its signature 4");
+    check_refused(module.kernel<void()>("fill"), "signature 0");
     CHECK(module.kernel<void()>("idle").has_value());
 }
 
 TEST_CASE("a parameter that there is not is refused with its number", "[kernel]") {
-    Context context;
-    const Module module = any_module(context);
+    const auto [context, module, idle] = Loaded();
     if (!driver_knows_parameters()) {
         SKIP("needs information about parameters");
     }
     const auto kernel = module.kernel("line");
     REQUIRE(kernel.has_value());
-    const auto beyond = kernel->parameter(3);
-    CHECK(beyond.error().kind() == ErrorKind::invalid_argument);
-    CHECK_THAT(beyond.error().message(), ContainsSubstring("no parameter 3"));
+    check_refused(kernel->parameter(3), "no parameter 3");
 }
 
 TEST_CASE("a signature with other sizes is refused with both", "[kernel][W10]") {
-    Context context;
-    const Module module = any_module(context);
+    const auto [context, module, idle] = Loaded();
     if (!driver_knows_parameters()) {
         SKIP("needs information about parameters");
     }
-    const auto wider = module.kernel<void(int *, long long, unsigned int)>("fill");
-    CHECK(wider.error().kind() == ErrorKind::invalid_argument);
-    CHECK_THAT(wider.error().message(),
-               ContainsSubstring("size of parameter 1: 4 in the kernel, but 8 in the signature"));
+    check_refused(module.kernel<void(int *, long long, unsigned int)>("fill"),
+                  "parameter 1 of the kernel has 4 bytes, in its signature 8");
     CHECK(refused(module.kernel<void(float *, float, unsigned int)>("line")));
     const auto library = required(Library::load(device_code));
     CHECK(refused(library.kernel<void(int *, short, unsigned int)>("fill")));
 }
 
 TEST_CASE("a module's kernel is used only in its own context", "[kernel]") {
-    Context context;
-    const Module module = any_module(context);
-    const auto kernel = module.kernel("idle");
-    REQUIRE(kernel.has_value());
+    const auto [context, module, kernel] = Loaded();
     const auto other = required(Context::create(Device::from_native(0)));
-    CHECK(refused(kernel->attributes(other), ErrorKind::wrong_context));
-    CHECK(refused(kernel->function_in(other), ErrorKind::wrong_context));
-    CHECK(refused(kernel->set_max_dynamic_shared_bytes(other, 1), ErrorKind::wrong_context));
-    CHECK(kernel->function_in(context).value() == kernel->native());
+    CHECK(refused(kernel.attributes(other), ErrorKind::wrong_context));
+    CHECK(refused(kernel.function_in(other), ErrorKind::wrong_context));
+    CHECK(refused(kernel.set_max_dynamic_shared_bytes(other, 1), ErrorKind::wrong_context));
+    CHECK(kernel.function_in(context).value() == kernel.native());
 }
 
 TEST_CASE("numbers that no kernel can take are refused", "[kernel]") {
-    Context context;
-    const Module module = any_module(context);
-    const auto kernel = module.kernel("idle");
-    REQUIRE(kernel.has_value());
-    const auto large = kernel->set_max_dynamic_shared_bytes(context, std::size_t(1) << 40);
-    CHECK_THAT(large.error().message(), ContainsSubstring("1099511627776"));
-    CHECK_THAT(kernel->set_shared_memory_carveout(context, 101).error().message(),
-               ContainsSubstring("101"));
-    CHECK(refused(kernel->set_shared_memory_carveout(context, -2)));
+    const auto [context, module, kernel] = Loaded();
+    check_refused(kernel.set_max_dynamic_shared_bytes(context, std::size_t(1) << 40),
+                  "1099511627776");
+    check_refused(kernel.set_shared_memory_carveout(context, 101), "101");
+    CHECK(refused(kernel.set_shared_memory_carveout(context, -2)));
 }
 
 TEST_CASE("an empty kernel is refused", "[kernel]") {
@@ -255,8 +231,7 @@ TEST_CASE("an empty kernel is refused", "[kernel]") {
 }
 
 TEST_CASE("kernels move and share as owners do", "[kernel]") {
-    Context context;
-    Module module = any_module(context);
+    auto [context, module, idle] = Loaded();
     auto first = required(module.kernel<void()>("idle"));
     module.reset();
     Kernel<void()> second = first.share();
@@ -267,4 +242,83 @@ TEST_CASE("kernels move and share as owners do", "[kernel]") {
     const auto stream = required(Stream::create(context));
     CHECK(third.launch(stream, {}).has_value());
     CHECK(stream.synchronize().has_value());
+}
+
+// --- occupancy
+
+namespace {
+
+std::size_t CUDA_CB four_bytes_each(int block_size) {
+    return static_cast<std::size_t>(block_size) * 4;
+}
+
+Result<void> check_occupancy(const Context &context, const AnyKernel &kernel) {
+    CUSHIM_TRY(const int small, max_active_blocks(context, kernel, 32));
+    CUSHIM_TRY(const int large, max_active_blocks(context, kernel, 1024));
+    CHECK(large >= 1);
+    CHECK(small > large);
+    CHECK_GIVES(max_active_blocks(context, kernel, 32, std::size_t(1) << 30), 0);
+    CUSHIM_TRY(const BlockSuggestion best, suggest_block(context, kernel));
+    CHECK(best.block_size >= 32);
+    CHECK(best.min_grid_size >= 1);
+    CUSHIM_TRY(const BlockSuggestion limited, suggest_block(context, kernel, 0, 64));
+    CHECK(limited.block_size == 64);
+    CUSHIM_TRY(const BlockSuggestion shared,
+               suggest_block_by(context, kernel, four_bytes_each, 128));
+    CHECK(shared.block_size == 128);
+    CUSHIM_TRY(const std::size_t bytes, available_shared_bytes(context, kernel, large, 1024));
+    CHECK(bytes > 0);
+    return {};
+}
+
+} // namespace
+
+CONTEXT_SCENARIO_TEST("a module's kernel has an occupancy", "[occupancy]") {
+    CUSHIM_TRY(const Module module, load_device_code(context));
+    CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
+    return check_occupancy(context, kernel);
+}
+
+CONTEXT_SCENARIO_TEST("a library's kernel has an occupancy", "[occupancy]") {
+    trial.needs_cuda(12, 0);
+    CUSHIM_TRY(const Library library, Library::load(device_code));
+    CUSHIM_TRY(const AnyKernel kernel, library.kernel("add"));
+    return check_occupancy(context, kernel);
+}
+
+CONTEXT_SCENARIO_TEST("clusters are counted", "[occupancy]") {
+    trial.needs_driver(11, 7);
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
+    if (capability < ComputeCapability{9, 0}) {
+        trial.skip("the device has no clusters");
+        return {};
+    }
+    // What older drivers say, they say of any kernel.
+    const bool knows = driver_version() >= Version::of(11, 8);
+    CUSHIM_TRY(const Module module, Module::load(context, knows ? cluster_code : device_code));
+    CUSHIM_TRY(const AnyKernel kernel, module.kernel("idle"));
+    const LaunchConfig config{.grid = 4, .block = 64};
+    CUSHIM_TRY(const int largest, max_cluster_size(context, kernel, config));
+    CHECK(largest >= 2);
+    LaunchConfig in_clusters = config;
+    in_clusters.cluster = 2;
+    CUSHIM_TRY(const int clusters, max_active_clusters(context, kernel, in_clusters));
+    CHECK(clusters >= 1);
+    return {};
+}
+
+TEST_CASE("what makes no sense for an occupancy is refused", "[occupancy]") {
+    const auto context = context_after_restart("");
+    const auto module = required(load_device_code(context));
+    const auto kernel = required(module.kernel("idle"));
+    check_refused(max_active_blocks(context, kernel, 0), "a block of 0 threads");
+    check_refused(suggest_block(context, kernel, 0, -1), "-1");
+    CHECK(refused(suggest_block_by(context, kernel, nullptr)));
+    check_refused(available_shared_bytes(context, kernel, 0, 32), "0 blocks");
+    CHECK(refused(available_shared_bytes(context, kernel, 1, -1)));
+    CHECK(refused(max_active_blocks(context, AnyKernel(), 32)));
+    CHECK(refused(max_active_blocks(Context(), kernel, 32)));
+    const auto other = required(Context::create(Device::from_native(0)));
+    CHECK(refused(max_active_blocks(other, kernel, 32), ErrorKind::wrong_context));
 }

@@ -42,64 +42,46 @@ Result<void> check_fill(const Context &context, const Stream &stream, const T &o
 } // namespace
 
 // CUDA itself returns when it has read pageable memory, and not when that has arrived.
-CONTEXT_SCENARIO_TEST("a copy to the device is done when it returns", "[copy]") {
+CONTEXT_SCENARIO_TEST("a copy or a fill is done when it returns", "[copy]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(copy(context, buffer.span(), numbers(1000)));
     CHECK_GIVES(seen_aside(context, buffer), numbers(1000));
-    return {};
-}
-
-CONTEXT_SCENARIO_TEST("a copy within the device is done when it returns", "[copy]") {
-    CUSHIM_TRY(const auto from, DeviceBuffer<int>::copy_of(context, numbers(1000)));
-    CUSHIM_TRY(const auto to, DeviceBuffer<int>::allocate(context, 1000));
-    CUSHIM_TRY_VOID(copy(context, to.span(), from));
-    CHECK_GIVES(seen_aside(context, to), numbers(1000));
-    return {};
-}
-
-CONTEXT_SCENARIO_TEST("a fill is done when it returns", "[copy]") {
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY(const auto other, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY_VOID(copy(context, other.span(), buffer)); // within the device
+    CHECK_GIVES(seen_aside(context, other), numbers(1000));
     CUSHIM_TRY_VOID(fill(context, buffer.span(), 9));
-    CHECK_GIVES(seen_aside(context, buffer), std::vector<int>(1000, 9));
-    return {};
+    return check_gives(seen_aside(context, buffer), std::vector<int>(1000, 9));
 }
 
 STREAM_SCENARIO_TEST("what a context copies comes after its blocking streams", "[copy]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 100));
     CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3));
-    CHECK_GIVES(read(context, buffer), std::vector<int>(100, 3));
-    return {};
-}
-
-CONTEXT_SCENARIO_TEST("copies are queued in a stream", "[copy]") {
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
-    CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
-    CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
-    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 100));
-    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 100));
-    CUSHIM_TRY_VOID(copy(stream, first.span(), sent));
-    CUSHIM_TRY_VOID(copy(stream, second.span(), first));
-    CUSHIM_TRY_VOID(fill(stream, first.span(), 0));
-    CUSHIM_TRY_VOID(copy(stream, received.span(), second));
-    CUSHIM_TRY_VOID(stream.synchronize());
-    CHECK(received.span()[99] == 99);
-    return {};
+    return check_filled(context, buffer, 3);
 }
 
 // CUDA itself looks at what is current, and refuses a pool's memory where that is another device's
 // context.
-CONTEXT_SCENARIO_TEST("a borrowed stream copies a pool's memory, too", "[copy]") {
-    CUSHIM_TRY(const Stream owner, Stream::create(context));
+ASIDE_SCENARIO_TEST("copies are queued in a stream, of a pool's memory and in a borrowed one, too",
+                    "[copy]") {
     CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
-    CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
-    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate_async(owner, 100));
-    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate_async(owner, 100));
-    const Stream stream = Stream::borrow(owner.native());
-    CUSHIM_TRY_VOID(copy(stream, first.span(), sent));
-    CUSHIM_TRY_VOID(copy(stream, second.span(), first));
-    CUSHIM_TRY_VOID(copy(stream, received.span(), second));
-    CUSHIM_TRY_VOID(owner.synchronize());
-    CHECK(received.span()[99] == 99);
+    for (const bool pooled : {false, true}) {
+        const auto allocate = [&] {
+            return pooled ? DeviceBuffer<int>::allocate_async(stream, 100)
+                          : DeviceBuffer<int>::allocate(context, 100);
+        };
+        CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 100));
+        CUSHIM_TRY(const auto first, allocate());
+        CUSHIM_TRY(const auto second, allocate());
+        CUSHIM_TRY_VOID(first.release_after(stream));
+        CUSHIM_TRY_VOID(second.release_after(stream));
+        const Stream in = pooled ? Stream::borrow(stream.native()) : stream.share();
+        CUSHIM_TRY_VOID(copy(in, first.span(), sent));
+        CUSHIM_TRY_VOID(copy(in, second.span(), first));
+        CUSHIM_TRY_VOID(fill(in, first.span(), 0));
+        CUSHIM_TRY_VOID(copy(in, received.span(), second));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        CHECK(received.span()[99] == 99);
+    }
     return {};
 }
 
@@ -117,8 +99,7 @@ CONTEXT_SCENARIO_TEST("parts of memory are copied", "[copy]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("elements of every size are filled", "[copy]") {
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+ASIDE_SCENARIO_TEST("elements of every size are filled", "[copy]") {
     CUSHIM_TRY_VOID(check_fill<signed char>(context, stream, -1, 2));
     CUSHIM_TRY_VOID(check_fill<bool>(context, stream, false, true));
     CUSHIM_TRY_VOID(check_fill<unsigned short>(context, stream, 0x1234, 0xfedc));
@@ -139,8 +120,7 @@ SCENARIO_TEST("copies go from device to device", "[copy]", "devices=2") {
     CUSHIM_TRY(const Stream stream, Stream::create(there, {.non_blocking = true}));
     CUSHIM_TRY_VOID(copy(stream, target.span(), middle));
     CUSHIM_TRY_VOID(stream.synchronize());
-    CHECK_GIVES(seen_aside(here, target), numbers(1000));
-    return {};
+    return check_gives(seen_aside(here, target), numbers(1000));
 }
 
 SCENARIO_TEST("copies go from context to context", "[copy]") {
@@ -150,8 +130,7 @@ SCENARIO_TEST("copies go from context to context", "[copy]") {
     CUSHIM_TRY(const auto source, DeviceBuffer<int>::copy_of(first, numbers(100)));
     CUSHIM_TRY(const auto target, DeviceBuffer<int>::allocate(second, 100));
     CUSHIM_TRY_VOID(copy(second, target.span(), source));
-    CHECK_GIVES(seen_aside(second, target), numbers(100));
-    return {};
+    return check_gives(seen_aside(second, target), numbers(100));
 }
 
 TEST_CASE("a stream's copy waits for its turn", "[copy]") {
@@ -170,7 +149,7 @@ TEST_CASE("copies of nothing never reach CUDA", "[copy]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
     const std::vector<int> none;
-    const auto calls = calls_in([&] {
+    check_no_calls([&] {
         CHECK(copy(context, DeviceSpan<int>(), none).has_value());
         CHECK(copy(stream, DeviceSpan<int>(), none).has_value());
         CHECK(copy(context, std::span<int>(), DeviceSpan<int>()).has_value());
@@ -180,11 +159,10 @@ TEST_CASE("copies of nothing never reach CUDA", "[copy]") {
         CHECK(fill(context, DeviceSpan<int>(), 1).has_value());
         CHECK(fill(stream, DeviceSpan<int>(), 1).has_value());
     });
-    CHECK(calls.empty());
-    CHECK(contains(refusal(copy(Context(), DeviceSpan<int>(), none)), "context"));
-    CHECK(contains(refusal(copy(Stream(), DeviceSpan<int>(), none)), "stream"));
-    CHECK(contains(refusal(fill(Context(), DeviceSpan<int>(), 1)), "context"));
-    CHECK(contains(refusal(fill(Stream(), DeviceSpan<int>(), 1)), "stream"));
+    check_refused(copy(Context(), DeviceSpan<int>(), none), "context");
+    check_refused(copy(Stream(), DeviceSpan<int>(), none), "stream");
+    check_refused(fill(Context(), DeviceSpan<int>(), 1), "context");
+    check_refused(fill(Stream(), DeviceSpan<int>(), 1), "stream");
 }
 
 TEST_CASE("copies that cannot be", "[copy]") {
@@ -192,23 +170,21 @@ TEST_CASE("copies that cannot be", "[copy]") {
     const auto stream = required(Stream::create(context));
     const auto buffer = required(DeviceBuffer<int>::copy_of(context, numbers(10)));
     std::vector<int> values(9);
-    const auto calls = calls_in([&] {
-        CHECK(contains(refusal(copy(context, std::span(values), buffer.span())),
-                       "source 10, destination 9"));
-        CHECK(contains(refusal(copy(stream, buffer.span(), values)), "source 9, destination 10"));
+    check_no_calls([&] {
+        check_refused(copy(context, std::span(values), buffer.span()), "10 elements into 9");
+        check_refused(copy(stream, buffer.span(), values), "9 elements into 10");
         const auto first = *buffer.span().subspan(0, 6);
         const auto second = *buffer.span().subspan(4, 6);
         for (const auto &[to, from] : {std::pair(first, second), {second, first}, {first, first}}) {
-            CHECK(contains(refusal(copy(context, to, from)), "the size is 24"));
-            CHECK(contains(refusal(copy(stream, to, from)), "overlap"));
+            check_refused(copy(context, to, from), "24 bytes");
+            check_refused(copy(stream, to, from), "overlap");
         }
         // Whose maker was wrong.
         constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 2;
         const DeviceSpan<int> large(buffer.native(), many), other(buffer.native() + 4, many);
-        CHECK(contains(refusal(copy(stream, large, other)), std::to_string(many)));
-        CHECK(contains(refusal(fill(context, large, 1)), std::to_string(many)));
+        check_refused(copy(stream, large, other), std::to_string(many));
+        check_refused(fill(context, large, 1), std::to_string(many));
     });
-    CHECK(calls.empty());
 }
 
 TEST_CASE("fills begin at multiples of their elements", "[copy]") {
@@ -218,7 +194,7 @@ TEST_CASE("fills begin at multiples of their elements", "[copy]") {
         char bytes[4];
     };
     const DeviceSpan<Bytes> askew(buffer.native() + 2, 1);
-    CHECK(contains(refusal(fill(context, askew, Bytes{})), "element size, 4"));
+    check_refused(fill(context, askew, Bytes{}), "4-byte");
     const DeviceSpan<Bytes> straight(buffer.native() + 4, 1);
     CHECK(fill(context, straight, Bytes{}).has_value());
 }

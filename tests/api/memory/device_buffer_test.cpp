@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <thread>
 
 using namespace api_test;
 using namespace cushim;
@@ -25,32 +24,11 @@ CONTEXT_SCENARIO_TEST("device memory holds what it is given", "[device_buffer]")
     CHECK(buffer.size_bytes() == 4000);
     CHECK(static_cast<bool>(buffer));
     CHECK(buffer.native() == reinterpret_cast<CUdeviceptr>(buffer.data()));
-    CHECK_GIVES(read(context, buffer), numbers(1000));
-    return {};
-}
-
-CONTEXT_SCENARIO_TEST("device memory that is given up is the caller's", "[device_buffer]") {
-    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::copy_of(context, numbers(10)));
-    const CUdeviceptr address = buffer.release();
-    CHECK(buffer.empty());
-    CUSHIM_TRY(const auto adopted, DeviceBuffer<int>::adopt(context, address, 10));
-    CHECK_GIVES(read(context, adopted), numbers(10));
-    return {};
-}
-
-SCENARIO_TEST("device memory keeps its context", "[device_buffer]") {
-    DeviceBuffer<int> buffer;
-    {
-        CUSHIM_TRY(const Device device, Device::get(0));
-        CUSHIM_TRY(const Context created, Context::create(device));
-        CUSHIM_TRY(buffer, DeviceBuffer<int>::allocate(created, 100));
-    }
-    return buffer.close();
+    return check_gives(read(context, buffer), numbers(1000));
 }
 
 // Freed any earlier, it would be used after that.
-CONTEXT_SCENARIO_TEST("stream-ordered memory goes in order of its stream", "[device_buffer]") {
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+ASIDE_SCENARIO_TEST("stream-ordered memory goes in order of its stream", "[device_buffer]") {
     CUSHIM_TRY(const auto result, DeviceBuffer<int>::allocate_async(stream, 1000));
     {
         CUSHIM_TRY(const auto scratch, DeviceBuffer<int>::allocate_async(stream, 1000));
@@ -58,8 +36,7 @@ CONTEXT_SCENARIO_TEST("stream-ordered memory goes in order of its stream", "[dev
         CUSHIM_TRY_VOID(copy(stream, result.span(), scratch));
     }
     CUSHIM_TRY_VOID(stream.synchronize());
-    CHECK_GIVES(read(context, result), std::vector<int>(1000, 5));
-    return {};
+    return check_filled(context, result, 5);
 }
 
 SCENARIO_TEST("stream-ordered memory keeps its stream", "[device_buffer]") {
@@ -98,8 +75,7 @@ CONTEXT_SCENARIO_TEST("memory is freed in order of another stream", "[device_buf
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("plain memory is freed in order of a stream", "[device_buffer]") {
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+ASIDE_SCENARIO_TEST("plain memory is freed in order of a stream", "[device_buffer]") {
     CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(keep_busy(stream, buffer));
     CUSHIM_TRY_VOID(buffer.free_async(stream));
@@ -107,68 +83,39 @@ CONTEXT_SCENARIO_TEST("plain memory is freed in order of a stream", "[device_buf
     return stream.synchronize();
 }
 
-// Without release_after() the simulator would tell of memory that was freed under queued work.
-CONTEXT_SCENARIO_TEST("plain memory waits for its stream before it goes", "[device_buffer]") {
-    CUSHIM_TRY(const Stream idle, Stream::create(context, {.non_blocking = true}));
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
-    CUSHIM_TRY_VOID(buffer.release_after(idle));
-    {
-        CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
-        CUSHIM_TRY_VOID(buffer.release_after(stream)); // the last one counts, and is kept
-        CUSHIM_TRY_VOID(keep_busy(stream, buffer));
-    }
-    return {};
-}
-
 // The legacy stream is that of whatever context is current: when it is freed, another one is.
 CONTEXT_SCENARIO_TEST("memory of a default stream goes in the context that it is of",
-                      "[device_buffer]") {
+                      "[device_buffer][pool]") {
+    CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(Device::from_native(0)));
     for (const bool legacy : {true, false}) {
         const Stream stream = legacy ? Stream::legacy() : Stream::per_thread();
         DeviceBuffer<int> buffer;
+        PoolBuffer<int> pooled;
         {
             CUSHIM_TRY(const ContextScope scope, context.enter());
             CUSHIM_TRY(buffer, DeviceBuffer<int>::allocate_async(stream, 1000));
             CUSHIM_TRY_VOID(keep_busy(stream, buffer));
+            CUSHIM_TRY(pooled, PoolBuffer<int>::allocate(pool, stream, 1000));
+            CUSHIM_TRY_VOID(fill(stream, pooled.span(), 3));
         }
         CUSHIM_TRY_VOID(buffer.close());
+        CUSHIM_TRY_VOID(pooled.close());
         CUSHIM_TRY(const ContextScope scope, context.enter());
         CUSHIM_TRY_VOID(stream.synchronize());
     }
     return {};
 }
 
-TEST_CASE("device memory goes in its own context, on any thread", "[device_buffer]") {
-    restart("");
-    const auto context = required(Context::create(Device::from_native(0)));
-    auto buffer = DeviceBuffer<int>::allocate(context, 10);
-    REQUIRE(buffer.has_value());
-    CUcontext left = context.native();
-    bool freed = false;
-    std::thread([&, buffer = std::move(*buffer)]() mutable {
-        freed = buffer.close().has_value();
-        driver().cuCtxGetCurrent(&left);
-    }).join();
-    CHECK(freed);
-    CHECK(left == nullptr);
-}
-
-TEST_CASE("a device buffer of nothing", "[device_buffer]") {
+TEST_CASE("an ordered buffer or a copy with no elements makes no CUDA call", "[device_buffer]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
-    const auto calls = calls_in([&] {
-        auto plain = required(DeviceBuffer<int>::allocate(context, 0));
+    check_no_calls([&] {
         auto ordered = required(DeviceBuffer<int>::allocate_async(stream, 0));
-        CHECK(plain.empty());
-        CHECK(plain.native() == 0);
-        CHECK(plain.span().empty());
+        CHECK(ordered.span().empty());
         CHECK(DeviceBuffer<int>::copy_of(context, {}).has_value());
-        CHECK(DeviceBuffer<int>::adopt(context, 0, 0).has_value());
-        CHECK(plain.release_after(stream).has_value());
+        CHECK(ordered.release_after(stream).has_value());
         CHECK(ordered.free_async(stream).has_value());
-        CHECK(plain.close().has_value());
     });
-    CHECK(calls.empty());
 }
 
 TEST_CASE("what no device buffer can be", "[device_buffer]") {
@@ -176,22 +123,16 @@ TEST_CASE("what no device buffer can be", "[device_buffer]") {
     const auto stream = required(Stream::create(context));
     constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 4 + 1;
     const std::string numbers_in = std::to_string(many) + " elements of 4 bytes";
-    CHECK(contains(refusal(DeviceBuffer<int>::allocate(context, many)), numbers_in));
-    CHECK(contains(refusal(DeviceBuffer<int>::allocate_async(stream, many)), numbers_in));
-    CHECK(contains(refusal(DeviceBuffer<int>::allocate_async(Stream(), 1)), "stream"));
-    CHECK(contains(refusal(DeviceBuffer<int>::adopt(context, 0, 2)),
-                   "the address is null, the size is 8"));
-    CHECK(contains(refusal(DeviceBuffer<int>::adopt(Context(), 16, 2)), "context"));
+    check_refused(DeviceBuffer<int>::allocate_async(stream, many), numbers_in);
+    check_refused(DeviceBuffer<int>::allocate_async(Stream(), 1), "stream");
     auto buffer = required(DeviceBuffer<int>::allocate(context, 10));
-    CHECK(contains(refusal(buffer.free_async(Stream())), "stream"));
-    CHECK(contains(refusal(buffer.release_after(Stream::per_thread())), "default"));
+    check_refused(buffer.free_async(Stream()), "stream");
     CHECK(static_cast<bool>(buffer));
-    CHECK(contains(refusal(buffer.span().subspan(8, 3)),
-                   "range of 3 at offset 8 exceeds the size, 10"));
-    CHECK(contains(refusal(buffer.span().subspan(11, 0)), "11"));
+    check_refused(buffer.span().subspan(8, 3), "3 from 8 on reach past the end, which is at 10");
+    check_refused(buffer.span().subspan(11, 0), "11");
     CHECK(buffer.span().subspan(10, 0).has_value());
     constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
-    CHECK(contains(refusal(buffer.span().subspan(1, all)), "1"));
+    check_refused(buffer.span().subspan(1, all), "1");
 }
 
 TEST_CASE("more memory than there is", "[device_buffer]") {

@@ -49,11 +49,6 @@ Result<void> grants_nothing(Words &buffer, Device nowhere) {
     return !granted && granted.error().status() == CUDA_ERROR_UNKNOWN ? granted : Result<void>();
 }
 
-Place place_now(const std::string &settings = "") {
-    restart(settings);
-    return required(Place::make());
-}
-
 } // namespace
 
 PLACE_SCENARIO_TEST("a buffer grows, and what is in it stays where it is", "[growable_buffer]",
@@ -105,13 +100,11 @@ PLACE_SCENARIO_TEST("beyond its capacity a buffer grows nowhere, and is as it wa
     CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(100)));
     const CUdeviceptr address = buffer.native();
     const auto too_far = buffer.resize(words_of(place) + 1);
-    CHECK(refused(too_far));
-    CHECK(tells(too_far, {place.unit + 4, place.unit}));
+    check_tells(too_far, {place.unit + 4, place.unit});
     CHECK(refused(buffer.resize(most)));
     CHECK(buffer.native() == address);
     CHECK(buffer.size() == 100);
-    CHECK_GIVES(read(place, buffer.native(), 100), pattern(100));
-    return {};
+    return check_gives(read(place, buffer.native(), 100), pattern(100));
 }
 
 PLACE_SCENARIO_TEST("with more room a buffer moves, and keeps what is in it", "[growable_buffer]",
@@ -187,8 +180,7 @@ SCENARIO_TEST("several devices have access to a buffer, however it grows", "[gro
     CUSHIM_TRY_VOID(buffer.reserve(4 * unit));
     CUSHIM_TRY_VOID(buffer.resize(3 * unit));
     CUSHIM_TRY_VOID(all_may_write(buffer, place.unit, all));
-    CHECK_GIVES(buffer.get_access(Device::from_native(9)), AccessFlags::none);
-    return {};
+    return check_gives(buffer.get_access(Device::from_native(9)), AccessFlags::none);
 }
 
 PLACE_SCENARIO_TEST("access that cannot be given is refused before there is memory, too",
@@ -224,8 +216,7 @@ PLACE_SCENARIO_TEST("a buffer grows while work uses it, and waits before it goes
     CUSHIM_TRY_VOID(buffer.close());
     std::vector<std::uint32_t> expected(unit, 1u);
     expected.resize(2 * unit, 2u);
-    CHECK_GIVES(read(place, target.native(), 2 * unit), expected);
-    return {};
+    return check_gives(read(place, target.native(), 2 * unit), expected);
 }
 
 PLACE_SCENARIO_TEST("what a buffer grew by is waited for, too", "[growable_buffer]", small) {

@@ -1,35 +1,25 @@
 #include "harness/memory.hpp"
 
 #include <algorithm>
-#include <limits>
 
 using namespace api_test;
 using namespace cushim;
 
-namespace {
+#define MANAGED_SCENARIO_TEST(name, tags)                                                          \
+    API_TEST_SCENARIO_IN(with_concurrent_access, MANAGED_PARAMETERS,                               \
+                         API_TEST_JOIN(scenario_, __LINE__), name, tags)
+#define MANAGED_PARAMETERS API_TEST_STREAM, [[maybe_unused]] Device device
 
-// Managed memory that host and device may use at the same time, as these tests do.
-Result<Context> context_of(const Trial &trial) {
-    CUSHIM_TRY(Context context, Trial::context());
-    CUSHIM_TRY(const Device device, context.device());
-    CUSHIM_TRY(const int concurrent,
-               device.attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS));
-    if (concurrent == 0) {
-        trial.skip("host and device cannot use managed memory at the same time");
-    }
-    return context;
-}
+namespace {
 
 template <class T>
 Result<int> attribute(const Context &context, CUmem_range_attribute which,
                       const DeviceSpan<T> &span) {
     CUSHIM_TRY(const ContextScope scope, context.enter());
     int value = 0;
-    const CUresult status = driver().cuMemRangeGetAttribute(&value, sizeof value, which,
-                                                            span.address(), span.size_bytes());
-    if (status != CUDA_SUCCESS) {
-        return Error::status(Api::driver, status, "cuMemRangeGetAttribute");
-    }
+    CUSHIM_TRY_VOID(answer(driver().cuMemRangeGetAttribute(&value, sizeof value, which,
+                                                           span.address(), span.size_bytes()),
+                           "cuMemRangeGetAttribute"));
     return value;
 }
 
@@ -40,9 +30,7 @@ bool all_are(std::span<const int> values, int expected) {
 
 } // namespace
 
-SCENARIO_TEST("managed memory is everybody's", "[managed_buffer]") {
-    CUSHIM_TRY(const Context context, context_of(trial));
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+MANAGED_SCENARIO_TEST("managed memory is everybody's", "[managed_buffer]") {
     CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 1000));
     CHECK(buffer.size() == 1000);
     CHECK(buffer.size_bytes() == 4000);
@@ -55,22 +43,7 @@ SCENARIO_TEST("managed memory is everybody's", "[managed_buffer]") {
     return {};
 }
 
-SCENARIO_TEST("managed memory after an event", "[managed_buffer]") {
-    CUSHIM_TRY(const Context context, context_of(trial));
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
-    CUSHIM_TRY(const Event written, Event::create(context, {.timing = false}));
-    CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 1000));
-    CUSHIM_TRY_VOID(fill(stream, buffer.device_span(), 2));
-    CUSHIM_TRY_VOID(written.record(stream));
-    CUSHIM_TRY(const std::span<int> values, buffer.host_span_after(written));
-    CHECK(all_are(values, 2));
-    return {};
-}
-
-SCENARIO_TEST("managed memory goes where it is wanted", "[managed_buffer]") {
-    CUSHIM_TRY(const Context context, context_of(trial));
-    CUSHIM_TRY(const Device device, context.device());
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+MANAGED_SCENARIO_TEST("managed memory goes where it is wanted", "[managed_buffer]") {
     CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 1 << 20));
     std::fill(buffer.host_span().begin(), buffer.host_span().end(), 1);
     constexpr auto last = CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION;
@@ -84,10 +57,7 @@ SCENARIO_TEST("managed memory goes where it is wanted", "[managed_buffer]") {
     return {};
 }
 
-SCENARIO_TEST("a part of managed memory goes where it is wanted", "[managed_buffer]") {
-    CUSHIM_TRY(const Context context, context_of(trial));
-    CUSHIM_TRY(const Device device, context.device());
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+MANAGED_SCENARIO_TEST("a part of managed memory goes where it is wanted", "[managed_buffer]") {
     constexpr std::size_t half = 1 << 20; // four MiB: whole pages of every size
     CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 2 * half));
     CUSHIM_TRY_VOID(buffer.prefetch(stream, ManagedLocation::host()));
@@ -102,9 +72,7 @@ SCENARIO_TEST("a part of managed memory goes where it is wanted", "[managed_buff
     return {};
 }
 
-SCENARIO_TEST("advice is taken and given up", "[managed_buffer]") {
-    CUSHIM_TRY(const Context context, context_of(trial));
-    CUSHIM_TRY(const Device device, context.device());
+MANAGED_SCENARIO_TEST("advice is taken and given up", "[managed_buffer]") {
     constexpr std::size_t half = 1 << 20;
     CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 2 * half));
     const auto front = *buffer.device_span().subspan(0, half);
@@ -129,9 +97,7 @@ SCENARIO_TEST("advice is taken and given up", "[managed_buffer]") {
     return {};
 }
 
-SCENARIO_TEST("managed memory is attached", "[managed_buffer]") {
-    CUSHIM_TRY(const Context context, context_of(trial));
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
+MANAGED_SCENARIO_TEST("managed memory is attached", "[managed_buffer]") {
     CUSHIM_TRY(const auto buffer,
                ManagedBuffer<int>::allocate(context, 100, {.attachment = ManagedAttachment::host}));
     std::fill(buffer.host_span().begin(), buffer.host_span().end(), 1);
@@ -143,40 +109,12 @@ SCENARIO_TEST("managed memory is attached", "[managed_buffer]") {
     return stream.synchronize();
 }
 
-// Without release_after() the simulator would tell of memory that was freed under queued work.
-SCENARIO_TEST("managed memory waits for its stream before it goes", "[managed_buffer]") {
-    CUSHIM_TRY(const Context context, context_of(trial));
-    CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
-    CUSHIM_TRY(auto buffer, ManagedBuffer<int>::allocate(context, 1000));
-    CUSHIM_TRY_VOID(buffer.release_after(stream));
-    CUSHIM_TRY_VOID(fill(stream, buffer.device_span(), 2));
-    return buffer.close();
-}
-
-SCENARIO_TEST("managed memory keeps its context, and can be given up", "[managed_buffer]") {
-    CUSHIM_TRY(const Context context, context_of(trial));
-    ManagedBuffer<int> buffer;
-    {
-        CUSHIM_TRY(const Device device, context.device());
-        CUSHIM_TRY(const Context created, Context::create(device));
-        CUSHIM_TRY(buffer, ManagedBuffer<int>::allocate(created, 100));
-    }
-    CUSHIM_TRY_VOID(buffer.close());
-    CUSHIM_TRY(buffer, ManagedBuffer<int>::allocate(context, 100));
-    const CUdeviceptr address = buffer.release();
-    CHECK(buffer.empty());
-    CUSHIM_TRY(const auto adopted, ManagedBuffer<int>::adopt(context, address, 100));
-    CHECK(adopted.size() == 100);
-    return {};
-}
-
 TEST_CASE("a managed buffer of nothing", "[managed_buffer]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
     const auto device = Device::from_native(0);
-    const auto calls = calls_in([&] {
+    check_no_calls([&] {
         auto buffer = required(ManagedBuffer<int>::allocate(context, 0));
-        CHECK(buffer.empty());
         CHECK(buffer.host_span().empty());
         CHECK(buffer.device_span().empty());
         CHECK(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device).has_value());
@@ -186,24 +124,18 @@ TEST_CASE("a managed buffer of nothing", "[managed_buffer]") {
         CHECK(buffer.attach(stream, ManagedAttachment::single).has_value());
         CHECK(buffer.close().has_value());
     });
-    CHECK(calls.empty());
 }
 
 TEST_CASE("what managed memory cannot be asked", "[managed_buffer]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
     const auto device = Device::from_native(0);
-    constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 2;
-    CHECK(contains(refusal(ManagedBuffer<int>::allocate(context, many)), std::to_string(many)));
-    CHECK(contains(refusal(ManagedBuffer<int>::allocate(Context(), 1)), "context"));
-    CHECK(contains(refusal(ManagedBuffer<int>::allocate(context, 1,
-                                                        {.attachment = ManagedAttachment::single})),
-                   "single"));
-    CHECK(contains(refusal(ManagedBuffer<int>::adopt(context, 0, 2)),
-                   "the address is null, the size is 8"));
+    check_refused(
+        ManagedBuffer<int>::allocate(context, 1, {.attachment = ManagedAttachment::single}),
+        "single");
     const auto buffer = required(ManagedBuffer<int>::allocate(context, 10));
-    CHECK(contains(refusal(buffer.prefetch(Stream(), device)), "stream"));
-    CHECK(contains(refusal(buffer.attach(Stream(), ManagedAttachment::global)), "stream"));
-    CHECK(contains(refusal(buffer.prefetch(stream, device, 8, 3)), "range of 3 at offset 8"));
-    CHECK(contains(refusal(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 11, 0)), "11"));
+    check_refused(buffer.prefetch(Stream(), device), "stream");
+    check_refused(buffer.attach(Stream(), ManagedAttachment::global), "stream");
+    check_refused(buffer.prefetch(stream, device, 8, 3), "3 from 8 on");
+    check_refused(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 11, 0), "11");
 }

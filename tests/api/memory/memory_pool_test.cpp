@@ -9,16 +9,12 @@ using namespace cushim;
 
 namespace {
 
-Result<Device> device() {
-    return Device::get(0);
-}
+const Device of = Device::from_native(0);
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("memory of a pool is used in order of its stream", "[pool]") {
-    CUSHIM_TRY(const Device of, device());
+STREAM_SCENARIO_TEST("memory of a pool is used in order of its stream", "[pool]") {
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     std::vector<int> values(1000);
     {
         CUSHIM_TRY(const auto buffer, PoolBuffer<int>::allocate(pool, stream, values.size()));
@@ -33,7 +29,6 @@ CONTEXT_SCENARIO_TEST("memory of a pool is used in order of its stream", "[pool]
 CONTEXT_SCENARIO_TEST("a buffer keeps its pool and its stream", "[pool]") {
     PoolBuffer<char> buffer;
     {
-        CUSHIM_TRY(const Device of, device());
         CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
         CUSHIM_TRY(const Stream stream, Stream::create(context));
         CUSHIM_TRY(buffer, PoolBuffer<char>::allocate(pool, stream, 100));
@@ -42,30 +37,8 @@ CONTEXT_SCENARIO_TEST("a buffer keeps its pool and its stream", "[pool]") {
     return buffer.close();
 }
 
-// The legacy stream is that of whatever context is current: when it is freed, another one is.
-CONTEXT_SCENARIO_TEST("a pool's memory of a default stream goes in the context that it is of",
-                      "[pool]") {
-    CUSHIM_TRY(const Device of, device());
+STREAM_SCENARIO_TEST("a pool tells what it holds", "[pool]") {
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
-    for (const bool legacy : {true, false}) {
-        const Stream stream = legacy ? Stream::legacy() : Stream::per_thread();
-        PoolBuffer<int> buffer;
-        {
-            CUSHIM_TRY(const ContextScope scope, context.enter());
-            CUSHIM_TRY(buffer, PoolBuffer<int>::allocate(pool, stream, 1000));
-            CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3));
-        }
-        CUSHIM_TRY_VOID(buffer.close());
-        CUSHIM_TRY(const ContextScope scope, context.enter());
-        CUSHIM_TRY_VOID(stream.synchronize());
-    }
-    return {};
-}
-
-CONTEXT_SCENARIO_TEST("a pool tells what it holds", "[pool]") {
-    CUSHIM_TRY(const Device of, device());
-    CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
-    CUSHIM_TRY(const Stream stream, Stream::create(context));
     constexpr std::size_t size = 1 << 20;
     CUSHIM_TRY(auto buffer, PoolBuffer<char>::allocate(pool, stream, size));
     CUSHIM_TRY(const PoolUsage busy, pool.usage());
@@ -85,7 +58,6 @@ CONTEXT_SCENARIO_TEST("a pool tells what it holds", "[pool]") {
 }
 
 SCENARIO_TEST("what a pool is told it does", "[pool]") {
-    CUSHIM_TRY(const Device of, device());
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     CUSHIM_TRY_VOID(pool.set_release_threshold(1 << 24));
     CHECK_GIVES(pool.release_threshold(), 1 << 24);
@@ -94,22 +66,18 @@ SCENARIO_TEST("what a pool is told it does", "[pool]") {
     CHECK(reuse.follow_event_dependencies);
     CHECK_FALSE(reuse.opportunistic);
     CHECK(reuse.internal_dependencies);
-    CHECK_GIVES(pool.get_access(of), AccessFlags::read_write);
-    return {};
+    return check_gives(pool.get_access(of), AccessFlags::read_write);
 }
 
 SCENARIO_TEST("a pool lets another device in", "[pool]", "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
-    CUSHIM_TRY(const Device of, device());
     CUSHIM_TRY(const Device other, Device::get(1));
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     CUSHIM_TRY_VOID(pool.set_access({other, AccessFlags::read_write}));
-    CHECK_GIVES(pool.get_access(other), AccessFlags::read_write);
-    return {};
+    return check_gives(pool.get_access(other), AccessFlags::read_write);
 }
 
 SCENARIO_TEST("the current pool is chosen, and the default one borrowed", "[pool]") {
-    CUSHIM_TRY(const Device of, device());
     CUSHIM_TRY(const MemoryPool by_default, MemoryPool::default_of(of));
     CUSHIM_TRY(const MemoryPool own, MemoryPool::create(of));
     CUSHIM_TRY_VOID(own.set_current(of));
@@ -120,7 +88,7 @@ SCENARIO_TEST("the current pool is chosen, and the default one borrowed", "[pool
 
 TEST_CASE("no memory out of a pool", "[pool]") {
     const Context context = context_after_restart("");
-    const auto pool = required(MemoryPool::create(Device::from_native(0)));
+    const auto pool = required(MemoryPool::create(of));
     const auto stream = required(Stream::create(context));
     const auto none = required(PoolBuffer<int>::allocate(pool, stream, 0));
     CHECK(none.empty());
@@ -136,7 +104,7 @@ TEST_CASE("access to a pool is granted in one call, or not at all", "[pool]") {
         SKIP("needs 2 devices");
     }
     const Device other = Device::get(1).value();
-    const auto pool = MemoryPool::create(Device::get(0).value()).value();
+    const auto pool = MemoryPool::create(of).value();
     const AccessGrant grants[] = {{other, AccessFlags::read_write},
                                   {Device::from_native(1000), AccessFlags::read_write}};
     CHECK_FALSE(pool.set_access(grants).has_value());
@@ -151,7 +119,7 @@ TEST_CASE("how a pool reuses memory is changed as a whole, or not at all", "[poo
     for (const std::uint64_t failing : {1u, 2u, 3u}) {
         INFO("call " << failing);
         restart("");
-        const auto pool = MemoryPool::create(Device::from_native(0)).value();
+        const auto pool = MemoryPool::create(of).value();
         cushim_sim_fault fault{};
         fault.entry = "cuMemPoolSetAttribute";
         fault.kind = CUSHIM_SIM_FAULT_INSTEAD;
@@ -178,7 +146,7 @@ TEST_CASE("a pool goes through a fabric", "[pool]") {
     if (!supports(driver_version(), Feature::fabric_handles)) {
         SKIP("this driver knows no fabric handles");
     }
-    const auto pool = MemoryPool::create(Device::from_native(0)).value();
+    const auto pool = MemoryPool::create(of).value();
     exported_pool = pool.native();
     const ScopedOverride<entry::cuMemPoolExportToShareableHandle> exports(
         [](void *to, CUmemoryPool of, CUmemAllocationHandleType type, unsigned long long flags) {
@@ -215,7 +183,7 @@ CUdeviceptr their_memory = 0; // as another process would have exported it
 
 TEST_CASE("memory out of an imported pool has no more bytes than there are", "[pool]") {
     const Context context = context_after_restart("");
-    const auto pool = MemoryPool::create(device().value()).value();
+    const auto pool = MemoryPool::create(of).value();
     const auto stream = Stream::create(context).value();
     their_memory = PoolBuffer<int>::allocate(pool, stream, 100).value().release();
     const ScopedOverride<entry::cuMemPoolImportPointer> imports(
@@ -225,7 +193,7 @@ TEST_CASE("memory out of an imported pool has no more bytes than there are", "[p
         });
     constexpr std::size_t many = std::size_t(1) << 28;
     const auto more = PoolBuffer<int>::import_from(pool, stream, PoolPointer(), many);
-    CHECK(contains(refusal(more), std::to_string(many * sizeof(int))));
+    check_refused(more, std::to_string(many * sizeof(int)));
     CHECK(stream.synchronize().has_value());
     CHECK(pool.usage().value().used == 0); // it was given back
 }
@@ -241,16 +209,15 @@ TEST_CASE("how much a pool may hold is told to the driver", "[pool]") {
         [](CUmemoryPool *, const CUmemPoolProps *properties) { told = properties->maxSize; });
     MemoryPoolOptions options;
     options.max_size = std::size_t(64) << 20;
-    CHECK(MemoryPool::create(device().value(), options).has_value());
+    CHECK(MemoryPool::create(of, options).has_value());
     CHECK(told == options.max_size);
-    CHECK(MemoryPool::create(device().value()).has_value());
+    CHECK(MemoryPool::create(of).has_value());
     CHECK(told == 0);
 }
 #endif
 
 TEST_CASE("NT handles of pools are Windows's", "[pool]") {
     restart("");
-    const Device of = Device::from_native(0);
     int attributes = 0;
     MemoryPoolOptions options;
     options.win32_attributes = &attributes;

@@ -16,26 +16,16 @@ using namespace cushim;
 namespace {
 
 // Memory that can be shared with other processes on this system.
-PhysicalMemoryOptions shareable() {
-    PhysicalMemoryOptions options;
-    options.exportable.posix_fd = true;
-    return options;
-}
+constexpr PhysicalMemoryOptions shareable{.exportable = {.posix_fd = true}};
+constexpr PhysicalMemoryOptions for_fabric{.exportable = {.fabric = true}};
 
-PhysicalMemoryOptions for_fabric() {
-    PhysicalMemoryOptions options;
-    options.exportable.fabric = true;
-    return options;
-}
-
-Device device_0() {
-    auto device = required(Device::get(0));
-    return device;
+Device device_now(const std::string &settings = "") {
+    restart(settings);
+    return required(Device::get(0));
 }
 
 std::size_t unit_of(Device device) {
-    const auto granularity = required(Granularity::of(device));
-    return granularity.minimum;
+    return required(Granularity::of(device)).minimum;
 }
 
 // The properties that CUDA was asked with, in order.
@@ -72,8 +62,7 @@ struct Recorded {
 SCENARIO_TEST("memory is made in multiples of the granularity of its options",
               "[physical_memory][V1][V5]") {
     CUSHIM_TRY(const Device device, Device::get(0));
-    PhysicalMemoryOptions options;
-    options.gpu_direct_rdma = true;
+    const PhysicalMemoryOptions options{.exportable = {}, .gpu_direct_rdma = true};
     CUSHIM_TRY(const Granularity granularity, Granularity::of(device, options));
     CHECK(granularity.minimum > 0);
     CHECK(granularity.recommended >= granularity.minimum);
@@ -97,17 +86,14 @@ TEST_CASE("sizes are rounded up to the granularity, and never past the end",
     CHECK(*granularity.round_up(1001) == 2000);
     CHECK(*granularity.round_up_recommended(1001) == 4000);
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-    const auto too_large = granularity.round_up(most);
-    REQUIRE(refused(too_large, ErrorKind::invalid_argument));
-    CHECK(tells(too_large, {most, 1000}));
+    check_tells(granularity.round_up(most), {most, 1000});
     CHECK(*granularity.round_up(most / 1000 * 1000) == most / 1000 * 1000);
-    CHECK(refused(Granularity{}.round_up(1), ErrorKind::invalid_argument));
+    CHECK(refused(Granularity{}.round_up(1)));
 }
 
 TEST_CASE("the granularity is asked with the properties that the memory is made with",
           "[physical_memory][V1][V2]") {
-    restart("");
-    const Device device = device_0();
+    const Device device = device_now();
     PhysicalMemoryOptions options;
     options.gpu_direct_rdma = true;
     options.usage = CU_MEM_CREATE_USAGE_TILE_POOL;
@@ -131,8 +117,7 @@ TEST_CASE("the granularity is asked with the properties that the memory is made 
 
 TEST_CASE("by default memory is the device's, pinned, and not exportable",
           "[physical_memory][V2]") {
-    restart("");
-    const Device device = device_0();
+    const Device device = device_now();
     const Recorded recorded;
     REQUIRE(PhysicalMemory::create(device, 4096));
     CUmemAllocationProp expected{};
@@ -143,13 +128,10 @@ TEST_CASE("by default memory is the device's, pinned, and not exportable",
 }
 
 TEST_CASE("sizes that are none are refused with the numbers", "[physical_memory][V5]") {
-    restart("");
-    const Device device = device_0();
+    const Device device = device_now();
     const std::size_t unit = unit_of(device);
     for (const std::size_t size : {std::size_t(0), unit + 1, unit / 2, unit - 1}) {
-        const auto memory = PhysicalMemory::create(device, size);
-        REQUIRE(refused(memory, ErrorKind::invalid_argument));
-        CHECK(tells(memory, {size, unit}));
+        check_tells(PhysicalMemory::create(device, size), {size, unit});
     }
     CHECK(refused(PhysicalMemory::create(device, (std::size_t(1) << 50) / unit * unit),
                   ErrorKind::out_of_memory));
@@ -189,8 +171,7 @@ PLACE_SCENARIO_TEST("memory is released before it is unmapped, and stays as long
     CUSHIM_TRY(const auto mapped, MappedRange::map(range, 0, memory, place.access()));
     memory.reset();
     CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(100)));
-    CHECK_GIVES(read(place, mapped.native(), 100), pattern(100));
-    return {};
+    return check_gives(read(place, mapped.native(), 100), pattern(100));
 }
 
 PLACE_SCENARIO_TEST("memory is found again from its address", "[physical_memory][retain]") {
@@ -207,14 +188,12 @@ PLACE_SCENARIO_TEST("memory is found again from its address", "[physical_memory]
     memory.reset();
     CUSHIM_TRY_VOID(mapped.close());
     CUSHIM_TRY(const auto again, MappedRange::map(range, 2 * place.unit, retained, place.access()));
-    CHECK_GIVES(read(place, again.native(), 100), pattern(100));
-    return {};
+    return check_gives(read(place, again.native(), 100), pattern(100));
 }
 
 TEST_CASE("an address where nothing is mapped has no memory to retain",
           "[physical_memory][retain]") {
-    restart("");
-    const Device device = device_0();
+    const Device device = device_now();
     const auto range = required(AddressRange::reserve(device, unit_of(device)));
     CHECK_FALSE(PhysicalMemory::retain_from(range.native()));
     CHECK_FALSE(PhysicalMemory::retain_from(range.native(), range.size()));
@@ -225,8 +204,7 @@ TEST_CASE("an address where nothing is mapped has no memory to retain",
 SCENARIO_TEST("memory of the host is mapped for the device, and for the host",
               "[physical_memory][V2]") {
     trial.needs_cuda(12, 2);
-    PhysicalMemoryOptions options;
-    options.host_numa_node = 0;
+    const PhysicalMemoryOptions options{.host_numa_node = 0, .exportable = {}};
     CUSHIM_TRY(const Place place, Place::make());
     const auto granularity = Granularity::of(place.device, options);
     const auto made = granularity.and_then([&](const Granularity &of_host) {
@@ -260,35 +238,30 @@ TEST_CASE("a device that lacks what an option asks for says so", "[physical_memo
         PhysicalMemoryOptions options;
         const char *lacking; // what drivers themselves do not say
     };
-    PhysicalMemoryOptions compressible, rdma;
-    compressible.compressible = true;
-    rdma.gpu_direct_rdma = true;
+    const PhysicalMemoryOptions compressible{.exportable = {}, .compressible = true},
+        rdma{.exportable = {}, .gpu_direct_rdma = true};
     std::vector<Case> cases = {{"attribute.102=0", {}, "virtual memory management"},
                                {"attribute.107=0", compressible, "compress"},
                                {"attribute.110=0", rdma, "RDMA"}};
 #ifndef _WIN32
-    cases.push_back({"attribute.103=0", shareable(), "file descriptors"});
+    cases.push_back({"attribute.103=0", shareable, "file descriptors"});
 #endif
     if (supports(driver_version(), Feature::fabric_handles)) {
-        cases.push_back({"attribute.128=0", for_fabric(), "fabric"});
+        cases.push_back({"attribute.128=0", for_fabric, "fabric"});
     }
     for (const Case &one : cases) {
         INFO(one.settings);
-        restart(one.settings);
-        const Device device = device_0();
+        const Device device = device_now(one.settings);
         CHECK(refused(Granularity::of(device, one.options), ErrorKind::not_supported_by_device));
         const auto memory = PhysicalMemory::create(device, std::size_t(2) << 20, one.options);
-        REQUIRE(refused(memory, ErrorKind::not_supported_by_device));
-        CHECK(contains(memory.error().message(), one.lacking));
+        check_refused(memory, one.lacking, ErrorKind::not_supported_by_device);
     }
     CHECK(leaks().empty());
 }
 
 TEST_CASE("compressible memory is asked for, and says what it is", "[physical_memory][V2]") {
-    restart("attribute.107=1");
-    const Device device = device_0();
-    PhysicalMemoryOptions options;
-    options.compressible = true;
+    const Device device = device_now("attribute.107=1");
+    const PhysicalMemoryOptions options{.exportable = {}, .compressible = true};
     const Recorded recorded;
     const auto memory = PhysicalMemory::create(device, 4096, options);
     if (refused(memory, ErrorKind::not_supported_by_device)) {
@@ -299,8 +272,7 @@ TEST_CASE("compressible memory is asked for, and says what it is", "[physical_me
 }
 
 TEST_CASE("handles of the other operating system are refused", "[physical_memory][share]") {
-    restart("");
-    const Device device = device_0();
+    const Device device = device_now();
     const std::size_t unit = unit_of(device);
     const auto memory = required(PhysicalMemory::create(device, unit));
     PhysicalMemoryOptions options;
@@ -319,26 +291,24 @@ TEST_CASE("handles of the other operating system are refused", "[physical_memory
     CHECK(refused(PhysicalMemory::create(device, unit, options), ErrorKind::unsupported_platform));
     PhysicalMemoryOptions stray;
     stray.win32_attributes = &options;
-    CHECK(refused(PhysicalMemory::create(device, unit, stray), ErrorKind::invalid_argument));
+    CHECK(refused(PhysicalMemory::create(device, unit, stray)));
 }
 
 TEST_CASE("memory cannot be exported where it was not made for it", "[physical_memory][share]") {
-    restart("");
-    const Device device = device_0();
+    const Device device = device_now();
     const auto memory = required(PhysicalMemory::create(device, unit_of(device)));
     const PhysicalMemory nothing;
 #ifndef _WIN32
     CHECK(refused(memory.export_fd(), ErrorKind::status));
-    CHECK(refused(nothing.export_fd(), ErrorKind::invalid_argument));
+    CHECK(refused(nothing.export_fd()));
 #endif
     CHECK_FALSE(memory.export_fabric());
     CHECK_FALSE(nothing.export_fabric());
-    CHECK(refused(nothing.properties(), ErrorKind::invalid_argument));
+    CHECK(refused(nothing.properties()));
 }
 
 TEST_CASE("fabric handles are probed, whatever the attribute says", "[physical_memory][fabric]") {
-    restart("attribute.128=1");
-    const Device device = device_0();
+    const Device device = device_now("attribute.128=1");
     const auto works = PhysicalMemory::fabric_works(device);
     if (!supports(driver_version(), Feature::fabric_handles)) {
         REQUIRE(refused(works, ErrorKind::requires_newer_driver));
@@ -348,13 +318,13 @@ TEST_CASE("fabric handles are probed, whatever the attribute says", "[physical_m
         return;
     }
     REQUIRE(works);
-    const auto memory = PhysicalMemory::create(device, unit_of(device), for_fabric());
+    const auto memory = PhysicalMemory::create(device, unit_of(device), for_fabric);
     CHECK(memory.has_value() == *works);
     if (!memory) {
         CHECK(refused(memory, ErrorKind::not_permitted));
     }
     CHECK_FALSE(PhysicalMemory::import_fabric({}, unit_of(device)));
-    CHECK(refused(PhysicalMemory::import_fabric({}, 0), ErrorKind::invalid_argument));
+    CHECK(refused(PhysicalMemory::import_fabric({}, 0)));
 }
 
 TEST_CASE("a fabric that works is recognised, and one that the device lacks",
@@ -363,7 +333,7 @@ TEST_CASE("a fabric that works is recognised, and one that the device lacks",
     if (!supports(driver_version(), Feature::fabric_handles)) {
         SKIP("this driver knows no fabric handles");
     }
-    const Device device = device_0();
+    const Device device = required(Device::get(0));
     {
         const Recorded recorded;
         const auto works = PhysicalMemory::fabric_works(device);
@@ -393,8 +363,8 @@ SCENARIO_TEST("whether there is a fabric is found out without a trace",
 #ifndef _WIN32
 
 SCENARIO_TEST("a descriptor carries memory, and stays the caller's", "[physical_memory][share]") {
-    CUSHIM_TRY(const Place place, Place::make(shareable()));
-    CUSHIM_TRY(const auto mapped, map_new(place, 2 * place.unit, shareable()));
+    CUSHIM_TRY(const Place place, Place::make(shareable));
+    CUSHIM_TRY(const auto mapped, map_new(place, 2 * place.unit, shareable));
     CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(100)));
     CUSHIM_TRY(const auto memory, PhysicalMemory::retain_from(mapped.native()));
     CUSHIM_TRY(const UniqueFd first, memory.export_fd());
@@ -412,36 +382,31 @@ SCENARIO_TEST("a descriptor carries memory, and stays the caller's", "[physical_
     CUSHIM_TRY(const auto other, MappedRange::map(range, 0, imported, place.access()));
     CHECK_GIVES(read(place, other.native(), 100), pattern(100));
     CUSHIM_TRY_VOID(write(place, other.native() + place.unit, pattern(100, 7)));
-    CHECK_GIVES(read(place, mapped.native() + place.unit, 100), pattern(100, 7));
-    return {};
+    return check_gives(read(place, mapped.native() + place.unit, 100), pattern(100, 7));
 }
 
 TEST_CASE("what is no memory is not imported, and stays open", "[physical_memory][share]") {
-    restart("");
-    const Device device = device_0();
+    const Device device = device_now();
     const std::size_t unit = unit_of(device);
-    CHECK(refused(PhysicalMemory::import_fd(-1, unit), ErrorKind::invalid_argument));
+    CHECK(refused(PhysicalMemory::import_fd(-1, unit)));
     UniqueFd nothing(open("/dev/null", O_RDWR));
     REQUIRE(nothing);
     CHECK(refused(PhysicalMemory::import_fd(nothing.get(), unit), ErrorKind::status));
     CHECK(nothing.duplicate());
     const int closed = nothing.get();
     nothing.reset();
-    CHECK(refused(PhysicalMemory::import_fd(closed, unit), ErrorKind::invalid_argument));
+    CHECK(refused(PhysicalMemory::import_fd(closed, unit)));
 }
 
 TEST_CASE("an imported size that cannot be is refused", "[physical_memory][share]") {
-    restart("");
-    const Device device = device_0();
+    const Device device = device_now();
     const std::size_t unit = unit_of(device);
     {
-        auto memory = required(PhysicalMemory::create(device, unit, shareable()));
+        auto memory = required(PhysicalMemory::create(device, unit, shareable));
         auto descriptor = required(memory.export_fd());
         const auto none = PhysicalMemory::import_fd(descriptor.get(), 0);
-        CHECK(refused(none, ErrorKind::invalid_argument));
-        const auto odd = PhysicalMemory::import_fd(descriptor.get(), unit + 1);
-        REQUIRE(refused(odd, ErrorKind::invalid_argument));
-        CHECK(tells(odd, {unit + 1, unit}));
+        CHECK(refused(none));
+        check_tells(PhysicalMemory::import_fd(descriptor.get(), unit + 1), {unit + 1, unit});
         CHECK(descriptor.duplicate());
 
         const auto larger = required(PhysicalMemory::import_fd(descriptor.get(), 2 * unit));

@@ -19,11 +19,6 @@ namespace {
 constexpr CUresult invalid = CUDA_ERROR_INVALID_VALUE;
 constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
 
-Place place_now(const std::string &settings = "") {
-    restart(settings);
-    return required(Place::make());
-}
-
 void check_clean() {
     // But for the context, which lives on.
     const auto left = leaks();
@@ -90,14 +85,10 @@ TEST_CASE("a hint and an alignment are told to CUDA", "[virtual_memory][V3]") {
 TEST_CASE("ranges that cannot be are refused with the numbers", "[virtual_memory][V3]") {
     const Place place = place_now();
     CHECK(refused(AddressRange::reserve(place.device, 0)));
-    const auto odd = AddressRange::reserve(place.device, place.unit + 1);
-    REQUIRE(refused(odd));
-    CHECK(tells(odd, {place.unit + 1}));
+    check_tells(AddressRange::reserve(place.device, place.unit + 1), {place.unit + 1});
     for (const std::size_t alignment : {std::size_t(3), place.unit * 3, most}) {
-        const auto range =
-            AddressRange::reserve(place.device, place.unit, {.alignment = alignment});
-        REQUIRE(refused(range));
-        CHECK(tells(range, {alignment}));
+        check_tells(AddressRange::reserve(place.device, place.unit, {.alignment = alignment}),
+                    {alignment});
     }
     CHECK(refused(AddressRange::reserve(place.device, place.unit, {.hint = 1})));
 }
@@ -141,8 +132,7 @@ PLACE_SCENARIO_TEST("access is none, to read, or to read and write", "[virtual_m
     CHECK_GIVES(read(place, mapped.native(), 10), pattern(10));
 
     CUSHIM_TRY_VOID(mapped.set_access(place.access(AccessFlags::none)));
-    CUSHIM_TRY(const auto none, mapped.get_access(place.device));
-    CHECK(none == AccessFlags::none);
+    CHECK_GIVES(mapped.get_access(place.device), AccessFlags::none);
     CUSHIM_TRY_VOID(must_be_refused(read(place, mapped.native(), 10), invalid));
     return {};
 }
@@ -153,16 +143,10 @@ TEST_CASE("what would reach past the end is refused with the numbers", "[virtual
     const auto range = required(AddressRange::reserve(place.device, 4 * unit));
     const auto memory = required(PhysicalMemory::create(place.device, 2 * unit));
     for (const std::size_t offset : {3 * unit, 4 * unit, 5 * unit, most - unit + 1, most}) {
-        const auto mapped = MappedRange::map(range, offset, memory, place.access());
-        REQUIRE(refused(mapped));
-        CHECK(tells(mapped, {offset}));
-        CHECK(tells(mapped, {2 * unit}));
-        CHECK(tells(mapped, {4 * unit}));
+        check_tells(MappedRange::map(range, offset, memory, place.access()),
+                    {offset, 2 * unit, 4 * unit});
     }
-    const auto between = MappedRange::map(range, unit / 2, memory);
-    REQUIRE(refused(between));
-    CHECK(tells(between, {unit / 2}));
-    CHECK(tells(between, {unit}));
+    check_tells(MappedRange::map(range, unit / 2, memory), {unit / 2, unit});
 }
 
 TEST_CASE("what is empty is refused", "[virtual_memory][V5]") {
@@ -187,8 +171,7 @@ PLACE_SCENARIO_TEST("CUDA reports an overlap, and nothing is changed by it",
     CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(10)));
     CUSHIM_TRY_VOID(must_be_refused(MappedRange::map(range, place.unit, memory), invalid));
     CUSHIM_TRY(const auto alias, MappedRange::map(range, 2 * place.unit, memory, place.access()));
-    CHECK_GIVES(read(place, alias.native(), 10), pattern(10));
-    return {};
+    return check_gives(read(place, alias.native(), 10), pattern(10));
 }
 
 PLACE_SCENARIO_TEST("a new mapping is accessible to nobody until access is set",
@@ -223,17 +206,11 @@ SCENARIO_TEST("two devices get access in one call", "[virtual_memory][V10]", "de
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
     const AccessGrant grants[] = {place.access(), {other, AccessFlags::read}};
     CUSHIM_TRY(const auto mapped, MappedRange::map(range, 0, memory, grants));
-    CUSHIM_TRY(const auto own, mapped.get_access(place.device));
-    CUSHIM_TRY(const auto others, mapped.get_access(other));
-    CHECK(own == AccessFlags::read_write);
-    CHECK(others == AccessFlags::read);
-
+    CHECK_GIVES(mapped.get_access(place.device), AccessFlags::read_write);
+    CHECK_GIVES(mapped.get_access(other), AccessFlags::read);
     CUSHIM_TRY_VOID(mapped.set_access({other, AccessFlags::none}));
-    CUSHIM_TRY(const auto kept, mapped.get_access(place.device));
-    CUSHIM_TRY(const auto gone, mapped.get_access(other));
-    CHECK(kept == AccessFlags::read_write);
-    CHECK(gone == AccessFlags::none);
-    return {};
+    CHECK_GIVES(mapped.get_access(place.device), AccessFlags::read_write);
+    return check_gives(mapped.get_access(other), AccessFlags::none);
 }
 
 PLACE_SCENARIO_TEST("a range gives access to all that is mapped in a part of it",
@@ -243,10 +220,8 @@ PLACE_SCENARIO_TEST("a range gives access to all that is mapped in a part of it"
     CUSHIM_TRY(const auto first, MappedRange::map(range, 0, memory));
     CUSHIM_TRY(const auto second, MappedRange::map(range, place.unit, memory));
     CUSHIM_TRY_VOID(range.set_access(place.unit, place.unit, place.access()));
-    CUSHIM_TRY(const auto not_given, first.get_access(place.device));
-    CUSHIM_TRY(const auto given, second.get_access(place.device));
-    CHECK(not_given == AccessFlags::none);
-    CHECK(given == AccessFlags::read_write);
+    CHECK_GIVES(first.get_access(place.device), AccessFlags::none);
+    CHECK_GIVES(second.get_access(place.device), AccessFlags::read_write);
     CUSHIM_TRY_VOID(range.set_access(0, 2 * place.unit, place.access()));
     for (const std::size_t offset : {std::size_t(0), place.unit, 2 * place.unit - 1}) {
         CHECK_GIVES(range.get_access(offset, place.device), AccessFlags::read_write);
@@ -255,8 +230,7 @@ PLACE_SCENARIO_TEST("a range gives access to all that is mapped in a part of it"
     CUSHIM_TRY_VOID(must_be_refused(range.set_access(0, 3 * place.unit, place.access()), invalid));
     CUSHIM_TRY_VOID(range.set_access(0, 0, place.access(AccessFlags::none)));
     CUSHIM_TRY_VOID(range.set_access(0, place.unit, std::span<const AccessGrant>()));
-    CHECK_GIVES(first.get_access(place.device), AccessFlags::read_write);
-    return {};
+    return check_gives(first.get_access(place.device), AccessFlags::read_write);
 }
 
 TEST_CASE("all grants go to CUDA in one call", "[virtual_memory][V10]") {
@@ -336,8 +310,8 @@ PLACE_SCENARIO_TEST("a mapping waits for its stream before it goes", "[virtual_m
     CUSHIM_TRY_VOID(fill(stream, source, 0x1234u));
     CUSHIM_TRY_VOID(copy(stream, target.span(), source));
     CUSHIM_TRY_VOID(mapped.close());
-    CHECK_GIVES(read(place, target.native(), 1000), std::vector<std::uint32_t>(1000, 0x1234u));
-    return {};
+    return check_gives(read(place, target.native(), 1000),
+                       std::vector<std::uint32_t>(1000, 0x1234u));
 }
 
 TEST_CASE("without that, memory is unmapped under the work that uses it", "[virtual_memory][V12]") {
@@ -358,18 +332,10 @@ PLACE_SCENARIO_TEST("waiting disturbs no capture", "[virtual_memory][V12]") {
     CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY(auto mapped, map_new(place, place.unit));
     CUSHIM_TRY_VOID(mapped.release_after(stream));
-    if (driver().cuStreamBeginCapture_v2(captured.native(), CU_STREAM_CAPTURE_MODE_GLOBAL) !=
-        CUDA_SUCCESS) {
-        return Error::make({.kind = ErrorKind::status});
-    }
+    CUSHIM_TRY_VOID(captured.begin_capture(CaptureMode::global));
     const auto closed = mapped.close();
-    CUgraph graph = nullptr;
-    const CUresult ended = driver().cuStreamEndCapture(captured.native(), &graph);
-    if (graph != nullptr && driver().cuGraphDestroy(graph) != CUDA_SUCCESS) {
-        return Error::make({.kind = ErrorKind::status});
-    }
-    CUSHIM_TRY_VOID(closed);
-    return ended == CUDA_SUCCESS ? Result<void>() : Error::make({.kind = ErrorKind::status});
+    CUSHIM_TRY_VOID(captured.end_capture());
+    return closed;
 }
 
 TEST_CASE("a stream that is being captured is not waited for", "[virtual_memory][V12]") {
@@ -377,12 +343,9 @@ TEST_CASE("a stream that is being captured is not waited for", "[virtual_memory]
     const auto stream = required(Stream::create(place.context, {.non_blocking = true}));
     auto mapped = required(map_new(place, place.unit));
     REQUIRE(mapped.release_after(stream));
-    REQUIRE(driver().cuStreamBeginCapture_v2(stream.native(),
-                                             CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
+    REQUIRE(stream.begin_capture());
     CHECK(error_of(mapped.close()).status() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    CUgraph graph = nullptr;
-    CHECK(driver().cuStreamEndCapture(stream.native(), &graph) == CUDA_SUCCESS);
-    CHECK(driver().cuGraphDestroy(graph) == CUDA_SUCCESS);
+    CHECK(stream.end_capture());
     CHECK(misuses().empty());
 }
 
@@ -446,35 +409,24 @@ PLACE_SCENARIO_TEST("a mapping that was made elsewhere is taken over", "[virtual
     CHECK(adopted.native() == made.native());
     (void)made.release();
     const auto lent = MappedRange::borrow(adopted.native(), adopted.size());
-    CHECK_GIVES(lent.get_access(place.device), AccessFlags::read_write);
-    return {};
+    return check_gives(lent.get_access(place.device), AccessFlags::read_write);
 }
 
 TEST_CASE("nothing of it needs a current context, nor makes one", "[virtual_memory][V3]") {
     restart("");
     const auto device = required(Device::get(0));
-    CUcontext before = nullptr;
     REQUIRE(driver().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
     {
-        const auto granularity = required(Granularity::of(device));
-        const std::size_t unit = granularity.minimum;
+        const std::size_t unit = required(Granularity::of(device)).minimum;
         const auto range = required(AddressRange::reserve(device, unit));
         const auto memory = required(PhysicalMemory::create(device, unit));
         const auto mapped =
             required(MappedRange::map(range, 0, memory, {device, AccessFlags::read_write}));
         CHECK(*mapped.get_access(device) == AccessFlags::read_write);
-        CHECK(driver().cuCtxGetCurrent(&before) == CUDA_SUCCESS);
-        CHECK(before == nullptr);
+        CHECK(current_context() == nullptr);
     }
-    CHECK(driver().cuCtxGetCurrent(&before) == CUDA_SUCCESS);
-    CHECK(before == nullptr);
-    if (simulator() != nullptr) {
-        unsigned int flags = 0;
-        int active = 1;
-        CHECK(driver().cuDevicePrimaryCtxGetState(device.native(), &flags, &active) ==
-              CUDA_SUCCESS);
-        CHECK(active == 0);
-    }
+    CHECK(current_context() == nullptr);
+    CHECK((simulator() == nullptr || !is_primary_active(device)));
 }
 
 TEST_CASE("a device without virtual memory management says so", "[virtual_memory][V13]") {

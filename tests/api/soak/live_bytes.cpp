@@ -1,4 +1,4 @@
-#include "live_bytes.hpp"
+#include "soak.hpp"
 
 #include <atomic>
 #include <cstdlib>

@@ -7,14 +7,10 @@
 // Eight minutes where nothing is said. With --use it repeats that one alone; --use list names them.
 // With --leak it leaves something behind in each round, and status 0 says that it noticed just
 // that.
+#include "soak.hpp"
 #include "../harness/device_code.hpp"
 #include "../harness/simulator.hpp"
 #include "../harness/uses.hpp"
-#include "live_bytes.hpp"
-#include "soak_leaks.hpp"
-#include "soak_partner.hpp"
-#include "soak_uses.hpp"
-#include "soak_vulkan.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -95,12 +91,49 @@ void print(double seconds, const Figures &now) {
 
 // --- the uses
 
+std::vector<Use> uses_of_each_round() {
+    std::vector<Use> uses = api_test::all_uses();
+    uses.push_back(gpu_test::partner_use());
+    if (api_test::simulator() == nullptr) {
+        std::erase_if(uses, [](const Use &use) {
+            return std::string_view(use.name).ends_with("of another API");
+        });
+        uses.insert(uses.end(), gpu_test::vulkan_uses().begin(), gpu_test::vulkan_uses().end());
+    }
+    return uses;
+}
+
+std::vector<Use> uses_with_names() {
+    std::vector<Use> uses = uses_of_each_round();
+    uses.push_back(api_test::own_context_use());
+    return uses;
+}
+
+// All of each round, or where a name is given the one that has it: none where it is nobody's. What
+// another API exports is Vulkan's on a GPU.
+std::vector<Use> wanted_uses(std::string_view name) {
+    if (name.empty()) {
+        return uses_of_each_round();
+    }
+    std::vector<Use> uses = uses_with_names();
+    std::erase_if(uses, [&](const Use &use) { return use.name != name; });
+    return uses;
+}
+
+std::string names_of_uses() {
+    std::string names;
+    for (const Use &use : uses_with_names()) {
+        names += std::string(use.name) + '\n';
+    }
+    return names;
+}
+
 unsigned int left_out = 0;
 
 // Without those that this machine cannot do, which are told.
 Result<std::vector<Use>> possible_uses(const Workplace &place, std::string_view wanted) {
     std::vector<Use> possible;
-    for (const Use &use : gpu_test::wanted_uses(wanted)) {
+    for (const Use &use : wanted_uses(wanted)) {
         const Result<void> used = use.run(place);
         if (used) {
             possible.push_back(use);
@@ -302,12 +335,11 @@ int main(int argc, char **argv) {
         return gpu_test::be_partner(options->partner);
     }
     if (options->use == "list") {
-        std::printf("%s", gpu_test::names_of_uses().c_str());
+        std::printf("%s", names_of_uses().c_str());
         return 0;
     }
-    if (gpu_test::wanted_uses(options->use).empty()) {
-        std::fprintf(stderr, "no use has this name. These there are:\n%s",
-                     gpu_test::names_of_uses().c_str());
+    if (wanted_uses(options->use).empty()) {
+        std::fprintf(stderr, "no use has this name. These there are:\n%s", names_of_uses().c_str());
         return 2;
     }
     count_teardown_failures();

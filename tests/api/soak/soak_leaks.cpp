@@ -1,4 +1,4 @@
-#include "soak_leaks.hpp"
+#include "soak.hpp"
 
 #include <cushim/device_buffer.hpp>
 

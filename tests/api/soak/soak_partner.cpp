@@ -1,4 +1,4 @@
-#include "soak_partner.hpp"
+#include "soak.hpp"
 
 #include "../harness/ipc_resources.hpp"
 

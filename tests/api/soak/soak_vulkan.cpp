@@ -1,4 +1,4 @@
-#include "soak_vulkan.hpp"
+#include "soak.hpp"
 
 #include "../../support/vulkan_transfers.hpp"
 #include "../harness/imported_uses.hpp"

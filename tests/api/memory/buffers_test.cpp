@@ -1,0 +1,279 @@
+// What holds for every buffer that is allocated in a context, whatever its memory is.
+#include "harness/memory.hpp"
+#include "harness/spied_call.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <thread>
+
+#include <catch2/catch_template_test_macros.hpp>
+
+using namespace api_test;
+using namespace cushim;
+
+#define EACH_BUFFER DeviceBuffer<int>, PinnedBuffer<int>, HostMappedBuffer<int>, ManagedBuffer<int>
+// Those whose memory the host reads, too.
+#define EACH_HOST_BUFFER PinnedBuffer<int>, HostMappedBuffer<int>, ManagedBuffer<int>
+
+namespace {
+
+std::span<int> host_span(const PinnedBuffer<int> &buffer) {
+    return buffer.span();
+}
+template <class Buffer>
+std::span<int> host_span(const Buffer &buffer) {
+    return buffer.host_span();
+}
+
+template <class After>
+Result<std::span<int>> host_span_after(const PinnedBuffer<int> &buffer, const After &after) {
+    return buffer.span_after(after);
+}
+template <class Buffer, class After>
+Result<std::span<int>> host_span_after(const Buffer &buffer, const After &after) {
+    return buffer.host_span_after(after);
+}
+
+// Enqueues work that writes 7 to all of the buffer.
+Result<void> write_sevens(const Stream &stream, const DeviceBuffer<int> &buffer) {
+    return fill(stream, buffer.span(), 7);
+}
+Result<void> write_sevens(const Stream &stream, const PinnedBuffer<int> &buffer) {
+    CUSHIM_TRY(const auto sevens, DeviceBuffer<int>::allocate_async(stream, buffer.size()));
+    CUSHIM_TRY_VOID(fill(stream, sevens.span(), 7));
+    return copy(stream, buffer.span(), sevens);
+}
+template <class Buffer>
+Result<void> write_sevens(const Stream &stream, const Buffer &buffer) {
+    return fill(stream, buffer.device_span(), 7);
+}
+
+template <class Buffer>
+Result<Buffer> adopt(const Context &context, CUdeviceptr native, std::size_t size) {
+    return Buffer::adopt(context, native, size);
+}
+template <class Buffer>
+Result<Buffer> adopt(const Context &context, void *native, std::size_t size) {
+    return Buffer::adopt(context, static_cast<int *>(native), size);
+}
+void free(CUdeviceptr native) {
+    driver().cuMemFree(native);
+}
+void free(void *native) {
+    driver().cuMemFreeHost(native);
+}
+
+// Managed memory, which host and device may use at the same time only on some systems.
+template <class Buffer>
+Result<void> need_concurrent_access(const Trial &trial, const Context &context) {
+    if constexpr (std::is_same_v<Buffer, ManagedBuffer<int>>) {
+        CUSHIM_TRY(const Device device, context.device());
+        CUSHIM_TRY(const int concurrent,
+                   device.attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS));
+        if (concurrent == 0) {
+            trial.skip("host and device cannot use managed memory at the same time");
+        }
+    }
+    return {};
+}
+
+// Without release_after() the simulator would report memory that was freed under queued work.
+template <class Buffer>
+Result<void> waits_for_stream(Trial &, const Context &context, const Stream &stream) {
+    CUSHIM_TRY(const Stream idle, Stream::create(context, {.non_blocking = true}));
+    CUSHIM_TRY(auto buffer, Buffer::allocate(context, 1000));
+    CUSHIM_TRY_VOID(buffer.release_after(idle));
+    CUSHIM_TRY_VOID(buffer.release_after(stream)); // the last one counts
+    CUSHIM_TRY_VOID(write_sevens(stream, buffer));
+    return buffer.close();
+}
+
+template <class Buffer>
+Result<void> keeps_its_context(Trial &) {
+    Buffer buffer;
+    {
+        CUSHIM_TRY(const Device device, Device::get(0));
+        CUSHIM_TRY(const Context created, Context::create(device));
+        CUSHIM_TRY(buffer, Buffer::allocate(created, 100));
+    }
+    return buffer.close();
+}
+
+template <class Buffer>
+Result<void> is_given_up(Trial &trial, const Context &context, const Stream &stream) {
+    CUSHIM_TRY_VOID(need_concurrent_access<Buffer>(trial, context));
+    CUSHIM_TRY(auto buffer, Buffer::allocate(context, 10));
+    CUSHIM_TRY_VOID(write_sevens(stream, buffer));
+    CUSHIM_TRY_VOID(stream.synchronize());
+    const auto native = buffer.release();
+    CHECK(buffer.empty());
+    auto adopted = adopt<Buffer>(context, native, 10);
+    if (!adopted) { // what failed took nothing over
+        CUSHIM_TRY(const ContextScope scope, context.enter());
+        free(native);
+        return adopted.error();
+    }
+    CHECK(adopted->size() == 10);
+    CHECK(adopted->native() == native);
+    if constexpr (std::is_same_v<Buffer, DeviceBuffer<int>>) {
+        CUSHIM_TRY_VOID(check_filled(context, *adopted, 7));
+    } else {
+        CHECK(host_span(*adopted)[9] == 7);
+    }
+    return adopted->close();
+}
+
+template <class Buffer>
+Result<void> is_read_after(Trial &trial, const Context &context, const Stream &stream) {
+    CUSHIM_TRY_VOID(need_concurrent_access<Buffer>(trial, context));
+    const auto are = [](std::span<const int> values, int value) {
+        return std::vector<int>(values.begin(), values.end()) ==
+               std::vector<int>(values.size(), value);
+    };
+    CUSHIM_TRY(const Event written, Event::create(context, {.timing = false}));
+    CUSHIM_TRY(const auto buffer, Buffer::allocate(context, 1000));
+    CUSHIM_TRY_VOID(write_sevens(stream, buffer));
+    CUSHIM_TRY(const std::span<int> values, host_span_after(buffer, stream));
+    CHECK(values.data() == host_span(buffer).data());
+    CHECK(are(values, 7));
+    CUSHIM_TRY(const auto other, Buffer::allocate(context, 1000));
+    CUSHIM_TRY_VOID(other.release_after(stream));
+    CUSHIM_TRY(const auto another, Buffer::allocate(context, 1000));
+    CUSHIM_TRY_VOID(another.release_after(stream));
+    CUSHIM_TRY_VOID(write_sevens(stream, other));
+    CUSHIM_TRY_VOID(written.record(stream));
+    CUSHIM_TRY_VOID(write_sevens(stream, another)); // goes on
+    CUSHIM_TRY(const std::span<int> later, host_span_after(other, written));
+    CHECK(are(later, 7));
+    return {};
+}
+
+int frees = 0;
+CUcontext freed_in = nullptr;
+
+void note_free() {
+    ++frees;
+    driver().cuCtxGetCurrent(&freed_in);
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("a buffer waits for its stream before it is freed", "[buffers]", EACH_BUFFER) {
+    run_scenario("it waits for its stream", in_stream_aside<waits_for_stream<TestType>>);
+}
+
+TEMPLATE_TEST_CASE("a buffer keeps its context", "[buffers][Z2]", EACH_BUFFER) {
+    run_scenario("it keeps its context", keeps_its_context<TestType>);
+}
+
+TEMPLATE_TEST_CASE("memory that a buffer releases is the caller's", "[buffers]", EACH_BUFFER) {
+    run_scenario("it is released and adopted", in_stream_aside<is_given_up<TestType>>);
+}
+
+TEMPLATE_TEST_CASE("the host reads what a stream wrote, after the stream or after an event",
+                   "[buffers][Z5]", EACH_HOST_BUFFER) {
+    run_scenario("it is read after a stream", in_stream_aside<is_read_after<TestType>>);
+}
+
+TEMPLATE_TEST_CASE("a buffer is freed once, in its own context, on any thread", "[buffers][Z6]",
+                   EACH_BUFFER) {
+    restart("");
+    const auto context = required(Context::create(Device::from_native(0)));
+    frees = 0;
+    freed_in = nullptr;
+    const SpiedCall<entry::cuMemFree> of_device([](CUdeviceptr) { note_free(); });
+    const SpiedCall<entry::cuMemFreeHost> of_host([](void *) { note_free(); });
+    auto made = required(TestType::allocate(context, 10));
+    TestType buffer = std::move(made);
+    CHECK_FALSE(static_cast<bool>(made));
+    CHECK(made.size() == 0);
+    CHECK(buffer.size() == 10);
+    CUcontext left = context.native();
+    bool closed = false;
+    std::thread([&, buffer = std::move(buffer)]() mutable {
+        closed = buffer.close().has_value() && buffer.close().has_value();
+        driver().cuCtxGetCurrent(&left);
+    }).join();
+    CHECK(closed);
+    CHECK(frees == 1);
+    CHECK(freed_in == context.native());
+    CHECK(left == nullptr);
+}
+
+TEMPLATE_TEST_CASE("a buffer with no elements makes no CUDA call", "[buffers][Z2][Z3]",
+                   EACH_BUFFER) {
+    const auto context = context_after_restart("");
+    check_no_calls([&] {
+        auto buffer = required(TestType::allocate(context, 0));
+        CHECK(buffer.empty());
+        CHECK(buffer.size() == 0);
+        CHECK(buffer.size_bytes() == 0);
+        CHECK(buffer.native() == decltype(buffer.native()){});
+        CHECK(TestType::adopt(context, {}, 0).has_value());
+        CHECK(buffer.close().has_value());
+    });
+    CHECK(refused(TestType::allocate(Context(), 0)));
+}
+
+TEMPLATE_TEST_CASE("what no buffer can be is refused with the numbers", "[buffers][Z2]",
+                   EACH_BUFFER) {
+    const auto context = context_after_restart("");
+    constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 4 + 1;
+    check_no_calls([&] {
+        check_refused(TestType::allocate(context, many),
+                      std::to_string(many) + " elements of 4 bytes");
+        check_refused(TestType::allocate(Context(), 1), "context");
+        check_refused(TestType::adopt(context, {}, 3), "12 bytes at address 0");
+        check_refused(TestType::adopt(Context(), {}, 3), "context");
+    });
+    const auto buffer = required(TestType::allocate(context, 10));
+    CHECK(buffer.size() == 10);
+    CHECK(buffer.size_bytes() == 40);
+    check_refused(buffer.release_after(Stream()), "stream");
+    check_refused(buffer.release_after(Stream::legacy()), "default");
+    check_refused(buffer.release_after(Stream::per_thread()), "default");
+}
+
+// --- what pinned buffers alone do
+
+ASIDE_SCENARIO_TEST("pinned memory goes to the device and back", "[host_buffer]") {
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(1000)));
+    CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY_VOID(copy(stream, buffer.span(), sent));
+    CUSHIM_TRY_VOID(copy(stream, received.span(), buffer));
+    CUSHIM_TRY(const std::span<int> values, received.span_after(stream));
+    CHECK(std::equal(values.begin(), values.end(), sent.begin(), sent.end()));
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a pinned buffer is a range", "[host_buffer]") {
+    CUSHIM_TRY(const auto buffer, PinnedBuffer<int>::allocate(context, 10));
+    CHECK(std::accumulate(buffer.begin(), buffer.end(), 0) == 0);
+    for (int &value : buffer) {
+        value = 2;
+    }
+    const std::span<const int> view = buffer;
+    CHECK(std::accumulate(view.begin(), view.end(), 0) == 20);
+    CHECK(buffer.size_bytes() == 40);
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a pinned buffer as its options say", "[host_buffer]") {
+    CUSHIM_TRY(const auto buffer, PinnedBuffer<int>::allocate(
+                                      context, 10, {.portable = true, .write_combined = true}));
+    CUSHIM_TRY(const unsigned int flags, buffer.flags());
+    CHECK((flags & CU_MEMHOSTALLOC_PORTABLE) != 0);
+    CHECK((flags & CU_MEMHOSTALLOC_WRITECOMBINED) != 0);
+    return {};
+}
+
+TEST_CASE("an empty range is copied into a pinned buffer without a CUDA call", "[host_buffer]") {
+    const auto context = context_after_restart("");
+    check_no_calls([&] {
+        const auto buffer = required(PinnedBuffer<int>::copy_of(context, {}));
+        CHECK(buffer.begin() == buffer.end());
+    });
+    check_refused(PinnedBuffer<int>().flags(), "empty");
+}

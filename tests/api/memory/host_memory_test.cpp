@@ -1,0 +1,333 @@
+// Memory of the host that the device uses, too: allocated for it, or registered.
+#include "harness/memory.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+using namespace api_test;
+using namespace cushim;
+
+namespace {
+
+struct Particle {
+    float mass = 1;
+    int charge = -2;
+};
+
+// What can be copied bytewise, and has no default.
+struct Named {
+    explicit Named(int given) : number(given) {}
+    int number;
+};
+
+bool all_are(std::span<const int> values, int expected) {
+    return std::all_of(values.begin(), values.end(),
+                       [expected](int value) { return value == expected; });
+}
+
+// Where the device is said to have host memory, whatever the host's address.
+constexpr CUdeviceptr elsewhere = 0x123456789000;
+
+CUresult CUDAAPI answer_elsewhere(CUdeviceptr *address, void *, unsigned int) {
+    *address = elsewhere;
+    return CUDA_SUCCESS;
+}
+
+} // namespace
+
+template <class T>
+concept HasMappedBuffer = requires { typename HostMappedBuffer<T>; };
+
+TEST_CASE("mapped memory holds what can be copied byte by byte", "[host_mapped_buffer][Z1]") {
+    STATIC_REQUIRE(HasMappedBuffer<Particle>);
+    STATIC_REQUIRE_FALSE(HasMappedBuffer<std::string>);
+    STATIC_REQUIRE_FALSE(HasMappedBuffer<int &>);
+}
+
+CONTEXT_SCENARIO_TEST("host and device use the same memory", "[host_mapped_buffer][Z4]") {
+    CUSHIM_TRY(const auto buffer, HostMappedBuffer<int>::allocate(context, 1000));
+    CHECK(buffer.host_data() != nullptr);
+    CHECK(buffer.device_data() != nullptr);
+    CHECK(buffer.native() == buffer.host_data());
+    CHECK(buffer.size() == 1000);
+    CHECK(buffer.host_span().size() == 1000);
+    CHECK(buffer.device_span().size() == 1000);
+    buffer.host_span()[999] = 42;
+    int seen = 0;
+    CUSHIM_TRY(const auto last, buffer.device_span().subspan(999, 1));
+    CUSHIM_TRY_VOID(copy(context, std::span(&seen, 1), last));
+    CHECK(seen == 42);
+    CUSHIM_TRY_VOID(fill(context, buffer.device_span(), 7));
+    CHECK(all_are(buffer.host_span(), 7));
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("the elements have their default", "[host_mapped_buffer][Z2]") {
+    CUSHIM_TRY(const auto particles, HostMappedBuffer<Particle>::allocate(context, 100));
+    for (const Particle &particle : particles.host_span()) {
+        CHECK((particle.mass == 1 && particle.charge == -2));
+    }
+    CUSHIM_TRY(const auto zeros, HostMappedBuffer<int>::allocate(context, 100));
+    CHECK(all_are(zeros.host_span(), 0));
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("a mapped buffer as its options say", "[host_mapped_buffer][Z2]") {
+    const auto flags_of = [&](const PinnedOptions &options) -> Result<unsigned int> {
+        CUSHIM_TRY(const auto buffer, HostMappedBuffer<int>::allocate(context, 10, options));
+        return buffer.flags();
+    };
+    CUSHIM_TRY(const unsigned int plain, flags_of({}));
+    CHECK((plain & CU_MEMHOSTALLOC_DEVICEMAP) != 0);
+    CHECK((plain & CU_MEMHOSTALLOC_WRITECOMBINED) == 0);
+    CUSHIM_TRY(const unsigned int portable, flags_of({.portable = true}));
+    CHECK((portable & CU_MEMHOSTALLOC_PORTABLE) != 0);
+    CUSHIM_TRY(const unsigned int combined,
+               flags_of({.write_combined = true, .value_initialize = false}));
+    CHECK((combined & CU_MEMHOSTALLOC_WRITECOMBINED) != 0);
+    CHECK((combined & CU_MEMHOSTALLOC_DEVICEMAP) != 0);
+    return {};
+}
+
+TEST_CASE("host_span() waits for nobody", "[host_mapped_buffer][Z5]") {
+    need_simulator("needs the simulator, which decides when enqueued work runs");
+    const auto context = context_after_restart("mode=adversarial");
+    const auto stream = required(Stream::create(context));
+    const auto buffer = required(HostMappedBuffer<int>::allocate(context, 10));
+    REQUIRE(fill(stream, buffer.device_span(), 7).has_value());
+    CHECK(all_are(buffer.host_span(), 0));
+    REQUIRE(buffer.host_span_after(stream).has_value());
+    CHECK(all_are(buffer.host_span(), 7));
+}
+
+TEST_CASE("waiting for nothing is refused", "[host_mapped_buffer][Z5]") {
+    const auto context = context_after_restart("");
+    const auto buffer = required(HostMappedBuffer<int>::allocate(context, 10));
+    check_invalid(buffer.host_span_after(Stream()), "the stream is empty");
+    check_invalid(buffer.host_span_after(Event()), "the event is empty");
+}
+
+// Where host and devices share one address space, CUDA maps what is not asked for as mapped, too.
+TEST_CASE("mapped memory is asked for as mapped", "[host_mapped_buffer][Z2]") {
+    const auto context = context_after_restart("");
+    static unsigned int asked;
+    const ScopedOverride<entry::cuMemHostAlloc> allocation(
+        [](void **, std::size_t, unsigned int flags) {
+            asked = flags;
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        });
+    CHECK_FALSE(HostMappedBuffer<int>::allocate(context, 10));
+    CHECK(asked == CU_MEMHOSTALLOC_DEVICEMAP);
+    CHECK_FALSE(
+        HostMappedBuffer<int>::allocate(context, 10, {.portable = true, .write_combined = true}));
+    CHECK(asked ==
+          (CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_WRITECOMBINED));
+    CHECK_FALSE(PinnedBuffer<int>::allocate(context, 10));
+    CHECK(asked == 0);
+}
+
+// On WSL and WDDM it is not the host's.
+TEST_CASE("the device's address is always asked for", "[host_mapped_buffer][Z2][Z4]") {
+    const auto context = context_after_restart("");
+    const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(answer_elsewhere);
+    const auto buffer = required(HostMappedBuffer<int>::allocate(context, 10));
+    CHECK(buffer.device_span().address() == elsewhere);
+    CHECK(buffer.device_data() == reinterpret_cast<int *>(elsewhere));
+    CHECK(buffer.host_data() != buffer.device_data());
+    buffer.host_span()[9] = 1; // the host's own address still
+}
+
+TEST_CASE("memory that the device cannot have is freed again", "[host_mapped_buffer][Z2]") {
+    const auto context = context_after_restart("");
+    static int freed;
+    freed = 0;
+    static ScopedOverride<entry::cuMemFreeHost> *free_host;
+    ScopedOverride<entry::cuMemFreeHost> counting([](void *memory) {
+        ++freed;
+        return free_host->original()(memory);
+    });
+    free_host = &counting;
+    const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(
+        [](CUdeviceptr *, void *, unsigned int) { return CUDA_ERROR_UNKNOWN; });
+    const Error buffer = error_of(HostMappedBuffer<int>::allocate(context, 10));
+    CHECK(buffer.status() == CUDA_ERROR_UNKNOWN);
+    CHECK(std::string(buffer.entry_point()) == "cuMemHostGetDevicePointer_v2");
+    CHECK(freed == 1);
+}
+
+TEST_CASE("elements without a default", "[host_mapped_buffer][Z2]") {
+    const auto context = context_after_restart("");
+    check_refused(HostMappedBuffer<Named>::allocate(context, 3), "no default");
+    const auto named =
+        required(HostMappedBuffer<Named>::allocate(context, 3, {.value_initialize = false}));
+    named.host_span()[2] = Named(5);
+    CHECK(named.host_span()[2].number == 5);
+}
+
+SCENARIO_TEST("mapped memory is that of every context", "[host_mapped_buffer]", "devices=2") {
+    CUSHIM_TRY_VOID(trial.needs_devices(2));
+    CUSHIM_TRY(const Device second, Device::get(1));
+    CUSHIM_TRY(const Context here, trial.context());
+    CUSHIM_TRY(const Context there, Context::primary(second));
+    CUSHIM_TRY(const auto shared, HostMappedBuffer<int>::allocate(here, 100, {.portable = true}));
+    CUSHIM_TRY_VOID(fill(there, shared.device_span(), 5));
+    CHECK(all_are(shared.host_span(), 5));
+    CUSHIM_TRY(const auto local, DeviceBuffer<int>::allocate(there, 100));
+    shared.host_span()[50] = 6;
+    CUSHIM_TRY_VOID(copy(there, local.span(), shared.device_span()));
+    std::vector<int> values(100);
+    CUSHIM_TRY_VOID(copy(there, std::span(values), local.span()));
+    CHECK(values[49] == 5);
+    CHECK(values[50] == 6);
+    return {};
+}
+
+static_assert(!std::is_copy_constructible_v<HostMappedBuffer<int>>);
+static_assert(std::is_nothrow_move_constructible_v<HostMappedBuffer<int>>);
+
+// --- memory of the host that is registered
+
+namespace {
+
+Result<bool> reads_only(const Context &context) {
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const int value,
+               device.attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED));
+    return value != 0;
+}
+
+} // namespace
+
+CONTEXT_SCENARIO_TEST("registered memory is the device's, too", "[host_registration]") {
+    std::vector<int> values = numbers(1000);
+    CUSHIM_TRY(const auto registration, HostRegistration<int>::create(context, values));
+    CHECK(registration.size() == 1000);
+    CHECK(registration.size_bytes() == 4000);
+    CHECK(registration.host_span().data() == values.data());
+    std::vector<int> copied(1000);
+    CUSHIM_TRY_VOID(copy(context, std::span(copied), registration.device_span()));
+    CHECK(copied == numbers(1000));
+    CUSHIM_TRY_VOID(fill(context, registration.device_span(), 3));
+    CHECK(values == std::vector<int>(1000, 3));
+    return {};
+}
+
+ASIDE_SCENARIO_TEST("memory that is only read, and copied while the host goes on",
+                    "[host_registration]") {
+    const std::vector<int> values = numbers(1000);
+    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+    {
+        CUSHIM_TRY(auto registration, HostRegistration<const int>::create(
+                                          context, values, {.portable = true, .mapped = false}));
+        CUSHIM_TRY(const unsigned int flags, registration.flags());
+        CHECK((flags & CU_MEMHOSTREGISTER_PORTABLE) != 0);
+        CHECK(registration.device_span().empty());
+        CHECK(registration.device_data() == nullptr);
+        CUSHIM_TRY_VOID(registration.release_after(stream));
+        CUSHIM_TRY_VOID(copy(stream, buffer.span(), registration.host_span()));
+    }
+    return check_gives(read(context, buffer), values);
+}
+
+CONTEXT_SCENARIO_TEST("memory can be registered again after it was let go", "[host_registration]") {
+    std::vector<int> values(1000);
+    CUSHIM_TRY(auto first, HostRegistration<int>::create(context, values));
+    CUSHIM_TRY_VOID(first.close());
+    CUSHIM_TRY(const auto second, HostRegistration<int>::create(context, values));
+    CHECK(second.size() == 1000);
+    return {};
+}
+
+CONTEXT_SCENARIO_TEST("read-only registration", "[host_registration]") {
+    const std::vector<int> values = numbers(10);
+    CUSHIM_TRY(const bool supported, reads_only(context));
+    if (!supported) {
+        trial.skip("the device has no read-only registration");
+    }
+    CUSHIM_TRY(const auto registration,
+               HostRegistration<const int>::create(context, values, {.read_only = true}));
+    std::vector<int> copied(10);
+    CUSHIM_TRY_VOID(copy(context, std::span(copied), registration.device_span()));
+    CHECK(copied == values);
+    return {};
+}
+
+SCENARIO_TEST("a registration keeps its context", "[host_registration]") {
+    std::vector<int> values(100);
+    HostRegistration<int> registration;
+    {
+        CUSHIM_TRY(const Device device, Device::get(0));
+        CUSHIM_TRY(const Context created, Context::create(device));
+        CUSHIM_TRY(registration, HostRegistration<int>::create(created, values));
+    }
+    return registration.close();
+}
+
+TEST_CASE("read-only registration where the device has none", "[host_registration]") {
+    need_simulator("needs the simulator, whose devices can lack a feature");
+    const auto context = context_after_restart("attribute.113=0");
+    const std::vector<int> values(10);
+    const Error refused =
+        error_of(HostRegistration<const int>::create(context, values, {.read_only = true}));
+    CHECK(refused.kind() == ErrorKind::not_supported_by_device);
+    CHECK(HostRegistration<const int>::create(context, values).has_value());
+}
+
+TEST_CASE("the device's address of registered memory is asked for", "[host_registration]") {
+    const auto context = context_after_restart("");
+    const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(answer_elsewhere);
+    std::vector<int> values(10);
+    const auto registration = required(HostRegistration<int>::create(context, values));
+    CHECK(registration.device_span().address() == elsewhere);
+    CHECK(registration.host_span().data() == values.data());
+}
+
+// Where host and devices share one address space, CUDA maps what is not asked for as mapped, too.
+TEST_CASE("registering asks CUDA for what the options say", "[host_registration]") {
+    const auto context = context_after_restart("");
+    static unsigned int asked;
+    const ScopedOverride<entry::cuMemHostRegister> registering(
+        [](void *, std::size_t, unsigned int flags) {
+            asked = flags;
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        });
+    std::vector<int> values(10);
+    CHECK_FALSE(HostRegistration<int>::create(context, values));
+    CHECK(asked == CU_MEMHOSTREGISTER_DEVICEMAP);
+    CHECK_FALSE(
+        HostRegistration<int>::create(context, values, {.portable = true, .mapped = false}));
+    CHECK(asked == CU_MEMHOSTREGISTER_PORTABLE);
+}
+
+TEST_CASE("memory that the device cannot have is unregistered again", "[host_registration]") {
+    const auto context = context_after_restart("");
+    std::vector<int> values(10);
+    {
+        const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(
+            [](CUdeviceptr *, void *, unsigned int) { return CUDA_ERROR_UNKNOWN; });
+        CHECK_FALSE(HostRegistration<int>::create(context, values).has_value());
+    }
+    CHECK(HostRegistration<int>::create(context, values).has_value());
+}
+
+TEST_CASE("what cannot be registered", "[host_registration]") {
+    const auto context = context_after_restart("");
+    std::vector<int> values(10);
+    const auto at_null = std::span<int>(static_cast<int *>(nullptr), 3);
+    check_refused(HostRegistration<int>::create(context, at_null), "12 bytes at address 0");
+    check_refused(HostRegistration<int>::create(Context(), values), "context");
+    check_refused(HostRegistration<int>::create(context, values, {.read_only = true}), "const");
+    const auto first = required(HostRegistration<int>::create(context, values));
+    CHECK(error_of(HostRegistration<int>::create(context, values)).status() ==
+          CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+}
+
+TEST_CASE("a registration of nothing", "[host_registration]") {
+    const auto context = context_after_restart("");
+    check_no_calls([&] {
+        auto registration = required(HostRegistration<int>::create(context, {}, {.mapped = true}));
+        CHECK(registration.empty());
+        CHECK(registration.device_span().empty());
+        CHECK(registration.close().has_value());
+    });
+}
