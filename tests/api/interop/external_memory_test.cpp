@@ -154,10 +154,10 @@ TEST_CASE("an import of no bytes is refused, and leaves the descriptor", "[X2]")
     auto exported = export_memory(1).value();
     auto source = exported.source();
     const int number = source.fd().get();
-    check_refused(ExternalMemory::import_from(context, std::move(source), 0), "0 bytes");
+    check_refused(ExternalMemory::import_from(context, std::move(source), 0), "the size is 0");
     CHECK(source.fd().get() == number);
     check_refused(ExternalMemory::adopt(context, reinterpret_cast<CUexternalMemory>(&exported), 0),
-                  "0 bytes");
+                  "the size is 0");
 }
 
 TEST_CASE("a range must lie in its import", "[X3]") {
@@ -199,7 +199,7 @@ TEST_CASE("a buffer has whole and aligned elements", "[external_memory]") {
     const ScopedOverride<entry::cuMemFree> free([](CUdeviceptr) { return CUDA_SUCCESS; });
     const auto odd = at.memory.map_buffer(1, 8).value();
     CHECK(odd.as<char>().value().size() == 8);
-    check_refused(odd.as<float>(), "aligned to 4");
+    check_refused(odd.as<float>(), "element alignment, 4");
 }
 
 TEST_CASE("the driver refuses what the memory has not", "[external_memory]") {
@@ -350,8 +350,9 @@ TEST_CASE("an image must have a size, and begin in its import", "[X12]") {
     check_refused(ExternalMemory().map_mipmapped(0, {}), "empty");
     check_refused(at.memory.map_mipmapped(at.exported.size(), {}),
                   std::to_string(at.exported.size()));
-    check_refused(at.memory.map_mipmapped(0, {}), "0 wide");
-    check_refused(at.memory.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 16), 0), "0 levels");
+    check_refused(at.memory.map_mipmapped(0, {}), "width 0");
+    check_refused(at.memory.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 16), 0),
+                  "number of levels 0");
     check_refused(ExternalMipmappedArray().level(0), "empty");
 }
 

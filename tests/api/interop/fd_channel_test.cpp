@@ -143,7 +143,7 @@ TEST_CASE("a message of another size than expected is refused, with both", "[fd_
             REQUIRE(send_fd(ends.here.get(), file.get(), bytes_of(8)));
             std::vector<std::byte> received(expected);
             const auto arrived = receive_fd(ends.there.get(), received);
-            check_refused(arrived, "8 bytes");
+            check_refused(arrived, "size is 8,");
             check_refused(arrived, std::to_string(expected));
             CHECK(support::open_descriptors() == before);
         }
@@ -191,8 +191,9 @@ struct RawMessage {
 std::vector<RawMessage> raw_messages() {
     auto not_ours = message_of(8, 8);
     not_ours[0] = 'C';
-    std::vector<RawMessage> all = {{"not cushim's", not_ours, 1, 8, "no message"}};
-    all.push_back({"more bytes than announced", message_of(8, 9), 1, 8, "more bytes than the 8"});
+    std::vector<RawMessage> all = {{"not cushim's", not_ours, 1, 8, "not a cushim message"}};
+    all.push_back(
+        {"more bytes than announced", message_of(8, 9), 1, 8, "exceeds its stated size, 8"});
     all.back().in_streams = false; // where the next message would begin
     for (const std::size_t size : {1, 8, 15, 16, 17, 47}) {
         auto cut = message_of(32, 32);
@@ -277,13 +278,13 @@ TEST_CASE("a socket's time runs out", "[fd_channel]") {
 TEST_CASE("only Unix sockets and open descriptors are taken", "[fd_channel]") {
     const UniqueFd file = some_file();
     const Ends ends(SOCK_STREAM);
-    check_refused(send_fd(-1, file.get()), "-1 is no Unix socket");
-    check_refused(send_fd(file.get(), file.get()), "is no Unix socket");
-    check_refused(receive_fd(file.get()), "is no Unix socket");
+    check_refused(send_fd(-1, file.get()), "-1 is not a Unix socket");
+    check_refused(send_fd(file.get(), file.get()), "is not a Unix socket");
+    check_refused(receive_fd(file.get()), "is not a Unix socket");
     check_refused(send_fd(ends.here.get(), -1), "-1");
     const UniqueFd internet(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (internet) {
-        check_refused(receive_fd(internet.get()), "is no Unix socket");
+        check_refused(receive_fd(internet.get()), "is not a Unix socket");
     }
 }
 

@@ -103,7 +103,7 @@ TEST_CASE("a bare handle of a program without cushim is an export with its size"
     CHECK(part.size() == 16);
     CHECK(IpcExport::from_bytes(part.bytes()).value().handle() == handle);
     check_invalid(IpcExport::from_handle(handle, 0), "0 bytes from 0 on are no memory");
-    check_refused(IpcExport::from_handle(handle, SIZE_MAX, 1), "no memory");
+    check_refused(IpcExport::from_handle(handle, SIZE_MAX, 1), "at offset 1 is invalid");
 }
 
 TEST_CASE("memory that cannot be exported says what to use instead", "[ipc][P2]") {
@@ -138,7 +138,7 @@ TEST_CASE("of a part of an allocation the driver is given the beginning of all o
 
 TEST_CASE("what is exported lies in one allocation", "[ipc][P2]") {
     const Context context = context_after_restart("");
-    check_refused(IpcExport::of(context, DeviceSpan<int>()), "0 bytes");
+    check_refused(IpcExport::of(context, DeviceSpan<int>()), "the size is 0");
     const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     const DeviceSpan<int> beyond(buffer.native(), std::size_t(1) << 40);
     check_refused(IpcExport::of(context, beyond), std::to_string(beyond.size_bytes()));
@@ -203,7 +203,7 @@ TEST_CASE("where there is no memory, none is exported", "[ipc][P2]") {
         freed = buffer.span();
     }
     for (const DeviceSpan<int> nothing : {freed, DeviceSpan<int>(16, 100)}) {
-        check_refused(IpcExport::of(context, nothing), "no memory of CUDA's");
+        check_refused(IpcExport::of(context, nothing), "not that of CUDA memory");
     }
 }
 
@@ -281,11 +281,11 @@ TEST_CASE("opened memory has whole and aligned elements, whatever the other proc
     const StandIn other_process;
     const Context &context = other_process.context;
     const auto odd = IpcMemory::open(context, made_up_export(3, 16)).value();
-    check_refused(odd.as<int>(), "aligned to 4");
+    check_refused(odd.as<int>(), "element alignment, 4");
     CHECK(odd.as<char>().value().address() == opened_address + 3);
     CHECK(odd.span().size() == 16);
     const auto part = IpcMemory::open(context, made_up_export(8, 12)).value();
-    check_refused(part.as<double>(), "12 bytes");
+    check_refused(part.as<double>(), "size 12");
     CHECK(part.as<int>().value().address() == opened_address + 8);
     CHECK(part.as<int>().value().size() == 3);
     CHECK(IpcMemory().as<int>().value().empty());

@@ -170,10 +170,10 @@ TEST_CASE("a signature with another number of parameters is refused with both", 
         CHECK(module.kernel<void(int *)>("fill").has_value()); // nobody can tell
         return;
     }
-    check_refused(module.kernel<void(int *)>("fill"), "3 parameters, its signature 1");
+    check_refused(module.kernel<void(int *)>("fill"), "3 in the kernel, but 1 in the signature");
     check_refused(module.kernel<void(int *, int, unsigned int, int)>("fill"),
-                  "3 parameters, its signature 4");
-    check_refused(module.kernel<void()>("fill"), "signature 0");
+                  "3 in the kernel, but 4 in the signature");
+    check_refused(module.kernel<void()>("fill"), "0 in the signature");
     CHECK(module.kernel<void()>("idle").has_value());
 }
 
@@ -193,7 +193,7 @@ TEST_CASE("a signature with other sizes is refused with both", "[kernel][W10]") 
         SKIP("needs information about parameters");
     }
     check_refused(module.kernel<void(int *, long long, unsigned int)>("fill"),
-                  "parameter 1 of the kernel has 4 bytes, in its signature 8");
+                  "size of parameter 1: 4 in the kernel, but 8 in the signature");
     CHECK(refused(module.kernel<void(float *, float, unsigned int)>("line")));
     const auto library = required(Library::load(device_code));
     CHECK(refused(library.kernel<void(int *, short, unsigned int)>("fill")));
@@ -312,10 +312,10 @@ TEST_CASE("what makes no sense for an occupancy is refused", "[occupancy]") {
     const auto context = context_after_restart("");
     const auto module = required(load_device_code(context));
     const auto kernel = required(module.kernel("idle"));
-    check_refused(max_active_blocks(context, kernel, 0), "a block of 0 threads");
+    check_refused(max_active_blocks(context, kernel, 0), "block size 0 is not positive");
     check_refused(suggest_block(context, kernel, 0, -1), "-1");
     CHECK(refused(suggest_block_by(context, kernel, nullptr)));
-    check_refused(available_shared_bytes(context, kernel, 0, 32), "0 blocks");
+    check_refused(available_shared_bytes(context, kernel, 0, 32), "number of blocks 0");
     CHECK(refused(available_shared_bytes(context, kernel, 1, -1)));
     CHECK(refused(max_active_blocks(context, AnyKernel(), 32)));
     CHECK(refused(max_active_blocks(Context(), kernel, 32)));

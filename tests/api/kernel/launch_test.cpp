@@ -151,7 +151,8 @@ TEST_CASE("attributes that are nowhere, and more than there is room for, are ref
     check_refused(too_many, "33");
     check_refused(too_many, "32");
     constexpr const CUlaunchAttribute *nowhere = nullptr;
-    check_refused(launch_idle(loaded, {.more = {nowhere, 2}}), "2 launch attributes at address 0");
+    check_refused(launch_idle(loaded, {.more = {nowhere, 2}}),
+                  "the launch attributes are null, their number is 2");
 }
 
 namespace {
@@ -234,17 +235,17 @@ TEST_CASE("nothing, and what CUDA has no room for, is refused with the numbers",
         LaunchConfig config;
         const char *why;
     } cases[] = {
-        {{.grid = 0}, "a grid of 0 x 1 x 1"},
-        {{.grid = {4, 0}}, "a grid of 4 x 0 x 1"},
-        {{.block = {1, 2, 0}}, "a block of 1 x 2 x 0"},
-        {{.block = -1}, "a block of -1 x 1 x 1"},
+        {{.grid = 0}, "grid size 0 x 1 x 1"},
+        {{.grid = {4, 0}}, "grid size 4 x 0 x 1"},
+        {{.block = {1, 2, 0}}, "block size 1 x 2 x 0"},
+        {{.block = -1}, "block size -1 x 1 x 1"},
         {{.grid = 1LL << 32}, "4294967296"},
         {{.shared_bytes = std::size_t(1) << 32}, "4294967296"},
-        {LaunchConfig::covering(0), "a grid of 0"},
-        {LaunchConfig::covering(1, 0), "a grid of 0"},
+        {LaunchConfig::covering(0), "grid size 0"},
+        {LaunchConfig::covering(1, 0), "grid size 0"},
 #if CUDA_VERSION >= 11080
-        {{.cluster = {2, 0, 1}}, "a cluster of 2 x 0 x 1"},
-        {{.grid = 0, .priority = 0}, "a grid of 0"},
+        {{.cluster = {2, 0, 1}}, "cluster size 2 x 0 x 1"},
+        {{.grid = 0, .priority = 0}, "grid size 0"},
 #endif
     };
     for (const auto &[config, why] : cases) {

@@ -252,11 +252,11 @@ TEST_CASE("views that do not fit", "[copy_2d]") {
     REQUIRE(view({10, 6}).has_value());
     CHECK(view({10, 6})->pitch().row == 40);
     CHECK(view({10, 2, 3})->pitch().layer == 2);
-    check_refused(view({10, 7}), "280 bytes, of 240");
-    check_refused(view({10, 4}, {80}), "280 bytes, of 240");
-    check_refused(view({10, 2}, {36}), "40 bytes, 36 bytes apart");
-    check_refused(view({10, 2}, {42}), "42 bytes apart");
-    check_refused(view({10, 3, 1}, {40, 2}), "3 rows, 2 rows apart");
+    check_refused(view({10, 7}), "required size 280 exceeds the memory size, 240");
+    check_refused(view({10, 4}, {80}), "required size 280 exceeds the memory size, 240");
+    check_refused(view({10, 2}, {36}), "row pitch 36 is smaller than the row width, 40");
+    check_refused(view({10, 2}, {42}), "row pitch 42");
+    check_refused(view({10, 3, 1}, {40, 2}), "layer pitch 2 is smaller than the height, 3");
     check_refused(view({all / 2, 1}), std::to_string(all / 2));
     check_refused(view({1, all}), std::to_string(all));
     check_refused(view({1, 2, all}), std::to_string(all));
@@ -295,9 +295,9 @@ TEST_CASE("parts that are not in a view", "[copy_2d]") {
     const auto view = required(HostPitchedSpan<int>::of(values, {5, 4, 3}));
     CHECK(view.part({}, view.extent()).has_value());
     CHECK(view.part({5, 4, 3}, {0, 0, 0}).has_value());
-    check_refused(view.part({1}, {5, 1}), "5 from 1 on");
-    check_refused(view.part({0, 4}, {5, 1}), "1 from 4 on");
-    check_refused(view.part({0, 0, 2}, {1, 1, 2}), "2 from 2 on");
+    check_refused(view.part({1}, {5, 1}), "range of 5 at offset 1");
+    check_refused(view.part({0, 4}, {5, 1}), "range of 1 at offset 4");
+    check_refused(view.part({0, 0, 2}, {1, 1, 2}), "range of 2 at offset 2");
     check_refused(view.part({1, 1, 1}, {all, 1, 1}), std::to_string(all));
     const auto row = view.row(3, 2);
     REQUIRE(row.has_value());
@@ -315,7 +315,7 @@ TEST_CASE("copies of rows that cannot be", "[copy_2d]") {
     const auto other = HostPitchedSpan<int>::of(values, {5, 3, 4});
     check_no_calls([&] {
         const std::string said = refusal(copy(context, buffer.span(), *other));
-        CHECK(contains(said, "5 x 3 x 4 elements into 5 x 4 x 3"));
+        CHECK(contains(said, "source 5 x 3 x 4, destination 5 x 4 x 3"));
         check_refused(copy(stream, *other, buffer), "5 x 4 x 3");
         check_refused(copy(Context(), buffer.span(), *other), "context");
         check_refused(copy(Stream(), *other, buffer), "stream");
@@ -323,8 +323,8 @@ TEST_CASE("copies of rows that cannot be", "[copy_2d]") {
         check_refused(fill(Stream(), buffer.span(), 1), "stream");
         // Whose maker was wrong.
         const DevicePitchedSpan<int> narrow(buffer.native(), {5, 4}, {16, 4});
-        check_refused(fill(stream, narrow, 1), "16 bytes apart");
-        check_refused(copy(context, narrow, narrow), "16 bytes apart");
+        check_refused(fill(stream, narrow, 1), "row pitch 16");
+        check_refused(copy(context, narrow, narrow), "row pitch 16");
         const DevicePitchedSpan<int> huge(buffer.native(), {5, all, all}, {20, all});
         check_refused(fill(context, huge, 1), "address space");
         const DevicePitchedSpan<int> askew(buffer.native() + 2, {5, 4}, {20, 4});

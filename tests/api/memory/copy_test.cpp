@@ -171,12 +171,12 @@ TEST_CASE("copies that cannot be", "[copy]") {
     const auto buffer = required(DeviceBuffer<int>::copy_of(context, numbers(10)));
     std::vector<int> values(9);
     check_no_calls([&] {
-        check_refused(copy(context, std::span(values), buffer.span()), "10 elements into 9");
-        check_refused(copy(stream, buffer.span(), values), "9 elements into 10");
+        check_refused(copy(context, std::span(values), buffer.span()), "source 10, destination 9");
+        check_refused(copy(stream, buffer.span(), values), "source 9, destination 10");
         const auto first = *buffer.span().subspan(0, 6);
         const auto second = *buffer.span().subspan(4, 6);
         for (const auto &[to, from] : {std::pair(first, second), {second, first}, {first, first}}) {
-            check_refused(copy(context, to, from), "24 bytes");
+            check_refused(copy(context, to, from), "the size is 24");
             check_refused(copy(stream, to, from), "overlap");
         }
         // Whose maker was wrong.
@@ -194,7 +194,7 @@ TEST_CASE("fills begin at multiples of their elements", "[copy]") {
         char bytes[4];
     };
     const DeviceSpan<Bytes> askew(buffer.native() + 2, 1);
-    check_refused(fill(context, askew, Bytes{}), "4-byte");
+    check_refused(fill(context, askew, Bytes{}), "element size, 4");
     const DeviceSpan<Bytes> straight(buffer.native() + 4, 1);
     CHECK(fill(context, straight, Bytes{}).has_value());
 }

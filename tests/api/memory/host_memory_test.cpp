@@ -314,7 +314,8 @@ TEST_CASE("what cannot be registered", "[host_registration]") {
     const auto context = context_after_restart("");
     std::vector<int> values(10);
     const auto at_null = std::span<int>(static_cast<int *>(nullptr), 3);
-    check_refused(HostRegistration<int>::create(context, at_null), "12 bytes at address 0");
+    check_refused(HostRegistration<int>::create(context, at_null),
+                  "the address is null, the size is 12");
     check_refused(HostRegistration<int>::create(Context(), values), "context");
     check_refused(HostRegistration<int>::create(context, values, {.read_only = true}), "const");
     const auto first = required(HostRegistration<int>::create(context, values));

@@ -136,6 +136,6 @@ TEST_CASE("what managed memory cannot be asked", "[managed_buffer]") {
     const auto buffer = required(ManagedBuffer<int>::allocate(context, 10));
     check_refused(buffer.prefetch(Stream(), device), "stream");
     check_refused(buffer.attach(Stream(), ManagedAttachment::global), "stream");
-    check_refused(buffer.prefetch(stream, device, 8, 3), "3 from 8 on");
+    check_refused(buffer.prefetch(stream, device, 8, 3), "range of 3 at offset 8");
     check_refused(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 11, 0), "11");
 }

@@ -213,7 +213,7 @@ TEST_CASE("asking whether an invalid handle is a capturing stream is a misuse") 
     destroy(ended);
     // Measured elsewhere: a real driver crashes.
     CHECK(d.cuStreamIsCapturing(garbage<CUstream>(), &status) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("is no handle of a stream (in cuStreamIsCapturing, call ");
+    expect_misuse("is not a stream handle (in cuStreamIsCapturing, call ");
     CHECK(d.cuStreamIsCapturing(ended, &status) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("use of a destroyed stream");
 }

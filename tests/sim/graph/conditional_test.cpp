@@ -253,7 +253,8 @@ TEST_CASE("what conditional nodes refuse") {
     nowhere.conditional.ctx = nullptr; // is not the current one
     CHECK(add(&node, graph, &nowhere) == CUDA_ERROR_INVALID_CONTEXT);
     nowhere.conditional.ctx = garbage<CUcontext>();
-    CHECK(reported(add(&node, graph, &nowhere), "is no handle") == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(reported(add(&node, graph, &nowhere), "is not a context handle") ==
+          CUDA_ERROR_INVALID_CONTEXT);
     CHECK(nodes_of(graph).empty());
     CHECK(try_instantiate(graph) == invalid); // a handle without a node
     added[good] = {{graph, handle, if_type, 2}};

@@ -366,7 +366,7 @@ TEST_CASE("instantiation by parameters says what is wrong") {
     CHECK(d.cuGraphInstantiateWithParams(&exec, graph, nullptr) == invalid);
     // A failed upload leaves nothing behind.
     CHECK(status(CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, garbage<CUstream>()) != good);
-    expect_misuse("is no handle");
+    expect_misuse("is not a stream handle");
     CHECK(leaks().size() == 2); // the graph, the stream
 }
 #endif

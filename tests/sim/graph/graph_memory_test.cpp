@@ -221,7 +221,7 @@ TEST_CASE("a free node beside its allocation node is taken, and reported") {
     const CUgraphNode free = add_free(graph, memory.address);
     {
         const Executable exec(graph);
-        expect_misuse("does not come after its allocation node");
+        expect_misuse("does not follow its allocation node");
         for (int i = 0; i < 2; ++i) {
             run(exec);
         }

@@ -157,7 +157,7 @@ TEST_CASE("dead and foreign handles are refused and reported") {
     CHECK(reported(d.cuGraphDestroy(graph), "destroyed graph") == invalid);
     CUgraphNodeType type{};
     CHECK(reported(d.cuGraphNodeGetType(node, &type), "destroyed") == invalid);
-    CHECK(reported(d.cuGraphDestroy(garbage<CUgraph>()), "is no handle") == invalid);
+    CHECK(reported(d.cuGraphDestroy(garbage<CUgraph>()), "is not a graph handle") == invalid);
     CHECK(d.cuGraphDestroy(nullptr) == invalid);
 }
 

@@ -73,7 +73,7 @@ TEST_CASE("what user objects refuse") {
                        {nullptr, object, 1, 0},
                        {graph, nullptr, 1, 0},
                        {graph, object, 2, CU_GRAPH_USER_OBJECT_MOVE}};
-    expect_misuse("of a client that has 1");
+    expect_misuse("by a client that holds 1");
     give_back[invalid] = {{graph, object, 0}, {nullptr, object, 1}, {graph, nullptr, 1}};
     CHECK(target.destroyed == 0);
     CHECK(d.cuUserObjectRelease(object, 1) == good);

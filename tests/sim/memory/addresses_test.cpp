@@ -61,12 +61,12 @@ bool passes(const std::string &child) {
 
 TEST_CASE("child allocates until no addresses are left", "[.]") {
     try_until_exhausted(try_allocate);
-    expect_misuse("there are no more addresses: this process has used 6");
+    expect_misuse("device addresses are exhausted: this process has used 6");
 }
 
 TEST_CASE("child reserves until no addresses are left", "[.]") {
     try_until_exhausted(try_reserve);
-    expect_misuse("memory that has ended, and are not used again; no room for 2097152 bytes");
+    expect_misuse("freed memory and are never reused; no room for 2097152 bytes");
 }
 
 TEST_CASE("child has no addresses for the place of a reservation", "[.]") {

@@ -349,7 +349,7 @@ TEST_CASE("arrays without memory") {
     constexpr auto failed = CUDA_ERROR_LAUNCH_FAILED;
     char local[16] = {};
     CHECK(d.cuMemcpyHtoA(deferred, 0, local, 16) == good);
-    CHECK(reported(d.cuCtxSynchronize(), "copy of an array that has no memory") == failed);
+    CHECK(reported(d.cuCtxSynchronize(), "copy of an array without memory") == failed);
     CUDA_ARRAY_DESCRIPTOR flat{};
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     CUarray plane = nullptr;

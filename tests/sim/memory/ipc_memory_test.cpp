@@ -94,7 +94,7 @@ TEST_CASE("arguments of open and close are checked, and need a current context")
     CHECK(d.cuIpcOpenMemHandle(&opened, handle, lazy) == CUDA_ERROR_INVALID_CONTEXT);
     CHECK(opened != memory);
     CHECK(d.cuIpcCloseMemHandle(memory) == invalid);
-    expect_misuse("cuIpcCloseMemHandle of what cuIpcOpenMemHandle did not return");
+    expect_misuse("cuIpcCloseMemHandle of memory that cuIpcOpenMemHandle did not return");
     CHECK(d.cuIpcOpenMemHandle(nullptr, handle, lazy) == invalid);
     for (const unsigned int flags : {0U, 2U, 3U, 0x80000001U, ~0U}) {
         CHECK(d.cuIpcOpenMemHandle(&opened, handle, flags) == invalid);

@@ -50,9 +50,9 @@ TEST_CASE("each kind of memory is freed once, by its own function, by its first 
                            {as_host(device), "of device memory"},
                            {as_host(managed), "of managed memory"}};
     CHECK(d.cuMemFreeAsync(device + 8, nullptr) == invalid);
-    expect_misuse("free of an address inside of device memory");
+    expect_misuse("free of an address inside device memory");
     CHECK(d.cuMemFreeAsync(as_device(pinned), nullptr) == invalid);
-    expect_misuse("free in stream order of pinned host memory");
+    expect_misuse("stream-ordered free of pinned host memory");
     CHECK(d.cuMemFree(0) == good);
     CHECK(d.cuMemFree(0x1234) == invalid);
     CHECK(d.cuMemFree(as_device(&own)) == invalid);
@@ -324,7 +324,7 @@ TEST_CASE("freeing memory that queued work needs") {
     void *pinned = allocate_pinned(64);
     const CUstream stream = make_stream(non_blocking);
     REQUIRE(d.cuMemcpyHtoDAsync(address, pinned, 64, stream) == good);
-    CHECK(reported(d.cuMemFree(address), "ends while 1 queued operations need it") == good);
+    CHECK(reported(d.cuMemFree(address), "is freed while 1 enqueued operation needs it") == good);
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("use of memory that was freed");
     CHECK(d.cuMemAllocHost(&pinned, 64) == CUDA_ERROR_ILLEGAL_ADDRESS); // sticky

@@ -58,9 +58,9 @@ TEST_CASE("memsets that are refused, and those that are not") {
     d32[good] = {{device, 1, size / 4}};
     d32[invalid] = {{device + 2, 1, 4}, {device, 1, size / 4 + 1}};
     d32[good] = {{device, 1, std::size_t(1) << 62}}; // as many bytes as none
-    expect_misuse("more than there are addresses");
+    expect_misuse("exceeds the address space");
     d16[invalid] = {{device, 1, (std::size_t(1) << 63) + size}}; // twice what is there
-    expect_misuse("more than there are addresses");
+    expect_misuse("exceeds the address space");
     const Calls rows(&Driver::cuMemsetD2D8);
     rows[good] = {{device, 64, 1, 16, 4},
                   {device, 8, 1, 16, 1},

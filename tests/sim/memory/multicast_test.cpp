@@ -101,7 +101,8 @@ TEST_CASE("memory is bound, overlaps are refused, and unbound as it was bound") 
                      {object, 3 * G, first, 0, 0, 0},     {object, 3 * G, first, 0, G, 1},
                      {object, 3 * G, object, 0, G, 0},    {first, 0, second, 0, G, 0}};
 
-    CHECK(reported(d.cuMulticastUnbind(object, 0, 0, G), "unbind of what is not bound") == invalid);
+    CHECK(reported(d.cuMulticastUnbind(object, 0, 0, G), "unbind of a range that is not bound") ==
+          invalid);
     CHECK(d.cuMulticastUnbind(object, 0, 0, 2 * G) == good);
     CHECK(d.cuMulticastUnbind(object, 0, 0, 2 * G) == invalid);
     expect_misuse("unbind of a range that is not bound");

@@ -215,7 +215,7 @@ TEST_CASE("the exporter frees last") {
     const auto address = allocate(pool, 4096);
     const ImportedPool imported(pool);
     const auto seen = import_pointer(imported, export_pointer(address));
-    CHECK(reported(d.cuMemFree(address), "imported 1 times in other processes") == good);
+    CHECK(reported(d.cuMemFree(address), "imported 1 time in other processes") == good);
     CHECK(d.cuMemFree(seen) == good);
 }
 

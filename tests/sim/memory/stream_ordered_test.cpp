@@ -79,7 +79,7 @@ TEST_CASE("a second free is refused, whether the first ran or not") {
     const Stream stream(non_blocking);
     const auto address = allocate_in(stream);
     CHECK(reported(d.cuMemFreeAsync(address + 16, stream),
-                   "free of an address inside of pool memory") == invalid);
+                   "free of an address inside pool memory") == invalid);
     const CUdeviceptr plain = allocate(16); // is freed in stream order, too
     CHECK(d.cuMemsetD8Async(plain, 1, 16, stream) == good);
     for (const CUdeviceptr memory : {address, plain}) {
@@ -143,7 +143,7 @@ TEST_CASE("use in another stream before the allocation is found where the order 
         } else {
             ++found;
             CHECK(status == CUDA_ERROR_ILLEGAL_ADDRESS);
-            CHECK(any_has(misuses(), "before its allocation or after its end"));
+            CHECK(any_has(misuses(), "before its allocation or after its free"));
             CHECK(d.cuMemFreeAsync(address, first) == CUDA_ERROR_ILLEGAL_ADDRESS);
             lose_context();
         }
@@ -175,7 +175,8 @@ TEST_CASE("a free in another stream without an event is found where the order al
         const CUstream first = make_stream(non_blocking), second = make_stream(non_blocking);
         free_async(allocate_in(first), second);
         CHECK(finish(second) == good);
-        before_allocation += any_has(misuses(), "ends while 1 queued operations need it") ? 1 : 0;
+        before_allocation +=
+            any_has(misuses(), "is freed while 1 enqueued operation needs it") ? 1 : 0;
         CHECK(finish(first) == good);
         sim_control().clear_misuses();
         const auto address = allocate_in(first);
@@ -185,7 +186,7 @@ TEST_CASE("a free in another stream without an event is found where the order al
         CHECK(finish(second) == good);
         if (finish(first) != good) {
             ++found;
-            CHECK(any_has(misuses(), "ends while 1 queued operations need it"));
+            CHECK(any_has(misuses(), "is freed while 1 enqueued operation needs it"));
             CHECK(any_has(misuses(), "use of memory that was freed"));
             lose_context();
         }
@@ -213,7 +214,7 @@ TEST_CASE("cuMemFree does not wait for the streams that use it") {
     const CUstream stream = make_stream(non_blocking);
     const auto address = allocate_in(stream);
     CHECK(d.cuMemsetD8Async(address, 1, 16, stream) == good);
-    CHECK(reported(d.cuMemFree(address), "ends while 1 queued operations need it") == good);
+    CHECK(reported(d.cuMemFree(address), "is freed while 1 enqueued operation needs it") == good);
     CHECK(reported(finish(stream), "memory that was freed") == CUDA_ERROR_ILLEGAL_ADDRESS);
     lose_context();
 }
@@ -235,7 +236,7 @@ TEST_CASE("an allocation waits for its turn behind blocked work") {
     CHECK(d.cuMemsetD8Async(address, 1, 16, other) == good); // too early
     CHECK(finish(other) == CUDA_ERROR_ILLEGAL_ADDRESS);
     open = true;
-    expect_misuse("before its allocation or after its end");
+    expect_misuse("before its allocation or after its free");
     lose_context();
     sim_control().reset();
 }

@@ -75,7 +75,7 @@ TEST_CASE("handles of other things are refused") {
     CHECK(d.cuMemRelease(as_handle) == invalid);
     expect_misuse("a physical memory handle was expected, but this is stream");
     CHECK(d.cuMemRelease(0) == invalid);
-    CHECK(reported(d.cuMemRelease(12345), "is no handle of a physical memory") == invalid);
+    CHECK(reported(d.cuMemRelease(12345), "is not a physical memory handle") == invalid);
 }
 
 TEST_CASE("physical memory counts against the device's budget") {

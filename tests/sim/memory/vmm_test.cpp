@@ -37,7 +37,7 @@ TEST_CASE("physical memory is created in multiples of the granularity") {
                        {&handle, G / 2, &properties, 0}, {nullptr, G, &properties, 0},
                        {&handle, G, nullptr, 0},         {&handle, G, &properties, 1}};
     CHECK(handle == 0xbdbdbdbdbdbdbdbd); // poisoned, not left alone
-    CHECK(reported(d.cuMemRelease(handle), "is no handle of a physical memory") == invalid);
+    CHECK(reported(d.cuMemRelease(handle), "is not a physical memory handle") == invalid);
     CHECK(try_create(most) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(try_create(3 * G) == good);
 }
