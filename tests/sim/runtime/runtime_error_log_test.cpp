@@ -5,9 +5,6 @@
 
 #if CUDA_VERSION >= 12090
 
-#include <thread>
-#include <utility>
-
 using namespace sim_test;
 
 namespace {
@@ -46,7 +43,6 @@ using Lines = std::vector<std::string>;
 } // namespace
 
 TEST_CASE("a call of the runtime that fails is one line") {
-    start();
     const Registered program;
     char missing = 0;
     program.variable(&missing, "no such variable", 4);
@@ -66,7 +62,6 @@ TEST_CASE("a call of the runtime that fails is one line") {
 }
 
 TEST_CASE("what the runtime refuses by itself is not in the driver's log") {
-    start();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     Listener listener;
     CHECK(r.cudaMalloc(nullptr, 16) == cudaErrorInvalidValue);
@@ -76,7 +71,6 @@ TEST_CASE("what the runtime refuses by itself is not in the driver's log") {
 }
 
 TEST_CASE("what the driver refuses a call of the runtime that succeeds is no line") {
-    start();
     const Registered program;
     unsigned char *gone = nullptr;
     program.managed(&gone, "no such variable", 16);
@@ -91,7 +85,6 @@ TEST_CASE("what the driver refuses a call of the runtime that succeeds is no lin
 }
 
 TEST_CASE("a callback may call the runtime") {
-    start();
     static const Registered *program = nullptr;
     const Registered one;
     program = &one;
@@ -110,7 +103,6 @@ TEST_CASE("a callback may call the runtime") {
 }
 
 TEST_CASE("a callback may call the runtime while a program's code is unloaded") {
-    start();
     Listener listener([](Listener &self) {
         void *address = nullptr;
         self.status = r.cudaGetSymbolAddress(&address, &self);
@@ -125,7 +117,6 @@ TEST_CASE("a callback may call the runtime while a program's code is unloaded") 
 }
 
 TEST_CASE("what a callback calls is the client's call") {
-    start();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     Listener listener([](Listener &self) { self.status = d.cuMemFree(54321); });
     fail_instead("cuMemFree", CUDA_ERROR_UNKNOWN);
@@ -149,7 +140,6 @@ TEST_CASE("what a callback calls is the client's call") {
 
 // The callback stands for another thread that is quicker than the one whose call failed.
 TEST_CASE("an error is noted though the device was reset before its call returned") {
-    start();
     void *memory = allocate_by_runtime(64);
     fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
     Listener listener(
@@ -163,7 +153,6 @@ TEST_CASE("an error is noted though the device was reset before its call returne
 
 #if CUDART_VERSION >= 13000
 TEST_CASE("the runtime's log is the driver's") {
-    start();
     Lines told;
     cudaLogsCallbackHandle handle = nullptr;
     REQUIRE(r.cudaLogsRegisterCallback(
