@@ -43,22 +43,6 @@ inline CUresult load_status(const void *image) {
     return status;
 }
 
-// Options of the just-in-time compiler, each with its value.
-class JitOptions {
-  public:
-    JitOptions() = default;
-    JitOptions(std::initializer_list<std::pair<CUjit_option, std::uintptr_t>> options) {
-        for (const auto &[option, value] : options) {
-            names.push_back(option);
-            values.push_back(reinterpret_cast<void *>(value));
-        }
-    }
-    unsigned int count() const { return static_cast<unsigned int>(names.size()); }
-
-    std::vector<CUjit_option> names;
-    std::vector<void *> values;
-};
-
 // A file with these bytes, removed at the end of the scope.
 class TemporaryFile : Unique {
   public:

@@ -17,12 +17,11 @@ std::uint64_t fired(std::uint64_t number) {
     return sim_control().fault_fired(number);
 }
 
-// Whether the call takes at least that long.
 template <class Call>
-bool takes(int milliseconds, const Call &call) {
+void check_takes(std::chrono::milliseconds least, const Call &call) {
     const auto begin = std::chrono::steady_clock::now();
     call();
-    return std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(milliseconds);
+    CHECK(std::chrono::steady_clock::now() - begin >= least);
 }
 
 int device_count() {
@@ -157,7 +156,7 @@ TEST_CASE("'*' stands for every entry point, and an unknown name is refused") {
 
 TEST_CASE("a delayed call takes its time and lets others pass") {
     plan("cuDeviceGetCount", 0, {.kind = CUSHIM_SIM_FAULT_DELAY, .delay_us = 50'000});
-    CHECK(takes(50, [] { CHECK(device_count() == 1); }));
+    check_takes(std::chrono::milliseconds(50), [] { CHECK(device_count() == 1); });
 }
 
 TEST_CASE("others go on while a call is delayed") {
@@ -198,7 +197,8 @@ TEST_CASE("a hanging call waits to be released while others go on") {
 
 TEST_CASE("a hang that nobody releases ends after ten times the patience, and is noted") {
     start("patience=20;fault=cuDeviceGetCount:1:0:hang");
-    CHECK(takes(200, [] { CHECK(device_count() == 1); })); // it does its work then
+    check_takes(std::chrono::milliseconds(200),
+                [] { CHECK(device_count() == 1); }); // it does its work then
     REQUIRE(notes().size() == 1);
     CHECK(notes()[0].find("cuDeviceGetCount hung as planned for 200 ms") == 0);
     CHECK(misuses().empty());
@@ -265,7 +265,8 @@ TEST_CASE("the text of a fault says all that a plan can") {
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
     int count = 0;
     CHECK(d.cuDeviceGetCount(&count) == CUDA_ERROR_UNKNOWN);
-    CHECK(takes(40, [] { CHECK(d.cuMemsetD8(0, 0, 0) == d.cuMemsetD8(0, 0, 0)); }));
+    check_takes(std::chrono::milliseconds(40),
+                [] { CHECK(d.cuMemsetD8(0, 0, 0) == d.cuMemsetD8(0, 0, 0)); });
     configure("fault=cuDeviceGetAttribute:1:0:hang");
     std::thread caller([] {
         int value = 0;

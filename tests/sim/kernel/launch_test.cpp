@@ -4,6 +4,7 @@
 #include "launch_tools.hpp"
 
 #include <numeric>
+#include <optional>
 
 using namespace sim_test;
 
@@ -281,19 +282,14 @@ TEST_CASE("a captured launch is a node that runs with the graph") {
 
 TEST_CASE("a graph does not launch the kernel of a module that is gone") {
     const Stream stream;
-    CUgraph graph = nullptr;
-    CUgraphExec exec = nullptr;
-    {
-        const LoadedModule module;
-        REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
-        CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}, 0, stream) == good);
-        REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
-        REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, 0) == good);
-    }
+    std::optional<LoadedModule> module(std::in_place);
+    REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
+    CHECK(launch(module->function("nothing"), {1, 1, 1}, {1, 1, 1}, 0, stream) == good);
+    const Graph graph(got<CUgraph>(&Driver::cuStreamEndCapture, stream, out));
+    const Executable exec(graph);
+    module.reset();
     CHECK(d.cuGraphLaunch(exec, stream) != good);
     expect_misuse("whose object was destroyed");
-    CHECK(d.cuGraphExecDestroy(exec) == good);
-    CHECK(d.cuGraphDestroy(graph) == good);
 }
 
 TEST_CASE("the functions of before CUDA 4 put a launch together") {

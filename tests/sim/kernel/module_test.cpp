@@ -5,6 +5,22 @@ using namespace sim_test;
 
 namespace {
 
+// Options of the just-in-time compiler, each with its value.
+class JitOptions {
+  public:
+    JitOptions() = default;
+    JitOptions(std::initializer_list<std::pair<CUjit_option, std::uintptr_t>> options) {
+        for (const auto &[option, value] : options) {
+            names.push_back(option);
+            values.push_back(reinterpret_cast<void *>(value));
+        }
+    }
+    unsigned int count() const { return static_cast<unsigned int>(names.size()); }
+
+    std::vector<CUjit_option> names;
+    std::vector<void *> values;
+};
+
 // Loads vector_image with these options, and unloads it.
 CUresult load_with(JitOptions options) {
     CUmodule module = nullptr;
@@ -178,13 +194,13 @@ TEST_CASE("logs go into the client's buffers, as far as they reach") {
 }
 
 TEST_CASE("the compiler can be told how many registers to use") {
-    CUjit_option option = CU_JIT_MAX_REGISTERS;
-    void *value = reinterpret_cast<void *>(std::uintptr_t(24));
+    JitOptions options{{CU_JIT_MAX_REGISTERS, 24}};
     CUmodule module = nullptr;
-    REQUIRE(d.cuModuleLoadDataEx(&module, vector_image, 1, &option, &value) == good);
-    const CUfunction mixed = function_of(module, "mixed");
-    CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS, mixed) == 24);
-    CHECK(d.cuModuleUnload(module) == good);
+    REQUIRE(d.cuModuleLoadDataEx(&module, vector_image, options.count(), options.names.data(),
+                                 options.values.data()) == good);
+    CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                   function_of(module, "mixed")) == 24);
+    destroy(module);
 }
 
 TEST_CASE("attributes of a function are told and set") {

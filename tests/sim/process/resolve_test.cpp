@@ -248,18 +248,19 @@ TEST_CASE("the variant without a name does not find it either") {
 #endif
 
 TEST_CASE("the first version says that it found nothing by its status") {
-    const std::string library = variable("SIM_DRIVER_11_4");
-    CHECK(first(library, "cuMemAlloc", 11040) == Found{0, -1, "cuMemAlloc_v2"});
-    CHECK(first(library, "cuMemAlloc", 3019) == Found{0, -1, "cuMemAlloc"});
-    CHECK(first(library, "cuMemAlloc", 99000) == Found{0, -1, "cuMemAlloc_v2"});
-    CHECK(first(library, "cuMemAlloc", -1) == Found{0, -1, "cuMemAlloc_v2"});
-    CHECK(first(library, "cuMemAlloc", 1999) == Found{500, -1, "untouched"});
-    CHECK(first(library, "cuMemAlloc_v2", 11040) == Found{500, -1, "untouched"});
-    CHECK(first(library, "cuMemcpyHtoD", 11040, per_thread) ==
-          Found{0, -1, "cuMemcpyHtoD_v2_ptds"});
-    CHECK(first(library, "cuMemcpyHtoD", 6999, per_thread) == Found{500, -1, "untouched"});
-    CHECK(first(library, "cuMemAlloc", 11040, 4) == Found{1, -1, "untouched"});
-    CHECK(first(library, "cuGetProcAddress", 12000) == Found{0, -1, "cuGetProcAddress"});
+    const auto find = [](const char *symbol, int version, cuuint64_t flags = 0) {
+        return first(variable("SIM_DRIVER_11_4"), symbol, version, flags);
+    };
+    CHECK(find("cuMemAlloc", 11040) == Found{0, -1, "cuMemAlloc_v2"});
+    CHECK(find("cuMemAlloc", 3019) == Found{0, -1, "cuMemAlloc"});
+    CHECK(find("cuMemAlloc", 99000) == Found{0, -1, "cuMemAlloc_v2"});
+    CHECK(find("cuMemAlloc", -1) == Found{0, -1, "cuMemAlloc_v2"});
+    CHECK(find("cuMemAlloc", 1999) == Found{500, -1, "untouched"});
+    CHECK(find("cuMemAlloc_v2", 11040) == Found{500, -1, "untouched"});
+    CHECK(find("cuMemcpyHtoD", 11040, per_thread) == Found{0, -1, "cuMemcpyHtoD_v2_ptds"});
+    CHECK(find("cuMemcpyHtoD", 6999, per_thread) == Found{500, -1, "untouched"});
+    CHECK(find("cuMemAlloc", 11040, 4) == Found{1, -1, "untouched"});
+    CHECK(find("cuGetProcAddress", 12000) == Found{0, -1, "cuGetProcAddress"});
     // Of CUDA 12.
-    CHECK(first(library, "cuLibraryLoadData", 12000) == Found{500, -1, "untouched"});
+    CHECK(find("cuLibraryLoadData", 12000) == Found{500, -1, "untouched"});
 }

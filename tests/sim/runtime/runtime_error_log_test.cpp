@@ -39,6 +39,7 @@ class Listener : Unique {
 };
 
 using Lines = std::vector<std::string>;
+const Lines free_failed = {"Returning 1 (cudaErrorInvalidValue) from cudaFree"};
 
 } // namespace
 
@@ -48,7 +49,7 @@ TEST_CASE("a call of the runtime that fails is one line") {
     program.variable(&missing, "no such variable", 4);
     Listener listener;
     CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
-    CHECK(listener.take() == Lines{"Returning 1 (cudaErrorInvalidValue) from cudaFree"});
+    CHECK(listener.take() == free_failed);
     void *address = nullptr;
     CHECK(r.cudaGetSymbolAddress(&address, &missing) == cudaErrorSymbolNotFound);
     CHECK(listener.take() ==
@@ -126,7 +127,7 @@ TEST_CASE("what a callback calls is the client's call") {
     CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
     sim_control().log_calls(0);
     CHECK(listener.status == CUDA_ERROR_UNKNOWN);
-    CHECK(listener.take() == Lines{"Returning 1 (cudaErrorInvalidValue) from cudaFree"});
+    CHECK(listener.take() == free_failed);
     REQUIRE(sim_control().call_count() == 2);
     cushim_sim_call call{};
     REQUIRE(sim_control().call_at(1, &call) == 1);
@@ -163,7 +164,7 @@ TEST_CASE("the runtime's log is the driver's") {
     cudaLogIterator iterator = 0;
     CHECK(r.cudaLogsCurrent(&iterator, 0) == cudaSuccess);
     CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
-    CHECK(told == Lines{"Returning 1 (cudaErrorInvalidValue) from cudaFree"});
+    CHECK(told == free_failed);
     char buffer[4096];
     std::size_t size = sizeof buffer;
     CHECK(r.cudaLogsDumpToMemory(&iterator, buffer, &size, 0) == cudaSuccess);
