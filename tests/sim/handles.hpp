@@ -4,7 +4,6 @@
 
 #include "sim.hpp"
 
-#include <cstring>
 #include <type_traits>
 
 namespace sim_test {
@@ -45,6 +44,84 @@ template <class T>
 const T &got(cudaError_t status, const T &value) {
     CHECK(status == cudaSuccess);
     return value;
+}
+
+// The call returned this status, and the simulator reports a misuse with this text.
+inline void check_misuse(CUresult status, CUresult expected, const std::string &text) {
+    INFO(text);
+    CHECK(status == expected);
+    expect_misuse(text);
+}
+
+// The lines of a report: lines_of(&cushim_sim::notes).
+template <class Report>
+std::vector<std::string> lines_of(Report cushim_sim::*report) {
+    std::vector<std::string> lines;
+    (sim_control().*
+     report)([](const char *line,
+                void *all) { static_cast<std::vector<std::string> *>(all)->emplace_back(line); },
+             &lines);
+    return lines;
+}
+inline std::vector<std::string> notes() {
+    return lines_of(&cushim_sim::notes);
+}
+
+// Every misuse so far is expected. There must be at least one.
+inline void expect_misuses() {
+    const std::size_t count = misuses().size();
+    REQUIRE(count > 0);
+    for (std::size_t i = 0; i < count; ++i) {
+        expect_misuse("");
+    }
+}
+
+// Every call returned this status.
+template <class Status>
+void check_all(Status expected, std::initializer_list<std::type_identity_t<Status>> statuses) {
+    int number = 0;
+    for (const Status status : statuses) {
+        INFO("call " << ++number << " of " << statuses.size());
+        CHECK(status == expected);
+    }
+}
+
+// Integers of any types, to compare several at once.
+template <class... Values>
+std::vector<long long> numbers(Values... values) {
+    return {static_cast<long long>(values)...};
+}
+
+// A change of valid arguments, and the status that the call returns then.
+template <class T>
+struct Change {
+    const char *name;
+    void (*make)(T &);
+    CUresult expected = invalid;
+};
+// Calls with each change in turn.
+template <class T, class Call>
+void check_changes(const T &valid, const Call &call,
+                   std::initializer_list<Change<std::type_identity_t<T>>> changes) {
+    for (const Change<T> &change : changes) {
+        INFO(change.name);
+        T changed = valid;
+        change.make(changed);
+        CHECK(call(changed) == change.expected);
+    }
+}
+
+// The function that the driver, or another library, exports by this name.
+template <class Function>
+Function exported_as(const char *name, const std::string &library = "") {
+    const auto found = library.empty() ? exported(name) : exported(library, name);
+    REQUIRE(found != nullptr);
+    return reinterpret_cast<Function>(found);
+}
+// Calls the function that the library exports by this name.
+template <class... Arguments>
+CUresult call_exported(const std::string &library, const char *name, Arguments... arguments) {
+    return exported_as<CUresult (*)(Arguments...)>(name, library)(arguments...);
 }
 
 constexpr unsigned int non_blocking = CU_STREAM_NON_BLOCKING;
@@ -99,10 +176,30 @@ inline cudaStream_t make_runtime_stream() {
     REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
     return stream;
 }
+inline cudaStream_t make_runtime_stream(unsigned int flags) {
+    cudaStream_t stream = nullptr;
+    REQUIRE(r.cudaStreamCreateWithFlags(&stream, flags) == cudaSuccess);
+    return stream;
+}
 inline cudaEvent_t make_runtime_event() {
     cudaEvent_t event = nullptr;
     REQUIRE(r.cudaEventCreate(&event) == cudaSuccess);
     return event;
+}
+inline cudaEvent_t make_runtime_event(unsigned int flags) {
+    cudaEvent_t event = nullptr;
+    REQUIRE(r.cudaEventCreateWithFlags(&event, flags) == cudaSuccess);
+    return event;
+}
+inline cudaGraph_t make_runtime_graph() {
+    cudaGraph_t graph = nullptr;
+    REQUIRE(r.cudaGraphCreate(&graph, 0) == cudaSuccess);
+    return graph;
+}
+inline cudaGraphExec_t instantiate_by_runtime(cudaGraph_t graph) {
+    cudaGraphExec_t exec = nullptr;
+    REQUIRE(r.cudaGraphInstantiateWithFlags(&exec, graph, 0) == cudaSuccess);
+    return exec;
 }
 inline void *allocate_by_runtime(std::size_t size) {
     void *memory = nullptr;
@@ -113,6 +210,12 @@ inline void *allocate_by_runtime(std::size_t size) {
 inline CUcontext current() {
     CUcontext context = nullptr;
     REQUIRE(d.cuCtxGetCurrent(&context) == good);
+    return context;
+}
+// Creates a context and makes it current.
+inline CUcontext make_context(int ordinal = 0) {
+    CUcontext context = nullptr;
+    REQUIRE(d.cuCtxCreate_v2(&context, 0, ordinal) == good);
     return context;
 }
 inline CUcontext pop_current() {
@@ -149,11 +252,20 @@ inline void destroy(CUmodule module) {
 inline void destroy(CUmemoryPool pool) {
     CHECK(d.cuMemPoolDestroy(pool) == good);
 }
+inline void destroy(CUcontext context) {
+    CHECK(d.cuCtxDestroy(context) == good);
+}
 inline void destroy_by_runtime(cudaStream_t stream) {
     CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }
 inline void destroy_by_runtime(cudaEvent_t event) {
     CHECK(r.cudaEventDestroy(event) == cudaSuccess);
+}
+inline void destroy_by_runtime(cudaGraph_t graph) {
+    CHECK(r.cudaGraphDestroy(graph) == cudaSuccess);
+}
+inline void destroy_by_runtime(cudaGraphExec_t exec) {
+    CHECK(r.cudaGraphExecDestroy(exec) == cudaSuccess);
 }
 inline void free_by_runtime(void *memory) {
     CHECK(r.cudaFree(memory) == cudaSuccess);
@@ -221,9 +333,17 @@ struct PinnedMemory : Owned<void *, release> {
 // The runtime's, which it destroys itself.
 struct RuntimeStream : Owned<cudaStream_t, destroy_by_runtime> {
     RuntimeStream() : Owned(make_runtime_stream()) {}
+    explicit RuntimeStream(unsigned int flags) : Owned(make_runtime_stream(flags)) {}
 };
 struct RuntimeEvent : Owned<cudaEvent_t, destroy_by_runtime> {
     RuntimeEvent() : Owned(make_runtime_event()) {}
+    explicit RuntimeEvent(unsigned int flags) : Owned(make_runtime_event(flags)) {}
+};
+struct RuntimeGraph : Owned<cudaGraph_t, destroy_by_runtime> {
+    RuntimeGraph() : Owned(make_runtime_graph()) {}
+};
+struct RuntimeExecutable : Owned<cudaGraphExec_t, destroy_by_runtime> {
+    explicit RuntimeExecutable(cudaGraph_t graph) : Owned(instantiate_by_runtime(graph)) {}
 };
 struct RuntimeMemory : Owned<void *, free_by_runtime> {
     explicit RuntimeMemory(std::size_t size) : Owned(allocate_by_runtime(size)) {}

@@ -3,7 +3,8 @@
 
 #include "handles.hpp"
 
-#include <cstring>
+#include <filesystem>
+#include <fstream>
 
 namespace sim_test {
 
@@ -41,6 +42,24 @@ inline CUresult load_status(const void *image) {
     }
     return status;
 }
+
+// A file with these bytes, removed at the end of the scope.
+class TemporaryFile : Unique {
+  public:
+    explicit TemporaryFile(const std::string &bytes) {
+        static int files = 0;
+        const auto own =
+            reinterpret_cast<std::uintptr_t>(this) ^ static_cast<std::uintptr_t>(std::rand());
+        path_ = std::filesystem::temp_directory_path() /
+                ("cushim-test-" + std::to_string(own) + "-" + std::to_string(++files));
+        std::ofstream(path_, std::ios::binary) << bytes;
+    }
+    ~TemporaryFile() { std::filesystem::remove(path_); }
+    std::string path() const { return path_.string(); }
+
+  private:
+    std::filesystem::path path_;
+};
 
 // What the load writes into its error log.
 inline std::string error_of(const std::string &image, CUresult expected) {

@@ -3,8 +3,6 @@
 
 #include "handles.hpp"
 
-#include <cstring>
-
 #ifndef _WIN32
 #include <csignal>
 #include <sys/wait.h>

@@ -5,7 +5,6 @@
 #include "../support/child_process.hpp"
 #include "memory_tools.hpp"
 
-#include <atomic>
 #include <sys/mman.h>
 
 namespace sim_test {
@@ -31,6 +30,12 @@ struct Filled : Owned<CUdeviceptr, free_memory> {
 inline CUipcMemHandle handle_of(CUdeviceptr address) {
     CUipcMemHandle handle;
     REQUIRE(d.cuIpcGetMemHandle(&handle, address) == good);
+    return handle;
+}
+
+inline CUipcEventHandle handle_of(CUevent event) {
+    CUipcEventHandle handle;
+    REQUIRE(d.cuIpcGetEventHandle(&handle, event) == good);
     return handle;
 }
 
@@ -82,6 +87,7 @@ class Gate : Unique {
         state = static_cast<cushim_sim_semaphore *>(
             mmap(nullptr, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
         REQUIRE(state != MAP_FAILED);
+        REQUIRE(state->magic == CUSHIM_SIM_SEMAPHORE_MAGIC);
     }
     ~Gate() {
         munmap(state, sizeof *state);

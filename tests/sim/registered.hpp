@@ -3,15 +3,11 @@
 
 #include "images.hpp"
 
-#include <cstdlib>
-
 namespace sim_test {
 
 template <class Function>
 Function runtime_function(const char *name) {
-    const auto found = reinterpret_cast<Function>(exported(std::getenv("CUSHIM_RUNTIME"), name));
-    REQUIRE(found != nullptr);
-    return found;
+    return exported_as<Function>(name, std::getenv("CUSHIM_RUNTIME"));
 }
 
 // What nvcc makes of a translation unit, with an image of the simulator's in it. The host's names

@@ -3,7 +3,6 @@
 
 #include "handles.hpp"
 
-#include <algorithm>
 #include <deque>
 #include <mutex>
 
@@ -14,6 +13,12 @@ class RunOrder {
     // Queues the operation of that number.
     CUresult launch(CUstream stream, int number) {
         return d.cuLaunchHostFunc(stream, note, entry(number));
+    }
+    // Queues operations with the numbers [0, count).
+    void launch_many(CUstream stream, int count) {
+        for (int number = 0; number < count; ++number) {
+            REQUIRE(launch(stream, number) == good);
+        }
     }
     // For other ways to queue a host function: what note() takes.
     void *entry(int number) {

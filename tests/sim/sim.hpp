@@ -9,9 +9,19 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
+// What most tests use of the standard library.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace sim_test {
@@ -41,8 +51,9 @@ void (*exported(const std::string &library, const char *name))();
 // Sets what configure() understands; fails the test case where it does not.
 void configure(const std::string &settings);
 
-// After this the simulator is as in a process that has not called cuInit, plays these settings, and
-// is initialised, with the primary context of device 0 retained and current.
+// Resets the simulator, applies these settings and initialises it, with the primary context of
+// device 0 retained and current. A test case begins with this, without settings, unless it has the
+// tag [fresh].
 void start(const std::string &settings = "");
 
 // The reports, a line each. What start() retained is no leak.

@@ -24,7 +24,7 @@ constexpr Known known[] = {
 
 } // namespace
 
-TEST_CASE("every code has its name, before cuInit too") {
+TEST_CASE("every code has its name, before cuInit too", "[fresh]") {
     for (const Known &one : known) {
         const char *name = nullptr;
         REQUIRE(got(d.cuGetErrorName(one.code, &name), name) != nullptr);

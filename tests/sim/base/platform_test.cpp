@@ -31,7 +31,6 @@ void end(const Piece &piece) {
 } // namespace
 
 TEST_CASE("allocations keep their bytes, whatever is allocated and freed around them") {
-    start();
     std::mt19937 random(11);
     std::vector<Piece> living;
     std::size_t used = 0;
@@ -54,7 +53,6 @@ TEST_CASE("allocations keep their bytes, whatever is allocated and freed around 
 }
 
 TEST_CASE("more memory than one file of the simulator holds") {
-    start();
     std::vector<Piece> living;
     for (unsigned int i = 0; i < 12; ++i) {
         living.push_back(make(10 * MiB + i, i));
@@ -65,7 +63,6 @@ TEST_CASE("more memory than one file of the simulator holds") {
 }
 
 TEST_CASE("sizes around the borders of pages and slices") {
-    start();
     for (const std::size_t border : {512 * std::size_t(1), 4 * KiB, 16 * KiB, 64 * KiB, 2 * MiB}) {
         std::vector<Piece> living;
         for (const std::size_t size : {border - 64, border - 1, border, border + 1, border + 64}) {

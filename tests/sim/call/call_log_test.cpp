@@ -1,9 +1,6 @@
 // The list of calls: every call of the client, in order, with its arguments and its status.
 #include "handles.hpp"
 
-#include <set>
-#include <thread>
-
 using namespace sim_test;
 
 namespace {
@@ -19,6 +16,15 @@ std::vector<std::string> calls() {
     return all;
 }
 
+std::set<std::uint64_t> each(std::uint64_t cushim_sim_call::*member) {
+    std::set<std::uint64_t> values;
+    cushim_sim_call call{};
+    for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
+        values.insert(call.*member);
+    }
+    return values;
+}
+
 std::string hex(std::uint64_t value) {
     char text[32];
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
@@ -28,7 +34,6 @@ std::string hex(std::uint64_t value) {
 } // namespace
 
 TEST_CASE("calls are listed exactly: order, arguments, status") {
-    start();
     sim_control().log_calls(1);
     CUdeviceptr p = 0;
     d.cuMemAlloc(&p, 4096);
@@ -50,16 +55,17 @@ TEST_CASE("calls are listed exactly: order, arguments, status") {
 }
 
 TEST_CASE("numbers grow, threads are told apart") {
-    start();
     sim_control().log_calls(1);
     int count = 0;
     d.cuDeviceGetCount(&count);
     std::thread([&] { d.cuDeviceGetCount(&count); }).join();
     d.cuDeviceGetCount(&count);
-    cushim_sim_call a{}, b{}, c{};
-    REQUIRE(sim_control().call_at(0, &a) == 1);
-    REQUIRE(sim_control().call_at(1, &b) == 1);
-    REQUIRE(sim_control().call_at(2, &c) == 1);
+    const auto call_at = [](std::size_t index) {
+        cushim_sim_call call{};
+        REQUIRE(sim_control().call_at(index, &call) == 1);
+        return call;
+    };
+    cushim_sim_call a = call_at(0), b = call_at(1), c = call_at(2);
     CHECK(a.number < b.number);
     CHECK(b.number < c.number);
     CHECK(a.thread != b.thread);
@@ -69,7 +75,6 @@ TEST_CASE("numbers grow, threads are told apart") {
 }
 
 TEST_CASE("the per-thread variants are listed by their own names, structures as {}") {
-    start();
     sim_control().log_calls(1);
     CUipcMemHandle handle{};
     CUdeviceptr p = 0;
@@ -95,7 +100,6 @@ TEST_CASE("what fails by a planned fault is listed with its code") {
 }
 
 TEST_CASE("text that a call reads is listed as text") {
-    start();
     sim_control().log_calls(1);
     CUdevice device = 0;
     const std::string place = hex(reinterpret_cast<std::uint64_t>(&device));
@@ -115,24 +119,17 @@ TEST_CASE("text that a call reads is listed as text") {
 }
 
 TEST_CASE("each thread has a number of its own, even when it comes after another") {
-    start();
     sim_control().log_calls(1);
-    std::set<std::uint64_t> threads;
     for (int i = 0; i < 4; ++i) {
         std::thread([] {
             int count = 0;
             d.cuDeviceGetCount(&count);
         }).join();
     }
-    cushim_sim_call call{};
-    for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
-        threads.insert(call.thread);
-    }
-    CHECK(threads == std::set<std::uint64_t>{1, 2, 3, 4});
+    CHECK(each(&cushim_sim_call::thread) == std::set<std::uint64_t>{1, 2, 3, 4});
 }
 
 TEST_CASE("a call of the runtime counts as one, whatever it calls of the driver") {
-    start();
     sim_control().log_calls(1);
     int count = 0;
     int version = 0;
@@ -159,10 +156,9 @@ TEST_CASE("a call of the runtime counts as one, whatever it calls of the driver"
 }
 
 TEST_CASE("calls of a host function are the client's, whatever call of the runtime runs it") {
-    start();
     static CUevent event;
     static CUresult answered;
-    REQUIRE(d.cuEventCreate(&event, 0) == good);
+    event = make_event();
     answered = invalid;
     configure("fault=cuEventQuery:2:999");
     sim_control().log_calls(1);
@@ -177,11 +173,6 @@ TEST_CASE("calls of a host function are the client's, whatever call of the runti
     CHECK(calls()[0] == "cuEventQuery(" + hex(reinterpret_cast<std::uint64_t>(event)) + ") = 0");
     CHECK(calls()[1] == "cuEventQuery(" + hex(reinterpret_cast<std::uint64_t>(event)) + ") = 999");
     CHECK(calls()[2].find("cudaLaunchHostFunc(0x0, ") == 0);
-    std::set<std::uint64_t> numbers;
-    cushim_sim_call call{};
-    for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
-        numbers.insert(call.number);
-    }
-    CHECK(numbers.size() == 3);
+    CHECK(each(&cushim_sim_call::number).size() == 3);
     CHECK(d.cuEventDestroy(event) == good);
 }

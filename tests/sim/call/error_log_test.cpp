@@ -3,18 +3,20 @@
 
 #if CUDA_VERSION >= 12090
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <future>
 #include <iterator>
 #include <regex>
-#include <thread>
 
 using namespace sim_test;
 
 namespace {
+
+// An iterator after the newest line.
+CUlogIterator newest() {
+    return got<CUlogIterator>(&Driver::cuLogsCurrent, out, 0);
+}
 
 void fail(int times = 1) {
     for (int i = 0; i < times; ++i) {
@@ -70,9 +72,7 @@ constexpr char freed[] = "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree"
 } // namespace
 
 TEST_CASE("a call that fails is one line of the log") {
-    start();
-    CUlogIterator iterator = 0;
-    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
+    CUlogIterator iterator = newest();
     CHECK(dump(&iterator).text.empty());
     release(allocate(16));
     CHECK(d.cuStreamQuery(nullptr) == good);
@@ -91,8 +91,7 @@ TEST_CASE("a call that fails is one line of the log") {
 TEST_CASE("what is not ready is no line") {
     start("mode=adversarial;seed=1");
     const DeviceMemory memory(64);
-    CUlogIterator iterator = 0;
-    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
+    CUlogIterator iterator = newest();
     REQUIRE(d.cuMemsetD8Async(memory, 0, 64, nullptr) == good);
     CHECK(d.cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY);
     CHECK(dump(&iterator).size == 0);
@@ -100,9 +99,7 @@ TEST_CASE("what is not ready is no line") {
 }
 
 TEST_CASE("a buffer takes the newest lines that fit, and says that there were others") {
-    start();
-    CUlogIterator begin = 0;
-    CHECK(d.cuLogsCurrent(&begin, 0) == good);
+    CUlogIterator begin = newest();
     fail(5);
     CUlogIterator iterator = begin;
     const Dumped all = dump(&iterator);
@@ -123,9 +120,7 @@ TEST_CASE("a buffer takes the newest lines that fit, and says that there were ot
 }
 
 TEST_CASE("the log keeps the newest 25600 bytes") {
-    start();
-    CUlogIterator iterator = 0;
-    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
+    CUlogIterator iterator = newest();
     fail(2000);
     const Dumped kept = dump(&iterator);
     CHECK(kept.text.find("older messages were dropped") != std::string::npos);
@@ -137,9 +132,7 @@ TEST_CASE("the log keeps the newest 25600 bytes") {
 }
 
 TEST_CASE("a file takes the log") {
-    start();
-    CUlogIterator iterator = 0;
-    CHECK(d.cuLogsCurrent(&iterator, 0) == good);
+    CUlogIterator iterator = newest();
     fail();
     const std::string path = "error_log_test.txt";
     CHECK(d.cuLogsDumpToFile(&iterator, path.c_str(), 0) == good);
@@ -154,7 +147,6 @@ TEST_CASE("a file takes the log") {
 }
 
 TEST_CASE("callbacks are told until they are taken back") {
-    start();
     Told first, second;
     CUlogsCallbackHandle handle = nullptr;
     REQUIRE(d.cuLogsRegisterCallback(tell, &first, &handle) == good);
@@ -176,7 +168,6 @@ TEST_CASE("callbacks are told until they are taken back") {
 }
 
 TEST_CASE("a callback that was taken back is called no more") {
-    start();
     Hold hold;
     Told told;
     CUlogsCallbackHandle holding = nullptr, telling = nullptr;
@@ -192,7 +183,6 @@ TEST_CASE("a callback that was taken back is called no more") {
 }
 
 TEST_CASE("who takes a callback back waits for the thread that is in it") {
-    start();
     Hold hold;
     CUlogsCallbackHandle handle = nullptr;
     REQUIRE(d.cuLogsRegisterCallback(wait_in, &hold, &handle) == good);
@@ -207,7 +197,6 @@ TEST_CASE("who takes a callback back waits for the thread that is in it") {
 }
 
 TEST_CASE("a callback may take itself back") {
-    start();
     struct Once {
         CUlogsCallbackHandle handle = nullptr;
         int calls = 0;
@@ -223,19 +212,17 @@ TEST_CASE("a callback may take itself back") {
 }
 
 TEST_CASE("arguments of the log's functions are checked") {
-    start();
     CUlogIterator iterator = 0;
     char buffer[4096];
     std::size_t size = sizeof buffer;
-    CHECK(d.cuLogsCurrent(nullptr, 0) == invalid);
-    CHECK(d.cuLogsCurrent(&iterator, 1) == good); // flags are no matter
-    CHECK(d.cuLogsRegisterCallback(nullptr, nullptr, nullptr) == invalid);
-    CHECK(d.cuLogsDumpToMemory(nullptr, nullptr, &size, 0) == invalid);
-    CHECK(d.cuLogsDumpToMemory(nullptr, buffer, nullptr, 0) == invalid);
-    CHECK(d.cuLogsDumpToMemory(nullptr, buffer, &size, 1) == good);
-    size = 0;
-    CHECK(d.cuLogsDumpToMemory(nullptr, buffer, &size, 0) == invalid);
-    CHECK(d.cuLogsDumpToFile(nullptr, nullptr, 0) == invalid);
+    check_all(good, {d.cuLogsCurrent(&iterator, 1), // flags are ignored
+                     d.cuLogsDumpToMemory(nullptr, buffer, &size, 1)});
+    std::size_t none = 0;
+    check_all(invalid, {d.cuLogsCurrent(nullptr, 0), d.cuLogsDumpToFile(nullptr, nullptr, 0),
+                        d.cuLogsRegisterCallback(nullptr, nullptr, nullptr),
+                        d.cuLogsDumpToMemory(nullptr, nullptr, &size, 0),
+                        d.cuLogsDumpToMemory(nullptr, buffer, nullptr, 0),
+                        d.cuLogsDumpToMemory(nullptr, buffer, &none, 0)});
     // One from before a reset, or from nowhere.
     iterator = 0x7fffffff;
     CHECK(dump(&iterator).size == 0);

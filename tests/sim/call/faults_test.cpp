@@ -1,30 +1,31 @@
 // Planned faults: which call fails, when, how often, with what.
 #include "handles.hpp"
 
-#include <atomic>
-#include <chrono>
-#include <set>
-#include <thread>
-
 using namespace sim_test;
 
 namespace {
 
-cushim_sim_fault fault(const char *entry, int code) {
-    cushim_sim_fault planned{};
+// Plans a fault of the entry point, and returns its number.
+std::uint64_t plan(const char *entry, int code, const cushim_sim_fault &how = {}) {
+    cushim_sim_fault planned = how;
     planned.entry = entry;
     planned.code = code;
-    return planned;
+    return sim_control().plan_fault(&planned);
 }
 
-std::vector<std::string> notes() {
-    std::vector<std::string> lines;
-    sim_control().notes(
-        [](const char *line, void *all) {
-            static_cast<std::vector<std::string> *>(all)->emplace_back(line);
-        },
-        &lines);
-    return lines;
+std::uint64_t fired(std::uint64_t number) {
+    return sim_control().fault_fired(number);
+}
+
+template <class Call>
+void check_takes(std::chrono::milliseconds least, const Call &call) {
+    const auto begin = std::chrono::steady_clock::now();
+    call();
+    CHECK(std::chrono::steady_clock::now() - begin >= least);
+}
+
+int device_count() {
+    return got<int>(&Driver::cuDeviceGetCount, out);
 }
 
 CUresult allocate_and_free() {
@@ -39,49 +40,33 @@ CUresult allocate_and_free() {
 } // namespace
 
 TEST_CASE("a fault fires once, at the Nth call from its planning on") {
-    start();
-    auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
-    planned.nth = 3;
-    const auto number = sim_control().plan_fault(&planned);
+    const auto number = plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY, {.nth = 3});
     REQUIRE(number != 0);
-    CHECK(allocate_and_free() == good);
-    CHECK(allocate_and_free() == good);
-    CHECK(sim_control().fault_fired(number) == 0);
+    check_all(good, {allocate_and_free(), allocate_and_free()});
+    CHECK(fired(number) == 0);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(allocate_and_free() == good);
-    CHECK(sim_control().fault_fired(number) == 1);
+    CHECK(fired(number) == 1);
 }
 
 TEST_CASE("a sticky fault fires from then on") {
-    start();
-    auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_ECC_UNCORRECTABLE);
-    planned.nth = 2;
-    planned.sticky = 1;
-    const auto number = sim_control().plan_fault(&planned);
+    const auto number =
+        plan("cuMemAlloc_v2", CUDA_ERROR_ECC_UNCORRECTABLE, {.nth = 2, .sticky = 1});
     CHECK(allocate_and_free() == good);
-    CHECK(allocate_and_free() == CUDA_ERROR_ECC_UNCORRECTABLE);
-    CHECK(allocate_and_free() == CUDA_ERROR_ECC_UNCORRECTABLE);
-    CHECK(sim_control().fault_fired(number) == 2);
+    check_all(CUDA_ERROR_ECC_UNCORRECTABLE, {allocate_and_free(), allocate_and_free()});
+    CHECK(fired(number) == 2);
     sim_control().clear_faults();
     CHECK(allocate_and_free() == good);
 }
 
-TEST_CASE("a fault instead of the call poisons its outputs and does nothing") {
-    start();
-    auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
-    sim_control().plan_fault(&planned);
+TEST_CASE("a fault instead of the call poisons its output, a fault after it keeps its effect") {
+    plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
     CUdeviceptr p = 1234;
     CHECK(d.cuMemAlloc(&p, 64) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(p == 0xbdbdbdbdbdbdbdbd);
     CHECK(leaks().empty());
-}
-
-TEST_CASE("a fault after the effect has done the work") {
-    start();
-    const CUdeviceptr p = allocate(64);
-    auto planned = fault("cuMemFree_v2", CUDA_ERROR_UNKNOWN);
-    planned.kind = CUSHIM_SIM_FAULT_AFTER;
-    sim_control().plan_fault(&planned);
+    p = allocate(64);
+    plan("cuMemFree_v2", CUDA_ERROR_UNKNOWN, {.kind = CUSHIM_SIM_FAULT_AFTER});
     CHECK(d.cuMemFree(p) == CUDA_ERROR_UNKNOWN);
     CHECK(leaks().empty());
 }
@@ -89,14 +74,11 @@ TEST_CASE("a fault after the effect has done the work") {
 TEST_CASE("a seeded probability gives the same calls each time, and other seeds others") {
     const auto pattern = [](std::uint64_t seed) {
         start();
-        auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
-        planned.probability = 0.3;
-        planned.seed = seed;
         std::string calls;
-        for (int i = 0; i < 100; ++i) {
+        for (std::uint64_t i = 0; i < 100; ++i) {
             sim_control().clear_faults();
-            planned.seed = seed * 1000 + static_cast<std::uint64_t>(i);
-            sim_control().plan_fault(&planned);
+            plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY,
+                 {.probability = 0.3, .seed = seed * 1000 + i});
             calls += allocate_and_free() == good ? '.' : 'x';
         }
         return calls;
@@ -131,71 +113,50 @@ TEST_CASE("one seed draws the same beyond the first call") {
 }
 
 TEST_CASE("a probability that is not sticky fires once") {
-    start();
-    auto planned = fault("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
-    planned.probability = 0.5;
-    planned.seed = 3;
-    const auto number = sim_control().plan_fault(&planned);
+    const auto number =
+        plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY, {.probability = 0.5, .seed = 3});
     int failed = 0;
     for (int i = 0; i < 100; ++i) {
         failed += allocate_and_free() == good ? 0 : 1;
     }
     CHECK(failed == 1);
-    CHECK(sim_control().fault_fired(number) == 1);
+    CHECK(fired(number) == 1);
 }
 
 TEST_CASE("a base name stands for all versions, and for the per-thread twins") {
-    start();
-    auto planned = fault("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(sim_control().plan_fault(&planned) != 0);
+    CHECK(plan("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY) != 0);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
-    planned = fault("cuStreamQuery", CUDA_ERROR_UNKNOWN);
-    planned.sticky = 1;
-    const auto number = sim_control().plan_fault(&planned);
+    const auto number = plan("cuStreamQuery", CUDA_ERROR_UNKNOWN, {.sticky = 1});
     CHECK(d.cuStreamQuery(nullptr) == CUDA_ERROR_UNKNOWN);
     CHECK(d.cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
-    CHECK(sim_control().fault_fired(number) == 2);
+    CHECK(fired(number) == 2);
     // The whole name is that one alone.
     sim_control().clear_faults();
-    planned = fault("cuStreamQuery_ptsz", CUDA_ERROR_UNKNOWN);
-    CHECK(sim_control().plan_fault(&planned) != 0);
+    CHECK(plan("cuStreamQuery_ptsz", CUDA_ERROR_UNKNOWN) != 0);
     CHECK(d.cuStreamQuery(nullptr) == good);
     CHECK(d.cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
 }
 
 TEST_CASE("names of the runtime are known before it is loaded") {
-    start();
     for (const char *known : {"cudaMalloc", "cudaMemcpyAsync", "cudaMemcpyAsync_ptsz"}) {
-        auto planned = fault(known, 2);
-        CHECK(sim_control().plan_fault(&planned) != 0);
+        CHECK(plan(known, 2) != 0);
     }
     CHECK(sim_control().configure("fault=cudaMallocc:1:2") == -1);
     CHECK(sim_control().configure("fault=cuda:1:2") == -1);
 }
 
 TEST_CASE("'*' stands for every entry point, and an unknown name is refused") {
-    start();
-    auto planned = fault("cuNoSuchThing", 1);
-    CHECK(sim_control().plan_fault(&planned) == 0);
+    CHECK(plan("cuNoSuchThing", 1) == 0);
     CHECK(sim_control().plan_fault(nullptr) == 0);
-    planned = fault("*", CUDA_ERROR_DEVICE_UNAVAILABLE);
-    CHECK(sim_control().plan_fault(&planned) != 0);
+    CHECK(plan("*", CUDA_ERROR_DEVICE_UNAVAILABLE) != 0);
     int count = 0;
     CHECK(d.cuDeviceGetCount(&count) == CUDA_ERROR_DEVICE_UNAVAILABLE);
     CHECK(d.cuDeviceGetCount(&count) == good);
 }
 
 TEST_CASE("a delayed call takes its time and lets others pass") {
-    start();
-    auto planned = fault("cuDeviceGetCount", 0);
-    planned.kind = CUSHIM_SIM_FAULT_DELAY;
-    planned.delay_us = 50'000;
-    sim_control().plan_fault(&planned);
-    const auto begin = std::chrono::steady_clock::now();
-    int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == good);
-    CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(50));
-    CHECK(count == 1);
+    plan("cuDeviceGetCount", 0, {.kind = CUSHIM_SIM_FAULT_DELAY, .delay_us = 50'000});
+    check_takes(std::chrono::milliseconds(50), [] { CHECK(device_count() == 1); });
 }
 
 TEST_CASE("others go on while a call is delayed") {
@@ -216,17 +177,14 @@ TEST_CASE("others go on while a call is delayed") {
 }
 
 TEST_CASE("a hanging call waits to be released while others go on") {
-    start();
-    auto planned = fault("cuDeviceGetCount", 0);
-    planned.kind = CUSHIM_SIM_FAULT_HANG;
-    const auto number = sim_control().plan_fault(&planned);
+    const auto number = plan("cuDeviceGetCount", 0, {.kind = CUSHIM_SIM_FAULT_HANG});
     std::atomic<bool> back{false};
     std::thread caller([&] {
         int count = 0;
         d.cuDeviceGetCount(&count);
         back = true;
     });
-    while (sim_control().fault_fired(number) == 0) {
+    while (fired(number) == 0) {
         std::this_thread::yield();
     }
     CHECK(allocate_and_free() == good);
@@ -239,35 +197,26 @@ TEST_CASE("a hanging call waits to be released while others go on") {
 
 TEST_CASE("a hang that nobody releases ends after ten times the patience, and is noted") {
     start("patience=20;fault=cuDeviceGetCount:1:0:hang");
-    const auto begin = std::chrono::steady_clock::now();
-    int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == good);
-    CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(200));
-    CHECK(count == 1); // it does its work then
+    check_takes(std::chrono::milliseconds(200),
+                [] { CHECK(device_count() == 1); }); // it does its work then
     REQUIRE(notes().size() == 1);
     CHECK(notes()[0].find("cuDeviceGetCount hung as planned for 200 ms") == 0);
     CHECK(misuses().empty());
 }
 
 TEST_CASE("calls that the runtime makes of the driver are none of its client's") {
-    start();
-    auto planned = fault("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY);
-    planned.nth = 2;
-    const auto number = sim_control().plan_fault(&planned);
+    const auto number = plan("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY, {.nth = 2});
     CHECK(allocate_and_free() == good);
     for (int i = 0; i < 3; ++i) {
         const RuntimeMemory memory(64);
     }
-    CHECK(sim_control().fault_fired(number) == 0);
+    CHECK(fired(number) == 0);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(sim_control().fault_fired(number) == 1);
+    CHECK(fired(number) == 1);
 }
 
 TEST_CASE("every call of the client counts for '*', each once") {
-    start();
-    auto planned = fault("*", 999);
-    planned.nth = 3;
-    sim_control().plan_fault(&planned);
+    plan("*", 999, {.nth = 3});
     void *memory = allocate_by_runtime(64);
     CHECK(r.cudaMemset(memory, 0, 64) == cudaSuccess);
     CHECK(r.cudaFree(memory) == cudaErrorUnknown);
@@ -280,11 +229,10 @@ TEST_CASE("an asynchronous fault shows at the next synchronisation, and stays") 
         start(mode);
         const CUstream stream = make_stream();
         CUdeviceptr p = allocate(64);
-        auto planned = fault("cuMemsetD8Async", CUDA_ERROR_ILLEGAL_ADDRESS);
-        planned.kind = CUSHIM_SIM_FAULT_ASYNC;
-        const auto number = sim_control().plan_fault(&planned);
+        const auto number =
+            plan("cuMemsetD8Async", CUDA_ERROR_ILLEGAL_ADDRESS, {.kind = CUSHIM_SIM_FAULT_ASYNC});
         CHECK(d.cuMemsetD8Async(p, 0, 64, stream) == good);
-        CHECK(sim_control().fault_fired(number) == 1);
+        CHECK(fired(number) == 1);
         CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
         CHECK(d.cuMemAlloc(&p, 64) == CUDA_ERROR_ILLEGAL_ADDRESS);
         CHECK(d.cuDevicePrimaryCtxReset(0) == good); // which ends the memory and the stream
@@ -292,7 +240,6 @@ TEST_CASE("an asynchronous fault shows at the next synchronisation, and stays") 
 }
 
 TEST_CASE("faults can be planned by a setting, for child processes") {
-    start();
     configure("fault=cuMemAlloc_v2:2:2;fault=cuMemFree_v2:1:999:after");
     CUdeviceptr q = 0;
     const CUdeviceptr p = allocate(64);
@@ -318,9 +265,8 @@ TEST_CASE("the text of a fault says all that a plan can") {
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
     int count = 0;
     CHECK(d.cuDeviceGetCount(&count) == CUDA_ERROR_UNKNOWN);
-    const auto begin = std::chrono::steady_clock::now();
-    CHECK(d.cuMemsetD8(0, 0, 0) == d.cuMemsetD8(0, 0, 0));
-    CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(40));
+    check_takes(std::chrono::milliseconds(40),
+                [] { CHECK(d.cuMemsetD8(0, 0, 0) == d.cuMemsetD8(0, 0, 0)); });
     configure("fault=cuDeviceGetAttribute:1:0:hang");
     std::thread caller([] {
         int value = 0;
@@ -344,9 +290,7 @@ TEST_CASE("an asynchronous fault of a call that queues no work is noted, once fo
     CHECK(d.cuMemsetD8Async(memory, 1, 64, nullptr) == good);
     CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_UNKNOWN);
     CHECK(notes().size() == 1);
-    auto planned = fault("cudaGetDeviceCount", 700);
-    planned.kind = CUSHIM_SIM_FAULT_ASYNC;
-    REQUIRE(sim_control().plan_fault(&planned) != 0);
+    REQUIRE(plan("cudaGetDeviceCount", 700, {.kind = CUSHIM_SIM_FAULT_ASYNC}) != 0);
     CHECK(r.cudaGetDeviceCount(&count) == cudaSuccess);
     REQUIRE(notes().size() == 2);
     CHECK(notes()[1].find("cudaGetDeviceCount in call ") != std::string::npos);

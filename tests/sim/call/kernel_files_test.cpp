@@ -4,8 +4,6 @@
 #include "images.hpp"
 #include "registered.hpp"
 
-#include <cstdlib>
-
 #ifndef _WIN32
 #include "../support/child_process.hpp"
 #endif
@@ -57,14 +55,12 @@ TEST_CASE("a shared library registers kernels") {
 }
 
 TEST_CASE("a library that is named after cuInit registers its kernels at once") {
-    start();
     const Registered program;
     configure("kernels=" + library());
     add_as_compiled(program);
 }
 
 TEST_CASE("a library of kernels that is not one is refused, with the reason") {
-    start();
     CHECK(contains(problem_of("kernels=/nonexistent/kernels.so"),
                    "kernels=/nonexistent/kernels.so: "));
     const std::string runtime = std::getenv("CUSHIM_RUNTIME");

@@ -1,26 +1,27 @@
 // What the simulator plays: devices, their properties, versions.
 #include "handles.hpp"
 
-#include <cstring>
+#include <sstream>
 
 using namespace sim_test;
 
 namespace {
 
-int attribute(CUdevice_attribute which, CUdevice device = 0) {
-    int value = -1;
-    CHECK(d.cuDeviceGetAttribute(&value, which, device) == good);
-    return value;
+int attribute(CUdevice_attribute which) {
+    return got<int>(&Driver::cuDeviceGetAttribute, out, which, 0);
+}
+
+std::string name_of(CUdevice device) {
+    char name[64] = "";
+    CHECK(d.cuDeviceGetName(name, sizeof name, device) == good);
+    return name;
 }
 
 } // namespace
 
 TEST_CASE("without settings there is one device like the recorded one") {
-    start();
-    char name[64] = "";
     CHECK(got<int>(&Driver::cuDeviceGetCount, out) == 1);
-    CHECK(d.cuDeviceGetName(name, sizeof name, 0) == good);
-    CHECK(std::string(name) == "cushim simulated GPU");
+    CHECK(name_of(0) == "cushim simulated GPU");
     CHECK(got<std::size_t>(&Driver::cuDeviceTotalMem, out, 0) == std::size_t(8) << 30);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == 9);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE) == 32);
@@ -30,25 +31,20 @@ TEST_CASE("without settings there is one device like the recorded one") {
 
 TEST_CASE("devices, names, memory, capability, attributes are set") {
     start("devices=3; name=Toy GPU; memory=1GiB; cc=8.6; attribute.16=7; attribute.102=unknown");
-    int count = 0, value = 0, minor = 0;
-    char name[64] = "";
-    d.cuDeviceGetCount(&count);
-    CHECK(count == 3);
-    CHECK(d.cuDeviceGetName(name, sizeof name, 2) == good);
-    CHECK(std::string(name) == "Toy GPU");
+    int value = 0, minor = 0;
+    CHECK(got<int>(&Driver::cuDeviceGetCount, out) == 3);
+    CHECK(name_of(2) == "Toy GPU");
     CHECK(got<std::size_t>(&Driver::cuDeviceTotalMem, out, 1) == std::size_t(1) << 30);
     CHECK(got<int>(&Driver::cuDeviceComputeCapability, out, &minor, 0) == 8);
     CHECK(minor == 6);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) == 7);
     CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(102), 0) == invalid);
-    CUuuid first{}, second{};
-    CHECK(d.cuDeviceGetUuid(&first, 0) == good);
-    CHECK(d.cuDeviceGetUuid(&second, 1) == good);
+    const auto first = got<CUuuid>(&Driver::cuDeviceGetUuid, out, 0),
+               second = got<CUuuid>(&Driver::cuDeviceGetUuid, out, 1);
     CHECK(std::memcmp(&first, &second, sizeof first) != 0);
 }
 
-TEST_CASE("no device, and an initialisation that fails") {
-    sim_control().reset();
+TEST_CASE("no device, and an initialisation that fails", "[fresh]") {
     configure("devices=0");
     CHECK(d.cuInit(0) == CUDA_ERROR_NO_DEVICE);
     configure("devices=1;init=803");
@@ -61,53 +57,23 @@ TEST_CASE("no device, and an initialisation that fails") {
 
 TEST_CASE("an older version knows fewer attributes") {
     start("driver=11040");
-    int version = 0, value = 0;
-    d.cuDriverGetVersion(&version);
-    CHECK(version == 11040);
+    int value = 0;
+    CHECK(got<int>(&Driver::cuDriverGetVersion, out) == 11040);
     CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(119), 0) == good);
     CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(129), 0) == invalid);
 }
 
-TEST_CASE("what is not understood is refused, with its text") {
-    for (const char *wrong : {"devices=17",
-                              "devices=-1",
-                              "devices=two",
-                              "colour=red",
-                              "mode",
-                              "mode=fast",
-                              "memory=5XB",
-                              "memory=99999999999999999999",
-                              "cc=9",
-                              "peers=some",
-                              "log=2",
-                              "attribute.x=1",
-                              "attribute.1=many",
-                              "attribute.16.1=1",
-                              "attribute.0.x=1",
-                              "attribute=1",
-                              "name.16=x",
-                              "name.x=x",
-                              "name.0=",
-                              "memory.0=0",
-                              "memory.1=lots",
-                              "budget.0.1=1",
-                              "cc.0=9",
-                              "peers=0-0",
-                              "peers=0",
-                              "peers=0-1-2",
-                              "peers=0-16",
-                              "peers=0-1,",
-                              "peers.0=all",
-                              "granularity=0",
-                              "granularity=5",
-                              "memory=0",
-                              "driver=-1",
-                              "driver=twelve",
-                              "init=-1",
-                              "report=maybe",
-                              "seed="}) {
+TEST_CASE("what is not understood is refused, with its text", "[fresh]") {
+    std::istringstream all(
+        "devices=17 devices=-1 devices=two colour=red mode mode=fast memory=5XB "
+        "memory=99999999999999999999 cc=9 peers=some log=2 attribute.x=1 attribute.1=many "
+        "attribute.16.1=1 attribute.0.x=1 attribute=1 name.16=x name.x=x name.0= memory.0=0 "
+        "memory.1=lots budget.0.1=1 cc.0=9 peers=0-0 peers=0 peers=0-1-2 peers=0-16 "
+        "peers=0-1, peers.0=all granularity=0 granularity=5 memory=0 driver=-1 driver=twelve "
+        "init=-1 report=maybe seed= ");
+    for (std::string wrong; all >> wrong;) {
         INFO(wrong);
-        CHECK(sim_control().configure(wrong) == -1);
+        CHECK(sim_control().configure(wrong.c_str()) == -1);
         CHECK(std::string(sim_control().problem()).find(wrong) != std::string::npos);
     }
     // None of them has changed anything.
@@ -122,14 +88,15 @@ TEST_CASE("what is not understood is refused, with its text") {
 }
 
 TEST_CASE("the matrix of peers") {
+    const auto can_access = [](int from, int to) {
+        return got<int>(&Driver::cuDeviceCanAccessPeer, out, from, to) == 1;
+    };
     start("devices=2;peers=none");
-    CHECK(got<int>(&Driver::cuDeviceCanAccessPeer, out, 0, 1) == 0);
-    CUcontext other = nullptr;
-    d.cuDevicePrimaryCtxRetain(&other, 1);
-    CHECK(d.cuCtxEnablePeerAccess(other, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    CHECK_FALSE(can_access(0, 1));
+    CHECK(d.cuCtxEnablePeerAccess(retain_primary(1), 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     start("devices=2"); // which forgets all that was
-    d.cuDevicePrimaryCtxRetain(&other, 1);
-    CHECK(got<int>(&Driver::cuDeviceCanAccessPeer, out, 0, 1) == 1);
+    const PrimaryContext other(1);
+    CHECK(can_access(0, 1));
     CHECK(d.cuCtxEnablePeerAccess(other, 1) == invalid);
     CHECK(d.cuCtxEnablePeerAccess(other, 0) == good);
     CHECK(d.cuCtxEnablePeerAccess(other, 0) == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
@@ -137,14 +104,12 @@ TEST_CASE("the matrix of peers") {
     CHECK(d.cuCtxDisablePeerAccess(other) == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     CHECK(got<int>(&Driver::cuDeviceGetP2PAttribute, out, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED,
                    0, 1) == 1);
-    const CUcontext own = current();
-    CHECK(got<int>(&Driver::cuDeviceCanAccessPeer, out, 0, 0) == 0);
-    CHECK(d.cuCtxEnablePeerAccess(own, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-    CHECK(d.cuCtxDisablePeerAccess(own) == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+    CHECK_FALSE(can_access(0, 0));
+    CHECK(d.cuCtxEnablePeerAccess(current(), 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    CHECK(d.cuCtxDisablePeerAccess(current()) == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
 }
 
-TEST_CASE("nothing starts with settings that are not understood") {
+TEST_CASE("nothing starts with settings that are not understood", "[fresh]") {
     CHECK(sim_control().configure("mode=adverserial") == -1);
     CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
     int count = 0;

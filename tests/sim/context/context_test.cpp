@@ -1,28 +1,14 @@
 // Contexts: the stack of each thread, primary contexts, what goes with them.
 #include "handles.hpp"
 
-#include <thread>
-
 using namespace sim_test;
 
-namespace {
-
-void initialise() {
-    sim_control().reset();
-    REQUIRE(d.cuInit(0) == good);
-}
-
-} // namespace
-
-TEST_CASE("before cuInit calls answer 3, but for those that need no driver") {
-    sim_control().reset();
+TEST_CASE("before cuInit calls answer 3, but for those that need no driver", "[fresh]") {
     CUcontext context = nullptr;
     int value = 0;
     const char *text = nullptr;
-    CHECK(d.cuCtxGetCurrent(&context) == CUDA_ERROR_NOT_INITIALIZED);
-    CHECK(d.cuDeviceGetCount(&value) == CUDA_ERROR_NOT_INITIALIZED);
-    CHECK(d.cuProfilerStart() == CUDA_ERROR_NOT_INITIALIZED);
-    CHECK(d.cuProfilerStop() == CUDA_ERROR_NOT_INITIALIZED);
+    check_all(CUDA_ERROR_NOT_INITIALIZED, {d.cuCtxGetCurrent(&context), d.cuDeviceGetCount(&value),
+                                           d.cuProfilerStart(), d.cuProfilerStop()});
     CHECK(d.cuDriverGetVersion(&value) == good);
     CHECK(d.cuGetErrorName(invalid, &text) == good);
     CHECK(d.cuInit(1) == invalid);
@@ -30,11 +16,9 @@ TEST_CASE("before cuInit calls answer 3, but for those that need no driver") {
     CHECK(d.cuInit(0) == good);
 }
 
-TEST_CASE("each thread has a stack of its own") {
-    initialise();
-    CUcontext a = nullptr, b = nullptr;
-    REQUIRE(d.cuCtxCreate_v2(&a, 0, 0) == good);
-    REQUIRE(d.cuCtxCreate_v2(&b, 0, 0) == good);
+TEST_CASE("each thread has a stack of its own", "[fresh]") {
+    REQUIRE(d.cuInit(0) == good);
+    const CUcontext a = make_context(), b = make_context();
     CHECK(current() == b);
     std::thread([] {
         CHECK(current() == nullptr);
@@ -50,87 +34,56 @@ TEST_CASE("each thread has a stack of its own") {
     CHECK(d.cuCtxDestroy(b) == good);
 }
 
-TEST_CASE("a context that is destroyed while it is current in another thread") {
-    initialise();
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
-    std::thread([&] { CHECK(d.cuCtxDestroy(context) == good); }).join();
-    CHECK(current() == context);
-    CUdeviceptr p = 0;
-    CHECK(d.cuMemAlloc(&p, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuCtxPopCurrent(nullptr) == good);
-}
-
-TEST_CASE("stale and wrong handles are refused and reported") {
-    initialise();
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
+TEST_CASE("stale and wrong handles are refused and reported", "[fresh]") {
+    REQUIRE(d.cuInit(0) == good);
+    const CUcontext context = make_context();
     const CUevent event = make_event();
-    CHECK(d.cuCtxPushCurrent(reinterpret_cast<CUcontext>(event)) == CUDA_ERROR_INVALID_CONTEXT);
-    expect_misuse("a context handle was expected, but this is event");
-    CHECK(d.cuCtxPushCurrent(reinterpret_cast<CUcontext>(0x1230)) == CUDA_ERROR_INVALID_CONTEXT);
-    expect_misuse("is not a context handle");
-    REQUIRE(d.cuEventDestroy(event) == good);
-    CHECK(d.cuEventQuery(event) != good);
-    expect_misuse("use of a destroyed event");
-    REQUIRE(d.cuCtxDestroy(context) == good);
-    CHECK(d.cuCtxPushCurrent(context) == CUDA_ERROR_INVALID_CONTEXT);
-    expect_misuse("use of a destroyed context");
+    constexpr auto refused = CUDA_ERROR_INVALID_CONTEXT;
+    check_misuse(d.cuCtxPushCurrent(reinterpret_cast<CUcontext>(event)), refused,
+                 "a context was expected, this is event");
+    check_misuse(d.cuCtxPushCurrent(reinterpret_cast<CUcontext>(0x1230)), refused,
+                 "is no handle of a context");
+    destroy(event);
+    check_misuse(d.cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE, "use of a destroyed event");
+    destroy(context);
+    check_misuse(d.cuCtxPushCurrent(context), refused, "use of a destroyed context");
 }
 
-TEST_CASE("the primary context is counted, and survives its reset") {
-    initialise();
+TEST_CASE("the primary context is counted, and survives its reset", "[fresh]") {
+    REQUIRE(d.cuInit(0) == good);
     unsigned int flags = 0;
     CHECK(got<int>(&Driver::cuDevicePrimaryCtxGetState, 0, &flags, out) == 0);
     CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
     const CUcontext first = retain_primary(0);
-    CHECK(first == got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 0));
+    CHECK(first == retain_primary(0));
     CHECK(current() == nullptr);
     REQUIRE(d.cuCtxSetCurrent(first) == good);
     CUdeviceptr p = allocate(16);
+    void *const pinned = allocate_pinned(16);
     const CUevent event = make_event();
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
-    CHECK(d.cuMemFree(p) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuEventDestroy(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuMemAlloc(&p, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(first == got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 0));
-    CHECK(d.cuMemFree(got(d.cuMemAlloc(&p, 16), p)) == good);
+    constexpr auto gone = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    check_all(gone, {d.cuMemFree(p), d.cuMemFreeHost(pinned), d.cuEventQuery(event),
+                     d.cuEventDestroy(event), d.cuMemAlloc(&p, 16)});
+    CHECK(d.cuCtxPushCurrent(first) == good);
+    CHECK(pop_current() == first);
+    CHECK(first == retain_primary(0));
+    release(allocate(16));
     for (int i = 0; i < 3; ++i) {
         CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
     }
     CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
-    CHECK(d.cuMemAlloc(&p, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(d.cuMemAlloc(&p, 16) == gone);
     CHECK(current() == first);
     CHECK(d.cuCtxDestroy(first) == CUDA_ERROR_INVALID_CONTEXT);
-}
-
-TEST_CASE("what is left of a primary context after its reset") {
-    start();
-    CUcontext after = nullptr;
-    const CUcontext before = current();
-    const CUevent event = make_event();
-    CUdeviceptr memory = allocate(64);
-    void *pinned = allocate_pinned(64);
-    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
-    CHECK(d.cuEventQuery(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuEventDestroy(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuMemFree(memory) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuMemFreeHost(pinned) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuCtxPushCurrent(before) == good);
-    CHECK(got(d.cuCtxPopCurrent(&after), after) == before);
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
-    after = nullptr;
-    CHECK(got(d.cuDevicePrimaryCtxRetain(&after, 0), after) == before);
-    CHECK(d.cuMemFree(got(d.cuMemAlloc(&memory, 64), memory)) == good);
+    CHECK(retain_primary(0) == first);
+    release(allocate(16));
     CHECK(misuses().empty());
     CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
 }
 
 TEST_CASE("limits keep what they are given") {
-    start();
     std::size_t value = 0;
     CHECK(got(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE), value) == 1024);
     CHECK(d.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1000) == good);

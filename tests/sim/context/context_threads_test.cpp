@@ -2,10 +2,6 @@
 // nothing crashes, and every call answers.
 #include "run_order.hpp"
 
-#include <atomic>
-#include <chrono>
-#include <thread>
-
 using namespace sim_test;
 
 namespace {
@@ -28,12 +24,6 @@ struct Gate {
     }
 };
 
-CUcontext make_context() {
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
-    return context;
-}
-
 // Until another thread has begun to end the current context: from then on it takes no work.
 void wait_for_end() {
     unsigned int flags = 0;
@@ -54,19 +44,19 @@ std::thread thread_in(CUcontext context, Body body) {
 
 } // namespace
 
-TEST_CASE("what a context that ended elsewhere took with it answers 709") {
-    start();
+TEST_CASE("objects of a context that another thread destroyed return 709, as do calls in it") {
     const CUcontext context = make_context();
-    const CUdeviceptr memory = allocate(64);
+    CUdeviceptr memory = allocate(64);
     void *pinned = allocate_pinned(64, 0);
-    std::thread([&] { CHECK(d.cuCtxDestroy(context) == good); }).join();
-    CHECK(d.cuMemFree(memory) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuMemFreeHost(pinned) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    std::thread([&] { destroy(context); }).join();
+    CHECK(current() == context);
     CUDA_ARRAY_DESCRIPTOR description{};
     CUarray array = nullptr;
-    CHECK(d.cuArrayGetDescriptor(&description, reinterpret_cast<CUarray>(pinned)) ==
-          CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuArrayCreate(&array, &description) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    check_all(CUDA_ERROR_CONTEXT_IS_DESTROYED,
+              {d.cuMemFree(memory), d.cuMemFreeHost(pinned),
+               d.cuArrayGetDescriptor(&description, reinterpret_cast<CUarray>(pinned)),
+               d.cuArrayCreate(&array, &description), d.cuMemAlloc(&memory, 16),
+               d.cuCtxSynchronize()});
     CHECK(d.cuCtxPopCurrent(nullptr) == good);
 }
 

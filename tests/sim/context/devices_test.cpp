@@ -1,7 +1,5 @@
 // Devices that differ from each other, peers by pairs, and which of them a process sees.
-#include "handles.hpp"
-
-#include <cstdlib>
+#include "memory_tools.hpp"
 
 using namespace sim_test;
 
@@ -14,46 +12,22 @@ std::string name_of(CUdevice device) {
 }
 
 std::size_t memory_of(CUdevice device) {
-    std::size_t bytes = 0;
-    CHECK(d.cuDeviceTotalMem(&bytes, device) == good);
-    return bytes;
+    return got<std::size_t>(&Driver::cuDeviceTotalMem, out, device);
 }
 
 std::string uuid_of(CUdevice device) {
-    CUuuid uuid{};
-    CHECK(d.cuDeviceGetUuid(&uuid, device) == good);
+    const auto uuid = got<CUuuid>(&Driver::cuDeviceGetUuid, out, device);
     return {uuid.bytes, sizeof uuid.bytes};
 }
 
 int attribute(int which, CUdevice device) {
-    int value = -1;
-    CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(which), device) == good);
-    return value;
+    return got<int>(&Driver::cuDeviceGetAttribute, out, static_cast<CUdevice_attribute>(which),
+                    device);
 }
 
 bool can_access(CUdevice from, CUdevice to) {
-    int value = -1;
-    CHECK(d.cuDeviceCanAccessPeer(&value, from, to) == good);
-    return value == 1;
+    return got<int>(&Driver::cuDeviceCanAccessPeer, out, from, to) == 1;
 }
-
-// A device's primary context, current for a scope.
-class OnDevice : Unique {
-  public:
-    explicit OnDevice(CUdevice device) : device_(device) {
-        REQUIRE(d.cuCtxGetCurrent(&before_) == good);
-        const CUcontext context = retain_primary(device);
-        REQUIRE(d.cuCtxSetCurrent(context) == good);
-    }
-    ~OnDevice() {
-        CHECK(d.cuDevicePrimaryCtxRelease(device_) == good);
-        CHECK(d.cuCtxSetCurrent(before_) == good);
-    }
-
-  private:
-    CUdevice device_;
-    CUcontext before_ = nullptr;
-};
 
 // The variable CUDA_VISIBLE_DEVICES for a scope.
 class VisibleDevices : Unique {
@@ -122,7 +96,7 @@ TEST_CASE("the budget of one device is its own") {
     CUdeviceptr address = 0;
     CHECK(d.cuMemAlloc(&address, 128 << 10) == CUDA_ERROR_OUT_OF_MEMORY);
     const OnDevice other(1);
-    CHECK(d.cuMemFree(got(d.cuMemAlloc(&address, 128 << 10), address)) == good);
+    release(allocate(128 << 10));
 }
 
 TEST_CASE("an image for one device is none for the others") {

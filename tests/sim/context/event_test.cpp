@@ -1,32 +1,22 @@
 // Events: what they stand for, who may record them, and the time between them.
+#include "memory_tools.hpp"
 #include "plan_fault.hpp"
 #include "run_order.hpp"
-
-#include <set>
-#include <thread>
 
 using namespace sim_test;
 
 TEST_CASE("event flags are checked") {
-    start();
     CUevent event = nullptr;
-    CHECK(d.cuEventCreate(nullptr, 0) == invalid);
-    CHECK(d.cuEventCreate(&event, 8) == invalid);
-    CHECK(d.cuEventCreate(&event, 0x80000000u) == invalid);
-    CHECK(d.cuEventCreate(&event, CU_EVENT_INTERPROCESS) == invalid);
+    check_all(invalid, {d.cuEventCreate(nullptr, 0), d.cuEventCreate(&event, 8),
+                        d.cuEventCreate(&event, 0x80000000u),
+                        d.cuEventCreate(&event, CU_EVENT_INTERPROCESS)});
     for (const unsigned int valid : {0, 1, 2, 3, 6, 7}) {
-        CHECK(d.cuEventCreate(&event, valid) == good);
-        destroy(event);
+        const Event made(valid);
     }
+    const Event made;
     pop_current();
     CHECK(d.cuEventCreate(&event, 0) == CUDA_ERROR_INVALID_CONTEXT);
-}
-
-TEST_CASE("an event can be destroyed without a current context") {
-    start();
-    const Event event;
-    pop_current();
-    CHECK(d.cuEventQuery(event) == good);
+    CHECK(d.cuEventQuery(made) == good); // which can also be destroyed without a context
 }
 
 TEST_CASE("an event that was never recorded is done") {
@@ -84,23 +74,18 @@ TEST_CASE("a record that waits for work answers 600 until that is done") {
 
 TEST_CASE("an event is recorded in streams of its own context only") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
-    const CUcontext first = current();
     const Event event;
-    REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 1)) == good);
-    const CUstream stream = make_stream();
-    for (const CUstream wrong : {stream, CUstream(nullptr)}) {
-        CHECK(d.cuEventRecord(event, wrong) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("record of an event in a stream of another context: event ");
+    const OnDevice second(1);
+    const Stream stream;
+    for (const CUstream wrong : {stream.get(), CUstream(nullptr)}) {
+        check_misuse(d.cuEventRecord(event, wrong), CUDA_ERROR_INVALID_HANDLE,
+                     "record of an event in a stream of another context: event ");
     }
     CHECK(d.cuStreamWaitEvent(stream, event, 0) == good);
     CHECK(d.cuStreamSynchronize(stream) == good);
-    destroy(stream);
-    REQUIRE(d.cuCtxSetCurrent(first) == good);
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
 }
 
 TEST_CASE("flags that only a capture understands are refused outside of one") {
-    start();
     const Event event;
     CHECK(d.cuEventRecordWithFlags(event, nullptr, CU_EVENT_RECORD_DEFAULT) == good);
     CHECK(d.cuEventRecordWithFlags(event, nullptr, CU_EVENT_RECORD_EXTERNAL) ==
@@ -117,9 +102,7 @@ TEST_CASE("the time between events is the work between them") {
     const Stream stream;
     const Event first, second(CU_EVENT_BLOCKING_SYNC);
     REQUIRE(d.cuEventRecord(first, stream) == good);
-    for (int i = 0; i < 9; ++i) {
-        REQUIRE(order.launch(stream, i) == good);
-    }
+    order.launch_many(stream, 9);
     REQUIRE(d.cuEventRecord(second, stream) == good);
     REQUIRE(d.cuEventSynchronize(second) == good);
     float time = 0, back = 0;
@@ -129,9 +112,7 @@ TEST_CASE("the time between events is the work between them") {
     CHECK(got(d.cuEventElapsedTime(&back, second, first), back) == -time);
     CHECK(got(d.cuEventElapsedTime(&back, first, first), back) == 0);
     // The first ABI measures the same.
-    const auto old =
-        reinterpret_cast<CUresult (*)(float *, CUevent, CUevent)>(exported("cuEventElapsedTime"));
-    REQUIRE(old != nullptr);
+    const auto old = exported_as<CUresult (*)(float *, CUevent, CUevent)>("cuEventElapsedTime");
     CHECK(old(&back, first, second) == good);
     CHECK(back == time);
 }
@@ -146,13 +127,9 @@ TEST_CASE("times are the same in every mode, and in every run") {
             const Event begin, end, other;
             std::vector<float> times;
             for (int round = 0; round < 20; ++round) {
-                for (int i = 0; i < 5; ++i) {
-                    REQUIRE(order.launch(two, i) == good); // beside it
-                }
+                order.launch_many(two, 5);
                 REQUIRE(d.cuEventRecord(begin, one) == good);
-                for (int i = 0; i < 9; ++i) {
-                    REQUIRE(order.launch(one, i) == good);
-                }
+                order.launch_many(one, 9);
                 REQUIRE(d.cuEventRecord(other, two) == good);
                 if (round % 2 == 1) {
                     REQUIRE(d.cuStreamWaitEvent(one, other, 0) == good);
@@ -189,9 +166,7 @@ TEST_CASE("time goes on with what comes after what: events, the host, the legacy
         return time;
     };
     // A stream that did nothing so far waits for one that did much.
-    for (int i = 0; i < 10; ++i) {
-        REQUIRE(order.launch(one, i) == good);
-    }
+    order.launch_many(one, 10);
     REQUIRE(d.cuEventRecord(first, one) == good);
     REQUIRE(d.cuStreamWaitEvent(two, first, 0) == good);
     REQUIRE(d.cuEventRecord(second, two) == good);
@@ -202,9 +177,7 @@ TEST_CASE("time goes on with what comes after what: events, the host, the legacy
     REQUIRE(d.cuEventSynchronize(second) == good);
     CHECK(time_between() > 0);
     // The legacy stream comes after blocking streams, done or not.
-    for (int i = 0; i < 20; ++i) {
-        REQUIRE(order.launch(blocking, i) == good);
-    }
+    order.launch_many(blocking, 20);
     REQUIRE(d.cuEventRecord(first, blocking) == good);
     REQUIRE(d.cuEventRecord(second, nullptr) == good);
     REQUIRE(d.cuCtxSynchronize() == good);
@@ -212,51 +185,36 @@ TEST_CASE("time goes on with what comes after what: events, the host, the legacy
 }
 
 TEST_CASE("times that cannot be told") {
-    start("devices=2");
     const Event never, untimed(CU_EVENT_DISABLE_TIMING), valid;
     REQUIRE(d.cuEventRecord(untimed, nullptr) == good);
     REQUIRE(d.cuEventRecord(valid, nullptr) == good);
     float time = 0;
-    CHECK(d.cuEventElapsedTime(&time, never, valid) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d.cuEventElapsedTime(&time, valid, never) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d.cuEventElapsedTime(&time, untimed, valid) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d.cuEventElapsedTime(&time, valid, untimed) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d.cuEventElapsedTime(&time, valid, nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    for (const CUevent bad : {never.get(), untimed.get(), CUevent(nullptr)}) {
+        CHECK(d.cuEventElapsedTime(&time, bad, valid) == CUDA_ERROR_INVALID_HANDLE);
+        CHECK(d.cuEventElapsedTime(&time, valid, bad) == CUDA_ERROR_INVALID_HANDLE);
+    }
     CHECK(d.cuEventElapsedTime(nullptr, valid, valid) == CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_CASE("what is no event is refused and named") {
-    start();
     const Stream stream;
-    CHECK(d.cuEventDestroy(nullptr) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d.cuEventQuery(nullptr) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d.cuEventRecord(nullptr, stream) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d.cuStreamWaitEvent(stream, nullptr, 0) == CUDA_ERROR_INVALID_HANDLE);
+    constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
+    check_all(refused, {d.cuEventDestroy(nullptr), d.cuEventQuery(nullptr),
+                        d.cuEventRecord(nullptr, stream), d.cuStreamWaitEvent(stream, nullptr, 0)});
     CHECK(misuses().empty());
-    CHECK(d.cuEventQuery(reinterpret_cast<CUevent>(stream.get())) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("event handle was expected, but this is stream");
+    check_misuse(d.cuEventQuery(reinterpret_cast<CUevent>(stream.get())), refused,
+                 "event was expected, this is stream");
     const CUevent event = make_event();
     destroy(event);
-    CHECK(d.cuEventRecord(event, stream) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("use of a destroyed event");
-    CHECK(d.cuEventDestroy(event) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("use of a destroyed event");
-}
-
-TEST_CASE("an event of a context that was reset answers 709") {
-    start();
-    const CUevent event = make_event();
-    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
-    CHECK(d.cuEventQuery(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuEventDestroy(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    check_misuse(d.cuEventRecord(event, stream), refused, "use of a destroyed event");
+    check_misuse(d.cuEventDestroy(event), refused, "use of a destroyed event");
 }
 
 TEST_CASE("nobody waits for a record that was planned to fail") {
     start("patience=5000;" + GENERATE_COPY(from_range(all_modes())));
-    const unsigned int flags = GENERATE(0u, 2u, 6u); // 6: one that processes share
     RunOrder order;
-    const CUstream one = make_stream(non_blocking), two = make_stream(non_blocking);
-    const CUevent event = make_event(flags);
+    const Stream one(non_blocking), two(non_blocking);
+    const Event event(GENERATE(0u, 2u, 6u)); // 6: one that processes share
     SECTION("with an error that its context survives") {
         fail_work("cuEventRecord", CUDA_ERROR_OUT_OF_MEMORY);
         REQUIRE(d.cuEventRecord(event, one) == good);
@@ -270,9 +228,6 @@ TEST_CASE("nobody waits for a record that was planned to fail") {
         // The next record is another one.
         REQUIRE(d.cuEventRecord(event, one) == good);
         CHECK(d.cuEventSynchronize(event) == good);
-        destroy(event);
-        destroy(one);
-        destroy(two);
     }
     SECTION("though other work failed before it") {
         fail_work("cuLaunchHostFunc", CUDA_ERROR_NOT_FOUND);
@@ -281,17 +236,18 @@ TEST_CASE("nobody waits for a record that was planned to fail") {
         REQUIRE(d.cuEventRecord(event, one) == good);
         CHECK(d.cuEventSynchronize(event) == CUDA_ERROR_OUT_OF_MEMORY);
         CHECK(d.cuStreamSynchronize(one) == CUDA_ERROR_NOT_FOUND);
-        destroy(event);
-        destroy(one);
-        destroy(two);
     }
-    SECTION("with one that makes its context fail") {
-        fail_work("cuEventRecord", CUDA_ERROR_LAUNCH_FAILED);
-        REQUIRE(d.cuEventRecord(event, one) == good);
-        CHECK(d.cuEventSynchronize(event) == CUDA_ERROR_LAUNCH_FAILED);
-        CHECK(d.cuEventQuery(event) == CUDA_ERROR_LAUNCH_FAILED);
-        CHECK(d.cuDevicePrimaryCtxReset(0) == good); // which ends all three
-    }
+}
+
+TEST_CASE("a wait for a record that makes its context fail ends with that error") {
+    start("patience=5000;" + GENERATE_COPY(from_range(all_modes())));
+    const CUstream stream = make_stream(non_blocking);
+    const CUevent event = make_event(GENERATE(0u, 2u, 6u));
+    fail_work("cuEventRecord", CUDA_ERROR_LAUNCH_FAILED);
+    REQUIRE(d.cuEventRecord(event, stream) == good);
+    CHECK(d.cuEventSynchronize(event) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuEventQuery(event) == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good); // which ends both
 }
 
 TEST_CASE("an event outlives the stream that recorded it") {
@@ -307,27 +263,6 @@ TEST_CASE("an event outlives the stream that recorded it") {
     CHECK(d.cuEventQuery(event) == good);
 }
 
-TEST_CASE("an event that threads wait for can be destroyed by another") {
-    start("mode=threaded");
-    RunOrder order;
-    const Stream stream;
-    const CUevent event = make_event();
-    for (int i = 0; i < 100; ++i) {
-        REQUIRE(order.launch(stream, i) == good);
-    }
-    REQUIRE(d.cuEventRecord(event, stream) == good);
-    std::thread waiter([&] {
-        const CUresult status = d.cuEventSynchronize(event);
-        CHECK((status == good || status == CUDA_ERROR_INVALID_HANDLE));
-    });
-    destroy(event);
-    waiter.join();
-    CHECK(d.cuStreamSynchronize(stream) == good);
-    if (!misuses().empty()) {
-        expect_misuse("use of a destroyed event"); // it came too late
-    }
-}
-
 #if CUDA_VERSION >= 12050
 TEST_CASE("an event of a context stands for all its work, and holds all that comes") {
     bool missed = false;
@@ -335,30 +270,26 @@ TEST_CASE("an event of a context stands for all its work, and holds all that com
         start("devices=2;" + adversarial(seed));
         RunOrder order;
         const CUcontext first = current();
-        const CUstream one = make_stream(non_blocking), two = make_stream();
-        const CUevent event = make_event();
+        const Stream one(non_blocking), two;
+        const Event event;
         REQUIRE(order.launch(one, 1) == good);
         REQUIRE(order.launch(two, 2) == good);
         REQUIRE(d.cuCtxRecordEvent(first, event) == good);
         REQUIRE(order.launch(two, 3) == good);
-        const CUcontext second = retain_primary(1);
-        CHECK(d.cuCtxRecordEvent(second, event) == CUDA_ERROR_INVALID_HANDLE);
-        REQUIRE(d.cuCtxWaitEvent(second, event) == good);
-        REQUIRE(d.cuCtxSetCurrent(second) == good);
-        const CUstream later = make_stream(non_blocking);
-        REQUIRE(order.launch(later, 4) == good);
-        REQUIRE(d.cuStreamSynchronize(later) == good);
-        CHECK(order.has(1));
-        CHECK(order.has(2));
-        missed = missed || !order.has(3);
-        destroy(later);
-        REQUIRE(d.cuCtxSetCurrent(first) == good);
-        destroy(event);
-        destroy(one);
-        destroy(two);
-        CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+        {
+            const OnDevice second(1);
+            CHECK(d.cuCtxRecordEvent(second.context, event) == CUDA_ERROR_INVALID_HANDLE);
+            REQUIRE(d.cuCtxWaitEvent(second.context, event) == good);
+            const Stream later(non_blocking);
+            REQUIRE(order.launch(later, 4) == good);
+            REQUIRE(d.cuStreamSynchronize(later) == good);
+            CHECK(order.has(1));
+            CHECK(order.has(2));
+            missed = missed || !order.has(3);
+        }
         CHECK(d.cuCtxSynchronize() == good);
     }
     CHECK(missed);
 }
+
 #endif

@@ -2,8 +2,6 @@
 #include "plan_fault.hpp"
 #include "run_order.hpp"
 
-#include <thread>
-
 using namespace sim_test;
 
 namespace {
@@ -25,8 +23,7 @@ void CUDA_CB note_call(CUstream stream, CUresult status, void *called) {
 struct Answers {
     CUstream stream;
     CUevent event;
-    std::vector<CUresult> refused, answered;
-    CUresult own_stream = CUDA_ERROR_UNKNOWN;
+    std::vector<CUresult> refused = {}, answered = {};
 };
 
 void CUDA_CB call_back_in(void *user) {
@@ -49,12 +46,6 @@ void CUDA_CB call_back_in(void *user) {
     answers.answered.push_back(recorded);
 }
 
-// What the stream that it runs in answers.
-void CUDA_CB call_back_in_own(void *user) {
-    auto &answers = *static_cast<Answers *>(user);
-    answers.own_stream = d.cuStreamQuery(answers.stream);
-}
-
 void CUDA_CB call_back_in_status(CUstream, CUresult, void *user) {
     call_back_in(user);
 }
@@ -63,8 +54,9 @@ void CUDA_CB call_back_in_status(CUstream, CUresult, void *user) {
 
 TEST_CASE("a host function may ask and record, and make no other call of the API") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const Stream runs_in(non_blocking);
-    Answers answers{make_stream(), make_event(), {}, {}};
+    const Stream runs_in(non_blocking), other;
+    const Event event;
+    Answers answers{other, event};
     if (GENERATE(false, true)) {
         REQUIRE(d.cuLaunchHostFunc(runs_in, call_back_in, &answers) == good);
     } else {
@@ -74,40 +66,43 @@ TEST_CASE("a host function may ask and record, and make no other call of the API
     CHECK(answers.refused == std::vector<CUresult>(7, CUDA_ERROR_NOT_PERMITTED));
     CHECK(answers.answered == std::vector<CUresult>(4, good));
     // The thread may again.
-    CHECK(d.cuStreamSynchronize(answers.stream) == good);
-    destroy(answers.stream);
-    destroy(answers.event);
+    CHECK(d.cuStreamSynchronize(other) == good);
 }
 
 TEST_CASE("the stream in which a host function runs is not ready") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Answers answers{make_stream(), nullptr, {}, {}};
-    REQUIRE(d.cuLaunchHostFunc(answers.stream, call_back_in_own, &answers) == good);
-    REQUIRE(d.cuStreamSynchronize(answers.stream) == good);
-    CHECK(answers.own_stream == CUDA_ERROR_NOT_READY);
-    destroy(answers.stream);
+    const Stream stream;
+    struct Asked {
+        CUstream stream;
+        CUresult status = CUDA_ERROR_UNKNOWN;
+    } asked{stream};
+    const auto ask = [](void *user) {
+        auto &its = *static_cast<Asked *>(user);
+        its.status = d.cuStreamQuery(its.stream);
+    };
+    REQUIRE(d.cuLaunchHostFunc(stream, ask, &asked) == good);
+    REQUIRE(d.cuStreamSynchronize(stream) == good);
+    CHECK(asked.status == CUDA_ERROR_NOT_READY);
 }
 
 TEST_CASE("host functions and callbacks are checked") {
-    start();
     Called called;
-    CHECK(d.cuLaunchHostFunc(nullptr, nullptr, nullptr) == invalid);
-    CHECK(d.cuStreamAddCallback(nullptr, nullptr, nullptr, 0) == invalid);
-    CHECK(d.cuStreamAddCallback(nullptr, note_call, &called, 1) == invalid);
+    check_all(invalid, {d.cuLaunchHostFunc(nullptr, nullptr, nullptr),
+                        d.cuStreamAddCallback(nullptr, nullptr, nullptr, 0),
+                        d.cuStreamAddCallback(nullptr, note_call, &called, 1)});
     CHECK(called.times == 0);
 }
 
 TEST_CASE("a callback is told its stream and success") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const CUstream stream = GENERATE(false, true) ? make_stream() : nullptr;
-    Called called;
-    REQUIRE(d.cuStreamAddCallback(stream, note_call, &called, 0) == good);
-    REQUIRE(d.cuStreamSynchronize(stream) == good);
-    CHECK(called.times == 1);
-    CHECK(called.status == good);
-    CHECK(called.stream == stream);
-    if (stream != nullptr) {
-        destroy(stream);
+    const Stream own;
+    for (const CUstream stream : {own.get(), CUstream(nullptr)}) {
+        Called called;
+        REQUIRE(d.cuStreamAddCallback(stream, note_call, &called, 0) == good);
+        REQUIRE(d.cuStreamSynchronize(stream) == good);
+        CHECK(called.times == 1);
+        CHECK(called.status == good);
+        CHECK(called.stream == stream);
     }
 }
 
@@ -145,15 +140,13 @@ TEST_CASE("host functions of one stream never overlap") {
     static int inside, most; // no atomics: TSan would see an overlap, too
     inside = most = 0;
     const Stream stream;
+    const auto enter = [](void *) {
+        ++inside;
+        most = inside > most ? inside : most;
+        --inside;
+    };
     for (int i = 0; i < 100; ++i) {
-        REQUIRE(d.cuLaunchHostFunc(
-                    stream,
-                    [](void *) {
-                        ++inside;
-                        most = inside > most ? inside : most;
-                        --inside;
-                    },
-                    nullptr) == good);
+        REQUIRE(d.cuLaunchHostFunc(stream, enter, nullptr) == good);
     }
     CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(most == 1);
@@ -163,36 +156,33 @@ TEST_CASE("the lock is free while a host function runs") {
     start(GENERATE(as<std::string>{}, "mode=immediate", "mode=adversarial", "mode=threaded"));
     // It waits for another thread that calls the API.
     struct Meeting {
-        CUcontext context = nullptr;
+        CUcontext context;
         CUresult status = CUDA_ERROR_UNKNOWN;
-    } meeting;
-    REQUIRE(d.cuCtxGetCurrent(&meeting.context) == good);
-    REQUIRE(d.cuLaunchHostFunc(
-                nullptr,
-                [](void *user) {
-                    std::thread([user] {
-                        auto &m = *static_cast<Meeting *>(user);
-                        d.cuCtxSetCurrent(m.context);
-                        CUstream stream = nullptr;
-                        m.status = d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
-                        d.cuStreamDestroy(stream);
-                    }).join();
-                },
-                &meeting) == good);
+    } meeting{current()};
+    const auto meet = [](void *user) {
+        std::thread([user] {
+            auto &m = *static_cast<Meeting *>(user);
+            d.cuCtxSetCurrent(m.context);
+            CUstream stream = nullptr;
+            m.status = d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+            d.cuStreamDestroy(stream);
+        }).join();
+    };
+    REQUIRE(d.cuLaunchHostFunc(nullptr, meet, &meeting) == good);
     CHECK(d.cuCtxSynchronize() == good);
     CHECK(meeting.status == good);
 }
 
 #if CUDA_VERSION >= 13020
 TEST_CASE("a host function has a mode in which its thread waits") {
-    start();
     RunOrder order;
-    CHECK(d.cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(1), CU_HOST_TASK_BLOCKING) ==
-          good);
-    CHECK(d.cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(2), CU_HOST_TASK_SPINWAIT) ==
-          good);
-    CHECK(d.cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(3), 2) == invalid);
+    const auto launch = [&](int number, unsigned int mode) {
+        return d.cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(number), mode);
+    };
+    check_all(good, {launch(1, CU_HOST_TASK_BLOCKING), launch(2, CU_HOST_TASK_SPINWAIT)});
+    CHECK(launch(3, 2) == invalid);
     CHECK(d.cuCtxSynchronize() == good);
     CHECK(order.ran() == std::vector{1, 2});
 }
+
 #endif

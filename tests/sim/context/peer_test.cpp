@@ -10,24 +10,17 @@ namespace {
 class Sides : Unique {
   public:
     Sides() {
-        REQUIRE(d.cuCtxGetCurrent(&zero) == good);
-        REQUIRE(d.cuDevicePrimaryCtxRetain(&one, 1) == good);
-        enter(one);
+        const OnDevice there_now(1);
         there = allocate(64);
         REQUIRE(d.cuMemsetD8(there, 0, 64) == good);
-        enter(zero);
     }
     ~Sides() {
-        enter(one);
+        const OnDevice there_now(1);
         release(there);
-        enter(zero);
-        CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
     }
-
-    void enter(CUcontext context) const { CHECK(d.cuCtxSetCurrent(context) == good); }
     void enable() const { REQUIRE(d.cuCtxEnablePeerAccess(one, 0) == good); }
 
-    CUcontext zero = nullptr, one = nullptr;
+    const PrimaryContext one{1};
     CUdeviceptr there = 0;
 };
 
@@ -39,23 +32,20 @@ TEST_CASE("contexts are looked at before the flags of peer access") {
     CHECK(d.cuCtxEnablePeerAccess(of.one, 1) == invalid);
     CHECK(d.cuCtxEnablePeerAccess(nullptr, 1) == CUDA_ERROR_INVALID_CONTEXT);
     CHECK(d.cuCtxEnablePeerAccess(nullptr, 0) == CUDA_ERROR_INVALID_CONTEXT);
-    const WithoutContext none;
+    pop_current();
     CHECK(d.cuCtxEnablePeerAccess(of.one, 1) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
 TEST_CASE("what two devices tell of each other") {
     start("devices=2");
-    const auto told = [](int attribute) {
-        int value = 77;
-        CHECK(d.cuDeviceGetP2PAttribute(&value, static_cast<CUdevice_P2PAttribute>(attribute), 0,
-                                        1) == good);
-        return value;
-    };
-    CHECK(told(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED) == 1);
-    CHECK(told(5) == 0); // only some of the atomic operations
     int value = 77;
-    CHECK(d.cuDeviceGetP2PAttribute(&value, static_cast<CUdevice_P2PAttribute>(6), 0, 1) ==
-          invalid);
+    const auto ask = [&](int attribute) {
+        return d.cuDeviceGetP2PAttribute(&value, static_cast<CUdevice_P2PAttribute>(attribute), 0,
+                                         1);
+    };
+    CHECK(got(ask(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED), value) == 1);
+    CHECK(got(ask(5), value) == 0); // only some of the atomic operations
+    CHECK(ask(6) == invalid);
 }
 
 TEST_CASE("streams write and wait for values where their device has access") {
@@ -90,41 +80,33 @@ TEST_CASE("an address of another device's memory is one where there is access") 
 
 TEST_CASE("a texture of another device's array asks for peer access") {
     start("devices=2");
-    const Sides of;
     CUDA_ARRAY3D_DESCRIPTOR shape{
         .Width = 16, .Height = 4, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1};
     CUDA_RESOURCE_DESC resource{};
     resource.resType = CU_RESOURCE_TYPE_ARRAY;
-    of.enter(of.one);
-    REQUIRE(d.cuArray3DCreate(&resource.res.array.hArray, &shape) == good);
-    of.enter(of.zero);
     const CUDA_TEXTURE_DESC sampling{};
     CUtexObject texture = 0;
+    const CUcontext here = current();
+    const OnDevice there(1);
+    REQUIRE(d.cuArray3DCreate(&resource.res.array.hArray, &shape) == good);
+    REQUIRE(d.cuCtxPushCurrent(here) == good);
     CHECK(d.cuTexObjectCreate(&texture, &resource, &sampling, nullptr) ==
           CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
-    of.enter(of.one);
+    pop_current();
     CHECK(d.cuTexObjectCreate(&texture, &resource, &sampling, nullptr) == good);
     CHECK(d.cuTexObjectDestroy(texture) == good);
     CHECK(d.cuArrayDestroy(resource.res.array.hArray) == good);
-    of.enter(of.zero);
 }
 
 TEST_CASE("attributes are not copied to a stream of another context") {
     start("devices=2");
-    const Sides of;
-    of.enter(of.one);
-    const CUstream other = make_stream(non_blocking);
-    of.enter(of.zero);
-    const CUstream stream = make_stream(non_blocking);
+    const Stream stream(non_blocking);
+    const OnDevice there(1);
+    const Stream other(non_blocking);
     CHECK(d.cuStreamCopyAttributes(other, stream) == invalid);
-    CUstreamAttrValue value{};
-    CHECK(d.cuStreamGetAttribute(other, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value) ==
-          good);
+    const auto value = got<CUstreamAttrValue>(&Driver::cuStreamGetAttribute, other,
+                                              CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, out);
     unsigned int policy = 0;
     std::memcpy(&policy, &value.syncPolicy, sizeof policy);
     CHECK(policy == ~0u); // nobody has set one
-    destroy(stream);
-    of.enter(of.one);
-    destroy(other);
-    of.enter(of.zero);
 }

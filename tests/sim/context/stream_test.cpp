@@ -1,7 +1,6 @@
 // Streams: making and destroying them, what they tell of themselves, whose they are.
+#include "memory_tools.hpp"
 #include "run_order.hpp"
-
-#include <thread>
 
 using namespace sim_test;
 
@@ -15,7 +14,6 @@ CUstream garbage() {
 } // namespace
 
 TEST_CASE("a stream needs a current context, its later calls do not") {
-    start();
     const Stream stream;
     const Event event;
     const CUcontext context = pop_current();
@@ -38,71 +36,47 @@ TEST_CASE("a stream needs a current context, its later calls do not") {
     }
 }
 
-TEST_CASE("a stream that works answers 600, then 0") {
-    start(adversarial(1));
-    RunOrder order;
-    const Stream stream;
-    REQUIRE(order.launch(stream, 1) == good);
-    CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
-    CHECK(d.cuStreamSynchronize(stream) == good);
-    CHECK(d.cuStreamQuery(stream) == good);
-}
-
 TEST_CASE("stream flags and handles are checked") {
-    start();
     CUstream stream = nullptr;
-    CHECK(d.cuStreamCreate(nullptr, 0) == invalid);
-    CHECK(d.cuStreamCreate(&stream, 2) == invalid);
-    CHECK(d.cuStreamCreate(&stream, 0xffffffffu) == invalid);
-    CHECK(d.cuStreamCreateWithPriority(&stream, 4, 0) == invalid);
-    CHECK(d.cuStreamDestroy(nullptr) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d.cuStreamDestroy(CU_STREAM_LEGACY) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d.cuStreamDestroy(CU_STREAM_PER_THREAD) == CUDA_ERROR_INVALID_HANDLE);
+    check_all(invalid, {d.cuStreamCreate(nullptr, 0), d.cuStreamCreate(&stream, 2),
+                        d.cuStreamCreate(&stream, 0xffffffffu),
+                        d.cuStreamCreateWithPriority(&stream, 4, 0)});
+    for (const CUstream fixed : {CUstream(nullptr), CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
+        CHECK(d.cuStreamDestroy(fixed) == CUDA_ERROR_INVALID_HANDLE);
+    }
     CHECK(misuses().empty());
 }
 
 TEST_CASE("what is no stream is refused and named") {
-    start();
-    SECTION("garbage") {
-        CHECK(d.cuStreamSynchronize(garbage()) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("is not a stream handle");
-        CHECK(d.cuStreamDestroy(garbage()) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("is not a stream handle");
-    }
-    SECTION("another object") {
-        const Event event;
-        CHECK(d.cuStreamQuery(reinterpret_cast<CUstream>(event.get())) ==
-              CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("a stream handle was expected, but this is event");
-    }
-    SECTION("a destroyed one") {
-        const CUstream stream = make_stream();
-        destroy(stream);
-        RunOrder order;
-        CHECK(order.launch(stream, 1) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("use of a destroyed stream");
-        CHECK(d.cuStreamDestroy(stream) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("use of a destroyed stream");
-    }
-    SECTION("one that went with its context") {
-        const CUstream stream = make_stream();
-        REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
-        CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-        expect_misuse("use of a stream whose context was destroyed: stream 0x");
-        CHECK(d.cuStreamDestroy(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-        expect_misuse("use of a stream whose context was destroyed: stream 0x");
-        CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    }
+    constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
+    check_misuse(d.cuStreamSynchronize(garbage()), refused, "is no handle of a stream");
+    check_misuse(d.cuStreamDestroy(garbage()), refused, "is no handle of a stream");
+    const Event event;
+    check_misuse(d.cuStreamQuery(reinterpret_cast<CUstream>(event.get())), refused,
+                 "a stream was expected, this is event");
+    const CUstream destroyed = make_stream();
+    destroy(destroyed);
+    RunOrder order;
+    check_misuse(order.launch(destroyed, 1), refused, "use of a destroyed stream");
+    check_misuse(d.cuStreamDestroy(destroyed), refused, "use of a destroyed stream");
+}
+
+TEST_CASE("a stream of a destroyed context is refused and named") {
+    const CUstream stream = make_stream();
+    REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
+    constexpr auto gone = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    constexpr char told[] = "use of a stream whose context has ended: stream 0x";
+    check_misuse(d.cuStreamSynchronize(stream), gone, told);
+    check_misuse(d.cuStreamDestroy(stream), gone, told);
+    CHECK(d.cuStreamSynchronize(nullptr) == gone);
 }
 
 TEST_CASE("null outputs of stream questions are refused") {
-    start();
     const Stream stream;
-    CHECK(d.cuStreamGetPriority(stream, nullptr) == invalid);
-    CHECK(d.cuStreamGetFlags(stream, nullptr) == invalid);
-    CHECK(d.cuStreamGetCtx(stream, nullptr) == invalid);
-    CHECK(d.cuStreamGetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, nullptr) == invalid);
-    CHECK(d.cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, nullptr) == invalid);
+    check_all(invalid, {d.cuStreamGetPriority(stream, nullptr), d.cuStreamGetFlags(stream, nullptr),
+                        d.cuStreamGetCtx(stream, nullptr),
+                        d.cuStreamGetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, nullptr),
+                        d.cuStreamSetAttribute(stream, CU_LAUNCH_ATTRIBUTE_PRIORITY, nullptr)});
 #if CUDA_VERSION >= 12000
     CHECK(d.cuStreamGetId(stream, nullptr) == invalid);
 #endif
@@ -113,74 +87,66 @@ TEST_CASE("null outputs of stream questions are refused") {
 
 TEST_CASE("streams tell their flags, priority, context and number") {
     start("devices=2");
-    CUcontext second = nullptr;
     const CUcontext context = current();
     const Stream blocking, other(non_blocking);
-    unsigned int flags = 99;
-    CHECK(got(d.cuStreamGetFlags(blocking, &flags), flags) == CU_STREAM_DEFAULT);
-    CHECK(got(d.cuStreamGetFlags(other, &flags), flags) == CU_STREAM_NON_BLOCKING);
-    CHECK(got(d.cuStreamGetFlags(nullptr, &flags), flags) == CU_STREAM_DEFAULT);
+    const auto flags_of = [](CUstream stream) {
+        return got<unsigned int>(&Driver::cuStreamGetFlags, stream, out);
+    };
+    CHECK(flags_of(blocking) == CU_STREAM_DEFAULT);
+    CHECK(flags_of(other) == CU_STREAM_NON_BLOCKING);
+    CHECK(flags_of(nullptr) == CU_STREAM_DEFAULT);
     int least = 9, greatest = 9;
     REQUIRE(d.cuCtxGetStreamPriorityRange(&least, &greatest) == good);
-    const struct {
-        int given, got;
-    } priorities[] = {{0, 0}, {greatest, greatest}, {-1, -1}, {greatest - 7, greatest}, {5, least}};
-    for (const auto &priority : priorities) {
+    const std::pair<int, int> priorities[] = {
+        {0, 0}, {greatest, greatest}, {-1, -1}, {greatest - 7, greatest}, {5, least}};
+    for (const auto &[wanted, given] : priorities) {
         CUstream stream = nullptr;
-        REQUIRE(d.cuStreamCreateWithPriority(&stream, 0, priority.given) == good);
-        int got = 99;
-        CHECK(d.cuStreamGetPriority(stream, &got) == good);
-        CHECK(got == priority.got);
+        REQUIRE(d.cuStreamCreateWithPriority(&stream, 0, wanted) == good);
+        CHECK(got<int>(&Driver::cuStreamGetPriority, stream, out) == given);
         destroy(stream);
     }
-    REQUIRE(d.cuCtxSetCurrent(got(d.cuDevicePrimaryCtxRetain(&second, 1), second)) == good);
-    CUcontext its = nullptr;
-    CHECK(got(d.cuStreamGetCtx(blocking, &its), its) == context);
-    CHECK(got(d.cuStreamGetCtx(nullptr, &its), its) == second);
+    const OnDevice second(1);
+    CHECK(got<CUcontext>(&Driver::cuStreamGetCtx, blocking, out) == context);
+    CHECK(got<CUcontext>(&Driver::cuStreamGetCtx, nullptr, out) == second.context);
 #if CUDA_VERSION >= 12000
-    unsigned long long one = 0, two = 0, null = 0;
-    CHECK(d.cuStreamGetId(blocking, &one) == good);
-    CHECK(d.cuStreamGetId(other, &two) == good);
-    CHECK(d.cuStreamGetId(nullptr, &null) == good);
-    CHECK(one != two);
-    CHECK(one != null);
-    CHECK(two != null);
+    std::set<unsigned long long> numbers;
+    for (const CUstream stream : {blocking.get(), other.get(), CUstream(nullptr)}) {
+        CHECK(numbers.insert(got<unsigned long long>(&Driver::cuStreamGetId, stream, out)).second);
+    }
 #endif
 #if CUDA_VERSION >= 12080
-    CUdevice device = 99;
-    CHECK(got(d.cuStreamGetDevice(blocking, &device), device) == 0);
-    CHECK(got(d.cuStreamGetDevice(nullptr, &device), device) == 1);
+    CHECK(got<CUdevice>(&Driver::cuStreamGetDevice, blocking, out) == 0);
+    CHECK(got<CUdevice>(&Driver::cuStreamGetDevice, nullptr, out) == 1);
 #endif
-    REQUIRE(d.cuCtxSetCurrent(context) == good);
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
 }
 
 TEST_CASE("stream attributes are kept, checked and copied") {
-    start("devices=2");
+    constexpr auto policy = CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY;
+    constexpr auto window = CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
+    constexpr auto priority = CU_LAUNCH_ATTRIBUTE_PRIORITY;
     const Stream one, two;
     CUstreamAttrValue value{};
-    CHECK(d.cuStreamGetAttribute(one, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value) == good);
+    CHECK(d.cuStreamGetAttribute(one, policy, &value) == good);
     value.syncPolicy = CU_SYNC_POLICY_YIELD;
-    CHECK(d.cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value) == good);
+    CHECK(d.cuStreamSetAttribute(one, policy, &value) == good);
     value.syncPolicy = static_cast<CUsynchronizationPolicy>(77);
-    CHECK(d.cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value) ==
-          invalid);
+    CHECK(d.cuStreamSetAttribute(one, policy, &value) == invalid);
     value = {};
     value.accessPolicyWindow.num_bytes = 4096;
     value.accessPolicyWindow.hitRatio = 0.5f;
-    CHECK(d.cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value) == good);
+    CHECK(d.cuStreamSetAttribute(one, window, &value) == good);
     value.accessPolicyWindow.hitRatio = 2;
-    CHECK(d.cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value) == invalid);
+    CHECK(d.cuStreamSetAttribute(one, window, &value) == invalid);
     value = {};
     value.priority = -3;
-    CHECK(d.cuStreamSetAttribute(one, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
+    CHECK(d.cuStreamSetAttribute(one, priority, &value) == good);
     CHECK(d.cuStreamCopyAttributes(two, one) == good);
-    CHECK(d.cuStreamGetAttribute(two, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value) == good);
-    CHECK(value.syncPolicy == CU_SYNC_POLICY_YIELD);
-    CHECK(d.cuStreamGetAttribute(two, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &value) == good);
-    CHECK(value.accessPolicyWindow.num_bytes == 4096);
-    CHECK(d.cuStreamGetAttribute(two, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
-    CHECK(value.priority == -3);
+    const auto copied = [&](CUstreamAttrID attribute) {
+        return got<CUstreamAttrValue>(&Driver::cuStreamGetAttribute, two, attribute, out);
+    };
+    CHECK(copied(policy).syncPolicy == CU_SYNC_POLICY_YIELD);
+    CHECK(copied(window).accessPolicyWindow.num_bytes == 4096);
+    CHECK(copied(priority).priority == -3);
     for (const int unknown : {0, 2, 4, 31, 32, 1000, -1}) {
         const auto attribute = static_cast<CUstreamAttrID>(unknown);
         CHECK(d.cuStreamGetAttribute(one, attribute, &value) == invalid);
@@ -209,14 +175,10 @@ TEST_CASE("every thread has its own per-thread stream") {
 
 TEST_CASE("a null stream of a per-thread entry point is the thread's own") {
     start("mode=adversarial");
-    const auto launch =
-        reinterpret_cast<decltype(&cuLaunchHostFunc)>(exported("cuLaunchHostFunc_ptsz"));
-    const auto query = reinterpret_cast<decltype(&cuStreamQuery)>(exported("cuStreamQuery_ptsz"));
+    const auto launch = exported_as<decltype(&cuLaunchHostFunc)>("cuLaunchHostFunc_ptsz");
+    const auto query = exported_as<decltype(&cuStreamQuery)>("cuStreamQuery_ptsz");
     const auto synchronize =
-        reinterpret_cast<decltype(&cuStreamSynchronize)>(exported("cuStreamSynchronize_ptsz"));
-    REQUIRE(launch != nullptr);
-    REQUIRE(query != nullptr);
-    REQUIRE(synchronize != nullptr);
+        exported_as<decltype(&cuStreamSynchronize)>("cuStreamSynchronize_ptsz");
     RunOrder order;
     CHECK(launch(nullptr, RunOrder::note, order.entry(1)) == good);
     CHECK(d.cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY);
@@ -252,7 +214,6 @@ TEST_CASE("streams of many threads leave nothing behind") {
 }
 
 TEST_CASE("a stream that nobody destroys is reported with the call that made it") {
-    start();
     make_stream();
     const auto left = leaks();
     REQUIRE(left.size() == 1);

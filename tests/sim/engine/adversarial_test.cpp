@@ -2,10 +2,6 @@
 #include "graph_tools.hpp"
 #include "run_order.hpp"
 
-#include <atomic>
-#include <cstring>
-#include <set>
-
 using namespace sim_test;
 
 namespace {
@@ -13,34 +9,25 @@ namespace {
 constexpr unsigned int seeds = 32;
 constexpr std::size_t size = 256;
 
-struct Buffer {
-    explicit Buffer(int value) {
-        REQUIRE(d.cuMemAlloc(&address, size) == good);
-        std::memset(sim_control().view(address, size), value, size);
+struct Buffer : DeviceMemory {
+    explicit Buffer(int value) : DeviceMemory(size) {
+        std::memset(sim_control().view(*this, size), value, size);
     }
-    void free() { CHECK(d.cuMemFree(address) == good); }
-    CUdeviceptr address = 0;
+    unsigned char first() const {
+        return *static_cast<unsigned char *>(sim_control().view(*this, size));
+    }
 };
 
-unsigned char *pinned(int value) {
-    void *memory = allocate_pinned(size, 0);
-    std::memset(memory, value, size);
-    return static_cast<unsigned char *>(memory);
-}
-
-// All misuses so far, and no more are expected.
-void take_misuses() {
-    const std::size_t count = misuses().size();
-    REQUIRE(count > 0);
-    for (std::size_t i = 0; i < count; ++i) {
-        expect_misuse("");
-    }
-}
+struct Pinned : PinnedMemory {
+    explicit Pinned(int value) : PinnedMemory(size) { set(value); }
+    void set(int value) const { std::memset(get(), value, size); }
+    unsigned char last() const { return static_cast<unsigned char *>(get())[size - 1]; }
+};
 
 // Work that nobody needs, in a stream.
 void queue_harmless(CUstream stream, const Buffer &scratch, int count) {
     for (int i = 0; i < count; ++i) {
-        REQUIRE(d.cuMemsetD8Async(scratch.address, 1, size, stream) == good);
+        REQUIRE(d.cuMemsetD8Async(scratch, 1, size, stream) == good);
     }
 }
 
@@ -53,17 +40,17 @@ struct Race {
 
     // What the reader got.
     int run() const {
-        Buffer buffer(write_first ? 0 : 7), scratch(0);
-        unsigned char *source = pinned(write_first ? 7 : 9), *result = pinned(0);
-        const CUstream writer = make_stream(non_blocking), reader = make_stream(non_blocking);
-        const CUevent done = make_event(CU_EVENT_DISABLE_TIMING);
+        const Buffer buffer(write_first ? 0 : 7), scratch(0);
+        const Pinned source(write_first ? 7 : 9), result(0);
+        const Stream writer(non_blocking), reader(non_blocking);
+        const Event done(CU_EVENT_DISABLE_TIMING);
         const auto write = [&] {
             queue_harmless(writer, scratch, before_write);
-            REQUIRE(d.cuMemcpyHtoDAsync(buffer.address, source, size, writer) == good);
+            REQUIRE(d.cuMemcpyHtoDAsync(buffer, source, size, writer) == good);
         };
         const auto read = [&] {
             queue_harmless(reader, scratch, before_read);
-            REQUIRE(d.cuMemcpyDtoHAsync(result, buffer.address, size, reader) == good);
+            REQUIRE(d.cuMemcpyDtoHAsync(result, buffer, size, reader) == good);
         };
         write_first ? write() : read();
         const CUstream first = write_first ? writer : reader,
@@ -74,41 +61,15 @@ struct Race {
         }
         write_first ? read() : write();
         REQUIRE((wait_for_all ? d.cuCtxSynchronize() : d.cuStreamSynchronize(reader)) == good);
-        const int got = result[size - 1];
+        const int got = result.last();
         REQUIRE(d.cuCtxSynchronize() == good);
-        destroy(done);
-        destroy(writer);
-        destroy(reader);
-        buffer.free();
-        scratch.free();
-        CHECK(d.cuMemFreeHost(source) == good);
-        CHECK(d.cuMemFreeHost(result) == good);
         return got;
     }
 };
 
 // A producer and a consumer in two streams; what the consumer got.
 int produced_and_consumed(bool with_event) {
-    Buffer buffer(0);
-    unsigned char *source = pinned(7), *result = pinned(0);
-    const CUstream producer = make_stream(non_blocking), consumer = make_stream(non_blocking);
-    const CUevent ready = make_event(CU_EVENT_DISABLE_TIMING);
-    REQUIRE(d.cuMemcpyHtoDAsync(buffer.address, source, size, producer) == good);
-    REQUIRE(d.cuEventRecord(ready, producer) == good);
-    if (with_event) {
-        REQUIRE(d.cuStreamWaitEvent(consumer, ready, 0) == good);
-    }
-    REQUIRE(d.cuMemcpyDtoHAsync(result, buffer.address, size, consumer) == good);
-    REQUIRE(d.cuStreamSynchronize(consumer) == good);
-    const int got = result[size - 1];
-    REQUIRE(d.cuCtxSynchronize() == good);
-    destroy(ready);
-    destroy(producer);
-    destroy(consumer);
-    buffer.free();
-    CHECK(d.cuMemFreeHost(source) == good);
-    CHECK(d.cuMemFreeHost(result) == good);
-    return got;
+    return Race{0, 0, with_event, false}.run();
 }
 
 } // namespace
@@ -218,13 +179,11 @@ namespace {
 // A reader, and a writer that waits for a third stream alone: what the reader got. The right result
 // is 7.
 int read_beside_gated_writer(bool ordered, bool wait_for_all) {
-    Buffer buffer(7), scratch(0);
-    unsigned char *result = pinned(0);
-    const CUstream writer = make_stream(non_blocking), reader = make_stream(non_blocking),
-                   gate = make_stream(non_blocking);
-    const CUevent open = make_event(CU_EVENT_DISABLE_TIMING),
-                  read = make_event(CU_EVENT_DISABLE_TIMING);
-    REQUIRE(d.cuMemcpyDtoHAsync(result, buffer.address, size, reader) == good);
+    const Buffer buffer(7), scratch(0);
+    const Pinned result(0);
+    const Stream writer(non_blocking), reader(non_blocking), gate(non_blocking);
+    const Event open(CU_EVENT_DISABLE_TIMING), read(CU_EVENT_DISABLE_TIMING);
+    REQUIRE(d.cuMemcpyDtoHAsync(result, buffer, size, reader) == good);
     REQUIRE(d.cuEventRecord(read, reader) == good);
     queue_harmless(gate, scratch, 3);
     REQUIRE(d.cuEventRecord(open, gate) == good);
@@ -232,19 +191,10 @@ int read_beside_gated_writer(bool ordered, bool wait_for_all) {
     if (ordered) {
         REQUIRE(d.cuStreamWaitEvent(writer, read, 0) == good);
     }
-    REQUIRE(d.cuMemsetD8Async(buffer.address, 9, size, writer) == good);
+    REQUIRE(d.cuMemsetD8Async(buffer, 9, size, writer) == good);
     REQUIRE((wait_for_all ? d.cuCtxSynchronize() : d.cuStreamSynchronize(reader)) == good);
-    const int got = result[size - 1];
+    const int got = result.last();
     REQUIRE(d.cuCtxSynchronize() == good);
-    for (const CUevent event : {open, read}) {
-        destroy(event);
-    }
-    for (const CUstream stream : {writer, reader, gate}) {
-        destroy(stream);
-    }
-    buffer.free();
-    scratch.free();
-    CHECK(d.cuMemFreeHost(result) == good);
     return got;
 }
 
@@ -276,22 +226,18 @@ TEST_CASE("who goes on though he is told that work is not done is caught") {
     unsigned int caught = 0;
     for (unsigned int seed = 0; seed < seeds; ++seed) {
         start(adversarial(seed) + ";stall=0");
-        Buffer buffer(0);
-        unsigned char *source = pinned(7);
-        const CUstream stream = make_stream(non_blocking);
-        const CUevent event = make_event(CU_EVENT_DISABLE_TIMING);
-        REQUIRE(d.cuMemcpyHtoDAsync(buffer.address, source, size, stream) == good);
+        const Buffer buffer(0);
+        const Pinned source(7);
+        const Stream stream(non_blocking);
+        const Event event(CU_EVENT_DISABLE_TIMING);
+        REQUIRE(d.cuMemcpyHtoDAsync(buffer, source, size, stream) == good);
         REQUIRE(d.cuEventRecord(event, stream) == good);
         for (int i = 0; i < questions; ++i) {
             of_event ? d.cuEventQuery(event) : d.cuStreamQuery(stream);
         }
-        std::memset(source, 1, size); // whatever the answer was
+        source.set(1); // whatever the answer was
         REQUIRE(d.cuStreamSynchronize(stream) == good);
-        caught += *static_cast<unsigned char *>(sim_control().view(buffer.address, size)) != 7;
-        destroy(event);
-        destroy(stream);
-        buffer.free();
-        CHECK(d.cuMemFreeHost(source) == good);
+        caught += buffer.first() != 7;
     }
     CHECK(caught > seeds / 4);
     CHECK(caught < seeds); // some run what they are asked for at once
@@ -300,75 +246,50 @@ TEST_CASE("who goes on though he is told that work is not done is caught") {
 TEST_CASE("who asks until work is done gets to its end") {
     start(adversarial(GENERATE(range(0u, 16u))) + ";stall=0");
     const bool of_event = GENERATE(false, true);
-    Buffer scratch(0);
-    const CUstream stream = make_stream(non_blocking);
-    const CUevent event = make_event();
+    const Buffer scratch(0);
+    const Stream stream(non_blocking);
+    const Event event;
     queue_harmless(stream, scratch, 20);
     REQUIRE(d.cuEventRecord(event, stream) == good);
+    const auto ask = [&] { return of_event ? d.cuEventQuery(event) : d.cuStreamQuery(stream); };
     int questions = 1;
-    for (; questions < 1000; ++questions) {
-        const CUresult now = of_event ? d.cuEventQuery(event) : d.cuStreamQuery(stream);
-        if (now == good) {
-            break;
-        }
+    for (CUresult now = ask(); now != good && questions < 1000; ++questions, now = ask()) {
         REQUIRE(now == CUDA_ERROR_NOT_READY);
     }
     CHECK(questions > 21);      // a step each
     CHECK(questions <= 21 + 9); // and a few that take none
-    destroy(event);
-    destroy(stream);
-    scratch.free();
 }
 
-TEST_CASE("an asynchronous copy reads pinned memory as late as it can") {
+TEST_CASE("an asynchronous copy reads pinned memory late, and pageable memory before it returns") {
     start(adversarial(1));
-    Buffer buffer(0);
-    unsigned char *source = pinned(1);
-    const CUstream stream = make_stream();
-    REQUIRE(d.cuMemcpyHtoDAsync(buffer.address, source, size, stream) == good);
-    std::memset(source, 2, size); // too early
+    const Buffer from_pinned(0), from_pageable(0);
+    const Pinned pinned(1);
+    std::vector<unsigned char> pageable(size, 1);
+    const Stream stream;
+    REQUIRE(d.cuMemcpyHtoDAsync(from_pinned, pinned, size, stream) == good);
+    REQUIRE(d.cuMemcpyHtoDAsync(from_pageable, pageable.data(), size, stream) == good);
+    pinned.set(2); // too early
+    pageable.assign(size, 2);
     REQUIRE(d.cuStreamSynchronize(stream) == good);
-    CHECK(*static_cast<unsigned char *>(sim_control().view(buffer.address, size)) == 2);
-    destroy(stream);
-    buffer.free();
-    CHECK(d.cuMemFreeHost(source) == good);
+    CHECK(from_pinned.first() == 2);
+    CHECK(from_pageable.first() == 1);
 }
 
-TEST_CASE("an asynchronous copy of pageable memory has read it when it returns") {
+TEST_CASE("memory that is freed too early is caught") {
     start(adversarial(1));
-    Buffer buffer(0);
-    std::vector<unsigned char> source(size, 1);
     const CUstream stream = make_stream();
-    REQUIRE(d.cuMemcpyHtoDAsync(buffer.address, source.data(), size, stream) == good);
-    std::fill(source.begin(), source.end(), static_cast<unsigned char>(2));
-    REQUIRE(d.cuStreamSynchronize(stream) == good);
-    CHECK(*static_cast<unsigned char *>(sim_control().view(buffer.address, size)) == 1);
-    destroy(stream);
-    buffer.free();
-}
-
-TEST_CASE("pinned memory that is freed too early is caught") {
-    start(adversarial(1));
-    Buffer buffer(0);
-    unsigned char *source = pinned(1);
-    const CUstream stream = make_stream();
-    REQUIRE(d.cuMemcpyHtoDAsync(buffer.address, source, size, stream) == good);
-    CHECK(d.cuMemFreeHost(source) == good);
+    const CUdeviceptr memory = allocate(size);
+    if (GENERATE(false, true)) {
+        REQUIRE(d.cuMemsetD8Async(memory, 1, size, stream) == good);
+        release(memory);
+    } else {
+        void *const source = allocate_pinned(size);
+        REQUIRE(d.cuMemcpyHtoDAsync(memory, source, size, stream) == good);
+        release(source);
+    }
     CHECK_FALSE(misuses().empty());
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
-    take_misuses();
-    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
-}
-
-TEST_CASE("device memory that is freed too early is caught") {
-    start(adversarial(1));
-    Buffer buffer(0);
-    const CUstream stream = make_stream();
-    REQUIRE(d.cuMemsetD8Async(buffer.address, 1, size, stream) == good);
-    buffer.free();
-    CHECK_FALSE(misuses().empty());
-    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
-    take_misuses();
+    expect_misuses();
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 

@@ -18,16 +18,11 @@ TEST_CASE("a fault of queued work makes its context fail for good") {
     CHECK((second == good || second == status));
     CHECK(d.cuStreamSynchronize(stream) == status);
     CHECK(order.ran().empty());
-    CHECK(d.cuStreamSynchronize(stream) == status);
-    CHECK(d.cuStreamQuery(stream) == status);
-    CHECK(d.cuCtxSynchronize() == status);
-    CHECK(d.cuEventQuery(event) == status);
-    CHECK(d.cuEventRecord(event, stream) == status);
-    CHECK(order.launch(nullptr, 3) == status);
     CUdeviceptr memory = 0;
-    CHECK(d.cuMemAlloc(&memory, 4) == status);
-    CHECK(d.cuTexObjectDestroy(0) == status);
-    CHECK(d.cuSurfObjectDestroy(0) == status);
+    check_all(status,
+              {d.cuStreamSynchronize(stream), d.cuStreamQuery(stream), d.cuCtxSynchronize(),
+               d.cuEventQuery(event), d.cuEventRecord(event, stream), order.launch(nullptr, 3),
+               d.cuMemAlloc(&memory, 4), d.cuTexObjectDestroy(0), d.cuSurfObjectDestroy(0)});
     CHECK(order.ran().empty());
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
@@ -41,8 +36,8 @@ TEST_CASE("a device on which a context failed gives the process no other") {
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CUcontext context = nullptr;
-    CHECK(d.cuDevicePrimaryCtxRetain(&context, 0) == unavailable);
-    CHECK(d.cuCtxCreate_v2(&context, 0, 0) == unavailable);
+    check_all(unavailable,
+              {d.cuDevicePrimaryCtxRetain(&context, 0), d.cuCtxCreate_v2(&context, 0, 0)});
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(d.cuDevicePrimaryCtxRetain(&context, 0) == unavailable);
     // The other one, which had no context then, works.
@@ -62,16 +57,11 @@ TEST_CASE("an error that is not sticky is told once") {
     CHECK(order.launch(stream, 1) == good);
     CHECK(order.launch(stream, 2) == good);
     CHECK(d.cuEventRecord(event, stream) == good);
-    switch (GENERATE(0, 1, 2)) {
-    case 0:
-        CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_OUT_OF_MEMORY);
-        break;
-    case 1:
-        CHECK(d.cuEventSynchronize(event) == CUDA_ERROR_OUT_OF_MEMORY);
-        break;
-    default:
-        CHECK(d.cuCtxSynchronize() == CUDA_ERROR_OUT_OF_MEMORY);
-    }
+    const int way = GENERATE(0, 1, 2);
+    const CUresult told = way == 0   ? d.cuStreamSynchronize(stream)
+                          : way == 1 ? d.cuEventSynchronize(event)
+                                     : d.cuCtxSynchronize();
+    CHECK(told == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(d.cuCtxSynchronize() == good);
     CHECK(order.ran() == std::vector{2});
@@ -97,15 +87,11 @@ TEST_CASE("a launch failure fails the contexts of the other devices, too") {
 
     fail_work("cuLaunchHostFunc", 719);
     REQUIRE(order.launch(one, 1) == good);
-    CHECK(d.cuStreamSynchronize(one) == CUDA_ERROR_LAUNCH_FAILED);
-
-    CHECK(d.cuStreamSynchronize(two) == CUDA_ERROR_LAUNCH_FAILED);
-    CHECK(d.cuStreamQuery(two) == CUDA_ERROR_LAUNCH_FAILED);
-    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
     CUdeviceptr more = 0;
-    CHECK(d.cuMemAlloc(&more, 4) == CUDA_ERROR_LAUNCH_FAILED);
-    CHECK(d.cuMemsetD8(memory, 1, 4) == CUDA_ERROR_LAUNCH_FAILED);
-    CHECK(order.launch(two, 3) == CUDA_ERROR_LAUNCH_FAILED);
+    check_all(CUDA_ERROR_LAUNCH_FAILED,
+              {d.cuStreamSynchronize(one), d.cuStreamSynchronize(two), d.cuStreamQuery(two),
+               d.cuCtxSynchronize(), d.cuMemAlloc(&more, 4), d.cuMemsetD8(memory, 1, 4),
+               order.launch(two, 3)});
     CHECK(order.ran().empty());
     CHECK(d.cuDevicePrimaryCtxReset(1) == good);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
@@ -116,20 +102,18 @@ TEST_CASE("a launch failure fails the contexts of the other devices, too") {
 TEST_CASE("a launch failure fails created contexts of other devices alone") {
     start("devices=2");
     RunOrder order;
-    CUcontext near = nullptr, far = nullptr;
     const CUcontext first = current();
-    REQUIRE(d.cuCtxCreate_v2(&near, 0, 0) == good);
-    REQUIRE(d.cuCtxCreate_v2(&far, 0, 1) == good);
+    const CUcontext near = make_context(0), far = make_context(1);
     REQUIRE(d.cuCtxSetCurrent(first) == good);
     fail_work("cuLaunchHostFunc", 719);
     REQUIRE(order.launch(nullptr, 1) == good);
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
     REQUIRE(d.cuCtxSetCurrent(near) == good);
     CHECK(d.cuCtxSynchronize() == good);
-    CHECK(d.cuCtxDestroy(near) == good);
+    destroy(near);
     REQUIRE(d.cuCtxSetCurrent(far) == good);
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_LAUNCH_FAILED);
-    CHECK(d.cuCtxDestroy(far) == good);
+    destroy(far);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 

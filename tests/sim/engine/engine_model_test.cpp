@@ -3,7 +3,6 @@
 #include "run_order.hpp"
 
 #include <random>
-#include <set>
 
 using namespace sim_test;
 

@@ -1,47 +1,40 @@
 // When queued work runs, and after what: the laws of streams, in every mode.
+#include "memory_tools.hpp"
 #include "pinned_word.hpp"
 #include "run_order.hpp"
 
-#include <thread>
+#include <numeric>
 
 using namespace sim_test;
 
 TEST_CASE("work of one stream runs in its order") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const CUstream stream = GENERATE(0, 1) != 0 ? make_stream() : nullptr;
-    RunOrder order;
-    std::vector<int> expected;
-    for (int i = 0; i < 200; ++i) {
-        REQUIRE(order.launch(stream, i) == good);
-        expected.push_back(i);
-    }
-    CHECK(d.cuStreamSynchronize(stream) == good);
-    CHECK(order.ran() == expected);
-    if (stream != nullptr) {
-        destroy(stream);
+    const Stream own;
+    std::vector<int> expected(200);
+    std::iota(expected.begin(), expected.end(), 0);
+    for (const CUstream stream : {own.get(), CUstream(nullptr)}) {
+        RunOrder order;
+        order.launch_many(stream, 200);
+        CHECK(d.cuStreamSynchronize(stream) == good);
+        CHECK(order.ran() == expected);
     }
 }
 
-TEST_CASE("immediate mode has run the work when the call returns") {
-    start();
+TEST_CASE("immediate mode runs work before the call returns, adversarial mode runs it later") {
     RunOrder order;
     CHECK(order.launch(nullptr, 1) == good);
     CHECK(order.has(1));
     CHECK(d.cuStreamQuery(nullptr) == good);
-}
-
-TEST_CASE("adversarial mode runs nothing before somebody waits or asks") {
     start(adversarial(1));
-    RunOrder order;
-    CHECK(order.launch(nullptr, 1) == good);
-    CHECK(order.ran().empty());
+    CHECK(order.launch(nullptr, 2) == good);
+    CHECK_FALSE(order.has(2));
     int asked = 0; // the first questions change nothing
     while (d.cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY) {
         ++asked;
     }
     CHECK(asked > 0);
     CHECK(d.cuStreamQuery(nullptr) == good);
-    CHECK(order.has(1));
+    CHECK(order.has(2));
 }
 
 TEST_CASE("polling ends in every mode") {
@@ -154,13 +147,18 @@ TEST_CASE("an event of the legacy stream comes after all blocking streams") {
     CHECK(missed);
 }
 
-TEST_CASE("waiting for the legacy stream waits for blocking streams") {
+TEST_CASE("synchronizing the legacy stream or the context waits for earlier work") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const Stream stream;
     REQUIRE(order.launch(stream, 1) == good);
     CHECK(d.cuStreamSynchronize(nullptr) == good);
     CHECK(order.has(1));
+    const CUstream destroyed = make_stream();
+    REQUIRE(order.launch(destroyed, 2) == good);
+    destroy(destroyed);
+    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(order.has(2));
 }
 
 TEST_CASE("contexts do not wait for each other's legacy streams") {
@@ -186,22 +184,16 @@ TEST_CASE("contexts do not wait for each other's legacy streams") {
 TEST_CASE("streams of different devices wait for each other's events") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
-    const CUcontext first = current();
-    const PrimaryContext second(1);
-    const CUstream one = make_stream();
-    const CUevent event = make_event();
-    REQUIRE(d.cuCtxSetCurrent(second) == good);
-    const CUstream two = make_stream();
+    const Stream one;
+    const Event event;
+    const OnDevice second(1);
+    const Stream two;
     REQUIRE(order.launch(one, 1) == good);
     REQUIRE(d.cuEventRecord(event, one) == good);
     REQUIRE(d.cuStreamWaitEvent(two, event, 0) == good);
     REQUIRE(order.launch(two, 2) == good);
     CHECK(d.cuStreamSynchronize(two) == good);
     CHECK(order.ran() == std::vector{1, 2});
-    destroy(two);
-    destroy(one);
-    destroy(event);
-    REQUIRE(d.cuCtxSetCurrent(first) == good);
 }
 
 TEST_CASE("a stream can be destroyed while it works") {
@@ -209,9 +201,7 @@ TEST_CASE("a stream can be destroyed while it works") {
     RunOrder order;
     const CUstream stream = make_stream(non_blocking), other = make_stream();
     const CUevent event = make_event();
-    for (int i = 0; i < 10; ++i) {
-        REQUIRE(order.launch(stream, i) == good);
-    }
+    order.launch_many(stream, 10);
     REQUIRE(d.cuEventRecord(event, stream) == good);
     destroy(stream);
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_INVALID_HANDLE);
@@ -224,16 +214,6 @@ TEST_CASE("a stream can be destroyed while it works") {
     CHECK(order.ran() == std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
     destroy(other);
     CHECK(d.cuCtxSynchronize() == good);
-}
-
-TEST_CASE("the context waits for the work of destroyed streams") {
-    start(GENERATE_COPY(from_range(all_modes())));
-    RunOrder order;
-    const CUstream stream = make_stream();
-    REQUIRE(order.launch(stream, 1) == good);
-    destroy(stream);
-    CHECK(d.cuCtxSynchronize() == good);
-    CHECK(order.has(1));
 }
 
 TEST_CASE("the end of a context runs its work first") {
@@ -252,9 +232,7 @@ TEST_CASE("a reset drops what is queued") {
     PinnedWord word;
     const CUstream stream = make_stream();
     REQUIRE(d.cuStreamWaitValue32_v2(stream, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
-    for (int i = 0; i < 1000; ++i) {
-        REQUIRE(order.launch(stream, i) == good);
-    }
+    order.launch_many(stream, 1000);
     destroy(stream);
     sim_control().reset();
     CHECK(order.ran().empty());

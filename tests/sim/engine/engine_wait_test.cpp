@@ -3,10 +3,8 @@
 #include "pinned_word.hpp"
 #include "run_order.hpp"
 
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
 using namespace sim_test;
 
@@ -79,9 +77,7 @@ TEST_CASE("drain runs what can run, and counts the rest") {
     RunOrder order;
     PinnedWord word;
     const Stream one, two;
-    for (int i = 0; i < 50; ++i) {
-        REQUIRE(order.launch(one, i) == good);
-    }
+    order.launch_many(one, 50);
     REQUIRE(d.cuStreamWaitValue32_v2(two, word.address, 1, CU_STREAM_WAIT_VALUE_EQ) == good);
     REQUIRE(order.launch(two, 50) == good);
     CHECK(sim_control().drain() == 2);
@@ -144,20 +140,6 @@ TEST_CASE("a program can wait for a host function without calling CUDA") {
     CHECK(bell.wait());
     CHECK(d.cuStreamSynchronize(stream) == good);
 }
-
-namespace {
-
-std::vector<std::string> notes() {
-    std::vector<std::string> lines;
-    sim_control().notes(
-        [](const char *line, void *all) {
-            static_cast<std::vector<std::string> *>(all)->emplace_back(line);
-        },
-        &lines);
-    return lines;
-}
-
-} // namespace
 
 TEST_CASE("what ran by itself is noted, and nothing else is") {
     start("stall=100;mode=adversarial");

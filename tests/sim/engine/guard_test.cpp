@@ -1,24 +1,16 @@
 // Bytes that a kernel writes beside an allocation, before its beginning and past its end.
 #include "memory_tools.hpp"
 
-#include <utility>
-
 using namespace sim_test;
 
 namespace {
-
-unsigned char *bytes_of(CUdeviceptr address, std::size_t size) {
-    auto *bytes = static_cast<unsigned char *>(sim_control().view(address, size));
-    REQUIRE(bytes != nullptr);
-    return bytes;
-}
 
 // Whether that is reported, once, when the byte there is changed, counted from the first of an
 // allocation.
 bool is_reported(std::size_t size, std::ptrdiff_t offset, const char *text) {
     const std::size_t before = misuses().size();
     const CUdeviceptr first = allocate(size), address = allocate(size), last = allocate(size);
-    bytes_of(address, size)[offset] ^= 1;
+    view(address, size)[offset] ^= 1;
     release(address);
     release(last);
     release(first);
@@ -29,7 +21,6 @@ bool is_reported(std::size_t size, std::ptrdiff_t offset, const char *text) {
 } // namespace
 
 TEST_CASE("every byte around a small allocation is guarded") {
-    start();
     for (const std::ptrdiff_t offset : {-1, -2, -100, -150, -200, -256}) {
         INFO(offset);
         CHECK(is_reported(100, offset, "before the beginning of device memory"));
@@ -46,7 +37,6 @@ TEST_CASE("every byte around a small allocation is guarded") {
 }
 
 TEST_CASE("big allocations are guarded on both sides") {
-    start();
     for (const std::size_t size : {4 * KiB, 64 * KiB, MiB, 20 * MiB}) {
         INFO(size);
         const auto end = static_cast<std::ptrdiff_t>(size);
@@ -58,7 +48,6 @@ TEST_CASE("big allocations are guarded on both sides") {
 }
 
 TEST_CASE("the rest of a page of host memory is guarded") {
-    start();
     auto *pinned = static_cast<unsigned char *>(allocate_pinned(100));
     pinned[4095] ^= 1;
     release(pinned);
@@ -66,7 +55,6 @@ TEST_CASE("the rest of a page of host memory is guarded") {
 }
 
 TEST_CASE("allocations of many sizes do not touch each other's guards") {
-    start();
     std::vector<std::pair<CUdeviceptr, std::size_t>> all;
     for (std::size_t size = 1; size < 3 * MiB; size += size / 3 + 1) {
         all.emplace_back(allocate(size), size);

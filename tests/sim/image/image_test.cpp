@@ -3,7 +3,6 @@
 #include "images.hpp"
 
 #include <tuple>
-#include <utility>
 
 using namespace sim_test;
 
@@ -29,9 +28,12 @@ std::vector<Parameter> parameters_of(CUfunction function) {
 #endif
 
 int attribute(CUfunction function, CUfunction_attribute which) {
-    int value = -1;
-    CHECK(d.cuFuncGetAttribute(&value, which, function) == good);
-    return value;
+    return got<int>(&Driver::cuFuncGetAttribute, out, which, function);
+}
+
+template <class T>
+T value_of(const LoadedModule &module, const char *variable) {
+    return got<T>(&Driver::cuMemcpyDtoH, out, module.global(variable), sizeof(T));
 }
 
 // The smallest cubin that has something in it, put together by hand.
@@ -133,30 +135,22 @@ class Cubin {
 } // namespace
 
 TEST_CASE("garbage and empty images answer 200") {
-    start();
-    CHECK(load_status("garbage") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(load_status("") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(load_status("\n\n  \t ") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(load_status("\x7f") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(load_status("\x7f"
-                      "ELF") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(load_status("\x50\xed") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(load_status("// only a comment") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(load_status("/* without an end") == CUDA_ERROR_INVALID_IMAGE);
+    for (const char *garbage : {"garbage", "", "\n\n  \t ", "\x7f",
+                                "\x7f"
+                                "ELF",
+                                "\x50\xed", "// only a comment", "/* without an end"}) {
+        INFO(garbage);
+        CHECK(load_status(garbage) == CUDA_ERROR_INVALID_IMAGE);
+    }
     CHECK(load_status(nullptr) == invalid);
-    std::string zeros(4096, '\0');
+    const std::string zeros(4096, '\0');
     CHECK(load_status(zeros.data()) == CUDA_ERROR_INVALID_IMAGE);
-    // A file for another machine.
-    std::string elf("\x7f"
-                    "ELF\x02\x01\x01",
-                    7);
-    elf.resize(64);
-    elf[18] = 62;
+    std::string elf = Cubin(90).bytes();
+    elf[18] = 62; // for another machine
     CHECK(load_status(elf.data()) == CUDA_ERROR_INVALID_IMAGE);
 }
 
 TEST_CASE("the text form names what is in it") {
-    start();
     const LoadedModule module;
     for (const char *name : {"add", "nothing", "mixed"}) {
         CHECK(module.function(name) != nullptr);
@@ -174,17 +168,14 @@ TEST_CASE("the text form names what is in it") {
           std::vector<Parameter>{{0, 1}, {2, 2}, {8, 8}, {16, 4}, {24, 16}, {40, 3}});
     CHECK(parameters_of(module.function("nothing")).empty());
 #endif
-    unsigned int counter = 0;
-    CHECK(got(d.cuMemcpyDtoH(&counter, module.global("counter"), 4), counter) == 42);
-    unsigned char table[64] = {};
-    CHECK(d.cuMemcpyDtoH(table, module.global("table"), 64) == good);
+    CHECK(value_of<int>(module, "counter") == 42);
+    const auto table = value_of<std::array<unsigned char, 64>>(module, "table");
     CHECK(table[0] == 1);
     CHECK(table[1] == 2);
     CHECK(table[63] == 0);
 }
 
 TEST_CASE("a fault in the text form is named with its line") {
-    start();
     const std::pair<const char *, const char *> faults[] = {
         {"kernel", "line 2: a name is missing"},
         {"kernel a\nkernel a", "line 3: duplicate kernel a"},
@@ -232,7 +223,6 @@ TEST_CASE("a text that is for another device answers 209") {
 }
 
 TEST_CASE("PTX offers its entries, parameters and variables") {
-    start();
     const std::string ptx = "//\n// a comment\n/* another\n one */\n" + ptx_head + R"(
 .visible .global .align 4 .u32 counter = 42;
 .visible .const .align 4 .b8 table[64] = {1, 2, 0xff};
@@ -281,10 +271,8 @@ $L__BB0_2:
     CHECK(parameters_of(add) == std::vector<Parameter>{{0, 8}, {8, 8}, {16, 24}, {40, 1}, {44, 4}});
     CHECK(parameters_of(module.function("other")).empty());
 #endif
-    unsigned int counter = 0;
-    CHECK(got(d.cuMemcpyDtoH(&counter, module.global("counter"), 4), counter) == 42);
-    unsigned char table[64] = {};
-    CHECK(d.cuMemcpyDtoH(table, module.global("table"), 64) == good);
+    CHECK(value_of<int>(module, "counter") == 42);
+    const auto table = value_of<std::array<unsigned char, 64>>(module, "table");
     CHECK((table[0] == 1 && table[1] == 2 && table[2] == 255 && table[3] == 0));
     float values[2] = {};
     std::size_t size = 0;
@@ -297,7 +285,6 @@ $L__BB0_2:
 }
 
 TEST_CASE("PTX that is none answers 218, without .version in front 200") {
-    start();
     CHECK(load_status(".target sm_52\n.version 7.0\n") == CUDA_ERROR_INVALID_IMAGE);
     CHECK(load_status(ptx_head.c_str()) == good);
     const char *bad[] = {
@@ -372,8 +359,7 @@ TEST_CASE("a cubin offers its symbols") {
 #if CUDA_VERSION >= 12040
     CHECK(parameters_of(run) == std::vector<Parameter>{{0, 8}, {8, 4}});
 #endif
-    unsigned int counter = 0;
-    CHECK(got(d.cuMemcpyDtoH(&counter, module.global("counter"), 4), counter) == 5);
+    CHECK(value_of<int>(module, "counter") == 5);
     CHECK(load_status(Cubin(80).bytes().data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 

@@ -1,82 +1,25 @@
 // External semaphores: timelines and binary ones, over real descriptors.
-#include "../support/child_process.hpp"
+#ifndef _WIN32
+#include "external_tools.hpp"
 #include "plan_fault.hpp"
 #include "vmm_tools.hpp"
 
-#include <atomic>
-#include <chrono>
-#include <limits>
-#include <thread>
-
-#ifndef _WIN32
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <limits>
 
 using namespace sim_test;
 
 namespace {
 
-constexpr auto timeline = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
-constexpr auto binary = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
-
-// What the other API holds: its descriptor, and the counter behind it.
-class Theirs : Unique {
-  public:
-    explicit Theirs(std::uint64_t initial) : fd_(sim_control().make_semaphore_fd(initial)) {
-        REQUIRE(fd_ >= 0);
-        void *pages =
-            mmap(nullptr, sizeof(cushim_sim_semaphore), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-        REQUIRE(pages != MAP_FAILED);
-        state_ = static_cast<cushim_sim_semaphore *>(pages);
-        REQUIRE(state_->magic == CUSHIM_SIM_SEMAPHORE_MAGIC);
-    }
-    ~Theirs() {
-        munmap(state_, sizeof *state_);
-        close(fd_);
-    }
-
-    int exported() const { return dup(fd_); }
-    std::uint64_t value() const { return std::atomic_ref(state_->value).load(); }
-    void set(std::uint64_t value) { std::atomic_ref(state_->value).store(value); }
-
-  private:
-    int fd_;
-    cushim_sim_semaphore *state_ = nullptr;
-};
-
-CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC described(int fd, CUexternalSemaphoreHandleType type) {
-    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
-    description.type = type;
-    description.handle.fd = fd;
-    return description;
+int semaphore_fd(std::uint64_t value = 0) {
+    return sim_control().make_semaphore_fd(value);
 }
 
-CUexternalSemaphore imported(int fd, CUexternalSemaphoreHandleType type) {
-    const auto description = described(fd, type);
+CUresult import_status(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC &description) {
     CUexternalSemaphore semaphore = nullptr;
-    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == good);
-    return semaphore;
+    return d.cuImportExternalSemaphore(&semaphore, &description);
 }
 
-CUresult signal(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters{};
-    parameters.params.fence.value = value;
-    return d.cuSignalExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
-}
-
-CUresult wait(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS parameters{};
-    parameters.params.fence.value = value;
-    return d.cuWaitExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
-}
-
-void end(CUexternalSemaphore semaphore) {
-    CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
-}
-struct Imported : Owned<CUexternalSemaphore, end> {
-    Imported(int fd, CUexternalSemaphoreHandleType type) : Owned(imported(fd, type)) {}
-};
 void finish(CUstream stream) {
     CHECK(d.cuStreamSynchronize(stream) == good);
 }
@@ -92,111 +35,74 @@ void check_not_done(CUstream stream) {
 } // namespace
 
 TEST_CASE("a semaphore's import takes the descriptor over") {
-    start();
     const auto before = open_descriptors();
-    const int fd = sim_control().make_semaphore_fd(0);
-    const auto semaphore = imported(fd, timeline);
+    const int fd = semaphore_fd();
+    const auto semaphore = import_semaphore(fd);
     CHECK_FALSE(is_open(fd));
     end(semaphore);
     CHECK(open_descriptors() == before);
 }
 
 TEST_CASE("what is no semaphore cannot be imported as one") {
-    start();
-    CUexternalSemaphore semaphore = nullptr;
     const auto type = GENERATE(binary, timeline);
-    SECTION("a device") {
-        const int fd = open("/dev/null", O_RDWR);
-        const auto description = described(fd, type);
-        CHECK(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_ERROR_UNKNOWN);
+    const int device = open("/dev/null", O_RDWR), memory = sim_control().make_memory_fd(4096),
+              less = sim_control().make_memory_fd(64), more = sim_control().make_memory_fd(100000);
+    for (const int fd : {device, memory, less, more}) {
+        CHECK(import_status(semaphore_of(fd, type)) == CUDA_ERROR_UNKNOWN);
         CHECK(is_open(fd)); // other than memory's
         close(fd);
     }
-    SECTION("memory") {
-        const int fd = sim_control().make_memory_fd(GENERATE(64, 4096, 100000));
-        const auto description = described(fd, type);
-        CHECK(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_ERROR_UNKNOWN);
-        CHECK(is_open(fd));
-        close(fd);
-    }
-    SECTION("nothing") {
-        const auto description = described(-1, type);
-        CHECK(d.cuImportExternalSemaphore(&semaphore, &description) ==
-              (type == timeline ? invalid : CUDA_ERROR_UNKNOWN));
-    }
+    CHECK(import_status(semaphore_of(-1, type)) ==
+          (type == timeline ? invalid : CUDA_ERROR_UNKNOWN));
 }
 
 TEST_CASE("a descriptor of physical memory serves as a semaphore") {
-    start();
     constexpr auto as_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     const PhysicalMemory memory(default_granularity, on_device(0, as_fd));
     int fd = -1;
     REQUIRE(d.cuMemExportToShareableHandle(&fd, memory, as_fd, 0) == good);
-    const auto description = described(fd, GENERATE(binary, timeline));
-    CUexternalSemaphore semaphore = nullptr;
-    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == good);
-    expect_misuse("a memory descriptor is imported as a semaphore");
+    const Semaphore semaphore(fd, GENERATE(binary, timeline));
+    expect_misuse("memory is imported as a semaphore");
     CHECK_FALSE(is_open(fd));
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait{};
-    signal.params.fence.value = wait.params.fence.value = 1;
-    CHECK(d.cuSignalExternalSemaphoresAsync(&semaphore, &signal, 1, nullptr) == good);
-    CHECK(d.cuWaitExternalSemaphoresAsync(&semaphore, &wait, 1, nullptr) == good);
+    CHECK(signal(semaphore, 1, nullptr) == good);
+    CHECK(wait(semaphore, 1, nullptr) == good);
     CHECK(d.cuCtxSynchronize() == good);
-    end(semaphore);
 }
 
 TEST_CASE("a semaphore's import checks its arguments before it takes anything") {
-    start();
-    const int fd = sim_control().make_semaphore_fd(0);
-    auto description = described(fd, timeline);
+    const int fd = semaphore_fd();
+    const auto valid = semaphore_of(fd, timeline);
+    using Type = CUexternalSemaphoreHandleType;
+    check_changes(valid, import_status,
+                  {{"flags", [](auto &bad) { bad.flags = 1; }},
+                   {"reserved words", [](auto &bad) { bad.reserved[7] = 1; }},
+                   {"a type that takes no descriptor",
+                    [](auto &bad) { bad.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC; },
+                    CUDA_ERROR_NOT_SUPPORTED}});
+    for (const int other : {0, 2, 3, 4, 5, 7, 8, 10, 11}) { // none, and those of other systems
+        CHECK(import_status(semaphore_of(fd, static_cast<Type>(other))) == invalid);
+    }
     CUexternalSemaphore semaphore = nullptr;
-    CUresult expected = invalid;
-    SECTION("flags") {
-        description.flags = 1;
-    }
-    SECTION("reserved words") {
-        description.reserved[7] = 1;
-    }
-    SECTION("no type") {
-        description.type = static_cast<CUexternalSemaphoreHandleType>(0);
-    }
-    SECTION("an unknown type") {
-        description.type = static_cast<CUexternalSemaphoreHandleType>(11);
-    }
-    SECTION("types of another system") {
-        const int type = GENERATE(2, 3, 4, 5, 7, 8, 10);
-        description.type = static_cast<CUexternalSemaphoreHandleType>(type);
-    }
-    SECTION("a type that takes no descriptor") {
-        description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC;
-        expected = CUDA_ERROR_NOT_SUPPORTED;
-    }
-    SECTION("no context") {
-        REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
-        expected = CUDA_ERROR_INVALID_CONTEXT;
-    }
-    CHECK(d.cuImportExternalSemaphore(&semaphore, &description) == expected);
-    CHECK(is_open(fd));
-    CHECK(d.cuImportExternalSemaphore(nullptr, &description) != good);
+    CHECK(d.cuImportExternalSemaphore(nullptr, &valid) != good);
     CHECK(d.cuImportExternalSemaphore(&semaphore, nullptr) != good);
+    const WithoutContext none;
+    CHECK(import_status(valid) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(is_open(fd));
     close(fd);
 }
 
 TEST_CASE("a driver without timelines refuses them") {
     start("attribute.114=0");
-    const int fd = sim_control().make_semaphore_fd(0);
-    const auto description = described(fd, timeline);
-    CUexternalSemaphore semaphore = nullptr;
-    CHECK(d.cuImportExternalSemaphore(&semaphore, &description) == CUDA_ERROR_NOT_SUPPORTED);
+    const int fd = semaphore_fd();
+    CHECK(import_status(semaphore_of(fd, timeline)) == CUDA_ERROR_NOT_SUPPORTED);
     CHECK(is_open(fd));
-    end(imported(fd, binary));
+    const Semaphore serves(fd, binary);
 }
 
 TEST_CASE("a timeline holds a stream back until its value is reached") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Theirs theirs(3);
-    const Imported semaphore(theirs.exported(), timeline);
+    Gate theirs(3);
+    const Semaphore semaphore(theirs);
     const Stream waiting(non_blocking);
     const DeviceMemory memory(4);
     REQUIRE(d.cuMemsetD32(memory, 1, 1) == good);
@@ -240,8 +146,8 @@ TEST_CASE("a timeline holds a stream back until its value is reached") {
 
 TEST_CASE("a signal comes after the work before it") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Theirs theirs(0);
-    const Imported semaphore(theirs.exported(), timeline);
+    Gate theirs(0);
+    const Semaphore semaphore(theirs);
     const Stream one(non_blocking), two(non_blocking);
     const DeviceMemory memory(4);
     unsigned int read = 0;
@@ -261,8 +167,8 @@ TEST_CASE("a signal comes after the work before it") {
 
 TEST_CASE("a binary semaphore lets one wait through per signal") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Theirs theirs(0);
-    const Imported semaphore(theirs.exported(), binary);
+    Gate theirs(0);
+    const Semaphore semaphore(theirs, binary);
     const Stream one(non_blocking), two(non_blocking), three(non_blocking);
     CHECK(signal(semaphore, 77, one) == good); // the value means nothing here
     finish(one);
@@ -279,8 +185,8 @@ TEST_CASE("a binary semaphore lets one wait through per signal") {
 
 TEST_CASE("one of two waits for a binary semaphore goes on") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Theirs theirs(0);
-    const Imported semaphore(theirs.exported(), binary);
+    Gate theirs(0);
+    const Semaphore semaphore(theirs, binary);
     const Stream one(non_blocking), two(non_blocking);
     CHECK(wait(semaphore, 0, one) == good);
     CHECK(wait(semaphore, 0, two) == good);
@@ -298,34 +204,24 @@ TEST_CASE("one of two waits for a binary semaphore goes on") {
 }
 
 TEST_CASE("a signal that is lost, or sets a timeline back, is a misuse") {
-    start();
-    Theirs theirs(5);
-    SECTION("binary") {
-        const Imported semaphore(theirs.exported(), binary);
-        theirs.set(1);
-        CHECK(signal(semaphore, 0, nullptr) == good);
-        expect_misuse("already signaled");
-    }
-    SECTION("timeline") {
-        const Imported semaphore(theirs.exported(), timeline);
-        CHECK(signal(semaphore, 4, nullptr) == good);
-        CHECK(theirs.value() == 4);
-        expect_misuse("decreases a timeline from 5 to 4");
-    }
+    Gate lit(1), ahead(5);
+    check_misuse(signal(Semaphore(lit, binary), 0, nullptr), good, "signalled already");
+    CHECK(signal(Semaphore(ahead), 4, nullptr) == good);
+    CHECK(ahead.value() == 4);
+    expect_misuse("back from 5 to 4");
 }
 
 TEST_CASE("a batch signals and waits for all of it") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Theirs first(0), second(0), third(0);
-    const CUexternalSemaphore semaphores[] = {imported(first.exported(), timeline),
-                                              imported(second.exported(), binary),
-                                              imported(third.exported(), timeline)};
+    Gate first(0), second(0), third(0);
+    const Semaphore one(first), two(second, binary), three(third);
+    const CUexternalSemaphore semaphores[] = {one, two, three};
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[3] = {};
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[3] = {};
     for (unsigned int i = 0; i < 3; ++i) {
         signals[i].params.fence.value = waits[i].params.fence.value = 10 + i;
     }
-    const auto waiting = make_stream(non_blocking), signalling = make_stream(non_blocking);
+    const Stream waiting(non_blocking), signalling(non_blocking);
     CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, waits, 3, waiting) == good);
     waits[0].params.fence.value = 1000; // the call has its own copy
     check_not_done(waiting);
@@ -343,17 +239,12 @@ TEST_CASE("a batch signals and waits for all of it") {
     CHECK(first.value() == 10);
     CHECK(second.value() == 1);
     CHECK(third.value() == 12);
-    destroy(waiting);
-    destroy(signalling);
-    for (const CUexternalSemaphore semaphore : semaphores) {
-        end(semaphore);
-    }
 }
 
 TEST_CASE("a batch may wait for one binary semaphore twice") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Theirs theirs(1);
-    const Imported semaphore(theirs.exported(), binary);
+    Gate theirs(1);
+    const Semaphore semaphore(theirs, binary);
     const CUexternalSemaphore semaphores[] = {semaphore, semaphore};
     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2] = {};
     const Stream stream(non_blocking);
@@ -369,111 +260,95 @@ TEST_CASE("a batch may wait for one binary semaphore twice") {
 }
 
 TEST_CASE("arguments of signals and waits are checked") {
-    start();
-    const auto semaphore = imported(sim_control().make_semaphore_fd(7), timeline);
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals{};
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits{};
-    const auto both = [&](const CUexternalSemaphore *semaphores, unsigned int count,
-                          CUresult expected) {
-        CHECK(d.cuSignalExternalSemaphoresAsync(semaphores, &signals, count, nullptr) == expected);
-        CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, &waits, count, nullptr) == expected);
-    };
+    const Semaphore semaphore(semaphore_fd(7));
+    const CUexternalSemaphore list[] = {semaphore};
+    using Signal = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS;
+    using Wait = CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS;
+    Signal signals{};
+    Wait waits{};
     signals.params.fence.value = waits.params.fence.value = 7;
-    both(&semaphore, 1, good);
-    both(nullptr, 1, invalid);
-    both(&semaphore, 0, invalid);
-    CHECK(d.cuSignalExternalSemaphoresAsync(&semaphore, nullptr, 1, nullptr) == invalid);
-    CHECK(d.cuWaitExternalSemaphoresAsync(&semaphore, nullptr, 1, nullptr) == invalid);
-    SECTION("the flags of NvSci semaphores") {
-        signals.flags = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC;
-        waits.flags = CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC;
-        both(&semaphore, 1, invalid);
-    }
-    SECTION("unknown flags") {
-        signals.flags = waits.flags = 0x80000000U;
-        both(&semaphore, 1, invalid);
-    }
-    SECTION("reserved words") {
-        signals.reserved[0] = waits.reserved[0] = 1;
-        both(&semaphore, 1, invalid);
-    }
-    SECTION("reserved words of the parameters") {
-        signals.params.reserved[0] = waits.params.reserved[0] = 1;
-        both(&semaphore, 1, invalid);
-    }
-    end(semaphore);
+    const auto signal_with = [&](const Signal &with) {
+        return d.cuSignalExternalSemaphoresAsync(list, &with, 1, nullptr);
+    };
+    const auto wait_with = [&](const Wait &with) {
+        return d.cuWaitExternalSemaphoresAsync(list, &with, 1, nullptr);
+    };
+    check_all(good, {signal_with(signals), wait_with(waits)});
+    check_all(invalid, {d.cuSignalExternalSemaphoresAsync(nullptr, &signals, 1, nullptr),
+                        d.cuSignalExternalSemaphoresAsync(list, &signals, 0, nullptr),
+                        d.cuSignalExternalSemaphoresAsync(list, nullptr, 1, nullptr),
+                        d.cuWaitExternalSemaphoresAsync(nullptr, &waits, 1, nullptr),
+                        d.cuWaitExternalSemaphoresAsync(list, &waits, 0, nullptr),
+                        d.cuWaitExternalSemaphoresAsync(list, nullptr, 1, nullptr)});
+    constexpr auto skip_signal = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC;
+    constexpr auto skip_wait = CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC;
+    check_changes(signals, signal_with,
+                  {{"a flag of NvSci", [](auto &bad) { bad.flags = skip_signal; }},
+                   {"an unknown flag", [](auto &bad) { bad.flags = 0x80000000U; }},
+                   {"reserved words", [](auto &bad) { bad.reserved[0] = 1; }},
+                   {"its parameters' reserved", [](auto &bad) { bad.params.reserved[0] = 1; }}});
+    check_changes(waits, wait_with,
+                  {{"a flag of NvSci", [](auto &bad) { bad.flags = skip_wait; }},
+                   {"an unknown flag", [](auto &bad) { bad.flags = 0x80000000U; }},
+                   {"reserved words", [](auto &bad) { bad.reserved[0] = 1; }},
+                   {"its parameters' reserved", [](auto &bad) { bad.params.reserved[0] = 1; }}});
 }
 
 TEST_CASE("handles of semaphores that are none are refused") {
-    start();
     CHECK(d.cuDestroyExternalSemaphore(nullptr) == invalid);
-    CHECK(signal(nullptr, 1, nullptr) == invalid);
-    expect_misuse("null semaphore");
+    check_misuse(signal(nullptr, 1, nullptr), invalid, "null semaphore");
     CHECK(wait(nullptr, 1, nullptr) == invalid);
-    const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
-    end(semaphore);
-    CHECK(d.cuDestroyExternalSemaphore(semaphore) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("external semaphore");
-    CHECK(signal(semaphore, 1, nullptr) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("external semaphore");
-    CHECK(wait(semaphore, 1, nullptr) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("external semaphore");
+    const auto gone = import_semaphore(semaphore_fd());
+    end(gone);
+    for (const CUresult status :
+         {d.cuDestroyExternalSemaphore(gone), signal(gone, 1, nullptr), wait(gone, 1, nullptr)}) {
+        check_misuse(status, CUDA_ERROR_INVALID_HANDLE, "external semaphore");
+    }
 }
 
 TEST_CASE("a semaphore belongs to one context") {
-    start();
-    const Imported semaphore(sim_control().make_semaphore_fd(0), timeline);
-    CUcontext other = nullptr;
+    const Semaphore semaphore(semaphore_fd());
     const CUcontext primary = current();
-#if CUDA_VERSION >= 13000
-    REQUIRE(d.cuCtxCreate(&other, nullptr, 0, 0) == good);
-#else
-    REQUIRE(d.cuCtxCreate(&other, 0, 0) == good);
-#endif
+    const CUcontext other = make_context();
     const CUstream foreign = make_stream(non_blocking);
     CHECK(signal(semaphore, 1, foreign) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(wait(semaphore, 0, foreign) == CUDA_ERROR_INVALID_HANDLE);
     destroy(foreign);
-    REQUIRE(d.cuCtxDestroy(other) == good);
+    destroy(other);
     REQUIRE(d.cuCtxSetCurrent(primary) == good);
     CHECK(signal(semaphore, 1, nullptr) == good);
     CHECK(d.cuCtxSynchronize() == good);
 }
 
 TEST_CASE("a stream needs no current context to signal") {
-    start();
-    Theirs theirs(0);
-    const auto semaphore = imported(theirs.exported(), timeline);
+    Gate theirs(0);
     const Stream stream(non_blocking);
-    const CUcontext context = current();
-    REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
+    const auto semaphore = import_semaphore(dup(theirs.fd));
+    const WithoutContext none;
     CHECK(signal(semaphore, 1, stream) == good);
     CHECK(wait(semaphore, 1, stream) == good);
     finish(stream);
     CHECK(theirs.value() == 1);
     end(semaphore); // nor to end it
-    REQUIRE(d.cuCtxSetCurrent(context) == good);
 }
 
 TEST_CASE("a semaphore that queued work needs must not be destroyed") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Theirs theirs(0);
-    const auto semaphore = imported(theirs.exported(), timeline);
+    Gate theirs(0);
+    const auto semaphore = import_semaphore(dup(theirs.fd));
     const auto stream = make_stream(non_blocking);
     CHECK(wait(semaphore, 1, stream) == good);
     end(semaphore);
-    expect_misuse("enqueued work still needs");
-    CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_misuse("external semaphore");
+    expect_misuse("queued work still needs");
+    check_misuse(d.cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS, "external semaphore");
     d.cuStreamDestroy(stream);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
 TEST_CASE("one semaphore imported twice is the same one") {
     start(GENERATE_COPY(from_range(all_modes())));
-    Theirs theirs(0);
-    const Imported one(theirs.exported(), timeline);
-    const Imported two(theirs.exported(), timeline);
+    Gate theirs(0);
+    const Semaphore one(theirs), two(theirs);
     const Stream waiting(non_blocking), signalling(non_blocking);
     CHECK(wait(one, std::numeric_limits<std::uint64_t>::max(), waiting) == good);
     check_not_done(waiting);
@@ -483,9 +358,8 @@ TEST_CASE("one semaphore imported twice is the same one") {
 }
 
 TEST_CASE("a semaphore ends with its context, and is a leak before") {
-    start();
     const auto before = open_descriptors();
-    const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
+    const auto semaphore = import_semaphore(semaphore_fd());
     CHECK(leaks().size() == 1);
     REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
@@ -495,8 +369,8 @@ TEST_CASE("a semaphore ends with its context, and is a leak before") {
 
 TEST_CASE("memory is freed when the work that waits for a semaphore is done") {
     start(GENERATE("mode=immediate", "mode=threaded"));
-    Theirs theirs(0);
-    const Imported semaphore(theirs.exported(), timeline);
+    Gate theirs(0);
+    const Semaphore semaphore(theirs);
     const Stream stream(non_blocking);
     const CUdeviceptr memory = allocate(4);
     CHECK(wait(semaphore, 1, stream) == good);
@@ -513,7 +387,7 @@ TEST_CASE("memory is freed when the work that waits for a semaphore is done") {
 
 TEST_CASE("a wait that fails with its stream waits no longer") {
     start("mode=threaded");
-    const auto semaphore = imported(sim_control().make_semaphore_fd(0), timeline);
+    const auto semaphore = import_semaphore(semaphore_fd());
     const auto waiting = make_stream(non_blocking);
     CHECK(wait(semaphore, 1, waiting) == good);
     const CUdeviceptr memory = allocate(4);

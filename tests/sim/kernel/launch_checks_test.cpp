@@ -1,10 +1,9 @@
 // What a launch is refused for: arguments, limits, contexts, attributes.
 #include "images.hpp"
 #include "launch_tools.hpp"
+#include "memory_tools.hpp"
 
-#include <array>
 #include <optional>
-#include <utility>
 
 using namespace sim_test;
 
@@ -21,36 +20,29 @@ CUlaunchAttribute cluster(unsigned int x, unsigned int y, unsigned int z) {
 } // namespace
 
 TEST_CASE("what is missing of the arguments is refused at once") {
-    start();
     const LoadedModule module;
     const CUfunction function = module.function("add");
     CUdeviceptr pointer = 0;
-    void *parameters[] = {&pointer, &pointer, nullptr, &pointer};
-    const auto with = [&](void **kernel_parameters, void **extra) {
-        return launch(function, {1, 1, 1}, {1, 1, 1}, 0, nullptr, kernel_parameters, extra);
-    };
-    CHECK(with(parameters, nullptr) == invalid);
-    CHECK(with(nullptr, nullptr) == invalid);
-    parameters[2] = &pointer;
-    CHECK(with(parameters, nullptr) == good);
+    void *parameters[] = {&pointer, &pointer, &pointer, &pointer};
+    void *incomplete[] = {&pointer, &pointer, nullptr, &pointer};
     std::size_t size = 28;
     unsigned char buffer[32] = {};
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-                     CU_LAUNCH_PARAM_END};
-    CHECK(with(parameters, extra) == invalid);
-    CHECK(with(nullptr, extra) == good);
-    void *without_size[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_END};
-    CHECK(with(nullptr, without_size) == invalid);
-    void *without_buffer[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
-    CHECK(with(nullptr, without_buffer) == invalid);
-    void *unknown[] = {reinterpret_cast<void *>(std::uintptr_t(77)), buffer, CU_LAUNCH_PARAM_END};
-    CHECK(with(nullptr, unknown) == invalid);
-    void *nothing[] = {CU_LAUNCH_PARAM_END};
-    CHECK(with(nullptr, nothing) == invalid);
+    void *const buffer_is = CU_LAUNCH_PARAM_BUFFER_POINTER,
+                *const size_is = CU_LAUNCH_PARAM_BUFFER_SIZE, *const end = CU_LAUNCH_PARAM_END;
+    void *extra[] = {buffer_is, buffer, size_is, &size, end};
+    void *without_size[] = {buffer_is, buffer, end}, *without_buffer[] = {size_is, &size, end};
+    void *unknown[] = {reinterpret_cast<void *>(std::uintptr_t(77)), buffer, end};
+    void *nothing[] = {end};
+    const auto with = [&](void **kernel_parameters, void **extras) {
+        return launch(function, {1, 1, 1}, {1, 1, 1}, 0, nullptr, kernel_parameters, extras);
+    };
+    check_all(good, {with(parameters, nullptr), with(nullptr, extra)});
+    check_all(invalid, {with(incomplete, nullptr), with(nullptr, nullptr), with(parameters, extra),
+                        with(nullptr, without_size), with(nullptr, without_buffer),
+                        with(nullptr, unknown), with(nullptr, nothing)});
 }
 
 TEST_CASE("limits of a launch are checked at once") {
-    start();
     const LoadedModule module(R"(cushim-sim-image 1
 kernel k
 kernel bounded max_threads=256
@@ -58,78 +50,61 @@ kernel greedy registers=128
 kernel sharing shared=1024
 )");
     const CUfunction k = module.function("k");
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}) == good);
-    for (int i = 0; i < 3; ++i) {
-        std::array<unsigned int, 3> zero{1, 1, 1};
-        zero[static_cast<std::size_t>(i)] = 0;
-        CHECK(launch(k, zero, {1, 1, 1}) == invalid);
-        CHECK(launch(k, {1, 1, 1}, zero) == invalid);
-    }
-    CHECK(launch(k, {2147483647, 1, 1}, {1, 1, 1}) == good);
-    CHECK(launch(k, {2147483648U, 1, 1}, {1, 1, 1}) == invalid);
-    CHECK(launch(k, {1, 65536, 1}, {1, 1, 1}) == invalid);
-    CHECK(launch(k, {1, 1, 65536}, {1, 1, 1}) == invalid);
-    CHECK(launch(k, {1, 1, 1}, {1024, 1, 1}) == good);
-    CHECK(launch(k, {1, 1, 1}, {2048, 1, 1}) == invalid);
-    CHECK(launch(k, {1, 1, 1}, {1024, 2, 1}) == invalid);
-    CHECK(launch(k, {1, 1, 1}, {65536, 65536, 64}) == invalid);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 64}) == good);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 65}) == invalid);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, 48 << 10) == good);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, (48 << 10) + 1) == invalid);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, 1 << 20) == invalid);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, ~0U) == invalid);
+    constexpr std::array one{1u, 1u, 1u};
+    CHECK(launch(k) == good);
+    check_all(invalid,
+              {launch(k, {0, 1, 1}), launch(k, {1, 0, 1}), launch(k, {1, 1, 0}),
+               launch(k, one, {0, 1, 1}), launch(k, one, {1, 0, 1}), launch(k, one, {1, 1, 0}),
+               launch(k, {2147483648U, 1, 1}), launch(k, {1, 65536, 1}), launch(k, {1, 1, 65536}),
+               launch(k, one, {2048, 1, 1}), launch(k, one, {1024, 2, 1}),
+               launch(k, one, {65536, 65536, 64}), launch(k, one, {1, 1, 65}),
+               launch(k, one, one, (48 << 10) + 1), launch(k, one, one, 1 << 20),
+               launch(k, one, one, ~0U)});
+    check_all(good, {launch(k, {2147483647, 1, 1}), launch(k, one, {1024, 1, 1}),
+                     launch(k, one, {1, 1, 64}), launch(k, one, one, 48 << 10)});
     CHECK(d.cuFuncSetAttribute(k, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100 << 10) ==
           good);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, 100 << 10) == good);
-    CHECK(launch(k, {1, 1, 1}, {1, 1, 1}, (100 << 10) + 1) == invalid);
-    const CUfunction sharing = module.function("sharing");
-    CHECK(launch(sharing, {1, 1, 1}, {1, 1, 1}, 47 << 10) == good);
-    CHECK(launch(sharing, {1, 1, 1}, {1, 1, 1}, 48 << 10) == invalid);
-    const CUfunction bounded = module.function("bounded");
-    CHECK(launch(bounded, {1, 1, 1}, {256, 1, 1}) == good);
-    CHECK(launch(bounded, {1, 1, 1}, {257, 1, 1}) == invalid);
-    const CUfunction greedy = module.function("greedy");
-    CHECK(launch(greedy, {1, 1, 1}, {512, 1, 1}) == good);
-    CHECK(launch(greedy, {1, 1, 1}, {513, 1, 1}) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    CHECK(launch(k, one, one, 100 << 10) == good);
+    CHECK(launch(k, one, one, (100 << 10) + 1) == invalid);
+    const CUfunction sharing = module.function("sharing"), bounded = module.function("bounded"),
+                     greedy = module.function("greedy");
+    CHECK(launch(sharing, one, one, 47 << 10) == good);
+    CHECK(launch(sharing, one, one, 48 << 10) == invalid);
+    CHECK(launch(bounded, one, {256, 1, 1}) == good);
+    CHECK(launch(bounded, one, {257, 1, 1}) == invalid);
+    CHECK(launch(greedy, one, {512, 1, 1}) == good);
+    CHECK(launch(greedy, one, {513, 1, 1}) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 }
 
 TEST_CASE("what is no function is not launched") {
-    start();
-    CHECK(launch(nullptr, {1, 1, 1}, {1, 1, 1}) == CUDA_ERROR_INVALID_HANDLE);
     static long long nothing[64] = {};
-    CHECK(launch(reinterpret_cast<CUfunction>(nothing), {1, 1, 1}, {1, 1, 1}) ==
-          CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("is not a function handle");
     const LoadedModule module;
-    CHECK(launch(reinterpret_cast<CUfunction>(module.get()), {1, 1, 1}, {1, 1, 1}) ==
-          CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("a function handle was expected, but this is module");
+    CHECK(launch(nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    check_misuse(launch(reinterpret_cast<CUfunction>(nothing)), CUDA_ERROR_INVALID_HANDLE,
+                 "is no handle of a function");
+    check_misuse(launch(reinterpret_cast<CUfunction>(module.get())), CUDA_ERROR_INVALID_HANDLE,
+                 "a function was expected, this is module");
 }
 
 TEST_CASE("a launch into a stream of another context is refused") {
     start("devices=2");
-    const CUcontext first = current();
-    const PrimaryContext second(1);
+    const LoadedModule module;
+    const CUfunction function = module.function("nothing");
+    const Stream own;
     {
-        const LoadedModule module;
-        const CUfunction function = module.function("nothing");
-        REQUIRE(d.cuCtxSetCurrent(second) == good);
+        const OnDevice second(1);
         const Stream other;
-        CHECK(launch(function, {1, 1, 1}, {1, 1, 1}, 0, other) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("is used in another context");
-        CHECK(launch(function, {1, 1, 1}, {1, 1, 1}) == CUDA_ERROR_INVALID_HANDLE);
-        expect_misuse("is used in another context");
-        REQUIRE(d.cuCtxSetCurrent(first) == good);
-        const Stream own;
-        REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
-        CHECK(launch(function, {1, 1, 1}, {1, 1, 1}, 0, own) == good);
-        CHECK(d.cuStreamSynchronize(own) == good);
+        for (const CUstream stream : {other.get(), CUstream(nullptr)}) {
+            check_misuse(launch(function, {1, 1, 1}, {1, 1, 1}, 0, stream),
+                         CUDA_ERROR_INVALID_HANDLE, "used in another context");
+        }
     }
+    const WithoutContext none;
+    CHECK(launch(function, {1, 1, 1}, {1, 1, 1}, 0, own) == good);
+    CHECK(d.cuStreamSynchronize(own) == good);
 }
 
 TEST_CASE("a cooperative launch fits the device at one time") {
-    start();
     std::optional<LoadedModule> module(std::in_place);
     const CUfunction function = module->function("nothing");
     int blocks = 0, multiprocessors = 0;
@@ -160,25 +135,21 @@ TEST_CASE("a cooperative launch fits the device at one time") {
 }
 
 TEST_CASE("attributes of a launch are checked") {
-    start();
     const LoadedModule module;
     const CUfunction function = module.function("nothing");
-    CHECK(launch_with(function, {}) == good);
-    CHECK(launch_with(function, {attribute(0), attribute(CU_LAUNCH_ATTRIBUTE_PRIORITY)}) == good);
-    CHECK(launch_with(function, {attribute(99)}) == invalid);
-    CHECK(launch_with(function, {attribute(-1)}) == invalid);
-    CHECK(launch_with(function, {attribute(CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)}) ==
-          invalid);
-    CUlaunchConfig config{};
-    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
-    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    check_all(good,
+              {launch_with(function, {}),
+               launch_with(function, {attribute(0), attribute(CU_LAUNCH_ATTRIBUTE_PRIORITY)})});
+    CUlaunchConfig config = launch_config();
     config.numAttrs = 1;
-    CHECK(d.cuLaunchKernelEx(&config, function, nullptr, nullptr) == invalid);
-    CHECK(d.cuLaunchKernelEx(nullptr, function, nullptr, nullptr) == invalid);
+    check_all(invalid,
+              {launch_with(function, {attribute(99)}), launch_with(function, {attribute(-1)}),
+               launch_with(function, {attribute(CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)}),
+               d.cuLaunchKernelEx(&config, function, nullptr, nullptr),
+               d.cuLaunchKernelEx(nullptr, function, nullptr, nullptr)});
 }
 
 TEST_CASE("clusters divide the grid and fit the device") {
-    start();
     std::optional<LoadedModule> module(
         std::in_place, "cushim-sim-image 1\nkernel free\nkernel fixed cluster=2,1,1\n");
     const CUfunction free = module->function("free"), fixed = module->function("fixed");

@@ -3,13 +3,8 @@
 #include "images.hpp"
 #include "launch_tools.hpp"
 
-#include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstring>
 #include <numeric>
-#include <thread>
-#include <utility>
+#include <optional>
 
 using namespace sim_test;
 
@@ -63,21 +58,13 @@ struct Seen {
 };
 
 std::vector<std::string> idle_kernels() {
-    std::vector<std::string> lines;
-    sim_control().idle_kernels(
-        [](const char *line, void *user) {
-            static_cast<std::vector<std::string> *>(user)->emplace_back(line);
-        },
-        &lines);
-    return lines;
+    return lines_of(&cushim_sim::idle_kernels);
 }
 
 } // namespace
 
 TEST_CASE("a registered kernel computes on device memory") {
-    const std::string mode = GENERATE_COPY(from_range(all_modes()));
-    INFO(mode);
-    start(mode);
+    start(GENERATE_COPY(from_range(all_modes())));
     sim_control().register_kernel("add", add, nullptr);
     const LoadedModule module;
     const CUfunction function = module.function("add");
@@ -86,11 +73,9 @@ TEST_CASE("a registered kernel computes on device memory") {
     std::vector<float> a(1000), b(1000), c(1000);
     std::iota(a.begin(), a.end(), 0.0F);
     std::iota(b.begin(), b.end(), 5.0F);
-    CUdeviceptr memory[3] = {};
-    for (CUdeviceptr &vector : memory) {
-        REQUIRE(d.cuMemAlloc(&vector, size) == good);
-    }
+    const DeviceMemory first(size), second(size), third(size);
     {
+        CUdeviceptr memory[] = {first, second, third};
         const Stream stream;
         CHECK(d.cuMemcpyHtoDAsync(memory[0], a.data(), size, stream) == good);
         CHECK(d.cuMemcpyHtoDAsync(memory[1], b.data(), size, stream) == good);
@@ -106,13 +91,9 @@ TEST_CASE("a registered kernel computes on device memory") {
         }
         CHECK(wrong == 0);
     }
-    for (const CUdeviceptr vector : memory) {
-        CHECK(d.cuMemFree(vector) == good);
-    }
 }
 
 TEST_CASE("a kernel sees its launch exactly") {
-    start();
     Seen seen;
     sim_control().register_kernel("mixed", Seen::keep, &seen);
     const LoadedModule module;
@@ -156,61 +137,54 @@ TEST_CASE("a kernel sees its launch exactly") {
     CHECK(seen.parameters == expected);
     // Measured with driver 580: even what fills the structure up is too much. Too short a buffer it
     // takes, reading on behind it: here that is refused.
-    for (const std::size_t wrong : {std::size_t(48), std::size_t(49), ~std::size_t(0)}) {
+    const auto launch_of_size = [&](std::size_t wrong) {
         size = wrong;
-        CHECK(launch(mixed, {1, 1, 1}, {1, 1, 1}, 0, stream, nullptr, extra) ==
-              CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
-    }
-    for (const std::size_t wrong : {std::size_t(0), std::size_t(42)}) {
-        size = wrong;
-        CHECK(launch(mixed, {1, 1, 1}, {1, 1, 1}, 0, stream, nullptr, extra) == invalid);
-    }
+        return launch(mixed, {1, 1, 1}, {1, 1, 1}, 0, stream, nullptr, extra);
+    };
+    check_all(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+              {launch_of_size(48), launch_of_size(49), launch_of_size(~std::size_t(0))});
+    check_all(invalid, {launch_of_size(0), launch_of_size(42)});
 }
 
 TEST_CASE("a kernel without a host function computes nothing, and is named") {
-    start();
     const LoadedModule module;
+    const CUfunction function = module.function("nothing");
     CHECK(idle_kernels().empty());
-    CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == good);
-    CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == good);
+    check_all(good, {launch(function), launch(function)});
     CHECK(idle_kernels() == std::vector<std::string>{
                                 "kernel nothing was launched 2 times and computed nothing: no host "
                                 "function is registered for this name"});
     int runs = 0;
     sim_control().register_kernel("nothing", count_runs, &runs);
-    CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == good);
+    CHECK(launch(function) == good);
     CHECK(runs == 1);
     sim_control().register_kernel("nothing", nullptr, nullptr);
-    CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == good);
+    CHECK(launch(function) == good);
     CHECK(runs == 1);
 }
 
 TEST_CASE("a kernel that is registered to compute nothing is not named") {
-    start();
     const LoadedModule module;
     sim_control().register_kernel("nothing", nullptr, nullptr);
-    CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == good);
+    CHECK(launch(module.function("nothing")) == good);
     CHECK(idle_kernels().empty());
 }
 
 TEST_CASE("what a kernel returns, its context fails with") {
-    const std::string mode = GENERATE_COPY(from_range(all_modes()));
-    INFO(mode);
-    start(mode);
+    start(GENERATE_COPY(from_range(all_modes())));
     int status = CUDA_ERROR_ILLEGAL_ADDRESS;
     sim_control().register_kernel("nothing", fail_with, &status);
     const CUmodule module = load_module(vector_image);
     const CUfunction function = function_of(module, "nothing");
-    CHECK(launch(function, {1, 1, 1}, {1, 1, 1}) == good);
+    CHECK(launch(function) == good);
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
     // Sticky: nothing of the context can be used again.
-    CHECK(launch(function, {1, 1, 1}, {1, 1, 1}) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(launch(function) == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(d.cuModuleUnload(module) == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
 TEST_CASE("a kernel does not call the API") {
-    start();
     CUresult status = good;
     sim_control().register_kernel(
         "nothing",
@@ -221,7 +195,7 @@ TEST_CASE("a kernel does not call the API") {
         },
         &status);
     const LoadedModule module;
-    CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}) == good);
+    CHECK(launch(module.function("nothing")) == good);
     CHECK(d.cuCtxSynchronize() == good);
     CHECK(status == CUDA_ERROR_NOT_PERMITTED);
 }
@@ -240,7 +214,7 @@ TEST_CASE("unloading a module waits for its kernels, or is a misuse") {
         const Module module(vector_image);
         const CUfunction function = function_of(module, "nothing");
         for (int i = 0; i < 5; ++i) {
-            CHECK(launch(function, {1, 1, 1}, {1, 1, 1}) == good);
+            CHECK(launch(function) == good);
         }
     };
     unload_at_once("mode=immediate");
@@ -265,8 +239,7 @@ TEST_CASE("memory that a queued kernel was given is not to be freed") {
     int count = 0;
     void *parameters[] = {&inside, &inside, &inside, &count};
     CHECK(launch(function, {1, 1, 1}, {1, 1, 1}, 0, nullptr, parameters) == good);
-    CHECK(d.cuMemFree(memory) == good);
-    expect_misuse("queued");
+    check_misuse(d.cuMemFree(memory), good, "queued");
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
@@ -290,50 +263,36 @@ TEST_CASE("a launch records the event that its attributes name") {
 }
 
 TEST_CASE("a captured launch is a node that runs with the graph") {
-    const std::string mode = GENERATE_COPY(from_range(all_modes()));
-    INFO(mode);
-    start(mode);
+    start(GENERATE_COPY(from_range(all_modes())));
     int runs = 0;
     sim_control().register_kernel("nothing", count_runs, &runs);
-    {
-        const LoadedModule module;
-        const Stream stream;
-        CUgraph graph = nullptr;
-        REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
-        CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}, 0, stream) == good);
-        REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
-        CHECK(runs == 0);
-        std::size_t nodes = 0;
-        CHECK(got(d.cuGraphGetNodes(graph, nullptr, &nodes), nodes) == 1);
-        const Executable exec(graph);
-        CHECK(d.cuGraphLaunch(exec, stream) == good);
-        CHECK(d.cuGraphLaunch(exec, stream) == good);
-        CHECK(d.cuStreamSynchronize(stream) == good);
-        CHECK(runs == 2);
-        CHECK(d.cuGraphDestroy(graph) == good);
-    }
+    const LoadedModule module;
+    const Stream stream;
+    REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
+    CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}, 0, stream) == good);
+    const Graph graph(got<CUgraph>(&Driver::cuStreamEndCapture, stream, out));
+    CHECK(runs == 0);
+    CHECK(got<std::size_t>(&Driver::cuGraphGetNodes, graph, nullptr, out) == 1);
+    const Executable exec(graph);
+    CHECK(d.cuGraphLaunch(exec, stream) == good);
+    CHECK(d.cuGraphLaunch(exec, stream) == good);
+    CHECK(d.cuStreamSynchronize(stream) == good);
+    CHECK(runs == 2);
 }
 
 TEST_CASE("a graph does not launch the kernel of a module that is gone") {
-    start();
     const Stream stream;
-    CUgraph graph = nullptr;
-    CUgraphExec exec = nullptr;
-    {
-        const LoadedModule module;
-        REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
-        CHECK(launch(module.function("nothing"), {1, 1, 1}, {1, 1, 1}, 0, stream) == good);
-        REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
-        REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, 0) == good);
-    }
+    std::optional<LoadedModule> module(std::in_place);
+    REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
+    CHECK(launch(module->function("nothing"), {1, 1, 1}, {1, 1, 1}, 0, stream) == good);
+    const Graph graph(got<CUgraph>(&Driver::cuStreamEndCapture, stream, out));
+    const Executable exec(graph);
+    module.reset();
     CHECK(d.cuGraphLaunch(exec, stream) != good);
     expect_misuse("whose object was destroyed");
-    CHECK(d.cuGraphExecDestroy(exec) == good);
-    CHECK(d.cuGraphDestroy(graph) == good);
 }
 
 TEST_CASE("the functions of before CUDA 4 put a launch together") {
-    start();
     Seen seen;
     sim_control().register_kernel("add", Seen::keep, &seen);
     const LoadedModule module;
@@ -357,12 +316,10 @@ TEST_CASE("the functions of before CUDA 4 put a launch together") {
     CHECK(seen.grid == std::array<unsigned int, 3>{1, 1, 1});
     CHECK(d.cuParamSetf(function, 24, 1.0F) == good);
     CHECK(d.cuLaunchGridAsync(function, 1, 1, nullptr) == good);
-    CHECK(d.cuLaunchGrid(function, 0, 1) == invalid);
-    CHECK(d.cuLaunchGrid(function, -1, 1) == invalid);
-    CHECK(d.cuFuncSetBlockShape(function, 0, 1, 1) == invalid);
-    CHECK(d.cuFuncSetBlockShape(function, 32, 32, 2) == invalid);
-    CHECK(d.cuParamSetv(function, -8, &pointer, 8) == invalid);
-    CHECK(d.cuParamSetv(function, 2147483647, &pointer, ~0U) == invalid);
-    CHECK(d.cuParamSetv(function, 0, nullptr, 8) == invalid);
-    CHECK(d.cuParamSetSize(function, ~0U) == invalid);
+    check_all(invalid,
+              {d.cuLaunchGrid(function, 0, 1), d.cuLaunchGrid(function, -1, 1),
+               d.cuFuncSetBlockShape(function, 0, 1, 1), d.cuFuncSetBlockShape(function, 32, 32, 2),
+               d.cuParamSetv(function, -8, &pointer, 8), d.cuParamSetv(function, 0, nullptr, 8),
+               d.cuParamSetv(function, 2147483647, &pointer, ~0U),
+               d.cuParamSetSize(function, ~0U)});
 }

@@ -3,8 +3,6 @@
 
 #include "images.hpp"
 
-#include <array>
-
 namespace sim_test {
 
 inline int count_runs(const cushim_sim_launch *, void *runs) {
@@ -12,22 +10,31 @@ inline int count_runs(const cushim_sim_launch *, void *runs) {
     return 0;
 }
 
-inline CUresult launch(CUfunction function, std::array<unsigned int, 3> grid,
-                       std::array<unsigned int, 3> block, unsigned int shared = 0,
+// By default one thread.
+inline CUresult launch(CUfunction function, std::array<unsigned int, 3> grid = {1, 1, 1},
+                       std::array<unsigned int, 3> block = {1, 1, 1}, unsigned int shared = 0,
                        CUstream stream = nullptr, void **parameters = nullptr,
                        void **extra = nullptr) {
     return d.cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
                             shared, stream, parameters, extra);
 }
 
-inline CUresult launch_with(CUfunction function, std::vector<CUlaunchAttribute> attributes,
-                            std::array<unsigned int, 3> grid = {1, 1, 1},
-                            CUstream stream = nullptr) {
+// A grid of blocks of one dimension.
+inline CUlaunchConfig launch_config(std::array<unsigned int, 3> grid = {1, 1, 1},
+                                    unsigned int threads = 1) {
     CUlaunchConfig config{};
     config.gridDimX = grid[0];
     config.gridDimY = grid[1];
     config.gridDimZ = grid[2];
-    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    config.blockDimX = threads;
+    config.blockDimY = config.blockDimZ = 1;
+    return config;
+}
+
+inline CUresult launch_with(CUfunction function, std::vector<CUlaunchAttribute> attributes,
+                            std::array<unsigned int, 3> grid = {1, 1, 1},
+                            CUstream stream = nullptr) {
+    CUlaunchConfig config = launch_config(grid);
     config.hStream = stream;
     config.attrs = attributes.data();
     config.numAttrs = static_cast<unsigned int>(attributes.size());

@@ -2,9 +2,7 @@
 // logs written.
 #include "images.hpp"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <optional>
 
 using namespace sim_test;
 
@@ -15,6 +13,11 @@ constexpr char first[] = "cushim-sim-image 1\nkernel one params=8,4 registers=20
 constexpr char second[] = ".version 7.0\n.target sm_52\n"
                           ".visible .entry two(.param .u64 a) { ret; }\n";
 
+CUresult add_to(CUlinkState state, CUjitInputType type, const char *bytes, std::size_t size,
+                const char *name = nullptr) {
+    return d.cuLinkAddData(state, type, const_cast<char *>(bytes), size, name, 0, nullptr, nullptr);
+}
+
 class Link : Unique {
   public:
     explicit Link(std::vector<CUjit_option> options = {}, void **values = nullptr) {
@@ -24,79 +27,80 @@ class Link : Unique {
     ~Link() { CHECK(d.cuLinkDestroy(state_) == good); }
 
     CUlinkState get() const { return state_; }
-    CUresult add(CUjitInputType type, std::string text, const char *name = "input") const {
-        return d.cuLinkAddData(state_, type, text.data(), text.size() + 1, name, 0, nullptr,
-                               nullptr);
+    CUresult add(CUjitInputType type, const std::string &text, const char *name = "input") const {
+        return add_to(state_, type, text.data(), text.size() + 1, name);
+    }
+    CUresult add_file(const char *path, CUjitInputType type = CU_JIT_INPUT_PTX) const {
+        return d.cuLinkAddFile(state_, type, path, 0, nullptr, nullptr);
+    }
+    void *complete() const {
+        void *image = nullptr;
+        REQUIRE(d.cuLinkComplete(state_, &image, nullptr) == good);
+        return image;
     }
 
   private:
     CUlinkState state_ = nullptr;
 };
 
+// A link that writes errors into a log.
+struct LoggedLink {
+    char log[256] = "";
+    void *values[2] = {log, reinterpret_cast<void *>(sizeof log)};
+    const Link link{{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}, values};
+};
+
 } // namespace
 
 TEST_CASE("inputs are linked into one image") {
-    start();
-    CUmodule module = nullptr;
+    std::optional<LoadedModule> module;
     {
         const Link link;
         CHECK(link.add(CU_JIT_INPUT_CUBIN, first) == good);
         CHECK(link.add(CU_JIT_INPUT_PTX, second) == good);
-        void *image = nullptr, *again = nullptr;
+        void *image = nullptr;
         CHECK(got<std::size_t>(&Driver::cuLinkComplete, link.get(), &image, out) > 1);
-        CHECK(got(d.cuLinkComplete(link.get(), &again, nullptr), again) == image);
+        CHECK(link.complete() == image);
         CHECK(link.add(CU_JIT_INPUT_PTX, second) == invalid);
-        REQUIRE(d.cuModuleLoadData(&module, image) == good);
+        module.emplace(image);
     }
-    CUfunction one = nullptr, two = nullptr;
-    CHECK(d.cuModuleGetFunction(&one, module, "one") == good);
-    CHECK(d.cuModuleGetFunction(&two, module, "two") == good);
+    const CUfunction one = module->function("one");
+    module->function("two");
     CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS, one) == 20);
-    CUdeviceptr counter = 0;
-    CHECK(d.cuModuleGetGlobal(&counter, nullptr, module, "counter") == good);
-    CHECK(got<int>(&Driver::cuMemcpyDtoH, out, counter, 4) == 5);
-    CUtexref texture = nullptr;
-    CHECK(d.cuModuleGetTexRef(&texture, module, "image") == good);
-    CHECK(d.cuModuleUnload(module) == good);
+    CHECK(got<int>(&Driver::cuMemcpyDtoH, out, module->global("counter"), 4) == 5);
+    CHECK(got<CUtexref>(&Driver::cuModuleGetTexRef, out, *module, "image") != nullptr);
 }
 
 TEST_CASE("the linker needs a context, its later calls do not") {
-    start();
     CUlinkState state = nullptr;
     REQUIRE(d.cuLinkCreate(0, nullptr, nullptr, &state) == good);
     CHECK(leaks().size() == 1);
     pop_current();
     CUlinkState none = nullptr;
     CHECK(d.cuLinkCreate(0, nullptr, nullptr, &none) == CUDA_ERROR_INVALID_CONTEXT);
-    std::string text = first;
-    CHECK(d.cuLinkAddData(state, CU_JIT_INPUT_CUBIN, text.data(), text.size(), nullptr, 0, nullptr,
-                          nullptr) == good);
+    CHECK(add_to(state, CU_JIT_INPUT_CUBIN, first, sizeof first - 1) == good);
     CHECK(d.cuLinkDestroy(state) == good);
-    CHECK(d.cuLinkDestroy(state) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("use of a destroyed link state");
+    check_misuse(d.cuLinkDestroy(state), CUDA_ERROR_INVALID_HANDLE,
+                 "use of a destroyed link state");
     CHECK(d.cuLinkDestroy(nullptr) == CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_CASE("a name that is defined twice is refused, and told in the log") {
-    start();
-    char log[256] = "";
-    void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
-    const Link link({CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}, values);
+    const LoggedLink logged;
+    const Link &link = logged.link;
     CHECK(link.add(CU_JIT_INPUT_CUBIN, first) == good);
-    CHECK(log[0] == '\0');
+    CHECK(logged.log[0] == '\0');
     CHECK(link.add(CU_JIT_INPUT_CUBIN, first) == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(std::string(log).find("Multiple definition of 'one'") != std::string::npos);
-    CHECK(reinterpret_cast<std::uintptr_t>(values[1]) == std::strlen(log));
+    CHECK(std::string(logged.log).find("Multiple definition of 'one'") != std::string::npos);
+    CHECK(reinterpret_cast<std::uintptr_t>(logged.values[1]) == std::strlen(logged.log));
     CHECK(link.add(CU_JIT_INPUT_CUBIN, "cushim-sim-image 1\nglobal counter size=8\n") ==
           CUDA_ERROR_INVALID_IMAGE);
     // What was refused is not in it.
     CHECK(link.add(CU_JIT_INPUT_PTX, second) == good);
-    void *image = nullptr;
-    CHECK(load_status(got(d.cuLinkComplete(link.get(), &image, nullptr), image)) == good);
+    CHECK(load_status(link.complete()) == good);
 }
 
 TEST_CASE("names that are not visible to other inputs may be the same") {
-    start();
     const auto of = [](const char *statements) {
         return std::string(".version 7.0\n.target sm_52\n") + statements;
     };
@@ -114,9 +118,7 @@ TEST_CASE("names that are not visible to other inputs may be the same") {
           CUDA_ERROR_INVALID_IMAGE);
     CHECK(link.add(CU_JIT_INPUT_PTX, of(".visible .entry k() { ret; }\n")) ==
           CUDA_ERROR_INVALID_IMAGE);
-    void *image = nullptr;
-    REQUIRE(d.cuLinkComplete(link.get(), &image, nullptr) == good);
-    const LoadedModule module(image);
+    const LoadedModule module(link.complete());
     const auto value = [&](const char *name) {
         int read = 0;
         CHECK(d.cuMemcpyDtoH(&read, module.global(name), sizeof read) == good);
@@ -132,7 +134,6 @@ TEST_CASE("names that are not visible to other inputs may be the same") {
 }
 
 TEST_CASE("a library of objects is linked, of which nothing is read") {
-    start();
     const auto member = [](const std::string &content, std::size_t size) {
         std::string header = "object.o/       0           0     0     644     ";
         header += std::to_string(size);
@@ -141,28 +142,18 @@ TEST_CASE("a library of objects is linked, of which nothing is read") {
     };
     const std::string magic = "!<arch>\n";
     const std::string valid = magic + member("odd\n", 3) + member("last", 4);
-    const auto path =
-        std::filesystem::temp_directory_path() /
-        ("cushim-library-test-" + std::to_string(reinterpret_cast<std::uintptr_t>(&valid) ^
-                                                 static_cast<std::uintptr_t>(std::rand())));
-    std::ofstream(path, std::ios::binary) << valid;
-    char log[64] = "";
-    void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
-    const Link link({CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}, values);
-    const auto add = [&](CUjitInputType type, std::string bytes) {
-        return d.cuLinkAddData(link.get(), type, bytes.data(), bytes.size(), "mine.a", 0, nullptr,
-                               nullptr);
+    const LoggedLink logged;
+    const Link &link = logged.link;
+    const auto add = [&](CUjitInputType type, const std::string &bytes) {
+        return add_to(link.get(), type, bytes.data(), bytes.size(), "mine.a");
     };
     CHECK(link.add(CU_JIT_INPUT_PTX, second) == good);
-    CHECK(d.cuLinkAddFile(link.get(), CU_JIT_INPUT_LIBRARY, path.string().c_str(), 0, nullptr,
-                          nullptr) == good);
-    std::filesystem::remove(path);
+    CHECK(link.add_file(TemporaryFile(valid).path().c_str(), CU_JIT_INPUT_LIBRARY) == good);
     CHECK(add(CU_JIT_INPUT_LIBRARY, magic) == good);
     CHECK(add(CU_JIT_INPUT_OBJECT, valid) == CUDA_ERROR_INVALID_IMAGE);
     CHECK(add(CU_JIT_INPUT_PTX, valid) == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(log == std::string("mine.a: the image does not have the given input type\n"
-                             "mine.a: the image does not have the given input type\n")
-                     .substr(0, sizeof log - 1));
+    CHECK(logged.log == std::string("mine.a: not of the type it is said to be\n"
+                                    "mine.a: not of the type it is said to be\n"));
     for (const std::string &bad :
          {valid.substr(0, valid.size() - 1), valid.substr(0, 30), magic + member("last", 5),
           magic + member("", 3) + "much more", magic + std::string(60, ' '),
@@ -170,71 +161,47 @@ TEST_CASE("a library of objects is linked, of which nothing is read") {
         INFO(bad);
         CHECK(add(CU_JIT_INPUT_LIBRARY, bad) == CUDA_ERROR_INVALID_IMAGE);
     }
-    void *image = nullptr;
-    REQUIRE(d.cuLinkComplete(link.get(), &image, nullptr) == good);
-    const LoadedModule module(image);
+    const LoadedModule module(link.complete());
     module.function("two");
 }
 
 TEST_CASE("bad inputs are refused") {
-    start();
-    char log[64] = "";
-    void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
-    const Link link({CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}, values);
+    const LoggedLink logged;
+    const Link &link = logged.link;
     CHECK(link.add(CU_JIT_INPUT_CUBIN, "garbage", "mine.cubin") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(std::string(log).find("mine.cubin") == 0);
+    CHECK(std::string(logged.log).find("mine.cubin") == 0);
     CHECK(link.add(CU_JIT_INPUT_PTX, ".version 7.0\n.target sm_52\nnonsense") ==
           CUDA_ERROR_INVALID_PTX);
     CHECK(link.add(CU_JIT_INPUT_PTX, ".version 99.0\n.target sm_52\n") ==
           CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
     CHECK(link.add(CU_JIT_INPUT_CUBIN, second) == CUDA_ERROR_INVALID_IMAGE); // PTX is no cubin
-    CHECK(link.add(static_cast<CUjitInputType>(99), first) == invalid);
-    CHECK(link.add(static_cast<CUjitInputType>(-1), first) == invalid);
-    char byte = 'x';
-    CHECK(d.cuLinkAddData(link.get(), CU_JIT_INPUT_PTX, nullptr, 1, nullptr, 0, nullptr, nullptr) ==
-          invalid);
-    CHECK(d.cuLinkAddData(link.get(), CU_JIT_INPUT_PTX, &byte, 0, nullptr, 0, nullptr, nullptr) ==
-          invalid);
-    CHECK(d.cuLinkAddData(nullptr, CU_JIT_INPUT_PTX, &byte, 1, nullptr, 0, nullptr, nullptr) ==
-          CUDA_ERROR_INVALID_HANDLE);
-    CUjit_option option = CU_JIT_WALL_TIME;
-    void *value = nullptr;
+    CHECK(add_to(nullptr, CU_JIT_INPUT_PTX, "x", 1) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(link.add_file("/nowhere") == CUDA_ERROR_FILE_NOT_FOUND);
+    CUjit_option late = CU_JIT_WALL_TIME, unknown = static_cast<CUjit_option>(999);
+    void *value = nullptr, *image = nullptr;
     std::string text = first;
-    CHECK(d.cuLinkAddData(link.get(), CU_JIT_INPUT_CUBIN, text.data(), text.size(), nullptr, 1,
-                          &option, &value) == invalid);
-    CHECK(d.cuLinkAddFile(link.get(), CU_JIT_INPUT_PTX, "/nowhere", 0, nullptr, nullptr) ==
-          CUDA_ERROR_FILE_NOT_FOUND);
-    CHECK(d.cuLinkAddFile(link.get(), CU_JIT_INPUT_PTX, nullptr, 0, nullptr, nullptr) == invalid);
-    void *image = nullptr;
-    CHECK(d.cuLinkComplete(link.get(), &image, nullptr) == invalid);
-    CHECK(d.cuLinkComplete(link.get(), nullptr, nullptr) == invalid);
-    CHECK(d.cuLinkComplete(nullptr, &image, nullptr) == CUDA_ERROR_INVALID_HANDLE);
     CUlinkState none = nullptr;
-    option = static_cast<CUjit_option>(999);
-    CHECK(d.cuLinkCreate(1, &option, &value, &none) == invalid);
-    CHECK(d.cuLinkCreate(0, nullptr, nullptr, nullptr) == invalid);
+    check_all(invalid, {link.add(static_cast<CUjitInputType>(99), first),
+                        link.add(static_cast<CUjitInputType>(-1), first),
+                        add_to(link.get(), CU_JIT_INPUT_PTX, nullptr, 1),
+                        add_to(link.get(), CU_JIT_INPUT_PTX, "x", 0),
+                        d.cuLinkAddData(link.get(), CU_JIT_INPUT_CUBIN, text.data(), text.size(),
+                                        nullptr, 1, &late, &value),
+                        link.add_file(nullptr), d.cuLinkComplete(link.get(), &image, nullptr),
+                        d.cuLinkComplete(link.get(), nullptr, nullptr),
+                        d.cuLinkCreate(1, &unknown, &value, &none),
+                        d.cuLinkCreate(0, nullptr, nullptr, nullptr)});
+    CHECK(d.cuLinkComplete(nullptr, &image, nullptr) == CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_CASE("an input is read from a file") {
-    start();
-    const auto path =
-        std::filesystem::temp_directory_path() /
-        ("cushim-link-test-" + std::to_string(reinterpret_cast<std::uintptr_t>(&first) ^
-                                              static_cast<std::uintptr_t>(std::rand())));
-    std::ofstream(path, std::ios::binary) << second;
+    const TemporaryFile file(second);
     CUjit_option option = CU_JIT_MAX_REGISTERS;
     void *value = reinterpret_cast<void *>(std::uintptr_t(18));
-    CUmodule module = nullptr;
-    {
-        const Link link;
-        CHECK(d.cuLinkAddFile(link.get(), CU_JIT_INPUT_PTX, path.string().c_str(), 1, &option,
-                              &value) == good);
-        std::filesystem::remove(path);
-        void *image = nullptr;
-        REQUIRE(d.cuLinkComplete(link.get(), &image, nullptr) == good);
-        REQUIRE(d.cuModuleLoadData(&module, image) == good);
-    }
-    const CUfunction two = function_of(module, "two");
-    CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS, two) == 18);
-    CHECK(d.cuModuleUnload(module) == good);
+    const Link link;
+    CHECK(d.cuLinkAddFile(link.get(), CU_JIT_INPUT_PTX, file.path().c_str(), 1, &option, &value) ==
+          good);
+    const LoadedModule module(link.complete());
+    CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                   module.function("two")) == 18);
 }

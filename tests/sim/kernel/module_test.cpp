@@ -1,97 +1,87 @@
 // Modules: loading, what is found in them, whose they are, when they go.
-#include "images.hpp"
-
-#include <filesystem>
-#include <fstream>
+#include "launch_tools.hpp"
 
 using namespace sim_test;
 
 namespace {
 
-// A file that ends with its scope.
-class File : Unique {
+// Options of the just-in-time compiler, each with its value.
+class JitOptions {
   public:
-    explicit File(const std::string &bytes) {
-        static int files = 0;
-        path_ = std::filesystem::temp_directory_path() /
-                ("cushim-module-test-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)) +
-                 "-" + std::to_string(++files));
-        std::ofstream(path_, std::ios::binary) << bytes;
+    JitOptions() = default;
+    JitOptions(std::initializer_list<std::pair<CUjit_option, std::uintptr_t>> options) {
+        for (const auto &[option, value] : options) {
+            names.push_back(option);
+            values.push_back(reinterpret_cast<void *>(value));
+        }
     }
-    ~File() { std::filesystem::remove(path_); }
-    std::string path() const { return path_.string(); }
+    unsigned int count() const { return static_cast<unsigned int>(names.size()); }
 
-  private:
-    std::filesystem::path path_;
+    std::vector<CUjit_option> names;
+    std::vector<void *> values;
 };
+
+// Loads vector_image with these options, and unloads it.
+CUresult load_with(JitOptions options) {
+    CUmodule module = nullptr;
+    const CUresult status = d.cuModuleLoadDataEx(&module, vector_image, options.count(),
+                                                 options.names.data(), options.values.data());
+    if (status == good) {
+        destroy(module);
+    }
+    return status;
+}
 
 } // namespace
 
-TEST_CASE("loading a module needs a context") {
-    start();
-    pop_current();
+TEST_CASE("loading a module needs a context, unloading it does not") {
     CUmodule module = nullptr;
-    CHECK(d.cuModuleLoadData(&module, vector_image) == CUDA_ERROR_INVALID_CONTEXT);
-    CHECK(d.cuModuleLoadDataEx(&module, vector_image, 0, nullptr, nullptr) ==
-          CUDA_ERROR_INVALID_CONTEXT);
-    CHECK(d.cuModuleLoadFatBinary(&module, vector_image) == CUDA_ERROR_INVALID_CONTEXT);
-    CHECK(d.cuModuleLoad(&module, "/nowhere") == CUDA_ERROR_INVALID_CONTEXT);
-}
-
-TEST_CASE("unloading a module needs no context") {
-    start();
-    const CUmodule module = load_module(vector_image);
+    const CUmodule loaded = load_module(vector_image);
     CHECK(leaks().size() == 1);
     pop_current();
-    CHECK(d.cuModuleUnload(module) == good);
+    check_all(CUDA_ERROR_INVALID_CONTEXT,
+              {d.cuModuleLoadData(&module, vector_image),
+               d.cuModuleLoadDataEx(&module, vector_image, 0, nullptr, nullptr),
+               d.cuModuleLoadFatBinary(&module, vector_image),
+               d.cuModuleLoad(&module, "/nowhere")});
+    destroy(loaded);
     CHECK(leaks().empty());
 }
 
 TEST_CASE("a module is loaded from a file") {
-    start();
     CUmodule module = nullptr;
-    const File valid(vector_image), bad("garbage"), empty(""),
-        cut(std::string("\x7f"
-                        "ELF\x02\x01\x01"));
-    CHECK(d.cuModuleUnload(got(d.cuModuleLoad(&module, valid.path().c_str()), module)) == good);
-    CHECK(d.cuModuleLoad(&module, bad.path().c_str()) == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(d.cuModuleLoad(&module, empty.path().c_str()) == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(d.cuModuleLoad(&module, cut.path().c_str()) == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(d.cuModuleLoad(&module, "/nowhere/at/all") == CUDA_ERROR_FILE_NOT_FOUND);
-    CHECK(d.cuModuleLoad(&module, std::filesystem::temp_directory_path().string().c_str()) ==
-          CUDA_ERROR_FILE_NOT_FOUND);
-    CHECK(d.cuModuleLoad(&module, nullptr) == invalid);
-    CHECK(d.cuModuleLoad(nullptr, valid.path().c_str()) == invalid);
+    const TemporaryFile valid(vector_image), bad("garbage"), empty(""),
+        cut("\x7f"
+            "ELF\x02\x01\x01");
+    const auto load = [&](const std::string &path) {
+        return d.cuModuleLoad(&module, path.c_str());
+    };
+    CHECK(load(valid.path()) == good);
+    destroy(module);
+    check_all(CUDA_ERROR_INVALID_IMAGE, {load(bad.path()), load(empty.path()), load(cut.path())});
+    check_all(CUDA_ERROR_FILE_NOT_FOUND,
+              {load("/nowhere/at/all"), load(std::filesystem::temp_directory_path().string())});
+    check_all(invalid,
+              {d.cuModuleLoad(&module, nullptr), d.cuModuleLoad(nullptr, valid.path().c_str())});
 }
 
 TEST_CASE("what is not in a module answers 500") {
-    start();
     const LoadedModule module;
     CUfunction function = nullptr;
-    CHECK(d.cuModuleGetFunction(&function, module, "missing") == CUDA_ERROR_NOT_FOUND);
-    CHECK(d.cuModuleGetFunction(&function, module, "") == invalid);
-    CHECK(d.cuModuleGetFunction(&function, module, "counter") == CUDA_ERROR_NOT_FOUND);
-    CHECK(d.cuModuleGetFunction(&function, module, nullptr) == invalid);
-    CHECK(d.cuModuleGetFunction(nullptr, module, "add") == invalid);
-    CHECK(d.cuModuleGetFunction(&function, nullptr, "add") == CUDA_ERROR_INVALID_HANDLE);
     CUdeviceptr address = 0;
     std::size_t size = 0;
-    CHECK(d.cuModuleGetGlobal(&address, &size, module, "add") == CUDA_ERROR_NOT_FOUND);
-    CHECK(d.cuModuleGetGlobal(nullptr, nullptr, module, "counter") == invalid);
-    CHECK(d.cuModuleGetGlobal(&address, &size, module, nullptr) == invalid);
-}
-
-TEST_CASE("a failed load poisons its output") {
-    start();
-    CUmodule module = nullptr;
-    CHECK(d.cuModuleLoadData(&module, "garbage") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(module != nullptr); // who uses it anyway is caught
-    CHECK(d.cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("is not a module handle");
+    check_all(CUDA_ERROR_NOT_FOUND, {d.cuModuleGetFunction(&function, module, "missing"),
+                                     d.cuModuleGetFunction(&function, module, "counter"),
+                                     d.cuModuleGetGlobal(&address, &size, module, "add")});
+    check_all(invalid, {d.cuModuleGetFunction(&function, module, ""),
+                        d.cuModuleGetFunction(&function, module, nullptr),
+                        d.cuModuleGetFunction(nullptr, module, "add"),
+                        d.cuModuleGetGlobal(nullptr, nullptr, module, "counter"),
+                        d.cuModuleGetGlobal(&address, &size, module, nullptr)});
+    CHECK(d.cuModuleGetFunction(&function, nullptr, "add") == CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_CASE("global variables are device memory of their size") {
-    start();
     const LoadedModule module;
     CUdeviceptr buffer = 0;
     std::size_t size = 0;
@@ -103,8 +93,7 @@ TEST_CASE("global variables are device memory of their size") {
     CHECK(got(d.cuMemcpyDtoH(&byte, buffer + 4095, 1), byte) == 7);
     CHECK(d.cuMemcpyDtoH(&byte, buffer + 4096, 1) == invalid);
     // Not the client's to free.
-    CHECK(d.cuMemFree(buffer) == invalid);
-    expect_misuse("cuMemFree of variable");
+    check_misuse(d.cuMemFree(buffer), invalid, "cuMemFree of variable");
     // Managed: the host can touch it.
     const CUdeviceptr flags = module.global("flags");
     const auto *host = reinterpret_cast<const unsigned char *>(static_cast<std::uintptr_t>(flags));
@@ -113,26 +102,21 @@ TEST_CASE("global variables are device memory of their size") {
 }
 
 TEST_CASE("unloading ends what was in the module") {
-    start();
     const CUmodule module = load_module(vector_image);
-    CUdeviceptr counter = 0;
-    CUfunction add = function_of(module, "nothing");
-    CHECK(d.cuModuleGetGlobal(&counter, nullptr, module, "counter") == good);
-    CHECK(d.cuModuleUnload(module) == good);
-    CHECK(d.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr) ==
-          CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("use of a destroyed function");
+    CUfunction function = function_of(module, "nothing");
+    const auto counter =
+        got<CUdeviceptr>(&Driver::cuModuleGetGlobal, out, nullptr, module, "counter");
+    destroy(module);
+    constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
+    check_misuse(launch(function), refused, "use of a destroyed function");
     int value = 0;
-    CHECK(d.cuMemcpyDtoH(&value, counter, 4) == invalid);
-    expect_misuse("memory that was freed");
-    CHECK(d.cuModuleGetFunction(&add, module, "add") == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("use of a destroyed module");
-    CHECK(d.cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("use of a destroyed module");
+    check_misuse(d.cuMemcpyDtoH(&value, counter, 4), invalid, "memory that was freed");
+    check_misuse(d.cuModuleGetFunction(&function, module, "add"), refused,
+                 "use of a destroyed module");
+    check_misuse(d.cuModuleUnload(module), refused, "use of a destroyed module");
 }
 
 TEST_CASE("a module goes with its context") {
-    start();
     const CUmodule module = load_module(vector_image);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
@@ -141,14 +125,17 @@ TEST_CASE("a module goes with its context") {
     CHECK(d.cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE); // as measured
 }
 
-TEST_CASE("a handle of another kind is no module") {
-    start();
+TEST_CASE("a handle that is not a module is refused, also the output of a failed load") {
     const Stream stream;
     CUfunction function = nullptr;
-    CHECK(d.cuModuleGetFunction(&function, reinterpret_cast<CUmodule>(stream.get()), "add") ==
-          CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("a module handle was expected");
-    CHECK(d.cuModuleUnload(nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    CUmodule module = nullptr;
+    constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
+    check_misuse(d.cuModuleGetFunction(&function, reinterpret_cast<CUmodule>(stream.get()), "add"),
+                 refused, "a module was expected");
+    CHECK(d.cuModuleUnload(nullptr) == refused);
+    CHECK(d.cuModuleLoadData(&module, "garbage") == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(module != nullptr);
+    check_misuse(d.cuModuleUnload(module), refused, "is no handle of a module");
 }
 
 TEST_CASE("variables count against the device's budget") {
@@ -159,54 +146,41 @@ TEST_CASE("variables count against the device's budget") {
 }
 
 TEST_CASE("options of the just-in-time compiler are checked") {
-    start();
     CUmodule module = nullptr;
-    const auto load = [&](std::vector<CUjit_option> options, std::vector<void *> values) {
-        const CUresult status =
-            d.cuModuleLoadDataEx(&module, vector_image, static_cast<unsigned int>(options.size()),
-                                 options.data(), values.data());
-        if (status == good) {
-            CHECK(d.cuModuleUnload(module) == good);
-        }
-        return status;
-    };
-    const auto number = [](std::uintptr_t value) { return reinterpret_cast<void *>(value); };
-    CHECK(load({CU_JIT_MAX_REGISTERS, CU_JIT_OPTIMIZATION_LEVEL}, {number(16), number(4)}) == good);
-    CHECK(load({CU_JIT_NUM_OPTIONS}, {nullptr}) == invalid);
-    CHECK(load({static_cast<CUjit_option>(999)}, {nullptr}) == invalid);
-    CHECK(load({static_cast<CUjit_option>(-1)}, {nullptr}) == invalid);
-    CHECK(load({CU_JIT_OPTIMIZATION_LEVEL}, {number(5)}) == invalid);
-    CHECK(load({CU_JIT_TARGET, CU_JIT_THREADS_PER_BLOCK}, {number(90), number(64)}) == invalid);
-    CHECK(d.cuModuleLoadDataEx(&module, vector_image, 1, nullptr, nullptr) == invalid);
-    CUjit_option from_context = CU_JIT_TARGET_FROM_CUCONTEXT, level = CU_JIT_OPTIMIZATION_LEVEL;
-    CHECK(d.cuModuleLoadDataEx(&module, vector_image, 1, &level, nullptr) == invalid);
+    CUjit_option level = CU_JIT_OPTIMIZATION_LEVEL, from_context = CU_JIT_TARGET_FROM_CUCONTEXT;
+    CHECK(load_with({{CU_JIT_MAX_REGISTERS, 16}, {CU_JIT_OPTIMIZATION_LEVEL, 4}}) == good);
+    check_all(invalid, {load_with({{CU_JIT_NUM_OPTIONS, 0}}),
+                        load_with({{static_cast<CUjit_option>(999), 0}}),
+                        load_with({{static_cast<CUjit_option>(-1), 0}}),
+                        load_with({{CU_JIT_OPTIMIZATION_LEVEL, 5}}),
+                        load_with({{CU_JIT_TARGET, 90}, {CU_JIT_THREADS_PER_BLOCK, 64}}),
+                        d.cuModuleLoadDataEx(&module, vector_image, 1, nullptr, nullptr),
+                        d.cuModuleLoadDataEx(&module, vector_image, 1, &level, nullptr)});
     CHECK(d.cuModuleLoadDataEx(&module, vector_image, 1, &from_context, nullptr) == good);
-    CHECK(d.cuModuleUnload(module) == good);
+    destroy(module);
 }
 
 TEST_CASE("logs go into the client's buffers, as far as they reach") {
-    start();
     char info[256], error[16];
     std::memset(info, 'x', sizeof info);
     std::memset(error, 'x', sizeof error);
-    CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER,  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
-                              CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-                              CU_JIT_LOG_VERBOSE,      CU_JIT_WALL_TIME};
+    const auto place = [](char *log) { return reinterpret_cast<std::uintptr_t>(log); };
     const auto load = [&](const char *image, std::size_t error_size) {
-        void *values[] = {info,
-                          reinterpret_cast<void *>(sizeof info),
-                          error,
-                          reinterpret_cast<void *>(error_size),
-                          reinterpret_cast<void *>(std::uintptr_t(1)),
-                          nullptr};
+        JitOptions options{{CU_JIT_INFO_LOG_BUFFER, place(info)},
+                           {CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, sizeof info},
+                           {CU_JIT_ERROR_LOG_BUFFER, place(error)},
+                           {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, error_size},
+                           {CU_JIT_LOG_VERBOSE, 1},
+                           {CU_JIT_WALL_TIME, 0}};
         CUmodule module = nullptr;
-        const CUresult status = d.cuModuleLoadDataEx(&module, image, 6, options, values);
+        const CUresult status = d.cuModuleLoadDataEx(&module, image, options.count(),
+                                                     options.names.data(), options.values.data());
         if (status == good) {
-            CHECK(d.cuModuleUnload(module) == good);
+            destroy(module);
             float wall_time = -1;
-            std::memcpy(&wall_time, &values[5], sizeof wall_time);
+            std::memcpy(&wall_time, &options.values[5], sizeof wall_time);
             CHECK(wall_time >= 0);
-            CHECK(reinterpret_cast<std::uintptr_t>(values[1]) == std::strlen(info));
+            CHECK(reinterpret_cast<std::uintptr_t>(options.values[1]) == std::strlen(info));
         }
         return status;
     };
@@ -220,18 +194,16 @@ TEST_CASE("logs go into the client's buffers, as far as they reach") {
 }
 
 TEST_CASE("the compiler can be told how many registers to use") {
-    start();
-    CUjit_option option = CU_JIT_MAX_REGISTERS;
-    void *value = reinterpret_cast<void *>(std::uintptr_t(24));
+    JitOptions options{{CU_JIT_MAX_REGISTERS, 24}};
     CUmodule module = nullptr;
-    REQUIRE(d.cuModuleLoadDataEx(&module, vector_image, 1, &option, &value) == good);
-    const CUfunction mixed = function_of(module, "mixed");
-    CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS, mixed) == 24);
-    CHECK(d.cuModuleUnload(module) == good);
+    REQUIRE(d.cuModuleLoadDataEx(&module, vector_image, options.count(), options.names.data(),
+                                 options.values.data()) == good);
+    CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                   function_of(module, "mixed")) == 24);
+    destroy(module);
 }
 
 TEST_CASE("attributes of a function are told and set") {
-    start();
     const LoadedModule module;
     const CUfunction mixed = module.function("mixed");
     const auto get = [&](int attribute) {
@@ -251,19 +223,18 @@ TEST_CASE("attributes of a function are told and set") {
           good);
     CHECK(set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - 1024) == good);
     CHECK(get(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) == most - 1024);
-    CHECK(set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most) == invalid);
-    CHECK(set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, -1) == invalid);
     CHECK(set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50) == good);
-    CHECK(set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 101) == invalid);
-    CHECK(set(CU_FUNC_ATTRIBUTE_NUM_REGS, 1) == invalid);
-    CHECK(set(99, 1) == invalid);
     int value = 0;
-    CHECK(d.cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(99), mixed) == invalid);
-    CHECK(d.cuFuncGetAttribute(nullptr, CU_FUNC_ATTRIBUTE_NUM_REGS, mixed) == invalid);
+    check_all(invalid, {set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most),
+                        set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, -1),
+                        set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 101),
+                        set(CU_FUNC_ATTRIBUTE_NUM_REGS, 1), set(99, 1),
+                        d.cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(99), mixed),
+                        d.cuFuncGetAttribute(nullptr, CU_FUNC_ATTRIBUTE_NUM_REGS, mixed),
+                        d.cuFuncSetCacheConfig(mixed, static_cast<CUfunc_cache>(9))});
     CHECK(d.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, nullptr) ==
           CUDA_ERROR_INVALID_HANDLE);
     CHECK(d.cuFuncSetCacheConfig(mixed, CU_FUNC_CACHE_PREFER_L1) == good);
-    CHECK(d.cuFuncSetCacheConfig(mixed, static_cast<CUfunc_cache>(9)) == invalid);
     CHECK(got<CUmodule>(&Driver::cuFuncGetModule, out, mixed) == module);
 #if CUDA_VERSION >= 12000
     CHECK(set(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2) == good);
@@ -278,7 +249,6 @@ TEST_CASE("attributes of a function are told and set") {
 
 #if CUDA_VERSION >= 12040
 TEST_CASE("functions tell their name, their parameters and whether they are loaded") {
-    start();
     const LoadedModule module;
     REQUIRE(got<unsigned int>(&Driver::cuModuleGetFunctionCount, out, module) == 3);
     CUfunction all[4] = {nullptr, nullptr, nullptr, nullptr};

@@ -1,8 +1,5 @@
 // Occupancy: how many blocks a multiprocessor holds, and which block size fills it best.
-#include "images.hpp"
-
-#include <algorithm>
-#include <utility>
+#include "launch_tools.hpp"
 
 using namespace sim_test;
 
@@ -60,17 +57,26 @@ TEST_CASE("questions of occupancy are checked") {
     start(h200);
     const LoadedModule module(image);
     const CUfunction light = module.function("light");
-    int count = 0;
-    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(nullptr, light, 32, 0) == invalid);
+    int count = 0, grid = 0, block = 0;
+    std::size_t bytes = 0;
+    const auto ask = [&](int size, std::size_t dynamic = 0) {
+        return d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, light, size, dynamic);
+    };
+    const auto ask_with = [&](unsigned int flags) {
+        return d.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&count, light, 32, 0, flags);
+    };
+    check_all(invalid,
+              {ask(0), ask(-1), ask_with(2),
+               d.cuOccupancyMaxActiveBlocksPerMultiprocessor(nullptr, light, 32, 0),
+               d.cuOccupancyMaxPotentialBlockSize(&grid, nullptr, light, nullptr, 0, 0),
+               d.cuOccupancyMaxPotentialBlockSize(&grid, &block, light, nullptr, 0, -1),
+               d.cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, light, nullptr, 0, 0, 2),
+               d.cuOccupancyAvailableDynamicSMemPerBlock(&bytes, light, 9, 256),
+               d.cuOccupancyAvailableDynamicSMemPerBlock(&bytes, light, 0, 256)});
     CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, nullptr, 32, 0) ==
           CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, light, 0, 0) == invalid);
-    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, light, -1, 0) == invalid);
-    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&count, light, 32, 0, 1) == good);
-    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&count, light, 32, 0, 2) ==
-          invalid);
-    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, light, 32, ~std::size_t(0)) ==
-          good);
+    CHECK(ask_with(1) == good);
+    CHECK(ask(32, ~std::size_t(0)) == good);
     CHECK(count == 0);
 }
 
@@ -88,13 +94,6 @@ TEST_CASE("the best block size fills the device") {
     CHECK(best(module.function("light"), 0, 100) == std::pair(132 * 32, 64));
     CHECK(best(module.function("heavy"), 0, 0) == std::pair(132, 512));
     CHECK(best(module.function("bounded"), 0, 0) == std::pair(132 * 32, 64));
-    int grid = 0, block = 0;
-    CHECK(d.cuOccupancyMaxPotentialBlockSize(&grid, nullptr, module.function("light"), nullptr, 0,
-                                             0) == invalid);
-    CHECK(d.cuOccupancyMaxPotentialBlockSize(&grid, &block, module.function("light"), nullptr, 0,
-                                             -1) == invalid);
-    CHECK(d.cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, module.function("light"),
-                                                      nullptr, 0, 0, 2) == invalid);
 }
 
 TEST_CASE("the shared memory of each block size is asked of the client") {
@@ -137,38 +136,34 @@ TEST_CASE("shared memory is divided among blocks") {
     CHECK(available(module.function("light"), 1, 256) == 232448);
     CHECK(available(module.function("light"), 2, 256) == 233472 / 2 - 1024);
     CHECK(available(module.function("shared"), 2, 256) == 233472 / 2 - 1024 - 40960);
-    std::size_t bytes = 0;
-    CHECK(d.cuOccupancyAvailableDynamicSMemPerBlock(&bytes, module.function("light"), 9, 256) ==
-          invalid);
-    CHECK(d.cuOccupancyAvailableDynamicSMemPerBlock(&bytes, module.function("light"), 0, 256) ==
-          invalid);
 }
 
 TEST_CASE("clusters have a largest size, and a number that fits the device") {
     start(h200);
     const LoadedModule module("cushim-sim-image 1\nkernel free\nkernel fixed cluster=4,1,1\n");
     const CUfunction free = module.function("free"), fixed = module.function("fixed");
-    CUlaunchAttribute cluster{};
-    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    CUlaunchAttribute cluster = attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
     cluster.value.clusterDim.x = 2;
     cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
-    CUlaunchConfig config{};
-    config.gridDimX = 1024;
-    config.gridDimY = config.gridDimZ = 1;
-    config.blockDimX = 1024;
-    config.blockDimY = config.blockDimZ = 1;
+    CUlaunchConfig config = launch_config({1024, 1, 1}, 1024);
     int answer = 0;
-    CHECK(got(d.cuOccupancyMaxPotentialClusterSize(&answer, free, &config), answer) == 8);
-    CHECK(got(d.cuOccupancyMaxPotentialClusterSize(&answer, fixed, &config), answer) == 4);
-    CHECK(d.cuOccupancyMaxActiveClusters(&answer, free, &config) == invalid);
-    CHECK(got(d.cuOccupancyMaxActiveClusters(&answer, fixed, &config), answer) == 132 * 2 / 4);
+    const auto size_of = [&](CUfunction function) {
+        return d.cuOccupancyMaxPotentialClusterSize(&answer, function, &config);
+    };
+    const auto number_of = [&](CUfunction function) {
+        return d.cuOccupancyMaxActiveClusters(&answer, function, &config);
+    };
+    CHECK(got(size_of(free), answer) == 8);
+    CHECK(got(size_of(fixed), answer) == 4);
+    CHECK(number_of(free) == invalid);
+    CHECK(got(number_of(fixed), answer) == 132 * 2 / 4);
     config.attrs = &cluster;
     config.numAttrs = 1;
-    CHECK(got(d.cuOccupancyMaxActiveClusters(&answer, free, &config), answer) == 132);
-    CHECK(d.cuOccupancyMaxActiveClusters(&answer, fixed, &config) == static_cast<CUresult>(912));
+    CHECK(got(number_of(free), answer) == 132);
+    CHECK(number_of(fixed) == static_cast<CUresult>(912));
     CHECK(d.cuOccupancyMaxActiveClusters(&answer, free, nullptr) == invalid);
     config.blockDimX = 4096;
-    CHECK(got(d.cuOccupancyMaxActiveClusters(&answer, free, &config), answer) == 0);
+    CHECK(got(number_of(free), answer) == 0);
     config.blockDimX = 0;
-    CHECK(d.cuOccupancyMaxPotentialClusterSize(&answer, free, &config) == invalid);
+    CHECK(size_of(free) == invalid);
 }

@@ -1,27 +1,22 @@
 // Texture and surface objects and references: what they are made of, what they tell, when they go.
 #include "images.hpp"
 
-#include <cstring>
-
 using namespace sim_test;
 
 namespace {
 
-class Array : Unique {
-  public:
-    explicit Array(unsigned int flags = 0) {
-        CUDA_ARRAY3D_DESCRIPTOR descriptor{.Width = 64,
-                                           .Height = 32,
-                                           .Format = CU_AD_FORMAT_FLOAT,
-                                           .NumChannels = 1,
-                                           .Flags = flags};
-        REQUIRE(d.cuArray3DCreate(&array_, &descriptor) == good);
-    }
-    ~Array() { CHECK(d.cuArrayDestroy(array_) == good); }
-    operator CUarray() const { return array_; }
-
-  private:
-    CUarray array_ = nullptr;
+CUarray make_array(unsigned int flags) {
+    const CUDA_ARRAY3D_DESCRIPTOR descriptor{
+        .Width = 64, .Height = 32, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1, .Flags = flags};
+    CUarray array = nullptr;
+    REQUIRE(d.cuArray3DCreate(&array, &descriptor) == good);
+    return array;
+}
+void destroy_array(CUarray array) {
+    CHECK(d.cuArrayDestroy(array) == good);
+}
+struct Array : Owned<CUarray, destroy_array> {
+    explicit Array(unsigned int flags = 0) : Owned(make_array(flags)) {}
 };
 
 CUDA_RESOURCE_DESC linear(CUdeviceptr address, std::size_t size) {
@@ -54,7 +49,6 @@ CUresult texture_status(const CUDA_RESOURCE_DESC &resource, const CUDA_TEXTURE_D
 } // namespace
 
 TEST_CASE("a texture object tells what it was made of") {
-    start();
     const DeviceMemory memory(4096);
     const CUDA_RESOURCE_DESC resource = linear(memory, 4096);
     CUDA_TEXTURE_DESC texture{};
@@ -77,71 +71,58 @@ TEST_CASE("a texture object tells what it was made of") {
     CHECK(d.cuTexObjectGetResourceDesc(nullptr, object) == invalid);
     CHECK(leaks().size() == 2);
     CHECK(d.cuTexObjectDestroy(object) == good);
-    CHECK(d.cuTexObjectGetTextureDesc(&its_texture, object) == invalid);
-    expect_misuse("use of a destroyed texture object");
-    CHECK(d.cuTexObjectDestroy(object) == invalid);
-    expect_misuse("use of a destroyed texture object");
+    check_misuse(d.cuTexObjectGetTextureDesc(&its_texture, object), invalid,
+                 "use of a destroyed texture object");
+    check_misuse(d.cuTexObjectDestroy(object), invalid, "use of a destroyed texture object");
     CHECK(d.cuTexObjectDestroy(0) == good);
 }
 
 TEST_CASE("what a texture cannot be made of is refused") {
-    start();
+    using Resource = CUDA_RESOURCE_DESC;
+    using Texture = CUDA_TEXTURE_DESC;
     const DeviceMemory memory(4096);
-    CHECK(texture_status(linear(memory, 4096)) == good);
-    CHECK(texture_status(linear(memory, 4097)) == invalid);
-    CHECK(texture_status(linear(memory, 0)) == invalid);
-    CHECK(texture_status(linear(memory, ~std::size_t(0))) == invalid);
-    CHECK(texture_status(linear(memory + 4, 64)) == invalid);
-    CHECK(texture_status(linear(0, 64)) == invalid);
-    CUDA_RESOURCE_DESC resource = linear(memory, 4096);
-    resource.res.linear.numChannels = 3;
-    CHECK(texture_status(resource) == invalid);
-    resource = linear(memory, 4096);
-    resource.res.linear.format = static_cast<CUarray_format>(0);
-    CHECK(texture_status(resource) == invalid);
-    resource = linear(memory, 4096);
-    resource.flags = 1;
-    CHECK(texture_status(resource) == invalid);
-    resource.resType = static_cast<CUresourcetype>(9);
-    CHECK(texture_status(resource) == invalid);
-    CUDA_TEXTURE_DESC texture{};
-    texture.addressMode[2] = static_cast<CUaddress_mode>(4);
-    CHECK(texture_status(linear(memory, 64), texture) == invalid);
-    texture = {};
-    texture.filterMode = static_cast<CUfilter_mode>(2);
-    CHECK(texture_status(linear(memory, 64), texture) == invalid);
-    texture = {};
-    texture.flags = 1U << 31;
-    CHECK(texture_status(linear(memory, 64), texture) == invalid);
-    CUDA_RESOURCE_VIEW_DESC view{};
-    CHECK(texture_status(linear(memory, 64), {}, &view) == invalid);
-    CUDA_RESOURCE_DESC pitched{};
+    const auto of_linear = [&](CUdeviceptr offset, std::size_t size) {
+        return texture_status(linear(memory + offset, size));
+    };
+    CHECK(of_linear(0, 4096) == good);
+    check_all(invalid, {of_linear(0, 4097), of_linear(0, 0), of_linear(0, ~std::size_t(0)),
+                        of_linear(4, 64), texture_status(linear(0, 64))});
+    const auto with_resource = [](const Resource &resource) { return texture_status(resource); };
+    check_changes(
+        linear(memory, 4096), with_resource,
+        {{"channels", [](Resource &bad) { bad.res.linear.numChannels = 3; }},
+         {"format", [](Resource &bad) { bad.res.linear.format = static_cast<CUarray_format>(0); }},
+         {"flags", [](Resource &bad) { bad.flags = 1; }},
+         {"type", [](Resource &bad) { bad.resType = static_cast<CUresourcetype>(9); }}});
+    check_changes(
+        Texture{},
+        [&](const Texture &texture) { return texture_status(linear(memory, 64), texture); },
+        {{"address mode",
+          [](Texture &bad) { bad.addressMode[2] = static_cast<CUaddress_mode>(4); }},
+         {"filter mode", [](Texture &bad) { bad.filterMode = static_cast<CUfilter_mode>(2); }},
+         {"flags", [](Texture &bad) { bad.flags = 1U << 31; }}});
+    Resource pitched{};
     pitched.resType = CU_RESOURCE_TYPE_PITCH2D;
-    pitched.res.pitch2D.devPtr = memory;
-    pitched.res.pitch2D.format = CU_AD_FORMAT_UNSIGNED_INT8;
-    pitched.res.pitch2D.numChannels = 4;
-    pitched.res.pitch2D.width = 64;
-    pitched.res.pitch2D.height = 16;
-    pitched.res.pitch2D.pitchInBytes = 256;
-    CHECK(texture_status(pitched) == good);
-    pitched.res.pitch2D.height = 17;
-    CHECK(texture_status(pitched) == invalid);
-    pitched.res.pitch2D.height = 16;
-    pitched.res.pitch2D.width = 65;
-    CHECK(texture_status(pitched) == invalid);
-    pitched.res.pitch2D.width = 32;
-    pitched.res.pitch2D.pitchInBytes = 129;
-    CHECK(texture_status(pitched) == invalid);
+    pitched.res.pitch2D = {memory, CU_AD_FORMAT_UNSIGNED_INT8, 4, 64, 16, 256};
+    check_changes(pitched, with_resource,
+                  {{"nothing", [](Resource &) {}, good},
+                   {"height", [](Resource &bad) { bad.res.pitch2D.height = 17; }},
+                   {"width", [](Resource &bad) { bad.res.pitch2D.width = 65; }},
+                   {"pitch", [](Resource &bad) {
+                        bad.res.pitch2D.width = 32;
+                        bad.res.pitch2D.pitchInBytes = 129;
+                    }}});
+    CUDA_RESOURCE_VIEW_DESC view{};
+    const Texture texture{};
     CUtexObject object = 0;
-    CHECK(d.cuTexObjectCreate(&object, nullptr, &texture, nullptr) == invalid);
-    CHECK(d.cuTexObjectCreate(nullptr, &pitched, &texture, nullptr) == invalid);
+    check_all(invalid, {texture_status(linear(memory, 64), {}, &view),
+                        d.cuTexObjectCreate(&object, nullptr, &texture, nullptr),
+                        d.cuTexObjectCreate(nullptr, &pitched, &texture, nullptr)});
     pop_current();
-    resource = linear(memory, 64);
-    CHECK(texture_status(resource) == CUDA_ERROR_INVALID_CONTEXT);
+    CHECK(of_linear(0, 64) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
 TEST_CASE("textures and surfaces of arrays") {
-    start();
     CUDA_RESOURCE_DESC resource{};
     CUsurfObject surface = 0;
     {
@@ -165,13 +146,11 @@ TEST_CASE("textures and surfaces of arrays") {
         CHECK(texture_status(resource, {}, &view) == good);
         REQUIRE(d.cuSurfObjectCreate(&surface, &resource) == good);
         CHECK(got<CUDA_RESOURCE_DESC>(&Driver::cuSurfObjectGetResourceDesc, out, surface)
-                  .res.array.hArray == static_cast<CUarray>(array));
+                  .res.array.hArray == array.get());
         // A handle of the other kind.
-        CHECK(d.cuTexObjectDestroy(surface) == invalid);
-        expect_misuse("a texture object handle was expected");
+        check_misuse(d.cuTexObjectDestroy(surface), invalid, "a texture object was expected");
         CHECK(d.cuSurfObjectDestroy(surface) == good);
-        CHECK(d.cuSurfObjectDestroy(surface) == invalid);
-        expect_misuse("use of a destroyed surface object");
+        check_misuse(d.cuSurfObjectDestroy(surface), invalid, "use of a destroyed surface object");
         CHECK(d.cuSurfObjectDestroy(0) == good);
         resource = of_array(plain);
         CHECK(d.cuSurfObjectCreate(&surface, &resource) == good);
@@ -181,15 +160,14 @@ TEST_CASE("textures and surfaces of arrays") {
         const CUDA_RESOURCE_DESC of_memory = linear(memory, 64);
         CHECK(d.cuSurfObjectCreate(&surface, &of_memory) == invalid);
     }
-    CHECK(d.cuSurfObjectCreate(&surface, &resource) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("use of a destroyed array");
+    check_misuse(d.cuSurfObjectCreate(&surface, &resource), CUDA_ERROR_INVALID_HANDLE,
+                 "use of a destroyed array");
     CHECK(texture_status(resource) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("use of a destroyed array");
     CHECK(texture_status(of_array(nullptr)) == CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_CASE("a texture reference keeps what is set") {
-    start();
     const LoadedModule module;
     const DeviceMemory memory(4096);
     CUtexref texture = nullptr;
@@ -235,12 +213,11 @@ TEST_CASE("a texture reference keeps what is set") {
     CHECK(d.cuTexRefGetFlags(&flags, nullptr) == CUDA_ERROR_INVALID_HANDLE);
     CUtexref own = nullptr;
     CHECK(d.cuTexRefDestroy(got(d.cuTexRefCreate(&own), own)) == good);
-    CHECK(d.cuTexRefDestroy(own) == CUDA_ERROR_INVALID_HANDLE);
-    expect_misuse("use of a destroyed texture reference");
+    check_misuse(d.cuTexRefDestroy(own), CUDA_ERROR_INVALID_HANDLE,
+                 "use of a destroyed texture reference");
 }
 
 TEST_CASE("references are bound to arrays") {
-    start();
     const LoadedModule module;
     CUtexref texture = nullptr;
     CUsurfref surface = nullptr;
@@ -250,11 +227,11 @@ TEST_CASE("references are bound to arrays") {
     CUarray bound = nullptr;
     CHECK(d.cuTexRefGetArray(&bound, texture) == invalid);
     CHECK(d.cuTexRefSetArray(texture, array, CU_TRSA_OVERRIDE_FORMAT) == good);
-    CHECK(got(d.cuTexRefGetArray(&bound, texture), bound) == static_cast<CUarray>(array));
+    CHECK(got(d.cuTexRefGetArray(&bound, texture), bound) == array.get());
     CHECK(d.cuTexRefSetArray(texture, array, 0) == good);
     CHECK(d.cuTexRefSetArray(texture, array, 2) == invalid);
     CHECK(d.cuTexRefSetArray(texture, nullptr, CU_TRSA_OVERRIDE_FORMAT) ==
           CUDA_ERROR_INVALID_HANDLE);
     CHECK(d.cuSurfRefSetArray(surface, array, 0) == good);
-    CHECK(got(d.cuSurfRefGetArray(&bound, surface), bound) == static_cast<CUarray>(array));
+    CHECK(got(d.cuSurfRefGetArray(&bound, surface), bound) == array.get());
 }

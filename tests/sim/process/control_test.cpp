@@ -1,9 +1,6 @@
 // What cushim_sim_control() gives to tests: how long it lasts.
 #include "handles.hpp"
 
-#include <atomic>
-#include <thread>
-
 using namespace sim_test;
 
 namespace {
@@ -19,7 +16,6 @@ void list_calls(int count) {
 } // namespace
 
 TEST_CASE("the texts of listed calls stay until the reset") {
-    start();
     sim_control().log_calls(1);
     const char *text = "long enough to lie in memory of its own";
     CUmodule module = nullptr;

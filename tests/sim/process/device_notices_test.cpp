@@ -23,7 +23,6 @@ TEST_CASE("a callback for notices is registered until it is unregistered") {
 #endif
 
 TEST_CASE("the profiler's switch needs a context") {
-    start();
     CHECK(d.cuProfilerStart() == good);
     CHECK(d.cuProfilerStop() == good);
     REQUIRE(d.cuCtxSetCurrent(nullptr) == good);

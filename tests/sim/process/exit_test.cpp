@@ -4,10 +4,7 @@
 #include "handles.hpp"
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <thread>
 
 #ifndef _WIN32
 #include "../support/child_process.hpp"
@@ -85,7 +82,6 @@ Last &last() {
 } // namespace
 
 TEST_CASE("a thread can make calls of the runtime until its last object is gone") {
-    start();
     Found found;
     std::thread([&] {
         last().found = &found;
@@ -96,7 +92,6 @@ TEST_CASE("a thread can make calls of the runtime until its last object is gone"
 }
 
 TEST_CASE("a context stays current until a thread's last object is gone, and for no other thread") {
-    start();
     const CUcontext context = current();
     for (CUcontext current : {context, CUcontext(nullptr), context, CUcontext(nullptr)}) {
         Found found;
@@ -110,7 +105,6 @@ TEST_CASE("a context stays current until a thread's last object is gone, and for
 }
 
 TEST_CASE("contexts that threads had current are forgotten at a reset") {
-    start();
     CUcontext context = nullptr;
     std::thread([&] {
         d.cuCtxCreate_v2(&context, 0, 0);
@@ -125,23 +119,18 @@ TEST_CASE("contexts that threads had current are forgotten at a reset") {
 #ifndef _WIN32
 namespace {
 
-void tell(const char *who, CUresult current, CUresult allocated, const char *name) {
-    std::fprintf(stderr, "%s: cuCtxGetCurrent %d, cuMemAlloc %d, name of 4: %s\n", who,
-                 static_cast<int>(current), static_cast<int>(allocated),
-                 name != nullptr ? name : "none");
-}
-
+// Says on standard error what calls answer now.
 void ask(const char *who) {
     CUcontext context = nullptr;
     CUdeviceptr memory = 0;
-    const CUresult current = d.cuCtxGetCurrent(&context);
-    const CUresult allocated = d.cuMemAlloc(&memory, 16);
+    const int current = d.cuCtxGetCurrent(&context), allocated = d.cuMemAlloc(&memory, 16);
     // The driver's own: the table falls back to names of cushim's.
     const auto name_of =
         reinterpret_cast<CUresult (*)(CUresult, const char **)>(exported("cuGetErrorName"));
     const char *name = nullptr;
     name_of(CUDA_ERROR_DEINITIALIZED, &name);
-    tell(who, current, allocated, name);
+    std::fprintf(stderr, "%s: cuCtxGetCurrent %d, cuMemAlloc %d, name of 4: %s\n", who, current,
+                 allocated, name != nullptr ? name : "none");
 }
 
 void make_current() {

@@ -1,6 +1,6 @@
 // What the leak report says of calls that make no object, and that nobody undid.
 #include "../support/contains.hpp"
-#include "handles.hpp"
+#include "vmm_tools.hpp"
 
 #ifndef _WIN32
 #include <unistd.h>
@@ -22,10 +22,10 @@ std::string leak() {
 
 TEST_CASE("every retain of a primary context is told until it is released") {
     start("devices=2");
-    CUcontext context = retain_primary(1);
+    retain_primary(1);
     CHECK(contains(leak(),
                    "primary context of device 1 retained by cuDevicePrimaryCtxRetain in call "));
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 1) == good);
+    retain_primary(1);
     const auto two = leaks();
     REQUIRE(two.size() == 2);
     CHECK(two[0] != two[1]); // another call
@@ -42,8 +42,7 @@ TEST_CASE("retains of a primary context that was reset hold nothing") {
     CHECK(leak().empty());
 }
 
-TEST_CASE("what the runtime retains for itself is no leak") {
-    sim_control().reset();
+TEST_CASE("what the runtime retains for itself is no leak", "[fresh]") {
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     unsigned int flags = 0;
     CHECK(got<int>(&Driver::cuDevicePrimaryCtxGetState, 0, &flags, out) == 1);
@@ -51,9 +50,8 @@ TEST_CASE("what the runtime retains for itself is no leak") {
 }
 
 TEST_CASE("a pushed context is told until it is popped") {
-    start();
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxPushCurrent(got(d.cuCtxGetCurrent(&context), context)) == good);
+    const CUcontext context = current();
+    REQUIRE(d.cuCtxPushCurrent(context) == good);
     CHECK(contains(leak(), "of device 0 pushed by cuCtxPushCurrent"));
     CHECK(d.cuCtxSetCurrent(context) == good); // in its place
     CHECK(contains(leak(), "pushed by cuCtxPushCurrent"));
@@ -65,18 +63,16 @@ TEST_CASE("a pushed context is told until it is popped") {
 }
 
 TEST_CASE("a context that ends is pushed no more") {
-    start();
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
+    const CUcontext context = make_context();
     pop_current();
     REQUIRE(d.cuCtxPushCurrent(context) == good);
     CHECK(leaks().size() == 2); // and the context itself
-    CHECK(d.cuCtxDestroy(context) == good);
+    destroy(context);
     CHECK(leak().empty());
     // What comes to be current in its place was not pushed.
-    REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);
+    const CUcontext other = make_context();
     CHECK(contains(leak(), "context"));
-    CHECK(d.cuCtxDestroy(context) == good);
+    destroy(other);
 }
 
 TEST_CASE("peer access is told until it is disabled, or a context ends") {
@@ -94,17 +90,12 @@ TEST_CASE("peer access is told until it is disabled, or a context ends") {
 
 #ifndef _WIN32
 TEST_CASE("an exported descriptor is told until it is closed") {
-    start();
-    CUmemAllocationProp properties{};
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    CUmemGenericAllocationHandle memory = 0;
-    REQUIRE(d.cuMemCreate(&memory, 2 << 20, &properties, 0) == good);
+    constexpr auto as_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     int descriptor = -1;
-    REQUIRE(d.cuMemExportToShareableHandle(&descriptor, memory,
-                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) == good);
-    REQUIRE(d.cuMemRelease(memory) == good);
+    {
+        const PhysicalMemory memory(default_granularity, on_device(0, as_fd));
+        REQUIRE(d.cuMemExportToShareableHandle(&descriptor, memory, as_fd, 0) == good);
+    }
     CHECK(contains(leak(), "open descriptor " + std::to_string(descriptor) +
                                " exported by cuMemExportToShareableHandle in call "));
     close(descriptor);

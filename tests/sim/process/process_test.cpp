@@ -2,12 +2,9 @@
 #include "images.hpp"
 
 #ifndef _WIN32
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace sim_test;
@@ -53,7 +50,7 @@ struct Static {
 } // namespace
 
 // These two first: the handler counts from the first cuInit of the process.
-TEST_CASE("exit handlers: those from before cuInit find no driver, later ones do") {
+TEST_CASE("exit handlers: those from before cuInit find no driver, later ones do", "[fresh]") {
     const int status = in_child([] {
         sim_control().reset();
         std::atexit([] { // runs last
@@ -74,7 +71,7 @@ TEST_CASE("exit handlers: those from before cuInit find no driver, later ones do
     CHECK(status == 0);
 }
 
-TEST_CASE("destructors of static objects from before cuInit find no driver") {
+TEST_CASE("destructors of static objects from before cuInit find no driver", "[fresh]") {
     CHECK(in_child([] {
               sim_control().reset();
               static Static object;
@@ -87,8 +84,7 @@ TEST_CASE("destructors of static objects from before cuInit find no driver") {
 }
 
 TEST_CASE("in a child every call answers 3, but for what measured drivers answer") {
-    start();
-    const CUevent event = make_event();
+    const Event event;
     const int status = in_child([&] {
         CUcontext context = nullptr;
         CUdeviceptr p = 0;
@@ -100,7 +96,6 @@ TEST_CASE("in a child every call answers 3, but for what measured drivers answer
         _exit(right ? 0 : 1);
     });
     CHECK(status == 0);
-    CHECK(d.cuEventDestroy(event) == good);
 }
 
 namespace {
@@ -113,32 +108,50 @@ namespace {
     _exit(d.cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1);
 }
 
+// Threads that repeat their calls until the end of the scope.
+class Busy : Unique {
+  public:
+    template <class... Calls>
+    explicit Busy(Calls... calls) {
+        (threads_.emplace_back([this, calls] {
+            while (!stop_) {
+                calls();
+            }
+        }),
+         ...);
+    }
+    ~Busy() {
+        stop_ = true;
+        for (std::thread &thread : threads_) {
+            thread.join();
+        }
+    }
+    // The first exit status of 30 children that is not 0, or 0.
+    template <class Body>
+    int in_children(Body body) const {
+        int failed = 0;
+        for (int i = 0; i < 30 && failed == 0; ++i) {
+            failed = in_child(body);
+        }
+        return failed;
+    }
+
+  private:
+    std::atomic<bool> stop_{false};
+    std::vector<std::thread> threads_;
+};
+
 } // namespace
 
 TEST_CASE("a child answers while its parent's threads are in calls") {
-    start();
-    const CUcontext context = current();
-    std::atomic<bool> stop{false};
-    std::vector<std::thread> busy;
-    for (int i = 0; i < 2; ++i) {
-        busy.emplace_back([&] {
-            d.cuCtxSetCurrent(context);
-            while (!stop) {
-                CUdeviceptr memory = 0;
-                d.cuMemAlloc(&memory, std::size_t(1) << 20);
-                d.cuMemFree(memory);
-            }
-        });
-    }
-    int failed = 0;
-    for (int i = 0; i < 30 && failed == 0; ++i) {
-        failed = in_child(ask_in_child);
-    }
-    stop = true;
-    for (std::thread &thread : busy) {
-        thread.join();
-    }
-    CHECK(failed == 0);
+    const auto allocate_in = [context = current()] {
+        d.cuCtxSetCurrent(context);
+        CUdeviceptr memory = 0;
+        d.cuMemAlloc(&memory, std::size_t(1) << 20);
+        d.cuMemFree(memory);
+    };
+    const Busy busy(allocate_in, allocate_in);
+    CHECK(busy.in_children(ask_in_child) == 0);
 }
 
 namespace {
@@ -197,35 +210,15 @@ cudaError_t ask_runtime() {
 } // namespace
 
 TEST_CASE("a child answers while its parent's threads are in calls of the runtime") {
-    start();
     const Registered program;
     REQUIRE(program.launch() == cudaSuccess);
     REQUIRE(ask_runtime() == cudaSuccess);
-    std::atomic<bool> stop{false};
-    const auto repeat = [&](auto call) {
-        return std::thread([&stop, call] {
-            while (!stop) {
-                call();
-            }
-        });
-    };
-    std::thread busy[] = {
-        repeat([] { ask_runtime(); }),
-        repeat([&program] { program.launch(); }),
-        repeat([] {
-            const Registered other;
-            other.launch();
-        }),
-    };
-    int failed = 0;
-    for (int i = 0; i < 30 && failed == 0; ++i) {
-        failed = in_child(ask_runtime_in_child);
-    }
-    stop = true;
-    for (std::thread &thread : busy) {
-        thread.join();
-    }
-    CHECK(failed == 0);
+    const Busy busy([] { ask_runtime(); }, [&program] { program.launch(); },
+                    [] {
+                        const Registered other;
+                        other.launch();
+                    });
+    CHECK(busy.in_children(ask_runtime_in_child) == 0);
 }
 
 TEST_CASE("a child answers while its parent's work runs") {
@@ -298,7 +291,7 @@ TEST_CASE("a child can have worker threads, where its parent had some before it 
           }) == 0);
 }
 
-TEST_CASE("a child of a process that never called cuInit can call it") {
+TEST_CASE("a child of a process that never called cuInit can call it", "[fresh]") {
     sim_control().reset();
     CHECK(in_child([] { _exit(d.cuInit(0) == good ? 0 : 1); }) == 0);
 }

@@ -1,18 +1,14 @@
 // What a process says of itself at its end, and with what status: leaks, misuses, notes. POSIX.
 #include "../support/child_process.hpp"
 #include "../support/contains.hpp"
+#include "fatbins.hpp"
 #include "handles.hpp"
 
 #ifndef _WIN32
-#include <atomic>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <pthread.h>
-#include <thread>
 #include <unistd.h>
-#include <utility>
 
 using namespace sim_test;
 using support::contains;
@@ -27,28 +23,15 @@ void leak() {
     allow_leaks();
 }
 
-// A fatbin whose only entry, PTX for 5.2, is compressed in an unknown way.
-struct CompressedFatbin {
-    std::uint32_t magic = 0xba55ed50;
-    std::uint16_t version = 1, header = 16;
-    std::uint64_t size = 72;
-    std::uint16_t kind = 1, entry_version = 0x0101;
-    std::uint32_t entry_header = 64;
-    std::uint64_t content = 8;
-    std::uint32_t compressed = 8, options = 0, ptx_version = 0, architecture = 52;
-    std::uint64_t name = 0, flags = 0x11, unused[2] = {};
-    char bytes[8] = {};
-};
-static_assert(sizeof(CompressedFatbin) == 88);
-
 } // namespace
 
 TEST_CASE("child loads what is compressed", "[.]") {
     start();
-    const CompressedFatbin fatbin;
+    // The only entry, PTX for 5.2, is compressed in an unknown way.
+    const std::string image = fatbin(fatbin_entry(1, 52, std::string(8, '\0'), {0x11, 8, 0}));
     for (int time = 0; time < 2; ++time) {
         CUmodule module = nullptr;
-        CHECK(d.cuModuleLoadData(&module, &fatbin) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+        CHECK(d.cuModuleLoadData(&module, image.data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
     }
 }
 
@@ -198,7 +181,7 @@ TEST_CASE("a report waits for a thread that takes its time in a call") {
     CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
 }
 
-TEST_CASE("a line of a report may make calls") {
+TEST_CASE("a line of a report may make calls", "[fresh]") {
     leak();
     CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("is not an event handle");

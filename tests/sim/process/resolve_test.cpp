@@ -2,9 +2,7 @@
 // 535.261.03, 550.163.01 and 580.159.04.
 #include "handles.hpp"
 
-#include <cstdlib>
 #include <ostream>
-#include <utility>
 
 using namespace sim_test;
 
@@ -54,16 +52,14 @@ using Second = CUresult(CUDAAPI *)(const char *, void **, int, cuuint64_t, int *
 
 // The library is a variant of the driver.
 Found first(const std::string &library, const char *symbol, int version, cuuint64_t flags = 0) {
-    const auto function = reinterpret_cast<First>(exported(library, "cuGetProcAddress"));
-    REQUIRE(function != nullptr);
+    const auto function = exported_as<First>("cuGetProcAddress", library);
     void *address = &untouched;
     const int status = function(symbol, &address, version, flags);
     return {status, -1, name_of(library, address, symbol)};
 }
 
 Found second(const std::string &library, const char *symbol, int version, cuuint64_t flags = 0) {
-    const auto function = reinterpret_cast<Second>(exported(library, "cuGetProcAddress_v2"));
-    REQUIRE(function != nullptr);
+    const auto function = exported_as<Second>("cuGetProcAddress_v2", library);
     void *address = &untouched;
     int query = -1;
     const int status = function(symbol, &address, version, flags, &query);
@@ -149,7 +145,7 @@ TEST_CASE("flags that nobody knows are refused before anything else") {
         CHECK(first(current_driver(), "cuMemAlloc", headers, flags) == Found{1, -1, "untouched"});
     }
     // And before a null name is missed.
-    const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
+    const auto function = exported_as<Second>("cuGetProcAddress_v2");
     CHECK(function(nullptr, nullptr, headers, 8, nullptr) == invalid);
 }
 
@@ -170,7 +166,7 @@ TEST_CASE("versions above the driver's own") {
 }
 
 TEST_CASE("the query's result is optional") {
-    const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
+    const auto function = exported_as<Second>("cuGetProcAddress_v2");
     void *address = nullptr;
     CHECK(function("cuInit", &address, headers, 0, nullptr) == good);
     CHECK(address == reinterpret_cast<void *>(exported("cuInit")));
@@ -179,7 +175,7 @@ TEST_CASE("the query's result is optional") {
 }
 
 TEST_CASE("no name, or no place for the result, is a misuse") {
-    const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
+    const auto function = exported_as<Second>("cuGetProcAddress_v2");
     void *address = &untouched;
     CHECK(function(nullptr, &address, headers, 0, nullptr) == invalid);
     expect_misuse("cuGetProcAddress");
@@ -189,9 +185,8 @@ TEST_CASE("no name, or no place for the result, is a misuse") {
 }
 
 TEST_CASE("what is found can be called, the right one") {
-    start();
     void *address = nullptr;
-    const auto function = reinterpret_cast<Second>(exported("cuGetProcAddress_v2"));
+    const auto function = exported_as<Second>("cuGetProcAddress_v2");
     REQUIRE(function("cuMemGetInfo", &address, headers, 0, nullptr) == good);
     std::size_t free = 0, total = 0;
     CHECK(reinterpret_cast<CUresult (*)(std::size_t *, std::size_t *)>(address)(&free, &total) ==
@@ -205,41 +200,31 @@ TEST_CASE("what is found can be called, the right one") {
     CHECK(narrow == 7);
 }
 
-namespace {
-
-template <class... Arguments>
-CUresult first_abi(const char *name, Arguments... arguments) {
-    const auto function = reinterpret_cast<CUresult (*)(Arguments...)>(exported(name));
-    REQUIRE(function != nullptr);
-    return function(arguments...);
-}
-
-} // namespace
-
 TEST_CASE("some of the first ABI look at an argument before they refuse") {
-    start();
+    const std::string driver = current_driver();
     constexpr auto refused = CUDA_ERROR_INVALID_CONTEXT;
     unsigned int out = 7;
     const auto poisoned = [&] { return std::exchange(out, 7u) == 0xbdbdbdbd; };
     char byte = 0;
-    CHECK(first_abi("cuDeviceTotalMem", &out, 99) == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(call_exported(driver, "cuDeviceTotalMem", &out, 99) == CUDA_ERROR_INVALID_DEVICE);
     CHECK(poisoned());
-    CHECK(first_abi("cuDeviceTotalMem", &out, 0) == refused);
+    CHECK(call_exported(driver, "cuDeviceTotalMem", &out, 0) == refused);
     CHECK(poisoned());
-    CHECK(first_abi("cuModuleGetGlobal", &out, &out, CUmodule(nullptr), "name") ==
+    CHECK(call_exported(driver, "cuModuleGetGlobal", &out, &out, CUmodule(nullptr), "name") ==
           CUDA_ERROR_INVALID_HANDLE);
     CHECK(poisoned());
-    CHECK(first_abi("cuGraphicsResourceGetMappedPointer", &out, &out,
-                    CUgraphicsResource(nullptr)) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(call_exported(driver, "cuGraphicsResourceGetMappedPointer", &out, &out,
+                        CUgraphicsResource(nullptr)) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(poisoned());
     const auto no_stream = reinterpret_cast<CUstream>(&byte);
     const auto copy_result = [&] {
-        return first_abi("cuMemcpyHtoDAsync", 1u, static_cast<const void *>(&byte), 1u, no_stream);
+        return call_exported(driver, "cuMemcpyHtoDAsync", 1u, static_cast<const void *>(&byte), 1u,
+                             no_stream);
     };
-    CHECK(first_abi("cuMemFree", 16u) == refused);
+    CHECK(call_exported(driver, "cuMemFree", 16u) == refused);
     CHECK(copy_result() == refused);
     REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
-    CHECK(first_abi("cuMemFree", 16u) == invalid);
+    CHECK(call_exported(driver, "cuMemFree", 16u) == invalid);
     CHECK(copy_result() == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("is not a stream handle");
 }
@@ -263,18 +248,19 @@ TEST_CASE("the variant without a name does not find it either") {
 #endif
 
 TEST_CASE("the first version says that it found nothing by its status") {
-    const std::string library = variable("SIM_DRIVER_11_4");
-    CHECK(first(library, "cuMemAlloc", 11040) == Found{0, -1, "cuMemAlloc_v2"});
-    CHECK(first(library, "cuMemAlloc", 3019) == Found{0, -1, "cuMemAlloc"});
-    CHECK(first(library, "cuMemAlloc", 99000) == Found{0, -1, "cuMemAlloc_v2"});
-    CHECK(first(library, "cuMemAlloc", -1) == Found{0, -1, "cuMemAlloc_v2"});
-    CHECK(first(library, "cuMemAlloc", 1999) == Found{500, -1, "untouched"});
-    CHECK(first(library, "cuMemAlloc_v2", 11040) == Found{500, -1, "untouched"});
-    CHECK(first(library, "cuMemcpyHtoD", 11040, per_thread) ==
-          Found{0, -1, "cuMemcpyHtoD_v2_ptds"});
-    CHECK(first(library, "cuMemcpyHtoD", 6999, per_thread) == Found{500, -1, "untouched"});
-    CHECK(first(library, "cuMemAlloc", 11040, 4) == Found{1, -1, "untouched"});
-    CHECK(first(library, "cuGetProcAddress", 12000) == Found{0, -1, "cuGetProcAddress"});
+    const auto find = [](const char *symbol, int version, cuuint64_t flags = 0) {
+        return first(variable("SIM_DRIVER_11_4"), symbol, version, flags);
+    };
+    CHECK(find("cuMemAlloc", 11040) == Found{0, -1, "cuMemAlloc_v2"});
+    CHECK(find("cuMemAlloc", 3019) == Found{0, -1, "cuMemAlloc"});
+    CHECK(find("cuMemAlloc", 99000) == Found{0, -1, "cuMemAlloc_v2"});
+    CHECK(find("cuMemAlloc", -1) == Found{0, -1, "cuMemAlloc_v2"});
+    CHECK(find("cuMemAlloc", 1999) == Found{500, -1, "untouched"});
+    CHECK(find("cuMemAlloc_v2", 11040) == Found{500, -1, "untouched"});
+    CHECK(find("cuMemcpyHtoD", 11040, per_thread) == Found{0, -1, "cuMemcpyHtoD_v2_ptds"});
+    CHECK(find("cuMemcpyHtoD", 6999, per_thread) == Found{500, -1, "untouched"});
+    CHECK(find("cuMemAlloc", 11040, 4) == Found{1, -1, "untouched"});
+    CHECK(find("cuGetProcAddress", 12000) == Found{0, -1, "cuGetProcAddress"});
     // Of CUDA 12.
-    CHECK(first(library, "cuLibraryLoadData", 12000) == Found{500, -1, "untouched"});
+    CHECK(find("cuLibraryLoadData", 12000) == Found{500, -1, "untouched"});
 }

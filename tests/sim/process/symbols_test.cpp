@@ -2,9 +2,7 @@
 // simulated.
 #include "handles.hpp"
 
-#include <cstdlib>
 #include <fstream>
-#include <set>
 
 using namespace sim_test;
 
@@ -39,13 +37,19 @@ std::vector<Told> told_entries() {
 
 } // namespace
 
-TEST_CASE("every row of the driver's table is exported") {
-    const auto names = names_of(CUSHIM_LIBRARY_DRIVER);
-    CHECK(names.size() > 300);
-    for (const auto &name : names) {
-        INFO(name);
-        CHECK(exported(name.c_str()) != nullptr);
-    }
+TEST_CASE("every row of both tables is exported, and found by cushim") {
+    const auto check_rows = [](cushim_library library, const char *file, std::size_t least) {
+        REQUIRE(file != nullptr);
+        const auto names = names_of(library);
+        CHECK(names.size() > least);
+        for (const auto &name : names) {
+            INFO(name);
+            CHECK(exported(file, name.c_str()) != nullptr);
+        }
+        CHECK(cushim_resolve_all(library) == names.size());
+    };
+    check_rows(CUSHIM_LIBRARY_DRIVER, std::getenv("CUSHIM_DRIVER"), 300);
+    check_rows(CUSHIM_LIBRARY_RUNTIME, std::getenv("CUSHIM_RUNTIME"), 200);
 }
 
 // As NVIDIA's libcudart of 11.8, 12.9 and 13.0 export them.
@@ -66,22 +70,6 @@ TEST_CASE("what compilers call is exported") {
         INFO(name);
         CHECK(exported(std::getenv("CUSHIM_RUNTIME"), ("__cuda" + name).c_str()) != nullptr);
     }
-}
-
-TEST_CASE("every row of the runtime's table is exported") {
-    const char *library = std::getenv("CUSHIM_RUNTIME");
-    REQUIRE(library != nullptr);
-    const auto names = names_of(CUSHIM_LIBRARY_RUNTIME);
-    CHECK(names.size() > 200);
-    for (const auto &name : names) {
-        INFO(name);
-        CHECK(exported(library, name.c_str()) != nullptr);
-    }
-}
-
-TEST_CASE("cushim resolves all of both") {
-    CHECK(cushim_resolve_all(CUSHIM_LIBRARY_DRIVER) == names_of(CUSHIM_LIBRARY_DRIVER).size());
-    CHECK(cushim_resolve_all(CUSHIM_LIBRARY_RUNTIME) == names_of(CUSHIM_LIBRARY_RUNTIME).size());
 }
 
 TEST_CASE("the control tells of every row, and ends") {
@@ -115,7 +103,8 @@ TEST_CASE("what the control calls not simulated is what the build lists") {
     }
 }
 
-TEST_CASE("what is not simulated answers 801 when it may be called, and 3 before cuInit") {
+TEST_CASE("what is not simulated answers 801 when it may be called, and 3 before cuInit",
+          "[fresh]") {
     // Of those that will hardly ever be simulated: coredump settings.
     using Function = CUresult (*)(int, void *, std::size_t *);
     const auto function = reinterpret_cast<Function>(exported("cuCoredumpGetAttribute"));

@@ -1,10 +1,6 @@
 // The variants of the simulated driver: which names each has, what each says it is.
 #include "handles.hpp"
 
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
-
 using namespace sim_test;
 
 namespace {
@@ -31,23 +27,19 @@ std::string library(const std::string &variant) {
     return path != nullptr ? path : "";
 }
 
-template <class Function>
-Function function(const std::string &from, const char *name) {
-    const auto found = reinterpret_cast<Function>(exported(from, name));
-    REQUIRE(found != nullptr);
-    return found;
-}
-
 int version_of(const std::string &from) {
     int version = -1;
-    CHECK(function<CUresult (*)(int *)>(from, "cuDriverGetVersion")(&version) == good);
+    CHECK(call_exported(from, "cuDriverGetVersion", &version) == good);
     return version;
 }
 
+// From the oldest to the newest.
 struct Variant {
     const char *name;
     int version;
 };
+constexpr Variant variants[] = {
+    {"11_2", 11020}, {"11_4", 11040}, {"12_0", 12000}, {"12_4", 12040}, {"CURRENT", CUDA_VERSION}};
 
 // What differs from "exactly the names up to the version".
 void check_names(const std::string &from, int version, const std::string &lacking) {
@@ -63,11 +55,7 @@ void check_names(const std::string &from, int version, const std::string &lackin
 } // namespace
 
 TEST_CASE("a variant has the names of its version, and says so") {
-    const auto variant = GENERATE(values<Variant>({{"CURRENT", CUDA_VERSION},
-                                                   {"12_4", 12040},
-                                                   {"12_0", 12000},
-                                                   {"11_4", 11040},
-                                                   {"11_2", 11020}}));
+    const Variant variant = GENERATE(from_range(std::begin(variants), std::end(variants)));
     const std::string path = library(variant.name);
     if (path.empty()) {
         SKIP("the headers are older than " << variant.name);
@@ -105,32 +93,25 @@ TEST_CASE("no version has more names than the drivers of its time, and none lose
         INFO(stub.version);
         CHECK(static_cast<std::size_t>(known) <= stub.names);
     }
-    std::vector<Variant> variants = {{"11_2", 11020},
-                                     {"11_4", 11040},
-                                     {"12_0", 12000},
-                                     {"12_4", 12040},
-                                     {"CURRENT", CUDA_VERSION}};
-    std::erase_if(variants, [](const Variant &variant) { return library(variant.name).empty(); });
-    for (std::size_t i = 1; i < variants.size(); ++i) {
+    std::vector<Variant> present(std::begin(variants), std::end(variants));
+    std::erase_if(present, [](const Variant &variant) { return library(variant.name).empty(); });
+    for (std::size_t i = 1; i < present.size(); ++i) {
         std::size_t more = 0;
         for (const Entry &entry : all_entries()) {
             const bool before =
-                exported(library(variants[i - 1].name), entry.name.c_str()) != nullptr;
-            const bool after = exported(library(variants[i].name), entry.name.c_str()) != nullptr;
-            INFO(entry.name << " of " << variants[i].name);
+                exported(library(present[i - 1].name), entry.name.c_str()) != nullptr;
+            const bool after = exported(library(present[i].name), entry.name.c_str()) != nullptr;
+            INFO(entry.name << " of " << present[i].name);
             CHECK((after || !before));
             more += after && !before;
         }
-        INFO(variants[i].name);
-        CHECK((more > 0) == (variants[i].version > variants[i - 1].version));
+        INFO(present[i].name);
+        CHECK((more > 0) == (present[i].version > present[i - 1].version));
     }
 }
 
-TEST_CASE("not a driver: everything but cuInit") {
+TEST_CASE("a variant that lacks one name has all others") {
     check_names(library("NOT_A_DRIVER"), CUDA_VERSION, "cuInit");
-}
-
-TEST_CASE("a driver that lacks one name") {
     check_names(library("MISSING_ONE_NAME"), CUDA_VERSION, "cuMemFree_v2");
 }
 
@@ -143,24 +124,20 @@ TEST_CASE("nothing but CUDA's names and the control is exported") {
 TEST_CASE("the stub has every name, answers 34, and touches no output") {
     const std::string stub = library("STUB");
     check_names(stub, CUDA_VERSION, "");
-    CHECK(function<CUresult (*)(unsigned int)>(stub, "cuInit")(0) == CUDA_ERROR_STUB_LIBRARY);
     int number = -7;
-    CHECK(function<CUresult (*)(int *)>(stub, "cuDriverGetVersion")(&number) ==
-          CUDA_ERROR_STUB_LIBRARY);
-    CHECK(function<CUresult (*)(int *)>(stub, "cuDeviceGetCount")(&number) ==
-          CUDA_ERROR_STUB_LIBRARY);
-    CHECK(number == -7);
     const char *text = "before";
-    CHECK(function<CUresult (*)(CUresult, const char **)>(stub, "cuGetErrorName")(good, &text) ==
-          CUDA_ERROR_STUB_LIBRARY);
-    CHECK(std::string(text) == "before");
     void *address = &number;
-    CHECK(function<CUresult (*)(const char *, void **, int, cuuint64_t)>(stub, "cuGetProcAddress")(
-              "cuInit", &address, 11030, 0) == CUDA_ERROR_STUB_LIBRARY);
-    CHECK(address == &number);
     CUdeviceptr memory = 5;
-    CHECK(function<CUresult (*)(CUdeviceptr *, std::size_t)>(stub, "cuMemAlloc_v2")(&memory, 16) ==
-          CUDA_ERROR_STUB_LIBRARY);
+    check_all(CUDA_ERROR_STUB_LIBRARY,
+              {call_exported(stub, "cuInit", 0u),
+               call_exported(stub, "cuDriverGetVersion", &number),
+               call_exported(stub, "cuDeviceGetCount", &number),
+               call_exported(stub, "cuGetErrorName", good, &text),
+               call_exported(stub, "cuGetProcAddress", "cuInit", &address, 11030, cuuint64_t(0)),
+               call_exported(stub, "cuMemAlloc_v2", &memory, std::size_t(16))});
+    CHECK(number == -7);
+    CHECK(std::string(text) == "before");
+    CHECK(address == &number);
     CHECK(memory == 5);
 }
 

@@ -1,8 +1,6 @@
 // The runtime's arrays, channel formats, textures and surfaces.
 #include "handles.hpp"
 
-#include <cstring>
-
 using namespace sim_test;
 
 namespace {
@@ -49,16 +47,13 @@ TEST_CASE("a channel description") {
 }
 
 TEST_CASE("formats are those of the driver, both ways") {
-    start();
     for (const Pair &pair : pairs) {
         const cudaArray_t array = made(pair.runtime, 16, 8);
         CUDA_ARRAY3D_DESCRIPTOR found{};
         CHECK(d.cuArray3DGetDescriptor(&found, reinterpret_cast<CUarray>(array)) == good);
         CHECK(found.Format == pair.format);
         CHECK(found.NumChannels == pair.channels);
-        CHECK(found.Width == 16);
-        CHECK(found.Height == 8);
-        CHECK(found.Depth == 0);
+        CHECK(numbers(found.Width, found.Height, found.Depth) == numbers(16, 8, 0));
         CHECK(equal(got<cudaChannelFormatDesc>(&Runtime::cudaGetChannelDesc, out, array),
                     pair.runtime));
         release(array);
@@ -66,7 +61,6 @@ TEST_CASE("formats are those of the driver, both ways") {
 }
 
 TEST_CASE("descriptions that are no format") {
-    start();
     cudaArray_t array = nullptr;
     for (const cudaChannelFormatDesc &bad : {
              cudaChannelFormatDesc{0, 0, 0, 0, cudaChannelFormatKindUnsigned},
@@ -79,15 +73,13 @@ TEST_CASE("descriptions that are no format") {
          }) {
         CHECK(r.cudaMallocArray(&array, &bad, 4, 4, 0) == cudaErrorInvalidChannelDescriptor);
     }
-    CHECK(r.cudaMallocArray(&array, nullptr, 4, 4, 0) == cudaErrorInvalidValue);
-    CHECK(r.cudaMallocArray(nullptr, &bytes_4, 4, 4, 0) == cudaErrorInvalidValue);
-    CHECK(r.cudaMallocArray(&array, &bytes_4, 0, 4, 0) == cudaErrorInvalidValue);
-    CHECK(r.cudaFreeArray(nullptr) == cudaSuccess);
-    CHECK(r.cudaFreeMipmappedArray(nullptr) == cudaSuccess);
+    check_all(cudaErrorInvalidValue, {r.cudaMallocArray(&array, nullptr, 4, 4, 0),
+                                      r.cudaMallocArray(nullptr, &bytes_4, 4, 4, 0),
+                                      r.cudaMallocArray(&array, &bytes_4, 0, 4, 0)});
+    check_all(cudaSuccess, {r.cudaFreeArray(nullptr), r.cudaFreeMipmappedArray(nullptr)});
 }
 
 TEST_CASE("what an array is like") {
-    start();
     cudaArray_t array = nullptr;
     REQUIRE(r.cudaMalloc3DArray(&array, &bytes_4, {16, 8, 4}, cudaArraySurfaceLoadStore) ==
             cudaSuccess);
@@ -95,9 +87,7 @@ TEST_CASE("what an array is like") {
     unsigned int flags = 0;
     CHECK(equal(got<cudaChannelFormatDesc>(&Runtime::cudaArrayGetInfo, out, &extent, &flags, array),
                 bytes_4));
-    CHECK(extent.width == 16);
-    CHECK(extent.height == 8);
-    CHECK(extent.depth == 4);
+    CHECK(numbers(extent.width, extent.height, extent.depth) == numbers(16, 8, 4));
     CHECK(flags == cudaArraySurfaceLoadStore);
     CHECK(r.cudaArrayGetInfo(nullptr, nullptr, nullptr, array) == cudaSuccess);
     release(array);
@@ -106,7 +96,6 @@ TEST_CASE("what an array is like") {
 }
 
 TEST_CASE("mipmapped arrays of the runtime") {
-    start();
     cudaMipmappedArray_t mipmapped = nullptr;
     REQUIRE(r.cudaMallocMipmappedArray(&mipmapped, &bytes_4, {16, 16, 0}, 3, 0) == cudaSuccess);
     cudaArray_t level = nullptr;
@@ -119,7 +108,6 @@ TEST_CASE("mipmapped arrays of the runtime") {
 }
 
 TEST_CASE("a texture object says what it was made of") {
-    start();
     const cudaArray_t array = made(bytes_4, 16, 16);
     cudaResourceDesc resource{};
     resource.resType = cudaResourceTypeArray;
@@ -152,21 +140,20 @@ TEST_CASE("a texture object says what it was made of") {
     CHECK(r.cudaGetTextureObjectTextureDesc(&back, object) == cudaSuccess);
     CHECK(back.addressMode[1] == cudaAddressModeMirror);
     CHECK(back.readMode == cudaReadModeElementType);
-    CHECK(back.normalizedCoords == 1);
-    CHECK(back.sRGB == 0);
-    CHECK(back.maxAnisotropy == 4);
+    CHECK(numbers(back.normalizedCoords, back.sRGB, back.maxAnisotropy) == numbers(1, 0, 4));
     CHECK(back.borderColor[2] == 0.5f);
     cudaResourceDesc from{};
     CHECK(r.cudaGetTextureObjectResourceDesc(&from, object) == cudaSuccess);
     CHECK(from.resType == cudaResourceTypeArray);
     CHECK(from.res.array.array == array);
     CHECK(r.cudaDestroyTextureObject(object) == cudaSuccess);
-    CHECK(r.cudaGetTextureObjectTextureDesc(&back, 0) == cudaErrorInvalidValue);
+    check_all(cudaErrorInvalidValue,
+              {r.cudaGetTextureObjectTextureDesc(&back, 0),
+               r.cudaGetSurfaceObjectResourceDesc(&from, 0),
+               r.cudaCreateTextureObject(&object, nullptr, &texture, nullptr),
+               r.cudaCreateTextureObject(&object, &resource, nullptr, nullptr)});
     CHECK(r.cudaGetTextureObjectTextureDesc(nullptr, 0) == cudaErrorInvalidResourceHandle);
-    CHECK(r.cudaGetSurfaceObjectResourceDesc(&from, 0) == cudaErrorInvalidValue);
     CHECK(r.cudaGetSurfaceObjectResourceDesc(nullptr, 0) == cudaErrorInvalidDevice);
-    CHECK(r.cudaCreateTextureObject(&object, nullptr, &texture, nullptr) == cudaErrorInvalidValue);
-    CHECK(r.cudaCreateTextureObject(&object, &resource, nullptr, nullptr) == cudaErrorInvalidValue);
     resource.resType = static_cast<cudaResourceType>(77);
     CHECK(r.cudaCreateTextureObject(&object, &resource, &texture, nullptr) ==
           cudaErrorInvalidValue);
@@ -174,7 +161,6 @@ TEST_CASE("a texture object says what it was made of") {
 }
 
 TEST_CASE("textures of linear and pitched memory") {
-    start();
     const RuntimeMemory memory(4096);
     cudaTextureDesc texture{};
     texture.readMode = cudaReadModeElementType;
@@ -187,11 +173,11 @@ TEST_CASE("textures of linear and pitched memory") {
     REQUIRE(r.cudaCreateTextureObject(&object, &resource, &texture, nullptr) == cudaSuccess);
     CUDA_RESOURCE_DESC drivers{};
     CHECK(d.cuTexObjectGetResourceDesc(&drivers, object) == good);
+    const auto &linear = drivers.res.linear;
     CHECK(drivers.resType == CU_RESOURCE_TYPE_LINEAR);
-    CHECK(drivers.res.linear.devPtr == reinterpret_cast<CUdeviceptr>(memory.get()));
-    CHECK(drivers.res.linear.format == CU_AD_FORMAT_FLOAT);
-    CHECK(drivers.res.linear.numChannels == 1);
-    CHECK(drivers.res.linear.sizeInBytes == 1024);
+    CHECK(linear.devPtr == reinterpret_cast<CUdeviceptr>(memory.get()));
+    CHECK(linear.format == CU_AD_FORMAT_FLOAT);
+    CHECK(numbers(linear.numChannels, linear.sizeInBytes) == numbers(1, 1024));
     CHECK(r.cudaGetTextureObjectResourceDesc(&back, object) == cudaSuccess);
     CHECK(equal(back.res.linear.desc, resource.res.linear.desc));
     CHECK(r.cudaDestroyTextureObject(object) == cudaSuccess);
@@ -205,17 +191,15 @@ TEST_CASE("textures of linear and pitched memory") {
     resource.res.pitch2D.pitchInBytes = 512;
     REQUIRE(r.cudaCreateTextureObject(&object, &resource, &texture, nullptr) == cudaSuccess);
     CHECK(r.cudaGetTextureObjectResourceDesc(&back, object) == cudaSuccess);
+    const auto &pitched = back.res.pitch2D;
     CHECK(back.resType == cudaResourceTypePitch2D);
-    CHECK(back.res.pitch2D.devPtr == memory);
-    CHECK(back.res.pitch2D.width == 16);
-    CHECK(back.res.pitch2D.height == 8);
-    CHECK(back.res.pitch2D.pitchInBytes == 512);
-    CHECK(equal(back.res.pitch2D.desc, bytes_4));
+    CHECK(pitched.devPtr == memory.get());
+    CHECK(numbers(pitched.width, pitched.height, pitched.pitchInBytes) == numbers(16, 8, 512));
+    CHECK(equal(pitched.desc, bytes_4));
     CHECK(r.cudaDestroyTextureObject(object) == cudaSuccess);
 }
 
 TEST_CASE("surface objects") {
-    start();
     const cudaArray_t array = made(bytes_4, 16, 16, cudaArraySurfaceLoadStore);
     cudaResourceDesc resource{}, back{};
     resource.resType = cudaResourceTypeArray;

@@ -1,9 +1,6 @@
 // The runtime's devices and contexts: the implicit primary context, and contexts of the driver API.
 #include "handles.hpp"
 
-#include <cstdlib>
-#include <thread>
-
 using namespace sim_test;
 
 namespace {
@@ -15,16 +12,9 @@ bool primary_active(int device) {
     return active == 1;
 }
 
-// As a program that begins with the runtime: nothing is initialised.
-void begin(const char *settings = "") {
-    sim_control().reset();
-    configure(settings);
-}
-
 } // namespace
 
-TEST_CASE("the first call that needs a context makes the primary one current") {
-    begin();
+TEST_CASE("the first call that needs a context makes the primary one current", "[fresh]") {
     CHECK(got<int>(&Runtime::cudaGetDeviceCount, out) == 1);
     CHECK(current() == nullptr);
     CHECK_FALSE(primary_active(0));
@@ -36,8 +26,8 @@ TEST_CASE("the first call that needs a context makes the primary one current") {
     CHECK(primary_active(0)); // the runtime holds it still
 }
 
-TEST_CASE("what only asks makes no context") {
-    begin("devices=2");
+TEST_CASE("what only asks makes no context", "[fresh]") {
+    configure("devices=2");
     int value = 0;
     cudaDeviceProp prop;
     CHECK(got(r.cudaGetDevice(&value), value) == 0);
@@ -50,8 +40,8 @@ TEST_CASE("what only asks makes no context") {
     CHECK_FALSE(primary_active(1));
 }
 
-TEST_CASE("a device is chosen per thread") {
-    begin("devices=2");
+TEST_CASE("a device is chosen per thread", "[fresh]") {
+    configure("devices=2");
     REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(got<int>(&Runtime::cudaGetDevice, out) == 1);
@@ -71,23 +61,19 @@ TEST_CASE("a device is chosen per thread") {
 }
 
 #if CUDART_VERSION >= 12000
-TEST_CASE("choosing a device makes its context at once") {
-    begin("devices=2");
-    REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
-    CHECK(primary_active(1));
-    CHECK(got<CUdevice>(&Driver::cuCtxGetDevice, out) == 1);
-}
-
-TEST_CASE("a device can be initialised without choosing it") {
-    begin("devices=2");
+TEST_CASE("choosing or initialising a device makes its context at once", "[fresh]") {
+    configure("devices=3");
     CHECK(r.cudaInitDevice(1, cudaDeviceScheduleYield, cudaInitDeviceFlagsAreValid) == cudaSuccess);
     CHECK(primary_active(1));
-    CHECK(current() == nullptr);
-    CHECK(r.cudaInitDevice(2, 0, 0) == cudaErrorInvalidDevice);
+    CHECK(current() == nullptr); // it is not chosen
+    CHECK(r.cudaInitDevice(3, 0, 0) == cudaErrorInvalidDevice);
+    REQUIRE(r.cudaSetDevice(2) == cudaSuccess);
+    CHECK(primary_active(2));
+    CHECK(got<CUdevice>(&Driver::cuCtxGetDevice, out) == 2);
 }
 
-TEST_CASE("the own device is current once it is initialised") {
-    begin("devices=2");
+TEST_CASE("the own device is current once it is initialised", "[fresh]") {
+    configure("devices=2");
     CHECK(r.cudaInitDevice(0, cudaDeviceScheduleYield, 0x80) == cudaSuccess); // no such flag
     CHECK(primary_active(0));
     CHECK(got<CUdevice>(&Driver::cuCtxGetDevice, out) == 0);
@@ -99,14 +85,8 @@ TEST_CASE("the own device is current once it is initialised") {
 
 TEST_CASE("a context of the driver API that is current is used") {
     start("devices=2");
-    CUcontext own = nullptr;
-#if CUDA_VERSION >= 13000
-    REQUIRE(d.cuCtxCreate(&own, nullptr, 0, 1) == good);
-#else
-    REQUIRE(d.cuCtxCreate(&own, 0, 1) == good);
-#endif
-    int device = -1;
-    CHECK(got(r.cudaGetDevice(&device), device) == 1);
+    const CUcontext own = make_context(1);
+    CHECK(got<int>(&Runtime::cudaGetDevice, out) == 1);
     void *memory = allocate_by_runtime(256);
     CHECK(current() == own);
     CHECK(got<CUcontext>(&Driver::cuPointerGetAttribute, out, CU_POINTER_ATTRIBUTE_CONTEXT,
@@ -117,36 +97,29 @@ TEST_CASE("a context of the driver API that is current is used") {
     CHECK(r.cudaSetDevice(0) == cudaSuccess);
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(current() != own);
-    CHECK(d.cuCtxDestroy(own) == good);
+    destroy(own);
 }
 
 TEST_CASE("handles are those of the driver API") {
-    start();
-    cudaStream_t stream = nullptr;
-    cudaEvent_t event = nullptr;
-    REQUIRE(r.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
-    REQUIRE(r.cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess);
+    const RuntimeStream stream(cudaStreamNonBlocking);
+    const RuntimeEvent event(cudaEventDisableTiming);
     void *memory = allocate_by_runtime(4096);
     const auto address = reinterpret_cast<CUdeviceptr>(memory);
     CHECK(d.cuMemsetD32Async(address, 0x01020304, 1024, stream) == good);
     CHECK(d.cuEventRecord(event, stream) == good);
     CHECK(r.cudaEventSynchronize(event) == cudaSuccess);
-    unsigned int word = 0;
-    CHECK(r.cudaMemcpy(&word, memory, sizeof word, cudaMemcpyDeviceToHost) == cudaSuccess);
-    CHECK(word == 0x01020304);
+    CHECK(got<unsigned int>(&Runtime::cudaMemcpy, out, memory, 4, cudaMemcpyDefault) == 0x01020304);
     CHECK(got<unsigned int>(&Driver::cuStreamGetFlags, stream, out) == CU_STREAM_NON_BLOCKING);
     CHECK(d.cuMemFree(address) == good);
     CHECK(r.cudaFree(memory) == cudaErrorInvalidValue);
     expect_misuse("cuMemFree");
-    CHECK(d.cuStreamDestroy(stream) == good);
-    CHECK(d.cuEventDestroy(event) == good);
-
-    const Stream theirs;
-    CHECK(r.cudaStreamQuery(theirs) == cudaSuccess);
+    const Stream of_driver;
+    CHECK(r.cudaStreamQuery(of_driver) == cudaSuccess);
+    destroy(make_runtime_stream());
+    destroy(make_runtime_event());
 }
 
-TEST_CASE("a reset ends all, and the next use begins anew") {
-    begin();
+TEST_CASE("a reset ends all, and the next use begins anew", "[fresh]") {
     void *memory = allocate_by_runtime(4096);
     const CUcontext before = current();
     CHECK(r.cudaDeviceReset() == cudaSuccess);
@@ -159,8 +132,7 @@ TEST_CASE("a reset ends all, and the next use begins anew") {
     CHECK(r.cudaFree(got(r.cudaMalloc(&memory, 4096), memory)) == cudaSuccess);
 }
 
-TEST_CASE("a reset by one thread is noticed by others") {
-    begin();
+TEST_CASE("a reset by one thread is noticed by others", "[fresh]") {
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     std::thread([] { CHECK(r.cudaDeviceReset() == cudaSuccess); }).join();
     CHECK_FALSE(primary_active(0));
@@ -168,8 +140,7 @@ TEST_CASE("a reset by one thread is noticed by others") {
     CHECK(primary_active(0));
 }
 
-TEST_CASE("a reset of a device that others retain through the driver") {
-    begin();
+TEST_CASE("a reset of a device that others retain through the driver", "[fresh]") {
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     const PrimaryContext primary(0);
     CHECK(r.cudaDeviceReset() == cudaSuccess);
@@ -181,8 +152,7 @@ TEST_CASE("a reset of a device that others retain through the driver") {
     CHECK(d.cuMemFree(got(d.cuMemAlloc(&address, 64), address)) == good);
 }
 
-TEST_CASE("flags of a device") {
-    begin();
+TEST_CASE("flags of a device", "[fresh]") {
     CHECK(r.cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) == cudaSuccess);
     unsigned int flags = 0;
     CHECK(r.cudaGetDeviceFlags(&flags) == cudaSuccess);
@@ -194,8 +164,8 @@ TEST_CASE("flags of a device") {
     CHECK(r.cudaGetDeviceFlags(nullptr) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("devices that a thread may use, in its order") {
-    begin("devices=3");
+TEST_CASE("devices that a thread may use, in its order", "[fresh]") {
+    configure("devices=3");
     int order[] = {2, 1};
     CHECK(r.cudaSetValidDevices(order, 2) == cudaSuccess);
     CHECK(got<int>(&Runtime::cudaGetDevice, out) == 2);
@@ -205,8 +175,8 @@ TEST_CASE("devices that a thread may use, in its order") {
     CHECK(r.cudaSetValidDevices(order, 2) == cudaErrorInvalidDevice);
 }
 
-TEST_CASE("many threads make the first call at once") {
-    begin("devices=2");
+TEST_CASE("many threads make the first call at once", "[fresh]") {
+    configure("devices=2");
     std::vector<std::thread> threads;
     std::vector<cudaError_t> answers(8, cudaErrorUnknown);
     for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -235,10 +205,8 @@ TEST_CASE("many threads make the first call at once") {
 
 #if CUDART_VERSION >= 12000
 TEST_CASE("a null stream is the thread's own in per-thread calls") {
-    start();
-    const auto get_id = reinterpret_cast<cudaError_t (*)(cudaStream_t, unsigned long long *)>(
-        exported(std::getenv("CUSHIM_RUNTIME"), "cudaStreamGetId_ptsz"));
-    REQUIRE(get_id != nullptr);
+    const auto get_id = exported_as<cudaError_t (*)(cudaStream_t, unsigned long long *)>(
+        "cudaStreamGetId_ptsz", std::getenv("CUSHIM_RUNTIME"));
     unsigned long long legacy = 0, own = 0, named = 0, again = 0;
     CHECK(r.cudaStreamGetId(nullptr, &legacy) == cudaSuccess);
     CHECK(get_id(nullptr, &own) == cudaSuccess);
@@ -258,10 +226,8 @@ TEST_CASE("a null stream is the thread's own in per-thread calls") {
 
 TEST_CASE("a per-thread copy waits for the thread's stream only") {
     start("mode=adversarial;seed=3");
-    const auto copy =
-        reinterpret_cast<cudaError_t (*)(void *, const void *, size_t, cudaMemcpyKind)>(
-            exported(std::getenv("CUSHIM_RUNTIME"), "cudaMemcpy_ptds"));
-    REQUIRE(copy != nullptr);
+    const auto copy = exported_as<cudaError_t (*)(void *, const void *, size_t, cudaMemcpyKind)>(
+        "cudaMemcpy_ptds", std::getenv("CUSHIM_RUNTIME"));
     const RuntimeMemory memory(64);
     REQUIRE(r.cudaMemsetAsync(memory, 7, 64, cudaStreamPerThread) == cudaSuccess);
     unsigned char bytes[64] = {};

@@ -1,20 +1,15 @@
 // Devices through the runtime: their properties, field by field, are the driver's attributes.
 #include "handles.hpp"
 
-#include <cstring>
-
 using namespace sim_test;
 
 namespace {
 
-int attribute(CUdevice_attribute which, int device = 0) {
-    int value = 0;
-    return d.cuDeviceGetAttribute(&value, which, device) == good ? value : 0;
-}
-
 template <class T>
 bool agrees(T field, CUdevice_attribute which) {
-    return field == static_cast<T>(attribute(which));
+    int value = 0; // also of what the driver does not know
+    (void)d.cuDeviceGetAttribute(&value, which, 0);
+    return field == static_cast<T>(value);
 }
 
 cudaDeviceProp properties(int device = 0) {
@@ -33,25 +28,19 @@ TEST_CASE("properties: identity and memory") {
     CHECK(first.totalGlobalMem == std::size_t(3) << 30);
     CHECK(first.major == 8);
     CHECK(first.minor == 6);
-    CUuuid uuid;
-#if CUDA_VERSION >= 13000
-    REQUIRE(d.cuDeviceGetUuid(&uuid, 1) == good);
-#else
-    REQUIRE(d.cuDeviceGetUuid_v2(&uuid, 1) == good);
-#endif
+    const auto uuid = got<CUuuid>(&Driver::cuDeviceGetUuid_v2, out, 1);
     CHECK(std::memcmp(&second.uuid, &uuid, sizeof uuid) == 0);
     CHECK(std::memcmp(&first.uuid, &uuid, sizeof uuid) != 0);
     CHECK(first.pciBusID != second.pciBusID);
     cudaDeviceProp prop;
-    CHECK(r.cudaGetDeviceProperties(&prop, 2) == cudaErrorInvalidDevice);
-    CHECK(r.cudaGetDeviceProperties(&prop, -1) == cudaErrorInvalidDevice);
+    check_all(cudaErrorInvalidDevice,
+              {r.cudaGetDeviceProperties(&prop, 2), r.cudaGetDeviceProperties(&prop, -1)});
     CHECK(r.cudaGetDeviceProperties(nullptr, 0) == cudaErrorInvalidValue);
 }
 
 #define AGREES(field, which) CHECK(agrees(prop.field, CU_DEVICE_ATTRIBUTE_##which))
 
 TEST_CASE("properties: limits") {
-    start();
     const cudaDeviceProp prop = properties();
     AGREES(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK);
     AGREES(regsPerBlock, MAX_REGISTERS_PER_BLOCK);
@@ -81,7 +70,6 @@ TEST_CASE("properties: limits") {
 }
 
 TEST_CASE("properties: textures and surfaces") {
-    start();
     const cudaDeviceProp prop = properties();
     AGREES(textureAlignment, TEXTURE_ALIGNMENT);
     AGREES(texturePitchAlignment, TEXTURE_PITCH_ALIGNMENT);
@@ -174,7 +162,6 @@ TEST_CASE("PCI addresses lead back to the device") {
 }
 
 TEST_CASE("limits, cache and priorities of the current context") {
-    start();
     CHECK(r.cudaDeviceSetLimit(cudaLimitStackSize, 8192) == cudaSuccess);
     std::size_t value = 0;
     CHECK(got(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE), value) == 8192);
@@ -193,19 +180,22 @@ TEST_CASE("limits, cache and priorities of the current context") {
 
 TEST_CASE("peers") {
     start("devices=2");
+    const auto can_access = [](int from, int to) {
+        return got<int>(&Runtime::cudaDeviceCanAccessPeer, out, from, to);
+    };
     int can = 0;
-    CHECK(got(r.cudaDeviceCanAccessPeer(&can, 0, 1), can) == 1);
-    CHECK(r.cudaDeviceCanAccessPeer(&can, 0, 2) == cudaErrorInvalidDevice);
+    CHECK(can_access(0, 1) == 1);
+    CHECK(can_access(0, 0) == 0);
     CHECK(r.cudaDeviceEnablePeerAccess(1, 0) == cudaSuccess);
     CHECK(r.cudaDeviceEnablePeerAccess(1, 0) == cudaErrorPeerAccessAlreadyEnabled);
     CHECK(r.cudaDeviceEnablePeerAccess(1, 1) == cudaErrorInvalidValue);
-    CHECK(r.cudaDeviceEnablePeerAccess(7, 0) == cudaErrorInvalidDevice);
-    CHECK(r.cudaDeviceEnablePeerAccess(7, 1) == cudaErrorInvalidDevice);
+    check_all(cudaErrorInvalidDevice,
+              {r.cudaDeviceEnablePeerAccess(7, 0), r.cudaDeviceEnablePeerAccess(7, 1),
+               r.cudaDeviceCanAccessPeer(&can, 0, 2)});
     CHECK(r.cudaDeviceDisablePeerAccess(1) == cudaSuccess);
-    CHECK(r.cudaDeviceDisablePeerAccess(1) == cudaErrorPeerAccessNotEnabled);
-    CHECK(got(r.cudaDeviceCanAccessPeer(&can, 0, 0), can) == 0);
+    check_all(cudaErrorPeerAccessNotEnabled,
+              {r.cudaDeviceDisablePeerAccess(1), r.cudaDeviceDisablePeerAccess(0)});
     CHECK(r.cudaDeviceEnablePeerAccess(0, 0) == cudaErrorPeerAccessUnsupported);
-    CHECK(r.cudaDeviceDisablePeerAccess(0) == cudaErrorPeerAccessNotEnabled);
     CHECK(got<int>(&Runtime::cudaDeviceGetP2PAttribute, out, cudaDevP2PAttrAccessSupported, 0, 1) ==
           1);
 }
@@ -228,49 +218,41 @@ TEST_CASE("the device that serves best") {
 }
 
 TEST_CASE("functions of the driver by name") {
-    start();
     void *found = nullptr;
+    const auto address_of = [](const char *name) {
+        return reinterpret_cast<void *>(exported(name));
+    };
 #if CUDART_VERSION >= 12000
-    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointVersionNotSufficent;
-    CHECK(r.cudaGetDriverEntryPoint("cuDeviceGetCount", &found, cudaEnableDefault, &result) ==
-          cudaSuccess);
+    cudaDriverEntryPointQueryResult result{};
+    const auto find = [&](const char *name, unsigned long long flags = cudaEnableDefault) {
+        result = cudaDriverEntryPointVersionNotSufficent;
+        return r.cudaGetDriverEntryPoint(name, &found, flags, &result);
+    };
+    CHECK(find("cuDeviceGetCount") == cudaSuccess);
     CHECK(result == cudaDriverEntryPointSuccess);
-    int count = 0;
-    REQUIRE(found != nullptr);
-    CHECK(reinterpret_cast<CUresult (*)(int *)>(found)(&count) == good);
-    CHECK(count == 1);
-    (void)r.cudaGetDriverEntryPoint("cuNoSuchThing", &found, cudaEnableDefault, &result);
+    CHECK(found == address_of("cuDeviceGetCount"));
+    (void)find("cuNoSuchThing");
     CHECK(result == cudaDriverEntryPointSymbolNotFound);
     CHECK(found == nullptr);
-    void *legacy = nullptr, *own = nullptr;
-    CHECK(r.cudaGetDriverEntryPoint("cuStreamQuery", &legacy, cudaEnableLegacyStream, &result) ==
-          cudaSuccess);
-    CHECK(r.cudaGetDriverEntryPoint("cuStreamQuery", &own, cudaEnablePerThreadDefaultStream,
-                                    &result) == cudaSuccess);
-    CHECK(legacy != own);
-    CHECK(legacy == reinterpret_cast<void *>(exported("cuStreamQuery")));
-    CHECK(own == reinterpret_cast<void *>(exported("cuStreamQuery_ptsz")));
+    CHECK(find("cuStreamQuery", cudaEnableLegacyStream) == cudaSuccess);
+    CHECK(found == address_of("cuStreamQuery"));
+    CHECK(find("cuStreamQuery", cudaEnablePerThreadDefaultStream) == cudaSuccess);
+    CHECK(found == address_of("cuStreamQuery_ptsz"));
 #else
     CHECK(r.cudaGetDriverEntryPoint("cuDeviceGetCount", &found, cudaEnableDefault) == cudaSuccess);
-    CHECK(found != nullptr);
+    CHECK(found == address_of("cuDeviceGetCount"));
 #endif
-}
-
 #if CUDART_VERSION >= 12050
-TEST_CASE("functions of the driver by name and version") {
-    start();
-    void *narrow = nullptr, *wide = nullptr;
-    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-    CHECK(r.cudaGetDriverEntryPointByVersion("cuMemAlloc", &narrow, 2000, cudaEnableDefault,
-                                             &result) == cudaSuccess);
-    CHECK(narrow == reinterpret_cast<void *>(exported("cuMemAlloc")));
-    CHECK(r.cudaGetDriverEntryPointByVersion("cuMemAlloc", &wide, 12000, cudaEnableDefault,
-                                             &result) == cudaSuccess);
-    CHECK(wide == reinterpret_cast<void *>(exported("cuMemAlloc_v2")));
-    void *none = &result;
-    (void)r.cudaGetDriverEntryPointByVersion("cuGreenCtxCreate", &none, 11000, cudaEnableDefault,
-                                             &result);
+    const auto find_of = [&](const char *name, unsigned int version) {
+        return r.cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault,
+                                                  &result);
+    };
+    CHECK(find_of("cuMemAlloc", 2000) == cudaSuccess);
+    CHECK(found == address_of("cuMemAlloc"));
+    CHECK(find_of("cuMemAlloc", 12000) == cudaSuccess);
+    CHECK(found == address_of("cuMemAlloc_v2"));
+    (void)find_of("cuGreenCtxCreate", 11000);
     CHECK(result == cudaDriverEntryPointVersionNotSufficent);
-    CHECK(none == nullptr);
-}
+    CHECK(found == nullptr);
 #endif
+}

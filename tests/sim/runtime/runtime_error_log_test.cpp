@@ -5,9 +5,6 @@
 
 #if CUDA_VERSION >= 12090
 
-#include <thread>
-#include <utility>
-
 using namespace sim_test;
 
 namespace {
@@ -42,17 +39,17 @@ class Listener : Unique {
 };
 
 using Lines = std::vector<std::string>;
+const Lines free_failed = {"Returning 1 (cudaErrorInvalidValue) from cudaFree"};
 
 } // namespace
 
 TEST_CASE("a call of the runtime that fails is one line") {
-    start();
     const Registered program;
     char missing = 0;
     program.variable(&missing, "no such variable", 4);
     Listener listener;
     CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
-    CHECK(listener.take() == Lines{"Returning 1 (cudaErrorInvalidValue) from cudaFree"});
+    CHECK(listener.take() == free_failed);
     void *address = nullptr;
     CHECK(r.cudaGetSymbolAddress(&address, &missing) == cudaErrorSymbolNotFound);
     CHECK(listener.take() ==
@@ -66,7 +63,6 @@ TEST_CASE("a call of the runtime that fails is one line") {
 }
 
 TEST_CASE("what the runtime refuses by itself is not in the driver's log") {
-    start();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     Listener listener;
     CHECK(r.cudaMalloc(nullptr, 16) == cudaErrorInvalidValue);
@@ -76,7 +72,6 @@ TEST_CASE("what the runtime refuses by itself is not in the driver's log") {
 }
 
 TEST_CASE("what the driver refuses a call of the runtime that succeeds is no line") {
-    start();
     const Registered program;
     unsigned char *gone = nullptr;
     program.managed(&gone, "no such variable", 16);
@@ -91,7 +86,6 @@ TEST_CASE("what the driver refuses a call of the runtime that succeeds is no lin
 }
 
 TEST_CASE("a callback may call the runtime") {
-    start();
     static const Registered *program = nullptr;
     const Registered one;
     program = &one;
@@ -110,7 +104,6 @@ TEST_CASE("a callback may call the runtime") {
 }
 
 TEST_CASE("a callback may call the runtime while a program's code is unloaded") {
-    start();
     Listener listener([](Listener &self) {
         void *address = nullptr;
         self.status = r.cudaGetSymbolAddress(&address, &self);
@@ -125,7 +118,6 @@ TEST_CASE("a callback may call the runtime while a program's code is unloaded") 
 }
 
 TEST_CASE("what a callback calls is the client's call") {
-    start();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     Listener listener([](Listener &self) { self.status = d.cuMemFree(54321); });
     fail_instead("cuMemFree", CUDA_ERROR_UNKNOWN);
@@ -135,7 +127,7 @@ TEST_CASE("what a callback calls is the client's call") {
     CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
     sim_control().log_calls(0);
     CHECK(listener.status == CUDA_ERROR_UNKNOWN);
-    CHECK(listener.take() == Lines{"Returning 1 (cudaErrorInvalidValue) from cudaFree"});
+    CHECK(listener.take() == free_failed);
     REQUIRE(sim_control().call_count() == 2);
     cushim_sim_call call{};
     REQUIRE(sim_control().call_at(1, &call) == 1);
@@ -149,7 +141,6 @@ TEST_CASE("what a callback calls is the client's call") {
 
 // The callback stands for another thread that is quicker than the one whose call failed.
 TEST_CASE("an error is noted though the device was reset before its call returned") {
-    start();
     void *memory = allocate_by_runtime(64);
     fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
     Listener listener(
@@ -163,7 +154,6 @@ TEST_CASE("an error is noted though the device was reset before its call returne
 
 #if CUDART_VERSION >= 13000
 TEST_CASE("the runtime's log is the driver's") {
-    start();
     Lines told;
     cudaLogsCallbackHandle handle = nullptr;
     REQUIRE(r.cudaLogsRegisterCallback(
@@ -174,7 +164,7 @@ TEST_CASE("the runtime's log is the driver's") {
     cudaLogIterator iterator = 0;
     CHECK(r.cudaLogsCurrent(&iterator, 0) == cudaSuccess);
     CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
-    CHECK(told == Lines{"Returning 1 (cudaErrorInvalidValue) from cudaFree"});
+    CHECK(told == free_failed);
     char buffer[4096];
     std::size_t size = sizeof buffer;
     CHECK(r.cudaLogsDumpToMemory(&iterator, buffer, &size, 0) == cudaSuccess);

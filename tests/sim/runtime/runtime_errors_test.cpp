@@ -1,8 +1,6 @@
 // The runtime's errors: names, texts, and the last error of every thread.
 #include "plan_fault.hpp"
 
-#include <thread>
-
 using namespace sim_test;
 
 namespace {
@@ -14,35 +12,34 @@ cudaError_t fail_with_invalid_value() {
 } // namespace
 
 TEST_CASE("every code has a name and a text") {
-    CHECK(std::string(r.cudaGetErrorName(cudaSuccess)) == "cudaSuccess");
-    CHECK(std::string(r.cudaGetErrorString(cudaSuccess)) == "no error");
-    CHECK(std::string(r.cudaGetErrorName(cudaErrorInvalidValue)) == "cudaErrorInvalidValue");
-    CHECK(std::string(r.cudaGetErrorString(cudaErrorInvalidValue)) == "invalid argument");
-    CHECK(std::string(r.cudaGetErrorString(cudaErrorMemoryAllocation)) == "out of memory");
-    CHECK(std::string(r.cudaGetErrorString(cudaErrorInsufficientDriver)) ==
+    const auto name = [](int code) {
+        return std::string(r.cudaGetErrorName(static_cast<cudaError_t>(code)));
+    };
+    const auto text = [](int code) {
+        return std::string(r.cudaGetErrorString(static_cast<cudaError_t>(code)));
+    };
+    CHECK(name(cudaSuccess) == "cudaSuccess");
+    CHECK(text(cudaSuccess) == "no error");
+    CHECK(name(cudaErrorInvalidValue) == "cudaErrorInvalidValue");
+    CHECK(text(cudaErrorInvalidValue) == "invalid argument");
+    CHECK(text(cudaErrorMemoryAllocation) == "out of memory");
+    CHECK(text(cudaErrorInsufficientDriver) ==
           "CUDA driver version is insufficient for CUDA runtime version");
-    CHECK(std::string(r.cudaGetErrorString(cudaErrorUnknown)) == "unknown error");
-    CHECK(std::string(r.cudaGetErrorName(cudaErrorApiFailureBase)) == "cudaErrorApiFailureBase");
-    CHECK(std::string(r.cudaGetErrorString(cudaErrorApiFailureBase)) == "api failure base");
+    CHECK(text(cudaErrorUnknown) == "unknown error");
+    CHECK(name(cudaErrorApiFailureBase) == "cudaErrorApiFailureBase");
+    CHECK(text(cudaErrorApiFailureBase) == "api failure base");
     for (const int unknown : {-1, 11, 14, 202, 998, 1000, 9999}) {
-        CHECK(std::string(r.cudaGetErrorName(static_cast<cudaError_t>(unknown))) ==
-              "unrecognized error code");
-        CHECK(std::string(r.cudaGetErrorString(static_cast<cudaError_t>(unknown))) ==
-              "unrecognized error code");
+        CHECK(name(unknown) == "unrecognized error code");
+        CHECK(text(unknown) == "unrecognized error code");
     }
-}
-
-TEST_CASE("every name has a text") {
     for (int code = 0; code <= 10000; ++code) {
-        const std::string name = r.cudaGetErrorName(static_cast<cudaError_t>(code));
-        const std::string text = r.cudaGetErrorString(static_cast<cudaError_t>(code));
-        INFO(code << " " << name << " " << text);
-        CHECK((name == "unrecognized error code") == (text == "unrecognized error code"));
+        INFO(code << " " << name(code) << " " << text(code));
+        CHECK((name(code) == "unrecognized error code") ==
+              (text(code) == "unrecognized error code"));
     }
 }
 
 TEST_CASE("the last error stays until it is asked for, and successes do not hide it") {
-    start();
     CHECK(r.cudaGetLastError() == cudaSuccess);
     CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
     CHECK(r.cudaSetDevice(99) == cudaErrorInvalidDevice);
@@ -52,18 +49,17 @@ TEST_CASE("the last error stays until it is asked for, and successes do not hide
     CHECK(r.cudaGetLastError() == cudaErrorInvalidDevice);
     CHECK(r.cudaGetLastError() == cudaSuccess);
     CHECK(r.cudaPeekAtLastError() == cudaSuccess);
-}
-
-TEST_CASE("calls that need no driver leave an error, too") {
-    start();
+    // Of calls that need no driver, too.
     CHECK(r.cudaRuntimeGetVersion(nullptr) == cudaErrorInvalidValue);
     CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
     CHECK(r.cudaDriverGetVersion(nullptr) == cudaErrorInvalidValue);
     CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+    // Not of those of the driver API.
+    CHECK(d.cuMemFree(12345) == invalid);
+    CHECK(r.cudaGetLastError() == cudaSuccess);
 }
 
 TEST_CASE("every thread has its own last error") {
-    start();
     CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
     cudaError_t other = cudaErrorUnknown, after = cudaErrorUnknown;
     std::thread([&] {
@@ -76,34 +72,21 @@ TEST_CASE("every thread has its own last error") {
     CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
 }
 
-TEST_CASE("calls of the driver API leave no last error") {
-    start();
-    CHECK(d.cuMemFree(12345) == invalid);
-    CHECK(r.cudaGetLastError() == cudaSuccess);
-}
-
-TEST_CASE("an error after which nothing works is taken like any other") {
-    start();
-    fail_instead("cudaMemGetInfo", cudaErrorIllegalAddress);
+TEST_CASE("the error of a failed context is taken and replaced like any other") {
     size_t free = 0, total = 0;
-    CHECK(r.cudaMemGetInfo(&free, &total) == cudaErrorIllegalAddress);
-    CHECK(r.cudaGetLastError() == cudaErrorIllegalAddress);
-    CHECK(r.cudaGetLastError() == cudaSuccess);
-}
-
-TEST_CASE("another error hides even that one") {
-    start();
-    fail_instead("cudaMemGetInfo", cudaErrorIllegalAddress);
-    size_t free = 0, total = 0;
-    CHECK(r.cudaMemGetInfo(&free, &total) == cudaErrorIllegalAddress);
-    CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
-    CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidValue);
-    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
-    CHECK(r.cudaGetLastError() == cudaSuccess);
+    for (const bool hidden : {false, true}) {
+        fail_instead("cudaMemGetInfo", cudaErrorIllegalAddress);
+        CHECK(r.cudaMemGetInfo(&free, &total) == cudaErrorIllegalAddress);
+        if (hidden) {
+            CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
+            CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidValue);
+        }
+        CHECK(r.cudaGetLastError() == (hidden ? cudaErrorInvalidValue : cudaErrorIllegalAddress));
+        CHECK(r.cudaGetLastError() == cudaSuccess);
+    }
 }
 
 TEST_CASE("a reset of the device leaves the last error") {
-    start();
     CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
     CHECK(r.cudaDeviceReset() == cudaSuccess);
     CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidValue);
@@ -112,7 +95,6 @@ TEST_CASE("a reset of the device leaves the last error") {
 }
 
 TEST_CASE("a fault of queued work shows in every later call, and no reset helps") {
-    start();
     void *memory = allocate_by_runtime(64);
     fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
     (void)r.cudaMemsetAsync(memory, 0, 64, nullptr);
@@ -149,14 +131,12 @@ TEST_CASE("not ready is an answer, and no error to be noted") {
 }
 
 TEST_CASE("a reset of the simulator forgets the last error") {
-    start();
     CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
     start();
     CHECK(r.cudaGetLastError() == cudaSuccess);
 }
 
 TEST_CASE("faults of runtime calls: instead, after, once") {
-    start();
     const auto number = fail_instead("cudaMalloc", cudaErrorMemoryAllocation);
     void *memory = nullptr;
     CHECK(r.cudaMalloc(&memory, 64) == cudaErrorMemoryAllocation);
@@ -169,7 +149,6 @@ TEST_CASE("faults of runtime calls: instead, after, once") {
 }
 
 TEST_CASE("the log lists the runtime's calls, not what they make of the driver") {
-    start();
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     sim_control().log_calls(1);
     void *memory = allocate_by_runtime(4096);

@@ -1,27 +1,31 @@
 // The runtime's external memory and semaphores, and IPC, over real descriptors.
-#include "handles.hpp"
-
-#include <cstring>
 
 #ifndef _WIN32
-#include <unistd.h>
+#include "external_tools.hpp"
 
 using namespace sim_test;
 
 namespace {
 
-bool is_open(int fd) {
-    const int copy = dup(fd);
-    if (copy >= 0) {
-        close(copy);
-    }
-    return copy >= 0;
+void destroy_semaphore(cudaExternalSemaphore_t semaphore) {
+    CHECK(r.cudaDestroyExternalSemaphore(semaphore) == cudaSuccess);
 }
+cudaExternalSemaphore_t new_timeline() {
+    cudaExternalSemaphoreHandleDesc handle{};
+    handle.type = cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd;
+    handle.handle.fd = sim_control().make_semaphore_fd(0);
+    REQUIRE(handle.handle.fd >= 0);
+    cudaExternalSemaphore_t semaphore = nullptr;
+    REQUIRE(r.cudaImportExternalSemaphore(&semaphore, &handle) == cudaSuccess);
+    return semaphore;
+}
+struct Timeline : Owned<cudaExternalSemaphore_t, destroy_semaphore> {
+    Timeline() : Owned(new_timeline()) {}
+};
 
 } // namespace
 
 TEST_CASE("external memory: the descriptor is the driver's after the import") {
-    start();
     const int fd = sim_control().make_memory_fd(65536);
     REQUIRE(fd >= 0);
     cudaExternalMemoryHandleDesc handle{};
@@ -46,51 +50,32 @@ TEST_CASE("external memory: the descriptor is the driver's after the import") {
 
 TEST_CASE("external semaphores: signal and wait") {
     start("mode=adversarial;seed=2");
-    const int fd = sim_control().make_semaphore_fd(0);
-    REQUIRE(fd >= 0);
-    cudaExternalSemaphoreHandleDesc handle{};
-    handle.type = cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd;
-    handle.handle.fd = fd;
-    cudaExternalSemaphore_t semaphore = nullptr;
-    REQUIRE(r.cudaImportExternalSemaphore(&semaphore, &handle) == cudaSuccess);
-    cudaStream_t first = nullptr, second = nullptr;
-    REQUIRE(r.cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking) == cudaSuccess);
-    REQUIRE(r.cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking) == cudaSuccess);
+    const Timeline timeline;
+    const cudaExternalSemaphore_t list[] = {timeline};
+    const RuntimeStream first(cudaStreamNonBlocking), second(cudaStreamNonBlocking);
     const RuntimeMemory memory(64);
     cudaExternalSemaphoreWaitParams wait{};
     wait.params.fence.value = 3;
-    CHECK(r.cudaWaitExternalSemaphoresAsync(&semaphore, &wait, 1, second) == cudaSuccess);
+    CHECK(r.cudaWaitExternalSemaphoresAsync(list, &wait, 1, second) == cudaSuccess);
     CHECK(r.cudaMemsetAsync(memory, 2, 64, second) == cudaSuccess);
     CHECK(r.cudaStreamQuery(second) == cudaErrorNotReady);
     CHECK(r.cudaMemsetAsync(memory, 1, 64, first) == cudaSuccess);
     cudaExternalSemaphoreSignalParams signal{};
     signal.params.fence.value = 3;
-    CHECK(r.cudaSignalExternalSemaphoresAsync(&semaphore, &signal, 1, first) == cudaSuccess);
+    CHECK(r.cudaSignalExternalSemaphoresAsync(list, &signal, 1, first) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(first) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(second) == cudaSuccess);
     CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDefault) == 2);
-    CHECK(r.cudaSignalExternalSemaphoresAsync(&semaphore, nullptr, 1, first) ==
-          cudaErrorInvalidValue);
-    CHECK(r.cudaStreamDestroy(first) == cudaSuccess);
-    CHECK(r.cudaStreamDestroy(second) == cudaSuccess);
-    CHECK(r.cudaDestroyExternalSemaphore(semaphore) == cudaSuccess);
+    CHECK(r.cudaSignalExternalSemaphoresAsync(list, nullptr, 1, first) == cudaErrorInvalidValue);
 }
 
 TEST_CASE("nodes of external semaphores") {
-    start();
-    const int fd = sim_control().make_semaphore_fd(0);
-    REQUIRE(fd >= 0);
-    cudaExternalSemaphoreHandleDesc handle{};
-    handle.type = cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd;
-    handle.handle.fd = fd;
-    cudaExternalSemaphore_t semaphore = nullptr;
-    REQUIRE(r.cudaImportExternalSemaphore(&semaphore, &handle) == cudaSuccess);
-    cudaGraph_t graph = nullptr;
-    REQUIRE(r.cudaGraphCreate(&graph, 0) == cudaSuccess);
+    const Timeline timeline;
+    cudaExternalSemaphore_t semaphore = timeline;
+    const RuntimeGraph graph;
     cudaExternalSemaphoreSignalParams signal{};
-    signal.params.fence.value = 5;
     cudaExternalSemaphoreWaitParams wait{};
-    wait.params.fence.value = 5;
+    signal.params.fence.value = wait.params.fence.value = 5;
     cudaExternalSemaphoreSignalNodeParams signals{&semaphore, &signal, 1}, seen{};
     cudaExternalSemaphoreWaitNodeParams waits{&semaphore, &wait, 1};
     cudaGraphNode_t first = nullptr, second = nullptr;
@@ -104,33 +89,24 @@ TEST_CASE("nodes of external semaphores") {
     CHECK(seen.paramsArray[0].params.fence.value == 5);
     CHECK(r.cudaGraphAddExternalSemaphoresSignalNode(&first, graph, nullptr, 0, nullptr) ==
           cudaErrorInvalidValue);
-    cudaGraphExec_t executable = nullptr;
-    REQUIRE(r.cudaGraphInstantiateWithFlags(&executable, graph, 0) == cudaSuccess);
+    const RuntimeExecutable executable(graph);
     CHECK(r.cudaGraphLaunch(executable, nullptr) == cudaSuccess);
     CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
-    CHECK(r.cudaGraphExecDestroy(executable) == cudaSuccess);
-    CHECK(r.cudaGraphDestroy(graph) == cudaSuccess);
-    CHECK(r.cudaDestroyExternalSemaphore(semaphore) == cudaSuccess);
 }
 
 TEST_CASE("IPC handles are not for their own process") {
-    start();
     void *opened = nullptr;
-    void *memory = allocate_by_runtime(4096);
+    const RuntimeMemory memory(4096);
     cudaIpcMemHandle_t handle;
     CHECK(r.cudaIpcGetMemHandle(&handle, memory) == cudaSuccess);
-    CUipcMemHandle drivers;
-    CHECK(d.cuIpcGetMemHandle(&drivers, reinterpret_cast<CUdeviceptr>(memory)) == good);
+    const CUipcMemHandle drivers = handle_of(as_device(memory));
     CHECK(std::memcmp(&handle, &drivers, sizeof handle) == 0);
     CHECK(r.cudaIpcOpenMemHandle(&opened, handle, cudaIpcMemLazyEnablePeerAccess) ==
           cudaErrorDeviceUninitialized);
     CHECK(r.cudaIpcGetMemHandle(&handle, &handle) == cudaErrorInvalidValue);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
-    cudaEvent_t event = nullptr;
-    REQUIRE(r.cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming) ==
-            cudaSuccess);
+    const RuntimeEvent event(cudaEventInterprocess | cudaEventDisableTiming);
     cudaIpcEventHandle_t event_handle;
     CHECK(r.cudaIpcGetEventHandle(&event_handle, event) == cudaSuccess);
-    CHECK(r.cudaEventDestroy(event) == cudaSuccess);
 }
+
 #endif

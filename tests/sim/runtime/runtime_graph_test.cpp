@@ -2,44 +2,32 @@
 // driver's.
 #include "images.hpp"
 
-#include <atomic>
-#include <cstring>
-
 using namespace sim_test;
 
 namespace {
 
-class RuntimeGraph : Unique {
-  public:
-    RuntimeGraph() { REQUIRE(r.cudaGraphCreate(&graph_, 0) == cudaSuccess); }
-    ~RuntimeGraph() { CHECK(r.cudaGraphDestroy(graph_) == cudaSuccess); }
-    cudaGraph_t get() const { return graph_; }
-
-    void run(cudaStream_t stream = nullptr) const {
-        cudaGraphExec_t executable = nullptr;
-        REQUIRE(r.cudaGraphInstantiateWithFlags(&executable, graph_, 0) == cudaSuccess);
-        CHECK(r.cudaGraphUpload(executable, stream) == cudaSuccess);
-        CHECK(r.cudaGraphLaunch(executable, stream) == cudaSuccess);
-        CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
-        CHECK(r.cudaGraphExecDestroy(executable) == cudaSuccess);
-    }
-
-  private:
-    cudaGraph_t graph_ = nullptr;
-};
+void run(cudaGraph_t graph, cudaStream_t stream = nullptr) {
+    const RuntimeExecutable executable(graph);
+    CHECK(r.cudaGraphUpload(executable, stream) == cudaSuccess);
+    CHECK(r.cudaGraphLaunch(executable, stream) == cudaSuccess);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+}
 
 void CUDART_CB count(void *user) {
     ++*static_cast<std::atomic<int> *>(user);
 }
 
-void *allocated(std::size_t size) {
-    void *memory = allocate_by_runtime(size);
-    return memory;
-}
+// Memory that queued work may use until the end of the scope.
+struct Memory : RuntimeMemory {
+    Memory() : RuntimeMemory(64) {}
+    ~Memory() { CHECK(r.cudaDeviceSynchronize() == cudaSuccess); }
+    unsigned char first() const {
+        return got<unsigned char>(&Runtime::cudaMemcpy, out, get(), 1, cudaMemcpyDeviceToHost);
+    }
+};
 
-void free_memory(void *memory) {
-    CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
+cudaMemsetParams fill_with(void *memory, unsigned int value) {
+    return {.dst = memory, .value = value, .elementSize = 1, .width = 64, .height = 1};
 }
 
 CUdeviceptr address(const void *pointer) {
@@ -68,51 +56,39 @@ cudaError_t link(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to) {
 
 TEST_CASE("memset, copy and host nodes run in their order") {
     start(GENERATE_COPY(from_range(all_modes())));
-    void *memory = allocated(64);
+    const Memory memory;
     std::vector<unsigned char> back(64);
     std::atomic<int> calls{0};
-    {
-        const RuntimeGraph graph;
-        cudaMemsetParams fill{
-            .dst = memory, .value = 0x5a, .elementSize = 1, .width = 64, .height = 1};
-        cudaGraphNode_t set = nullptr, copy = nullptr, host = nullptr, empty = nullptr;
-        CHECK(r.cudaGraphAddMemsetNode(&set, graph.get(), nullptr, 0, &fill) == cudaSuccess);
-        CHECK(r.cudaGraphAddMemcpyNode1D(&copy, graph.get(), &set, 1, back.data(), memory, 64,
-                                         cudaMemcpyDeviceToHost) == cudaSuccess);
-        cudaHostNodeParams function{count, &calls};
-        CHECK(r.cudaGraphAddHostNode(&host, graph.get(), &copy, 1, &function) == cudaSuccess);
-        CHECK(r.cudaGraphAddEmptyNode(&empty, graph.get(), nullptr, 0) == cudaSuccess);
-        CHECK(link(graph.get(), host, empty) == cudaSuccess);
-        CHECK(edges_of(graph.get()) == 3);
-        size_t nodes = 0, roots = 0;
-        CHECK(r.cudaGraphGetNodes(graph.get(), nullptr, &nodes) == cudaSuccess);
-        CHECK(r.cudaGraphGetRootNodes(graph.get(), nullptr, &roots) == cudaSuccess);
-        CHECK(nodes == 4);
-        CHECK(roots == 1);
-        CHECK(got<cudaGraphNodeType>(&Runtime::cudaGraphNodeGetType, copy, out) ==
-              cudaGraphNodeTypeMemcpy);
-        graph.run();
-    }
+    const RuntimeGraph graph;
+    const cudaMemsetParams fill = fill_with(memory, 0x5a);
+    cudaGraphNode_t set = nullptr, copy = nullptr, host = nullptr, empty = nullptr;
+    CHECK(r.cudaGraphAddMemsetNode(&set, graph, nullptr, 0, &fill) == cudaSuccess);
+    CHECK(r.cudaGraphAddMemcpyNode1D(&copy, graph, &set, 1, back.data(), memory, 64,
+                                     cudaMemcpyDeviceToHost) == cudaSuccess);
+    cudaHostNodeParams function{count, &calls};
+    CHECK(r.cudaGraphAddHostNode(&host, graph, &copy, 1, &function) == cudaSuccess);
+    CHECK(r.cudaGraphAddEmptyNode(&empty, graph, nullptr, 0) == cudaSuccess);
+    CHECK(link(graph, host, empty) == cudaSuccess);
+    CHECK(edges_of(graph) == 3);
+    CHECK(got<size_t>(&Runtime::cudaGraphGetNodes, graph, nullptr, out) == 4);
+    CHECK(got<size_t>(&Runtime::cudaGraphGetRootNodes, graph, nullptr, out) == 1);
+    CHECK(got<cudaGraphNodeType>(&Runtime::cudaGraphNodeGetType, copy, out) ==
+          cudaGraphNodeTypeMemcpy);
+    run(graph);
     CHECK(back == std::vector<unsigned char>(64, 0x5a));
     CHECK(calls == 1);
-    free_memory(memory);
 }
 
 TEST_CASE("a memset node's parameters are the driver's") {
-    start();
-    void *memory = allocated(4096);
+    const RuntimeMemory memory(4096);
     {
         const RuntimeGraph graph;
-        cudaMemsetParams fill{.dst = memory,
-                              .pitch = 512,
-                              .value = 0x01020304,
-                              .elementSize = 4,
-                              .width = 16,
-                              .height = 8};
+        cudaMemsetParams fill = {memory, 512, 0x01020304, 4, 16, 8};
         cudaGraphNode_t node = nullptr;
-        REQUIRE(r.cudaGraphAddMemsetNode(&node, graph.get(), nullptr, 0, &fill) == cudaSuccess);
+        REQUIRE(r.cudaGraphAddMemsetNode(&node, graph, nullptr, 0, &fill) == cudaSuccess);
         CUDA_MEMSET_NODE_PARAMS drivers{};
-        CHECK(got(d.cuGraphMemsetNodeGetParams(node, &drivers), drivers).dst == address(memory));
+        CHECK(got(d.cuGraphMemsetNodeGetParams(node, &drivers), drivers).dst ==
+              address(memory.get()));
         CHECK(drivers.pitch == 512);
         CHECK(drivers.value == 0x01020304);
         CHECK(drivers.elementSize == 4);
@@ -124,18 +100,15 @@ TEST_CASE("a memset node's parameters are the driver's") {
         fill.value = 9;
         CHECK(r.cudaGraphMemsetNodeSetParams(node, &fill) == cudaSuccess);
         CHECK(got(r.cudaGraphMemsetNodeGetParams(node, &back), back).value == 9);
-        CHECK(r.cudaGraphAddMemsetNode(&node, graph.get(), nullptr, 0, nullptr) ==
-              cudaErrorInvalidValue);
+        CHECK(r.cudaGraphAddMemsetNode(&node, graph, nullptr, 0, nullptr) == cudaErrorInvalidValue);
     }
-    free_memory(memory);
 }
 
 TEST_CASE("a copy node's parameters, in bytes and in elements") {
-    start();
     const cudaChannelFormatDesc format{32, 32, 0, 0, cudaChannelFormatKindFloat}; // 8 bytes
     cudaArray_t array = nullptr;
     REQUIRE(r.cudaMalloc3DArray(&array, &format, {16, 8, 4}, 0) == cudaSuccess);
-    void *memory = allocated(4096);
+    const RuntimeMemory memory(4096);
     {
         const RuntimeGraph graph;
         cudaMemcpy3DParms copy{.srcPos = {8, 1, 0},
@@ -145,11 +118,11 @@ TEST_CASE("a copy node's parameters, in bytes and in elements") {
                                .extent = {5, 2, 1},
                                .kind = cudaMemcpyDeviceToDevice};
         cudaGraphNode_t node = nullptr;
-        REQUIRE(r.cudaGraphAddMemcpyNode(&node, graph.get(), nullptr, 0, &copy) == cudaSuccess);
+        REQUIRE(r.cudaGraphAddMemcpyNode(&node, graph, nullptr, 0, &copy) == cudaSuccess);
         CUDA_MEMCPY3D drivers{};
         CHECK(d.cuGraphMemcpyNodeGetParams(node, &drivers) == good);
         CHECK(drivers.srcMemoryType == CU_MEMORYTYPE_DEVICE);
-        CHECK(drivers.srcDevice == address(memory));
+        CHECK(drivers.srcDevice == address(memory.get()));
         CHECK(drivers.srcPitch == 128);
         CHECK(drivers.srcHeight == 8);
         CHECK(drivers.srcXInBytes == 8);
@@ -165,7 +138,7 @@ TEST_CASE("a copy node's parameters, in bytes and in elements") {
         CHECK(drivers.Depth == 1);
         cudaMemcpy3DParms back{};
         CHECK(got(r.cudaGraphMemcpyNodeGetParams(node, &back), back).srcArray == nullptr);
-        CHECK(back.srcPtr.ptr == memory);
+        CHECK(back.srcPtr.ptr == memory.get());
         CHECK(back.srcPtr.pitch == 128);
         CHECK(back.srcPtr.ysize == 8);
         CHECK(back.srcPos.x == 8);
@@ -178,59 +151,50 @@ TEST_CASE("a copy node's parameters, in bytes and in elements") {
         copy.kind = static_cast<cudaMemcpyKind>(9);
         CHECK(r.cudaGraphMemcpyNodeSetParams(node, &copy) == cudaErrorInvalidMemcpyDirection);
     }
-    free_memory(memory);
     CHECK(r.cudaFreeArray(array) == cudaSuccess);
 }
 
 TEST_CASE("events, children, user objects, clones") {
-    start();
     const RuntimeEvent event;
     const RuntimeEvent other;
     std::atomic<int> destroyed{0};
     {
         const RuntimeGraph graph, child;
         cudaGraphNode_t record = nullptr, wait = nullptr, nested = nullptr, found = nullptr;
-        CHECK(r.cudaGraphAddEmptyNode(&found, child.get(), nullptr, 0) == cudaSuccess);
-        CHECK(r.cudaGraphAddEventRecordNode(&record, graph.get(), nullptr, 0, event) ==
-              cudaSuccess);
-        CHECK(r.cudaGraphAddEventWaitNode(&wait, graph.get(), &record, 1, other) == cudaSuccess);
-        CHECK(r.cudaGraphAddChildGraphNode(&nested, graph.get(), &wait, 1, child.get()) ==
-              cudaSuccess);
+        CHECK(r.cudaGraphAddEmptyNode(&found, child, nullptr, 0) == cudaSuccess);
+        CHECK(r.cudaGraphAddEventRecordNode(&record, graph, nullptr, 0, event) == cudaSuccess);
+        CHECK(r.cudaGraphAddEventWaitNode(&wait, graph, &record, 1, other) == cudaSuccess);
+        CHECK(r.cudaGraphAddChildGraphNode(&nested, graph, &wait, 1, child) == cudaSuccess);
         CHECK(got<cudaEvent_t>(&Runtime::cudaGraphEventRecordNodeGetEvent, record, out) == event);
         CHECK(r.cudaGraphEventWaitNodeSetEvent(wait, event) == cudaSuccess);
         CHECK(got<cudaEvent_t>(&Runtime::cudaGraphEventWaitNodeGetEvent, wait, out) == event);
         cudaGraph_t clone = nullptr;
         CHECK(got<cudaGraph_t>(&Runtime::cudaGraphChildGraphNodeGetGraph, nested, out) != nullptr);
-        CHECK(r.cudaGraphClone(&clone, graph.get()) == cudaSuccess);
+        CHECK(r.cudaGraphClone(&clone, graph) == cudaSuccess);
         CHECK(got(r.cudaGraphNodeFindInClone(&found, nested, clone), found) != nested);
         CHECK(r.cudaGraphDestroy(clone) == cudaSuccess);
-        CHECK(r.cudaGraphRetainUserObject(graph.get(),
+        CHECK(r.cudaGraphRetainUserObject(graph,
                                           got<cudaUserObject_t>(&Runtime::cudaUserObjectCreate, out,
                                                                 &destroyed, count, 1,
                                                                 cudaUserObjectNoDestructorSync),
                                           1, cudaGraphUserObjectMove) == cudaSuccess);
-        graph.run();
+        run(graph);
     }
     CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
     CHECK(destroyed == 1);
 }
 
 TEST_CASE("an executable graph is changed and updated") {
-    start();
-    void *memory = allocated(64);
+    const Memory memory;
     {
         const RuntimeGraph graph;
-        cudaMemsetParams fill{
-            .dst = memory, .value = 1, .elementSize = 1, .width = 64, .height = 1};
+        cudaMemsetParams fill = fill_with(memory, 1);
         cudaGraphNode_t node = nullptr;
-        REQUIRE(r.cudaGraphAddMemsetNode(&node, graph.get(), nullptr, 0, &fill) == cudaSuccess);
-        cudaGraphExec_t executable = nullptr;
-        REQUIRE(r.cudaGraphInstantiateWithFlags(&executable, graph.get(), 0) == cudaSuccess);
-        unsigned char byte = 0;
+        REQUIRE(r.cudaGraphAddMemsetNode(&node, graph, nullptr, 0, &fill) == cudaSuccess);
+        const RuntimeExecutable executable(graph);
         const auto launched = [&] {
             CHECK(r.cudaGraphLaunch(executable, nullptr) == cudaSuccess);
-            CHECK(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDeviceToHost) == cudaSuccess);
-            return int(byte);
+            return memory.first();
         };
         CHECK(launched() == 1);
         fill.value = 2;
@@ -240,12 +204,12 @@ TEST_CASE("an executable graph is changed and updated") {
         CHECK(r.cudaGraphMemsetNodeSetParams(node, &fill) == cudaSuccess);
 #if CUDART_VERSION >= 12000
         cudaGraphExecUpdateResultInfo info{};
-        CHECK(r.cudaGraphExecUpdate(executable, graph.get(), &info) == cudaSuccess);
+        CHECK(r.cudaGraphExecUpdate(executable, graph, &info) == cudaSuccess);
         CHECK(info.result == cudaGraphExecUpdateSuccess);
 #else
         cudaGraphExecUpdateResult result = cudaGraphExecUpdateError;
         cudaGraphNode_t wrong = node;
-        CHECK(r.cudaGraphExecUpdate(executable, graph.get(), &wrong, &result) == cudaSuccess);
+        CHECK(r.cudaGraphExecUpdate(executable, graph, &wrong, &result) == cudaSuccess);
         CHECK(result == cudaGraphExecUpdateSuccess);
         CHECK(wrong == nullptr);
 #endif
@@ -256,14 +220,11 @@ TEST_CASE("an executable graph is changed and updated") {
         CHECK(launched() == 0);
 #if CUDART_VERSION >= 12000
         cudaGraphNode_t more = nullptr;
-        CHECK(r.cudaGraphAddEmptyNode(&more, graph.get(), nullptr, 0) == cudaSuccess);
-        CHECK(r.cudaGraphExecUpdate(executable, graph.get(), &info) ==
-              cudaErrorGraphExecUpdateFailure);
+        CHECK(r.cudaGraphAddEmptyNode(&more, graph, nullptr, 0) == cudaSuccess);
+        CHECK(r.cudaGraphExecUpdate(executable, graph, &info) == cudaErrorGraphExecUpdateFailure);
         CHECK(info.result == cudaGraphExecUpdateErrorTopologyChanged);
 #endif
-        CHECK(r.cudaGraphExecDestroy(executable) == cudaSuccess);
     }
-    free_memory(memory);
 }
 
 #if CUDART_VERSION >= 12080
@@ -279,26 +240,26 @@ int write_7(const cushim_sim_launch *launch, void *) {
 } // namespace
 
 TEST_CASE("a kernel node's parameters are the driver's") {
-    start();
     sim_control().register_kernel("add", write_7, nullptr);
     cudaLibrary_t library = nullptr;
     cudaKernel_t kernel = nullptr;
     REQUIRE(r.cudaLibraryLoadData(&library, vector_image, nullptr, nullptr, 0, nullptr, nullptr,
                                   0) == cudaSuccess);
     REQUIRE(r.cudaLibraryGetKernel(&kernel, library, "add") == cudaSuccess);
-    void *memory = allocated(64);
+    const Memory memory;
     {
         const RuntimeGraph graph;
         void *nothing = nullptr;
         int number = 5;
-        void *arguments[] = {&memory, &nothing, &nothing, &number};
+        void *address_of_memory = memory;
+        void *arguments[] = {&address_of_memory, &nothing, &nothing, &number};
         cudaKernelNodeParams launch{.func = kernel,
                                     .gridDim = {1, 2, 3},
                                     .blockDim = {4, 5, 6},
                                     .sharedMemBytes = 128,
                                     .kernelParams = arguments};
         cudaGraphNode_t node = nullptr, second = nullptr;
-        REQUIRE(r.cudaGraphAddKernelNode(&node, graph.get(), nullptr, 0, &launch) == cudaSuccess);
+        REQUIRE(r.cudaGraphAddKernelNode(&node, graph, nullptr, 0, &launch) == cudaSuccess);
         CUDA_KERNEL_NODE_PARAMS_v2 drivers{};
         CHECK(got(d.cuGraphKernelNodeGetParams(node, &drivers), drivers).gridDimX == 1);
         CHECK(drivers.gridDimY == 2);
@@ -312,7 +273,7 @@ TEST_CASE("a kernel node's parameters are the driver's") {
         CHECK(r.cudaGraphKernelNodeGetParams(node, &back) == cudaErrorInvalidDeviceFunction);
         launch.gridDim = {1, 1, 1};
         CHECK(r.cudaGraphKernelNodeSetParams(node, &launch) == cudaSuccess);
-        CHECK(r.cudaGraphAddKernelNode(&second, graph.get(), &node, 1, &launch) == cudaSuccess);
+        CHECK(r.cudaGraphAddKernelNode(&second, graph, &node, 1, &launch) == cudaSuccess);
         cudaKernelNodeAttrValue value{};
         value.priority = -2;
         CHECK(r.cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributePriority, &value) ==
@@ -321,21 +282,18 @@ TEST_CASE("a kernel node's parameters are the driver's") {
         CHECK(got<cudaKernelNodeAttrValue>(&Runtime::cudaGraphKernelNodeGetAttribute, second,
                                            cudaLaunchAttributePriority, out)
                   .priority == -2);
-        graph.run();
+        run(graph);
         launch.func = &number;
-        CHECK(r.cudaGraphAddKernelNode(&node, graph.get(), nullptr, 0, &launch) ==
+        CHECK(r.cudaGraphAddKernelNode(&node, graph, nullptr, 0, &launch) ==
               cudaErrorInvalidDeviceFunction);
         expect_misuse("is not a kernel handle");
     }
-    CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDeviceToHost) == 7);
-    free_memory(memory);
+    CHECK(memory.first() == 7);
     CHECK(r.cudaLibraryUnload(library) == cudaSuccess);
 }
 #endif
 
 TEST_CASE("memory nodes") {
-    start();
-    cudaGraphExec_t executable = nullptr;
     {
         const RuntimeGraph graph;
         cudaMemAllocNodeParams wanted{};
@@ -343,10 +301,9 @@ TEST_CASE("memory nodes") {
         wanted.poolProps.location = {cudaMemLocationTypeDevice, 0};
         wanted.bytesize = 4096;
         cudaGraphNode_t alloc = nullptr, release_node = nullptr;
-        REQUIRE(r.cudaGraphAddMemAllocNode(&alloc, graph.get(), nullptr, 0, &wanted) ==
-                cudaSuccess);
+        REQUIRE(r.cudaGraphAddMemAllocNode(&alloc, graph, nullptr, 0, &wanted) == cudaSuccess);
         CHECK(wanted.dptr != nullptr);
-        CHECK(r.cudaGraphAddMemFreeNode(&release_node, graph.get(), &alloc, 1, wanted.dptr) ==
+        CHECK(r.cudaGraphAddMemFreeNode(&release_node, graph, &alloc, 1, wanted.dptr) ==
               cudaSuccess);
         cudaMemAllocNodeParams back{};
         CHECK(got(r.cudaGraphMemAllocNodeGetParams(alloc, &back), back).dptr == wanted.dptr);
@@ -354,10 +311,7 @@ TEST_CASE("memory nodes") {
         CHECK(back.poolProps.location.type == cudaMemLocationTypeDevice);
         CHECK(got<void *>(&Runtime::cudaGraphMemFreeNodeGetParams, release_node, out) ==
               wanted.dptr);
-        REQUIRE(r.cudaGraphInstantiateWithFlags(&executable, graph.get(), 0) == cudaSuccess);
-        CHECK(r.cudaGraphLaunch(executable, nullptr) == cudaSuccess);
-        CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
-        CHECK(r.cudaGraphExecDestroy(executable) == cudaSuccess);
+        run(graph);
     }
     CHECK(got<std::uint64_t>(&Runtime::cudaDeviceGetGraphMemAttribute, 0,
                              cudaGraphMemAttrUsedMemCurrent, out) == 0);
@@ -367,8 +321,7 @@ TEST_CASE("memory nodes") {
 
 #if CUDART_VERSION >= 13000
 TEST_CASE("nodes of any kind by one function") {
-    start();
-    void *memory = allocated(64);
+    const Memory memory;
     {
         const RuntimeGraph graph;
         cudaGraphNodeParams params{};
@@ -379,7 +332,7 @@ TEST_CASE("nodes of any kind by one function") {
         params.memset.width = 64;
         params.memset.height = 1;
         cudaGraphNode_t set = nullptr, copy = nullptr, body = nullptr;
-        REQUIRE(r.cudaGraphAddNode(&set, graph.get(), nullptr, nullptr, 0, &params) == cudaSuccess);
+        REQUIRE(r.cudaGraphAddNode(&set, graph, nullptr, nullptr, 0, &params) == cudaSuccess);
         unsigned char byte = 0;
         cudaGraphNodeParams copying{};
         copying.type = cudaGraphNodeTypeMemcpy;
@@ -387,55 +340,51 @@ TEST_CASE("nodes of any kind by one function") {
         copying.memcpy.copyParams.dstPtr = {&byte, 1, 1, 1};
         copying.memcpy.copyParams.extent = {1, 1, 1};
         copying.memcpy.copyParams.kind = cudaMemcpyDeviceToHost;
-        REQUIRE(r.cudaGraphAddNode(&copy, graph.get(), &set, nullptr, 1, &copying) == cudaSuccess);
-        graph.run();
+        REQUIRE(r.cudaGraphAddNode(&copy, graph, &set, nullptr, 1, &copying) == cudaSuccess);
+        run(graph);
         CHECK(byte == 4);
         params.memset.value = 6;
         CHECK(r.cudaGraphNodeSetParams(set, &params) == cudaSuccess);
-        graph.run();
+        run(graph);
         CHECK(byte == 6);
 
         cudaGraphConditionalHandle handle = 0;
-        CHECK(r.cudaGraphConditionalHandleCreate(&handle, graph.get(), 1,
-                                                 cudaGraphCondAssignDefault) == cudaSuccess);
+        CHECK(r.cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault) ==
+              cudaSuccess);
         cudaGraphNodeParams conditional{};
         conditional.type = cudaGraphNodeTypeConditional;
         conditional.conditional.handle = handle;
         conditional.conditional.type = cudaGraphCondTypeIf;
         conditional.conditional.size = 1;
-        REQUIRE(r.cudaGraphAddNode(&body, graph.get(), &copy, nullptr, 1, &conditional) ==
-                cudaSuccess);
+        REQUIRE(r.cudaGraphAddNode(&body, graph, &copy, nullptr, 1, &conditional) == cudaSuccess);
         REQUIRE(conditional.conditional.phGraph_out != nullptr);
         params.memset.value = 8;
         CHECK(r.cudaGraphAddNode(&set, conditional.conditional.phGraph_out[0], nullptr, nullptr, 0,
                                  &params) == cudaSuccess);
-        graph.run();
-        CHECK(got(r.cudaMemcpy(&byte, memory, 1, cudaMemcpyDeviceToHost), byte) == 8);
+        run(graph);
+        CHECK(memory.first() == 8);
         params.type = static_cast<cudaGraphNodeType>(0x40);
-        CHECK(r.cudaGraphAddNode(&set, graph.get(), nullptr, nullptr, 0, &params) ==
+        CHECK(r.cudaGraphAddNode(&set, graph, nullptr, nullptr, 0, &params) ==
               cudaErrorInvalidValue);
-        CHECK(r.cudaGraphAddNode(&set, graph.get(), nullptr, nullptr, 0, nullptr) ==
+        CHECK(r.cudaGraphAddNode(&set, graph, nullptr, nullptr, 0, nullptr) ==
               cudaErrorInvalidValue);
     }
-    free_memory(memory);
 }
 #endif
 
 #if CUDART_VERSION >= 12000
 TEST_CASE("instantiation says what is wrong") {
-    start();
     const RuntimeGraph graph;
     cudaGraphNode_t a = nullptr, b = nullptr;
-    REQUIRE(r.cudaGraphAddEmptyNode(&a, graph.get(), nullptr, 0) == cudaSuccess);
-    REQUIRE(r.cudaGraphAddEmptyNode(&b, graph.get(), &a, 1) == cudaSuccess);
-    CHECK(link(graph.get(), b, a) == cudaSuccess);
-    CHECK(link(graph.get(), a, b) == cudaErrorInvalidValue);
+    REQUIRE(r.cudaGraphAddEmptyNode(&a, graph, nullptr, 0) == cudaSuccess);
+    REQUIRE(r.cudaGraphAddEmptyNode(&b, graph, &a, 1) == cudaSuccess);
+    CHECK(link(graph, b, a) == cudaSuccess);
+    CHECK(link(graph, a, b) == cudaErrorInvalidValue);
     cudaGraphExec_t executable = nullptr;
-    CHECK(r.cudaGraphInstantiate(&executable, graph.get(), 0) == cudaErrorInvalidValue);
+    CHECK(r.cudaGraphInstantiate(&executable, graph, 0) == cudaErrorInvalidValue);
     cudaGraphInstantiateParams params{};
-    CHECK(r.cudaGraphInstantiateWithParams(&executable, graph.get(), &params) != cudaSuccess);
+    CHECK(r.cudaGraphInstantiateWithParams(&executable, graph, &params) != cudaSuccess);
     CHECK(params.result_out != cudaGraphInstantiateSuccess);
-    CHECK(r.cudaGraphInstantiateWithParams(&executable, graph.get(), nullptr) ==
-          cudaErrorInvalidValue);
+    CHECK(r.cudaGraphInstantiateWithParams(&executable, graph, nullptr) == cudaErrorInvalidValue);
 }
 #endif

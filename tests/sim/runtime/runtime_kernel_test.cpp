@@ -2,8 +2,6 @@
 // attributes, symbols.
 #include "registered.hpp"
 
-#include <cstring>
-
 using namespace sim_test;
 
 namespace {
@@ -47,6 +45,12 @@ struct Vectors {
             CHECK(r.cudaFree(each) == cudaSuccess);
         }
     }
+    // Launches the kernel with these vectors.
+    cudaError_t launch(const void *function, unsigned int threads = 1,
+                       cudaStream_t stream = nullptr) {
+        void *arguments[] = {&a, &b, &c, &count};
+        return r.cudaLaunchKernel(function, {1, 1, 1}, {threads, 1, 1}, arguments, 0, stream);
+    }
     bool added() {
         std::vector<float> sums(16);
         CHECK(r.cudaMemcpy(sums.data(), c, 64, cudaMemcpyDeviceToHost) == cudaSuccess);
@@ -61,19 +65,17 @@ TEST_CASE("a registered function is launched by its host address") {
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
     Vectors v;
-    void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
-    CHECK(r.cudaLaunchKernel(&program.add, {1, 1, 1}, {16, 1, 1}, arguments, 0, nullptr) ==
-          cudaSuccess);
+    CHECK(v.launch(&program.add, 16) == cudaSuccess);
     CHECK(v.added());
-    cudaStream_t stream = make_runtime_stream();
+    const RuntimeStream stream;
     CHECK(r.cudaMemsetAsync(v.c, 0, 64, stream) == cudaSuccess);
+    void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
     cudaLaunchConfig_t config{.gridDim = {1, 1, 1}, .blockDim = {16, 1, 1}, .stream = stream};
     CHECK(r.cudaLaunchKernelExC(&config, &program.add, arguments) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
     CHECK(v.added());
     CHECK(r.cudaLaunchCooperativeKernel(&program.add, {1, 1, 1}, {16, 1, 1}, arguments, 0,
                                         stream) == cudaSuccess);
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
 }
 
 #if CUDART_VERSION >= 12000
@@ -81,56 +83,48 @@ TEST_CASE("a launch in a stream of another device than the chosen one") {
     start("devices=2");
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
-    cudaStream_t stream = nullptr;
     REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
-    {
-        Vectors v;
-        void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
-        REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
-        REQUIRE(r.cudaDeviceSynchronize() == cudaSuccess);
-        REQUIRE(r.cudaSetDevice(0) == cudaSuccess);
-        CHECK(r.cudaLaunchKernel(&program.add, {1, 1, 1}, {16, 1, 1}, arguments, 0, stream) ==
-              cudaSuccess);
-        CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
-        CHECK(v.added());
-    }
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
+    const RuntimeStream stream;
+    Vectors v;
+    REQUIRE(r.cudaDeviceSynchronize() == cudaSuccess);
+    REQUIRE(r.cudaSetDevice(0) == cudaSuccess);
+    CHECK(v.launch(&program.add, 16, stream) == cudaSuccess);
+    CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(v.added());
 }
+
 #endif
 
 TEST_CASE("launches that are refused") {
-    start();
     const Registered program;
     Vectors v;
     void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
-    const auto launch = [&](const void *function, dim3 grid, dim3 block, size_t shared = 0) {
+    const auto launch = [&](const void *function, dim3 grid = {1, 1, 1}, dim3 block = {1, 1, 1},
+                            size_t shared = 0) {
         return r.cudaLaunchKernel(function, grid, block, arguments, shared, nullptr);
     };
-    CHECK(launch(nullptr, {1, 1, 1}, {1, 1, 1}) == cudaErrorInvalidDeviceFunction);
-    CHECK(launch(&arguments, {1, 1, 1}, {1, 1, 1}) == cudaErrorInvalidDeviceFunction);
+    const void *const add = &program.add;
+    CHECK(launch(nullptr) == cudaErrorInvalidDeviceFunction);
+    CHECK(launch(&arguments) == cudaErrorInvalidDeviceFunction);
     expect_unknown_kernel();
-    constexpr auto wrong = cudaErrorInvalidConfiguration;
-    CHECK(launch(&program.add, {0, 1, 1}, {1, 1, 1}) == wrong);
-    CHECK(launch(&program.add, {1, 1, 1}, {1, 0, 1}) == wrong);
-    CHECK(launch(&program.add, {1, 1, 1}, {2048, 1, 1}) == wrong);
-    CHECK(launch(&program.add, {1, 1, 1}, {32, 32, 2}) == wrong);
-    CHECK(launch(&program.add, {1, 70000, 1}, {1, 1, 1}) == wrong);
-    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}, 1 << 20) == cudaErrorInvalidValue);
-    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}, size_t(1) << 33) == cudaErrorInvalidValue);
+    check_all(cudaErrorInvalidConfiguration,
+              {launch(add, {0, 1, 1}), launch(add, {1, 1, 1}, {1, 0, 1}),
+               launch(add, {1, 1, 1}, {2048, 1, 1}), launch(add, {1, 1, 1}, {32, 32, 2}),
+               launch(add, {1, 70000, 1})});
+    check_all(cudaErrorInvalidValue, {launch(add, {1, 1, 1}, {1, 1, 1}, 1 << 20),
+                                      launch(add, {1, 1, 1}, {1, 1, 1}, size_t(1) << 33),
+                                      r.cudaLaunchKernelExC(nullptr, add, arguments)});
     arguments[2] = nullptr;
-    CHECK(launch(&program.add, {1, 1, 1}, {1, 1, 1}) == cudaErrorInvalidValue);
-    CHECK(launch(&program.missing, {1, 1, 1}, {1, 1, 1}) != cudaSuccess);
-    CHECK(r.cudaLaunchKernelExC(nullptr, &program.add, arguments) == cudaErrorInvalidValue);
+    CHECK(launch(add) == cudaErrorInvalidValue);
+    CHECK(launch(&program.missing) != cudaSuccess);
 }
 
 TEST_CASE("attributes of a function") {
-    start();
     const Registered program;
     cudaFuncAttributes found{};
     CHECK(got(r.cudaFuncGetAttributes(&found, &program.mixed), found).maxThreadsPerBlock == 256);
-    CHECK(found.numRegs == 40);
-    CHECK(found.sharedSizeBytes == 1024);
-    CHECK(found.localSizeBytes == 96);
+    CHECK(numbers(found.numRegs, found.sharedSizeBytes, found.localSizeBytes) ==
+          numbers(40, 1024, 96));
     CHECK(r.cudaFuncSetAttribute(&program.mixed, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  4096) == cudaSuccess);
     CHECK(r.cudaFuncGetAttributes(&found, &program.mixed) == cudaSuccess);
@@ -164,7 +158,6 @@ TEST_CASE("attributes of a function") {
 }
 
 TEST_CASE("a registered variable is used by its host address") {
-    start();
     const Registered program;
     void *address = nullptr;
     size_t size = 0;
@@ -187,17 +180,15 @@ TEST_CASE("a registered variable is used by its host address") {
           cudaErrorInvalidValue);
     CHECK(r.cudaMemcpyToSymbol(&program.counter, &value, 4, 0, cudaMemcpyDeviceToHost) ==
           cudaErrorInvalidMemcpyDirection);
-    CHECK(r.cudaGetSymbolAddress(&address, &value) == cudaErrorInvalidSymbol);
-    CHECK(r.cudaGetSymbolSize(&size, nullptr) == cudaErrorInvalidSymbol);
-    CHECK(r.cudaGetSymbolSize(nullptr, nullptr) == cudaErrorInvalidSymbol);
+    check_all(cudaErrorInvalidSymbol,
+              {r.cudaGetSymbolAddress(&address, &value), r.cudaGetSymbolSize(&size, nullptr),
+               r.cudaGetSymbolSize(nullptr, nullptr)});
     CHECK(r.cudaGetSymbolSize(nullptr, &program.counter) == cudaErrorInvalidValue);
 }
 
 TEST_CASE("a kernel node tells its host function") {
-    start();
     const Registered program;
-    cudaGraph_t graph = nullptr;
-    REQUIRE(r.cudaGraphCreate(&graph, 0) == cudaSuccess);
+    const RuntimeGraph graph;
     void *nothing = nullptr;
     int number = 5;
     void *arguments[] = {&nothing, &nothing, &nothing, &number};
@@ -210,10 +201,7 @@ TEST_CASE("a kernel node tells its host function") {
     cudaGraphNode_t node = nullptr;
     CHECK(r.cudaGraphAddKernelNode(&node, graph, nullptr, 0, &launch) == cudaSuccess);
     CHECK(got(r.cudaGraphKernelNodeGetParams(node, &back), back).func == &program.add);
-    CHECK(back.gridDim.z == 3);
-    CHECK(back.blockDim.y == 5);
-    CHECK(back.sharedMemBytes == 128);
-    CHECK(r.cudaGraphDestroy(graph) == cudaSuccess);
+    CHECK(numbers(back.gridDim.z, back.blockDim.y, back.sharedMemBytes) == numbers(3, 5, 128));
 }
 
 #if CUDART_VERSION >= 12010
@@ -236,7 +224,6 @@ TEST_CASE("what nvcc's code of CUDA 13 calls to launch") {
 #endif
 
 TEST_CASE("a managed variable is used by the host, and by its address") {
-    start();
     const Registered program;
     CHECK(program.flags == nullptr);
     CHECK(program.initialized());
@@ -269,7 +256,6 @@ TEST_CASE("all devices use one copy of a managed variable") {
 }
 
 TEST_CASE("managed variables are there when a kernel of their image runs") {
-    start();
     const Registered program;
     cudaFuncAttributes attributes{};
     REQUIRE(got(r.cudaFuncGetAttributes(&attributes, &program.add), program).flags != nullptr);
@@ -277,7 +263,6 @@ TEST_CASE("managed variables are there when a kernel of their image runs") {
 }
 
 TEST_CASE("registered code survives a reset") {
-    start();
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
     cudaFuncAttributes found{};
@@ -285,9 +270,7 @@ TEST_CASE("registered code survives a reset") {
     CHECK(r.cudaDeviceReset() == cudaSuccess);
     {
         Vectors v;
-        void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
-        CHECK(r.cudaLaunchKernel(&program.add, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr) ==
-              cudaSuccess);
+        CHECK(v.launch(&program.add) == cudaSuccess);
         CHECK(v.added());
     }
     start();
@@ -295,7 +278,6 @@ TEST_CASE("registered code survives a reset") {
 }
 
 TEST_CASE("an image that is none is refused at its first use") {
-    start();
     FatBinary wrapper;
     wrapper.data = "this is no image";
     char function = 0;
@@ -333,7 +315,6 @@ TEST_CASE("configurations of launches are a stack") {
 
 #if CUDART_VERSION >= 12080
 TEST_CASE("a library that the client loads") {
-    start();
     sim_control().register_kernel("add", add_vectors, nullptr);
     cudaLibrary_t library = nullptr;
     REQUIRE(r.cudaLibraryLoadData(&library, vector_image, nullptr, nullptr, 0, nullptr, nullptr,
@@ -351,14 +332,11 @@ TEST_CASE("a library that the client loads") {
     CHECK(got<size_t>(&Runtime::cudaLibraryGetManaged, &address, out, library, "flags") == 16);
     {
         Vectors v;
-        void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
         // A kernel's handle stands for a host address.
-        CHECK(r.cudaLaunchKernel(kernel, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr) ==
-              cudaSuccess);
+        CHECK(v.launch(kernel) == cudaSuccess);
         CHECK(v.added());
         // Of a shape that is not possible the driver's word is the answer.
-        CHECK(r.cudaLaunchKernel(kernel, {0, 1, 1}, {1, 1, 1}, arguments, 0, nullptr) ==
-              cudaErrorInvalidValue);
+        CHECK(v.launch(kernel, 0) == cudaErrorInvalidValue);
     }
     // It is none to those that ask what a host address stands for.
     cudaKernel_t same = nullptr;

@@ -1,8 +1,6 @@
 // The runtime's memory: device, pitched, host, managed, pools; what an address is; filling it.
 #include "handles.hpp"
 
-#include <cstring>
-
 using namespace sim_test;
 
 namespace {
@@ -16,11 +14,6 @@ bool filled(void *memory, std::size_t size, unsigned char with) {
     const unsigned char *found = bytes(memory, size);
     return found != nullptr && std::vector<unsigned char>(found, found + size) ==
                                    std::vector<unsigned char>(size, with);
-}
-
-void *allocated(std::size_t size) {
-    void *memory = allocate_by_runtime(size);
-    return memory;
 }
 
 cudaPointerAttributes attributes(const void *pointer) {
@@ -42,7 +35,7 @@ TEST_CASE("device memory: no bytes, no memory, double free") {
     CHECK(r.cudaMalloc(nullptr, 0) == cudaErrorInvalidValue);
     CHECK(r.cudaMalloc(&memory, std::size_t(1) << 40) == cudaErrorMemoryAllocation);
     CHECK(r.cudaMalloc(&memory, ~std::size_t(0)) == cudaErrorMemoryAllocation);
-    memory = allocated(4096);
+    memory = allocate_by_runtime(4096);
     CHECK(r.cudaFree(memory) == cudaSuccess);
     CHECK(r.cudaFree(memory) == cudaErrorInvalidValue);
     expect_misuse("cuMemFree");
@@ -52,15 +45,13 @@ TEST_CASE("device memory: no bytes, no memory, double free") {
 
 TEST_CASE("how much memory there is") {
     start("memory=1GiB");
-    std::size_t free = 0, total = 0;
+    std::size_t free = 0, total = 0, less = 0;
     CHECK(got(r.cudaMemGetInfo(&free, &total), total) == std::size_t(1) << 30);
-    void *memory = allocated(std::size_t(64) << 20);
-    CHECK(free - got<std::size_t>(&Runtime::cudaMemGetInfo, out, &total) >= std::size_t(64) << 20);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
+    const RuntimeMemory memory(std::size_t(64) << 20);
+    CHECK(free - got(r.cudaMemGetInfo(&less, &total), less) >= std::size_t(64) << 20);
 }
 
 TEST_CASE("pitched memory") {
-    start();
     void *memory = nullptr;
     std::size_t pitch = 0;
     CHECK(got(r.cudaMallocPitch(&memory, &pitch, 100, 3), pitch) >= 100);
@@ -87,7 +78,6 @@ TEST_CASE("pitched memory") {
 }
 
 TEST_CASE("memory of three dimensions") {
-    start();
     cudaPitchedPtr memory{};
     const cudaExtent extent{40, 5, 4};
     CHECK(got(r.cudaMalloc3D(&memory, extent), memory).xsize == 40);
@@ -111,7 +101,7 @@ TEST_CASE("memory of three dimensions") {
 
 TEST_CASE("filling takes the low byte") {
     start(GENERATE_COPY(from_range(all_modes())));
-    void *memory = allocated(1000);
+    const RuntimeMemory memory(1000);
     CHECK(r.cudaMemset(memory, 0x1234, 1000) == cudaSuccess);
     CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
     CHECK(filled(memory, 1000, 0x34));
@@ -123,13 +113,10 @@ TEST_CASE("filling takes the low byte") {
     CHECK(r.cudaMemset3DAsync({memory, 10, 10, 10}, 2, {10, 10, 10}, stream) == cudaSuccess);
     CHECK(r.cudaStreamSynchronize(stream) == cudaSuccess);
     CHECK(filled(memory, 1000, 2));
-    CHECK(r.cudaMemset(memory, 0, 1001) == cudaErrorInvalidValue);
-    CHECK(r.cudaMemset(nullptr, 0, 1) == cudaErrorInvalidValue);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
+    check_all(cudaErrorInvalidValue, {r.cudaMemset(memory, 0, 1001), r.cudaMemset(nullptr, 0, 1)});
 }
 
 TEST_CASE("host memory: pinned, registered, mapped") {
-    start();
     void *pinned = nullptr;
     REQUIRE(r.cudaHostAlloc(&pinned, 4096, cudaHostAllocMapped | cudaHostAllocPortable) ==
             cudaSuccess);
@@ -158,7 +145,7 @@ TEST_CASE("host memory: pinned, registered, mapped") {
 TEST_CASE("what an address is") {
     start("devices=2");
     REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
-    void *memory = allocated(4096);
+    void *memory = allocate_by_runtime(4096);
     REQUIRE(r.cudaSetDevice(0) == cudaSuccess);
     auto found = attributes(static_cast<char *>(memory) + 100);
     CHECK(found.type == cudaMemoryTypeDevice);
@@ -200,7 +187,6 @@ TEST_CASE("what an address is") {
 }
 
 TEST_CASE("managed memory: advice, prefetch, what is known of it") {
-    start();
     void *managed = nullptr;
     REQUIRE(r.cudaMallocManaged(&managed, 8192, cudaMemAttachGlobal) == cudaSuccess);
     std::memset(managed, 1, 8192); // the host may

@@ -2,9 +2,6 @@
 // stub. Each call says so before it looks at its arguments, and touches no output.
 #include "handles.hpp"
 
-#include <cstdlib>
-#include <cstring>
-
 #ifndef _WIN32
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,26 +16,26 @@ void check_refused(cudaError_t why) {
     int number = 77;
     void *memory = &number;
     cudaStream_t stream = reinterpret_cast<cudaStream_t>(&number);
-    CHECK(r.cudaPeekAtLastError() == why);
-    CHECK(r.cudaGetLastError() == why);
-    CHECK(r.cudaGetLastError() == why);
-    CHECK(r.cudaGetDeviceCount(&number) == why);
-    CHECK(r.cudaGetDeviceCount(nullptr) == why);
-    CHECK(r.cudaGetDevice(&number) == why);
-    CHECK(r.cudaSetDevice(0) == why);
-    CHECK(r.cudaSetDevice(-1) == why);
-    CHECK(r.cudaMalloc(&memory, 16) == why);
-    CHECK(r.cudaMalloc(nullptr, 16) == why);
-    CHECK(r.cudaFree(nullptr) == why);
-    CHECK(r.cudaDeviceReset() == why);
-    CHECK(r.cudaDeviceSynchronize() == why);
-    CHECK(r.cudaStreamCreate(&stream) == why);
-    CHECK(r.cudaStreamQuery(nullptr) == why);
-    CHECK(r.cudaMemcpy(nullptr, nullptr, 0, static_cast<cudaMemcpyKind>(99)) == why);
-    CHECK(r.cudaSetDeviceFlags(0xffff) == why);
-    CHECK(r.cudaSetValidDevices(&number, 0) == why);
-    CHECK(r.cudaLaunchKernel(nullptr, {}, {}, nullptr, 0, nullptr) == why);
-    CHECK(r.cudaDeviceCanAccessPeer(&number, 0, 1) == why);
+    check_all(why, {r.cudaPeekAtLastError(),
+                    r.cudaGetLastError(),
+                    r.cudaGetLastError(),
+                    r.cudaGetDeviceCount(&number),
+                    r.cudaGetDeviceCount(nullptr),
+                    r.cudaGetDevice(&number),
+                    r.cudaSetDevice(0),
+                    r.cudaSetDevice(-1),
+                    r.cudaMalloc(&memory, 16),
+                    r.cudaMalloc(nullptr, 16),
+                    r.cudaFree(nullptr),
+                    r.cudaDeviceReset(),
+                    r.cudaDeviceSynchronize(),
+                    r.cudaStreamCreate(&stream),
+                    r.cudaStreamQuery(nullptr),
+                    r.cudaMemcpy(nullptr, nullptr, 0, static_cast<cudaMemcpyKind>(99)),
+                    r.cudaSetDeviceFlags(0xffff),
+                    r.cudaSetValidDevices(&number, 0),
+                    r.cudaLaunchKernel(nullptr, {}, {}, nullptr, 0, nullptr),
+                    r.cudaDeviceCanAccessPeer(&number, 0, 1)});
     CHECK(number == 77);
     CHECK(memory == &number);
     CHECK(stream == reinterpret_cast<cudaStream_t>(&number));
@@ -60,12 +57,16 @@ bool is(const char *variant) {
     return std::strcmp(named ? named : "current", variant) == 0;
 }
 
-} // namespace
-
-TEST_CASE("without a device") {
+void skip_variants() {
     if (!is("current")) {
         SKIP("for the current variant");
     }
+}
+
+} // namespace
+
+TEST_CASE("without a device", "[fresh]") {
+    skip_variants();
     configure("devices=0");
     check_versions(CUDA_VERSION);
     check_refused(cudaErrorNoDevice);
@@ -74,10 +75,8 @@ TEST_CASE("without a device") {
           "no CUDA-capable device is detected");
 }
 
-TEST_CASE("with a driver that cannot start") {
-    if (!is("current")) {
-        SKIP("for the current variant");
-    }
+TEST_CASE("with a driver that cannot start", "[fresh]") {
+    skip_variants();
     configure("init=802");
     check_refused(cudaErrorSystemNotReady);
     configure("init=0");
@@ -86,25 +85,21 @@ TEST_CASE("with a driver that cannot start") {
     CHECK(r.cudaGetLastError() == cudaSuccess);
 }
 
-TEST_CASE("with a driver of an older major version, as the settings say") {
-    if (!is("current")) {
-        SKIP("for the current variant");
-    }
+TEST_CASE("with a driver of an older major version, as the settings say", "[fresh]") {
+    skip_variants();
     const int older = (CUDART_VERSION / 1000 - 1) * 1000 + 80;
     configure("driver=" + std::to_string(older));
     check_versions(older);
     check_refused(cudaErrorInsufficientDriver);
 }
 
-TEST_CASE("with an older driver of the same major version") {
-    if (!is("current")) {
-        SKIP("for the current variant");
-    }
+TEST_CASE("with an older driver of the same major version", "[fresh]") {
+    skip_variants();
     configure("driver=" + std::to_string(CUDART_VERSION / 1000 * 1000));
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
 }
 
-TEST_CASE("variant: a driver of an older major version", "[runtime_process][old]") {
+TEST_CASE("variant: a driver of an older major version", "[fresh][runtime_process][old]") {
     const char *expected = std::getenv("SIM_EXPECTED_VERSION");
     if (expected == nullptr || std::stoi(expected) / 1000 == CUDART_VERSION / 1000 || is("stub")) {
         SKIP("for the variants of an older major version");
@@ -113,7 +108,7 @@ TEST_CASE("variant: a driver of an older major version", "[runtime_process][old]
     check_refused(cudaErrorInsufficientDriver);
 }
 
-TEST_CASE("variant: the link stub", "[runtime_process][stub]") {
+TEST_CASE("variant: the link stub", "[fresh][runtime_process][stub]") {
     if (!is("stub")) {
         SKIP("for the stub variant");
     }
@@ -123,9 +118,7 @@ TEST_CASE("variant: the link stub", "[runtime_process][stub]") {
 
 #ifndef _WIN32
 TEST_CASE("in a child of fork the runtime has what it knew before") {
-    if (!is("current")) {
-        SKIP("for the current variant");
-    }
+    skip_variants();
     start("devices=3");
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     const pid_t child = fork();

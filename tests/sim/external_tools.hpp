@@ -1,0 +1,99 @@
+// External memory and semaphores for tests. POSIX only.
+#pragma once
+
+#include "process_tools.hpp"
+
+#include <unistd.h>
+
+namespace sim_test {
+
+constexpr auto timeline = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
+constexpr auto binary = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
+
+inline CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC semaphore_of(int fd,
+                                                        CUexternalSemaphoreHandleType type) {
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
+    description.type = type;
+    description.handle.fd = fd;
+    return description;
+}
+inline CUexternalSemaphore import_semaphore(int fd, CUexternalSemaphoreHandleType type = timeline) {
+    const auto description = semaphore_of(fd, type);
+    CUexternalSemaphore semaphore = nullptr;
+    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == good);
+    return semaphore;
+}
+inline void end(CUexternalSemaphore semaphore) {
+    CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
+}
+// Owns the descriptor after the import.
+struct Semaphore : Owned<CUexternalSemaphore, end> {
+    explicit Semaphore(int fd, CUexternalSemaphoreHandleType type = timeline)
+        : Owned(import_semaphore(fd, type)) {}
+    // A semaphore of a copy of the descriptor.
+    explicit Semaphore(const Gate &gate, CUexternalSemaphoreHandleType type = timeline)
+        : Semaphore(dup(gate.fd), type) {}
+};
+
+inline CUresult signal(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters{};
+    parameters.params.fence.value = value;
+    return d.cuSignalExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
+}
+inline CUresult wait(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS parameters{};
+    parameters.params.fence.value = value;
+    return d.cuWaitExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
+}
+
+inline CUDA_EXTERNAL_MEMORY_HANDLE_DESC memory_of(int fd, std::size_t size) {
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};
+    description.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+    description.handle.fd = fd;
+    description.size = size;
+    return description;
+}
+inline CUexternalMemory import_memory(int fd, std::size_t size) {
+    const auto description = memory_of(fd, size);
+    CUexternalMemory memory = nullptr;
+    REQUIRE(d.cuImportExternalMemory(&memory, &description) == good);
+    return memory;
+}
+inline void end(CUexternalMemory memory) {
+    CHECK(d.cuDestroyExternalMemory(memory) == good);
+}
+// Owns the descriptor after the import.
+struct ExternalMemory : Owned<CUexternalMemory, end> {
+    ExternalMemory(int fd, std::size_t size) : Owned(import_memory(fd, size)) {}
+};
+
+inline CUresult map(CUdeviceptr &address, CUexternalMemory memory, unsigned long long offset,
+                    unsigned long long size, unsigned int flags = 0) {
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC description{.offset = offset, .size = size, .flags = flags};
+    return d.cuExternalMemoryGetMappedBuffer(&address, memory, &description);
+}
+inline CUdeviceptr mapped(CUexternalMemory memory, unsigned long long offset,
+                          unsigned long long size) {
+    CUdeviceptr address = 0;
+    REQUIRE(map(address, memory, offset, size) == good);
+    return address;
+}
+
+// The mapping of a descriptor that another API has.
+template <class T>
+class Theirs : Unique {
+  public:
+    Theirs(int fd, std::size_t size) : size_(size) {
+        void *pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        REQUIRE(pages != MAP_FAILED);
+        values_ = static_cast<T *>(pages);
+    }
+    ~Theirs() { munmap(values_, size_); }
+    T &operator[](std::size_t index) const { return values_[index]; }
+
+  private:
+    std::size_t size_;
+    T *values_ = nullptr;
+};
+
+} // namespace sim_test
