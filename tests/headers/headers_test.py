@@ -26,7 +26,7 @@ LIGHT_HEADERS = {'loader.h', 'loader.hpp', 'table.hpp', 'entry.hpp', 'override.h
                  'runtime_table.hpp',
                  'driver_entries.hpp', 'runtime_entries.hpp'}
 
-arguments = compiler_module.parse_arguments()
+arguments = compiler_module.Arguments()
 compiler = arguments.compiler
 headers = {os.path.basename(path): path for path in arguments.files}
 

@@ -9,7 +9,7 @@ import compiler as compiler_module
 
 OPTIONS = ['-Werror', '-Wall', '-Wextra', '-Wpedantic']
 
-arguments = compiler_module.parse_arguments()
+arguments = compiler_module.Arguments()
 
 
 @dataclasses.dataclass

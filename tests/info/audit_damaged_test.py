@@ -12,7 +12,7 @@ import unittest
 
 import made_elf
 import made_pe
-from audit_case import CORE, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built, main
+from audit_case import CORE, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built
 
 
 class NotAudited(AuditCase):
@@ -215,4 +215,4 @@ class NotAudited(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

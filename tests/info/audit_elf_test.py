@@ -4,9 +4,10 @@ their own."""
 
 import os
 import struct
+import unittest
 
 import made_elf
-from audit_case import CORE, STARTS, AuditCase, Given, main
+from audit_case import CORE, STARTS, AuditCase, Given
 
 
 class MadeElf(AuditCase):
@@ -248,4 +249,4 @@ class MadeElf(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

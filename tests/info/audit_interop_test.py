@@ -2,9 +2,11 @@
 """What cushim-info --audit advises about functions of CUDA's interop headers (OpenGL, EGL, VDPAU,
 Direct3D), which cushim's drop-in does not have."""
 
+import unittest
+
 import made_elf
 import made_pe
-from audit_case import DROPIN, AuditCase, main
+from audit_case import DROPIN, AuditCase
 
 MARK = made_elf.note('cushim', DROPIN, '0.1.0 13000')
 REGISTER = 'cuGraphicsGLRegisterBuffer'
@@ -101,4 +103,4 @@ class Interop(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

@@ -2,8 +2,10 @@
 """What cushim-info --audit advises where the file that links a CUDA library is not the one that uses it,
 or nobody seems to."""
 
+import unittest
+
 import made_pe
-from audit_case import AuditCase, main
+from audit_case import AuditCase
 
 LEAVE_OUT = 'out of the link, or link with -Wl,--as-needed.'
 BORROWED = 'and finds them only because another file links that.'
@@ -97,4 +99,4 @@ class Links(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

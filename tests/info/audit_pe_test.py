@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import made_pe
-from audit_case import AuditCase, main
+from audit_case import AuditCase
 
 
 class MadePe(AuditCase):
@@ -125,4 +125,4 @@ class MadePe(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

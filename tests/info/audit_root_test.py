@@ -3,8 +3,9 @@
 lead there."""
 
 import os
+import unittest
 
-from audit_case import NOT_AUDITED, AuditCase, Given, main
+from audit_case import NOT_AUDITED, AuditCase, Given
 
 
 class Links(AuditCase):
@@ -169,4 +170,4 @@ class Hostile(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

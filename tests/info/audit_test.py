@@ -12,8 +12,7 @@ import unittest
 
 import made_elf
 import made_pe
-from audit_case import (CORE, DROPIN, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built,
-                        main)
+from audit_case import (CORE, DROPIN, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built)
 
 
 def cuda_name(kind):
@@ -290,4 +289,4 @@ class CommandLine(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

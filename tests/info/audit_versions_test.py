@@ -3,9 +3,10 @@
 
 import os
 import struct
+import unittest
 
 import made_elf
-from audit_case import AuditCase, built, main
+from audit_case import AuditCase, built
 
 RUNTIME, OTHER_RUNTIME, FUNCTION = 'libcudart.so.13', 'libcudart.so.12', 'cudaGetDeviceCount'
 
@@ -136,4 +137,4 @@ class Linked(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

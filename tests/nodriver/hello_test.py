@@ -4,22 +4,26 @@
 usage: hello_test.py HELLO_GPU --stub FAKE_DRIVER --no-device FAKE_DRIVER
 """
 
-import argparse
+import os
 import subprocess
 import sys
 import unittest
 
 import quiet
 
-arguments = None
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
+import options  # noqa: E402
+
+arguments = options.of_command_line()
+[PROGRAM] = arguments.words
 
 
 class Hello(unittest.TestCase):
     def check(self, explanation, hint, **variables):
         for option, status in ((None, 0), ('--require-gpu', 1)):
             with self.subTest(option=option):
-                command = quiet.wrapper() + [arguments.program] + ([option] if option else [])
-                environment = {**quiet.environment(arguments.program), **variables}
+                command = quiet.wrapper() + [PROGRAM] + ([option] if option else [])
+                environment = {**quiet.environment(PROGRAM), **variables}
                 result = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
                                         capture_output=True, text=True, check=False)
                 self.assertEqual((result.returncode, result.stderr), (status, ''), result.stdout)
@@ -32,25 +36,15 @@ class Hello(unittest.TestCase):
         self.check('CUSHIM_DISABLE is set', 'CUSHIM_DISABLE', CUSHIM_DISABLE='1')
 
     def test_link_stub(self):
-        self.check('link stub', 'driver', CUSHIM_DRIVER=arguments.stub)
+        self.check('link stub', 'driver', CUSHIM_DRIVER=arguments.text('stub'))
 
     def test_no_driver(self):
         self.check('/nonexistent/libcuda.so.1', 'CUSHIM_DRIVER',
                    CUSHIM_DRIVER='/nonexistent/libcuda.so.1')
 
     def test_driver_without_device(self):
-        self.check('finds no GPU', 'container', CUSHIM_DRIVER=arguments.no_device)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('program')
-    parser.add_argument('--stub', required=True)
-    parser.add_argument('--no-device', required=True)
-    global arguments
-    arguments = parser.parse_args()
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+        self.check('finds no GPU', 'container', CUSHIM_DRIVER=arguments.text('no-device'))
 
 
 if __name__ == '__main__':
-    main()
+    unittest.main(verbosity=2)
