@@ -34,11 +34,9 @@ class Program(unittest.TestCase):
     maxDiff = None
 
     def test_needs_no_cuda_library(self):
-        for program in (PROGRAM, LAST_ERROR):
-            needed = binaries.read(program).needed()
-            self.assertTrue(needed, 'nothing was read of what it needs')
-            self.assertFalse([name for name in needed
-                              if 'cuda' in name.lower() or 'stdc++' in name], needed)
+        needed = binaries.read(PROGRAM).needed()
+        self.assertTrue(needed, 'nothing was read of what it needs')
+        self.assertFalse([name for name in needed if 'cuda' in name.lower() or 'stdc++' in name], needed)
 
     def test_mark_is_left_in_a_small_program(self):
         """By it cushim-info --audit knows the drop-in: nothing in the program reads it."""

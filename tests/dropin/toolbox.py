@@ -139,6 +139,16 @@ def linkers():
     return [name for name in LINKERS if has_linker(name)]
 
 
+def with_each_linker(test):
+    """The test once for each linker that is there."""
+    @functools.wraps(test)
+    def tests(self):
+        for linker in linkers():
+            with self.subTest(linker=linker):
+                test(self, linker)
+    return tests
+
+
 def needed(path):
     return binaries.read(path).needed()
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <stdexcept>
 
-namespace cushim_test {
+namespace support {
 namespace {
 
 template <class T>
@@ -93,4 +93,4 @@ void PatchedLibrary::write(std::size_t offset, const void *bytes, std::size_t si
     }
 }
 
-} // namespace cushim_test
+} // namespace support

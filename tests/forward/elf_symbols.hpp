@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-namespace cushim_test {
+namespace support {
 
 // A copy of a 64-bit ELF library, as a file that lives as long as this object. Throws
 // std::runtime_error where the library cannot be read or the copy not be written.
@@ -30,4 +30,4 @@ class PatchedLibrary {
     void write(std::size_t offset, const void *bytes, std::size_t size) const;
 };
 
-} // namespace cushim_test
+} // namespace support

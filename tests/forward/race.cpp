@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-using namespace cushim_test;
+using namespace support;
 
 namespace {
 

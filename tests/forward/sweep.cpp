@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace cushim_test;
+using namespace support;
 
 namespace {
 

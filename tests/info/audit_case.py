@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import made_elf
+import made_pe
 from tool import Tool, options
 
 STARTS, NEEDS_CUDA, NOT_AUDITED = 0, 1, 2  # exit statuses
@@ -78,6 +79,22 @@ class AuditCase(unittest.TestCase):
 
     def place(self, name, **what):
         return self.write(name, made_elf.make(**what))
+
+    def library(self, name, **what):
+        return self.place(name, program=False, **what)
+
+    def audit_app(self, **what):
+        """Of a program in the root of the libraries."""
+        return self.audit_in_root(self.place('app', **what))
+
+    def dll(self, name, **what):
+        return self.write(name, made_pe.make(dll=True, **what))
+
+    def audit_exe(self, **what):
+        return self.audit(self.write('app.exe', made_pe.make(**what)))
+
+    def not_found(self, found):
+        return [library['library'] for library in found['not_found']]
 
     def chains(self, found, what='needed'):
         return [chain['chain'] for chain in found[what]]

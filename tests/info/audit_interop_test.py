@@ -15,7 +15,7 @@ RUNTIME_REGISTER = 'cudaGraphicsGLRegisterBuffer'
 
 class Interop(AuditCase):
     def advice_on(self, **program):
-        return self.advice(self.audit_in_root(self.place('app', **program)))
+        return self.advice(self.audit_app(**program))
 
     def test_link_that_the_readme_tells_of(self):
         advice = self.advice_on(needed=['libcuda.so.1'], undefined=[REGISTER], notes=MARK)
@@ -53,8 +53,7 @@ class Interop(AuditCase):
         self.assertNotIn('(cushim-dropin)', advice)
 
     def test_library_of_the_program(self):
-        self.place('lib/libfoo.so', program=False, needed=['libcuda.so.1'],
-                   undefined=['cuInit', REGISTER])
+        self.library('lib/libfoo.so', needed=['libcuda.so.1'], undefined=['cuInit', REGISTER])
         advice = self.advice_on(needed=['libfoo.so'])
         self.assertIn(f'into it, and keep -lcuda after it for {REGISTER}, which it lacks. To start '
                       'without CUDA, load it when the program has found CUDA', advice)

@@ -86,7 +86,7 @@ class Built(AuditCase):
         found = self.audit(path)
         self.assertFalse(found['needs_cuda'])
         middle = os.path.basename(built('libmiddle', library=True))
-        self.assertIn(middle, [library['library'] for library in found['not_found']])
+        self.assertIn(middle, self.not_found(found))
         self.assertRegex(self.text, f'not found +{middle}, needed by {name}')
         self.assertIn('as far as its libraries were found', self.text)
 

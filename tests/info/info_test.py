@@ -255,8 +255,7 @@ class Symbols(unittest.TestCase):
             entries = found[name]['entry_points']
             own = [row for row in rows if row[0] == name]
             self.assertEqual(len(own), entries['total'])
-            self.assertEqual(len([row for row in own if row[3] == 'resolved']),
-                             entries['resolved'])
+            self.assertEqual(len([row for row in own if row[3] == 'resolved']), entries['resolved'])
         return rows
 
     def test_one_line_for_each_entry_point(self):

@@ -10,9 +10,10 @@
 #include <fstream>
 #include <string>
 
+#include "contains.hpp"
 #include "fake_library.hpp"
 
-namespace cushim_test {
+namespace support {
 
 // A folder that is there as long as the object.
 class Folder {
@@ -95,9 +96,12 @@ inline int outcome_of(const cushim_report &report, const std::string &path) {
 
 // A machine on which the searches find nothing by themselves, whatever this one has.
 inline void find_nothing() {
-    cushim::Settings nowhere;
-    nowhere.already_loaded = nowhere.system_search = nowhere.known_places = false;
-    cushim::configure(nowhere).value();
+    cushim::configure({.already_loaded = false, .system_search = false, .known_places = false})
+        .value();
 }
 
-} // namespace cushim_test
+inline bool is_loaded_from(const cushim_report &report, const std::string &file) {
+    return report.state == CUSHIM_STATE_LOADED && std::filesystem::equivalent(report.path, file);
+}
+
+} // namespace support

@@ -43,7 +43,7 @@ class Hello(unittest.TestCase):
                    CUSHIM_DRIVER='/nonexistent/libcuda.so.1')
 
     def test_driver_without_device(self):
-        self.check('finds no GPU', 'container', CUSHIM_DRIVER=arguments.text('no-device'))
+        self.check('finds no GPU', 'container', CUSHIM_DRIVER=arguments.text('no-device'), FAKE_INIT='100')
 
 
 if __name__ == '__main__':

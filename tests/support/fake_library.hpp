@@ -22,10 +22,3 @@ std::string required_variable(const char *name);
 void set_variable(const char *name, const std::string &value);
 
 } // namespace support
-
-namespace cushim_test { // by this name for tests/loader and tests/forward
-using support::fake_control_of;
-using support::function_of;
-using support::required_variable;
-using support::set_variable;
-} // namespace cushim_test
