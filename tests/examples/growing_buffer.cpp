@@ -39,7 +39,7 @@ bool counts_up(const std::vector<int> &values) {
 }
 
 // Whether everything was as it should be.
-Result<bool> run(const cushim::Device device) {
+Result<bool> run(cushim::Device device, const example::Options &) {
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(auto buffer, cushim::GrowableBuffer<int>::create(device, room));
     const CUdeviceptr address = buffer.native();
@@ -63,10 +63,5 @@ Result<bool> run(const cushim::Device device) {
 } // namespace
 
 int main(int argc, char **argv) {
-    const example::Options options(argc, argv);
-    const auto device = cushim::Device::get(0);
-    if (!device) {
-        return example::without_gpu(device.error(), options);
-    }
-    return example::status(run(*device), "every element is what it was");
+    return example::on_first_gpu(argc, argv, run, "every element is what it was");
 }

@@ -48,7 +48,8 @@ bool right(const std::vector<float> &a, const std::vector<float> &b,
 }
 
 // Whether every sum is right.
-Result<bool> add(cushim::Device device, bool with_kernels) {
+Result<bool> add(cushim::Device device, const example::Options &options) {
+    const bool with_kernels = options.with_kernels;
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
     CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
@@ -72,10 +73,5 @@ Result<bool> add(cushim::Device device, bool with_kernels) {
 } // namespace
 
 int main(int argc, char **argv) {
-    const example::Options options(argc, argv);
-    const auto device = cushim::Device::get(0);
-    if (!device) {
-        return example::without_gpu(device.error(), options);
-    }
-    return example::status(add(*device, options.with_kernels));
+    return example::on_first_gpu(argc, argv, add);
 }

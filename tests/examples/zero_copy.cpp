@@ -37,7 +37,8 @@ Result<void> queue_sum(const cushim::Context &context, const cushim::Stream &str
     return stream.synchronize(); // before the module goes
 }
 
-Result<bool> run(cushim::Device device, bool with_kernels) {
+Result<bool> run(cushim::Device device, const example::Options &options) {
+    const bool with_kernels = options.with_kernels;
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
     // The host only writes these two.
@@ -73,10 +74,5 @@ Result<bool> run(cushim::Device device, bool with_kernels) {
 } // namespace
 
 int main(int argc, char **argv) {
-    const example::Options options(argc, argv);
-    const auto device = cushim::Device::get(0);
-    if (!device) {
-        return example::without_gpu(device.error(), options);
-    }
-    return example::status(run(*device, options.with_kernels));
+    return example::on_first_gpu(argc, argv, run);
 }
