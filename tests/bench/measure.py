@@ -53,7 +53,11 @@ def time_calls(commands, calls, chunks, rounds, **environment):
 
 
 def printed_number(program, *arguments, **environment):
-    return float(call([program, *arguments], env=clean_environment() | environment))
+    """The number that a program prints; behind it a status may stand, which must be 0."""
+    number, *status = call([program, *arguments], env=clean_environment() | environment).split()
+    if status not in ([], ["0"]):
+        raise SystemExit(f"{program}: status {status[0]}")
+    return float(number)
 
 
 def alternate(rounds, measurements):

@@ -79,7 +79,7 @@ class Table:
 def measure_uses(given, table, names_file):
     for use, rounds in PROCESSES.items():
         times, outcomes = alternate(rounds, {
-            "raw": [given.raw, use, given.library, names_file],
+            "raw": [given.raw, use, names_file],
             "cushim": [given.table, use],
         })
         check(use, outcomes)
@@ -135,7 +135,6 @@ def measure_peer():
 def main():
     options = Options(sys.argv[1:])
     given = types.SimpleNamespace(
-        library=options.text("library", "libcuda.so.1"),  # for raw: what dlopen is given
         **{name: os.path.abspath(options.text(name.replace("_", "-")))
            for name in ("raw", "table", "start", "start_linked", "timer")})
     table = Table()

@@ -302,34 +302,34 @@ TEST_CASE("an error assigned to itself stays what it is") {
 #if VALUES_SEES_LIBRARY_ALLOCATIONS
 
 TEST_CASE("an error allocates once, and only for its text") {
-    const long live = values::live_allocations();
-    const long before = values::allocations();
+    const long live = support::live_allocations();
+    const long before = support::allocations();
     {
         const Error plain = Error::status(Api::driver, 2, "cuMemAlloc_v2");
         Error copy = plain;
         copy = Error::requires_newer_driver("cuGhost", Version::of(12, 0), Version::of(11, 4));
         const Error absent = Error::absent(CUSHIM_LIBRARY_DRIVER);
-        CHECK(values::allocations() == before);
+        CHECK(support::allocations() == before);
 
         const char *const text = plain.message();
         const Error sharing = plain;
         const bool same = sharing.message() == text && plain.message() == text;
-        CHECK(values::allocations() == before + 1);
+        CHECK(support::allocations() == before + 1);
         CHECK(same);
 
         const Error detailed = Error::invalid_argument("detail");
         const Error detailed_copy = detailed;
         const bool shared = detailed_copy.message() == detailed.message();
-        CHECK(values::allocations() == before + 2);
+        CHECK(support::allocations() == before + 2);
         CHECK(shared);
     }
-    CHECK(values::live_allocations() == live);
+    CHECK(support::live_allocations() == live);
 }
 
 TEST_CASE("without memory an error still has something to say") {
     const Error error = out_of_memory();
     {
-        const values::NoMemory no_memory;
+        const support::NoMemory no_memory;
         const Error detailed = Error::invalid_argument("a detail that there is no memory for");
         CHECK(message(error) == "out of memory");
         CHECK(message(detailed) == "invalid argument");
@@ -341,7 +341,7 @@ TEST_CASE("without memory an error still has something to say") {
 
 TEST_CASE("threads may ask one error for its message at the same time") {
 #if VALUES_SEES_LIBRARY_ALLOCATIONS
-    const long live = values::live_allocations();
+    const long live = support::live_allocations();
 #endif
     constexpr int rounds = 50;
     constexpr std::size_t thread_count = 8;
@@ -370,6 +370,6 @@ TEST_CASE("threads may ask one error for its message at the same time") {
         REQUIRE(message(error) == out_of_memory_message);
     }
 #if VALUES_SEES_LIBRARY_ALLOCATIONS
-    CHECK(values::live_allocations() == live);
+    CHECK(support::live_allocations() == live);
 #endif
 }

@@ -332,13 +332,13 @@ TEST_CASE("value_or gives the value, or what stands in for it") {
 #if VALUES_COUNTS_ALLOCATIONS
 
 TEST_CASE("success allocates no memory") {
-    const long before = values::allocations();
+    const long before = support::allocations();
     Result<int> number = 3;
     Result<int> copy = number;
     copy = std::move(number);
     const Result<void> nothing = copy.and_then([](int) { return Result<void>(); });
     const Result<long> next = copy.transform([](int value) { return value + 1L; });
-    const long after = values::allocations();
+    const long after = support::allocations();
 
     CHECK(after == before);
     CHECK(nothing.has_value());
