@@ -4,6 +4,7 @@
 // own; meson.build lists them. What a machine looks like is set up before the first use.
 #pragma once
 
+#include <catch2/catch_test_macros.hpp>
 #include <cushim/cushim.hpp>
 
 #include <filesystem>
@@ -96,12 +97,14 @@ inline int outcome_of(const cushim_report &report, const std::string &path) {
 
 // A machine on which the searches find nothing by themselves, whatever this one has.
 inline void find_nothing() {
-    cushim::configure({.already_loaded = false, .system_search = false, .known_places = false})
-        .value();
+    REQUIRE(cushim::configure(
+        {.already_loaded = false, .system_search = false, .known_places = false}));
 }
 
-inline bool is_loaded_from(const cushim_report &report, const std::string &file) {
-    return report.state == CUSHIM_STATE_LOADED && std::filesystem::equivalent(report.path, file);
+inline void check_loaded_from(const cushim_report &report, const std::string &file) {
+    CHECK(report.state == CUSHIM_STATE_LOADED);
+    REQUIRE(report.path != nullptr);
+    CHECK(std::filesystem::equivalent(report.path, file));
 }
 
 } // namespace support

@@ -22,7 +22,7 @@ void expect_runtime_in(const char *variable, const std::string &folder) {
     set_variable(variable, machine.path());
     find_nothing();                      // elsewhere
     CHECK_FALSE(cushim::load_runtime()); // it is found, and not used without a driver
-    CHECK(is_loaded_from(runtime_report(), file));
+    check_loaded_from(runtime_report(), file);
     CHECK(cushim::runtime_version() == cushim::headers_version());
 }
 
@@ -50,12 +50,12 @@ TEST_CASE("nothing anywhere", "[nothing]") {
 TEST_CASE("CUSHIM_DRIVER names the driver", "[variable]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     CHECK(cushim::driver_version() == cushim::headers_version());
-    CHECK(is_loaded_from(driver_report(), good_driver()));
+    check_loaded_from(driver_report(), good_driver());
     CHECK(std::string(driver_report().hint) == "");
     CHECK(cushim::try_driver());
     // What stands beside it is the runtime, and nothing else is.
     CHECK(cushim::load_runtime());
-    CHECK(is_loaded_from(runtime_report(), good_runtime()));
+    check_loaded_from(runtime_report(), good_runtime());
 }
 
 TEST_CASE("no runtime beside the chosen driver: none at all", "[beside]") {
@@ -126,7 +126,7 @@ TEST_CASE("a search goes on past a runtime of another major version", "[goes_on]
     REQUIRE(runtime_report().candidate_count == 2);
     CHECK(runtime_report().candidates[0].outcome == CUSHIM_OUTCOME_WRONG_VERSION);
     CHECK(runtime_report().candidates[1].outcome == CUSHIM_OUTCOME_LOADED);
-    CHECK(is_loaded_from(runtime_report(), good));
+    check_loaded_from(runtime_report(), good);
 }
 
 TEST_CASE("a copy that the process has loaded already", "[already]") {
@@ -135,7 +135,7 @@ TEST_CASE("a copy that the process has loaded already", "[already]") {
     REQUIRE(cushim::configure({.system_search = false, .known_places = false}));
     CHECK(cushim::load_driver());
     CHECK(cushim::load_runtime());
-    CHECK(is_loaded_from(driver_report(), good_driver()));
-    CHECK(is_loaded_from(runtime_report(), good_runtime()));
+    check_loaded_from(driver_report(), good_driver());
+    check_loaded_from(runtime_report(), good_runtime());
     CHECK(contains(driver_report().candidates[0].detail, "already"));
 }

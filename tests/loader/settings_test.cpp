@@ -13,8 +13,8 @@ TEST_CASE("a path in code", "[code]") {
     REQUIRE(cushim::configure({.driver_path = driver.c_str(), .runtime_path = runtime.c_str()}));
     CHECK(cushim::load_driver());
     CHECK(cushim::load_runtime());
-    CHECK(is_loaded_from(driver_report(), good_driver()));
-    CHECK(is_loaded_from(runtime_report(), good_runtime()));
+    check_loaded_from(driver_report(), good_driver());
+    check_loaded_from(runtime_report(), good_runtime());
 }
 
 TEST_CASE("a path in code that cannot be loaded is not replaced", "[bad_code]") {

@@ -48,7 +48,7 @@ void expect_driver_behind(const std::string &first, cushim_outcome outcome) {
     CHECK(std::filesystem::equivalent(report.candidates[0].path, first));
     CHECK(report.candidates[0].outcome == outcome);
     CHECK(report.candidates[1].outcome == CUSHIM_OUTCOME_LOADED);
-    CHECK(std::filesystem::equivalent(report.path, good_driver()));
+    check_loaded_from(report, good_driver());
     CHECK(cushim::driver_version() == cushim::headers_version());
 }
 

@@ -146,6 +146,11 @@ def fresh_folder(script, part=None):
     return folder
 
 
+def headers_option(name):
+    """For CMake or Meson."""
+    return [f'-D{name}={arguments.headers}'] if arguments.headers else []
+
+
 def cuda_includes():
     return ['-isystem', arguments.headers] if arguments.headers else []
 
