@@ -3,7 +3,13 @@
 from figures import Figure, skipped
 from measure import NO_VALGRIND, count_calls, have_valgrind, time_calls
 
-FUNCTIONS = ["cuInit", "cuMemAlloc", "cudaDeviceSynchronize", "cudaGetDeviceCount"]
+# What a call returns, in the words of programs/call.cpp.
+FUNCTIONS = {
+    "cuInit": "cushim::driver().cuInit(0) == no_driver",
+    "cuMemAlloc": "cushim::driver().cuMemAlloc(&memory, 4096) == no_driver",
+    "cudaDeviceSynchronize": "cushim::runtime().cudaDeviceSynchronize() == no_runtime",
+    "cudaGetDeviceCount": "cushim::runtime().cudaGetDeviceCount(&count) == no_runtime && count == 0",
+}
 CALLS, CHUNKS, ROUNDS = 10_000, 100, 15
 LIMIT_NS = 20
 # What takes 20 ns at 3 GHz and four instructions a cycle, which is what was measured here.
@@ -12,8 +18,10 @@ LIMIT_INSTRUCTIONS = 240
 
 def measure(workshop, repeatable):
     kit = workshop.kit("g++", "static")
-    program = workshop.program("absent", "g++", "absent.cpp", kit.flags + kit.link_flags)
-    commands = {function: (program, function) for function in FUNCTIONS}
+    commands = {
+        name: [workshop.program(f"absent_{name}", "g++", "call.cpp",
+                                [f"-DABSENT={condition}", *kit.flags, *kit.link_flags])]
+        for name, condition in FUNCTIONS.items()}
     figures = []
     if not have_valgrind():
         figures.append(skipped("instructions per call", NO_VALGRIND))

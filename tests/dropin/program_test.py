@@ -6,7 +6,6 @@ usage: program_test.py PROGRAM LAST_ERROR SMALL_PROGRAM [--driver SIMULATED --ru
 """
 
 import pathlib
-import subprocess
 import sys
 import unittest
 
@@ -16,18 +15,10 @@ import answers  # noqa: E402
 import binaries  # noqa: E402
 import marks  # noqa: E402
 import options  # noqa: E402
-import quiet  # noqa: E402
+from quiet import run  # noqa: E402
 
 arguments = options.of_command_line()
 PROGRAM, LAST_ERROR, SMALL = arguments.words
-
-
-def run(program, **variables):
-    kept = {name: value for name, value in quiet.environment(program).items()
-            if not name.startswith('CUSHIM_') or name == 'CUSHIM_WINEPREFIX'}
-    done = subprocess.run(quiet.wrapper() + [program], env={**kept, **variables}, text=True,
-                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return done.returncode, done.stdout, done.stderr
 
 
 class Program(unittest.TestCase):

@@ -1,7 +1,5 @@
 // Builds a CUDA graph, runs it twice, and draws it: graph.dot in the current folder, and where
 // Graphviz is installed, graph.svg.
-//
-// Without a GPU the program says why, and ends.
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph.hpp>
 #include <cushim/graph_conditional.hpp>

@@ -1,7 +1,4 @@
 // Adds two vectors of a million floats on the GPU, through the wrappers, and checks every sum.
-//
-// Without a GPU the program says why, and ends. With --without-kernels it does everything but run
-// the kernel, and says so: a simulated driver runs no device code.
 #include <cushim/copy.hpp>
 #include <cushim/device_buffer.hpp>
 #include <cushim/module.hpp>

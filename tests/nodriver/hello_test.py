@@ -5,7 +5,6 @@ usage: hello_test.py HELLO_GPU --stub FAKE_DRIVER --no-device FAKE_DRIVER
 """
 
 import os
-import subprocess
 import sys
 import unittest
 
@@ -22,13 +21,10 @@ class Hello(unittest.TestCase):
     def check(self, explanation, hint, **variables):
         for option, status in ((None, 0), ('--require-gpu', 1)):
             with self.subTest(option=option):
-                command = quiet.wrapper() + [PROGRAM] + ([option] if option else [])
-                environment = {**quiet.environment(PROGRAM), **variables}
-                result = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
-                                        capture_output=True, text=True, check=False)
-                self.assertEqual((result.returncode, result.stderr), (status, ''), result.stdout)
-                lines = result.stdout.splitlines()
-                self.assertEqual(len(lines), 2, result.stdout)
+                found, text, complained = quiet.run(PROGRAM, *([option] if option else []), **variables)
+                self.assertEqual((found, complained), (status, ''), text)
+                lines = text.splitlines()
+                self.assertEqual(len(lines), 2, text)
                 self.assertIn(explanation, lines[0])
                 self.assertIn(hint, lines[1])
 

@@ -1,6 +1,9 @@
 /* The ways to call, of which one is defined. */
-#ifdef TABLE
+#if defined(TABLE) || defined(ABSENT)
 #include <cushim/driver_table.hpp>
+#endif
+#ifdef ABSENT
+#include <cushim/runtime_table.hpp>
 #endif
 #ifdef ONCE
 #include <mutex>
@@ -22,6 +25,14 @@ static CUresult call(unsigned int) {
 #elif defined(TABLE)
 static CUresult call(unsigned int flags) {
     return cushim::driver().cuInit(flags);
+}
+#elif defined(ABSENT)         /* there is no library: the condition is that a call returns so */
+static CUresult call(unsigned int) {
+    [[maybe_unused]] constexpr int no_driver = CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+    [[maybe_unused]] constexpr int no_runtime = cudaErrorInsufficientDriver;
+    [[maybe_unused]] CUdeviceptr memory = 0;
+    [[maybe_unused]] int count = 1;
+    return (ABSENT) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 #elif defined(STATIC_POINTER) /* tested for null: the usual hand-written loader */
 static CUresult call(unsigned int flags) {

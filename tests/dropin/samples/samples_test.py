@@ -15,7 +15,6 @@ import functools
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import unittest
 
@@ -23,7 +22,7 @@ for folder in ('support', 'nodriver'):
     sys.path.insert(0, str(pathlib.Path(__file__).parent.parent.parent / folder))
 import binaries  # noqa: E402
 import options  # noqa: E402
-import quiet  # noqa: E402
+from quiet import run  # noqa: E402
 
 NO_DEVICE, CUDA_ERROR = 2, 3
 OF_THE_DRIVER_API = {'device_query_driver', 'vector_add_driver', 'virtual_memory'}
@@ -44,15 +43,6 @@ SUITE, *PROGRAMS = arguments.words
 
 def name_of(program):
     return pathlib.Path(program).name.removesuffix('.exe').removesuffix('_linked')
-
-
-def run(program, **variables):
-    """Exit code, what it printed, and what it complained of."""
-    kept = {name: value for name, value in quiet.environment(program).items()
-            if not name.startswith('CUSHIM_') or name == 'CUSHIM_WINEPREFIX'}
-    done = subprocess.run(quiet.wrapper() + [program], env={**kept, **variables}, text=True,
-                          stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
-    return done.returncode, done.stdout, done.stderr
 
 
 def needed_of_cuda(program):
