@@ -1,7 +1,14 @@
 /* What every fake driver of CUDA 12.2 has: cuInit and its version. */
 #if defined(_WIN32)
-#define EXPORT int CALL cuInit(unsigned int flags) {
-return (int)flags;
+#define EXPORT __declspec(dllexport)
+#define CALL __stdcall
+#else
+#define EXPORT __attribute__((visibility("default")))
+#define CALL
+#endif
+
+EXPORT int CALL cuInit(unsigned int flags) {
+    return (int)flags;
 }
 
 EXPORT int CALL cuDriverGetVersion(int *version) {
