@@ -76,16 +76,9 @@ void number(const OnHost &host, int replay) {
 }
 
 bool right(const OnHost &host, bool with_kernels) {
-    const auto a = host.a.span(), b = host.b.span(), sum = host.sum.span();
-    for (unsigned int i = 0; i != count; ++i) {
-        const float expected = with_kernels ? a[i] + b[i] : a[i];
-        if (sum[i] != expected) {
-            std::fprintf(stderr, "element %u is %g, not %g\n", i, static_cast<double>(sum[i]),
-                         static_cast<double>(expected));
-            return false;
-        }
-    }
-    return true;
+    const auto a = host.a.span(), b = host.b.span();
+    return example::matches<float>(
+        host.sum.span(), [&](std::size_t i) { return with_kernels ? a[i] + b[i] : a[i]; });
 }
 
 Result<bool> run(cushim::Device device, const example::Options &options) {

@@ -5,6 +5,7 @@
 #include <cushim/device.hpp>
 
 #include <cstdio>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +50,19 @@ int on_first_gpu(int argc, char **argv, Run run, const char *good = nullptr) {
         return without_gpu(device.error(), options);
     }
     return status(run(*device, options), good);
+}
+
+// Whether each element is what `expected` returns for its index.
+template <class T, class Expected>
+bool matches(std::span<const T> values, Expected expected) {
+    for (std::size_t i = 0; i != values.size(); ++i) {
+        if (values[i] != expected(i)) {
+            std::fprintf(stderr, "element %zu is %g, not %g\n", i, static_cast<double>(values[i]),
+                         static_cast<double>(expected(i)));
+            return false;
+        }
+    }
+    return true;
 }
 
 inline cushim::Result<bool> all_are(const cushim::Context &context, cushim::DeviceSpan<int> memory,

@@ -28,16 +28,6 @@ Result<void> append(const cushim::Context &context, cushim::GrowableBuffer<int> 
     return cushim::copy(context, added, std::span(values));
 }
 
-bool counts_up(const std::vector<int> &values) {
-    for (std::size_t i = 0; i != values.size(); ++i) {
-        if (values[i] != static_cast<int>(i)) {
-            std::fprintf(stderr, "element %zu is %d\n", i, values[i]);
-            return false;
-        }
-    }
-    return true;
-}
-
 // Whether everything was as it should be.
 Result<bool> run(cushim::Device device, const example::Options &) {
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
@@ -57,7 +47,8 @@ Result<bool> run(cushim::Device device, const example::Options &) {
     }
     std::vector<int> all(buffer.size());
     CUSHIM_TRY_VOID(cushim::copy(context, std::span(all), buffer.span()));
-    return counts_up(all) && buffer.native() == address;
+    return example::matches<int>(all, [](std::size_t i) { return static_cast<int>(i); }) &&
+           buffer.native() == address;
 }
 
 } // namespace

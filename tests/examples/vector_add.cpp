@@ -31,19 +31,6 @@ Result<cushim::DeviceBuffer<float>> upload(const cushim::Context &context,
     return buffer;
 }
 
-bool right(const std::vector<float> &a, const std::vector<float> &b,
-           const std::vector<float> &sum) {
-    for (unsigned int i = 0; i != count; ++i) {
-        if (sum[i] != a[i] + b[i]) {
-            std::fprintf(stderr, "element %u: %g + %g gave %g\n", i, static_cast<double>(a[i]),
-                         static_cast<double>(b[i]), static_cast<double>(sum[i]));
-            return false;
-        }
-    }
-    std::printf("added %u pairs of floats: every sum is right\n", count);
-    return true;
-}
-
 // Whether every sum is right.
 Result<bool> add(cushim::Device device, const example::Options &options) {
     const bool with_kernels = options.with_kernels;
@@ -64,7 +51,11 @@ Result<bool> add(cushim::Device device, const example::Options &options) {
     CUSHIM_TRY_VOID(stream.synchronize());
     std::vector<float> sum(count);
     CUSHIM_TRY_VOID(cushim::copy(context, std::span(sum), sum_there.span()));
-    return right(a, b, sum);
+    if (!example::matches<float>(sum, [&](std::size_t i) { return a[i] + b[i]; })) {
+        return false;
+    }
+    std::printf("added %u pairs of floats: every sum is right\n", count);
+    return true;
 }
 
 } // namespace

@@ -55,11 +55,9 @@ Result<bool> run(cushim::Device device, const example::Options &options) {
     // Without waiting for the stream, the host would read what the device is about to write.
     CUSHIM_TRY(const auto sums, sum.host_span_after(stream));
     const float step = with_kernels ? 0.75F : 0.5F;
-    for (unsigned int i = 0; i != count; ++i) {
-        if (sums[i] != static_cast<float>(i) * step) {
-            std::fprintf(stderr, "element %u is %g\n", i, static_cast<double>(sums[i]));
-            return false;
-        }
+    if (!example::matches<float>(sums,
+                                 [&](std::size_t i) { return static_cast<float>(i) * step; })) {
+        return false;
     }
     if (with_kernels) {
         std::printf("the GPU added %u pairs of floats in host memory: every sum is right\n", count);
