@@ -38,7 +38,7 @@ class PatchedLibrary {
 
     const std::string &path() const { return path_; }
 
-    // From now on the copy lacks this name, and no other. Not while anybody has the copy loaded.
+    // After this the copy lacks this name, and no other. It must not be loaded meanwhile.
     void take_out(const std::string &name) {
         if (taken_ != nullptr) {
             *taken_ = original_;

@@ -4,10 +4,10 @@
 #include <cushim/cushim.hpp>
 
 #include "../examples/vector_add.hpp"
+#include "../support/in_threads.hpp"
 
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace {
@@ -66,17 +66,13 @@ TEST_CASE("a kernel on the default stream", "[gpu]") {
 
 TEST_CASE("eight threads compute at once", "[gpu]") {
     std::size_t wrong[8];
-    std::thread threads[8];
-    for (unsigned int i = 0; i < 8; ++i)
-        threads[i] = std::thread([&wrong, i] {
-            try {
-                wrong[i] = wrong_sums(50'000 + i);
-            } catch (const std::exception &) {
-                wrong[i] = 50'000 + i;
-            }
-        });
-    for (std::thread &thread : threads)
-        thread.join();
+    support::in_threads(8, [&wrong](unsigned int i) {
+        try {
+            wrong[i] = wrong_sums(50'000 + i);
+        } catch (const std::exception &) {
+            wrong[i] = 50'000 + i;
+        }
+    });
     for (const std::size_t count : wrong)
         CHECK(count == 0);
 }

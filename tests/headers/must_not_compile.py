@@ -15,12 +15,12 @@ arguments = compiler_module.Arguments()
 @dataclasses.dataclass
 class Case:
     name: str
-    pattern: str  # of the compiler's words
+    pattern: str  # in the compiler's output
     headers: str
     code: str
     right: str
     wrong: str
-    most_lines: int = 1000  # of the compiler's words
+    most_lines: int = 1000  # of output
 
     def text(self, here):
         includes = ''.join(f'#include <{header}>\n' for header in [*self.headers.split(), 'utility'])

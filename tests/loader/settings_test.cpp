@@ -2,8 +2,7 @@
 // environment.
 #include <catch2/catch_test_macros.hpp>
 
-#include <thread>
-
+#include "in_threads.hpp"
 #include "machine.hpp"
 
 using namespace support;
@@ -94,17 +93,13 @@ TEST_CASE("a path that is too long is refused", "[too_long]") {
 
 TEST_CASE("settings race with the first search", "[settings_race]") {
     const std::string driver = good_driver();
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 8; ++i)
-        threads.emplace_back([&, i] {
-            for (int round = 0; round < 50; ++round)
-                if (i % 2 == 0)
-                    (void)cushim::configure({.driver_path = driver.c_str()});
-                else if (round == 25)
-                    (void)cushim::driver().cuInit(0);
-        });
-    for (std::thread &thread : threads)
-        thread.join();
+    in_threads(8, [&](unsigned int i) {
+        for (int round = 0; round < 50; ++round)
+            if (i % 2 == 0)
+                (void)cushim::configure({.driver_path = driver.c_str()});
+            else if (round == 25)
+                (void)cushim::driver().cuInit(0);
+    });
     CHECK_FALSE(cushim::configure({}));
     CHECK(driver_report().state != CUSHIM_STATE_NOT_TRIED);
 }

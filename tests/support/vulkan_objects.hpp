@@ -1,5 +1,5 @@
 // What tests make with a Vulkan device: buffers, images, memory, semaphores and commands, which are
-// all destroyed together. The device is left as it was before.
+// all destroyed together. The device is left unchanged.
 #pragma once
 
 #include "vulkan_transfer_api.hpp"

@@ -6,11 +6,11 @@
 #include <cushim/runtime_table.hpp>
 
 #include "../support/contains.hpp"
+#include "../support/in_threads.hpp"
 #include "allocations.hpp"
 #include "check.hpp"
 
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -344,25 +344,17 @@ TEST_CASE("threads may ask one error for its message at the same time") {
     const long live = support::live_allocations();
 #endif
     constexpr int rounds = 50;
-    constexpr std::size_t thread_count = 8;
+    constexpr unsigned int thread_count = 8;
     for (int round = 0; round != rounds; ++round) {
         const Error error = out_of_memory();
         const char *texts[thread_count] = {};
         bool copies_agree[thread_count] = {};
-        {
-            std::vector<std::thread> threads;
-            for (std::size_t i = 0; i != thread_count; ++i) {
-                threads.emplace_back([&error, &texts, &copies_agree, i] {
-                    const Error early = error;
-                    texts[i] = error.message();
-                    const Error late = error;
-                    copies_agree[i] = late.message() == texts[i] && message(early) == texts[i];
-                });
-            }
-            for (std::thread &thread : threads) {
-                thread.join();
-            }
-        }
+        support::in_threads(thread_count, [&](unsigned int i) {
+            const Error early = error;
+            texts[i] = error.message();
+            const Error late = error;
+            copies_agree[i] = late.message() == texts[i] && message(early) == texts[i];
+        });
         for (std::size_t i = 0; i != thread_count; ++i) {
             REQUIRE(texts[i] == texts[0]);
             REQUIRE(copies_agree[i]);
