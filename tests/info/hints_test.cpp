@@ -120,8 +120,8 @@ TEST_CASE("No device: the nearest cause is named") {
                   {{.container = "Docker", .visible_devices = "0"}, "--gpus all"},
                   {{.on_pci = false}, "no NVIDIA GPU is seen on the PCI bus"},
                   {{.on_pci = true}, "modprobe nvidia"},
-                  {{.kernel_module = "550.163.01", .on_pci = true}, "no device nodes"},
-                  {{.kernel_module = "550.163.01", .device_nodes = true}, "permissions"},
+                  {{.on_pci = true, .kernel_module = "550.163.01"}, "no device nodes"},
+                  {{.device_nodes = true, .kernel_module = "550.163.01"}, "permissions"},
               });
     // The same when cuInit succeeds and counts none.
     info.init = Answer{};
