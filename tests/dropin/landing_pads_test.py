@@ -102,8 +102,7 @@ class Linked(unittest.TestCase):
                 output = WORK / f'{archive.stem}-{linker}.so'
                 with self.subTest(linker=linker, archive=archive.name):
                     self.assertTrue(self.link(output, linker, archive, *ARCHIVES[2:]), self.messages)
-                    self.assertEqual(machine_code.protections(READELF, output),
-                                     [PROTECTIONS])
+                    self.assertEqual(machine_code.protections(READELF, output), [PROTECTIONS])
                     # Beside that note, `cushim-info --audit` still finds its own.
                     self.assertLessEqual({marks.DROPIN}, marks.of(output))
                     print(f'{linker}, {archive.name}: {", ".join(sorted(PROTECTIONS))}')

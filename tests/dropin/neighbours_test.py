@@ -69,8 +69,7 @@ class Neighbours(unittest.TestCase):
     @with_each_linker
     def test_exported_serves_a_library_without_cuda(self, linker):
         program = self.host(linker, EXPORTED, self.open)
-        self.check(program, [], [f'program: {program.name}',
-                                 f'linked: {program.name}'])
+        self.check(program, [], [f'program: {program.name}', f'linked: {program.name}'])
         self.assertEqual(run(program, env=toolbox.absent()), (
             0, f'program: 303 by {program.name}\nlinked: 303 by {program.name}\n'))
 
@@ -82,8 +81,7 @@ class Neighbours(unittest.TestCase):
                        libraries=[self.open, *EXPORTED])
         self.assertEqual(toolbox.of_cuda(toolbox.exported(program)),
                          {'cuInit', 'cudaGetDeviceCount'})
-        self.assertEqual(run(program, env=toolbox.absent()),
-                         (0, 'library: 303, 35, 0 devices\n'))
+        self.assertEqual(run(program, env=toolbox.absent()), (0, 'library: 303, 35, 0 devices\n'))
 
     @with_each_linker
     def test_exported_before_the_library_that_wants_it(self, linker):
@@ -137,8 +135,7 @@ class Neighbours(unittest.TestCase):
         """Libcuda's functions have no versions: that library's calls go through the program, and arrive where
         they would have. There is one driver."""
         program = self.host(linker, EXPORTED, self.linked)
-        self.check(program, [], [f'program: {program.name}',
-                                 f'linked: {program.name}'])
+        self.check(program, [], [f'program: {program.name}', f'linked: {program.name}'])
 
 
 class Runtimes(unittest.TestCase):

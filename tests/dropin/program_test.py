@@ -35,8 +35,7 @@ class Program(unittest.TestCase):
             self.assertIn(marks.DROPIN, marks.of(program))
 
     def test_without_cuda(self):
-        for variables in ({'CUSHIM_DISABLE': '1'},
-                          {'CUSHIM_DRIVER': '/nonexistent/libcuda.so.1'}):
+        for variables in ({'CUSHIM_DISABLE': '1'}, {'CUSHIM_DRIVER': '/nonexistent/libcuda.so.1'}):
             with self.subTest(**variables):
                 self.assertEqual(run(PROGRAM, **variables),
                                  (answers.ABSENT_STATUS, answers.ABSENT, ''))
