@@ -46,8 +46,3 @@ class AtAllocation {
 };
 
 } // namespace support
-
-namespace api_test { // by this name for tests/sim, too
-using support::AtAllocation;
-using support::FailingAllocation;
-} // namespace api_test

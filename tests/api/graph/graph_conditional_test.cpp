@@ -162,7 +162,7 @@ GRAPH_TEST_CASE("a conditional node whose bodies cannot be named is not left beh
         auto condition = required(graph.create_condition({.initial = 1}));
         auto added = Result<GraphCases>(GraphCases());
         {
-            const FailingAllocation failing(nth);
+            const support::FailingAllocation failing(nth);
             added = graph.add_switch_node({}, condition, 3);
         }
         if (added) {

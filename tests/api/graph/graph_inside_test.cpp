@@ -285,7 +285,7 @@ GRAPH_TEST_CASE("nodes inside a graph are set after memory was short", "[graph][
         REQUIRE(nth < 1000);
         Result<void> set;
         {
-            const FailingAllocation failing(nth);
+            const support::FailingAllocation failing(nth);
             set = set_inmost();
         }
         if (set) {
