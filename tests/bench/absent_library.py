@@ -1,15 +1,15 @@
 """What a call costs while there is no library: every call after the first."""
 
 from figures import Figure, skipped
-from measure import (
-    NO_VALGRIND,
-    alternate,
-    have_valgrind,
-    instructions_per_call,
-    printed_number,
-)
+from measure import NO_VALGRIND, count_calls, have_valgrind, time_calls
 
-FUNCTIONS = ["cuInit", "cuMemAlloc", "cudaDeviceSynchronize", "cudaGetDeviceCount"]
+# What a call returns, in the words of programs/call.cpp.
+FUNCTIONS = {
+    "cuInit": "cushim::driver().cuInit(0) == no_driver",
+    "cuMemAlloc": "cushim::driver().cuMemAlloc(&memory, 4096) == no_driver",
+    "cudaDeviceSynchronize": "cushim::runtime().cudaDeviceSynchronize() == no_runtime",
+    "cudaGetDeviceCount": "cushim::runtime().cudaGetDeviceCount(&count) == no_runtime && count == 0",
+}
 CALLS, CHUNKS, ROUNDS = 10_000, 100, 15
 LIMIT_NS = 20
 # What takes 20 ns at 3 GHz and four instructions a cycle, which is what was measured here.
@@ -18,22 +18,18 @@ LIMIT_INSTRUCTIONS = 240
 
 def measure(workshop, repeatable):
     kit = workshop.kit("g++", "static")
-    program = workshop.program("absent", "g++", "absent.cpp", kit.flags + kit.link_flags)
+    commands = {
+        name: [workshop.program(f"absent_{name}", "g++", "call.cpp",
+                                [f"-DABSENT={condition}", *kit.flags, *kit.link_flags])]
+        for name, condition in FUNCTIONS.items()}
     figures = []
     if not have_valgrind():
         figures.append(skipped("instructions per call", NO_VALGRIND))
     else:
-        for function in FUNCTIONS:
-            count = instructions_per_call(program, function, CUSHIM_DISABLE="1")
-            figures.append(Figure(function, count, "instructions", limit=LIMIT_INSTRUCTIONS))
-    if repeatable:
-        return figures
-
-    def run(function):
-        return lambda: printed_number(
-            program, function, str(CALLS), str(CHUNKS), CUSHIM_DISABLE="1")
-
-    results = alternate(ROUNDS, {function: run(function) for function in FUNCTIONS})
-    return figures + [
-        Figure(function, min(values), "ns", limit=LIMIT_NS) for function, values in results.items()
-    ]
+        counts = count_calls(commands, CUSHIM_DISABLE="1")
+        figures += [Figure(name, count, "instructions", limit=LIMIT_INSTRUCTIONS)
+                    for name, count in counts.items()]
+    if not repeatable:
+        times = time_calls(commands, CALLS, CHUNKS, ROUNDS, CUSHIM_DISABLE="1")
+        figures += [Figure(name, time, "ns", limit=LIMIT_NS) for name, time in times.items()]
+    return figures

@@ -12,15 +12,7 @@ import statistics
 
 from call_cost import CALLS, CHUNKS, ROUNDS
 from figures import Figure, skipped
-from measure import (
-    NO_VALGRIND,
-    alternate,
-    content_size,
-    have_valgrind,
-    instructions,
-    instructions_per_call,
-    printed_number,
-)
+from measure import NO_VALGRIND, content_size, count_calls, have_valgrind, instructions, time_calls
 from startup import MOST_NOISE_PERCENT, percent
 from startup import ROUNDS as STARTS
 from workshop import call
@@ -65,25 +57,26 @@ def driver_ways(workshop):
     kit = workshop.kit("g++", "static")
     linked = ["-fplt", *kit.include_flags, fake, f"-Wl,-rpath,{fake.parent}"]
     machine = platform.machine()
-    source = "call_direct.cpp"
+
+    def build(name, *flags):
+        return [workshop.program(name, "g++", "call.cpp", ["-DDIRECT", *flags])]
+
     return {
-        PLT: workshop.program(
-            "driver_plt", "g++", source, [*linked, *WITHOUT_PADS.get(machine, [])]),
-        PADDED_PLT: workshop.program(
-            "driver_padded_plt", "g++", source, [*linked, *WITH_PADS.get(machine, [])]),
-        DROP_IN: workshop.program(
-            "driver_drop_in", "g++", source, [*kit.include_flags, *kit.drop_in_link_flags()]),
+        PLT: build("driver_plt", *linked, *WITHOUT_PADS.get(machine, [])),
+        PADDED_PLT: build("driver_padded_plt", *linked, *WITH_PADS.get(machine, [])),
+        DROP_IN: build("driver_drop_in", *kit.include_flags, *kit.drop_in_link_flags()),
     }
 
 
 def runtime_ways(workshop, static):
     kit = workshop.kit("g++", "static")
-    source = "call_runtime.cpp"
+
+    def build(name, *flags):
+        return [workshop.program(name, "g++", "call.cpp", ["-DRUNTIME", *kit.include_flags, *flags])]
+
     return {
-        STATIC: workshop.program("runtime_static", "g++", source,
-                                 [*kit.include_flags, static, *STATIC_LINK_FLAGS]),
-        DROP_IN_RUNTIME: workshop.program("runtime_drop_in", "g++", source,
-                                          [*kit.include_flags, *kit.drop_in_link_flags()]),
+        STATIC: build("runtime_static", static, *STATIC_LINK_FLAGS),
+        DROP_IN_RUNTIME: build("runtime_drop_in", *kit.drop_in_link_flags()),
     }
 
 
@@ -91,7 +84,7 @@ def calls(ways, drop_in, environment, repeatable, more_instructions):
     """more_instructions: what the drop-in may take on top, by the name of each other way."""
     figures = []
     if have_valgrind():
-        counts = {name: instructions_per_call(p, **environment) for name, p in ways.items()}
+        counts = count_calls(ways, **environment)
         limit = min(counts[name] + more for name, more in more_instructions.items())
         figures += [Figure(name, value, "instructions", limit=limit if name == drop_in else None)
                     for name, value in counts.items()]
@@ -100,11 +93,8 @@ def calls(ways, drop_in, environment, repeatable, more_instructions):
     if repeatable:
         return figures
 
-    def run(program):
-        return lambda: printed_number(program, str(CALLS), str(CHUNKS), **environment)
-
-    results = alternate(ROUNDS, {name: run(program) for name, program in ways.items()})
-    return figures + [Figure(name, min(values), "ns") for name, values in results.items()]
+    times = time_calls(ways, CALLS, CHUNKS, ROUNDS, **environment)
+    return figures + [Figure(name, value, "ns") for name, value in times.items()]
 
 
 # --- a program ---

@@ -15,22 +15,22 @@ def measure(workshop, repeatable):
 
     def build(suffix, *flags):
         return {
-            "bare": workshop.program(f"first_dlopen{suffix}", "g++", "first_dlopen.cpp", flags),
+            "bare": workshop.program(f"first_raw{suffix}", "g++", "first_use_raw.cpp", flags),
             "table": workshop.program(
-                f"first_table{suffix}", "g++", "first_table.cpp",
+                f"first_table{suffix}", "g++", "first_use_table.cpp",
                 [*kit.flags, *flags, *kit.link_flags]),
         }
 
     plain = build("")
     # As with an installed driver: found by its name, without a variable.
     found = build("_found", f"-Wl,-rpath,{driver.parent}")
-    names = {"BENCH_DRIVER": driver.name, "BENCH_RUNTIME": runtime.name}
+    names = {"FIRST_USE_DRIVER": driver.name, "FIRST_USE_RUNTIME": runtime.name}
     cases = {
-        "driver, by name": ("driver", found, names),
+        "driver, by name": ("init", found, names),
         "driver, LD_LIBRARY_PATH": (
-            "driver", plain, names | {"LD_LIBRARY_PATH": str(driver.parent)}),
+            "init", plain, names | {"LD_LIBRARY_PATH": str(driver.parent)}),
         "driver, CUSHIM_DRIVER": (
-            "driver", plain, {"CUSHIM_DRIVER": str(driver), "BENCH_DRIVER": str(driver)}),
+            "init", plain, {"CUSHIM_DRIVER": str(driver), "FIRST_USE_DRIVER": str(driver)}),
         "driver and runtime, by name": ("runtime", found, names),
     }
     figures = []

@@ -29,21 +29,35 @@ def instructions(program, arguments, **environment):
     return int(re.search(r"Collected : (\d+)", output).group(1))
 
 
-def instructions_per_call(program, *arguments, calls=51000, **environment):
-    """The slope between two lengths of the loop: the call, what it calls, and the loop.
-
-    Rounded, since what surrounds the loop differs by some instructions (the digits printed).
+def count_calls(commands, calls=51000, **environment):
+    """Instructions of a call, by name: the slope between two lengths of a program's loop, which is the call, what it
+    calls, and the loop. Rounded, since what surrounds the loop differs by some instructions (the digits printed).
     """
-    short, long = 1000, calls
-    counts = [
-        instructions(program, [*arguments, str(length), "1"], **environment)
-        for length in (short, long)
-    ]
-    return round((counts[1] - counts[0]) / (long - short), 1)
+    short = 1000
+
+    def count(program, *arguments):
+        ends = [instructions(program, [*arguments, str(length), "1"], **environment)
+                for length in (short, calls)]
+        return round((ends[1] - ends[0]) / (calls - short), 1)
+
+    return {name: count(*command) for name, command in commands.items()}
+
+
+def time_calls(commands, calls, chunks, rounds, **environment):
+    """Nanoseconds of a call, by name: of the fastest run."""
+    def run(command):
+        return lambda: printed_number(*command, str(calls), str(chunks), **environment)
+
+    results = alternate(rounds, {name: run(command) for name, command in commands.items()})
+    return {name: min(values) for name, values in results.items()}
 
 
 def printed_number(program, *arguments, **environment):
-    return float(call([program, *arguments], env=clean_environment() | environment))
+    """The number that a program prints; behind it a status may stand, which must be 0."""
+    number, *status = call([program, *arguments], env=clean_environment() | environment).split()
+    if status not in ([], ["0"]):
+        raise SystemExit(f"{program}: status {status[0]}")
+    return float(number)
 
 
 def alternate(rounds, measurements):

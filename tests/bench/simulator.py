@@ -1,13 +1,7 @@
 """What calls of the simulated driver and runtime cost in immediate mode."""
 
 from figures import Figure, skipped
-from measure import (
-    NO_VALGRIND,
-    alternate,
-    have_valgrind,
-    instructions_per_call,
-    printed_number,
-)
+from measure import NO_VALGRIND, count_calls, have_valgrind, time_calls
 
 # How programs/simulator.cpp names them; two calls where there is a plus sign.
 CALLS = {
@@ -43,26 +37,16 @@ def calls_in(name):
     return name.count("+") + 1
 
 
-def count(program, environment):
+def count(commands, environment):
     if not have_valgrind():
         return [skipped("instructions per call", NO_VALGRIND)]
-    return [
-        Figure(title(name),
-               instructions_per_call(program, name, calls=COUNTED_CALLS, **environment),
-               "instructions", limit=LIMIT_INSTRUCTIONS * calls_in(name))
-        for name in CALLS
-    ]
+    return [Figure(title(name), value, "instructions", limit=LIMIT_INSTRUCTIONS * calls_in(name))
+            for name, value in count_calls(commands, COUNTED_CALLS, **environment).items()]
 
 
-def time(program, environment):
-    def run(name):
-        return lambda: printed_number(program, name, str(TIMED_CALLS), str(CHUNKS), **environment)
-
-    results = alternate(ROUNDS, {name: run(name) for name in CALLS})
-    return [
-        Figure(title(name), min(values), "ns", limit=LIMIT_NS * calls_in(name))
-        for name, values in results.items()
-    ]
+def time(commands, environment):
+    times = time_calls(commands, TIMED_CALLS, CHUNKS, ROUNDS, **environment)
+    return [Figure(title(name), value, "ns", limit=LIMIT_NS * calls_in(name)) for name, value in times.items()]
 
 
 def measure(workshop, repeatable):
@@ -72,5 +56,6 @@ def measure(workshop, repeatable):
     program = workshop.program(
         "simulator", "g++", "simulator.cpp",
         [*kit.flags, *simulator.include_flags, *kit.link_flags])
-    figures = count(program, simulator.environment)
-    return figures if repeatable else figures + time(program, simulator.environment)
+    commands = {name: (program, name) for name in CALLS}
+    figures = count(commands, simulator.environment)
+    return figures if repeatable else figures + time(commands, simulator.environment)

@@ -25,7 +25,7 @@ def clean_environment():
     return {
         key: value
         for key, value in os.environ.items()
-        if key not in dropped and not key.startswith(("CUSHIM_", "LD_", "BENCH_"))
+        if key not in dropped and not key.startswith(("CUSHIM_", "LD_", "FIRST_USE_"))
     }
 
 

@@ -7,12 +7,14 @@ dynamic linker, a toolkit, or a Python environment has (GPU_TEST_PYTHON names an
 the reason, where there is none.
 """
 
-import argparse
 import glob
 import os
 import pathlib
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import options  # noqa: E402
 
 SKIPPED = 77
 IN_PYTHON = """
@@ -74,23 +76,18 @@ def passes(given, name, case, env):
     return done.returncode == 0
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True, type=os.path.abspath)
-    parser.add_argument("--opens", required=True, type=os.path.abspath,
-                        help="the neighbour that opens libcudart")
-    parser.add_argument("--linked", required=True, type=os.path.abspath,
-                        help="the one that is linked to it")
-    parser.add_argument("--plugin", type=os.path.abspath,
-                        help="none: the library is shared, and there is one copy only")
-    parser.add_argument("--runtime-name", required=True, help="the file name of libcudart")
-    parser.add_argument("--driver", help="of the simulator")
-    parser.add_argument("--runtime", type=pathlib.Path, help="of the simulator")
-    return parser.parse_args()
+class Given:
+    command_line = options.of_command_line()
+    program = command_line.path("program").absolute()
+    opens = str(command_line.path("opens").absolute())  # the neighbour that opens libcudart
+    linked = str(command_line.path("linked").absolute())  # the one that is linked to it
+    plugin = command_line.text("plugin")  # none: the library is shared, and there is one copy only
+    runtime_name = command_line.text("runtime-name")  # the file name of libcudart
+    driver, runtime = command_line.text("driver"), command_line.path("runtime")  # of the simulator
 
 
 def main():
-    given = arguments()
+    given = Given
     runtime = given.runtime or find_runtime(given.runtime_name)
     if runtime is None:
         print(f"SKIPPED: there is no {given.runtime_name}; GPU_TEST_CUDART names one")
@@ -104,7 +101,7 @@ def main():
                                  "LD_PRELOAD": given.linked},
     }
     folder = runtime.resolve().parent if given.driver else runtime.parent
-    plugin = {"COEXISTENCE_PLUGIN": given.plugin} if given.plugin else {}
+    plugin = {"COEXISTENCE_PLUGIN": os.path.abspath(given.plugin)} if given.plugin else {}
     tags = "*" if given.plugin else "[neighbour]~[plugin]"
     results = [
         passes(given, f"libcudart {kind}", case,

@@ -12,32 +12,18 @@ namespace {
 
 std::vector<DeviceBuffer<int>> allocated;
 
-int told(const Result<void> &result) {
-    if (!result) {
-        std::fprintf(stderr, "%s\n", result.error().message());
-    }
-    return result ? 0 : 1;
-}
-
 Result<Context> primary() {
     return Device::get(0).and_then(&Context::primary);
 }
 
-Result<void> read(DeviceSpan<const int> from, std::span<int> to) {
-    CUSHIM_TRY(const Context context, primary());
-    return copy(context, to, from);
-}
-
-Result<void> write(DeviceSpan<int> to, std::span<const int> from) {
-    CUSHIM_TRY(const Context context, primary());
-    return copy(context, to, from);
-}
-
-Result<void> allocate(std::size_t count) {
-    CUSHIM_TRY(const Context context, primary());
-    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, count));
-    allocated.push_back(std::move(buffer));
-    return {};
+// What a function does in the primary context.
+template <class Function>
+int in_primary(Function function) {
+    const Result<void> result = primary().and_then(function);
+    if (!result) {
+        std::fprintf(stderr, "%s\n", result.error().message());
+    }
+    return result ? 0 : 1;
 }
 
 } // namespace
@@ -57,20 +43,30 @@ void *plugin_current() {
 }
 
 int plugin_read(unsigned long long address, int *values, size_t count) {
-    return told(read({address, count}, {values, count}));
+    return in_primary([&](const Context &context) {
+        return copy(context, std::span(values, count), DeviceSpan<const int>(address, count));
+    });
 }
 
 int plugin_write(unsigned long long address, const int *values, size_t count) {
-    return told(write({address, count}, {values, count}));
+    return in_primary([&](const Context &context) {
+        return copy(context, DeviceSpan<int>(address, count), std::span(values, count));
+    });
 }
 
 int plugin_fill_in(void *stream, unsigned long long address, int value, size_t count) {
-    return told(fill(Stream::borrow(static_cast<CUstream>(stream)), DeviceSpan<int>(address, count),
-                     value));
+    return in_primary([&](const Context &) {
+        return fill(Stream::borrow(static_cast<CUstream>(stream)), DeviceSpan<int>(address, count),
+                    value);
+    });
 }
 
 unsigned long long plugin_allocate(size_t count) {
-    return told(allocate(count)) == 0 ? allocated.back().native() : 0;
+    const int failed = in_primary([&](const Context &context) {
+        return DeviceBuffer<int>::allocate(context, count)
+            .transform([](DeviceBuffer<int> &&buffer) { allocated.push_back(std::move(buffer)); });
+    });
+    return failed == 0 ? allocated.back().native() : 0;
 }
 
 void plugin_release() {

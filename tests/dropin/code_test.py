@@ -8,7 +8,6 @@ On x86-64 Linux the number of instructions is a promise; elsewhere it is printed
 counted: landing_pads_test.py.
 """
 
-import argparse
 import collections
 import functools
 import json
@@ -18,6 +17,9 @@ import sys
 import unittest
 
 import machine_code
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
+import options  # noqa: E402
 
 # With an archive of cushim-core; one more where a shared library has the slot.
 MOST = {'gcc': 1, 'clang': 2}
@@ -35,26 +37,28 @@ LONGER = {
     'clang': {r'cudaCreateChannelDesc': 7},
 }
 
-arguments = None
+arguments = options.of_command_line()
+ARCHIVES = [pathlib.Path(word) for word in arguments.words]
+COMPILER, MACHINE = arguments.text('compiler'), arguments.text('machine')
 
 
 @functools.lru_cache
 def functions(path):
     return {function.name: function
-            for function in machine_code.functions(arguments.objdump, path)}
+            for function in machine_code.functions(arguments.text('objdump'), path)}
 
 
 def rows():
-    with open(arguments.rows, encoding='utf-8') as file:
+    with open(arguments.text('rows'), encoding='utf-8') as file:
         tables = json.load(file)['tables']
     return [row['export'] for table in tables.values() for row in table['rows']]
 
 
 def most(name):
     """How many instructions a function may have."""
-    count = next((longer for pattern, longer in LONGER[arguments.compiler].items()
-                  if re.fullmatch(pattern, name)), MOST[arguments.compiler])
-    return count + (1 if arguments.core == 'shared' else 0)
+    count = next((longer for pattern, longer in LONGER[COMPILER].items()
+                  if re.fullmatch(pattern, name)), MOST[COMPILER])
+    return count + (1 if arguments.text('core') == 'shared' else 0)
 
 
 def print_counts(lengths):
@@ -73,7 +77,7 @@ class Code(unittest.TestCase):
     def test_has_every_row(self):
         names = rows()
         self.assertGreater(len(names), 800)
-        for archive in arguments.archives:
+        for archive in ARCHIVES:
             code = set(functions(archive))
             self.assertEqual(set(names) - code, set())
             more = {name for name in code - set(names) if re.match('cu(da)?[A-Z]', name)}
@@ -81,18 +85,18 @@ class Code(unittest.TestCase):
 
     def test_each_is_in_a_section_of_its_own(self):
         """Else a program would carry what it never calls."""
-        for archive in arguments.archives:
+        for archive in ARCHIVES:
             code = functions(archive)
             for name in rows() + AROUND_A_LAUNCH:
                 self.assertRegex(code[name].section, rf'^\.text[.$]{name}$')
 
     def test_each_is_a_jump(self):
-        code = {archive.name: self.work(archive) for archive in arguments.archives}
+        code = {archive.name: self.work(archive) for archive in ARCHIVES}
         for name, work in code.items():
             print(f'{name}: ', end='')
             print_counts({row: len(instructions) for row, instructions in work.items()})
-        if arguments.machine != 'x86_64-linux' or arguments.compiler not in MOST:
-            self.skipTest(f'reported only for {arguments.compiler} on {arguments.machine}')
+        if MACHINE != 'x86_64-linux' or COMPILER not in MOST:
+            self.skipTest(f'reported only for {COMPILER} on {MACHINE}')
         for name, work in code.items():
             with self.subTest(name):
                 self.check_lengths(work)
@@ -112,18 +116,5 @@ class Code(unittest.TestCase):
                 self.assertRegex(instructions[0], r'^jmp +\*0x0\(%rip\)$', name)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('archives', type=pathlib.Path, nargs='+')
-    parser.add_argument('--rows', required=True)
-    parser.add_argument('--objdump', required=True)
-    parser.add_argument('--machine', required=True)
-    parser.add_argument('--core', choices=('static', 'shared'), required=True)
-    parser.add_argument('--compiler', required=True)
-    global arguments
-    arguments = parser.parse_args()
-    unittest.main(argv=sys.argv[:1], verbosity=2)
-
-
 if __name__ == '__main__':
-    main()
+    unittest.main(verbosity=2)

@@ -7,7 +7,6 @@ usage: exports_test.py ARCHIVE... --rows ROWS_JSON
 The libcudart is that which CUSHIM_RUNTIME_REAL names, or that of the toolkit that the headers are of.
 """
 
-import argparse
 import functools
 import json
 import os
@@ -18,6 +17,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import binaries  # noqa: E402
+import options  # noqa: E402
 
 # Of headers that are no part of the tables.
 INTEROP = (r'cuda(Graphics)?(EGL|GL|VDPAU).*|cudaEventCreateFromEGLSync|'
@@ -25,12 +25,12 @@ INTEROP = (r'cuda(Graphics)?(EGL|GL|VDPAU).*|cudaEventCreateFromEGLSync|'
 # No compiler calls these.
 NOT_CALLED = {'__cudaGetProcAddress'}  # of CUDA 13: answers 0 whatever it is asked
 
-arguments = None
+arguments = options.of_command_line()
 
 
 @functools.cache
 def headers():
-    with open(arguments.rows, encoding='utf-8') as file:
+    with open(arguments.text('rows'), encoding='utf-8') as file:
         return pathlib.Path(json.load(file)['headers_folder'])
 
 
@@ -64,7 +64,7 @@ class Exports(unittest.TestCase):
                       if here and binding != library.LOCAL and re.match('(__)?cuda[A-Z]', name)}
 
     def check(self, names):
-        for archive in arguments.archives:
+        for archive in arguments.words:
             self.assertEqual(names - binaries.defined_by_archive(archive), set(), archive)
 
     def test_what_compilers_call(self):
@@ -78,14 +78,5 @@ class Exports(unittest.TestCase):
         self.check(names)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('archives', nargs='+')
-    parser.add_argument('--rows', required=True)
-    global arguments
-    arguments = parser.parse_args()
-    unittest.main(argv=sys.argv[:1], verbosity=2)
-
-
 if __name__ == '__main__':
-    main()
+    unittest.main(verbosity=2)

@@ -10,7 +10,6 @@ usage: landing_pads_test.py HIDDEN EXPORTED --version-script FILE [--archives AR
 The archives are what programs link besides one of the two: the loader, the wrappers.
 """
 
-import argparse
 import pathlib
 import subprocess
 import sys
@@ -21,13 +20,19 @@ import machine_code
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import binaries  # noqa: E402
 import marks  # noqa: E402
+import options  # noqa: E402
 
 LINKERS = ('bfd', 'gold', 'lld', 'mold')
 # By these a link ends at an object that is not fit; and by that the compiler makes one.
 REFUSE_UNFIT = {'IBT': ('-Wl,-z,cet-report=error', '-fcf-protection=none'),
                 'BTI': ('-Wl,-z,force-bti,--fatal-warnings', '-mbranch-protection=none')}
 
-arguments = None
+given = options.of_command_line()
+ARCHIVES = [pathlib.Path(word) for word in given.words + given.all('archives')]
+DROPINS = ARCHIVES[:2]
+PROTECTIONS = set(given.all('protections'))
+OBJDUMP, READELF, COMPILE = given.text('objdump'), given.text('readelf'), given.command('compile')
+WORK, VERSION_SCRIPT = given.path('work'), given.text('version-script')
 
 
 def global_names(archive):
@@ -42,18 +47,18 @@ class Archives(unittest.TestCase):
     maxDiff = None
 
     def test_every_object_is_fit(self):
-        for archive in [*arguments.dropins, *arguments.archives]:
-            members = machine_code.protections(arguments.readelf, archive)
+        for archive in ARCHIVES:
+            members = machine_code.protections(READELF, archive)
             print(f'{archive.name}: {len(members)} objects')
             self.assertEqual(len(members), len(binaries.archive_members(archive)))
             for member in members:
-                self.assertEqual(member, arguments.protections, archive.name)
+                self.assertEqual(member, PROTECTIONS, archive.name)
 
     def test_every_function_has_a_landing_pad(self):
         """The functions of CUDA, whose addresses programs take, and what the slots point to."""
-        for archive in [*arguments.dropins, *arguments.archives]:
+        for archive in ARCHIVES:
             names = {(member, name.partition('@')[0]) for member, name in global_names(archive)}
-            code = [function for function in machine_code.functions(arguments.objdump, archive)
+            code = [function for function in machine_code.functions(OBJDUMP, archive)
                     if (function.file, function.name) in names]
             print(f'{archive.name}: {len(code)} functions that others see')
             self.assertGreater(len(code), 800)
@@ -65,14 +70,14 @@ class Linked(unittest.TestCase):
     """Nothing but the archives, whole: start files and libraries of the system may be behind."""
 
     def setUp(self):
-        arguments.work.mkdir(parents=True, exist_ok=True)
-        self.empty = arguments.work / 'empty.c'
+        WORK.mkdir(parents=True, exist_ok=True)
+        self.empty = WORK / 'empty.c'
         self.empty.write_text('extern int nothing;\nint nothing;\n')
 
     def link(self, output, linker, *inputs, options=()):
         """Whether it could be linked at all."""
-        command = [*arguments.compile, '-shared', '-nostdlib', f'-fuse-ld={linker}', *options,
-                   f'-Wl,--version-script={arguments.version_script}', '-Wl,--whole-archive', *inputs,
+        command = [*COMPILE, '-shared', '-nostdlib', f'-fuse-ld={linker}', *options,
+                   f'-Wl,--version-script={VERSION_SCRIPT}', '-Wl,--whole-archive', *inputs,
                    '-Wl,--no-whole-archive', '-o', output]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                               check=False)
@@ -82,10 +87,10 @@ class Linked(unittest.TestCase):
     def linkers(self):
         """Those that keep the note at all."""
         for linker in LINKERS:
-            empty = arguments.work / f'empty-{linker}.so'
+            empty = WORK / f'empty-{linker}.so'
             if not self.link(empty, linker, self.empty):
                 print(f'{linker}: not on this machine')
-            elif machine_code.protections(arguments.readelf, empty) != [arguments.protections]:
+            elif machine_code.protections(READELF, empty) != [PROTECTIONS]:
                 print(f'{linker}: writes no such note')
             else:
                 yield linker
@@ -93,59 +98,37 @@ class Linked(unittest.TestCase):
     def test_note_is_that_of_all(self):
         checked = 0
         for linker in self.linkers():
-            for archive in arguments.dropins:
-                output = arguments.work / f'{archive.stem}-{linker}.so'
+            for archive in DROPINS:
+                output = WORK / f'{archive.stem}-{linker}.so'
                 with self.subTest(linker=linker, archive=archive.name):
-                    self.assertTrue(self.link(output, linker, archive, *arguments.archives), self.messages)
-                    self.assertEqual(machine_code.protections(arguments.readelf, output),
-                                     [arguments.protections])
+                    self.assertTrue(self.link(output, linker, archive, *ARCHIVES[2:]), self.messages)
+                    self.assertEqual(machine_code.protections(READELF, output), [PROTECTIONS])
                     # Beside that note, `cushim-info --audit` still finds its own.
                     self.assertLessEqual({marks.DROPIN}, marks.of(output))
-                    print(f'{linker}, {archive.name}: {", ".join(sorted(arguments.protections))}')
+                    print(f'{linker}, {archive.name}: {", ".join(sorted(PROTECTIONS))}')
                     checked += 1
         self.assertGreater(checked, 0, 'no linker here keeps the note')
 
     def test_linkers_that_refuse_the_unfit(self):
-        option, unfit_option = REFUSE_UNFIT['BTI' if 'BTI' in arguments.protections else 'IBT']
-        unfit = arguments.work / 'unfit.o'
-        subprocess.run([*arguments.compile, unfit_option, '-c', self.empty, '-o', unfit], check=True)
+        option, unfit_option = REFUSE_UNFIT['BTI' if 'BTI' in PROTECTIONS else 'IBT']
+        unfit = WORK / 'unfit.o'
+        subprocess.run([*COMPILE, unfit_option, '-c', self.empty, '-o', unfit], check=True)
         refusing = 0
         for linker in LINKERS:
-            output = arguments.work / f'refusing-{linker}.so'
+            output = WORK / f'refusing-{linker}.so'
             if not self.link(output, linker, self.empty, options=[option]) or \
                     self.link(output, linker, unfit, options=[option]):
                 print(f'{linker} {option}: not on this machine, or it refuses nothing')
                 continue
             refusing += 1
-            for archive in arguments.dropins:
+            for archive in DROPINS:
                 with self.subTest(linker=linker, archive=archive.name):
-                    self.assertTrue(self.link(output, linker, archive, *arguments.archives,
+                    self.assertTrue(self.link(output, linker, archive, *ARCHIVES[2:],
                                               options=[option]), self.messages)
                     print(f'{linker} {option}: takes {archive.name}')
         if refusing == 0:
             self.skipTest(f'no linker here refuses anything for {option}')
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('hidden', type=pathlib.Path)
-    parser.add_argument('exported', type=pathlib.Path)
-    parser.add_argument('--version-script', type=pathlib.Path, required=True,
-                        help='so that a shared library, too, may have the functions of EXPORTED')
-    parser.add_argument('--archives', type=pathlib.Path, nargs='*', default=[])
-    parser.add_argument('--protections', required=True, nargs='+')
-    parser.add_argument('--objdump', required=True)
-    parser.add_argument('--readelf', required=True)
-    parser.add_argument('--work', type=pathlib.Path, required=True)
-    parser.add_argument('--compile', required=True,
-                        help='with the flag; words separated by the unit separator (0x1f)')
-    global arguments
-    arguments = parser.parse_args()
-    arguments.dropins = [arguments.hidden, arguments.exported]
-    arguments.protections = set(arguments.protections)
-    arguments.compile = arguments.compile.split('\x1f')
-    unittest.main(argv=sys.argv[:1], verbosity=2)
-
-
 if __name__ == '__main__':
-    main()
+    unittest.main(verbosity=2)

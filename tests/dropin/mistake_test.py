@@ -12,6 +12,11 @@ from toolbox import HIDDEN, arguments, link, run
 folder = toolbox.fresh_folder(__file__)
 
 
+def link_by_each(name, libraries):
+    for linker in toolbox.linkers():
+        yield linker, link(folder / f'{name}-{linker}', 'plain.c', f'-fuse-ld={linker}', libraries=libraries)
+
+
 class Both(unittest.TestCase):
     maxDiff = None
 
@@ -22,11 +27,6 @@ class Both(unittest.TestCase):
         real = toolbox.real_libraries(folder, arguments.sim_driver, arguments.sim_runtime)
         cls.cuda = [f'-L{real}', '-lcuda', '-lcudart']
         cls.found = {'LD_LIBRARY_PATH': str(real)}
-
-    def link_by_each(self, name, libraries):
-        for linker in toolbox.linkers():
-            yield linker, link(folder / f'{name}-{linker}', 'plain.c', f'-fuse-ld={linker}',
-                               libraries=libraries)
 
     def check_absent(self, program, **variables):
         self.assertEqual(run(program, env=toolbox.absent(**variables)),
@@ -44,7 +44,7 @@ class Both(unittest.TestCase):
 
     def test_dropin_first_and_libraries_as_needed(self):
         """As many compilers link by themselves: nothing is left of the mistake."""
-        for linker, program in self.link_by_each('as-needed', ['-Wl,--as-needed', *HIDDEN, *self.cuda]):
+        for linker, program in link_by_each('as-needed', ['-Wl,--as-needed', *HIDDEN, *self.cuda]):
             with self.subTest(linker=linker):
                 self.assertEqual(toolbox.needed_of_cuda(program), [])
                 self.check_absent(program)
@@ -52,7 +52,7 @@ class Both(unittest.TestCase):
 
     def test_dropin_first(self):
         """The libraries have to be there at start-up, but it is the drop-in that is called."""
-        for linker, program in self.link_by_each('first', ['-Wl,--no-as-needed', *HIDDEN, *self.cuda]):
+        for linker, program in link_by_each('first', ['-Wl,--no-as-needed', *HIDDEN, *self.cuda]):
             with self.subTest(linker=linker):
                 self.assertEqual(len(toolbox.needed_of_cuda(program)), 2)
                 self.check_does_not_start(program)
@@ -62,7 +62,7 @@ class Both(unittest.TestCase):
 
     def test_libraries_first(self):
         """As if there were no drop-in."""
-        for linker, program in self.link_by_each('last', [*self.cuda, *HIDDEN]):
+        for linker, program in link_by_each('last', [*self.cuda, *HIDDEN]):
             with self.subTest(linker=linker):
                 self.assertEqual(len(toolbox.needed_of_cuda(program)), 2)
                 self.assertEqual(toolbox.of_cuda(toolbox.defined(program)), set())
@@ -70,7 +70,7 @@ class Both(unittest.TestCase):
                 self.check_present(program, toolbox.absent(**self.found))
 
     def test_driver_first_and_runtime_by_the_dropin(self):
-        for linker, program in self.link_by_each('half', [*self.cuda[:2], *HIDDEN]):
+        for linker, program in link_by_each('half', [*self.cuda[:2], *HIDDEN]):
             with self.subTest(linker=linker):
                 self.assertEqual(toolbox.needed_of_cuda(program), ['libcuda.so.1'])
                 mine = toolbox.of_cuda(toolbox.defined(program))
@@ -82,18 +82,14 @@ class Both(unittest.TestCase):
 
 class StaticRuntime(unittest.TestCase):
     def setUp(self):
-        self.archive = toolbox.static_runtime()
-        if self.archive is None:
+        archive = toolbox.static_runtime()
+        if archive is None:
             self.skipTest('there is no libcudart_static.a beside the headers')
-
-    def link_by_each(self, name, *libraries):
-        for linker in toolbox.linkers():
-            yield linker, link(folder / f'{name}-{linker}', 'plain.c', f'-fuse-ld={linker}',
-                               libraries=[*libraries, '-lrt', '-ldl', '-pthread'])
+        self.archive = [archive, '-lrt', '-ldl', '-pthread']
 
     def test_dropin_first(self):
         """nvcc adds it to every program, after what the user names: nothing of it is taken."""
-        for linker, program in self.link_by_each('before-static', *HIDDEN, self.archive):
+        for linker, program in link_by_each('before-static', [*HIDDEN, *self.archive]):
             with self.subTest(linker=linker):
                 self.assertFalse([name for name in toolbox.defined(program)
                                   if name.startswith('libcudart_static')])
@@ -102,7 +98,7 @@ class StaticRuntime(unittest.TestCase):
 
     def test_static_runtime_first(self):
         """The runtime API is NVIDIA's, the driver API the drop-in's: no name is there twice."""
-        for linker, program in self.link_by_each('after-static', self.archive, *HIDDEN):
+        for linker, program in link_by_each('after-static', [*self.archive, *HIDDEN]):
             with self.subTest(linker=linker):
                 self.assertTrue([name for name in toolbox.defined(program)
                                  if name.startswith('libcudart_static')])
@@ -119,54 +115,43 @@ class Interop(unittest.TestCase):
     def setUpClass(cls):
         cls.place = folder / 'interop'
         cls.place.mkdir()
-        library = link(cls.place / 'libcuda.so.1', 'interop_driver.c', '-shared', '-fPIC',
-                       '-Wl,-soname,libcuda.so.1')
-        (cls.place / 'libcuda.so').symlink_to(library)
+        for library, options in (('libcuda.so.1', []), ('libcudart.so.99', ['-DRUNTIME'])):
+            link(cls.place / library, 'interop.c', '-DLIBRARY', '-shared', '-fPIC', f'-Wl,-soname,{library}',
+                 *options)
+            (cls.place / f'{library.partition(".")[0]}.so').symlink_to(library)
 
-    def test_dropin_alone(self):
-        """The linker names what is missing."""
+    def check_needs_the_library(self, missing, option, library, *options):
+        """By each linker: the drop-in alone does not do, and the linker names what is missing. The program that
+        is linked to the library, too."""
         for linker in toolbox.linkers():
             with self.subTest(linker=linker):
-                status, output = run(*toolbox.link_command(
-                    folder / f'interop-{linker}', 'interop.c', f'-fuse-ld={linker}',
-                    libraries=HIDDEN))
+                program = folder / f'{missing}-{linker}'
+                flags = f'-fuse-ld={linker}', *options
+                status, output = run(*toolbox.link_command(program, 'interop.c', *flags, libraries=HIDDEN))
                 self.assertNotEqual(status, 0)
-                self.assertRegex(output, 'undefined (reference to|symbol:).*'
-                                         'cuGraphicsGLRegisterBuffer')
+                self.assertRegex(output, f'undefined (reference to|symbol:).*{missing}')
                 self.assertNotIn('cuInit', output)
+                link(program, 'interop.c', *flags, '-Wl,--as-needed',
+                     libraries=[*HIDDEN, f'-L{self.place}', option])
+                self.assertEqual(toolbox.needed_of_cuda(program), [library])
+                yield program
 
-    def test_driver_beside_it(self):
+    def test_functions_of_the_driver(self):
         """Libcuda has to be there at start-up. The drop-in passes on to that very copy."""
-        for linker in toolbox.linkers():
-            with self.subTest(linker=linker):
-                program = link(folder / f'interop-both-{linker}', 'interop.c', f'-fuse-ld={linker}',
-                               '-Wl,--as-needed', libraries=[*HIDDEN, f'-L{self.place}', '-lcuda'])
-                self.assertEqual(toolbox.needed_of_cuda(program), ['libcuda.so.1'])
-                self.assertIn('cuInit', toolbox.defined(program))
-                found = {'LD_LIBRARY_PATH': str(self.place)}
-                self.assertEqual(run(program, env=toolbox.environment(**found)),
-                                 (0, 'cuInit: 771, cuGraphicsGLRegisterBuffer: 772\n'))
-                self.assertEqual(run(program, env=toolbox.absent(**found)),
-                                 (0, 'cuInit: 303, cuGraphicsGLRegisterBuffer: 772\n'))
+        found = {'LD_LIBRARY_PATH': str(self.place)}
+        for program in self.check_needs_the_library('cuGraphicsGLRegisterBuffer', '-lcuda', 'libcuda.so.1'):
+            self.assertIn('cuInit', toolbox.defined(program))
+            self.assertEqual(run(program, env=toolbox.environment(**found)),
+                             (0, 'cuInit: 771, cuGraphicsGLRegisterBuffer: 772\n'))
+            self.assertEqual(run(program, env=toolbox.absent(**found)),
+                             (0, 'cuInit: 303, cuGraphicsGLRegisterBuffer: 772\n'))
 
     def test_functions_of_the_runtime(self):
         """Those take a shared libcudart, as those of the driver take libcuda."""
-        library = link(self.place / 'libcudart.so.99', 'interop_runtime_library.c', '-shared', '-fPIC',
-                       '-Wl,-soname,libcudart.so.99')
-        (self.place / 'libcudart.so').symlink_to(library)
-        for linker in toolbox.linkers():
-            with self.subTest(linker=linker):
-                name, flag = folder / f'interop-runtime-{linker}', f'-fuse-ld={linker}'
-                status, output = run(*toolbox.link_command(name, 'interop_runtime.c', flag,
-                                                           libraries=HIDDEN))
-                self.assertNotEqual(status, 0)
-                self.assertRegex(output, 'undefined (reference to|symbol:).*cudaGraphicsGLRegisterBuffer')
-                program = link(name, 'interop_runtime.c', flag, '-Wl,--as-needed',
-                               libraries=[*HIDDEN, f'-L{self.place}', '-lcudart'])
-                self.assertEqual(toolbox.needed_of_cuda(program), ['libcudart.so.99'])
-                self.assertEqual(
-                    run(program, env=toolbox.absent(LD_LIBRARY_PATH=str(self.place))),
-                    (0, 'cudaGetDeviceCount: 35, cudaGraphicsGLRegisterBuffer: 772\n'))
+        for program in self.check_needs_the_library('cudaGraphicsGLRegisterBuffer', '-lcudart', 'libcudart.so.99',
+                                                    '-DRUNTIME'):
+            self.assertEqual(run(program, env=toolbox.absent(LD_LIBRARY_PATH=str(self.place))),
+                             (0, 'cudaGetDeviceCount: 35, cudaGraphicsGLRegisterBuffer: 772\n'))
 
     def test_functions_of_the_static_runtime(self):
         """It has each of its functions, or none: what the drop-in has would be there twice."""
@@ -174,7 +159,7 @@ class Interop(unittest.TestCase):
         if archive is None:
             self.skipTest('there is no libcudart_static.a beside the headers')
         status, output = run(*toolbox.link_command(
-            folder / 'interop-static', 'interop_runtime.c',
+            folder / 'interop-static', 'interop.c', '-DRUNTIME',
             libraries=[*HIDDEN, archive, '-lrt', '-ldl', '-pthread']))
         self.assertNotEqual(status, 0)
         self.assertRegex(output, 'multiple definition of|duplicate symbol')

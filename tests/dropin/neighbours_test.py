@@ -13,6 +13,7 @@ from toolbox import EXPORTED, HIDDEN, arguments, binaries, link, run
 
 folder = toolbox.fresh_folder(__file__)
 SHARED = ['-shared', '-fPIC']
+with_each_linker = toolbox.with_each_linker
 
 
 class Neighbours(unittest.TestCase):
@@ -50,15 +51,14 @@ class Neighbours(unittest.TestCase):
                         *(f'{path.name}: {served[path]}' for path in paths),
                         f'program: {program.name}'])
 
-    def test_library_that_is_linked_to_the_real_one(self):
+    @with_each_linker
+    def test_library_that_is_linked_to_the_real_one(self, linker):
         """Even where the program is linked to that library."""
-        for linker in toolbox.linkers():
-            with self.subTest(linker=linker):
-                program = self.host(linker, HIDDEN, self.linked)
-                self.assertEqual(toolbox.of_cuda(toolbox.exported(program)), set())
-                self.check(program, [self.plugin], [
-                    'libplugin.so: libplugin.so', f'program: {program.name}',
-                    'linked: libcuda.so.1'])
+        program = self.host(linker, HIDDEN, self.linked)
+        self.assertEqual(toolbox.of_cuda(toolbox.exported(program)), set())
+        self.check(program, [self.plugin], [
+            'libplugin.so: libplugin.so', f'program: {program.name}',
+            'linked: libcuda.so.1'])
 
     def host(self, linker, archives, library):
         kind = 'exported' if archives is EXPORTED else 'hidden'
@@ -66,47 +66,42 @@ class Neighbours(unittest.TestCase):
                     f'-fuse-ld={linker}', f'-Wl,-rpath,{folder}', f'-Wl,-rpath-link,{self.real}',
                     libraries=[library, *archives])
 
-    def test_exported_serves_a_library_without_cuda(self):
-        for linker in toolbox.linkers():
-            with self.subTest(linker=linker):
-                program = self.host(linker, EXPORTED, self.open)
-                self.check(program, [], [f'program: {program.name}',
-                                         f'linked: {program.name}'])
-                self.assertEqual(run(program, env=toolbox.absent()), (
-                    0, f'program: 303 by {program.name}\nlinked: 303 by {program.name}\n'))
+    @with_each_linker
+    def test_exported_serves_a_library_without_cuda(self, linker):
+        program = self.host(linker, EXPORTED, self.open)
+        self.check(program, [], [f'program: {program.name}', f'linked: {program.name}'])
+        self.assertEqual(run(program, env=toolbox.absent()), (
+            0, f'program: 303 by {program.name}\nlinked: 303 by {program.name}\n'))
 
-    def test_exported_serves_it_where_only_what_is_used_is_kept(self):
+    @with_each_linker
+    def test_exported_serves_it_where_only_what_is_used_is_kept(self, linker):
         """By the program or by the library: what neither calls goes."""
-        for linker in toolbox.linkers():
-            with self.subTest(linker=linker):
-                program = link(folder / f'collected-{linker}', 'library_user.c',
-                               f'-fuse-ld={linker}', '-Wl,--gc-sections', f'-Wl,-rpath,{folder}',
-                               libraries=[self.open, *EXPORTED])
-                self.assertEqual(toolbox.of_cuda(toolbox.exported(program)),
-                                 {'cuInit', 'cudaGetDeviceCount'})
-                self.assertEqual(run(program, env=toolbox.absent()),
-                                 (0, 'library: 303, 35, 0 devices\n'))
+        program = link(folder / f'collected-{linker}', 'library_user.c',
+                       f'-fuse-ld={linker}', '-Wl,--gc-sections', f'-Wl,-rpath,{folder}',
+                       libraries=[self.open, *EXPORTED])
+        self.assertEqual(toolbox.of_cuda(toolbox.exported(program)),
+                         {'cuInit', 'cudaGetDeviceCount'})
+        self.assertEqual(run(program, env=toolbox.absent()), (0, 'library: 303, 35, 0 devices\n'))
 
-    def test_exported_before_the_library_that_wants_it(self):
+    @with_each_linker
+    def test_exported_before_the_library_that_wants_it(self, linker):
         """GNU ld and gold take of an archive what was wanted before it came, and say what is missing; others
         look back."""
-        for linker in toolbox.linkers():
-            with self.subTest(linker=linker):
-                program = folder / f'before-{linker}'
-                status, output = run(*toolbox.link_command(
-                    program, 'library_user.c', f'-fuse-ld={linker}', f'-Wl,-rpath,{folder}',
-                    libraries=[*EXPORTED, self.open]))
-                self.assertEqual(status != 0, linker in ('bfd', 'gold'), output)
-                if status != 0:
-                    self.assertRegex(output, 'undefined reference to [^\n]*(cuInit|cudaGetDeviceCount)')
-                else:
-                    self.assertEqual(run(program, env=toolbox.absent()),
-                                     (0, 'library: 303, 35, 0 devices\n'))
+        program = folder / f'before-{linker}'
+        status, output = run(*toolbox.link_command(
+            program, 'library_user.c', f'-fuse-ld={linker}', f'-Wl,-rpath,{folder}',
+            libraries=[*EXPORTED, self.open]))
+        self.assertEqual(status != 0, linker in ('bfd', 'gold'), output)
+        if status != 0:
+            self.assertRegex(output, 'undefined reference to [^\n]*(cuInit|cudaGetDeviceCount)')
+        else:
+            self.assertEqual(run(program, env=toolbox.absent()),
+                             (0, 'library: 303, 35, 0 devices\n'))
 
     def test_plugin_before_a_library_that_asks_by_name(self):
         """By RTLD_GLOBAL a plugin offers what it exports to dlsym(RTLD_DEFAULT): the exported drop-in, and with
         it what CUSHIM_DISABLE says."""
-        by_name = link(folder / 'libbyname.so', 'library_by_name.c', *SHARED, libraries=['-ldl'])
+        by_name = link(folder / 'libbyname.so', 'library.c', '-DBY_NAME', *SHARED, libraries=['-ldl'])
         exporting = link(folder / 'libexporting.so', 'library.c', *SHARED,
                          f'-Wl,--version-script={arguments.version_script}', libraries=EXPORTED)
         program = link(folder / 'host-by-name', 'host.c', libraries=HIDDEN)
@@ -118,32 +113,29 @@ class Neighbours(unittest.TestCase):
             'libexporting.so: libexporting.so', 'libbyname.so: libexporting.so',
             f'program: {program.name}'])
 
-    def test_hidden_does_not_serve_it(self):
+    @with_each_linker
+    def test_hidden_does_not_serve_it(self, linker):
         """Some linkers refuse the program, with others it does not start: none goes wrong in silence."""
-        for linker in toolbox.linkers():
-            with self.subTest(linker=linker):
-                program = folder / f'unserved-{linker}'
-                command = toolbox.link_command(
-                    program, 'host.c', '-DWITH_LIBRARY', f'-fuse-ld={linker}',
-                    f'-Wl,-rpath,{folder}', libraries=[self.open, *HIDDEN])
-                status, output = run(*command)
-                if status != 0:
-                    print(f'{linker} refuses it')
-                    self.assertRegex(output, r'cuInit|cudaGetDeviceCount')
-                else:
-                    print(f'{linker} links it, and it does not start')
-                    status, output = run(program, env={**toolbox.absent(), 'LD_BIND_NOW': '1'})
-                    self.assertEqual(status, 127)
-                    self.assertRegex(output, r'undefined symbol: cu')
+        program = folder / f'unserved-{linker}'
+        command = toolbox.link_command(
+            program, 'host.c', '-DWITH_LIBRARY', f'-fuse-ld={linker}',
+            f'-Wl,-rpath,{folder}', libraries=[self.open, *HIDDEN])
+        status, output = run(*command)
+        if status != 0:
+            print(f'{linker} refuses it')
+            self.assertRegex(output, r'cuInit|cudaGetDeviceCount')
+        else:
+            print(f'{linker} links it, and it does not start')
+            status, output = run(program, env={**toolbox.absent(), 'LD_BIND_NOW': '1'})
+            self.assertEqual(status, 127)
+            self.assertRegex(output, r'undefined symbol: cu')
 
-    def test_exported_and_a_library_that_is_linked_to_the_real_driver(self):
+    @with_each_linker
+    def test_exported_and_a_library_that_is_linked_to_the_real_driver(self, linker):
         """Libcuda's functions have no versions: that library's calls go through the program, and arrive where
         they would have. There is one driver."""
-        for linker in toolbox.linkers():
-            with self.subTest(linker=linker):
-                program = self.host(linker, EXPORTED, self.linked)
-                self.check(program, [], [f'program: {program.name}',
-                                         f'linked: {program.name}'])
+        program = self.host(linker, EXPORTED, self.linked)
+        self.check(program, [], [f'program: {program.name}', f'linked: {program.name}'])
 
 
 class Runtimes(unittest.TestCase):
@@ -164,7 +156,7 @@ class Runtimes(unittest.TestCase):
 
     @staticmethod
     def library(name, *libraries):
-        return link(folder / f'libuses-{name}.so', 'runtime_library.c', *SHARED, libraries=libraries)
+        return link(folder / f'libuses-{name}.so', 'library.c', '-DRUNTIME', *SHARED, libraries=libraries)
 
     def served(self, library, program=None):
         """What the library is told: its own, or what the program has."""
@@ -188,8 +180,8 @@ class Runtimes(unittest.TestCase):
         """All that it has is exported: the most that may get in between."""
         folders = [f'-Wl,-rpath-link,{runtime.parent}' for runtime in self.runtimes]
         name = '-'.join(['runtimes', linker, library.stem, *map(str, range(len(options)))])
-        program = link(folder / name, 'runtime_host.c', f'-fuse-ld={linker}', '-rdynamic', *folders,
-                       f'-Wl,-rpath,{folder}', *options, libraries=[library, *EXPORTED])
+        program = link(folder / name, 'host.c', '-DRUNTIME', '-DWITH_LIBRARY', f'-fuse-ld={linker}', '-rdynamic',
+                       *folders, f'-Wl,-rpath,{folder}', *options, libraries=[library, *EXPORTED])
         self.assertIn('cudaRuntimeGetVersion', toolbox.exported(program))
         return program
 
@@ -207,25 +199,23 @@ class Runtimes(unittest.TestCase):
                 with self.subTest(linker=linker):
                     self.check_each_has_his_own(linker)
 
-    def test_each_has_his_own_by_a_version_script(self):
+    @with_each_linker
+    def test_each_has_his_own_by_a_version_script(self, linker):
         """With every linker."""
-        for linker in toolbox.linkers():
-            with self.subTest(linker=linker):
-                self.check_each_has_his_own(linker, f'-Wl,--version-script={arguments.version_script}')
+        self.check_each_has_his_own(linker, f'-Wl,--version-script={arguments.version_script}')
 
-    def test_shared_library_wants_the_version_script(self):
+    @with_each_linker
+    def test_shared_library_wants_the_version_script(self, linker):
         """It then serves others as a program does; without the script no linker links it."""
-        for linker in toolbox.linkers():
-            with self.subTest(linker=linker):
-                server = folder / f'libserver-{linker}.so'
-                command = toolbox.link_command(server, 'library.c', f'-fuse-ld={linker}', *SHARED,
-                                               libraries=EXPORTED)
-                status, output = run(*command)
-                self.assertNotEqual(status, 0)
-                self.assertRegex(output, f'version.*{self.version}')
-                toolbox.must_run(*command, f'-Wl,--version-script={arguments.version_script}')
-                self.assertIn('cudaRuntimeGetVersion', toolbox.exported(server))
-                self.assertTrue(toolbox.defines_versions(server))
+        server = folder / f'libserver-{linker}.so'
+        command = toolbox.link_command(server, 'library.c', f'-fuse-ld={linker}', *SHARED,
+                                       libraries=EXPORTED)
+        status, output = run(*command)
+        self.assertNotEqual(status, 0)
+        self.assertRegex(output, f'version.*{self.version}')
+        toolbox.must_run(*command, f'-Wl,--version-script={arguments.version_script}')
+        self.assertIn('cudaRuntimeGetVersion', toolbox.exported(server))
+        self.assertTrue(toolbox.defines_versions(server))
 
     def test_linkers_that_make_no_version(self):
         """There the program's functions get in between, and the library is told of another runtime than
@@ -238,11 +228,10 @@ class Runtimes(unittest.TestCase):
                     self.check(program, {path: self.served(path, program)
                                          for path in (self.other, self.same, self.open)})
 
-    def test_library_without_a_libcudart_is_served(self):
-        for linker in toolbox.linkers():
-            with self.subTest(linker=linker):
-                program = self.program(linker, self.open)
-                self.check(program, {self.open: self.served(self.open, program)})
+    @with_each_linker
+    def test_library_without_a_libcudart_is_served(self, linker):
+        program = self.program(linker, self.open)
+        self.check(program, {self.open: self.served(self.open, program)})
 
     def test_all_functions_of_libcudart_have_the_version(self):
         """Those that compilers call, too; and none of libcuda's has. It names the major version, as theirs."""

@@ -5,9 +5,7 @@ and its own checks tell it what a static libcudart would tell.
 usage: program_test.py PROGRAM LAST_ERROR SMALL_PROGRAM [--driver SIMULATED --runtime SIMULATED]
 """
 
-import argparse
 import pathlib
-import subprocess
 import sys
 import unittest
 
@@ -16,62 +14,41 @@ for folder in ('support', 'nodriver'):
 import answers  # noqa: E402
 import binaries  # noqa: E402
 import marks  # noqa: E402
-import quiet  # noqa: E402
+import options  # noqa: E402
+from quiet import run  # noqa: E402
 
-arguments = None
-
-
-def run(program, **variables):
-    kept = {name: value for name, value in quiet.environment(program).items()
-            if not name.startswith('CUSHIM_') or name == 'CUSHIM_WINEPREFIX'}
-    done = subprocess.run(quiet.wrapper() + [program], env={**kept, **variables}, text=True,
-                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return done.returncode, done.stdout, done.stderr
+arguments = options.of_command_line()
+PROGRAM, LAST_ERROR, SMALL = arguments.words
 
 
 class Program(unittest.TestCase):
     maxDiff = None
 
     def test_needs_no_cuda_library(self):
-        for program in (arguments.program, arguments.last_error):
-            needed = binaries.read(program).needed()
-            self.assertTrue(needed, 'nothing was read of what it needs')
-            self.assertFalse([name for name in needed
-                              if 'cuda' in name.lower() or 'stdc++' in name], needed)
+        needed = binaries.read(PROGRAM).needed()
+        self.assertTrue(needed, 'nothing was read of what it needs')
+        self.assertFalse([name for name in needed if 'cuda' in name.lower() or 'stdc++' in name], needed)
 
     def test_mark_is_left_in_a_small_program(self):
         """By it cushim-info --audit knows the drop-in: nothing in the program reads it."""
-        for program in (arguments.program, arguments.small):
+        for program in (PROGRAM, SMALL):
             self.assertIn(marks.DROPIN, marks.of(program))
 
     def test_without_cuda(self):
-        for variables in ({'CUSHIM_DISABLE': '1'},
-                          {'CUSHIM_DRIVER': '/nonexistent/libcuda.so.1'}):
+        for variables in ({'CUSHIM_DISABLE': '1'}, {'CUSHIM_DRIVER': '/nonexistent/libcuda.so.1'}):
             with self.subTest(**variables):
-                self.assertEqual(run(arguments.program, **variables),
+                self.assertEqual(run(PROGRAM, **variables),
                                  (answers.ABSENT_STATUS, answers.ABSENT, ''))
 
     def test_last_error_is_kept_per_thread(self):
-        self.assertEqual(run(arguments.last_error, CUSHIM_DISABLE='1'), (0, '', ''))
+        self.assertEqual(run(LAST_ERROR, CUSHIM_DISABLE='1'), (0, '', ''))
 
     def test_on_the_simulator(self):
-        if not arguments.driver:
+        if not arguments.text('driver'):
             self.skipTest('the simulator was not built')
-        self.assertEqual(run(arguments.program, CUSHIM_DRIVER=arguments.driver,
-                             CUSHIM_RUNTIME=arguments.runtime), (0, answers.PRESENT, ''))
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('program')
-    parser.add_argument('last_error')
-    parser.add_argument('small')
-    parser.add_argument('--driver')
-    parser.add_argument('--runtime')
-    global arguments
-    arguments = parser.parse_args()
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+        self.assertEqual(run(PROGRAM, CUSHIM_DRIVER=arguments.text('driver'),
+                             CUSHIM_RUNTIME=arguments.text('runtime')), (0, answers.PRESENT, ''))
 
 
 if __name__ == '__main__':
-    main()
+    unittest.main(verbosity=2)

@@ -1,7 +1,6 @@
 """What the tests of the drop-in share: they link C programs that know nothing of cushim, as the makefile
 of such a program does, and run them where there is no CUDA and where there is the simulated one."""
 
-import argparse
 import functools
 import os
 import pathlib
@@ -11,9 +10,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import binaries  # noqa: E402
+import options  # noqa: E402
 import versions  # noqa: E402
 
 LINKERS = ('bfd', 'gold', 'lld', 'mold')
@@ -22,27 +23,12 @@ UNSET = ('CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'CUDA_PATH', 'CUDA_HOME', 
          'VIRTUAL_ENV', 'LD_LIBRARY_PATH', 'LD_PRELOAD')
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--work', type=pathlib.Path, required=True)
-    parser.add_argument('--cc', required=True, help='words separated by the unit separator (0x1f)')
-    parser.add_argument('--headers', default='', help='empty: the default path of the compiler')
-    parser.add_argument('--dropin', type=pathlib.Path, required=True)
-    parser.add_argument('--exported', type=pathlib.Path, required=True)
-    parser.add_argument('--version-script', type=pathlib.Path, required=True)
-    parser.add_argument('--core', type=pathlib.Path, required=True)
-    parser.add_argument('--fake-driver', type=pathlib.Path, required=True)
-    parser.add_argument('--fake-runtime', type=pathlib.Path, required=True)
-    parser.add_argument('--other-runtime', type=pathlib.Path, required=True,
-                        help='a fake runtime of another major version')
-    parser.add_argument('--sim-driver', type=pathlib.Path, help='left out: not built')
-    parser.add_argument('--sim-runtime', type=pathlib.Path)
-    parsed = parser.parse_args()
-    parsed.cc = parsed.cc.split('\x1f')
-    return parsed
-
-
-arguments = parse_arguments()
+given = options.of_command_line()
+arguments = types.SimpleNamespace(cc=given.command('cc'), headers=given.text('headers'), **{
+    name: given.path(name.replace('_', '-')) for name in (
+        'work', 'dropin', 'exported', 'version_script', 'core', 'fake_driver', 'fake_runtime',
+        'other_runtime',  # of another major version
+        'sim_driver', 'sim_runtime')})  # None: not built
 CORE_IS_SHARED = '.so' in arguments.core.name
 CORE = [arguments.core, '-ldl', '-pthread',
         *([f'-Wl,-rpath,{arguments.core.parent}'] if CORE_IS_SHARED else [])]
@@ -151,6 +137,16 @@ def has_linker(name):
 
 def linkers():
     return [name for name in LINKERS if has_linker(name)]
+
+
+def with_each_linker(test):
+    """The test once for each linker that is there."""
+    @functools.wraps(test)
+    def tests(self):
+        for linker in linkers():
+            with self.subTest(linker=linker):
+                test(self, linker)
+    return tests
 
 
 def needed(path):

@@ -76,19 +76,13 @@ void number(const OnHost &host, int replay) {
 }
 
 bool right(const OnHost &host, bool with_kernels) {
-    const auto a = host.a.span(), b = host.b.span(), sum = host.sum.span();
-    for (unsigned int i = 0; i != count; ++i) {
-        const float expected = with_kernels ? a[i] + b[i] : a[i];
-        if (sum[i] != expected) {
-            std::fprintf(stderr, "element %u is %g, not %g\n", i, static_cast<double>(sum[i]),
-                         static_cast<double>(expected));
-            return false;
-        }
-    }
-    return true;
+    const auto a = host.a.span(), b = host.b.span();
+    return example::matches<float>(
+        host.sum.span(), [&](std::size_t i) { return with_kernels ? a[i] + b[i] : a[i]; });
 }
 
-Result<bool> run(cushim::Device device, bool with_kernels) {
+Result<bool> run(cushim::Device device, const example::Options &options) {
+    const bool with_kernels = options.with_kernels;
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
     CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
@@ -121,10 +115,5 @@ Result<bool> run(cushim::Device device, bool with_kernels) {
 } // namespace
 
 int main(int argc, char **argv) {
-    const example::Options options(argc, argv);
-    const auto device = cushim::Device::get(0);
-    if (!device) {
-        return example::without_gpu(device.error(), options);
-    }
-    return example::status(run(*device, options.with_kernels));
+    return example::on_first_gpu(argc, argv, run);
 }

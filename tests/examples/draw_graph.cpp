@@ -1,7 +1,5 @@
 // Builds a CUDA graph, runs it twice, and draws it: graph.dot in the current folder, and where
 // Graphviz is installed, graph.svg.
-//
-// Without a GPU the program says why, and ends.
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph.hpp>
 #include <cushim/graph_conditional.hpp>
@@ -72,7 +70,7 @@ bool draw(const std::string &drawing) {
 }
 
 // Whether all came out as it should.
-Result<bool> run(cushim::Device device) {
+Result<bool> run(cushim::Device device, const example::Options &) {
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
     CUSHIM_TRY(auto numbers, cushim::PinnedBuffer<int>::allocate(context, count));
@@ -97,10 +95,5 @@ Result<bool> run(cushim::Device device) {
 } // namespace
 
 int main(int argc, char **argv) {
-    const example::Options options(argc, argv);
-    const auto device = cushim::Device::get(0);
-    if (!device) {
-        return example::without_gpu(device.error(), options);
-    }
-    return example::status(run(*device));
+    return example::on_first_gpu(argc, argv, run);
 }

@@ -1,10 +1,13 @@
 // What the examples' main functions have in common: options, and how a program ends.
 #pragma once
 
-#include <cushim/result.hpp>
+#include <cushim/copy.hpp>
+#include <cushim/device.hpp>
 
 #include <cstdio>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace example {
 
@@ -27,20 +30,46 @@ inline int without_gpu(const cushim::Error &why, const Options &options) {
     return options.gpu_is_required ? 1 : 0;
 }
 
-inline int status(const cushim::Result<bool> &right) {
+inline int status(const cushim::Result<bool> &right, const char *good = nullptr) {
     if (!right) {
         std::fprintf(stderr, "%s\n", right.error().message());
     } else if (!*right) {
         std::fprintf(stderr, "something is wrong\n");
+    } else if (good != nullptr) {
+        std::printf("%s\n", good);
     }
     return right && *right ? 0 : 1;
 }
 
-inline int status(const cushim::Result<bool> &right, const char *good) {
-    if (right && *right) {
-        std::printf("%s\n", good);
+// Runs an example on the first GPU: `run` is given it, and the options.
+template <class Run>
+int on_first_gpu(int argc, char **argv, Run run, const char *good = nullptr) {
+    const Options options(argc, argv);
+    const auto device = cushim::Device::get(0);
+    if (!device) {
+        return without_gpu(device.error(), options);
     }
-    return status(right);
+    return status(run(*device, options), good);
+}
+
+// Whether each element is what `expected` returns for its index.
+template <class T, class Expected>
+bool matches(std::span<const T> values, Expected expected) {
+    for (std::size_t i = 0; i != values.size(); ++i) {
+        if (values[i] != expected(i)) {
+            std::fprintf(stderr, "element %zu is %g, not %g\n", i, static_cast<double>(values[i]),
+                         static_cast<double>(expected(i)));
+            return false;
+        }
+    }
+    return true;
+}
+
+inline cushim::Result<bool> all_are(const cushim::Context &context, cushim::DeviceSpan<int> memory,
+                                    int expected) {
+    std::vector<int> values(memory.size());
+    CUSHIM_TRY_VOID(cushim::copy(context, std::span(values), memory));
+    return values == std::vector<int>(memory.size(), expected);
 }
 
 } // namespace example

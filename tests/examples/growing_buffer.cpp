@@ -28,18 +28,8 @@ Result<void> append(const cushim::Context &context, cushim::GrowableBuffer<int> 
     return cushim::copy(context, added, std::span(values));
 }
 
-bool counts_up(const std::vector<int> &values) {
-    for (std::size_t i = 0; i != values.size(); ++i) {
-        if (values[i] != static_cast<int>(i)) {
-            std::fprintf(stderr, "element %zu is %d\n", i, values[i]);
-            return false;
-        }
-    }
-    return true;
-}
-
 // Whether everything was as it should be.
-Result<bool> run(const cushim::Device device) {
+Result<bool> run(cushim::Device device, const example::Options &) {
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(auto buffer, cushim::GrowableBuffer<int>::create(device, room));
     const CUdeviceptr address = buffer.native();
@@ -57,16 +47,12 @@ Result<bool> run(const cushim::Device device) {
     }
     std::vector<int> all(buffer.size());
     CUSHIM_TRY_VOID(cushim::copy(context, std::span(all), buffer.span()));
-    return counts_up(all) && buffer.native() == address;
+    return example::matches<int>(all, [](std::size_t i) { return static_cast<int>(i); }) &&
+           buffer.native() == address;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-    const example::Options options(argc, argv);
-    const auto device = cushim::Device::get(0);
-    if (!device) {
-        return example::without_gpu(device.error(), options);
-    }
-    return example::status(run(*device), "every element is what it was");
+    return example::on_first_gpu(argc, argv, run, "every element is what it was");
 }

@@ -28,12 +28,6 @@ struct Description {
     cushim::DeviceUuid device;
 };
 
-Result<bool> all_are(const cushim::Context &context, cushim::DeviceSpan<int> memory, int expected) {
-    std::vector<int> values(memory.size());
-    CUSHIM_TRY_VOID(cushim::copy(context, std::span(values), memory));
-    return values == std::vector<int>(memory.size(), expected);
-}
-
 // --- the second process
 
 Result<bool> import_and_answer(const UniqueFd &socket) {
@@ -47,7 +41,7 @@ Result<bool> import_and_answer(const UniqueFd &socket) {
                cushim::ExternalMemory::import_from(context, std::move(source), description.size));
     CUSHIM_TRY(const auto buffer, memory.map_buffer(0, description.size));
     CUSHIM_TRY(const auto numbers, buffer.as<int>());
-    CUSHIM_TRY(const bool seen, all_are(context, numbers, 1));
+    CUSHIM_TRY(const bool seen, example::all_are(context, numbers, 1));
     CUSHIM_TRY_VOID(cushim::fill(context, numbers, 2));
     return seen;
 }
@@ -74,7 +68,7 @@ Result<bool> share(cushim::Device device, const UniqueFd &socket, pid_t second) 
     }
     int status = -1;
     waitpid(second, &status, 0);
-    CUSHIM_TRY(const bool answered, all_are(context, mapped.span<int>(), 2));
+    CUSHIM_TRY(const bool answered, example::all_are(context, mapped.span<int>(), 2));
     return status == 0 && answered;
 }
 

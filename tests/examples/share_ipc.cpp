@@ -38,13 +38,6 @@ cushim::Result<cushim::Context> primary_context() {
     return cushim::Context::primary(device);
 }
 
-cushim::Result<bool> all_are(const cushim::Context &context, cushim::DeviceSpan<int> memory,
-                             int expected) {
-    std::vector<int> values(memory.size());
-    CUSHIM_TRY_VOID(cushim::copy(context, std::span(values), memory));
-    return values == std::vector<int>(memory.size(), expected);
-}
-
 // --- the second process
 
 cushim::Result<bool> open_and_answer(const std::string &hex) {
@@ -52,7 +45,7 @@ cushim::Result<bool> open_and_answer(const std::string &hex) {
     CUSHIM_TRY(const auto exported, cushim::IpcExport::from_bytes(from_hex(hex)));
     CUSHIM_TRY(const auto memory, cushim::IpcMemory::open(context, exported));
     CUSHIM_TRY(const auto values, memory.as<int>());
-    CUSHIM_TRY(const bool seen, all_are(context, values, 1));
+    CUSHIM_TRY(const bool seen, example::all_are(context, values, 1));
     CUSHIM_TRY_VOID(cushim::fill(context, values, 2));
     return seen;
 }
@@ -68,7 +61,7 @@ cushim::Result<bool> share(const char *program) {
     command.append(program).append("\" --open ").append(to_hex(exported.bytes()));
     // The buffer lives until the other process is done with it.
     const bool opened = std::system(command.c_str()) == 0;
-    CUSHIM_TRY(const bool answered, all_are(context, buffer.span(), 2));
+    CUSHIM_TRY(const bool answered, example::all_are(context, buffer.span(), 2));
     return opened && answered;
 }
 

@@ -142,7 +142,8 @@ Result<bool> change_whole(const cushim::Context &context, const Parts &parts,
            more_nodes.result == cushim::GraphUpdateResult::topology_changed;
 }
 
-Result<bool> run(cushim::Device device, bool with_kernels) {
+Result<bool> run(cushim::Device device, const example::Options &options) {
+    const bool with_kernels = options.with_kernels;
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(const Parts parts, prepare(context));
     CUSHIM_TRY(const Description description, describe(context, parts, parts.ones, parts.twos));
@@ -161,10 +162,5 @@ Result<bool> run(cushim::Device device, bool with_kernels) {
 } // namespace
 
 int main(int argc, char **argv) {
-    const example::Options options(argc, argv);
-    const auto device = cushim::Device::get(0);
-    if (!device) {
-        return example::without_gpu(device.error(), options);
-    }
-    return example::status(run(*device, options.with_kernels), "every number is right");
+    return example::on_first_gpu(argc, argv, run, "every number is right");
 }

@@ -1,7 +1,4 @@
 // Adds two vectors of a million floats on the GPU, through the wrappers, and checks every sum.
-//
-// Without a GPU the program says why, and ends. With --without-kernels it does everything but run
-// the kernel, and says so: a simulated driver runs no device code.
 #include <cushim/copy.hpp>
 #include <cushim/device_buffer.hpp>
 #include <cushim/module.hpp>
@@ -34,21 +31,9 @@ Result<cushim::DeviceBuffer<float>> upload(const cushim::Context &context,
     return buffer;
 }
 
-bool right(const std::vector<float> &a, const std::vector<float> &b,
-           const std::vector<float> &sum) {
-    for (unsigned int i = 0; i != count; ++i) {
-        if (sum[i] != a[i] + b[i]) {
-            std::fprintf(stderr, "element %u: %g + %g gave %g\n", i, static_cast<double>(a[i]),
-                         static_cast<double>(b[i]), static_cast<double>(sum[i]));
-            return false;
-        }
-    }
-    std::printf("added %u pairs of floats: every sum is right\n", count);
-    return true;
-}
-
 // Whether every sum is right.
-Result<bool> add(cushim::Device device, bool with_kernels) {
+Result<bool> add(cushim::Device device, const example::Options &options) {
+    const bool with_kernels = options.with_kernels;
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
     CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
@@ -66,16 +51,15 @@ Result<bool> add(cushim::Device device, bool with_kernels) {
     CUSHIM_TRY_VOID(stream.synchronize());
     std::vector<float> sum(count);
     CUSHIM_TRY_VOID(cushim::copy(context, std::span(sum), sum_there.span()));
-    return right(a, b, sum);
+    if (!example::matches<float>(sum, [&](std::size_t i) { return a[i] + b[i]; })) {
+        return false;
+    }
+    std::printf("added %u pairs of floats: every sum is right\n", count);
+    return true;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-    const example::Options options(argc, argv);
-    const auto device = cushim::Device::get(0);
-    if (!device) {
-        return example::without_gpu(device.error(), options);
-    }
-    return example::status(add(*device, options.with_kernels));
+    return example::on_first_gpu(argc, argv, add);
 }

@@ -37,7 +37,8 @@ Result<void> queue_sum(const cushim::Context &context, const cushim::Stream &str
     return stream.synchronize(); // before the module goes
 }
 
-Result<bool> run(cushim::Device device, bool with_kernels) {
+Result<bool> run(cushim::Device device, const example::Options &options) {
+    const bool with_kernels = options.with_kernels;
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
     // The host only writes these two.
@@ -54,11 +55,9 @@ Result<bool> run(cushim::Device device, bool with_kernels) {
     // Without waiting for the stream, the host would read what the device is about to write.
     CUSHIM_TRY(const auto sums, sum.host_span_after(stream));
     const float step = with_kernels ? 0.75F : 0.5F;
-    for (unsigned int i = 0; i != count; ++i) {
-        if (sums[i] != static_cast<float>(i) * step) {
-            std::fprintf(stderr, "element %u is %g\n", i, static_cast<double>(sums[i]));
-            return false;
-        }
+    if (!example::matches<float>(sums,
+                                 [&](std::size_t i) { return static_cast<float>(i) * step; })) {
+        return false;
     }
     if (with_kernels) {
         std::printf("the GPU added %u pairs of floats in host memory: every sum is right\n", count);
@@ -73,10 +72,5 @@ Result<bool> run(cushim::Device device, bool with_kernels) {
 } // namespace
 
 int main(int argc, char **argv) {
-    const example::Options options(argc, argv);
-    const auto device = cushim::Device::get(0);
-    if (!device) {
-        return example::without_gpu(device.error(), options);
-    }
-    return example::status(run(*device, options.with_kernels));
+    return example::on_first_gpu(argc, argv, run);
 }

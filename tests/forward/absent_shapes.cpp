@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-using namespace cushim_test;
+using namespace support;
 
 // A new shape must be looked at by a person, and get a test here.
 TEST_CASE("the entry points that answer no status are these") {

@@ -1,6 +1,6 @@
 #include "call.hpp"
 
-namespace cushim_test {
+namespace support {
 
 void Call::make_pattern(unsigned char *to, unsigned int length, bool enumeration) const {
     // UBSan refuses enumerations out of range; 0 and 1 every enumeration can hold. Which of them
@@ -32,4 +32,4 @@ void Call::keep_argument(const unsigned char *from, unsigned int length) {
     size += length;
 }
 
-} // namespace cushim_test
+} // namespace support

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace cushim_test {
+namespace support {
 
 // By which way a generated function reaches the entry point.
 enum class Way {
@@ -80,4 +80,4 @@ class Call {
     void keep_argument(const unsigned char *from, unsigned int length);
 };
 
-} // namespace cushim_test
+} // namespace support

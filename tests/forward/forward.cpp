@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-using namespace cushim_test;
+using namespace support;
 
 namespace {
 

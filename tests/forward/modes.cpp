@@ -13,7 +13,7 @@
 // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM.
 static constexpr unsigned long long ask_for_per_thread = 2;
 
-using namespace cushim_test;
+using namespace support;
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Calls spelled the same in translation units of different modes; see modes.cpp.
 #pragma once
 
-namespace cushim_test {
+namespace support {
 
 // Each writes the plain names: cuMemcpyHtoD, cuStreamQuery, cudaMemcpy, cuGetProcAddress.
 struct SpelledCalls {
@@ -19,4 +19,4 @@ void allocate_by_first_abi();
 void allocate_by_second_abi();
 void copy_2d_by_first_abi();
 
-} // namespace cushim_test
+} // namespace support

@@ -4,6 +4,6 @@
 
 #include "modes_calls.inc"
 
-cushim_test::SpelledCalls cushim_test::legacy_calls() {
+support::SpelledCalls support::legacy_calls() {
     return calls;
 }

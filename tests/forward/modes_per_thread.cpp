@@ -5,6 +5,6 @@
 
 #include "modes_calls.inc"
 
-cushim_test::SpelledCalls cushim_test::per_thread_calls() {
+support::SpelledCalls support::per_thread_calls() {
     return calls;
 }

@@ -1,21 +1,20 @@
 // Threads racing on the first use of every entry point: each gets the library's own answer. A
 // program of its own, since only one first use can be raced in a process.
 #include "fake_library.hpp"
+#include "in_threads.hpp"
 #include "rows.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <numeric>
 #include <random>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
-using namespace cushim_test;
+using namespace support;
 
 namespace {
 
@@ -55,12 +54,7 @@ bool answered(const Entry &entry) {
 }
 
 // Runs in every thread: the names whose answer was not the library's.
-std::vector<std::string> run(const std::vector<Entry> &entries,
-                             std::atomic<unsigned int> &arriving) {
-    arriving.fetch_sub(1);
-    while (arriving.load() != 0) {
-        std::this_thread::yield();
-    }
+std::vector<std::string> run(const std::vector<Entry> &entries) {
     std::vector<std::string> wrong;
     for (const Entry &entry : entries) {
         if (!answered(entry)) {
@@ -81,16 +75,12 @@ TEST_CASE("every thread that races on a first use gets the library's answer") {
     REQUIRE(cushim_load_report(CUSHIM_LIBRARY_DRIVER)->state == CUSHIM_STATE_NOT_TRIED);
     REQUIRE(cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->state == CUSHIM_STATE_NOT_TRIED);
 
-    std::atomic<unsigned int> arriving{threads};
-    std::vector<std::vector<std::string>> wrong(threads);
-    std::vector<std::thread> running;
+    std::vector<std::vector<Entry>> orders;
     for (unsigned int i = 0; i != threads; ++i) {
-        running.emplace_back(
-            [&, i, mine = order_of(i, entries)] { wrong[i] = run(mine, arriving); });
+        orders.push_back(order_of(i, entries));
     }
-    for (std::thread &thread : running) {
-        thread.join();
-    }
+    std::vector<std::vector<std::string>> wrong(threads);
+    in_threads(threads, [&](unsigned int i) { wrong[i] = run(orders[i]); });
 
     for (const auto &names : wrong) {
         CHECK(names == std::vector<std::string>{});

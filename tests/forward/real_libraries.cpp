@@ -19,7 +19,7 @@
 
 #include "fake_library.hpp"
 
-using namespace cushim_test;
+using namespace support;
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace cushim_test {
+namespace support {
 
 struct Row {
     const char *name; // exported
@@ -31,4 +31,4 @@ struct Rows {
 extern const Rows driver_rows;
 extern const Rows runtime_rows;
 
-} // namespace cushim_test
+} // namespace support

@@ -1,7 +1,7 @@
 // A library that lacks any one name: only that call fails. A process for each row, since a library
 // once loaded stays.
-#include "elf_symbols.hpp"
 #include "fake_library.hpp"
+#include "patched_library.hpp"
 #include "rows.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-using namespace cushim_test;
+using namespace support;
 
 namespace {
 

@@ -1,35 +1,78 @@
-// Kernels compute, memory holds what was put there: through the raw tables, on the device.
+// Kernels compute, memory holds what was put there: through the raw tables, on the device. Compiled
+// once for each mode of the default stream.
 #include <catch2/catch_test_macros.hpp>
+#include <cushim/cushim.hpp>
 
-#include "compute.inc"
+#include "../examples/vector_add.hpp"
+#include "../support/in_threads.hpp"
 
-#include <thread>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
-std::size_t wrong_sums_legacy(unsigned int count) {
-    return wrong_sums(count);
+namespace {
+
+void expect(CUresult status, const char *what) {
+    if (status != CUDA_SUCCESS)
+        throw std::runtime_error(
+            cushim::Error::status(cushim::Api::driver, status, what).message());
 }
 
-TEST_CASE("a kernel on the legacy default stream", "[gpu]") {
-    CHECK(wrong_sums_legacy(1'000'003) == 0);
+// Adds `count` pairs with the default stream of the mode; the number of wrong sums.
+std::size_t wrong_sums(unsigned int count) {
+    const auto cuda = cushim::driver();
+    cushim::init().value();
+    CUdevice device;
+    CUcontext context;
+    CUmodule module;
+    CUfunction kernel;
+    expect(cuda.cuDeviceGet(&device, 0), "cuDeviceGet");
+    expect(cuda.cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+    expect(cuda.cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    expect(cuda.cuModuleLoadData(&module, vector_add_ptx), "cuModuleLoadData");
+    expect(cuda.cuModuleGetFunction(&kernel, module, "add"), "cuModuleGetFunction");
+    std::vector<float> a(count), b(count), sum(count, -1.0F);
+    for (unsigned int i = 0; i < count; ++i) {
+        a[i] = static_cast<float>(i % 1000);
+        b[i] = static_cast<float>(i % 777) * 0.5F;
+    }
+    const std::size_t size = count * sizeof(float);
+    CUdeviceptr memory[3];
+    for (CUdeviceptr &vector : memory)
+        expect(cuda.cuMemAlloc(&vector, size), "cuMemAlloc");
+    expect(cuda.cuMemcpyHtoDAsync(memory[0], a.data(), size, nullptr), "cuMemcpyHtoDAsync");
+    expect(cuda.cuMemcpyHtoDAsync(memory[1], b.data(), size, nullptr), "cuMemcpyHtoDAsync");
+    void *arguments[] = {&memory[0], &memory[1], &memory[2], &count};
+    expect(cuda.cuLaunchKernel(kernel, (count + 255) / 256, 1, 1, 256, 1, 1, 0, nullptr, arguments,
+                               nullptr),
+           "cuLaunchKernel");
+    expect(cuda.cuMemcpyDtoHAsync(sum.data(), memory[2], size, nullptr), "cuMemcpyDtoHAsync");
+    expect(cuda.cuStreamSynchronize(nullptr), "cuStreamSynchronize");
+    for (const CUdeviceptr vector : memory)
+        expect(cuda.cuMemFree(vector), "cuMemFree");
+    expect(cuda.cuModuleUnload(module), "cuModuleUnload");
+    expect(cuda.cuDevicePrimaryCtxRelease(device), "cuDevicePrimaryCtxRelease");
+    std::size_t wrong = 0;
+    for (unsigned int i = 0; i < count; ++i)
+        wrong += sum[i] != a[i] + b[i];
+    return wrong;
 }
 
-TEST_CASE("a kernel on the per-thread default stream", "[gpu]") {
-    CHECK(wrong_sums_per_thread(1'000'003) == 0);
+} // namespace
+
+TEST_CASE("a kernel on the default stream", "[gpu]") {
+    CHECK(wrong_sums(1'000'003) == 0);
 }
 
 TEST_CASE("eight threads compute at once", "[gpu]") {
     std::size_t wrong[8];
-    std::thread threads[8];
-    for (unsigned int i = 0; i < 8; ++i)
-        threads[i] = std::thread([&wrong, i] {
-            try {
-                wrong[i] = wrong_sums_per_thread(50'000 + i);
-            } catch (const std::exception &) {
-                wrong[i] = 50'000 + i;
-            }
-        });
-    for (std::thread &thread : threads)
-        thread.join();
+    support::in_threads(8, [&wrong](unsigned int i) {
+        try {
+            wrong[i] = wrong_sums(50'000 + i);
+        } catch (const std::exception &) {
+            wrong[i] = 50'000 + i;
+        }
+    });
     for (const std::size_t count : wrong)
         CHECK(count == 0);
 }

@@ -8,7 +8,6 @@ same driver, imported and used by a Python process. Where no Python has it, that
 failure.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -16,6 +15,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import types
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from options import Options  # noqa: E402
 
 LIMIT = 1.25
 MORE_US = 100
@@ -76,7 +79,7 @@ class Table:
 def measure_uses(given, table, names_file):
     for use, rounds in PROCESSES.items():
         times, outcomes = alternate(rounds, {
-            "raw": [given.raw, use, given.library, names_file],
+            "raw": [given.raw, use, names_file],
             "cushim": [given.table, use],
         })
         check(use, outcomes)
@@ -129,21 +132,15 @@ def measure_peer():
     return True
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("raw", "table", "start", "start-linked", "timer"):
-        parser.add_argument("--" + name, required=True, type=os.path.abspath)
-    parser.add_argument("--rows", required=True, type=pathlib.Path)
-    parser.add_argument("--library", default="libcuda.so.1", help="for raw: what dlopen is given")
-    return parser.parse_args()
-
-
 def main():
-    given = arguments()
+    options = Options(sys.argv[1:])
+    given = types.SimpleNamespace(
+        **{name: os.path.abspath(options.text(name.replace("_", "-")))
+           for name in ("raw", "table", "start", "start_linked", "timer")})
     table = Table()
     with tempfile.TemporaryDirectory() as folder:
         names = pathlib.Path(folder) / "names"
-        rows = json.loads(given.rows.read_text())["tables"]["driver"]["rows"]
+        rows = json.loads(options.path("rows").read_text())["tables"]["driver"]["rows"]
         names.write_text("\n".join(row["export"] for row in rows))
         measure_uses(given, table, str(names))
     measure_start(given, table)

@@ -2,13 +2,13 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <thread>
 #include <vector>
 
 #include <cushim/cushim.hpp>
+
+#include "../support/in_threads.hpp"
 
 namespace entry = cushim::entry;
 
@@ -25,26 +25,14 @@ double nanoseconds_since(Clock::time_point begin) {
 // First in this file: the process has not used the driver yet.
 TEST_CASE("128 threads race on the first use of every row", "[gpu]") {
     constexpr int count = 128;
-    std::atomic<int> ready = 0;
-    std::atomic<bool> go = false;
     std::vector<size_t> resolved(count);
     std::vector<int> versions(count);
-    std::vector<std::thread> threads;
-    for (size_t i = 0; i < count; ++i)
-        threads.emplace_back([&, i] {
-            ++ready;
-            while (!go)
-                std::this_thread::yield();
-            cushim::driver().cuDriverGetVersion(&versions[i]);
-            resolved[i] = cushim_resolve_all(CUSHIM_LIBRARY_DRIVER);
-        });
-    while (ready != count)
-        std::this_thread::yield();
     const auto begin = Clock::now();
-    go = true;
-    for (std::thread &thread : threads)
-        thread.join();
-    std::printf("%d threads resolved every row in %.2f ms\n", count,
+    support::in_threads(count, [&](unsigned int i) {
+        cushim::driver().cuDriverGetVersion(&versions[i]);
+        resolved[i] = cushim_resolve_all(CUSHIM_LIBRARY_DRIVER);
+    });
+    std::printf("%d threads started and resolved every row in %.2f ms\n", count,
                 nanoseconds_since(begin) / 1e6);
     REQUIRE(cushim::load_driver());
     for (size_t i = 0; i < count; ++i) {

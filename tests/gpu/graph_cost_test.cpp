@@ -6,6 +6,8 @@
 #include "cost.hpp"
 #include "figure.hpp"
 
+#include <catch2/catch_template_test_macros.hpp>
+
 #include <string>
 
 #include "../support/graph_chains.hpp"
@@ -150,24 +152,16 @@ void compare_building(NodeKind kind) {
 
 } // namespace
 
-TEST_CASE("what launching a graph costs") {
-    compare_launches<DriverCalls>();
-}
-TEST_CASE("what launching a graph costs (runtime)") {
-    compare_launches<RuntimeCalls>();
+TEMPLATE_TEST_CASE("what launching a graph costs", "", DriverCalls, RuntimeCalls) {
+    compare_launches<TestType>();
 }
 
-TEST_CASE("what graphs of kernels cost for each node") {
-    compare_building<DriverCalls>(NodeKind::kernel);
+TEMPLATE_TEST_CASE("what graphs of kernels cost for each node", "", DriverCalls, RuntimeCalls) {
+    compare_building<TestType>(NodeKind::kernel);
 }
-TEST_CASE("what graphs of kernels cost for each node (runtime)") {
-    compare_building<RuntimeCalls>(NodeKind::kernel);
-}
-TEST_CASE("what graphs of fills cost for each node") {
-    compare_building<DriverCalls>(NodeKind::memset);
-}
-TEST_CASE("what graphs of fills cost for each node (runtime)") {
-    compare_building<RuntimeCalls>(NodeKind::memset);
+
+TEMPLATE_TEST_CASE("what graphs of fills cost for each node", "", DriverCalls, RuntimeCalls) {
+    compare_building<TestType>(NodeKind::memset);
 }
 
 TEST_CASE("a thousand small kernels as one graph, and one by one") {

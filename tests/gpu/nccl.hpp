@@ -5,6 +5,11 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+
+#include <dlfcn.h>
 
 namespace gpu_test::nccl {
 
@@ -40,6 +45,26 @@ struct Functions {
 // NVLink's multicast stays off, whatever the environment says: it is a resource of all of the
 // machine's programs. Then loads the library of that name. False, with a line in the standard error
 // output, where there is none, or it lacks a function.
-bool load(const char *library, Functions &functions);
+inline bool load(const char *library, Functions &functions) {
+    // NVLink SHARP is multicast. It needs memory of cuMemCreate's, which NCCL does without, too.
+    for (const char *variable : {"NCCL_NVLS_ENABLE", "NCCL_CUMEM_ENABLE", "NCCL_MNNVL_ENABLE"}) {
+        setenv(variable, "0", 1);
+    }
+    void *const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+        std::fprintf(stderr, "%s\n", dlerror());
+        return false;
+    }
+    bool complete = true;
+#define NCCL_LOAD(type, name, parameters)                                                          \
+    functions.name = reinterpret_cast<type(*) parameters>(dlsym(handle, "nccl" #name));            \
+    complete = complete && functions.name != nullptr;
+    NCCL_FUNCTIONS(NCCL_LOAD)
+#undef NCCL_LOAD
+    if (!complete) {
+        std::fprintf(stderr, "%s lacks functions: it is older than NCCL 2.13\n", library);
+    }
+    return complete;
+}
 
 } // namespace gpu_test::nccl

@@ -22,6 +22,9 @@ struct Interop {
 
 // Which way frames go.
 enum class Way { cuda_to_vulkan, vulkan_to_cuda };
+constexpr const char *name(Way way) {
+    return way == Way::cuda_to_vulkan ? "CUDA to Vulkan" : "Vulkan to CUDA";
+}
 
 // What is shared: an image, or a buffer where that has no levels.
 struct Subject {

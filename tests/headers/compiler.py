@@ -1,13 +1,15 @@
 """Compiles small files as the build does, for tests of what compiles and what must not."""
 
-import argparse
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-C_HEADERS = {'detail/config.h', 'detail/loader.h', 'loader.h'}
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
+import options  # noqa: E402
+
+C_HEADERS = {'config.h', 'loader.h'}
 # These have nothing to do with CUDA's own headers, and so with the modes of those.
 PLAIN_HEADERS = C_HEADERS | {'version.hpp', 'error.hpp', 'exception.hpp', 'result.hpp', 'text.hpp', 'try.hpp',
                              'loader.hpp', 'init.hpp', 'feature.hpp'}
@@ -25,13 +27,10 @@ def include(name):
 class Compiler:
     """The build's compilers with its include folders. Looks at the code only: makes no objects."""
 
-    def __init__(self, arguments):
-        self.cxx = arguments.cxx.split('\x1f')
-        self.c = arguments.c.split('\x1f')
-        self.includes = [f'-I{folder}' for folder in arguments.include]
-        for folder in arguments.system_include:
-            self.includes += ['-isystem', folder]
-        self.arguments = arguments
+    def __init__(self, cxx, c, include, system_include):
+        self.cxx, self.c = cxx, c
+        self.includes = [f'-I{folder}' for folder in include]
+        self.includes += [word for folder in system_include for word in ('-isystem', folder)]
 
     def run(self, code, *options, language='c++20'):
         """The finished process, with the compiler's words in stderr."""
@@ -56,14 +55,8 @@ class Compiler:
         return text.replace('\\\n', ' ').split()[1:]
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--cxx', required=True, help='words separated by the unit separator (0x1f)')
-    parser.add_argument('--c', required=True)
-    parser.add_argument('--include', action='append', default=[])
-    parser.add_argument('--system-include', action='append', default=[])
-    parser.add_argument('files', nargs='*')
-    arguments = parser.parse_args()
-    arguments.compiler = Compiler(arguments)
-    del sys.argv[1:]
-    return arguments
+class Arguments:
+    def __init__(self):
+        given = options.of_command_line()
+        self.cxx, self.files, self.include = given.command('cxx'), given.words, given.all('include')
+        self.compiler = Compiler(self.cxx, given.command('c'), self.include, given.all('system-include'))

@@ -19,7 +19,7 @@ MODES = {
     'without exceptions and RTTI': ['-fno-exceptions', '-fno-rtti'],
 }
 
-arguments = compiler_module.parse_arguments()
+arguments = compiler_module.Arguments()
 compiler = arguments.compiler
 headers = {header_name(path): path for path in arguments.files}
 

@@ -26,7 +26,7 @@ LIGHT_HEADERS = {'loader.h', 'loader.hpp', 'table.hpp', 'entry.hpp', 'override.h
                  'runtime_table.hpp',
                  'detail/driver_entries.hpp', 'detail/runtime_entries.hpp'}
 
-arguments = compiler_module.parse_arguments()
+arguments = compiler_module.Arguments()
 compiler = arguments.compiler
 headers = {header_name(path): path for path in arguments.files}
 

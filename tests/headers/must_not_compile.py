@@ -1,39 +1,159 @@
 #!/usr/bin/env python3
-"""Misuse that the compiler must refuse, each in a file of its own.
+"""Misuse that the compiler must refuse in words that say what is wrong. With `right` in the place of HERE the
+same code must compile, without a warning: the positive control."""
 
-The first line of a file is `// refused: PATTERN`, which the compiler's words must match; a second one may be
-`// lines: NUMBER`, which they must not exceed. The misuse
-stands where MISUSE is defined; without it the same file must compile, without a warning: the positive
-control.
-"""
-
-import os
-import re
+import dataclasses
 import unittest
 
 import compiler as compiler_module
 
 OPTIONS = ['-Werror', '-Wall', '-Wextra', '-Wpedantic']
 
-arguments = compiler_module.parse_arguments()
+arguments = compiler_module.Arguments()
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    pattern: str  # in the compiler's output
+    headers: str
+    code: str
+    right: str
+    wrong: str
+    most_lines: int = 1000  # of output
+
+    def text(self, here):
+        includes = ''.join(f'#include <{header}>\n' for header in [*self.headers.split(), 'utility'])
+        return f'{includes}using namespace cushim;\n{self.code.replace("HERE", here)}\n'
+
+
+DELETED = r'(use of|call to) (implicitly-)?deleted (function|.*constructor)|implicitly[- ]deleted'
+NO_COPY = 'no matching function for call to .*copy'
+KERNEL = '''
+Result<void> use([[maybe_unused]] const Kernel<void(float *, unsigned int)> &kernel, const Stream &stream,
+                 [[maybe_unused]] float *values, [[maybe_unused]] std::size_t count) {
+    return kernel.launch(stream, {}, HERE);
+}'''
+
+CASES = [
+    Case('argument of other type', '(invalid conversion|cannot initialize a parameter|cannot convert)',
+         'cushim/table.hpp', 'CUresult use() { HERE pointer = 0; return driver().cuMemAlloc(&pointer, 1); }',
+         right='CUdeviceptr', wrong='void *'),
+    Case('buffer copied', DELETED, 'cushim/host_mapped_buffer.hpp',
+         'void use(HostMappedBuffer<int> &buffer) { HostMappedBuffer<int> other = HERE; }',
+         right='std::move(buffer)', wrong='buffer'),
+    Case('buffer of strings', 'constraint|DeviceType', 'cushim/host_mapped_buffer.hpp string',
+         'bool use(const Context &in) { return HostMappedBuffer<HERE>::allocate(in, 1).has_value(); }',
+         right='char', wrong='std::string'),
+    Case('growable buffer of strings', 'constraint|DeviceType', 'cushim/growable_buffer.hpp string',
+         'GrowableBuffer<HERE> buffer;', right='char', wrong='std::string'),
+    Case('copy into const', NO_COPY, 'cushim/copy.hpp',
+         '''bool use(const Stream &stream, DeviceSpan<HERE> to, DeviceSpan<const int> from) {
+                return copy(stream, to, from).has_value();
+            }''', right='int', wrong='const int'),
+    Case('copy of other type', NO_COPY, 'cushim/copy.hpp',
+         '''bool use(const Stream &stream, DeviceSpan<int> to, std::span<const HERE> from) {
+                return copy(stream, to, from).has_value();
+            }''', right='int', wrong='float'),
+    Case('copy of image into line', NO_COPY, 'cushim/copy_2d.hpp',
+         '''bool use(const Stream &stream, const HERE &to, const HostPitchedSpan<int> &pixels) {
+                return copy(stream, to, pixels).has_value();
+            }''', right='DevicePitchedSpan<int>', wrong='DeviceSpan<int>'),
+    Case('descriptor copied', DELETED, 'cushim/unique_fd.hpp',
+         'void use(UniqueFd &descriptor) { UniqueFd other = HERE; }',
+         right='std::move(descriptor)', wrong='descriptor'),
+    # A number is taken over only where that is written down.
+    Case('descriptor taken unnoticed', "(could not convert|no viable conversion).* 'int' to .*'cushim::UniqueFd'",
+         'cushim/unique_fd.hpp', 'UniqueFd use(int descriptor) { return HERE; }',
+         right='UniqueFd(descriptor)', wrong='descriptor'),
+    Case('external buffer shared', 'has no member named .share|no member named .share', 'cushim/external_memory.hpp',
+         'void use(ExternalBuffer &buffer) { auto other = HERE; }',
+         right='std::move(buffer)', wrong='buffer.share()'),
+    Case('external KMT handle by name',
+         'invalid conversion|no matching function|cannot (convert|initialize)|could not convert',
+         'cushim/external_memory.hpp',
+         'void use([[maybe_unused]] void *handle) { (void)ExternalMemorySource::opaque_win32_kmt(HERE); }',
+         right='handle', wrong='L"memory"'),
+    Case('external memory copied', DELETED, 'cushim/external_memory.hpp',
+         'void use(const ExternalMemory &memory) { auto copy = HERE; }', right='memory.share()', wrong='memory'),
+    # CUDA closes a whole allocation, and this is a part of one.
+    Case('IPC memory released', 'deleted', 'cushim/ipc.hpp', 'void use(IpcMemory &memory) { (void)memory.HERE(); }',
+         right='reset', wrong='release'),
+    # One error, which says which argument does not fit.
+    Case('kernel argument in CUSHIM_TRY', 'argument<1>::does_not_fit<int, unsigned int>', 'cushim/cushim.hpp',
+         '''Result<void> use(const Kernel<void(int *, unsigned int)> &kernel, const Stream &stream,
+                             const DeviceBuffer<int> &buffer) {
+                CUSHIM_TRY_VOID(kernel.launch(stream, {}, buffer, HERE));
+                return {};
+            }''', right='10u', wrong='10', most_lines=20),
+    Case('kernel argument missing', 'wrong_number_of_arguments', 'cushim/kernel.hpp', KERNEL,
+         right='values, 1U', wrong='values'),
+    Case('kernel argument narrowed', 'does_not_fit', 'cushim/kernel.hpp', KERNEL,
+         right='values, static_cast<unsigned int>(count)', wrong='values, count'),
+    Case('kernel argument of other type', 'does_not_fit', 'cushim/device_buffer.hpp cushim/kernel.hpp', KERNEL,
+         right='DeviceBuffer<float>(), 1U', wrong='DeviceBuffer<double>(), 1U'),
+    # An array would turn into a pointer, which a kernel cannot follow.
+    Case('kernel argument of the host', 'does_not_fit', 'cushim/kernel.hpp',
+         'float array[4];\n' + KERNEL.replace('void(float *', 'void(const float *'),
+         right='DeviceSpan<const float>(), 4U', wrong='array, 4U'),
+    # The code is the module's to close.
+    Case('kernel closed', 'deleted', 'cushim/kernel.hpp', 'void use(Kernel<void()> &kernel) { (void)kernel.HERE(); }',
+         right='reset', wrong='close'),
+    Case('kernel of strings', 'kernels are given bytes', 'cushim/kernel.hpp string', 'Kernel<void(HERE)> kernel;',
+         right='const char *', wrong='std::string'),
+    Case('kernel that returns a value', 'the signature of a kernel', 'cushim/kernel.hpp',
+         'Kernel<HERE(float *)> kernel;', right='void', wrong='int'),
+    Case('mapped range copied', DELETED, 'cushim/virtual_memory.hpp',
+         'void use(const MappedRange &mapped) { const MappedRange second = HERE; }',
+         right='mapped.share()', wrong='mapped'),
+    Case('override copied', DELETED, 'cushim/override.hpp',
+         '''CUresult replacement(unsigned int) { return CUDA_SUCCESS; }
+            void use() { ScopedOverride<entry::cuInit> init(replacement); HERE }''',
+         right='', wrong='auto copy = init;'),
+    Case('override of other type', 'invalid conversion from|no matching (function|constructor) for .*ScopedOverride',
+         'cushim/override.hpp',
+         '''CUresult replacement(HERE) { return CUDA_SUCCESS; }
+            void use() { ScopedOverride<entry::cuInit> init(replacement); }''', right='unsigned int', wrong='int'),
+    Case('pfn of the driver on the runtime', 'an entry point of the driver API', 'cushim/entry.hpp',
+         'bool use() { return HERE().pfn<entry::cuMemAlloc>().has_value(); }', right='driver', wrong='runtime'),
+    Case('pfn of the runtime on the driver', 'an entry point of the runtime API', 'cushim/entry.hpp',
+         'bool use() { return HERE().pfn<entry::cudaMalloc>().has_value(); }', right='runtime', wrong='driver'),
+    Case('registration copied', DELETED, 'cushim/host_registration.hpp',
+         'void use(HostRegistration<int> &registration) { HostRegistration<int> other = HERE; }',
+         right='std::move(registration)', wrong='registration'),
+    Case('result ignored', 'nodiscard', 'cushim/init.hpp', 'void use() { HERE init(); }', right='(void)', wrong=''),
+    Case('semaphore of other kind', 'no matching function|too many arguments',
+         'cushim/external_semaphore.hpp cushim/stream.hpp',
+         'void use(const HERE &semaphore, const Stream &stream) { (void)semaphore.wait(stream, 7); }',
+         right='TimelineSemaphore', wrong='BinarySemaphore'),
+    Case('binary semaphore with a value', 'no matching function|too many arguments',
+         'cushim/external_semaphore.hpp cushim/stream.hpp',
+         'void use(const BinarySemaphore &semaphore, const Stream &stream) { (void)semaphore.wait(HERE); }',
+         right='stream', wrong='stream, 7'),
+    Case('semaphore signaled in a wait', 'no matching function|could not convert|no viable conversion',
+         'cushim/external_semaphore.hpp cushim/stream.hpp',
+         '''void use(const TimelineSemaphore &timeline, const Stream &stream) {
+                (void)wait_semaphores(stream, {timeline.HERE(7)});
+            }''', right='waiting', wrong='signaling'),
+    Case('CUSHIM_TRY without a result', '(could not convert|cannot convert|no viable conversion)', 'cushim/loader.hpp',
+         'HERE use() { CUSHIM_TRY_VOID(load_driver()); return 0; }', right='Result<int>', wrong='int'),
+    Case('unknown entry point',
+         '(no member named|is not a member of|has no member named) .*cuNoSuchFunction|'
+         'cuNoSuchFunction.* is not a member',
+         'cushim/table.hpp', 'CUresult use() { return driver().HERE(0); }', right='cuInit', wrong='cuNoSuchFunction'),
+]
 
 
 class Misuse(unittest.TestCase):
-    def test_every_file(self):
-        self.assertTrue(arguments.files)
-        for path in arguments.files:
-            with self.subTest(os.path.basename(path)):
-                with open(path, encoding='utf-8') as file:
-                    code = file.read()
-                pattern = re.match(r'// refused: (.+)\n', code).group(1)
-                control = arguments.compiler.run(code, *OPTIONS)
+    def test_every_case(self):
+        for case in CASES:
+            with self.subTest(case.name):
+                control = arguments.compiler.run(case.text(case.right), *OPTIONS)
                 self.assertEqual(control.returncode, 0, control.stderr[:4000])
-                refused = arguments.compiler.run(code, *OPTIONS, '-DMISUSE')
+                refused = arguments.compiler.run(case.text(case.wrong), *OPTIONS)
                 self.assertNotEqual(refused.returncode, 0, 'it compiles')
-                self.assertRegex(refused.stderr, pattern)
-                if most := re.match(r'.*\n// lines: (\d+)\n', code):
-                    lines = refused.stderr.splitlines()
-                    self.assertLessEqual(len(lines), int(most.group(1)), refused.stderr)
+                self.assertRegex(refused.stderr, case.pattern)
+                self.assertLessEqual(len(refused.stderr.splitlines()), case.most_lines, refused.stderr)
 
 
 if __name__ == '__main__':

@@ -17,7 +17,7 @@ MAX_LINES = 15
 # Correct where there are CUDA headers.
 CODE = '#include <cuda.h>\nCUdeviceptr address = cushim::Stream::legacy().native() != nullptr;\n'
 
-arguments = compiler_module.parse_arguments()
+arguments = compiler_module.Arguments()
 headers = sorted(os.path.basename(path) for path in arguments.files)
 temporary = tempfile.TemporaryDirectory()
 work = pathlib.Path(temporary.name)
@@ -25,7 +25,7 @@ work = pathlib.Path(temporary.name)
 
 def compilers():
     """The build's, and those of this machine that are not it."""
-    build = arguments.cxx.split('\x1f')
+    build = arguments.cxx
     others = [[name] for name in ('g++', 'clang++') if shutil.which(name)]
     return [build] + [other for other in others if version(other) != version(build)]
 

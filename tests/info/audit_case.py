@@ -1,15 +1,14 @@
 """What the tests of cushim-info --audit share: the tool, the programs of the build, questions."""
 
-import argparse
 import json
 import os
 import pathlib
-import sys
 import tempfile
 import unittest
 
 import made_elf
-from tool import Tool
+import made_pe
+from tool import Tool, options
 
 STARTS, NEEDS_CUDA, NOT_AUDITED = 0, 1, 2  # exit statuses
 CORE, DROPIN = 0x101, 0x102  # types of cushim's notes
@@ -18,9 +17,10 @@ CORE, DROPIN = 0x101, 0x102  # types of cushim's notes
 class Given:
     """The command line of the test."""
 
-    tool = None
-    built = None  # folder of the programs that the build made
-    version = None  # the project's
+    given = options.of_command_line()
+    tool = Tool(given.words)  # after an emulator if it needs one
+    built = os.path.abspath(given.text('built'))  # folder of the programs that the build made
+    version = given.text('version')  # the project's
 
 
 def built(name, library=False):
@@ -80,20 +80,24 @@ class AuditCase(unittest.TestCase):
     def place(self, name, **what):
         return self.write(name, made_elf.make(**what))
 
+    def library(self, name, **what):
+        return self.place(name, program=False, **what)
+
+    def audit_app(self, **what):
+        """Of a program in the root of the libraries."""
+        return self.audit_in_root(self.place('app', **what))
+
+    def dll(self, name, **what):
+        return self.write(name, made_pe.make(dll=True, **what))
+
+    def audit_exe(self, **what):
+        return self.audit(self.write('app.exe', made_pe.make(**what)))
+
+    def not_found(self, found):
+        return [library['library'] for library in found['not_found']]
+
     def chains(self, found, what='needed'):
         return [chain['chain'] for chain in found[what]]
 
     def advice(self, found):
         return '\n'.join(found['what_to_do'])
-
-
-def main(description):
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument('--built', required=True, help='the folder of the audited programs')
-    parser.add_argument('--version', required=True, help="the project's")
-    parser.add_argument('command', nargs='+', help='the tool, after an emulator if it needs one')
-    given = parser.parse_args()
-    Given.tool = Tool(given.command)
-    Given.built = os.path.abspath(given.built)
-    Given.version = given.version
-    unittest.main(argv=[sys.argv[0]], verbosity=2)

@@ -12,7 +12,7 @@ import unittest
 
 import made_elf
 import made_pe
-from audit_case import CORE, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built, main
+from audit_case import CORE, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built
 
 
 class NotAudited(AuditCase):
@@ -55,13 +55,11 @@ class NotAudited(AuditCase):
         """Its code is unpacked into a section that has nothing in the file."""
         empty = ('UPX0', 0x1000, 0, 0, made_pe.CODE)
         packed = ('UPX1', 16, 16, made_pe.FILE_AT, made_pe.CODE)
-        found = self.audit(self.write('app.exe', made_pe.make(
-            sections=[empty, packed], needed={'nvcuda.dll': ['cuInit']})))
+        found = self.audit_exe(sections=[empty, packed], needed={'nvcuda.dll': ['cuInit']})
         self.assertTrue(found['needs_cuda'])
 
     def test_debug_information_that_was_split_off(self):
-        objcopy = shutil.which(
-            'x86_64-w64-mingw32-objcopy' if Given.tool.windows else 'objcopy')
+        objcopy = shutil.which('x86_64-w64-mingw32-objcopy' if Given.tool.windows else 'objcopy')
         if not objcopy or (not Given.tool.windows and Given.tool.command[:-1]):
             self.skipTest('no objcopy for these programs')
         for program in (built('needs_driver'), built('libmiddle', library=True)):
@@ -215,4 +213,4 @@ class NotAudited(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

@@ -4,9 +4,10 @@ their own."""
 
 import os
 import struct
+import unittest
 
 import made_elf
-from audit_case import CORE, STARTS, AuditCase, Given, main
+from audit_case import CORE, STARTS, AuditCase, Given
 
 
 class MadeElf(AuditCase):
@@ -16,8 +17,8 @@ class MadeElf(AuditCase):
         for bits, big, machine, name in made_elf.KINDS:
             with self.subTest(machine=name):
                 kind = {'bits': bits, 'big': big, 'machine': machine}
-                self.place('usr/lib/libfoo.so', **kind, needed=['libcuda.so.1'],
-                           undefined=['cuInit', 'malloc'], weak=['cuMemAlloc_v2'], program=False)
+                self.library('usr/lib/libfoo.so', **kind, needed=['libcuda.so.1'],
+                           undefined=['cuInit', 'malloc'], weak=['cuMemAlloc_v2'])
                 found = self.audit_in_root(self.place('bin/app', **kind, needed=['libfoo.so']))
                 self.assertEqual((found['format'], found['bits'], found['machine']),
                                  ('ELF', bits, name))
@@ -28,11 +29,10 @@ class MadeElf(AuditCase):
                 self.assertEqual(use['library'], 'libcuda.so.1')
 
     def test_libraries_of_other_machines_are_passed_over(self):
-        self.place('lib/libfoo.so', machine=made_elf.AARCH64, needed=['libcuda.so.1'],
-                   program=False)
+        self.library('lib/libfoo.so', machine=made_elf.AARCH64, needed=['libcuda.so.1'])
         app = self.place('app', needed=['libfoo.so'])
-        self.assertEqual(self.audit_in_root(app)['not_found'][0]['library'], 'libfoo.so')
-        self.place('usr/x86_64-linux-gnu/lib/libfoo.so', needed=['libcudart.so.12'], program=False)
+        self.assertEqual(self.not_found(self.audit_in_root(app)), ['libfoo.so'])
+        self.library('usr/x86_64-linux-gnu/lib/libfoo.so', needed=['libcudart.so.12'])
         self.assertEqual(self.chains(self.audit_in_root(app)),
                          [['app', 'libfoo.so', 'libcudart.so.12']])
 
@@ -40,16 +40,16 @@ class MadeElf(AuditCase):
         self.write('etc/ld.so.conf', b'# first\ninclude ld.so.conf.d/*.conf # all\n/never\n')
         self.write('etc/ld.so.conf.d/a.conf', b'include /etc/ld.so.conf\n\n  /opt/foo/lib \n')
         self.write('etc/ld.so.conf.d/b.other', b'/opt/other\n')
-        self.place('opt/foo/lib/libfoo.so', needed=['libcuda.so.1'], program=False)
-        self.place('opt/other/libbar.so', needed=['libcuda.so.1'], program=False)
+        self.library('opt/foo/lib/libfoo.so', needed=['libcuda.so.1'])
+        self.library('opt/other/libbar.so', needed=['libcuda.so.1'])
         app = self.place('app', needed=['libfoo.so', 'libbar.so'])
         found = self.audit_in_root(app)
         self.assertEqual(self.chains(found), [['app', 'libfoo.so', 'libcuda.so.1']])
-        self.assertEqual([library['library'] for library in found['not_found']], ['libbar.so'])
+        self.assertEqual(self.not_found(found), ['libbar.so'])
 
     def test_origin_and_lib(self):
-        self.place('app/libs/libfoo.so', needed=['libcuda.so.1'], program=False)
-        self.place('srv/lib64/libbar.so', needed=['libcudart.so.13'], program=False)
+        self.library('app/libs/libfoo.so', needed=['libcuda.so.1'])
+        self.library('srv/lib64/libbar.so', needed=['libcudart.so.13'])
         for written in ('$ORIGIN/../libs:/srv/$LIB', '/nowhere:${ORIGIN}/../libs:/srv/${LIB}'):
             for tag in ('rpath', 'runpath'):
                 app = self.place('app/bin/app', needed=['libfoo.so', 'libbar.so'], **{tag: written})
@@ -58,55 +58,55 @@ class MadeElf(AuditCase):
         self.assertEqual(self.audit_in_root(app)['needed'], [])
 
     def test_rpath_is_inherited_and_runpath_is_not(self):
-        self.place('srv/libfoo.so', needed=['libbar.so'], program=False)
-        self.place('srv/libbar.so', needed=['libcuda.so.1'], program=False)
+        self.library('srv/libfoo.so', needed=['libbar.so'])
+        self.library('srv/libbar.so', needed=['libcuda.so.1'])
         app = self.place('app', needed=['libfoo.so'], rpath='/srv')
         self.assertEqual(self.chains(self.audit_in_root(app)),
                          [['app', 'libfoo.so', 'libbar.so', 'libcuda.so.1']])
         app = self.place('app', needed=['libfoo.so'], runpath='/srv')
         self.assertEqual(self.audit_in_root(app)['needed'], [])
         app = self.place('app', needed=['libfoo.so'], rpath='/srv', runpath='/nowhere')
-        self.assertEqual(self.audit_in_root(app)['not_found'][0]['library'], 'libfoo.so')
-        self.place('srv/libfoo.so', needed=['libbar.so'], runpath='/nowhere', program=False)
+        self.assertEqual(self.not_found(self.audit_in_root(app)), ['libfoo.so'])
+        self.library('srv/libfoo.so', needed=['libbar.so'], runpath='/nowhere')
         app = self.place('app', needed=['libfoo.so'], rpath='/srv')
-        self.assertEqual(self.audit_in_root(app)['not_found'][0]['library'], 'libbar.so')
+        self.assertEqual(self.not_found(self.audit_in_root(app)), ['libbar.so'])
 
     def test_environment_is_left_out(self):
-        self.place('srv/libfoo.so', needed=['libcuda.so.1'], program=False)
+        self.library('srv/libfoo.so', needed=['libcuda.so.1'])
         app = self.place('app', needed=['libfoo.so'])
         done = Given.tool.run_again(('--audit', Given.tool.path(app)),
                               {'LD_LIBRARY_PATH': os.path.join(self.folder, 'srv')})
         self.assertEqual(done.returncode, STARTS)
 
     def test_circles(self):
-        self.place('lib/liba.so', needed=['libb.so', 'liba.so'], program=False)
-        self.place('lib/libb.so', needed=['liba.so', 'libc.so', 'libcuda.so.1'], program=False)
-        self.place('lib/libc.so', needed=['liba.so', 'app'], program=False)
+        self.library('lib/liba.so', needed=['libb.so', 'liba.so'])
+        self.library('lib/libb.so', needed=['liba.so', 'libc.so', 'libcuda.so.1'])
+        self.library('lib/libc.so', needed=['liba.so', 'app'])
         found = self.audit_in_root(self.place('lib/app', needed=['liba.so']))
         self.assertEqual(self.chains(found), [['app', 'liba.so', 'libb.so', 'libcuda.so.1']])
-        self.place('lib/other.so', needed=['liba.so'], soname='liba.so', program=False)
+        self.library('lib/other.so', needed=['liba.so'], soname='liba.so')
         app = self.place('app', needed=['other.so'])
         self.assertEqual(self.audit_in_root(app)['needed'], [])
 
     def test_every_link_is_told(self):
-        self.place('lib/liba.so', needed=['libcuda.so.1', 'libcudart.so.13'], program=False)
-        self.place('lib/libb.so', needed=['libcuda.so.1'], program=False)
+        self.library('lib/liba.so', needed=['libcuda.so.1', 'libcudart.so.13'])
+        self.library('lib/libb.so', needed=['libcuda.so.1'])
         app = self.place('app', needed=['liba.so', 'libb.so', 'libcudart.so.13'])
         self.assertEqual(sorted(self.chains(self.audit_in_root(app))), [
             ['app', 'liba.so', 'libcuda.so.1'], ['app', 'liba.so', 'libcudart.so.13'],
             ['app', 'libb.so', 'libcuda.so.1'], ['app', 'libcudart.so.13']])
 
     def test_toolkit_libraries_among_themselves(self):
-        self.place('lib/libcublas.so.13', needed=['libcublasLt.so.13'], program=False)
-        self.place('lib/libcublasLt.so.13', needed=['libcudart.so.13'], program=False)
-        found = self.audit_in_root(self.place('app', needed=['libcublas.so.13']))
+        self.library('lib/libcublas.so.13', needed=['libcublasLt.so.13'])
+        self.library('lib/libcublasLt.so.13', needed=['libcudart.so.13'])
+        found = self.audit_app(needed=['libcublas.so.13'])
         self.assertEqual(self.chains(found), [
             ['app', 'libcublas.so.13'],
             ['app', 'libcublas.so.13', 'libcublasLt.so.13', 'libcudart.so.13']])
         self.assertNotIn('cushim-dropin', self.advice(found))
 
     def test_functions_and_who_defines_them(self):
-        self.place('lib/libfoo.so', defined=['cuInit'], program=False)
+        self.library('lib/libfoo.so', defined=['cuInit'])
         app = self.place('app', needed=['libfoo.so', 'libcudart.so.13'],
                          undefined=['cuInit', 'cudaMalloc', '__cudaRegisterFatBinary', 'curl_init',
                                     'cuFileRead', 'cublasCreate_v2', 'cudaGetDeviceCount'])
@@ -116,7 +116,7 @@ class MadeElf(AuditCase):
             'libcudart.so.13': ['__cudaRegisterFatBinary', 'cudaGetDeviceCount', 'cudaMalloc']})
 
     def check_undefined(self, needs_cuda, **what):
-        found = self.audit_in_root(self.place('app', **what))
+        found = self.audit_app(**what)
         self.assertEqual(found['needs_cuda'], needs_cuda, what)
         return found
 
@@ -145,7 +145,7 @@ class MadeElf(AuditCase):
         self.check_undefined(True, undefined=[register])
         self.check_undefined(False, undefined=['__cudaPushCallConfiguration'])
         self.check_undefined(False, weak=[register])
-        self.place('lib/libkernels.so', undefined=[register], program=False)
+        self.library('lib/libkernels.so', undefined=[register])
         self.check_undefined(True, needed=['libkernels.so'])
         self.check_undefined(False, needed=['libkernels.so'], defined=[register])
 
@@ -158,23 +158,23 @@ class MadeElf(AuditCase):
 
     def test_filters(self):
         """What a library is a filter for is loaded with it; that of an auxiliary filter, if it is there."""
-        self.place('lib/libreal.so', needed=['libcuda.so.1'], program=False)
+        self.library('lib/libreal.so', needed=['libcuda.so.1'])
         for how in ('filters', 'auxiliary'):
-            self.place('lib/libfoo.so', program=False, **{how: ['libreal.so']})
-            found = self.audit_in_root(self.place('app', needed=['libfoo.so']))
+            self.library('lib/libfoo.so', **{how: ['libreal.so']})
+            found = self.audit_app(needed=['libfoo.so'])
             self.assertEqual(self.chains(found), [['app', 'libfoo.so', 'libreal.so', 'libcuda.so.1']])
-        found = self.audit_in_root(self.place('app', filters=['libcuda.so.1', 'libnone.so']))
+        found = self.audit_app(filters=['libcuda.so.1', 'libnone.so'])
         self.assertEqual(self.chains(found), [['app', 'libcuda.so.1']])
-        self.assertEqual([library['library'] for library in found['not_found']], ['libnone.so'])
-        found = self.audit_in_root(self.place('app', auxiliary=['libcuda.so.1', 'libnone.so']))
+        self.assertEqual(self.not_found(found), ['libnone.so'])
+        found = self.audit_app(auxiliary=['libcuda.so.1', 'libnone.so'])
         self.assertEqual((found['needed'], found['not_found']), ([], []))
 
     def test_variants_for_newer_processors(self):
-        self.place('usr/lib/glibc-hwcaps/x86-64-v3/libfoo.so', needed=['libcuda.so.1'], program=False)
-        self.place('srv/glibc-hwcaps/x86-64-v2/libbar.so', needed=['libcuda.so.1'], program=False)
-        self.place('srv/glibc-hwcaps/x86-64-v4/libbar.so', needed=['libcudart.so.13'], program=False)
-        self.place('srv/libbar.so', program=False)
-        found = self.audit_in_root(self.place('app', needed=['libfoo.so', 'libbar.so'], runpath='/srv'))
+        self.library('usr/lib/glibc-hwcaps/x86-64-v3/libfoo.so', needed=['libcuda.so.1'])
+        self.library('srv/glibc-hwcaps/x86-64-v2/libbar.so', needed=['libcuda.so.1'])
+        self.library('srv/glibc-hwcaps/x86-64-v4/libbar.so', needed=['libcudart.so.13'])
+        self.library('srv/libbar.so')
+        found = self.audit_app(needed=['libfoo.so', 'libbar.so'], runpath='/srv')
         self.assertEqual(self.chains(found), [['app', 'libfoo.so', 'libcuda.so.1'],
                                               ['app', 'libbar.so', 'libcudart.so.13']])
         self.assertEqual(found['not_found'], [])
@@ -186,11 +186,11 @@ class MadeElf(AuditCase):
                            ('libnvidia-ml.so.1', 'toolkit'), ('libcudnn_ops.so.9', 'toolkit'),
                            ('libnvrtc-builtins.so.13.0', 'toolkit'), ('libnccl.so.2', 'toolkit'),
                            ('/usr/local/cuda/lib64/libcufft.so.12', 'toolkit')):
-            found = self.audit_in_root(self.place('app', needed=[name]))
+            found = self.audit_app(needed=[name])
             self.assertEqual([chain['kind'] for chain in found['needed']], [kind], name)
         for name in ('libcuda_helpers.so', 'libcudart_shim.so', 'libcushim.so.0', 'libcurl.so.4',
                      'libnccl-net.so', 'libcu.so', 'libcudash.so'):
-            found = self.audit_in_root(self.place('app', needed=[name]))
+            found = self.audit_app(needed=[name])
             self.assertFalse(found['needs_cuda'], name)
 
     def test_statically_linked(self):
@@ -203,7 +203,7 @@ class MadeElf(AuditCase):
 
     def test_sections_are_for_linkers_and_debuggers(self):
         """No system looks at their list: whatever it is, the audit finds the same."""
-        self.place('lib/libcuda.so.1', soname='libcuda.so.1', defined=['cuInit'], program=False)
+        self.library('lib/libcuda.so.1', soname='libcuda.so.1', defined=['cuInit'])
         mark = made_elf.note('cushim', CORE, '0.1.0 13000')
         for bits, machine in ((64, made_elf.X86_64), (32, made_elf.I386)):
             good = made_elf.make(bits=bits, machine=machine, needed=['libcuda.so.1'],
@@ -221,10 +221,9 @@ class MadeElf(AuditCase):
     def test_symbols_that_only_relocations_count(self):
         for hash_table in ('gnu', None):
             for bits, machine in ((64, made_elf.X86_64), (32, made_elf.I386)):
-                found = self.audit_in_root(self.place(
-                    'app', bits=bits, machine=machine, needed=['libcuda.so.1'],
+                found = self.audit_app(bits=bits, machine=machine, needed=['libcuda.so.1'],
                     undefined=['cuInit', 'malloc', 'cuMemAlloc_v2', 'other'],
-                    stored=['cuMemAlloc_v2'], hash_table=hash_table))
+                    stored=['cuMemAlloc_v2'], hash_table=hash_table)
                 [use] = found['uses']
                 self.assertEqual(use['functions'], ['cuInit', 'cuMemAlloc_v2'])
 
@@ -240,7 +239,7 @@ class MadeElf(AuditCase):
 
     def test_damaged_library_is_told(self):
         self.write('lib/libfoo.so', made_elf.make(needed=['libcuda.so.1'])[:300])
-        found = self.audit_in_root(self.place('app', needed=['libfoo.so']))
+        found = self.audit_app(needed=['libfoo.so'])
         [library] = found['not_found']
         self.assertEqual((library['library'], library['needed_by']), ('libfoo.so', 'app'))
         self.assertIn('truncated', library['problem'])
@@ -248,4 +247,4 @@ class MadeElf(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

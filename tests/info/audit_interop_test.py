@@ -2,9 +2,11 @@
 """What cushim-info --audit advises about functions of CUDA's interop headers (OpenGL, EGL, VDPAU,
 Direct3D), which cushim's drop-in does not have."""
 
+import unittest
+
 import made_elf
 import made_pe
-from audit_case import DROPIN, AuditCase, main
+from audit_case import DROPIN, AuditCase
 
 MARK = made_elf.note('cushim', DROPIN, '0.1.0 13000')
 REGISTER = 'cuGraphicsGLRegisterBuffer'
@@ -13,7 +15,7 @@ RUNTIME_REGISTER = 'cudaGraphicsGLRegisterBuffer'
 
 class Interop(AuditCase):
     def advice_on(self, **program):
-        return self.advice(self.audit_in_root(self.place('app', **program)))
+        return self.advice(self.audit_app(**program))
 
     def test_link_that_the_readme_tells_of(self):
         advice = self.advice_on(needed=['libcuda.so.1'], undefined=[REGISTER], notes=MARK)
@@ -51,8 +53,7 @@ class Interop(AuditCase):
         self.assertNotIn('(cushim-dropin)', advice)
 
     def test_library_of_the_program(self):
-        self.place('lib/libfoo.so', program=False, needed=['libcuda.so.1'],
-                   undefined=['cuInit', REGISTER])
+        self.library('lib/libfoo.so', needed=['libcuda.so.1'], undefined=['cuInit', REGISTER])
         advice = self.advice_on(needed=['libfoo.so'])
         self.assertIn(f'into it, and keep -lcuda after it for {REGISTER}, which it lacks. To start '
                       'without CUDA, load it when the program has found CUDA', advice)
@@ -101,4 +102,4 @@ class Interop(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

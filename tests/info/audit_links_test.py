@@ -2,8 +2,10 @@
 """What cushim-info --audit advises where the file that links a CUDA library is not the one that uses it,
 or nobody seems to."""
 
+import unittest
+
 import made_pe
-from audit_case import AuditCase, main
+from audit_case import AuditCase
 
 LEAVE_OUT = 'out of the link, or link with -Wl,--as-needed.'
 BORROWED = 'but finds them only because another file links it.'
@@ -11,7 +13,7 @@ BORROWED = 'but finds them only because another file links it.'
 
 class Links(AuditCase):
     def advice_on(self, **program):
-        return self.advice(self.audit_in_root(self.place('app', **program)))
+        return self.advice(self.audit_app(**program))
 
     def test_nobody_names_a_function(self):
         """What looks functions up by name must not be told that the library is not used."""
@@ -27,7 +29,7 @@ class Links(AuditCase):
                       f'Leave them {LEAVE_OUT}', advice)
 
     def test_library_uses_what_the_program_links(self):
-        self.place('lib/libfoo.so', program=False, undefined=['cuInit'])
+        self.library('lib/libfoo.so', undefined=['cuInit'])
         advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'])
         self.assertIn('app links libcuda.so.1 but uses none of its functions. libfoo.so uses it without '
                       f'linking it; once that is fixed, leave it {LEAVE_OUT}', advice)
@@ -36,56 +38,56 @@ class Links(AuditCase):
 
     def test_several_libraries_do(self):
         for name in ('libfoo.so', 'libbar.so'):
-            self.place(f'lib/{name}', program=False, undefined=['cuInit'])
+            self.library(f'lib/{name}', undefined=['cuInit'])
         advice = self.advice_on(needed=['libfoo.so', 'libbar.so', 'libcuda.so.1'])
         self.assertIn('libfoo.so and libbar.so use it without linking it; once that is fixed', advice)
         self.assertEqual(advice.count(BORROWED), 2)
 
     def test_the_library_is_found(self):
         """By who defines the functions, not by what the library is called."""
-        self.place('lib/libcuda.so.1', program=False, soname='libcuda.so.1', defined=['cuInit'])
+        self.library('lib/libcuda.so.1', soname='libcuda.so.1', defined=['cuInit'])
         self.test_library_uses_what_the_program_links()
 
     def test_program_uses_what_a_library_links(self):
-        self.place('lib/libfoo.so', program=False, needed=['libcuda.so.1'])
+        self.library('lib/libfoo.so', needed=['libcuda.so.1'])
         advice = self.advice_on(needed=['libfoo.so'], undefined=['cuInit'])
         self.assertIn('libfoo.so links libcuda.so.1 but uses none of its functions. app uses it', advice)
         self.assertIn(f'app uses functions of libcuda.so.1, {BORROWED}', advice)
 
     def test_both_use_it_and_one_links_it(self):
         """With a drop-in of its own in place of -lcuda, the program would no longer serve the library."""
-        self.place('lib/libfoo.so', program=False, undefined=['cuMemAlloc_v2'])
+        self.library('lib/libfoo.so', undefined=['cuMemAlloc_v2'])
         advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'], undefined=['cuInit'])
         self.assertIn('app links libcuda.so.1: link cushim\'s drop-in', advice)
         self.assertIn(f'libfoo.so uses functions of libcuda.so.1, {BORROWED}', advice)
 
     def test_each_links_what_it_uses(self):
-        self.place('lib/libfoo.so', program=False, needed=['libcuda.so.1'], undefined=['cuInit'])
+        self.library('lib/libfoo.so', needed=['libcuda.so.1'], undefined=['cuInit'])
         advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'])
         self.assertIn(f'app links libcuda.so.1 but uses none of its functions. Leave it {LEAVE_OUT}', advice)
         self.assertNotIn(BORROWED, advice)
 
     def test_program_that_serves_its_libraries(self):
-        self.place('lib/libfoo.so', program=False, undefined=['cuInit'])
+        self.library('lib/libfoo.so', undefined=['cuInit'])
         advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'], defined=['cuInit'])
         self.assertIn(f'Leave it {LEAVE_OUT}', advice)
         self.assertNotIn(BORROWED, advice)
 
     def test_each_links_it_by_another_name(self):
-        self.place('lib/libfoo.so', program=False, needed=['libcuda.so'], undefined=['cuMemAlloc_v2'])
+        self.library('lib/libfoo.so', needed=['libcuda.so'], undefined=['cuMemAlloc_v2'])
         advice = self.advice_on(needed=['libcuda.so.1', 'libfoo.so'], undefined=['cuInit'])
         self.assertIn('app links libcuda.so.1: link cushim\'s drop-in', advice)
         self.assertIn('libfoo.so links libcuda.so: link cushim\'s drop-in', advice)
         self.assertNotIn(BORROWED, advice)
 
     def test_library_does_without_what_the_program_links(self):
-        self.place('lib/libfoo.so', program=False, weak=['cuInit'])
+        self.library('lib/libfoo.so', weak=['cuInit'])
         advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'])
         self.assertIn(f'app links libcuda.so.1 but uses none of its functions. Leave it {LEAVE_OUT}', advice)
         self.assertNotIn(BORROWED, advice)
 
     def test_function_that_the_dropin_lacks(self):
-        self.place('lib/libfoo.so', program=False, undefined=['cuGraphicsGLRegisterBuffer'])
+        self.library('lib/libfoo.so', undefined=['cuGraphicsGLRegisterBuffer'])
         advice = self.advice_on(needed=['libfoo.so', 'libcuda.so.1'])
         self.assertIn(f'{BORROWED} The drop-in lacks cuGraphicsGLRegisterBuffer: link -lcuda', advice)
         self.assertNotIn('Link cushim', advice)
@@ -97,4 +99,4 @@ class Links(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

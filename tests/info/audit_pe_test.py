@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import made_pe
-from audit_case import AuditCase, main
+from audit_case import AuditCase
 
 
 class MadePe(AuditCase):
@@ -21,8 +21,7 @@ class MadePe(AuditCase):
                                     (True, made_pe.AARCH64, 'AArch64'),
                                     (False, made_pe.I386, 'i386')):
             with self.subTest(machine=name):
-                found = self.audit(self.write('app.exe', made_pe.make(
-                    wide=wide, machine=machine, needed=self.NEEDED)))
+                found = self.audit_exe(wide=wide, machine=machine, needed=self.NEEDED)
                 self.assertEqual((found['format'], found['machine']), ('PE', name))
                 self.assertEqual(found['bits'], 64 if wide else 32)
                 self.assertEqual(self.chains(found),
@@ -35,9 +34,8 @@ class MadePe(AuditCase):
 
     def test_delayed_imports(self):
         for wide, old in ((True, False), (False, False), (False, True)):
-            found = self.audit(self.write('app.exe', made_pe.make(
-                wide=wide, old_delayed=old, needed={'KERNEL32.dll': ['ExitProcess']},
-                delayed={'nvcuda.dll': ['cuInit'], 'cublas64_13.dll': ['cublasCreate_v2']})))
+            found = self.audit_exe(wide=wide, old_delayed=old, needed={'KERNEL32.dll': ['ExitProcess']},
+                delayed={'nvcuda.dll': ['cuInit'], 'cublas64_13.dll': ['cublasCreate_v2']})
             self.assertFalse(found['needs_cuda'])
             self.assertEqual(self.chains(found, 'delayed'),
                              [['app.exe', 'nvcuda.dll'], ['app.exe', 'cublas64_13.dll']])
@@ -47,9 +45,8 @@ class MadePe(AuditCase):
                               if use['library'] == 'nvcuda.dll'], [['cuInit']])
 
     def test_through_a_dll_beside_the_program(self):
-        self.write('Foo.DLL', made_pe.make(dll=True, needed={'nvcuda.dll': ['cuInit']},
-                                           exported=['foo', 'cuMine']))
-        found = self.audit(self.write('app.exe', made_pe.make(needed={'foo.dll': ['foo']})))
+        self.dll('Foo.DLL', needed={'nvcuda.dll': ['cuInit']}, exported=['foo', 'cuMine'])
+        found = self.audit_exe(needed={'foo.dll': ['foo']})
         self.assertEqual(self.chains(found), [['app.exe', 'foo.dll', 'nvcuda.dll']])
         found = self.audit(os.path.join(self.folder, 'Foo.DLL'))
         self.assertFalse(found['program'])
@@ -89,30 +86,27 @@ class MadePe(AuditCase):
         windows = {'KERNEL32.dll': ['ExitProcess']}
         app = self.write('app.exe', made_pe.make(needed={**windows, 'foo.dll': ['foo']}))
         self.check_not_found(app, ('foo.dll', 'app.exe'))
-        self.write('foo.dll', made_pe.make(dll=True, needed={'bar.dll': ['bar'], 'baz.dll': ['baz']}))
+        self.dll('foo.dll', needed={'bar.dll': ['bar'], 'baz.dll': ['baz']})
         self.check_not_found(app, ('bar.dll', 'foo.dll'), ('baz.dll', 'foo.dll'))
-        self.write('foo.dll', made_pe.make(dll=True, needed=windows))
+        self.dll('foo.dll', needed=windows)
         self.assertEqual(self.check_not_found(app)['of_windows'], ['KERNEL32.dll'])
 
     def test_dlls_of_windows(self):
         own = ['ntdll.dll', 'api-ms-win-crt-runtime-l1-1-0.dll', 'VCRUNTIME140_1.dll',
                'MSVCP140.dll', 'ucrtbase.dll', 'WINSPOOL.DRV']
         others = ['libstdc++-6.dll', 'kernel.dll', 'atlas.dll', 'msvcrt.dll.exe', 'vulkan-1.dll']
-        found = self.audit(self.write('app.exe', made_pe.make(
-            needed={name: ['function'] for name in own + others})))
+        found = self.audit_exe(needed={name: ['function'] for name in own + others})
         self.assertEqual(found['of_windows'], own)
-        self.assertEqual([library['library'] for library in found['not_found']], others)
+        self.assertEqual(self.not_found(found), others)
 
     def test_capital_letters_are_the_same(self):
-        self.write('foo.dll', made_pe.make(dll=True, needed={'BAR.dll': ['bar'], 'NVCUDA.dll': [1]}))
-        found = self.audit(self.write('app.exe', made_pe.make(
-            needed={'Foo.dll': ['foo'], 'FOO.DLL': ['foo'], 'bar.DLL': ['bar']})))
+        self.dll('foo.dll', needed={'BAR.dll': ['bar'], 'NVCUDA.dll': [1]})
+        found = self.audit_exe(needed={'Foo.dll': ['foo'], 'FOO.DLL': ['foo'], 'bar.DLL': ['bar']})
         self.assertEqual(self.chains(found), [['app.exe', 'Foo.dll', 'NVCUDA.dll']])
-        self.assertEqual([library['library'] for library in found['not_found']], ['bar.DLL'])
+        self.assertEqual(self.not_found(found), ['bar.DLL'])
 
     def test_dll_of_another_machine_is_passed_over(self):
-        self.write('foo.dll', made_pe.make(dll=True, machine=made_pe.AARCH64,
-                                           needed={'nvcuda.dll': ['cuInit']}))
+        self.dll('foo.dll', machine=made_pe.AARCH64, needed={'nvcuda.dll': ['cuInit']})
         app = self.write('app.exe', made_pe.make(needed={'foo.dll': ['foo']}))
         self.check_not_found(app, ('foo.dll', 'app.exe'))
 
@@ -125,4 +119,4 @@ class MadePe(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

@@ -3,8 +3,9 @@
 lead there."""
 
 import os
+import unittest
 
-from audit_case import NOT_AUDITED, AuditCase, Given, main
+from audit_case import NOT_AUDITED, AuditCase, Given
 
 
 class Links(AuditCase):
@@ -25,7 +26,7 @@ class Links(AuditCase):
         self.assertEqual(self.chains(found), [list(chain)])
 
     def place_library(self, name='opt/real/libfoo.so.1.2'):
-        self.place(name, needed=['libcuda.so.1'], program=False)
+        self.library(name, needed=['libcuda.so.1'])
 
     def test_of_libraries(self):
         self.place_library()
@@ -83,7 +84,7 @@ class Links(AuditCase):
         for target in (outside + '/libfoo.so', f'../../../{os.path.basename(outside)}/libfoo.so'):
             link = self.link('usr/lib/libfoo.so', target)
             found = self.audit_in_root(app)
-            self.assertEqual([library['library'] for library in found['not_found']], ['libfoo.so'])
+            self.assertEqual(self.not_found(found), ['libfoo.so'])
             os.unlink(link)
 
     def test_circles(self):
@@ -91,7 +92,7 @@ class Links(AuditCase):
         self.link('usr/lib/libbar.so', 'libfoo.so')
         self.link('usr/lib64', '/usr/lib64')
         found = self.audit_in_root(self.place('bin/app', needed=['libfoo.so']))
-        self.assertEqual([library['library'] for library in found['not_found']], ['libfoo.so'])
+        self.assertEqual(self.not_found(found), ['libfoo.so'])
 
 
 class Hostile(AuditCase):
@@ -106,7 +107,7 @@ class Hostile(AuditCase):
 
     def check_unfound(self):
         found = self.audit_in_root(self.app)
-        self.assertEqual([library['library'] for library in found['not_found']], ['libfoo.so'])
+        self.assertEqual(self.not_found(found), ['libfoo.so'])
 
     def check_refused(self, words):
         """Before any program is looked at."""
@@ -126,7 +127,7 @@ class Hostile(AuditCase):
         self.check_unfound()
 
     def test_files_that_include_each_other(self):
-        self.place('srv/libs/libfoo.so', needed=['libcuda.so.1'], program=False)
+        self.library('srv/libs/libfoo.so', needed=['libcuda.so.1'])
         self.write('etc/ld.so.conf', b'include conf/*\n')
         for number in range(10):
             self.write(f'etc/conf/{number}', b'include *\n' * 10 + b'/srv/libs\n')
@@ -139,7 +140,7 @@ class Hostile(AuditCase):
         self.check_unfound()
 
     def test_patterns_that_fit(self):
-        self.place('srv/libs/libfoo.so', needed=['libcuda.so.1'], program=False)
+        self.library('srv/libs/libfoo.so', needed=['libcuda.so.1'])
         self.write('etc/conf/10-ab.conf', b'/srv/libs\n')
         for pattern, fits in (('*', 1), ('*.conf', 1), ('1?-*b.c*f', 1), ('??-*', 1),
                               ('10-ab.conf*', 1), ('*.con', 0), ('?', 0), ('1?-b*', 0),
@@ -169,4 +170,4 @@ class Hostile(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

@@ -12,8 +12,7 @@ import unittest
 
 import made_elf
 import made_pe
-from audit_case import (CORE, DROPIN, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built,
-                        main)
+from audit_case import (CORE, DROPIN, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built)
 
 
 def cuda_name(kind):
@@ -87,7 +86,7 @@ class Built(AuditCase):
         found = self.audit(path)
         self.assertFalse(found['needs_cuda'])
         middle = os.path.basename(built('libmiddle', library=True))
-        self.assertIn(middle, [library['library'] for library in found['not_found']])
+        self.assertIn(middle, self.not_found(found))
         self.assertRegex(self.text, f'not found +{middle}, needed by {name}')
         self.assertIn('as far as its libraries were found', self.text)
 
@@ -290,4 +289,4 @@ class CommandLine(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

@@ -3,9 +3,10 @@
 
 import os
 import struct
+import unittest
 
 import made_elf
-from audit_case import AuditCase, built, main
+from audit_case import AuditCase, built
 
 RUNTIME, OTHER_RUNTIME, FUNCTION = 'libcudart.so.13', 'libcudart.so.12', 'cudaGetDeviceCount'
 
@@ -14,11 +15,11 @@ class Versions(AuditCase):
     """A program with libraries in a root of their own."""
 
     def library(self, name, **what):
-        self.place(f'lib/{name}', program=False, soname=name, **what)
+        super().library(f'lib/{name}', soname=name, **what)
 
     def definers(self, **program):
         """By file and function, the library whose function it gets."""
-        found = self.audit_in_root(self.place('app', **program))
+        found = self.audit_app(**program)
         self.assertIsNone(found['problem'])
         return {(use['file'], function): use['library']
                 for use in found['uses'] for function in use['functions']}
@@ -93,16 +94,15 @@ class Versions(AuditCase):
     def test_missing_function_ends_the_start(self):
         self.library('libfoo.so', defined=['cuInit@@V1'])
         for version, needs_cuda in (('V1', False), ('V2', True)):
-            found = self.audit_in_root(self.place(
-                'app', needed=['libfoo.so'], undefined=[f'cuInit@{version}'], flags=made_elf.NOW))
+            found = self.audit_app(needed=['libfoo.so'], undefined=[f'cuInit@{version}'], flags=made_elf.NOW)
             self.assertEqual(found['needs_cuda'], needs_cuda)
 
     def test_damaged_tables(self):
         good = {'undefined': ['cuInit@V1'], 'defined': ['cuMine@@V2']}
-        self.assertIsNone(self.audit_in_root(self.place('app', **good))['problem'])
+        self.assertIsNone(self.audit_app(**good)['problem'])
         for tag in (0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE):
             for address in (0, made_elf.BASE - 1, made_elf.BASE + 2 ** 31, 2 ** 64 - 1):
-                found = self.audit_in_root(self.place('app', **good, first=[(tag, address)]))
+                found = self.audit_app(**good, first=[(tag, address)])
                 self.assertIn('the file is damaged', found['problem'], (hex(tag), hex(address)))
 
     def test_list_of_versions_without_end(self):
@@ -136,4 +136,4 @@ class Linked(AuditCase):
 
 
 if __name__ == '__main__':
-    main(__doc__)
+    unittest.main(verbosity=2)

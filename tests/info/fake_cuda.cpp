@@ -54,19 +54,9 @@ EXPORT int cuDeviceTotalMem_v2(std::size_t *bytes, int device) {
 }
 
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
-    switch (attribute) {
-    case 75:
-        *value = 9;
-        return 0;
-    case 76:
-        *value = 1;
-        return 0;
-    case 20:
-        *value = number("FAKE_COMPUTE_MODE", 0);
-        return 0;
-    default:
-        return 1;
-    }
+    // The compute capability, 9.1, and the compute mode.
+    *value = attribute == 75 ? 9 : attribute == 76 ? 1 : number("FAKE_COMPUTE_MODE", 0);
+    return attribute == 75 || attribute == 76 || attribute == 20 ? 0 : 1;
 }
 
 EXPORT int cuGetErrorName(int status, const char **name) {

@@ -6,6 +6,9 @@
 using Catch::Matchers::ContainsSubstring;
 using namespace cushim_info;
 
+// Members of Surroundings that a case does not name keep their defaults.
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 namespace {
 
 Info without_driver(cushim_reason reason) {
@@ -35,6 +38,19 @@ std::string only_hint(const Info &info) {
     return hints.front();
 }
 
+// What the only hint says in these surroundings.
+struct Case {
+    Surroundings surroundings;
+    const char *expected;
+};
+
+void check_cases(Info info, std::initializer_list<Case> cases) {
+    for (const Case &one : cases) {
+        info.surroundings = one.surroundings;
+        CHECK_THAT(only_hint(info), ContainsSubstring(one.expected));
+    }
+}
+
 } // namespace
 
 TEST_CASE("A working machine needs no hint") {
@@ -46,53 +62,25 @@ TEST_CASE("A working machine needs no hint") {
 
 TEST_CASE("No driver: what to do depends on where the program runs") {
     Info info = without_driver(CUSHIM_REASON_NOT_FOUND);
-    Surroundings &machine = info.surroundings;
-
-    SECTION("nothing known: what the loader says") {
-        CHECK(only_hint(info) == "The loader's hint.");
-    }
-    SECTION("nothing known and nothing said: install it") {
-        info.driver.hint.clear();
-        CHECK_THAT(only_hint(info), ContainsSubstring("Install the NVIDIA driver"));
-    }
-    SECTION("no GPU on the bus") {
-        machine.on_pci = false;
-        CHECK_THAT(only_hint(info), ContainsSubstring("No NVIDIA GPU is visible"));
-    }
-    SECTION("a GPU on the bus") {
-        machine.on_pci = true;
-        CHECK_THAT(only_hint(info), ContainsSubstring("install the NVIDIA driver"));
-    }
-    SECTION("a container without its GPUs, even where the bus can be seen") {
-        machine.on_pci = true;
-        machine.container = "Docker";
-        CHECK_THAT(only_hint(info), ContainsSubstring("--gpus all"));
-        machine.container = "Podman";
-        CHECK_THAT(only_hint(info), ContainsSubstring("podman run --device nvidia.com/gpu=all"));
-        machine.container = "Kubernetes";
-        CHECK_THAT(only_hint(info), ContainsSubstring("nvidia.com/gpu"));
-        machine.container = "container";
-        CHECK_THAT(only_hint(info), ContainsSubstring("This is a container without"));
-    }
-    SECTION("a container with devices and without the library") {
-        machine.container = "Docker";
-        machine.device_nodes = true;
-        CHECK_THAT(only_hint(info), ContainsSubstring("NVIDIA_DRIVER_CAPABILITIES"));
-    }
-    SECTION("the kernel's part is there") {
-        machine.kernel_module = "550.163.01";
-        CHECK_THAT(only_hint(info), ContainsSubstring("exactly version 550.163.01"));
-    }
-    SECTION("WSL") {
-        machine.wsl = true;
-        CHECK_THAT(only_hint(info), ContainsSubstring("/dev/dxg is missing"));
-        machine.device_nodes = true;
-        CHECK_THAT(only_hint(info), ContainsSubstring("install the NVIDIA driver in Windows"));
-    }
-    SECTION("Windows") {
-        machine.windows = true;
-        CHECK(only_hint(info) == "The loader's hint.");
-    }
+    check_cases(
+        info,
+        {
+            {{}, "The loader's hint."},
+            {{.windows = true}, "The loader's hint."},
+            {{.on_pci = false}, "No NVIDIA GPU is seen"},
+            {{.on_pci = true}, "install the NVIDIA driver"},
+            // A container without its GPUs, even where the bus can be seen.
+            {{.container = "Docker", .on_pci = true}, "--gpus all"},
+            {{.container = "Podman", .on_pci = true}, "podman run --device nvidia.com/gpu=all"},
+            {{.container = "Kubernetes", .on_pci = true}, "nvidia.com/gpu"},
+            {{.container = "container", .on_pci = true}, "This is a container without"},
+            {{.container = "Docker", .device_nodes = true}, "NVIDIA_DRIVER_CAPABILITIES"},
+            {{.kernel_module = "550.163.01"}, "exactly version 550.163.01"},
+            {{.wsl = true}, "/dev/dxg is missing"},
+            {{.wsl = true, .device_nodes = true}, "install the NVIDIA driver in Windows"},
+        });
+    info.driver.hint.clear();
+    check_cases(info, {{{}, "Install the NVIDIA driver"}});
 }
 
 TEST_CASE("Nothing but the link stub: names it, and says where a driver comes from") {
@@ -125,52 +113,30 @@ TEST_CASE("A driver that was switched off or chosen: no word about installing on
 
 TEST_CASE("No device: the nearest cause is named") {
     Info info = with_driver(100);
-    Surroundings &machine = info.surroundings;
-
-    SECTION("hidden by the variable") {
-        machine.device_nodes = true;
-        machine.visible_devices = "-1";
-        CHECK_THAT(only_hint(info), ContainsSubstring("CUDA_VISIBLE_DEVICES is '-1'"));
-    }
-    SECTION("the variable is not to blame where no device can be seen at all") {
-        machine.container = "Docker";
-        machine.visible_devices = "0";
-        CHECK_THAT(only_hint(info), ContainsSubstring("--gpus all"));
-    }
-    SECTION("not there") {
-        machine.on_pci = false;
-        CHECK_THAT(only_hint(info), ContainsSubstring("no NVIDIA GPU is visible on the PCI bus"));
-    }
-    SECTION("no kernel module") {
-        machine.on_pci = true;
-        CHECK_THAT(only_hint(info), ContainsSubstring("modprobe nvidia"));
-    }
-    SECTION("no device nodes") {
-        machine.on_pci = true;
-        machine.kernel_module = "550.163.01";
-        CHECK_THAT(only_hint(info), ContainsSubstring("no device nodes"));
-    }
-    SECTION("all there: permissions") {
-        machine.kernel_module = "550.163.01";
-        machine.device_nodes = true;
-        CHECK_THAT(only_hint(info), ContainsSubstring("permissions"));
-    }
-    SECTION("the same when cuInit succeeds and counts none") {
-        info.init = Answer{};
-        info.count = Answer{};
-        machine.on_pci = false;
-        CHECK_THAT(only_hint(info), ContainsSubstring("no NVIDIA GPU is visible on the PCI bus"));
-    }
+    check_cases(
+        info, {
+                  {{.device_nodes = true, .visible_devices = "-1"}, "CUDA_VISIBLE_DEVICES is '-1'"},
+                  // The variable is not to blame where no device can be seen at all.
+                  {{.container = "Docker", .visible_devices = "0"}, "--gpus all"},
+                  {{.on_pci = false}, "no NVIDIA GPU is seen on the PCI bus"},
+                  {{.on_pci = true}, "modprobe nvidia"},
+                  {{.on_pci = true, .kernel_module = "550.163.01"}, "no device nodes"},
+                  {{.device_nodes = true, .kernel_module = "550.163.01"}, "permissions"},
+              });
+    // The same when cuInit succeeds and counts none.
+    info.init = Answer{};
+    info.count = Answer{};
+    check_cases(info, {{{.on_pci = false}, "no NVIDIA GPU is seen on the PCI bus"}});
 }
 
 TEST_CASE("Library and kernel module of different drivers") {
-    Info info = with_driver(803);
-    info.surroundings.kernel_module = "535.1";
-    CHECK_THAT(only_hint(info), ContainsSubstring("/usr/lib/libcuda.so.1"));
-    CHECK_THAT(only_hint(info), ContainsSubstring("kernel module 535.1"));
-    CHECK_THAT(only_hint(info), ContainsSubstring("restart the machine"));
-    info.surroundings.container = "Docker";
-    CHECK_THAT(only_hint(info), ContainsSubstring("inside the container"));
+    check_cases(with_driver(803),
+                {
+                    {{.kernel_module = "535.1"}, "/usr/lib/libcuda.so.1"},
+                    {{.kernel_module = "535.1"}, "kernel module 535.1"},
+                    {{.kernel_module = "535.1"}, "restart the machine"},
+                    {{.container = "Docker", .kernel_module = "535.1"}, "inside the container"},
+                });
 }
 
 TEST_CASE("The forward-compatibility library on a GPU that it does not support") {
@@ -181,12 +147,12 @@ TEST_CASE("The forward-compatibility library on a GPU that it does not support")
 }
 
 TEST_CASE("An unknown failure of cuInit") {
-    Info info = with_driver(999);
-    CHECK_THAT(only_hint(info), ContainsSubstring("restart the machine"));
-    info.surroundings.device_nodes = true;
-    CHECK_THAT(only_hint(info), ContainsSubstring("/dev/nvidia-uvm, which CUDA needs, is missing"));
-    info.surroundings.uvm_node = true;
-    CHECK_THAT(only_hint(info), ContainsSubstring("restart the machine"));
+    check_cases(with_driver(999),
+                {
+                    {{}, "restart the machine"},
+                    {{.device_nodes = true}, "/dev/nvidia-uvm is missing"},
+                    {{.device_nodes = true, .uvm_node = true}, "restart the machine"},
+                });
 }
 
 TEST_CASE("Other failures of cuInit each have their own hint") {

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """cushim-info on made-up machines: no library, files that are none, a fake driver with devices."""
 
-import argparse
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from tool import Tool
+from tool import Tool, options
 
-TOOL = None
-FAKE = None
-HEADERS = None
+given = options.of_command_line()
+TOOL = Tool(given.words)
+FAKE = TOOL.path(os.path.abspath(given.text('fake')))
+HEADERS = int(given.text('headers'))  # CUDA_VERSION
 
 NO_LIBRARY = {'CUSHIM_DISABLE': '1'}
 
@@ -255,8 +255,7 @@ class Symbols(unittest.TestCase):
             entries = found[name]['entry_points']
             own = [row for row in rows if row[0] == name]
             self.assertEqual(len(own), entries['total'])
-            self.assertEqual(len([row for row in own if row[3] == 'resolved']),
-                             entries['resolved'])
+            self.assertEqual(len([row for row in own if row[3] == 'resolved']), entries['resolved'])
         return rows
 
     def test_one_line_for_each_entry_point(self):
@@ -327,18 +326,5 @@ class CommandLine(unittest.TestCase):
         self.assertTrue(done.stdout.startswith(b'{'))
 
 
-def main():
-    global TOOL, FAKE, HEADERS
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--fake', required=True, help='the library built from fake_cuda.c')
-    parser.add_argument('--headers', type=int, required=True, help='CUDA_VERSION')
-    parser.add_argument('command', nargs='+', help='the tool, after an emulator if it needs one')
-    given = parser.parse_args()
-    TOOL = Tool(given.command)
-    FAKE = TOOL.path(os.path.abspath(given.fake))
-    HEADERS = given.headers
-    unittest.main(argv=[sys.argv[0]], verbosity=2)
-
-
 if __name__ == '__main__':
-    main()
+    unittest.main(verbosity=2)

@@ -38,13 +38,13 @@ TEST_CASE("Versions are spelled as CUDA spells them") {
 
 TEST_CASE("The report names libraries, candidates and counts") {
     const std::string text = report_as_text(with_driver());
-    CHECK_THAT(text, ContainsSubstring("cushim 1.2.3, built with the headers of CUDA 13.0"));
-    CHECK_THAT(text, ContainsSubstring("/lib/libcuda.so.1"));
-    CHECK_THAT(text, ContainsSubstring("12.4"));
-    CHECK_THAT(text, ContainsSubstring("/a: wrong architecture (for aarch64)"));
-    CHECK_THAT(text, ContainsSubstring("1 of 3 resolve, 2 missing (1 requires a newer driver"));
-    CHECK_THAT(text, ContainsSubstring("runtime: absent"));
-    CHECK_THAT(text, ContainsSubstring("no runtime here"));
+    for (const char *const part :
+         {"cushim 1.2.3, built with the headers of CUDA 13.0", "/lib/libcuda.so.1", "12.4",
+          "/a: wrong architecture (for aarch64)",
+          "1 of 3 resolve, 2 missing (1 for want of a newer driver", "runtime: absent",
+          "no runtime here"}) {
+        CHECK_THAT(text, ContainsSubstring(part));
+    }
 }
 
 TEST_CASE("Declarations that were left out are listed") {

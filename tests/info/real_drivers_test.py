@@ -4,16 +4,18 @@
 CUSHIM_REAL_LIBS is a folder that holds drivers/<version>/libcuda.so.1; without it: exit 77.
 """
 
-import argparse
 import glob
 import os
 import sys
 import unittest
 
-from tool import Tool
+from tool import Tool, options
 
-TOOL = None
-DRIVERS = None
+given = options.of_command_line()
+TOOL = Tool(given.words)
+FOLDER = os.environ.get('CUSHIM_REAL_LIBS')
+DRIVERS = {os.path.basename(os.path.dirname(path)): path
+           for path in sorted(glob.glob(os.path.join(FOLDER or '', 'drivers/*/libcuda.so.1')))}
 
 # Driver branch: the CUDA version it supports, and how many names of the 13.0 headers it resolves.
 EXPECTED = {'470': ('11.4', 487), '535': ('12.2', 555), '550': ('12.4', 591)}
@@ -65,22 +67,13 @@ class RealDrivers(unittest.TestCase):
 
 
 def main():
-    global TOOL, DRIVERS
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--headers', type=int, required=True, help='CUDA_VERSION')
-    parser.add_argument('command', nargs='+', help='the tool')
-    given = parser.parse_args()
-    folder = os.environ.get('CUSHIM_REAL_LIBS')
-    if not folder:
+    if not FOLDER:
         print('SKIP: CUSHIM_REAL_LIBS names no folder with real driver libraries')
         return SKIPPED
-    if given.headers // 10 != 1300:
+    if int(given.text('headers')) // 10 != 1300:
         print('SKIP: the counts are those of the 13.0 headers')
         return SKIPPED
-    TOOL = Tool(given.command)
-    root = os.path.join(folder, 'drivers')
-    DRIVERS = {name: os.path.join(root, name, 'libcuda.so.1') for name in sorted(os.listdir(root))}
-    return unittest.main(argv=[sys.argv[0]], verbosity=2)
+    return unittest.main(verbosity=2)
 
 
 if __name__ == '__main__':

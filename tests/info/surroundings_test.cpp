@@ -60,31 +60,22 @@ TEST_CASE("An empty machine") {
 }
 
 TEST_CASE("Containers are told apart") {
-    Machine machine;
-    SECTION("Docker by its file") {
-        machine.file(".dockerenv");
-        CHECK(machine.probe().container == "Docker");
-    }
-    SECTION("Docker by its cgroup") {
-        machine.file("proc/1/cgroup", "12:memory:/docker/0123\n");
-        CHECK(machine.probe().container == "Docker");
-    }
-    SECTION("Podman by its file") {
-        machine.file("run/.containerenv");
-        CHECK(machine.probe().container == "Podman");
-    }
-    SECTION("Kubernetes, also where the runtime is Docker's") {
-        machine.file(".dockerenv");
-        machine.variable("KUBERNETES_SERVICE_HOST", "10.0.0.1");
-        CHECK(machine.probe().container == "Kubernetes");
-    }
-    SECTION("any other by the variable") {
-        machine.variable("container", "systemd-nspawn");
-        CHECK(machine.probe().container == "container");
-    }
-    SECTION("an ordinary cgroup is none") {
-        machine.file("proc/1/cgroup", "0::/init.scope\n");
-        CHECK(machine.probe().container.empty());
+    struct Case {
+        const char *file, *content, *variable, *value, *container;
+    };
+    for (const Case &one : std::initializer_list<Case>{
+             {".dockerenv", "", "", "", "Docker"},
+             {"proc/1/cgroup", "12:memory:/docker/0123\n", "", "", "Docker"},
+             {"run/.containerenv", "", "", "", "Podman"},
+             // Also where the runtime is Docker's.
+             {".dockerenv", "", "KUBERNETES_SERVICE_HOST", "10.0.0.1", "Kubernetes"},
+             {"unrelated", "", "container", "systemd-nspawn", "container"},
+             {"proc/1/cgroup", "0::/init.scope\n", "", "", ""},
+         }) {
+        Machine machine;
+        machine.file(one.file, one.content);
+        machine.variable(one.variable, one.value);
+        CHECK(machine.probe().container == one.container);
     }
 }
 
@@ -122,19 +113,15 @@ TEST_CASE("A GPU on the bus is one of NVIDIA's that displays or computes") {
 
 TEST_CASE("The kernel module's version is read") {
     Machine machine;
-    const std::string path = "proc/driver/nvidia/version";
-    SECTION("of the closed module") {
-        machine.file(path, "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.163.01  Tue Apr 8\n"
-                           "GCC version:  gcc version 12.2.0\n");
-        CHECK(machine.probe().kernel_module == "550.163.01");
-    }
-    SECTION("of the open module") {
-        machine.file(path, "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  "
-                           "Release Build  (root@host)\n");
-        CHECK(machine.probe().kernel_module == "580.65.06");
-    }
-    SECTION("of something else") {
-        machine.file(path, "NVRM version: unknown Kernel Module\nnext  line\n");
-        CHECK(machine.probe().kernel_module.empty());
+    for (const auto &[text, version] :
+         {std::pair{"NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.163.01  Tue Apr 8\n"
+                    "GCC version:  gcc version 12.2.0\n",
+                    "550.163.01"},
+          std::pair{"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  "
+                    "Release Build  (root@host)\n",
+                    "580.65.06"},
+          std::pair{"NVRM version: unknown Kernel Module\nnext  line\n", ""}}) {
+        machine.file("proc/driver/nvidia/version", text);
+        CHECK(machine.probe().kernel_module == version);
     }
 }

@@ -3,6 +3,10 @@
 import json
 import os
 import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
+import options  # noqa: E402
 
 
 class Tool:

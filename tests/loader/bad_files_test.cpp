@@ -10,7 +10,7 @@
 
 #include "machine.hpp"
 
-using namespace cushim_test;
+using namespace support;
 
 namespace {
 
@@ -24,22 +24,28 @@ void expect_absent(const std::string &path, cushim_outcome outcome) {
     REQUIRE(report.candidate_count == 1); // nothing else was tried
     CHECK(outcome_of(report, path) == outcome);
     CHECK(std::string(report.candidates[0].detail) != "");
-    CHECK(std::string(report.explanation).find(path) != std::string::npos);
-    CHECK(std::string(report.hint).find("CUSHIM_DRIVER") != std::string::npos);
+    CHECK(contains(report.explanation, path));
+    CHECK(contains(report.hint, "CUSHIM_DRIVER"));
     // The second call answers the same without a further search.
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
     CHECK(&driver_report() == &report);
     const auto failed = cushim::load_driver();
     REQUIRE_FALSE(failed);
     CHECK(failed.error().kind() == cushim::ErrorKind::library_not_found);
-    CHECK(std::string(failed.error().message()).find(path) != std::string::npos);
+    CHECK(contains(failed.error().message(), path));
+}
+
+// A file with these bytes.
+void expect_bytes_absent(const std::string &bytes, cushim_outcome outcome) {
+    const Folder folder;
+    expect_absent(folder.write("file", bytes), outcome);
 }
 
 // The good library with one byte changed.
-std::string patched(const Folder &folder, size_t offset, char byte) {
+void expect_patched_absent(size_t offset, char byte) {
     std::string bytes = bytes_of(good_driver());
     bytes.at(offset) = byte;
-    return folder.write("patched", bytes);
+    expect_bytes_absent(bytes, CUSHIM_OUTCOME_WRONG_ARCHITECTURE);
 }
 
 // Where the machine is written in the header of this system's libraries.
@@ -65,32 +71,24 @@ TEST_CASE("a folder", "[folder]") {
 }
 
 TEST_CASE("an empty file", "[empty]") {
-    const Folder folder;
-    expect_absent(folder.write("empty", ""), CUSHIM_OUTCOME_NOT_A_LIBRARY);
+    expect_bytes_absent("", CUSHIM_OUTCOME_NOT_A_LIBRARY);
 }
 
 TEST_CASE("a text file", "[text]") {
-    const Folder folder;
-    expect_absent(folder.write("text", "This is not a library.\n"), CUSHIM_OUTCOME_NOT_A_LIBRARY);
+    expect_bytes_absent("This is not a library.\n", CUSHIM_OUTCOME_NOT_A_LIBRARY);
 }
 
 TEST_CASE("a library without its end", "[truncated]") {
-    const Folder folder;
     // What debuggers read lies at the end, and nobody misses that: this cuts into the code.
-    expect_absent(folder.write("start", bytes_of(good_driver()).substr(0, 8192)),
-                  CUSHIM_OUTCOME_TRUNCATED);
+    expect_bytes_absent(bytes_of(good_driver()).substr(0, 8192), CUSHIM_OUTCOME_TRUNCATED);
 }
 
 TEST_CASE("a library cut off inside its header", "[cut]") {
-    const Folder folder;
-    expect_absent(folder.write("cut", bytes_of(good_driver()).substr(0, 20)),
-                  CUSHIM_OUTCOME_TRUNCATED);
+    expect_bytes_absent(bytes_of(good_driver()).substr(0, 20), CUSHIM_OUTCOME_TRUNCATED);
 }
 
 TEST_CASE("a library for another architecture", "[machine]") {
-    const Folder folder;
-    const size_t offset = machine_offset(bytes_of(good_driver()));
-    expect_absent(patched(folder, offset, '\x08'), CUSHIM_OUTCOME_WRONG_ARCHITECTURE);
+    expect_patched_absent(machine_offset(bytes_of(good_driver())), '\x08');
 }
 
 TEST_CASE("a library without cuInit", "[nocuinit]") {
@@ -109,8 +107,7 @@ TEST_CASE("a path longer than any path", "[long]") {
 #if !defined(_WIN32)
 
 TEST_CASE("a library of the other word size", "[class]") {
-    const Folder folder;
-    expect_absent(patched(folder, 4, '\x01'), CUSHIM_OUTCOME_WRONG_ARCHITECTURE);
+    expect_patched_absent(4, '\x01');
 }
 
 TEST_CASE("a named pipe, which nobody writes to", "[pipe]") {
@@ -121,16 +118,14 @@ TEST_CASE("a named pipe, which nobody writes to", "[pipe]") {
 }
 
 TEST_CASE("a library with a hole, as a broken download leaves it", "[hole]") {
-    const Folder folder;
     std::string bytes = bytes_of(good_driver());
     std::fill(bytes.begin() + 4096, bytes.end(), '\0');
-    expect_absent(folder.write("hole", bytes), CUSHIM_OUTCOME_TRUNCATED);
+    expect_bytes_absent(bytes, CUSHIM_OUTCOME_TRUNCATED);
 }
 
 TEST_CASE("garbage behind a good header", "[garbage]") {
-    const Folder folder;
     std::string bytes = bytes_of(good_driver());
     bytes.replace(64, 512, std::string(512, '\xff')); // the program headers
-    expect_absent(folder.write("garbage", bytes), CUSHIM_OUTCOME_REFUSED);
+    expect_bytes_absent(bytes, CUSHIM_OUTCOME_REFUSED);
 }
 #endif

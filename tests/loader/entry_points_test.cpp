@@ -6,7 +6,7 @@
 
 #include "machine.hpp"
 
-using namespace cushim_test;
+using namespace support;
 namespace entry = cushim::entry;
 
 namespace {
@@ -166,7 +166,7 @@ TEST_CASE("pfn without a library says why", "[pfn_absent]") {
     const auto pfn = cushim::driver().pfn<entry::cuInit>();
     REQUIRE_FALSE(pfn);
     CHECK(pfn.error().kind() == cushim::ErrorKind::library_not_found);
-    CHECK(std::string(pfn.error().message()).find("/nonexistent/driver") != std::string::npos);
+    CHECK(contains(pfn.error().message(), "/nonexistent/driver"));
     CHECK_FALSE(cushim::is_available<entry::cudaMalloc>());
 }
 

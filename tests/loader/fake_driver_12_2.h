@@ -7,12 +7,10 @@
 #define CALL
 #endif
 
-EXPORT int CALL cuInit(unsigned int flags);
 EXPORT int CALL cuInit(unsigned int flags) {
     return (int)flags;
 }
 
-EXPORT int CALL cuDriverGetVersion(int *version);
 EXPORT int CALL cuDriverGetVersion(int *version) {
     *version = 12020;
     return 0;

@@ -4,15 +4,17 @@
 // own; meson.build lists them. What a machine looks like is set up before the first use.
 #pragma once
 
+#include <catch2/catch_test_macros.hpp>
 #include <cushim/cushim.hpp>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "contains.hpp"
 #include "fake_library.hpp"
 
-namespace cushim_test {
+namespace support {
 
 // A folder that is there as long as the object.
 class Folder {
@@ -95,9 +97,14 @@ inline int outcome_of(const cushim_report &report, const std::string &path) {
 
 // A machine on which the searches find nothing by themselves, whatever this one has.
 inline void find_nothing() {
-    cushim::Settings nowhere;
-    nowhere.already_loaded = nowhere.system_search = nowhere.known_places = false;
-    cushim::configure(nowhere).value();
+    REQUIRE(cushim::configure(
+        {.already_loaded = false, .system_search = false, .known_places = false}));
 }
 
-} // namespace cushim_test
+inline void check_loaded_from(const cushim_report &report, const std::string &file) {
+    CHECK(report.state == CUSHIM_STATE_LOADED);
+    REQUIRE(report.path != nullptr);
+    CHECK(std::filesystem::equivalent(report.path, file));
+}
+
+} // namespace support

@@ -10,12 +10,10 @@ static int tell(int status, const char **text) {
     return *text != 0 ? 0 : 1;
 }
 
-EXPORT int CALL cuGetErrorName(int status, const char **text);
 EXPORT int CALL cuGetErrorName(int status, const char **text) {
     return tell(status, text);
 }
 
-EXPORT int CALL cuGetErrorString(int status, const char **text);
 EXPORT int CALL cuGetErrorString(int status, const char **text) {
     return tell(status, text);
 }

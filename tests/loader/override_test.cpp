@@ -8,7 +8,7 @@
 
 #include "machine.hpp"
 
-using namespace cushim_test;
+using namespace support;
 namespace entry = cushim::entry;
 
 TEST_CASE("an override without any library", "[override_absent]") {

@@ -3,7 +3,7 @@
 
 #include "machine.hpp"
 
-using namespace cushim_test;
+using namespace support;
 
 namespace {
 
@@ -20,13 +20,9 @@ void expect_runtime_in(const char *variable, const std::string &folder) {
     const Folder machine;
     const std::string file = machine.copy(good_runtime(), folder + runtime_file_name());
     set_variable(variable, machine.path());
-    cushim::Settings settings;
-    settings.already_loaded = settings.system_search = settings.known_places = false;
-    REQUIRE(cushim::configure(settings));
+    find_nothing();                      // elsewhere
     CHECK_FALSE(cushim::load_runtime()); // it is found, and not used without a driver
-    CHECK(runtime_report().state == CUSHIM_STATE_LOADED);
-    REQUIRE(runtime_report().path != nullptr);
-    CHECK(std::filesystem::equivalent(runtime_report().path, file));
+    check_loaded_from(runtime_report(), file);
     CHECK(cushim::runtime_version() == cushim::headers_version());
 }
 
@@ -46,7 +42,7 @@ TEST_CASE("nothing anywhere", "[nothing]") {
     CHECK(driver_report().reason == CUSHIM_REASON_SWITCHED_OFF);
     // What the environment names was searched.
     CHECK(runtime_report().reason == CUSHIM_REASON_NOT_FOUND);
-    CHECK(std::string(runtime_report().explanation).find("was not found") != std::string::npos);
+    CHECK(contains(runtime_report().explanation, "was not found"));
     CHECK_FALSE(cushim::driver_version());
     CHECK_FALSE(cushim::runtime_version());
 }
@@ -54,13 +50,12 @@ TEST_CASE("nothing anywhere", "[nothing]") {
 TEST_CASE("CUSHIM_DRIVER names the driver", "[variable]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     CHECK(cushim::driver_version() == cushim::headers_version());
-    CHECK(driver_report().state == CUSHIM_STATE_LOADED);
-    CHECK(std::filesystem::equivalent(driver_report().path, good_driver()));
+    check_loaded_from(driver_report(), good_driver());
     CHECK(std::string(driver_report().hint) == "");
     CHECK(cushim::try_driver());
     // What stands beside it is the runtime, and nothing else is.
     CHECK(cushim::load_runtime());
-    CHECK(std::filesystem::equivalent(runtime_report().path, good_runtime()));
+    check_loaded_from(runtime_report(), good_runtime());
 }
 
 TEST_CASE("no runtime beside the chosen driver: none at all", "[beside]") {
@@ -71,8 +66,7 @@ TEST_CASE("no runtime beside the chosen driver: none at all", "[beside]") {
     CHECK(runtime_report().state == CUSHIM_STATE_ABSENT);
     CHECK(runtime_report().reason == CUSHIM_REASON_CHOSEN_PATH);
     CHECK(runtime_report().candidate_count == 1);
-    CHECK(std::string(runtime_report().explanation).find("in the folder of the chosen driver") !=
-          std::string::npos);
+    CHECK(contains(runtime_report().explanation, "beside the driver"));
 }
 
 TEST_CASE("CUSHIM_DISABLE hides everything", "[disabled]") {
@@ -83,7 +77,7 @@ TEST_CASE("CUSHIM_DISABLE hides everything", "[disabled]") {
     CHECK(driver_report().reason == CUSHIM_REASON_DISABLED);
     CHECK(runtime_report().reason == CUSHIM_REASON_DISABLED);
     CHECK(driver_report().candidate_count == 0);
-    CHECK(std::string(driver_report().hint).find("CUSHIM_DISABLE") != std::string::npos);
+    CHECK(contains(driver_report().hint, "CUSHIM_DISABLE"));
 }
 
 TEST_CASE("CUSHIM_DISABLE=0 hides nothing", "[not_disabled]") {
@@ -115,7 +109,7 @@ TEST_CASE("a runtime of another major version is not taken", "[other_major]") {
     CHECK(cushim::runtime().cudaSetDevice(0) == cudaErrorSharedObjectInitFailed);
     CHECK(runtime_report().state == CUSHIM_STATE_ABSENT);
     CHECK(outcome_of(runtime_report(), other) == CUSHIM_OUTCOME_WRONG_VERSION);
-    CHECK(std::string(runtime_report().explanation).find("major version") != std::string::npos);
+    CHECK(contains(runtime_report().explanation, "major version"));
 }
 
 TEST_CASE("a search goes on past a runtime of another major version", "[goes_on]") {
@@ -127,25 +121,21 @@ TEST_CASE("a search goes on past a runtime of another major version", "[goes_on]
         machine.copy(good_runtime(), "second/" + toolkit_folder + runtime_file_name());
     set_variable("CUDA_PATH", machine / "first");
     set_variable("CUDA_HOME", machine / "second");
-    cushim::Settings settings;
-    settings.already_loaded = settings.system_search = settings.known_places = false;
-    REQUIRE(cushim::configure(settings));
+    find_nothing();                      // elsewhere
     CHECK_FALSE(cushim::load_runtime()); // there is no driver
     REQUIRE(runtime_report().candidate_count == 2);
     CHECK(runtime_report().candidates[0].outcome == CUSHIM_OUTCOME_WRONG_VERSION);
     CHECK(runtime_report().candidates[1].outcome == CUSHIM_OUTCOME_LOADED);
-    CHECK(std::filesystem::equivalent(runtime_report().path, good));
+    check_loaded_from(runtime_report(), good);
 }
 
 TEST_CASE("a copy that the process has loaded already", "[already]") {
     fake_control_of(good_driver());
     fake_control_of(good_runtime());
-    cushim::Settings settings;
-    settings.system_search = settings.known_places = false;
-    REQUIRE(cushim::configure(settings));
+    REQUIRE(cushim::configure({.system_search = false, .known_places = false}));
     CHECK(cushim::load_driver());
     CHECK(cushim::load_runtime());
-    CHECK(std::filesystem::equivalent(driver_report().path, good_driver()));
-    CHECK(std::filesystem::equivalent(runtime_report().path, good_runtime()));
-    CHECK(std::string(driver_report().candidates[0].detail).find("already") != std::string::npos);
+    check_loaded_from(driver_report(), good_driver());
+    check_loaded_from(runtime_report(), good_runtime());
+    CHECK(contains(driver_report().candidates[0].detail, "already"));
 }

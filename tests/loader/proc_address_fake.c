@@ -11,7 +11,6 @@ struct asked {
     int times;
 };
 static struct asked last;
-EXPORT struct asked *proc_address_asked(void);
 EXPORT struct asked *proc_address_asked(void) {
     return &last;
 }
@@ -22,8 +21,6 @@ static int CALL answers_77(void *a, size_t b) {
     return 77;
 }
 
-EXPORT int CALL cuGetProcAddress_v2(const char *name, void **function, int version,
-                                    unsigned long long flags, int *found);
 EXPORT int CALL cuGetProcAddress_v2(const char *name, void **function, int version,
                                     unsigned long long flags, int *found) {
     strncpy(last.name, name, sizeof last.name - 1);

@@ -3,7 +3,7 @@
 
 #include "machine.hpp"
 
-using namespace cushim_test;
+using namespace support;
 
 namespace {
 
@@ -16,8 +16,7 @@ struct UnusedRuntime {
         const std::string unused =
             toolkit.copy(good_runtime(), toolkit_folder + runtime_file_name());
         CHECK_FALSE(cushim::load_runtime());
-        REQUIRE(runtime_report().path != nullptr);
-        CHECK(std::filesystem::equivalent(runtime_report().path, unused));
+        check_loaded_from(runtime_report(), unused);
         set_variable("CUSHIM_DRIVER", elsewhere.copy(good_driver(), driver_file_name()));
         beside = elsewhere.copy(good_runtime(), runtime_file_name());
     }
@@ -60,7 +59,7 @@ TEST_CASE("a runtime that was never used gives way to the one beside a new drive
           "[reload_beside]") {
     const UnusedRuntime machine;
     CHECK(cushim::reload().runtime.state == CUSHIM_STATE_LOADED);
-    CHECK(std::filesystem::equivalent(runtime_report().path, machine.beside));
+    check_loaded_from(runtime_report(), machine.beside);
     CHECK(cushim::load_runtime());
 }
 
@@ -68,7 +67,7 @@ TEST_CASE("a reload of the driver alone, too", "[reload_driver]") {
     const UnusedRuntime machine;
     CHECK(cushim_reload(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED);
     CHECK(cushim::runtime().cudaSetDevice(0) != cudaErrorInsufficientDriver);
-    CHECK(std::filesystem::equivalent(runtime_report().path, machine.beside));
+    check_loaded_from(runtime_report(), machine.beside);
 }
 
 TEST_CASE("a reload that finds nothing either", "[reload_absent]") {

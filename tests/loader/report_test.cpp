@@ -10,7 +10,7 @@
 
 #include "machine.hpp"
 
-using namespace cushim_test;
+using namespace support;
 
 TEST_CASE("the text tells what was tried and what to do", "[report_text]") {
     CHECK(std::string(driver_report().explanation) != ""); // before anything was tried
@@ -23,7 +23,7 @@ TEST_CASE("the text tells what was tried and what to do", "[report_text]") {
     CHECK(whole.size() == length);
     for (const char *part : {"driver: ", "runtime: ", "/nonexistent/driver: not found", "hint: "}) {
         INFO(part << " in\n" << whole);
-        CHECK(whole.find(part) != std::string::npos);
+        CHECK(contains(whole, part));
     }
     char shorter[10] = "#########";
     CHECK(cushim_report_text(shorter, sizeof shorter) == length);

@@ -2,28 +2,22 @@
 // environment.
 #include <catch2/catch_test_macros.hpp>
 
-#include <thread>
-
+#include "in_threads.hpp"
 #include "machine.hpp"
 
-using namespace cushim_test;
+using namespace support;
 
 TEST_CASE("a path in code", "[code]") {
     const std::string driver = good_driver(), runtime = good_runtime();
-    cushim::Settings settings;
-    settings.driver_path = driver.c_str();
-    settings.runtime_path = runtime.c_str();
-    REQUIRE(cushim::configure(settings));
+    REQUIRE(cushim::configure({.driver_path = driver.c_str(), .runtime_path = runtime.c_str()}));
     CHECK(cushim::load_driver());
     CHECK(cushim::load_runtime());
-    CHECK(std::filesystem::equivalent(driver_report().path, good_driver()));
-    CHECK(std::filesystem::equivalent(runtime_report().path, good_runtime()));
+    check_loaded_from(driver_report(), good_driver());
+    check_loaded_from(runtime_report(), good_runtime());
 }
 
 TEST_CASE("a path in code that cannot be loaded is not replaced", "[bad_code]") {
-    cushim::Settings settings;
-    settings.driver_path = "/nonexistent/driver";
-    REQUIRE(cushim::configure(settings));
+    REQUIRE(cushim::configure({.driver_path = "/nonexistent/driver"}));
     CHECK_FALSE(cushim::load_driver());
     CHECK(driver_report().reason == CUSHIM_REASON_CHOSEN_PATH);
     CHECK(driver_report().candidate_count == 1);
@@ -31,9 +25,7 @@ TEST_CASE("a path in code that cannot be loaded is not replaced", "[bad_code]") 
 
 TEST_CASE("the variable wins over the code", "[wins]") {
     set_variable("CUSHIM_DRIVER", good_driver());
-    cushim::Settings settings;
-    settings.driver_path = "/nonexistent/driver";
-    REQUIRE(cushim::configure(settings));
+    REQUIRE(cushim::configure({.driver_path = "/nonexistent/driver"}));
     CHECK(cushim::load_driver());
 }
 
@@ -41,20 +33,14 @@ TEST_CASE("unless the program does not heed the environment", "[unheeded]") {
     set_variable("CUSHIM_DRIVER", "/nonexistent/driver");
     set_variable("CUSHIM_DISABLE", "1");
     const std::string driver = good_driver();
-    cushim::Settings settings;
-    settings.driver_path = driver.c_str();
-    settings.environment = false;
-    REQUIRE(cushim::configure(settings));
+    REQUIRE(cushim::configure({.driver_path = driver.c_str(), .environment = false}));
     CHECK(cushim::load_driver());
 }
 
 TEST_CASE("the last settings before the search count", "[last]") {
     const std::string driver = good_driver();
-    cushim::Settings settings;
-    settings.driver_path = "/nonexistent/driver";
-    REQUIRE(cushim::configure(settings));
-    settings.driver_path = driver.c_str();
-    REQUIRE(cushim::configure(settings));
+    REQUIRE(cushim::configure({.driver_path = "/nonexistent/driver"}));
+    REQUIRE(cushim::configure({.driver_path = driver.c_str()}));
     CHECK(cushim::load_driver());
 }
 
@@ -64,7 +50,7 @@ TEST_CASE("settings after the first search are refused", "[late]") {
     const auto refused = cushim::configure({});
     REQUIRE_FALSE(refused);
     CHECK(refused.error().kind() == cushim::ErrorKind::invalid_argument);
-    CHECK(std::string(refused.error().message()).find("too late") != std::string::npos);
+    CHECK(contains(refused.error().message(), "too late"));
     cushim_settings raw = {nullptr, nullptr, CUSHIM_SEARCH_EVERYWHERE};
     CHECK(cushim_configure(&raw) == CUSHIM_CONFIGURE_TOO_LATE);
     raw.search = 16;
@@ -80,48 +66,40 @@ TEST_CASE("settings that leave no place to search are the reason", "[switched_of
     CHECK(driver_report().candidate_count == 0);
     const std::string message = failed.error().message();
     INFO(message);
-    CHECK(message.find("settings disable every search location") != std::string::npos);
-    CHECK(message.find("the driver's path in CUSHIM_DRIVER") != std::string::npos);
+    CHECK(contains(message, "settings switch off every place to search"));
+    CHECK(contains(message, "name the driver in CUSHIM_DRIVER"));
     // The runtime is searched for where the environment says.
     CHECK_FALSE(cushim::load_runtime());
     CHECK(runtime_report().reason == CUSHIM_REASON_NOT_FOUND);
 }
 
 TEST_CASE("the hint names no variable that the settings ignore", "[switched_off_all]") {
-    cushim::Settings nothing;
-    nothing.environment = nothing.already_loaded = false;
-    nothing.system_search = nothing.known_places = false;
-    REQUIRE(cushim::configure(nothing));
+    REQUIRE(cushim::configure({.environment = false,
+                               .already_loaded = false,
+                               .system_search = false,
+                               .known_places = false}));
     CHECK_FALSE(cushim::load_runtime());
     for (const cushim_report *report : {&driver_report(), &runtime_report()}) {
         CHECK(report->reason == CUSHIM_REASON_SWITCHED_OFF);
         CHECK(std::string(report->hint).find("CUSHIM_") == std::string::npos);
-        CHECK(std::string(report->hint).find("program's settings") != std::string::npos);
+        CHECK(contains(report->hint, "program's settings"));
     }
 }
 
 TEST_CASE("a path that is too long is refused", "[too_long]") {
     const std::string path(5000, 'x');
-    cushim::Settings settings;
-    settings.driver_path = path.c_str();
-    CHECK_FALSE(cushim::configure(settings));
+    CHECK_FALSE(cushim::configure({.driver_path = path.c_str()}));
 }
 
 TEST_CASE("settings race with the first search", "[settings_race]") {
     const std::string driver = good_driver();
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 8; ++i)
-        threads.emplace_back([&, i] {
-            cushim::Settings settings;
-            settings.driver_path = driver.c_str();
-            for (int round = 0; round < 50; ++round)
-                if (i % 2 == 0)
-                    (void)cushim::configure(settings);
-                else if (round == 25)
-                    (void)cushim::driver().cuInit(0);
-        });
-    for (std::thread &thread : threads)
-        thread.join();
+    in_threads(8, [&](unsigned int i) {
+        for (int round = 0; round < 50; ++round)
+            if (i % 2 == 0)
+                (void)cushim::configure({.driver_path = driver.c_str()});
+            else if (round == 25)
+                (void)cushim::driver().cuInit(0);
+    });
     CHECK_FALSE(cushim::configure({}));
     CHECK(driver_report().state != CUSHIM_STATE_NOT_TRIED);
 }

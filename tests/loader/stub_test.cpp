@@ -3,7 +3,7 @@
 
 #include "machine.hpp"
 
-using namespace cushim_test;
+using namespace support;
 
 TEST_CASE("the link stub by path", "[stub_path]") {
     const std::string stub = required_variable("FAKE_DRIVER_STUB");
@@ -27,17 +27,15 @@ TEST_CASE("the link stub by path", "[stub_path]") {
 
 // meson.build puts the stub's folder on LD_LIBRARY_PATH, and nothing else.
 TEST_CASE("nothing but the link stub on the search path", "[stub_search]") {
-    cushim::Settings settings;
-    settings.known_places = false; // whatever this machine has there
-    REQUIRE(cushim::configure(settings));
+    REQUIRE(cushim::configure({.known_places = false})); // whatever this machine has there
     if (cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED)
         SKIP("this machine has a driver behind the stub");
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_STUB_LIBRARY);
     const cushim_report &report = driver_report();
     CHECK(report.reason == CUSHIM_REASON_LINK_STUB);
     CHECK(outcome_of(report, required_variable("FAKE_DRIVER_STUB")) == CUSHIM_OUTCOME_LINK_STUB);
-    CHECK(std::string(report.explanation).find("link stub") != std::string::npos);
-    CHECK(std::string(report.hint).find("stubs") != std::string::npos);
+    CHECK(contains(report.explanation, "link stub"));
+    CHECK(contains(report.hint, "stubs"));
 }
 
 namespace {
@@ -50,7 +48,7 @@ void expect_driver_behind(const std::string &first, cushim_outcome outcome) {
     CHECK(std::filesystem::equivalent(report.candidates[0].path, first));
     CHECK(report.candidates[0].outcome == outcome);
     CHECK(report.candidates[1].outcome == CUSHIM_OUTCOME_LOADED);
-    CHECK(std::filesystem::equivalent(report.path, good_driver()));
+    check_loaded_from(report, good_driver());
     CHECK(cushim::driver_version() == cushim::headers_version());
 }
 

@@ -87,6 +87,10 @@ class Elevated(unittest.TestCase):
         return bool(os.stat(self.program).st_mode & stat.S_ISUID) and \
             self.no_new_privileges() == '0'
 
+    def need_elevation(self):
+        if not self.elevation_works():
+            self.skipTest('programs get no other rights here')
+
     @staticmethod
     def no_new_privileges():
         with open('/proc/self/status', encoding='ascii') as file:
@@ -99,14 +103,12 @@ class Elevated(unittest.TestCase):
         self.assertIn('CUSHIM_DISABLE', self.report(False, CUSHIM_DISABLE='1'))
 
     def test_library_paths_are_ignored(self):
-        if not self.elevation_works():
-            self.skipTest('programs get no other rights here')
+        self.need_elevation()
         text = self.report(True, CUSHIM_DRIVER=self.driver, CUSHIM_RUNTIME=self.runtime)
         self.assertNotIn(self.folder, text)
 
     def test_disabling_is_ignored(self):
-        if not self.elevation_works():
-            self.skipTest('programs get no other rights here')
+        self.need_elevation()
         self.assertNotIn('CUSHIM_DISABLE', self.report(True, CUSHIM_DISABLE='1'))
 
     def test_folder_for_temporary_files_is_ignored(self):
@@ -117,12 +119,10 @@ class Elevated(unittest.TestCase):
         os.mkdir(own)
         os.chmod(own, 0o777)
         self.assertIn(own, self.run_program(self.temporary_file, False, own))
-        if not self.elevation_works():
-            self.skipTest('programs get no other rights here')
+        self.need_elevation()
         self.assertNotIn(own, self.run_program(self.temporary_file, True, own))
 
     def test_toolkit_and_environment_folders_are_ignored(self):
-        elevation_works = self.elevation_works()
         name = os.path.basename(self.runtime)
         below = {
             'CUDA_PATH': 'toolkit/lib64', 'CUDA_HOME': 'toolkit/lib64', 'CONDA_PREFIX': 'conda/lib',
@@ -141,8 +141,7 @@ class Elevated(unittest.TestCase):
                 # Nothing else is searched, so that whatever this machine has does not come first.
                 heeded = self.report(False, places, **{variable: root})
                 self.assertRegex(heeded, rf'runtime: CUDA runtime \S+, {re.escape(library)}\n')
-                if not elevation_works:
-                    self.skipTest('programs get no other rights here')
+                self.need_elevation()
                 for where in (places, EVERYWHERE):
                     self.assertNotIn(self.folder, self.report(True, where, **{variable: root}))
 

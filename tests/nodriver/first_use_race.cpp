@@ -4,9 +4,7 @@
 
 #include "expect.h"
 
-#include <atomic>
-#include <thread>
-#include <vector>
+#include "../support/in_threads.hpp"
 
 namespace {
 
@@ -30,18 +28,9 @@ Statuses call_both_tables(bool driver_first) {
 } // namespace
 
 int main() {
-    std::atomic<int> arriving{thread_count};
     std::vector<Statuses> seen(thread_count);
-    std::vector<std::thread> threads;
-    for (int i = 0; i != thread_count; ++i)
-        threads.emplace_back([&, i] {
-            arriving.fetch_sub(1);
-            while (arriving.load() != 0)
-                std::this_thread::yield();
-            seen[static_cast<size_t>(i)] = call_both_tables(i % 2 == 0);
-        });
-    for (std::thread &thread : threads)
-        thread.join();
+    support::in_threads(thread_count,
+                        [&](unsigned int i) { seen[i] = call_both_tables(i % 2 == 0); });
     if (cushim_load_report(CUSHIM_LIBRARY_DRIVER)->state == CUSHIM_STATE_LOADED)
         return 77; // this machine has a driver
     EXPECT_INT(cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->state, CUSHIM_STATE_LOADED);

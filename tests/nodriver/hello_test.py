@@ -4,27 +4,27 @@
 usage: hello_test.py HELLO_GPU --stub FAKE_DRIVER --no-device FAKE_DRIVER
 """
 
-import argparse
-import subprocess
+import os
 import sys
 import unittest
 
 import quiet
 
-arguments = None
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
+import options  # noqa: E402
+
+arguments = options.of_command_line()
+[PROGRAM] = arguments.words
 
 
 class Hello(unittest.TestCase):
     def check(self, explanation, hint, **variables):
         for option, status in ((None, 0), ('--require-gpu', 1)):
             with self.subTest(option=option):
-                command = quiet.wrapper() + [arguments.program] + ([option] if option else [])
-                environment = {**quiet.environment(arguments.program), **variables}
-                result = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
-                                        capture_output=True, text=True, check=False)
-                self.assertEqual((result.returncode, result.stderr), (status, ''), result.stdout)
-                lines = result.stdout.splitlines()
-                self.assertEqual(len(lines), 2, result.stdout)
+                found, text, complained = quiet.run(PROGRAM, *([option] if option else []), **variables)
+                self.assertEqual((found, complained), (status, ''), text)
+                lines = text.splitlines()
+                self.assertEqual(len(lines), 2, text)
                 self.assertIn(explanation, lines[0])
                 self.assertIn(hint, lines[1])
 
@@ -32,25 +32,15 @@ class Hello(unittest.TestCase):
         self.check('CUSHIM_DISABLE is set', 'CUSHIM_DISABLE', CUSHIM_DISABLE='1')
 
     def test_link_stub(self):
-        self.check('link stub', 'driver', CUSHIM_DRIVER=arguments.stub)
+        self.check('link stub', 'driver', CUSHIM_DRIVER=arguments.text('stub'))
 
     def test_no_driver(self):
         self.check('/nonexistent/libcuda.so.1', 'CUSHIM_DRIVER',
                    CUSHIM_DRIVER='/nonexistent/libcuda.so.1')
 
     def test_driver_without_device(self):
-        self.check('finds no GPU', 'container', CUSHIM_DRIVER=arguments.no_device)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('program')
-    parser.add_argument('--stub', required=True)
-    parser.add_argument('--no-device', required=True)
-    global arguments
-    arguments = parser.parse_args()
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+        self.check('finds no GPU', 'container', CUSHIM_DRIVER=arguments.text('no-device'), FAKE_INIT='100')
 
 
 if __name__ == '__main__':
-    main()
+    unittest.main(verbosity=2)

@@ -4,7 +4,6 @@
 usage: no_cuda_linked.py BUILD_FOLDER --core FILE... --cushim FILE... [--instrumented]
 """
 
-import argparse
 import os
 import pathlib
 import re
@@ -13,6 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import binaries  # noqa: E402
+import options  # noqa: E402
 
 # All that a toolkit or a driver brings: libcuda, libcudart, nvcuda.dll, libnvidia-ml, ...
 CUDA = re.compile(r'^(lib)?(nv(cuda|cuvid|idia|jitlink|ml|rtc|toolsext)|nccl|nppi?|'
@@ -33,7 +33,9 @@ NOT_OURS = {'tests/package/work', 'tests/loader/damaged', 'tests/nodriver/damage
             'tests/bench/work', 'tests/dropin/work'}
 CONSTRUCTORS = re.compile(r'^\.(init_array|ctors|preinit_array)')
 
-arguments = None
+arguments = options.of_command_line()
+[BUILD] = arguments.words
+CORE, CUSHIM = arguments.all('core'), arguments.all('cushim')
 
 
 def binary_files(root):
@@ -86,7 +88,7 @@ class EveryBinary(unittest.TestCase):
 
     def test_needs_no_cuda_library(self):
         seen, others = 0, set()
-        for path in binary_files(arguments.build):
+        for path in binary_files(BUILD):
             binary = binaries.read(path)
             if binary is None or (isinstance(binary, binaries.Elf) and binary.type not in (2, 3)):
                 continue
@@ -101,18 +103,18 @@ class EveryBinary(unittest.TestCase):
         print(f'{seen} programs and libraries read; they need {", ".join(sorted(others))}')
         self.assertTrue(others, 'nothing was read of what they need')
         # This very test brings some of its own.
-        self.assertGreater(seen, 3, f'no binaries found in {arguments.build}')
+        self.assertGreater(seen, 3, f'no binaries found in {BUILD}')
 
 
 class Core(unittest.TestCase):
     def setUp(self):
-        if arguments.instrumented:
+        if 'instrumented' in arguments.named:
             self.skipTest('sanitizers and coverage bring a runtime of their own')
-        if not is_elf(arguments.core[0]):
+        if not is_elf(CORE[0]):
             self.skipTest('only ELF files are looked into')
 
     def test_shared_library_needs_the_c_library_only(self):
-        libraries = shared_libraries(arguments.core)
+        libraries = shared_libraries(CORE)
         if not libraries:
             self.skipTest('not built as a shared library')
         for path in libraries:
@@ -120,27 +122,27 @@ class Core(unittest.TestCase):
             self.assertEqual(others, [], path)
 
     def test_uses_no_symbol_of_a_cxx_runtime(self):
-        for where, elf in self.all_of(arguments.core):
+        for where, elf in self.all_of(CORE):
             names = {name.split('@')[0] for name in elf.undefined() | self.imported(elf)}
             bad = {name for name in names if CXX_RUNTIME.match(name)}
             self.assertEqual(bad - CXX_ALLOWED, set(), where)
 
     def test_has_no_static_constructor(self):
-        for where, elf in objects(archives(arguments.core + arguments.cushim)):
+        for where, elf in objects(archives(CORE + CUSHIM)):
             bad = [name for name, *_ in elf.sections() if CONSTRUCTORS.match(name)]
             self.assertEqual(bad, [], where)
         # The compiler's start files put one entry into every shared library.
-        for path in shared_libraries(arguments.core + arguments.cushim):
+        for path in shared_libraries(CORE + CUSHIM):
             sizes = {name: size for name, _, _, size, *_ in binaries.read(path).sections()
                      if CONSTRUCTORS.match(name)}
             self.assertLessEqual(sum(sizes.values()), 8, f'{path}: {sizes}')
 
     def test_registry_is_a_member_of_its_own(self):
         """Else a program that calls one entry point would carry all of them."""
-        if not archives(arguments.core):
+        if not archives(CORE):
             self.skipTest('not built as an archive')
         registries = 0
-        for where, elf in objects(archives(arguments.core)):
+        for where, elf in objects(archives(CORE)):
             defined = {name for name, here, _ in elf.symbols() if here}
             rows = {name for name in defined if name.startswith('cushim_slot_')}
             registry = {name for name in defined if re.search(r'visit_(driver|runtime)_rows', name)}
@@ -159,16 +161,5 @@ class Core(unittest.TestCase):
             yield os.path.basename(path), binaries.read(path)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('build')
-    parser.add_argument('--core', nargs='+', required=True)
-    parser.add_argument('--cushim', nargs='+', required=True)
-    parser.add_argument('--instrumented', action='store_true')
-    global arguments
-    arguments = parser.parse_args()
-    unittest.main(argv=sys.argv[:1], verbosity=2)
-
-
 if __name__ == '__main__':
-    main()
+    unittest.main(verbosity=2)

@@ -29,6 +29,15 @@ def environment(program):
     return variables
 
 
+def run(program, *arguments, **variables):
+    """Exit code, what it printed, and what it complained of; of the loader's variables it has only these."""
+    kept = {name: value for name, value in environment(program).items()
+            if not name.startswith('CUSHIM_') or name == 'CUSHIM_WINEPREFIX'}
+    done = subprocess.run([*wrapper(), program, *arguments], env={**kept, **variables}, text=True, timeout=60,
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
 def main():
     result = subprocess.run(wrapper() + sys.argv[1:], stdin=subprocess.DEVNULL, capture_output=True,
                             env=environment(sys.argv[1]), check=False)

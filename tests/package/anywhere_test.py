@@ -38,12 +38,11 @@ class Anywhere(unittest.TestCase):
                     os.rename(away, install.prefix)
 
     def test_program_of_find_package(self):
-        headers = [f'-DCUSHIM_CUDA_INCLUDE_DIR={arguments.headers}'] if arguments.headers else []
         for libdir, install in self.installs.items():
             with self.subTest(libdir):
                 build = install.folder / 'build'
                 # As some compilers do by themselves: of two libraries the program needs the one it calls.
-                run('cmake', '-S', CONSUMERS / 'cmake', '-B', build, '-G', 'Ninja', *headers,
+                run('cmake', '-S', CONSUMERS / 'cmake', '-B', build, '-G', 'Ninja', *consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR'),
                     *consumer.cmake_place(install.prefix, install.libdir),
                     '-DCMAKE_EXE_LINKER_FLAGS=-Wl,--as-needed')
                 run('cmake', '--build', build)

@@ -1,7 +1,6 @@
 """What the tests of consumers share: a staged install of cushim, commands that show what they said when
 they fail, and the two machines on which a consumer's program must run."""
 
-import argparse
 import contextlib
 import fcntl
 import json
@@ -12,10 +11,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+import types
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import binaries  # noqa: E402
+import options  # noqa: E402
 
 CONSUMERS = pathlib.Path(__file__).parent / 'consumers'
 PREFIX = pathlib.PurePosixPath('/opt/cushim')  # is on no machine: only the staged copy can be found
@@ -25,28 +26,16 @@ UNSET = ('CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'DESTDIR', 'MAKEFLAGS', 'P
          'CONDA_PREFIX', 'VIRTUAL_ENV', 'LD_LIBRARY_PATH')
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('--source', type=pathlib.Path, required=True)
-    parser.add_argument('--work', type=pathlib.Path, required=True)
-    parser.add_argument('--version', required=True)
-    parser.add_argument('--cuda-version', type=int, required=True)
-    parser.add_argument('--cxx', required=True, help='words separated by the unit separator (0x1f)')
-    parser.add_argument('--cc', required=True)
-    parser.add_argument('--headers', default='', help='empty: the default path of the compiler')
-    parser.add_argument('--fake-driver', required=True)
-    parser.add_argument('--fake-runtime', required=True)
-    parser.add_argument('--nvcc', default='', help='with its options; empty: there is none')
-    parser.add_argument('--no-nvcc', default='', help='why there is none')
-    parser.add_argument('--outer-build', type=pathlib.Path, help='the build that these tests are of')
-    parser.add_argument('--type', choices=('static', 'shared', 'both'), default='static')
-    parsed = parser.parse_args()
-    parsed.cxx, parsed.cc = parsed.cxx.split('\x1f'), parsed.cc.split('\x1f')
-    parsed.nvcc = parsed.nvcc.split('\x1f') if parsed.nvcc else []
-    return parsed
-
-
-arguments = parse_arguments()
+given = options.of_command_line()
+arguments = types.SimpleNamespace(
+    source=given.path('source'), work=given.path('work'), version=given.text('version'),
+    cuda_version=int(given.text('cuda-version')), cxx=given.command('cxx'), cc=given.command('cc'),
+    headers=given.text('headers'),  # empty: the default path of the compiler
+    fake_driver=given.text('fake-driver'), fake_runtime=given.text('fake-runtime'),
+    nvcc=given.command('nvcc') if given.text('nvcc') else [],  # with its options
+    no_nvcc=given.text('no-nvcc'),  # why there is none
+    outer_build=given.path('outer-build'),  # the build that these tests are of
+    type=given.text('type', 'static'))  # or shared, or both
 
 
 def environment(**more):
@@ -81,7 +70,7 @@ def lock(path):
         yield
 
 
-def options():
+def setup_options():
     # An archive has no trouble to be found when a program starts: only shared libraries get a tool beside
     # them. One kind is installed into Meson's default folder, the other into another system's.
     shared = arguments.type != 'static'
@@ -95,18 +84,18 @@ def build():
     """Builds cushim, once for all scripts that want this kind of library, and returns the folder."""
     folder = arguments.work / f'cushim-{arguments.type}'
     configured = folder / 'configured-as.json'
-    wanted = json.dumps([str(arguments.source), arguments.cxx, arguments.cc, options()])
+    wanted = json.dumps([str(arguments.source), arguments.cxx, arguments.cc, setup_options()])
     if not configured.exists() or configured.read_text(encoding='utf-8') != wanted:
         shutil.rmtree(folder, ignore_errors=True)
-        run('meson', 'setup', folder, arguments.source, *options())
+        run('meson', 'setup', folder, arguments.source, *setup_options())
         configured.write_text(wanted, encoding='utf-8')
     run('meson', 'compile', '-C', folder)
     return folder
 
 
 def configured_libdir(build_folder):
-    options = json.loads(run('meson', 'introspect', '--buildoptions', build_folder))
-    return next(option['value'] for option in options if option['name'] == 'libdir')
+    all_options = json.loads(run('meson', 'introspect', '--buildoptions', build_folder))
+    return next(option['value'] for option in all_options if option['name'] == 'libdir')
 
 
 @contextlib.contextmanager
@@ -155,6 +144,11 @@ def fresh_folder(script, part=None):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
+
+
+def headers_option(name):
+    """For CMake or Meson."""
+    return [f'-D{name}={arguments.headers}'] if arguments.headers else []
 
 
 def cuda_includes():
@@ -209,4 +203,4 @@ class ConsumerTest(unittest.TestCase):
 
 
 def main():
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(verbosity=2)

@@ -50,12 +50,16 @@ class PkgConfig(consumer.ConsumerTest):
         self.check_c(program, **self.search)
         self.check_linked(program, SHARED)
 
+    def existing(self, package, *options):
+        program = install.folder / '-'.join([package, *map(str, range(len(options)))])
+        run(*arguments.cc, '-std=c99', CONSUMERS / 'existing.c', '-o', program,
+            *consumer.cuda_includes(), *flags(package), *options)
+        return program
+
     def test_existing_code(self):
         for package in ('cushim-dropin', 'cushim-dropin-exported'):
             with self.subTest(package):
-                program = install.folder / package
-                run(*arguments.cc, '-std=c99', CONSUMERS / 'existing.c', '-o', program,
-                    *consumer.cuda_includes(), *flags(package))
+                program = self.existing(package)
                 self.check_existing(program, SHARED, **self.search)
                 self.assertFalse([name for name in self.needed(program) if 'stdc++' in name])
 
@@ -72,9 +76,7 @@ class PkgConfig(consumer.ConsumerTest):
     def test_version_script_of_the_exported_dropin(self):
         """With whatever linker the consumer has."""
         script = pkg_config('--variable=version_script', 'cushim-dropin-exported')
-        program = install.folder / 'with_version_script'
-        run(*arguments.cc, '-std=c99', '-rdynamic', CONSUMERS / 'existing.c', '-o', program,
-            *consumer.cuda_includes(), *flags('cushim-dropin-exported'), f'-Wl,--version-script={script}')
+        program = self.existing('cushim-dropin-exported', '-rdynamic', f'-Wl,--version-script={script}')
         self.check_existing(program, SHARED, **self.search)
         self.assertIn('.gnu.version_d', [name for name, *_ in consumer.binaries.read(program).sections()])
 
@@ -94,10 +96,7 @@ class PkgConfig(consumer.ConsumerTest):
         self.check_linked(program, False)
         for package in ('cushim-dropin-static', 'cushim-dropin-exported-static'):
             with self.subTest(package):
-                program = install.folder / package
-                run(*arguments.cc, '-std=c99', CONSUMERS / 'existing.c', '-o', program,
-                    *consumer.cuda_includes(), *flags(package))
-                self.check_existing(program, False)
+                self.check_existing(self.existing(package), False)
 
     def test_plugin_exports_nothing_of_an_archive(self):
         if arguments.type == 'shared':

@@ -81,8 +81,7 @@ class Readme(consumer.ConsumerTest):
         address = re.search(r'^url = (.*)$', wrap, re.MULTILINE)[1]
         git = {'GIT_CONFIG_COUNT': '2', 'GIT_CONFIG_KEY_0': f'url.file://{self.repository()}.insteadOf',
                'GIT_CONFIG_VALUE_0': address, 'GIT_CONFIG_KEY_1': 'safe.directory', 'GIT_CONFIG_VALUE_1': '*'}
-        headers = [f'-Dcushim:headers_dir={arguments.headers}'] if arguments.headers else []
-        said = run('meson', 'setup', self.folder / 'build', self.folder, '--buildtype=plain', *headers, **git)
+        said = run('meson', 'setup', self.folder / 'build', self.folder, '--buildtype=plain', *consumer.headers_option('cushim:headers_dir'), **git)
         self.assertRegex(said, r'Dependency cushim found: YES|Subproject cushim finished')
 
     def repository(self):
@@ -104,9 +103,8 @@ class Readme(consumer.ConsumerTest):
     def test_cmake(self):
         (self.folder / 'CMakeLists.txt').write_text(
             'cmake_minimum_required(VERSION 3.16)\nproject(app CXX)\n' + readme.block('cmake'), encoding='utf-8')
-        headers = [f'-DCUSHIM_CUDA_INCLUDE_DIR={arguments.headers}'] if arguments.headers else []
         run('cmake', '-S', self.folder, '-B', self.folder / 'build', '-G', 'Ninja',
-            *consumer.cmake_place(install.prefix, install.libdir), *headers)
+            *consumer.cmake_place(install.prefix, install.libdir), *consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR'))
         run('cmake', '--build', self.folder / 'build')
         readme.check_app(self, self.folder / 'build/app')
 

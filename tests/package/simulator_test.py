@@ -26,9 +26,13 @@ while not (PREFIX / 'include').is_dir():
 TOOL = next(stage.rglob('bin/cushim-sim'))
 
 
-def pkg_config(*options):
-    return run('pkg-config', f'--define-variable=prefix={PREFIX}', *options, 'cushim-sim',
+def pkg_config(*options, package='cushim-sim'):
+    return run('pkg-config', f'--define-variable=prefix={PREFIX}', *options, package,
                PKG_CONFIG_PATH=str(PKG_CONFIG)).strip()
+
+
+def flags(package, *options):
+    return shlex.split(pkg_config(*options, package=package))
 
 
 def paths():
@@ -37,7 +41,7 @@ def paths():
 
 def program():
     path = folder / 'devices'
-    run(*arguments.cc, '-std=c11', '-Wall', '-Wextra', '-Werror', *shlex.split(pkg_config('--cflags')),
+    run(*arguments.cc, '-std=c11', '-Wall', '-Wextra', '-Werror', *flags('cushim-sim', '--cflags'),
         CONSUMERS / 'simulator/devices.c', '-o', path, '-ldl')
     return path
 
@@ -83,9 +87,8 @@ class Simulator(consumer.ConsumerTest):
             self.skipTest(arguments.no_nvcc)
         blur, kernels = folder / 'blur', folder / 'blur_kernels.so'
         run(*arguments.nvcc, CONSUMERS / 'simulator/blur.cu', '-o', blur,
-            *shlex.split(run('pkg-config', f'--define-variable=prefix={PREFIX}', '--cflags', '--libs',
-                             'cushim-dropin', PKG_CONFIG_PATH=str(PKG_CONFIG))))
-        run(*arguments.cxx, '-std=c++17', '-shared', '-fPIC', *shlex.split(pkg_config('--cflags')),
+            *flags('cushim-dropin', '--cflags', '--libs'))
+        run(*arguments.cxx, '-std=c++17', '-shared', '-fPIC', *flags('cushim-sim', '--cflags'),
             CONSUMERS / 'simulator/blur_kernels.cpp', '-o', kernels)
         search = {'LD_LIBRARY_PATH': str(PKG_CONFIG.parent)}
         self.assertEqual(run(TOOL, 'run', '--set', f'kernels={kernels};report=fail', blur, **search),
@@ -99,8 +102,7 @@ class Simulator(consumer.ConsumerTest):
         app.parent.mkdir()
         (app.parent / 'app.cpp').write_text(readme.block('cpp'), encoding='utf-8')
         run(*arguments.cxx, '-std=c++20', app.with_suffix('.cpp'), '-o', app, *consumer.cuda_includes(),
-            *shlex.split(run('pkg-config', f'--define-variable=prefix={PREFIX}', '--cflags', '--libs', 'cushim',
-                             PKG_CONFIG_PATH=str(PKG_CONFIG))))
+            *flags('cushim', '--cflags', '--libs'))
         commands = [line for line in readme.block('sh', 'cushim-sim').splitlines() if line.startswith('cushim-sim')]
         self.assertEqual(len(commands), 4)
         for command in commands:
@@ -121,9 +123,8 @@ class Simulator(consumer.ConsumerTest):
     @unittest.skipUnless(shutil.which('cmake'), 'cmake is not installed')
     def test_cmake_project(self):
         build = folder / 'cmake'
-        headers = [f'-DCUSHIM_CUDA_INCLUDE_DIR={arguments.headers}'] if arguments.headers else []
         said = run('cmake', '-S', CONSUMERS / 'simulator', '-B', build, '-G', 'Ninja',
-                   *consumer.cmake_place(PREFIX, PKG_CONFIG.parent), *headers)
+                   *consumer.cmake_place(PREFIX, PKG_CONFIG.parent), *consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR'))
         self.assertRegex(said, rf'header: {re.escape(str(PREFIX))}/.*/cushim/sim/include')
         run('cmake', '--build', build)
         tested = run('ctest', '--test-dir', build, '--output-on-failure')
@@ -138,8 +139,7 @@ class Subproject(unittest.TestCase):
         shutil.copytree(CONSUMERS, folder / 'subproject')
         (project / 'subprojects').mkdir()
         (project / 'subprojects/cushim').symlink_to(arguments.source)
-        headers = [f'-Dcushim:headers_dir={arguments.headers}'] if arguments.headers else []
-        run('meson', 'setup', build, project, '--buildtype=plain', *headers)
+        run('meson', 'setup', build, project, '--buildtype=plain', *consumer.headers_option('cushim:headers_dir'))
         targets = json.loads(run('meson', 'introspect', '--targets', build))
         made = {name for target in targets for name in target['filename']}
         tests = json.loads(run('meson', 'introspect', '--tests', build))

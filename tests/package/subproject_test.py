@@ -45,9 +45,8 @@ def make_project():
 
 
 def set_up(path, **environment):
-    headers = [f'-Dcushim:headers_dir={arguments.headers}'] if arguments.headers else []
-    return run('meson', 'setup', path, project, '--buildtype=plain',
-               f'-Ddefault_library={arguments.type}', *headers, **environment)
+    return run('meson', 'setup', path, project, '--buildtype=plain', *consumer.headers_option('cushim:headers_dir'),
+               f'-Ddefault_library={arguments.type}', **environment)
 
 
 class Subproject(consumer.ConsumerTest):

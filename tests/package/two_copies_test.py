@@ -8,30 +8,32 @@ install = consumer.Install(__file__)
 
 
 class TwoCopies(consumer.ConsumerTest):
-    def copy(self, name, *options):
+    def library(self, name, *options):
         path = install.folder / f'lib{name}.so'
-        run(*arguments.cxx, '-std=c++20', '-shared', '-fPIC', *options, '-DCUSHIM_STATIC',
-            f'-DNAME={name}', f'-I{install.include}', *consumer.cuda_includes(),
-            CONSUMERS / 'two_copies/copy.cpp', '-o', path, install.library('libcushim.a'),
-            install.library('libcushim-core.a'), '-ldl', '-pthread')
+        run(*arguments.cxx, '-std=c++20', '-shared', '-fPIC', f'-DNAME={name}', f'-I{install.include}',
+            *consumer.cuda_includes(), CONSUMERS / 'two_copies/copy.cpp', '-o', path, *options)
         return path
+
+    def copy(self, name, *options):
+        return self.library(name, '-DCUSHIM_STATIC', *options, install.library('libcushim.a'),
+                            install.library('libcushim-core.a'), '-ldl', '-pthread')
 
     def shared_copy(self, name):
         """The same source, linked to the shared libraries."""
-        path = install.folder / f'lib{name}.so'
-        run(*arguments.cxx, '-std=c++20', '-shared', '-fPIC', '-fvisibility=hidden', f'-DNAME={name}',
-            f'-I{install.include}', *consumer.cuda_includes(), CONSUMERS / 'two_copies/copy.cpp', '-o', path,
-            install.library('libcushim.so'), install.library('libcushim-core.so'),
-            f'-Wl,-rpath,{install.libdir}')
-        return path
+        return self.library(name, '-fvisibility=hidden', install.library('libcushim.so'),
+                            install.library('libcushim-core.so'), f'-Wl,-rpath,{install.libdir}')
 
     def program(self, *options):
         libraries = [self.copy(name, *options) for name in ('first', 'second')]
+        return self.linked_to(libraries), libraries
+
+    @staticmethod
+    def linked_to(libraries):
+        """A program that exports a function that the libraries call."""
         program = install.folder / 'two_copies'
-        # It exports a function that the libraries call.
         run(*arguments.cxx, '-rdynamic', CONSUMERS / 'two_copies/main.cpp', '-o', program,
             *libraries, f'-Wl,-rpath,{install.folder}')
-        return program, libraries
+        return program
 
     def check_runs(self, program, *words):
         self.assertEqual(run(program, *words, CUSHIM_DISABLE='1'), 'both answer 303\n')
@@ -52,10 +54,7 @@ class TwoCopies(consumer.ConsumerTest):
         if arguments.type != 'both':
             self.skipTest('one kind was installed')
         libraries = self.copy('first', '-fvisibility=hidden'), self.shared_copy('second')
-        program = install.folder / 'archive_and_shared'
-        run(*arguments.cxx, '-rdynamic', CONSUMERS / 'two_copies/main.cpp', '-o', program, *libraries,
-            f'-Wl,-rpath,{install.folder}')
-        self.check_runs(program, 'apart')
+        self.check_runs(self.linked_to(libraries), 'apart')
 
     def test_two_copies_work_where_everything_is_exported(self):
         """Then the inline functions of one library may serve the other, too."""

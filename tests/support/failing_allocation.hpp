@@ -1,5 +1,5 @@
 // Lets one allocation fail, of whatever this thread allocates through operator new: the wrappers,
-// and a simulated driver.
+// and a simulated driver. Counts all allocations.
 #pragma once
 
 #include "sanitizers.h"
@@ -23,6 +23,19 @@ class FailingAllocation {
     FailingAllocation &operator=(const FailingAllocation &) = delete;
 };
 
+// Allocations since the program started, and those that have not been freed.
+long allocations();
+long live_allocations();
+
+// While this lives, the form of operator new that does not throw has no memory.
+class NoMemory {
+  public:
+    NoMemory();
+    ~NoMemory();
+    NoMemory(const NoMemory &) = delete;
+    NoMemory &operator=(const NoMemory &) = delete;
+};
+
 // Does something at this thread's next allocation, as another thread might at that moment.
 class AtAllocation {
   public:
@@ -33,8 +46,3 @@ class AtAllocation {
 };
 
 } // namespace support
-
-namespace api_test { // by this name for tests/sim, too
-using support::AtAllocation;
-using support::FailingAllocation;
-} // namespace api_test

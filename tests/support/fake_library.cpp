@@ -3,44 +3,15 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#ifdef _WIN32
-#include <windows.h>
-#else
-#include <dlfcn.h>
-#endif
+#include "loading.hpp"
 
 namespace support {
-namespace {
-
-using Function = void (*)();
-
-#ifdef _WIN32
-Function find(const std::string &path, const char *name, std::string &why) {
-    HMODULE library = LoadLibraryA(path.c_str());
-    if (library == nullptr) {
-        why = "error " + std::to_string(GetLastError());
-        return nullptr;
-    }
-    return reinterpret_cast<Function>(GetProcAddress(library, name));
-}
-#else
-Function find(const std::string &path, const char *name, std::string &why) {
-    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    void *found = library != nullptr ? dlsym(library, name) : nullptr;
-    if (found == nullptr) {
-        why = dlerror();
-    }
-    return reinterpret_cast<Function>(found);
-}
-#endif
-
-} // namespace
 
 void (*function_of(const std::string &path, const char *name))() {
-    std::string why = std::string("no ") + name;
-    const Function found = find(path, name, why);
+    void *const library = load(path.c_str());
+    auto *const found = library != nullptr ? function_in<void()>(library, name) : nullptr;
     if (found == nullptr) {
-        throw std::runtime_error(path + " is not the fake library that was expected: " + why);
+        throw std::runtime_error(path + " is not the fake library that was expected: no " + name);
     }
     return found;
 }

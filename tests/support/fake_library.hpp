@@ -8,11 +8,10 @@
 namespace support {
 
 // A function that the library in this file exports. The library is loaded if it was not, and stays
-// loaded. Throws std::runtime_error with the system's message where that fails.
+// loaded. Throws std::runtime_error where that fails.
 void (*function_of(const std::string &path, const char *name))();
 
-// The control of the fake library in this file, which is loaded if it was not, and stays loaded.
-// Throws std::runtime_error with the system's message where that fails.
+// The control of the fake library in this file, likewise.
 const fake_control *fake_control_of(const std::string &path);
 
 // A variable that the build sets for a test. Throws std::runtime_error where it is not set.
@@ -22,10 +21,3 @@ std::string required_variable(const char *name);
 void set_variable(const char *name, const std::string &value);
 
 } // namespace support
-
-namespace cushim_test { // by this name for tests/loader and tests/forward
-using support::fake_control_of;
-using support::function_of;
-using support::required_variable;
-using support::set_variable;
-} // namespace cushim_test

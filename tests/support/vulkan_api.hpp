@@ -264,12 +264,12 @@ static_assert(sizeof(SubmitInfo) == 72);
       (PhysicalDevice, std::uint32_t *, QueueFamilyProperties *))                                  \
     X(void, GetPhysicalDeviceMemoryProperties, (PhysicalDevice, MemoryProperties *))               \
     X(Result, CreateDevice, (PhysicalDevice, const DeviceCreateInfo *, const void *, Device *))    \
+    X(void, GetDeviceQueue, (Device, std::uint32_t, std::uint32_t, Queue *))                       \
+    X(void, DestroyDevice, (Device, const void *))                                                 \
     X(void, DestroyInstance, (Instance, const void *))
 
 #define VULKAN_DEVICE_FUNCTIONS(X)                                                                 \
-    X(void, GetDeviceQueue, (Device, std::uint32_t, std::uint32_t, Queue *))                       \
     X(Result, DeviceWaitIdle, (Device))                                                            \
-    X(void, DestroyDevice, (Device, const void *))                                                 \
     X(Result, CreateBuffer, (Device, const BufferCreateInfo *, const void *, Buffer *))            \
     X(void, DestroyBuffer, (Device, Buffer, const void *))                                         \
     X(void, GetBufferMemoryRequirements, (Device, Buffer, MemoryRequirements *))                   \

@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <stdexcept>
-#include <vector>
 
 #include <dlfcn.h>
 
@@ -55,70 +54,45 @@ struct VulkanDevice::Functions {
     GetInstanceProcAddr get = nullptr;
 #define VULKAN_DECLARE(type, name, parameters) type(*name) parameters = nullptr;
     VULKAN_INSTANCE_FUNCTIONS(VULKAN_DECLARE)
-    VULKAN_DEVICE_FUNCTIONS(VULKAN_DECLARE)
 #undef VULKAN_DECLARE
 };
 
-struct VulkanDevice::Owned {
-    Instance instance = nullptr;
-    PhysicalDevice physical = nullptr;
-    Device device = nullptr;
-    Queue queue = nullptr;
-    std::uint32_t family = 0;
-    CommandPool pool = 0;
-    std::vector<Buffer> buffers;
-    std::vector<DeviceMemory> memories;
-    std::vector<Semaphore> semaphores;
-};
-
-VulkanDevice::VulkanDevice()
-    : call_(std::make_unique<Functions>()), owned_(std::make_unique<Owned>()) {}
+VulkanDevice::VulkanDevice() : call_(std::make_unique<Functions>()) {}
 
 VulkanDevice::~VulkanDevice() {
-    if (owned_->device != nullptr) {
-        call_->DeviceWaitIdle(owned_->device);
-        for (const Semaphore semaphore : owned_->semaphores) {
-            call_->DestroySemaphore(owned_->device, semaphore, nullptr);
-        }
-        for (const Buffer buffer : owned_->buffers) {
-            call_->DestroyBuffer(owned_->device, buffer, nullptr);
-        }
-        for (const DeviceMemory memory : owned_->memories) {
-            call_->FreeMemory(owned_->device, memory, nullptr);
-        }
-        call_->DestroyCommandPool(owned_->device, owned_->pool, nullptr);
-        call_->DestroyDevice(owned_->device, nullptr);
+    objects_.reset();
+    if (on_.device != nullptr) {
+        call_->DestroyDevice(on_.device, nullptr);
     }
-    if (owned_->instance != nullptr && call_->DestroyInstance != nullptr) {
-        call_->DestroyInstance(owned_->instance, nullptr);
+    if (instance_ != nullptr && call_->DestroyInstance != nullptr) {
+        call_->DestroyInstance(instance_, nullptr);
     }
+}
+
+std::unique_ptr<VulkanObjects> VulkanDevice::objects() const {
+    return std::make_unique<VulkanObjects>(
+        on_, [this](const char *name) { return call_->get(instance_, name); });
 }
 
 // --- finding the device
 
-std::unique_ptr<VulkanDevice> VulkanDevice::find(const cushim::DeviceUuid &uuid,
+std::unique_ptr<VulkanDevice> VulkanDevice::make(const cushim::DeviceUuid *uuid,
+                                                 std::uint32_t extension_count,
                                                  std::string &why_not) {
     std::unique_ptr<VulkanDevice> device(new VulkanDevice);
-    const bool found = device->load(why_not) && device->make_instance(why_not) &&
-                       device->choose(&uuid, why_not) &&
-                       device->make_device(std::size(device_extensions), why_not);
-    return found ? std::move(device) : nullptr;
+    const bool made = device->load(why_not) && device->make_instance(why_not) &&
+                      device->choose(uuid, why_not) &&
+                      device->make_device(extension_count, why_not);
+    return made ? std::move(device) : nullptr;
+}
+
+std::unique_ptr<VulkanDevice> VulkanDevice::find(const cushim::DeviceUuid &uuid,
+                                                 std::string &why_not) {
+    return make(&uuid, std::size(device_extensions), why_not);
 }
 
 std::unique_ptr<VulkanDevice> VulkanDevice::any(std::string &why_not) {
-    std::unique_ptr<VulkanDevice> device(new VulkanDevice);
-    const bool found = device->load(why_not) && device->make_instance(why_not) &&
-                       device->choose(nullptr, why_not) &&
-                       device->make_device(memory_extensions, why_not);
-    return found ? std::move(device) : nullptr;
-}
-
-VulkanDevice::Native VulkanDevice::native() const {
-    return {owned_->physical, owned_->device, owned_->queue, owned_->family};
-}
-
-VulkanDevice::VoidFunction VulkanDevice::function(const char *name) const {
-    return call_->get(owned_->instance, name);
+    return make(nullptr, memory_extensions, why_not);
 }
 
 bool VulkanDevice::load(std::string &why_not) {
@@ -133,7 +107,7 @@ bool VulkanDevice::make_instance(std::string &why_not) {
     const ApplicationInfo application;
     InstanceCreateInfo info;
     info.application = &application;
-    const Result made = create != nullptr ? create(&info, nullptr, &owned_->instance) : -1;
+    const Result made = create != nullptr ? create(&info, nullptr, &instance_) : -1;
     if (made != 0) {
         why_not = "vkCreateInstance answers " + std::to_string(made);
         require_lack(made == incompatible_driver || made == initialization_failed, why_not);
@@ -141,7 +115,7 @@ bool VulkanDevice::make_instance(std::string &why_not) {
     }
     bool complete = true;
 #define VULKAN_LOAD(type, name, parameters)                                                        \
-    call_->name = reinterpret_cast<type(*) parameters>(call_->get(owned_->instance, "vk" #name));  \
+    call_->name = reinterpret_cast<type(*) parameters>(call_->get(instance_, "vk" #name));         \
     complete = complete && call_->name != nullptr;
     VULKAN_INSTANCE_FUNCTIONS(VULKAN_LOAD)
 #undef VULKAN_LOAD
@@ -151,9 +125,9 @@ bool VulkanDevice::make_instance(std::string &why_not) {
 
 bool VulkanDevice::choose(const cushim::DeviceUuid *uuid, std::string &why_not) {
     std::uint32_t count = 0;
-    call_->EnumeratePhysicalDevices(owned_->instance, &count, nullptr);
+    call_->EnumeratePhysicalDevices(instance_, &count, nullptr);
     std::vector<PhysicalDevice> devices(count);
-    call_->EnumeratePhysicalDevices(owned_->instance, &count, devices.data());
+    call_->EnumeratePhysicalDevices(instance_, &count, devices.data());
     for (const PhysicalDevice device : devices) {
         IdProperties id;
         PhysicalDeviceProperties2 properties;
@@ -161,28 +135,27 @@ bool VulkanDevice::choose(const cushim::DeviceUuid *uuid, std::string &why_not) 
         call_->GetPhysicalDeviceProperties2(device, &properties);
         const bool wanted = uuid != nullptr
                                 ? std::memcmp(id.device_uuid, uuid->bytes, sizeof uuid->bytes) == 0
-                                : owned_->physical == nullptr;
+                                : on_.physical == nullptr;
         if (wanted) {
-            owned_->physical = device;
+            on_.physical = device;
         }
     }
     why_not = "none of Vulkan's " + std::to_string(count) + " devices is the CUDA device";
-    return owned_->physical != nullptr;
+    return on_.physical != nullptr;
 }
 
 bool VulkanDevice::make_device(std::uint32_t extension_count, std::string &why_not) {
     std::uint32_t count = 0;
-    call_->GetPhysicalDeviceQueueFamilyProperties(owned_->physical, &count, nullptr);
+    call_->GetPhysicalDeviceQueueFamilyProperties(on_.physical, &count, nullptr);
     std::vector<QueueFamilyProperties> families(count);
-    call_->GetPhysicalDeviceQueueFamilyProperties(owned_->physical, &count, families.data());
+    call_->GetPhysicalDeviceQueueFamilyProperties(on_.physical, &count, families.data());
     constexpr Flags graphics_compute_or_transfer = 7; // each can copy
-    while (owned_->family < count &&
-           (families[owned_->family].flags & graphics_compute_or_transfer) == 0) {
-        ++owned_->family;
+    while (on_.family < count && (families[on_.family].flags & graphics_compute_or_transfer) == 0) {
+        ++on_.family;
     }
     const float priority = 1;
     QueueCreateInfo queue;
-    queue.family = owned_->family;
+    queue.family = on_.family;
     queue.priorities = &priority;
     TimelineFeatures timeline;
     DeviceCreateInfo info;
@@ -190,89 +163,35 @@ bool VulkanDevice::make_device(std::uint32_t extension_count, std::string &why_n
     info.queues = &queue;
     info.extension_count = extension_count;
     info.extensions = device_extensions;
-    const Result made = call_->CreateDevice(owned_->physical, &info, nullptr, &owned_->device);
+    const Result made = call_->CreateDevice(on_.physical, &info, nullptr, &on_.device);
     if (made != 0) {
-        owned_->device = nullptr;
+        on_.device = nullptr;
         why_not = "vkCreateDevice, with memory and semaphores as descriptors, answers " +
                   std::to_string(made);
         require_lack(made == extension_not_present || made == feature_not_present, why_not);
         return false;
     }
-#define VULKAN_LOAD(type, name, parameters)                                                        \
-    call_->name = reinterpret_cast<type(*) parameters>(call_->get(owned_->instance, "vk" #name));  \
-    VULKAN_REQUIRE(call_->name != nullptr);
-    VULKAN_DEVICE_FUNCTIONS(VULKAN_LOAD)
-#undef VULKAN_LOAD
-    call_->GetDeviceQueue(owned_->device, owned_->family, 0, &owned_->queue);
-    CommandPoolCreateInfo pool;
-    pool.family = owned_->family;
-    VULKAN_REQUIRE(call_->CreateCommandPool(owned_->device, &pool, nullptr, &owned_->pool) == 0);
+    call_->GetDeviceQueue(on_.device, on_.family, 0, &on_.queue);
+    objects_ = objects();
     return true;
 }
 
 // --- what is exported
 
-std::uint32_t VulkanDevice::memory_type(std::uint32_t allowed) const {
-    MemoryProperties properties;
-    call_->GetPhysicalDeviceMemoryProperties(owned_->physical, &properties);
-    for (std::uint32_t index = 0; index < properties.type_count; ++index) {
-        if ((allowed >> index & 1) != 0 && (properties.types[index].flags & device_local) != 0) {
-            return index;
-        }
-    }
-    throw std::runtime_error("Vulkan has no memory of the device's for a buffer");
-}
-
 VulkanDevice::ExportedBuffer VulkanDevice::export_buffer(std::size_t size) {
-    const ExternalMemoryBufferCreateInfo external;
-    BufferCreateInfo info;
-    info.next = &external;
-    info.size = size;
     ExportedBuffer exported;
-    VULKAN_REQUIRE(call_->CreateBuffer(owned_->device, &info, nullptr, &exported.buffer) == 0);
-    owned_->buffers.push_back(exported.buffer);
-
-    MemoryRequirements needed;
-    call_->GetBufferMemoryRequirements(owned_->device, exported.buffer, &needed);
-    DedicatedAllocateInfo dedicated;
-    dedicated.buffer = exported.buffer;
-    ExportMemoryAllocateInfo as_fd;
-    as_fd.next = &dedicated;
-    MemoryAllocateInfo allocation;
-    allocation.next = &as_fd;
-    allocation.size = needed.size;
-    allocation.type_index = memory_type(needed.type_bits);
-    DeviceMemory memory = 0;
-    VULKAN_REQUIRE(call_->AllocateMemory(owned_->device, &allocation, nullptr, &memory) == 0);
-    owned_->memories.push_back(memory);
-    VULKAN_REQUIRE(call_->BindBufferMemory(owned_->device, exported.buffer, memory, 0) == 0);
-
-    MemoryGetFdInfo which;
-    which.memory = memory;
-    int fd = -1;
-    VULKAN_REQUIRE(call_->GetMemoryFdKHR(owned_->device, &which, &fd) == 0);
+    exported.buffer = objects_->make_buffer(size, true);
+    const MemoryRequirements needed = objects_->needs_of(exported.buffer);
+    const DeviceMemory memory = objects_->allocate_shared(needed, exported.buffer, 0);
+    VULKAN_REQUIRE(objects_->BindBufferMemory(on_.device, exported.buffer, memory, 0) == 0);
     exported.memory_size = needed.size;
-    exported.fd.reset(fd);
+    exported.fd = objects_->export_memory(memory);
     return exported;
 }
 
 VulkanDevice::ExportedSemaphore VulkanDevice::export_semaphore(bool timeline) {
-    SemaphoreTypeCreateInfo kind;
-    kind.timeline = timeline ? 1 : 0;
-    ExportSemaphoreCreateInfo as_fd;
-    as_fd.next = &kind;
-    SemaphoreCreateInfo info;
-    info.next = &as_fd;
-    ExportedSemaphore exported;
-    VULKAN_REQUIRE(call_->CreateSemaphore(owned_->device, &info, nullptr, &exported.semaphore) ==
-                   0);
-    owned_->semaphores.push_back(exported.semaphore);
-    SemaphoreGetFdInfo which;
-    which.semaphore = exported.semaphore;
-    int fd = -1;
-    VULKAN_REQUIRE(call_->GetSemaphoreFdKHR(owned_->device, &which, &fd) == 0);
-    exported.fd.reset(fd);
-    return exported;
+    const Semaphore semaphore = objects_->make_semaphore(timeline, true);
+    return {semaphore, objects_->export_semaphore(semaphore)};
 }
 
 VulkanDevice::ExportedSemaphore VulkanDevice::export_binary() {
@@ -285,48 +204,21 @@ VulkanDevice::ExportedSemaphore VulkanDevice::export_timeline() {
 
 // --- work
 
-CommandBuffer VulkanDevice::begin() {
-    CommandBufferAllocateInfo info;
-    info.pool = owned_->pool;
-    CommandBuffer commands = nullptr;
-    VULKAN_REQUIRE(call_->AllocateCommandBuffers(owned_->device, &info, &commands) == 0);
-    const CommandBufferBeginInfo once;
-    VULKAN_REQUIRE(call_->BeginCommandBuffer(commands, &once) == 0);
-    return commands;
-}
-
-void VulkanDevice::submit(CommandBuffer commands, std::optional<At> wait, At signal) {
-    VULKAN_REQUIRE(call_->EndCommandBuffer(commands) == 0);
-    const At before = wait.value_or(At{});
-    TimelineSubmitInfo values; // not looked at where a semaphore is a binary one
-    values.wait_count = wait ? 1 : 0;
-    values.wait_values = &before.value;
-    values.signal_values = &signal.value;
-    SubmitInfo info;
-    info.next = &values;
-    info.wait_count = values.wait_count;
-    info.waits = &before.semaphore;
-    info.wait_stages = &at_transfer;
-    info.command_buffers = &commands;
-    info.signals = &signal.semaphore;
-    VULKAN_REQUIRE(call_->QueueSubmit(owned_->queue, 1, &info, 0) == 0);
-}
-
 void VulkanDevice::fill(Buffer buffer, std::size_t size, unsigned int value, std::optional<At> wait,
                         At signal) {
-    const CommandBuffer commands = begin();
-    call_->CmdFillBuffer(commands, buffer, 0, size, value);
-    submit(commands, wait, signal);
+    const CommandBuffer commands = objects_->begin();
+    objects_->CmdFillBuffer(commands, buffer, 0, size, value);
+    objects_->submit(commands, wait, signal);
 }
 
 void VulkanDevice::copy(Buffer buffer, const BufferCopy &part, std::optional<At> wait, At signal) {
-    const CommandBuffer commands = begin();
-    call_->CmdCopyBuffer(commands, buffer, buffer, 1, &part);
-    submit(commands, wait, signal);
+    const CommandBuffer commands = objects_->begin();
+    objects_->CmdCopyBuffer(commands, buffer, buffer, 1, &part);
+    objects_->submit(commands, wait, signal);
 }
 
 void VulkanDevice::wait_idle() {
-    VULKAN_REQUIRE(call_->DeviceWaitIdle(owned_->device) == 0);
+    VULKAN_REQUIRE(objects_->DeviceWaitIdle(on_.device) == 0);
 }
 
 } // namespace support

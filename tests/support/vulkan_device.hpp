@@ -6,10 +6,9 @@
 #include <cushim/cushim.hpp>
 
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "vulkan_api.hpp"
+#include "vulkan_objects.hpp"
 
 namespace support {
 
@@ -26,17 +25,8 @@ class VulkanDevice {
     VulkanDevice(const VulkanDevice &) = delete;
     VulkanDevice &operator=(const VulkanDevice &) = delete;
 
-    // For work of other kinds than the functions below do. They are valid as long as this is.
-    struct Native {
-        vulkan::PhysicalDevice physical = nullptr;
-        vulkan::Device device = nullptr;
-        vulkan::Queue queue = nullptr;
-        std::uint32_t family = 0;
-    };
-    Native native() const;
-    // Null where there is no function of that name.
-    using VoidFunction = void (*)();
-    VoidFunction function(const char *name) const;
+    // For work of other kinds than the functions below do. Valid as long as this is.
+    std::unique_ptr<VulkanObjects> objects() const;
 
     struct ExportedBuffer {
         vulkan::Buffer buffer = 0;
@@ -53,11 +43,7 @@ class VulkanDevice {
     ExportedSemaphore export_binary();
     ExportedSemaphore export_timeline();
 
-    // A semaphore, and where it is a timeline, the value.
-    struct At {
-        vulkan::Semaphore semaphore;
-        std::uint64_t value = 0;
-    };
+    using At = VulkanMoment;
     // Work that begins after `wait` and ends with `signal`; queued, as CUDA's in a stream.
     void fill(vulkan::Buffer buffer, std::size_t size, unsigned int value, std::optional<At> wait,
               At signal);
@@ -67,21 +53,21 @@ class VulkanDevice {
 
   private:
     struct Functions;
-    struct Owned;
     VulkanDevice();
 
+    static std::unique_ptr<VulkanDevice> make(const cushim::DeviceUuid *uuid,
+                                              std::uint32_t extension_count, std::string &why_not);
     bool load(std::string &why_not);
     bool make_instance(std::string &why_not);
     // With this UUID, or the first one where there is none.
     bool choose(const cushim::DeviceUuid *uuid, std::string &why_not);
     bool make_device(std::uint32_t extension_count, std::string &why_not);
     ExportedSemaphore export_semaphore(bool timeline);
-    std::uint32_t memory_type(std::uint32_t allowed) const;
-    vulkan::CommandBuffer begin();
-    void submit(vulkan::CommandBuffer commands, std::optional<At> wait, At signal);
 
     std::unique_ptr<Functions> call_;
-    std::unique_ptr<Owned> owned_;
+    vulkan::Instance instance_ = nullptr;
+    VulkanQueue on_;
+    std::unique_ptr<VulkanObjects> objects_;
 };
 
 } // namespace support

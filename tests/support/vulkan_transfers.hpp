@@ -4,11 +4,9 @@
 
 #include "image_shape.hpp"
 #include "vulkan_device.hpp"
-#include "vulkan_transfer_api.hpp"
 
 #include <memory>
 #include <span>
-#include <vector>
 
 namespace support {
 
@@ -19,9 +17,6 @@ class VulkanTransfers {
     using At = VulkanDevice::At;
 
     explicit VulkanTransfers(const VulkanDevice &device);
-    ~VulkanTransfers();
-    VulkanTransfers(const VulkanTransfers &) = delete;
-    VulkanTransfers &operator=(const VulkanTransfers &) = delete;
 
     // In memory of the host's.
     struct Staging {
@@ -55,28 +50,14 @@ class VulkanTransfers {
     void await(At at);
 
   private:
-    struct Functions;
-    vulkan::DeviceMemory allocate(const vulkan::MemoryRequirements &needed, vulkan::Flags flags,
-                                  const void *extension);
-    vulkan::DeviceMemory allocate_shared(Shared &shared, const vulkan::MemoryRequirements &needed);
-    vulkan::Buffer make_buffer(std::size_t size, const void *extension);
-    std::uint32_t memory_type(std::uint32_t allowed, vulkan::Flags flags) const;
-    vulkan::CommandBuffer begin();
-    void submit(vulkan::CommandBuffer commands, const At *wait, At signal);
     void acquire(vulkan::CommandBuffer commands, const Shared &shared);
     void release(vulkan::CommandBuffer commands, const Shared &shared);
     void hand_over(vulkan::CommandBuffer commands, const Shared &shared, std::uint32_t from,
                    std::uint32_t to);
     void lay_out(const Shared &shared);
 
-    std::unique_ptr<Functions> call_;
-    VulkanDevice::Native on_;
-    vulkan::CommandPool pool_ = 0;
-    std::vector<vulkan::CommandBuffer> recorded_;
-    std::vector<vulkan::Buffer> buffers_;
-    std::vector<vulkan::Image> images_;
-    std::vector<vulkan::DeviceMemory> memories_;
-    std::vector<vulkan::Semaphore> semaphores_;
+    std::unique_ptr<VulkanObjects> objects_;
+    vulkan::Device device_;
 };
 
 } // namespace support

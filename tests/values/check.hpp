@@ -20,7 +20,6 @@ struct Test {
 
 // Counts, and prints what does not hold.
 bool check(bool holds, const char *expression, const char *file, int line);
-void skip(const char *why);
 
 } // namespace values
 
@@ -38,10 +37,5 @@ void skip(const char *why);
     if (!CHECK(__VA_ARGS__))                                                                       \
     return
 #define INFO(...) static_cast<void>(0)
-#define SKIP(why)                                                                                  \
-    do {                                                                                           \
-        values::skip(why);                                                                         \
-        return;                                                                                    \
-    } while (false)
 
 #endif

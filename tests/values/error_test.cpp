@@ -6,11 +6,11 @@
 #include <cushim/runtime_table.hpp>
 
 #include "../support/contains.hpp"
+#include "../support/in_threads.hpp"
 #include "allocations.hpp"
 #include "check.hpp"
 
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -38,49 +38,55 @@ ErrorKind kind_of(Api api, int status) {
     return Error::status(api, status, "").kind();
 }
 
+// What an error keeps besides its message.
+struct Facts {
+    ErrorKind kind;
+    Api api = Api::loader;
+    int status = 0;
+    const char *entry_point = "";
+    Version required = {};
+    Version installed = {};
+};
+
+void check_facts(const Error &error, const Facts &expected) {
+    CHECK(error.kind() == expected.kind);
+    CHECK(error.api() == expected.api);
+    CHECK(error.status() == expected.status);
+    CHECK(std::string(error.entry_point()) == expected.entry_point);
+    CHECK(error.required() == expected.required);
+    CHECK(error.installed() == expected.installed);
+}
+
+const std::string out_of_memory_message =
+    "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory";
+
+Error out_of_memory(const char *detail = nullptr) {
+    return Error::status(Api::driver, 2, "cuMemAlloc_v2", detail);
+}
+
 } // namespace
 
 TEST_CASE("the kind of an error follows from the status") {
-    struct Expected {
-        int status;
-        ErrorKind kind;
+    const std::pair<ErrorKind, std::vector<int>> both[] = {
+        {ErrorKind::out_of_memory, {2}},
+        {ErrorKind::stub_library, {34}},
+        {ErrorKind::requires_newer_driver, {36}},
+        {ErrorKind::no_device, {100}},
+        {ErrorKind::wrong_context, {201}},
+        {ErrorKind::symbol_not_found, {302}},
+        {ErrorKind::library_not_found, {303}},
+        {ErrorKind::not_permitted, {800, 900, 906, 907}},
+        {ErrorKind::not_supported_by_device, {801}},
+        {ErrorKind::capture_invalidated, {901}},
+        {ErrorKind::status,
+         {0, 1, 3, 4, 46, 101, 400, 600, 719, 902, 903, 904, 905, 908, 999, -1, 100000}},
     };
-    constexpr Expected both[] = {
-        {0, ErrorKind::status},
-        {1, ErrorKind::status},
-        {2, ErrorKind::out_of_memory},
-        {3, ErrorKind::status},
-        {4, ErrorKind::status},
-        {34, ErrorKind::stub_library},
-        {36, ErrorKind::requires_newer_driver},
-        {46, ErrorKind::status},
-        {100, ErrorKind::no_device},
-        {101, ErrorKind::status},
-        {201, ErrorKind::wrong_context},
-        {302, ErrorKind::symbol_not_found},
-        {303, ErrorKind::library_not_found},
-        {400, ErrorKind::status},
-        {600, ErrorKind::status},
-        {719, ErrorKind::status},
-        {800, ErrorKind::not_permitted},
-        {801, ErrorKind::not_supported_by_device},
-        {900, ErrorKind::not_permitted},
-        {901, ErrorKind::capture_invalidated},
-        {902, ErrorKind::status},
-        {903, ErrorKind::status},
-        {904, ErrorKind::status},
-        {905, ErrorKind::status},
-        {906, ErrorKind::not_permitted},
-        {907, ErrorKind::not_permitted},
-        {908, ErrorKind::status},
-        {999, ErrorKind::status},
-        {-1, ErrorKind::status},
-        {100000, ErrorKind::status},
-    };
-    for (const Expected &one : both) {
-        INFO(one.status);
-        CHECK(kind_of(Api::driver, one.status) == one.kind);
-        CHECK(kind_of(Api::runtime, one.status) == one.kind);
+    for (const auto &[kind, statuses] : both) {
+        for (const int status : statuses) {
+            INFO(status);
+            CHECK(kind_of(Api::driver, status) == kind);
+            CHECK(kind_of(Api::runtime, status) == kind);
+        }
     }
     // Only the runtime library has this code, and it means that there is no driver either.
     CHECK(kind_of(Api::runtime, 35) == ErrorKind::library_not_found);
@@ -115,13 +121,8 @@ TEST_CASE("every kind has its name") {
 TEST_CASE("an error from a status keeps what was called and what it answered") {
     const Error error = Error::status(Api::driver, 2, "cuMemAlloc_v2");
 
-    CHECK(error.kind() == ErrorKind::out_of_memory);
-    CHECK(error.api() == Api::driver);
-    CHECK(error.status() == 2);
-    CHECK(std::string(error.entry_point()) == "cuMemAlloc_v2");
-    CHECK(error.required() == Version());
-    CHECK(error.installed() == Version());
-    CHECK(message(error) == "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+    check_facts(error, {ErrorKind::out_of_memory, Api::driver, 2, "cuMemAlloc_v2"});
+    CHECK(message(error) == out_of_memory_message);
 }
 
 TEST_CASE("messages use the words of the API that answered") {
@@ -138,10 +139,10 @@ TEST_CASE("messages use the words of the API that answered") {
     CHECK(message(Error::status(Api::driver, 719, "cuLaunchKernel")) ==
           "cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED (719): " +
               driver_words(CUDA_ERROR_LAUNCH_FAILED));
-    const std::string invalid =
-        "CUDA_ERROR_INVALID_VALUE (1): " + driver_words(CUDA_ERROR_INVALID_VALUE);
-    CHECK(message(Error::status(Api::driver, 1, "")) == invalid);
-    CHECK(message(Error::status(Api::driver, 1, nullptr)) == invalid);
+    for (const char *const nothing : {"", static_cast<const char *>(nullptr)}) {
+        CHECK(message(Error::status(Api::driver, 1, nothing)) ==
+              "CUDA_ERROR_INVALID_VALUE (1): " + driver_words(CUDA_ERROR_INVALID_VALUE));
+    }
     CHECK(message(Error::status(Api::driver, 0, "cuInit")) ==
           "cuInit: CUDA_SUCCESS (0): " + driver_words(CUDA_SUCCESS));
 }
@@ -159,7 +160,7 @@ TEST_CASE("a status that CUDA has no name for is told as a number") {
 TEST_CASE("a detail is copied and becomes part of the message") {
     char detail[] = "512 bytes at 1024 of 1200";
     const Error argument = Error::invalid_argument(detail);
-    const Error status = Error::status(Api::driver, 2, "cuMemAlloc_v2", detail);
+    const Error status = out_of_memory(detail);
     const Error made = Error::make({.kind = ErrorKind::not_supported_by_device,
                                     .api = Api::driver,
                                     .entry_point = "cuMulticastCreate",
@@ -167,14 +168,9 @@ TEST_CASE("a detail is copied and becomes part of the message") {
     const Error platform = Error::unsupported_platform(detail);
     detail[0] = '\0';
 
-    CHECK(argument.kind() == ErrorKind::invalid_argument);
-    CHECK(argument.api() == Api::loader);
-    CHECK(argument.status() == 0);
-    CHECK(std::string(argument.entry_point()).empty());
+    check_facts(argument, {ErrorKind::invalid_argument});
     CHECK(message(argument) == "invalid argument: 512 bytes at 1024 of 1200");
-    CHECK(message(status) ==
-          "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory: 512 bytes "
-          "at 1024 of 1200");
+    CHECK(message(status) == out_of_memory_message + ": 512 bytes at 1024 of 1200");
     CHECK(message(made) ==
           "cuMulticastCreate: the device does not support this: 512 bytes at 1024 of 1200");
     CHECK(platform.kind() == ErrorKind::unsupported_platform);
@@ -192,12 +188,8 @@ TEST_CASE("an error of any parts keeps them all") {
                                      .installed = Version::of(11, 4),
                                      .detail = "of device 1"});
 
-    CHECK(error.kind() == ErrorKind::wrong_context);
-    CHECK(error.api() == Api::runtime);
-    CHECK(error.status() == 201);
-    CHECK(std::string(error.entry_point()) == "cudaLaunchKernel");
-    CHECK(error.required() == Version::of(12, 0));
-    CHECK(error.installed() == Version::of(11, 4));
+    check_facts(error, {ErrorKind::wrong_context, Api::runtime, 201, "cudaLaunchKernel",
+                        Version::of(12, 0), Version::of(11, 4)});
     CHECK(contains(message(error), "(201)"));
     CHECK(contains(message(error), "of device 1"));
 }
@@ -210,9 +202,8 @@ TEST_CASE("an error of an absent library says what the load report says") {
         REQUIRE(!std::string(report->hint).empty());
         const Error error = Error::absent(library);
 
-        CHECK(error.kind() == ErrorKind::library_not_found);
-        CHECK(error.api() == Api::loader);
-        CHECK(error.status() == cushim_absent_status(library));
+        check_facts(error,
+                    {ErrorKind::library_not_found, Api::loader, cushim_absent_status(library)});
         CHECK(error.status() != 0);
         CHECK(message(error).find(report->explanation) == 0);
         CHECK(contains(message(error), report->hint));
@@ -225,12 +216,16 @@ TEST_CASE("a status that means an absent library says why it is absent") {
     const std::string driver = cushim_load_report(CUSHIM_LIBRARY_DRIVER)->explanation;
     const std::string runtime = cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->explanation;
 
-    const std::string init = message(Error::status(Api::driver, 303, "cuInit"));
-    CHECK(init.find("cuInit: CUDA_ERROR_SHARED_OBJECT_INIT_FAILED (303): " + driver) == 0);
-    const std::string count = message(Error::status(Api::runtime, 35, "cudaGetDeviceCount"));
-    CHECK(count.find("cudaGetDeviceCount: cudaErrorInsufficientDriver (35): " + driver) == 0);
-    const std::string malloc = message(Error::status(Api::runtime, 303, "cudaMalloc"));
-    CHECK(malloc.find("cudaMalloc: cudaErrorSharedObjectInitFailed (303): " + runtime) == 0);
+    for (const auto &[error, begin] : {
+             std::pair{Error::status(Api::driver, 303, "cuInit"),
+                       "cuInit: CUDA_ERROR_SHARED_OBJECT_INIT_FAILED (303): " + driver},
+             std::pair{Error::status(Api::runtime, 35, "cudaGetDeviceCount"),
+                       "cudaGetDeviceCount: cudaErrorInsufficientDriver (35): " + driver},
+             std::pair{Error::status(Api::runtime, 303, "cudaMalloc"),
+                       "cudaMalloc: cudaErrorSharedObjectInitFailed (303): " + runtime},
+         }) {
+        CHECK(message(error).starts_with(begin));
+    }
     const std::string detailed = message(Error::status(Api::driver, 303, "cuInit", "device 3"));
     CHECK(contains(detailed, driver));
     CHECK(contains(detailed, ": device 3"));
@@ -240,12 +235,9 @@ TEST_CASE("an entry point that is missing is named") {
     const Error driver = Error::symbol(CUSHIM_LIBRARY_DRIVER, "cuGhost");
     const Error runtime = Error::symbol(CUSHIM_LIBRARY_RUNTIME, "cudaGhost");
 
-    CHECK(driver.kind() == ErrorKind::symbol_not_found);
-    CHECK(driver.api() == Api::loader);
-    CHECK(driver.status() == 302);
-    CHECK(std::string(driver.entry_point()) == "cuGhost");
-    CHECK(message(driver) == "the CUDA driver lacks the entry point cuGhost");
-    CHECK(message(runtime) == "the CUDA runtime library lacks the entry point cudaGhost");
+    check_facts(driver, {ErrorKind::symbol_not_found, Api::loader, 302, "cuGhost"});
+    CHECK(message(driver) == "the CUDA driver has no entry point cuGhost");
+    CHECK(message(runtime) == "the CUDA runtime library has no entry point cudaGhost");
     const Error known = Error::make({.kind = ErrorKind::symbol_not_found,
                                      .entry_point = "cuGhost",
                                      .installed = Version::of(12, 4)});
@@ -256,12 +248,8 @@ TEST_CASE("a driver that is too old is told with both versions") {
     const Error error =
         Error::requires_newer_driver("cuLibraryLoadData", Version::of(12, 0), Version::of(11, 4));
 
-    CHECK(error.kind() == ErrorKind::requires_newer_driver);
-    CHECK(error.api() == Api::loader);
-    CHECK(error.status() == 36);
-    CHECK(std::string(error.entry_point()) == "cuLibraryLoadData");
-    CHECK(error.required() == Version::of(12, 0));
-    CHECK(error.installed() == Version::of(11, 4));
+    check_facts(error, {ErrorKind::requires_newer_driver, Api::loader, 36, "cuLibraryLoadData",
+                        Version::of(12, 0), Version::of(11, 4)});
     CHECK(message(error) ==
           "cuLibraryLoadData requires a driver for CUDA 12.0 or newer; the installed "
           "driver is for CUDA 11.4");
@@ -287,7 +275,7 @@ TEST_CASE("headers that are too old are told with both versions") {
 }
 
 TEST_CASE("an error owns its message for as long as a copy of it lives") {
-    Error first = Error::status(Api::driver, 2, "cuMemAlloc_v2");
+    Error first = out_of_memory();
     const char *const text = first.message();
     CHECK(first.message() == text);
     const Error copy = first;
@@ -295,7 +283,7 @@ TEST_CASE("an error owns its message for as long as a copy of it lives") {
     first = Error::invalid_argument("another");
     const Error moved = std::move(first);
 
-    CHECK(std::string(text) == "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+    CHECK(text == out_of_memory_message);
     CHECK(message(moved) == "invalid argument: another");
     // The source of a move is still an error with a message.
     CHECK(first.kind() == ErrorKind::invalid_argument);
@@ -314,75 +302,66 @@ TEST_CASE("an error assigned to itself stays what it is") {
 #if VALUES_SEES_LIBRARY_ALLOCATIONS
 
 TEST_CASE("an error allocates once, and only for its text") {
-    const long live = values::live_allocations();
-    const long before = values::allocations();
+    const long live = support::live_allocations();
+    const long before = support::allocations();
     {
         const Error plain = Error::status(Api::driver, 2, "cuMemAlloc_v2");
         Error copy = plain;
         copy = Error::requires_newer_driver("cuGhost", Version::of(12, 0), Version::of(11, 4));
         const Error absent = Error::absent(CUSHIM_LIBRARY_DRIVER);
-        CHECK(values::allocations() == before);
+        CHECK(support::allocations() == before);
 
         const char *const text = plain.message();
         const Error sharing = plain;
         const bool same = sharing.message() == text && plain.message() == text;
-        CHECK(values::allocations() == before + 1);
+        CHECK(support::allocations() == before + 1);
         CHECK(same);
 
         const Error detailed = Error::invalid_argument("detail");
         const Error detailed_copy = detailed;
         const bool shared = detailed_copy.message() == detailed.message();
-        CHECK(values::allocations() == before + 2);
+        CHECK(support::allocations() == before + 2);
         CHECK(shared);
     }
-    CHECK(values::live_allocations() == live);
+    CHECK(support::live_allocations() == live);
 }
 
 TEST_CASE("without memory an error still has something to say") {
-    const Error error = Error::status(Api::driver, 2, "cuMemAlloc_v2");
+    const Error error = out_of_memory();
     {
-        const values::NoMemory no_memory;
+        const support::NoMemory no_memory;
         const Error detailed = Error::invalid_argument("a detail that there is no memory for");
         CHECK(message(error) == "out of memory");
         CHECK(message(detailed) == "invalid argument");
     }
-    // And the whole message once there is memory.
-    CHECK(message(error) == "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+    CHECK(message(error) == out_of_memory_message); // once there is memory
 }
 
 #endif
 
 TEST_CASE("threads may ask one error for its message at the same time") {
 #if VALUES_SEES_LIBRARY_ALLOCATIONS
-    const long live = values::live_allocations();
+    const long live = support::live_allocations();
 #endif
     constexpr int rounds = 50;
-    constexpr std::size_t thread_count = 8;
+    constexpr unsigned int thread_count = 8;
     for (int round = 0; round != rounds; ++round) {
-        const Error error = Error::status(Api::driver, 2, "cuMemAlloc_v2");
+        const Error error = out_of_memory();
         const char *texts[thread_count] = {};
         bool copies_agree[thread_count] = {};
-        {
-            std::vector<std::thread> threads;
-            for (std::size_t i = 0; i != thread_count; ++i) {
-                threads.emplace_back([&error, &texts, &copies_agree, i] {
-                    const Error early = error;
-                    texts[i] = error.message();
-                    const Error late = error;
-                    copies_agree[i] = late.message() == texts[i] && message(early) == texts[i];
-                });
-            }
-            for (std::thread &thread : threads) {
-                thread.join();
-            }
-        }
+        support::in_threads(thread_count, [&](unsigned int i) {
+            const Error early = error;
+            texts[i] = error.message();
+            const Error late = error;
+            copies_agree[i] = late.message() == texts[i] && message(early) == texts[i];
+        });
         for (std::size_t i = 0; i != thread_count; ++i) {
             REQUIRE(texts[i] == texts[0]);
             REQUIRE(copies_agree[i]);
         }
-        REQUIRE(message(error) == "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
+        REQUIRE(message(error) == out_of_memory_message);
     }
 #if VALUES_SEES_LIBRARY_ALLOCATIONS
-    CHECK(values::live_allocations() == live);
+    CHECK(support::live_allocations() == live);
 #endif
 }

@@ -6,8 +6,6 @@
 
 namespace mixed {
 
-cushim::Result<int> make(bool succeed);
-
 int value_with_exceptions(const cushim::Result<int> &result);
 void value_with_exceptions(const cushim::Result<void> &result);
 int value_without_exceptions(const cushim::Result<int> &result);

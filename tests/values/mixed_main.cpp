@@ -32,24 +32,27 @@ std::string thrown_for(const R &result) {
     return "";
 }
 
+cushim::Result<int> make(bool succeed) {
+    return succeed ? cushim::Result<int>(1) : cushim::Error::invalid_argument("mixed");
+}
+
 } // namespace
 
 int main() {
-    const cushim::Result<int> failure = mixed::make(false);
+    const cushim::Result<int> failure = make(false);
     const cushim::Result<void> nothing = failure.transform([](int) {});
 
-    expect(mixed::value_with_exceptions(mixed::make(true)) == 1, "a value with exceptions");
-    expect(mixed::value_without_exceptions(mixed::make(true)) == 1, "a value without exceptions");
+    expect(mixed::value_with_exceptions(make(true)) == 1, "a value with exceptions");
+    expect(mixed::value_without_exceptions(make(true)) == 1, "a value without exceptions");
     expect(thrown_for(failure) == "invalid argument: mixed", "the half with exceptions throws");
     expect(thrown_for(nothing) == "invalid argument: mixed", "and so does Result<void>");
 #ifndef _WIN32
     const std::string message = "cushim: Result::value() of a failure: invalid argument: mixed\n";
-    expect(values::aborts_with([] {
-               static_cast<void>(mixed::value_without_exceptions(mixed::make(false)));
-           }) == message,
+    expect(values::aborts_with(
+               [] { static_cast<void>(mixed::value_without_exceptions(make(false))); }) == message,
            "the half without exceptions aborts");
     expect(values::aborts_with([] {
-               mixed::value_without_exceptions(mixed::make(false).transform([](int) {}));
+               mixed::value_without_exceptions(make(false).transform([](int) {}));
            }) == message,
            "and so does Result<void>");
 #endif

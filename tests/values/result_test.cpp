@@ -72,18 +72,11 @@ static_assert(std::is_nothrow_default_constructible_v<Result<void>>);
 static_assert(!std::is_convertible_v<Result<int>, bool>);
 
 // Access keeps the value category.
-template <class R>
-using Value = decltype(*std::declval<R>());
-static_assert(std::is_same_v<Value<Result<int> &>, int &>);
-static_assert(std::is_same_v<Value<const Result<int> &>, const int &>);
-static_assert(std::is_same_v<Value<Result<int> &&>, int &&>);
-static_assert(std::is_same_v<Value<const Result<int> &&>, const int &&>);
-template <class R>
-using Checked = decltype(std::declval<R>().value());
-static_assert(std::is_same_v<Checked<Result<int> &>, int &>);
-static_assert(std::is_same_v<Checked<const Result<int> &>, const int &>);
-static_assert(std::is_same_v<Checked<Result<int> &&>, int &&>);
-static_assert(std::is_same_v<Checked<const Result<int> &&>, const int &&>);
+template <class R, class T>
+constexpr bool gives = std::is_same_v<decltype(*std::declval<R>()), T> &&
+                       std::is_same_v<decltype(std::declval<R>().value()), T>;
+static_assert(gives<Result<int> &, int &> && gives<const Result<int> &, const int &>);
+static_assert(gives<Result<int> &&, int &&> && gives<const Result<int> &&, const int &&>);
 template <class R>
 using Wrong = decltype(std::declval<R>().error());
 static_assert(std::is_same_v<Wrong<Result<int> &>, Error &>);
@@ -224,31 +217,28 @@ TEST_CASE("copies and moves of a result are those of its value") {
 TEST_CASE("assignment covers every pair of states, by copy and by move") {
     const Count count;
     {
-        for (const bool to_value : {false, true}) {
-            for (const bool from_value : {false, true}) {
-                for (const bool by_move : {false, true}) {
-                    Result<Counted> to = to_value ? Result<Counted>(Counted(1)) : failure();
-                    Result<Counted> from =
-                        from_value ? Result<Counted>(Counted(2)) : other_failure();
-                    const Count assigning;
-                    if (by_move) {
-                        to = std::move(from);
-                    } else {
-                        to = from;
-                    }
-                    CHECK(assigning.copies() == (from_value && !by_move ? 1 : 0));
-                    CHECK(assigning.moves() == (from_value && by_move ? 1 : 0));
-                    CHECK(assigning.live() == int{from_value} - int{to_value});
-                    REQUIRE(to.has_value() == from_value);
-                    REQUIRE(from.has_value() == from_value);
-                    if (from_value) {
-                        CHECK(to->value == 2);
-                        CHECK(from->value == (by_move ? -1 : 2));
-                    } else {
-                        CHECK(to.error().kind() == ErrorKind::out_of_memory);
-                        CHECK(from.error().kind() == ErrorKind::out_of_memory);
-                    }
-                }
+        for (int pair = 0; pair != 8; ++pair) {
+            const bool to_value = (pair & 1) != 0, from_value = (pair & 2) != 0;
+            const bool by_move = (pair & 4) != 0;
+            Result<Counted> to = to_value ? Result<Counted>(Counted(1)) : failure();
+            Result<Counted> from = from_value ? Result<Counted>(Counted(2)) : other_failure();
+            const Count assigning;
+            if (by_move) {
+                to = std::move(from);
+            } else {
+                to = from;
+            }
+            CHECK(assigning.copies() == (from_value && !by_move ? 1 : 0));
+            CHECK(assigning.moves() == (from_value && by_move ? 1 : 0));
+            CHECK(assigning.live() == int{from_value} - int{to_value});
+            REQUIRE(to.has_value() == from_value);
+            REQUIRE(from.has_value() == from_value);
+            if (from_value) {
+                CHECK(to->value == 2);
+                CHECK(from->value == (by_move ? -1 : 2));
+            } else {
+                CHECK(to.error().kind() == ErrorKind::out_of_memory);
+                CHECK(from.error().kind() == ErrorKind::out_of_memory);
             }
         }
     }
@@ -290,19 +280,15 @@ TEST_CASE("assignment to itself changes nothing") {
     value = std::move(same_value);
     CHECK(*value == std::string(100, 'x'));
 
-    Result<std::string> error = Error::invalid_argument("kept");
-    Result<std::string> &same_error = error;
-    error = same_error;
-    error = std::move(same_error);
-    REQUIRE(!error.has_value());
-    CHECK(std::string(error.error().message()).find("kept") != std::string::npos);
-
-    Result<void> nothing = Error::invalid_argument("kept");
-    Result<void> &same_nothing = nothing;
-    nothing = same_nothing;
-    nothing = std::move(same_nothing);
-    REQUIRE(!nothing.has_value());
-    CHECK(std::string(nothing.error().message()).find("kept") != std::string::npos);
+    const auto check_error = [](auto error) {
+        auto &same = error;
+        error = same;
+        error = std::move(same);
+        REQUIRE(!error.has_value());
+        CHECK(std::string(error.error().message()).find("kept") != std::string::npos);
+    };
+    check_error(Result<std::string>(Error::invalid_argument("kept")));
+    check_error(Result<void>(Error::invalid_argument("kept")));
 }
 
 TEST_CASE("the error of a value that a result holds may replace that value") {
@@ -346,13 +332,13 @@ TEST_CASE("value_or gives the value, or what stands in for it") {
 #if VALUES_COUNTS_ALLOCATIONS
 
 TEST_CASE("success allocates no memory") {
-    const long before = values::allocations();
+    const long before = support::allocations();
     Result<int> number = 3;
     Result<int> copy = number;
     copy = std::move(number);
     const Result<void> nothing = copy.and_then([](int) { return Result<void>(); });
     const Result<long> next = copy.transform([](int value) { return value + 1L; });
-    const long after = values::allocations();
+    const long after = support::allocations();
 
     CHECK(after == before);
     CHECK(nothing.has_value());

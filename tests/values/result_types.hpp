@@ -54,16 +54,9 @@ class Count {
 
 // Movable, not copyable, without a default.
 struct MoveOnly {
-    explicit MoveOnly(int v) : value(v) {}
-    MoveOnly(MoveOnly &&other) noexcept : value(other.value) { other.value = -1; }
-    MoveOnly &operator=(MoveOnly &&other) noexcept {
-        value = other.value;
-        other.value = -1;
-        return *this;
-    }
-    ~MoveOnly() = default;
-
-    int value;
+    explicit MoveOnly(int) {}
+    MoveOnly(MoveOnly &&) noexcept = default;
+    MoveOnly &operator=(MoveOnly &&) noexcept = default;
 };
 
 // Has constants, so that it can be copied but not assigned.

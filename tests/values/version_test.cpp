@@ -6,6 +6,7 @@
 #include <climits>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 using cushim::Version;
 
@@ -28,51 +29,37 @@ TEST_CASE("a version packs as CUDA packs it") {
 }
 
 TEST_CASE("a version that CUDA cannot have is unknown") {
-    CHECK_FALSE(static_cast<bool>(Version()));
-    CHECK_FALSE(static_cast<bool>(Version(0)));
-    CHECK_FALSE(static_cast<bool>(Version(-1)));
-    CHECK_FALSE(static_cast<bool>(Version(INT_MIN)));
-    CHECK_FALSE(static_cast<bool>(Version::of(-1, 0)));
-    CHECK_FALSE(static_cast<bool>(Version::of(12, -1)));
-    CHECK_FALSE(static_cast<bool>(Version::of(12, 100)));
-    CHECK_FALSE(static_cast<bool>(Version::of(INT_MAX, 0)));
+    for (const Version version :
+         {Version(), Version(0), Version(-1), Version(INT_MIN), Version::of(-1, 0),
+          Version::of(12, -1), Version::of(12, 100), Version::of(INT_MAX, 0)}) {
+        CHECK_FALSE(static_cast<bool>(version));
+    }
     CHECK(static_cast<bool>(Version::of(0, 1)));
     CHECK(static_cast<bool>(Version::of(2'000'000, 99)));
     CHECK(Version(-12060) == Version());
 }
 
 TEST_CASE("versions compare by age") {
-    const Version older = Version::of(11, 8);
-    const Version newer = Version::of(12, 0);
-    const Version same(11080);
-
-    CHECK(older == same);
-    CHECK_FALSE(older == newer);
-    CHECK(older != newer);
-    CHECK_FALSE(older != same);
-    CHECK(older < newer);
-    CHECK_FALSE(newer < older);
-    CHECK_FALSE(older < same);
-    CHECK(newer > older);
-    CHECK_FALSE(older > newer);
-    CHECK_FALSE(older > same);
-    CHECK(older <= newer);
-    CHECK(older <= same);
-    CHECK_FALSE(newer <= older);
-    CHECK(newer >= older);
-    CHECK(older >= same);
-    CHECK_FALSE(older >= newer);
-    CHECK(Version() < older);
+    const Version versions[] = {Version(), Version::of(11, 8), Version::of(12, 0)};
+    CHECK(versions[1] == Version(11080));
+    for (int i = 0; i != 3; ++i) {
+        for (int j = 0; j != 3; ++j) {
+            CHECK((versions[i] == versions[j]) == (i == j));
+            CHECK((versions[i] != versions[j]) == (i != j));
+            CHECK((versions[i] < versions[j]) == (i < j));
+            CHECK((versions[i] > versions[j]) == (i > j));
+            CHECK((versions[i] <= versions[j]) == (i <= j));
+            CHECK((versions[i] >= versions[j]) == (i >= j));
+        }
+    }
 }
 
 TEST_CASE("a version prints as people write it") {
-    const auto text = [](Version version) { return cushim::to_text(version); };
-
-    CHECK(std::string_view(text(Version(12060)).c_str()) == "12.6");
-    CHECK(std::string_view(text(Version(13000)).c_str()) == "13.0");
-    CHECK(std::string_view(text(Version(3020)).c_str()) == "3.2");
-    CHECK(std::string_view(text(Version(11120)).c_str()) == "11.12");
-    CHECK(std::string_view(text(Version(10)).c_str()) == "0.1");
-    CHECK(std::string_view(text(Version(INT_MAX)).c_str()) == "2147483.64");
-    CHECK(std::string_view(text(Version()).c_str()) == "unknown");
+    for (const auto &[version, expected] :
+         {std::pair{Version(12060), "12.6"}, std::pair{Version(13000), "13.0"},
+          std::pair{Version(3020), "3.2"}, std::pair{Version(11120), "11.12"},
+          std::pair{Version(10), "0.1"}, std::pair{Version(INT_MAX), "2147483.64"},
+          std::pair{Version(), "unknown"}}) {
+        CHECK(std::string_view(to_text(version).c_str()) == expected);
+    }
 }

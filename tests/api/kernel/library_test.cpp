@@ -216,7 +216,7 @@ TEST_CASE("words that come while a log is copied do not spoil the copy", "[libra
     const auto library = required(Library::load(device_code));
     REQUIRE(LateCompiler::log != nullptr);
     // The copy's memory is got once it is known how long the texts are.
-    const AtAllocation late([] { std::copy_n("late words\n", 12, LateCompiler::log); });
+    const support::AtAllocation late([] { std::copy_n("late words\n", 12, LateCompiler::log); });
     const JitLog log = library.jit_log();
     REQUIRE(std::string_view(LateCompiler::log) == "late words\n");
     CHECK(log.error()[0] == '\0'); // as long as it was then

@@ -1,4 +1,4 @@
-/* The loop around one call; each call_*.cpp defines what the call is.
+/* The loop around one call; call.cpp defines what the call is.
  *
  * usage: PROGRAM CALLS CHUNKS. Makes CHUNKS times CALLS calls and prints the nanoseconds per call
  * of the fastest chunk: chunks that are shorter than a time slice meet other programs the least.

@@ -1,26 +1,56 @@
 /* A program that calls CUDA itself, and opens libraries that do: says of each what it is answered,
- * and by which file. usage: host LIBRARY... */
+ * and by which file. With RUNTIME that is the major version of the runtime, with WITH_LIBRARY one
+ * library is linked to it. usage: host LIBRARY... */
 #define _GNU_SOURCE
 #include <cuda.h>
+#include <cuda_runtime_api.h>
 
-#include "open_library.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
 
-#ifdef WITH_LIBRARY /* one is linked to it */
-extern int library_init(void);
+#ifdef WITH_LIBRARY
+extern int library_answer(void);
 extern const char *library_serves(void);
 #endif
 
+static const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int open_library(const char *path) {
+    /* For all that is opened later, too: the worst neighbour there is. */
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (library == NULL) {
+        printf("%s\n", dlerror());
+        return 1;
+    }
+    int (*answer)(void);
+    const char *(*server)(void);
+    *(void **)&answer = dlsym(library, "library_answer");
+    *(void **)&server = dlsym(library, "library_serves");
+    printf("%s: %d by %s\n", file_name(path), answer(), file_name(server()));
+    return 0;
+}
+
 int main(int argc, char **argv) {
-    CUresult (*volatile function)(unsigned int) = cuInit;
-    Dl_info found;
     int faults = 0;
     for (int i = 1; i < argc; ++i) {
-        faults += open_library(argv[i], "library_init", "library_serves");
+        faults += open_library(argv[i]);
     }
+#ifdef RUNTIME
+    int version = -1000;
+    faults += cudaRuntimeGetVersion(&version) != cudaSuccess;
+    printf("program: %d\n", version / 1000);
+#else
+    CUresult (*volatile function)(unsigned int) = cuInit;
+    Dl_info found;
     const char *own = dladdr((void *)function, &found) ? found.dli_fname : "nobody";
     printf("program: %d by %s\n", (int)cuInit(0), file_name(own));
+#endif
 #ifdef WITH_LIBRARY
-    printf("linked: %d by %s\n", library_init(), file_name(library_serves()));
+    printf("linked: %d by %s\n", library_answer(), file_name(library_serves()));
 #endif
     return faults;
 }

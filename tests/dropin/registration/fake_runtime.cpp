@@ -4,34 +4,43 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 namespace {
 
 bool gone = false;
 int count = 0;
 
-#if defined(__MINGW_PRINTF_FORMAT)
-#define PRINTF_FORMAT __MINGW_PRINTF_FORMAT
-#else
-#define PRINTF_FORMAT printf
-#endif
+std::string text(const void *pointer) {
+    char bytes[32];
+    std::snprintf(bytes, sizeof bytes, "%p", pointer);
+    return bytes;
+}
+std::string text(const char *name) {
+    return name;
+}
+std::string text(std::size_t number) {
+    return std::to_string(number);
+}
+std::string text(int number) {
+    return std::to_string(number);
+}
+std::string text(const dim3 &size) {
+    return text(int(size.x)) + "," + text(int(size.y)) + "," + text(int(size.z));
+}
 
 // Each line opens the file anew: the last ones come when the process is nearly over.
-__attribute__((format(PRINTF_FORMAT, 1, 2))) void write_down(const char *format, ...) {
+template <class... Arguments>
+void write_down(const char *call, const Arguments &...arguments) {
     const char *path = std::getenv("REGISTRATION_LOG");
     std::FILE *file = path != nullptr ? std::fopen(path, "a") : nullptr;
     if (file == nullptr) {
         return;
     }
-    std::fputs(gone ? "too late: " : "", file);
-    std::va_list arguments;
-    va_start(arguments, format);
-    std::vfprintf(file, format, arguments);
-    va_end(arguments);
-    std::fputc('\n', file);
+    const std::string line = (std::string(call) + ... + (" " + text(arguments)));
+    std::fprintf(file, "%s%s\n", gone ? "too late: " : "", line.c_str());
     std::fclose(file);
 }
 
@@ -61,75 +70,64 @@ EXPORTED cudaError_t cudaDeviceSynchronize() {
 }
 
 // The handle is the code's address and one: what comes back must be this, not the code.
-EXPORTED void **__cudaRegisterFatBinary(void *code) {
-    write_down("RegisterFatBinary %p", code);
-    return reinterpret_cast<void **>(static_cast<char *>(code) + 1);
+EXPORTED void *__cudaRegisterFatBinary(void *code) {
+    write_down("RegisterFatBinary", code);
+    return static_cast<char *>(code) + 1;
 }
 
-EXPORTED void __cudaRegisterFatBinaryEnd(void **handle) {
-    write_down("RegisterFatBinaryEnd %p", static_cast<void *>(handle));
+// Pointers are void * here: only names are written down as texts.
+EXPORTED void __cudaRegisterFatBinaryEnd(void *handle) {
+    write_down("RegisterFatBinaryEnd", handle);
 }
 
-EXPORTED void __cudaUnregisterFatBinary(void **handle) {
-    write_down("UnregisterFatBinary %p", static_cast<void *>(handle));
+EXPORTED void __cudaUnregisterFatBinary(void *handle) {
+    write_down("UnregisterFatBinary", handle);
 }
 
-EXPORTED void __cudaRegisterFunction(void **handle, const char *host, char *device,
-                                     const char *name, int threads, uint3 *thread, uint3 *block,
-                                     dim3 *block_size, dim3 *grid_size, int *warp) {
-    write_down("RegisterFunction %p %p %p %s %d %p %p %p %p %p", static_cast<void *>(handle),
-               static_cast<const void *>(host), static_cast<void *>(device), name, threads,
-               static_cast<void *>(thread), static_cast<void *>(block),
-               static_cast<void *>(block_size), static_cast<void *>(grid_size),
-               static_cast<void *>(warp));
+EXPORTED void __cudaRegisterFunction(void *handle, void *host, void *device, const char *name,
+                                     int threads, void *thread, void *block, void *block_size,
+                                     void *grid_size, void *warp) {
+    write_down("RegisterFunction", handle, host, device, name, threads, thread, block, block_size,
+               grid_size, warp);
     __atomic_fetch_add(&count, 1, __ATOMIC_RELEASE);
 }
 
-EXPORTED void __cudaRegisterVar(void **handle, char *host, char *device, const char *name,
+EXPORTED void __cudaRegisterVar(void *handle, void *host, void *device, const char *name,
                                 int external, size_t size, int constant, int global) {
-    write_down("RegisterVar %p %p %p %s %d %zu %d %d", static_cast<void *>(handle),
-               static_cast<void *>(host), static_cast<void *>(device), name, external, size,
-               constant, global);
+    write_down("RegisterVar", handle, host, device, name, external, size, constant, global);
 }
 
-EXPORTED void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
+EXPORTED void __cudaRegisterManagedVar(void *handle, void *host, void *device, const char *name,
                                        int external, size_t size, int constant, int global) {
-    write_down("RegisterManagedVar %p %p %p %s %d %zu %d %d", static_cast<void *>(handle),
-               static_cast<void *>(host), static_cast<void *>(device), name, external, size,
-               constant, global);
+    write_down("RegisterManagedVar", handle, host, device, name, external, size, constant, global);
 }
 
-EXPORTED void __cudaRegisterHostVar(void **handle, const char *name, void *host, size_t size) {
-    write_down("RegisterHostVar %p %s %p %zu", static_cast<void *>(handle), name, host, size);
+EXPORTED void __cudaRegisterHostVar(void *handle, const char *name, void *host, size_t size) {
+    write_down("RegisterHostVar", handle, name, host, size);
 }
 
-EXPORTED void __cudaRegisterTexture(void **handle, const void *host, const void **device,
-                                    const char *name, int dimensions, int normalized,
-                                    int external) {
-    write_down("RegisterTexture %p %p %p %s %d %d %d", static_cast<void *>(handle), host,
-               static_cast<const void *>(device), name, dimensions, normalized, external);
+EXPORTED void __cudaRegisterTexture(void *handle, void *host, void *device, const char *name,
+                                    int dimensions, int normalized, int external) {
+    write_down("RegisterTexture", handle, host, device, name, dimensions, normalized, external);
 }
 
-EXPORTED void __cudaRegisterSurface(void **handle, const void *host, const void **device,
-                                    const char *name, int dimensions, int external) {
-    write_down("RegisterSurface %p %p %p %s %d %d", static_cast<void *>(handle), host,
-               static_cast<const void *>(device), name, dimensions, external);
+EXPORTED void __cudaRegisterSurface(void *handle, void *host, void *device, const char *name,
+                                    int dimensions, int external) {
+    write_down("RegisterSurface", handle, host, device, name, dimensions, external);
 }
 
-EXPORTED void __cudaRegisterUnifiedTable(void **handle, void *first, void *second, void *third,
+EXPORTED void __cudaRegisterUnifiedTable(void *handle, void *first, void *second, void *third,
                                          void *fourth) {
-    write_down("RegisterUnifiedTable %p %p %p %p %p", static_cast<void *>(handle), first, second,
-               third, fourth);
+    write_down("RegisterUnifiedTable", handle, first, second, third, fourth);
 }
 
-EXPORTED char __cudaInitModule(void **handle) {
-    write_down("InitModule %p", static_cast<void *>(handle));
+EXPORTED char __cudaInitModule(void *handle) {
+    write_down("InitModule", handle);
     return 7;
 }
 
 EXPORTED unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream) {
-    write_down("PushCallConfiguration %u,%u,%u %u,%u,%u %zu %p", grid.x, grid.y, grid.z, block.x,
-               block.y, block.z, shared, stream);
+    write_down("PushCallConfiguration", grid, block, shared, stream);
     return 0;
 }
 
@@ -139,24 +137,20 @@ EXPORTED cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *, size_t *, vo
     return cudaSuccess;
 }
 
-EXPORTED cudaError_t __cudaGetKernel(void **kernel, const void *host) {
-    write_down("GetKernel %p", host);
+EXPORTED cudaError_t __cudaGetKernel(void **kernel, void *host) {
+    write_down("GetKernel", host);
     *kernel = reinterpret_cast<void *>(0x77);
     return cudaSuccess;
 }
 
-EXPORTED cudaError_t __cudaLaunchKernel(void *kernel, dim3 grid, dim3 block, void **arguments,
-                                        size_t shared, cudaStream_t stream) {
-    write_down("LaunchKernel %p %u,%u,%u %u,%u,%u %p %zu %p", kernel, grid.x, grid.y, grid.z,
-               block.x, block.y, block.z, static_cast<void *>(arguments), shared,
-               static_cast<void *>(stream));
+EXPORTED cudaError_t __cudaLaunchKernel(void *kernel, dim3 grid, dim3 block, void *arguments,
+                                        size_t shared, void *stream) {
+    write_down("LaunchKernel", kernel, grid, block, arguments, shared, stream);
     return cudaErrorLaunchTimeout;
 }
 
-EXPORTED cudaError_t __cudaLaunchKernel_ptsz(void *kernel, dim3 grid, dim3 block, void **arguments,
-                                             size_t shared, cudaStream_t stream) {
-    write_down("LaunchKernel_ptsz %p %u,%u,%u %u,%u,%u %p %zu %p", kernel, grid.x, grid.y, grid.z,
-               block.x, block.y, block.z, static_cast<void *>(arguments), shared,
-               static_cast<void *>(stream));
+EXPORTED cudaError_t __cudaLaunchKernel_ptsz(void *kernel, dim3 grid, dim3 block, void *arguments,
+                                             size_t shared, void *stream) {
+    write_down("LaunchKernel_ptsz", kernel, grid, block, arguments, shared, stream);
     return cudaErrorLaunchOutOfResources;
 }

@@ -1,7 +1,7 @@
 // A program as a CUDA compiler makes it: it registers device code before main. What it does then,
 // its first argument says; registration_test.py reads what libcudart got.
+#include "../../support/loading.hpp"
 #include "compiled_code.hpp"
-#include "loading.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -43,6 +44,25 @@ __attribute__((constructor)) void register_all() {
     __cudaRegisterFatBinaryEnd(all_kinds);
     second = register_one(0x200, "second");
     std::atexit(unregister_all);
+}
+
+bool runtime_is_mapped() {
+#if defined(_WIN32)
+    constexpr int major = CUDART_VERSION / 1000;
+    return is_loaded(
+        ("cudart64_" + (major == 11 ? "110" : std::to_string(major)) + ".dll").c_str());
+#else
+    std::FILE *maps = std::fopen("/proc/self/maps", "r");
+    char line[4096];
+    bool found = false;
+    while (maps != nullptr && std::fgets(line, sizeof line, maps) != nullptr) {
+        found = found || std::strstr(line, "libcudart") != nullptr;
+    }
+    if (maps != nullptr) {
+        std::fclose(maps);
+    }
+    return found;
+#endif
 }
 
 int known() {

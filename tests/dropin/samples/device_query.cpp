@@ -13,68 +13,46 @@ struct Pair {
     cudaDeviceAttr attribute;
 };
 
-// How many differ.
-int differences(const cudaDeviceProp &device, int number) {
-    int count = 0;
-    for (const Pair &pair : {
-             Pair{"major", device.major, cudaDevAttrComputeCapabilityMajor},
-             Pair{"minor", device.minor, cudaDevAttrComputeCapabilityMinor},
-             Pair{"warp size", device.warpSize, cudaDevAttrWarpSize},
-             Pair{"registers", device.regsPerBlock, cudaDevAttrMaxRegistersPerBlock},
-             Pair{"multiprocessors", device.multiProcessorCount, cudaDevAttrMultiProcessorCount},
-             Pair{"threads per block", device.maxThreadsPerBlock, cudaDevAttrMaxThreadsPerBlock},
-             Pair{"bus width", device.memoryBusWidth, cudaDevAttrGlobalMemoryBusWidth},
-             Pair{"L2 cache", device.l2CacheSize, cudaDevAttrL2CacheSize},
-             Pair{"pitch", static_cast<int>(device.memPitch), cudaDevAttrMaxPitch},
-             Pair{"PCI bus", device.pciBusID, cudaDevAttrPciBusId},
-         }) {
-        int value = -1;
-        CHECK(cudaDeviceGetAttribute(&value, pair.attribute, number));
-        if (value != pair.property) {
-            printf("  %s: the property is %d, the attribute %d\n", pair.what, pair.property, value);
-            ++count;
-        }
-    }
-    return count;
-}
-
 int attribute(cudaDeviceAttr which, int number) {
     int value = 0;
     CHECK(cudaDeviceGetAttribute(&value, which, number));
     return value;
 }
 
-const char *yes_or_no(int value) {
-    return value != 0 ? "yes" : "no";
-}
-
-void print(const cudaDeviceProp &device, int number) {
-    printf("Device %d: \"%s\"\n", number, device.name);
-    printf("  CUDA capability: %d.%d\n", device.major, device.minor);
-    printf("  global memory: %.0f MiB\n", static_cast<double>(device.totalGlobalMem) / (1 << 20));
-    printf("  multiprocessors: %d\n", device.multiProcessorCount);
-    printf("  maximal clock: %.0f MHz\n", attribute(cudaDevAttrClockRate, number) * 1e-3);
-    printf("  memory bus: %d bit\n", device.memoryBusWidth);
-    printf("  L2 cache: %d bytes\n", device.l2CacheSize);
-    printf("  constant memory: %u bytes\n", static_cast<unsigned>(device.totalConstMem));
-    printf("  shared memory per block: %u bytes\n",
-           static_cast<unsigned>(device.sharedMemPerBlock));
-    printf("  registers per block: %d\n", device.regsPerBlock);
-    printf("  warp: %d threads\n", device.warpSize);
-    printf("  threads: %d per multiprocessor, %d per block\n", device.maxThreadsPerMultiProcessor,
-           device.maxThreadsPerBlock);
-    printf("  largest block: %d x %d x %d\n", device.maxThreadsDim[0], device.maxThreadsDim[1],
-           device.maxThreadsDim[2]);
-    printf("  largest grid: %d x %d x %d\n", device.maxGridSize[0], device.maxGridSize[1],
-           device.maxGridSize[2]);
-    printf("  copy engines: %d\n", device.asyncEngineCount);
-    printf("  unified addressing: %s\n", yes_or_no(device.unifiedAddressing));
-    printf("  managed memory: %s\n", yes_or_no(device.managedMemory));
-    printf("  cooperative launch: %s\n",
-           yes_or_no(attribute(cudaDevAttrCooperativeLaunch, number)));
+// Prints the properties; how many differ from their attributes.
+int print(const cudaDeviceProp &device, int number) {
     char address[32] = "";
     CHECK(cudaDeviceGetPCIBusId(address, sizeof address, number));
-    printf("  PCI address: %s\n", address);
+    printf("Device %d: \"%s\" at %s\n", number, device.name, address);
+    printf("  CUDA capability: %d.%d\n", device.major, device.minor);
+    printf("  global memory: %.0f MiB\n", static_cast<double>(device.totalGlobalMem) / (1 << 20));
+    printf("  largest block: %d x %d x %d\n", device.maxThreadsDim[0], device.maxThreadsDim[1],
+           device.maxThreadsDim[2]);
+    int count = 0;
+    for (const Pair &pair : {
+             Pair{"major", device.major, cudaDevAttrComputeCapabilityMajor},
+             Pair{"minor", device.minor, cudaDevAttrComputeCapabilityMinor},
+             Pair{"threads per warp", device.warpSize, cudaDevAttrWarpSize},
+             Pair{"registers per block", device.regsPerBlock, cudaDevAttrMaxRegistersPerBlock},
+             Pair{"multiprocessors", device.multiProcessorCount, cudaDevAttrMultiProcessorCount},
+             Pair{"threads per block", device.maxThreadsPerBlock, cudaDevAttrMaxThreadsPerBlock},
+             Pair{"threads per multiprocessor", device.maxThreadsPerMultiProcessor,
+                  cudaDevAttrMaxThreadsPerMultiProcessor},
+             Pair{"memory bus width", device.memoryBusWidth, cudaDevAttrGlobalMemoryBusWidth},
+             Pair{"L2 cache", device.l2CacheSize, cudaDevAttrL2CacheSize},
+             Pair{"pitch", static_cast<int>(device.memPitch), cudaDevAttrMaxPitch},
+             Pair{"copy engines", device.asyncEngineCount, cudaDevAttrAsyncEngineCount},
+             Pair{"managed memory", device.managedMemory, cudaDevAttrManagedMemory},
+             Pair{"PCI bus", device.pciBusID, cudaDevAttrPciBusId},
+         }) {
+        const int value = attribute(pair.attribute, number);
+        printf("  %s: %d\n", pair.what, pair.property);
+        if (value != pair.property) {
+            printf("  %s: the attribute is %d\n", pair.what, value);
+            ++count;
+        }
+    }
+    return count;
 }
 
 int peers(int count) {
@@ -105,8 +83,7 @@ int main() {
         std::memset(&device, 0, sizeof device);
         CHECK(cudaSetDevice(number));
         CHECK(cudaGetDeviceProperties(&device, number));
-        print(device, number);
-        wrong += differences(device, number);
+        wrong += print(device, number);
     }
     printf("pairs with peer access: %d\n", peers(count));
     return wrong == 0 ? 0 : EXIT_WRONG_RESULT;

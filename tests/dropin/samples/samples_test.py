@@ -11,19 +11,18 @@ Programs check their own results, and say by their exit codes what they found: s
 "same" need a GPU.
 """
 
-import argparse
 import functools
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import unittest
 
 for folder in ('support', 'nodriver'):
     sys.path.insert(0, str(pathlib.Path(__file__).parent.parent.parent / folder))
 import binaries  # noqa: E402
-import quiet  # noqa: E402
+import options  # noqa: E402
+from quiet import run  # noqa: E402
 
 NO_DEVICE, CUDA_ERROR = 2, 3
 OF_THE_DRIVER_API = {'device_query_driver', 'vector_add_driver', 'virtual_memory'}
@@ -38,20 +37,12 @@ NO_LIBRARY = 'the CUDA library was not found or cannot be loaded'
 BY_ITSELF = ['mode=immediate', 'mode=threaded']
 WHEN_WAITED_FOR = [f'mode=adversarial;seed={seed}' for seed in range(4)]
 
-arguments = None
+arguments = options.of_command_line()
+SUITE, *PROGRAMS = arguments.words
 
 
 def name_of(program):
     return pathlib.Path(program).name.removesuffix('.exe').removesuffix('_linked')
-
-
-def run(program, **variables):
-    """Exit code, what it printed, and what it complained of."""
-    kept = {name: value for name, value in quiet.environment(program).items()
-            if not name.startswith('CUSHIM_') or name == 'CUSHIM_WINEPREFIX'}
-    done = subprocess.run(quiet.wrapper() + [program], env={**kept, **variables}, text=True,
-                          stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
-    return done.returncode, done.stdout, done.stderr
 
 
 def needed_of_cuda(program):
@@ -65,7 +56,7 @@ def for_each_program(test):
     """The test once for each program: what one of them does wrong keeps no other from its turn."""
     @functools.wraps(test)
     def tests(self):
-        for program in arguments.programs:
+        for program in PROGRAMS:
             with self.subTest(name_of(program)):
                 test(self, program)
     return tests
@@ -108,7 +99,7 @@ class Absent(SamplesTest):
 
 class Simulated(SamplesTest):
     def simulated(self, program, settings):
-        return run(program, CUSHIM_DRIVER=arguments.driver, CUSHIM_RUNTIME=arguments.runtime,
+        return run(program, CUSHIM_DRIVER=arguments.text('driver'), CUSHIM_RUNTIME=arguments.text('runtime'),
                    CUSHIM_SIM=settings)
 
     @for_each_program
@@ -155,10 +146,10 @@ class Same(SamplesTest):
 
     @for_each_program
     def test_as_when_linked(self, program):
-        twin = next(twin for twin in arguments.linked if name_of(twin) == name_of(program))
+        twin = next(twin for twin in arguments.all('linked') if name_of(twin) == name_of(program))
         self.assertEqual(needed_of_cuda(program), [])
         self.assertNotEqual(needed_of_cuda(twin), [])
-        paths = [arguments.libraries, os.environ.get('LD_LIBRARY_PATH', '')]
+        paths = [arguments.text('libraries'), os.environ.get('LD_LIBRARY_PATH', '')]
         libraries = {'LD_LIBRARY_PATH': ':'.join(path for path in paths if path)}
         self.assertEqual(run(program, **libraries), run(twin, **libraries))
 
@@ -166,18 +157,5 @@ class Same(SamplesTest):
 SUITES = {'absent': Absent, 'simulated': Simulated, 'right': Right, 'same': Same}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('suite', choices=SUITES)
-    parser.add_argument('programs', nargs='+')
-    parser.add_argument('--driver')
-    parser.add_argument('--runtime')
-    parser.add_argument('--linked', nargs='+')
-    parser.add_argument('--libraries')
-    global arguments
-    arguments = parser.parse_args()
-    unittest.main(argv=[sys.argv[0], SUITES[arguments.suite].__name__], verbosity=2)
-
-
 if __name__ == '__main__':
-    main()
+    unittest.main(argv=[sys.argv[0], SUITES[SUITE].__name__], verbosity=2)

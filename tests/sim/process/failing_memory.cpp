@@ -196,7 +196,7 @@ void use_everything() {
 
 // Whether there are so many allocations.
 bool use_with_failure(long number) {
-    const api_test::FailingAllocation failing(number, api_test::FailingAllocation::Threads::all);
+    const support::FailingAllocation failing(number, support::FailingAllocation::Threads::all);
     use_everything();
     return failing.has_failed();
 }

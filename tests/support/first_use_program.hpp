@@ -1,25 +1,29 @@
-// The main of the programs that first_use_costs.py runs: how long the one first use takes in a
-// fresh process.
+// The main of the programs that tests/bench and tests/gpu run: how long the one first use takes in
+// a fresh process.
 //
-// usage: PROGRAM version|init|all [LIBRARY NAMES]
+// usage: PROGRAM version|init|runtime|all [FILE WITH NAMES]
 //
-// Prints nanoseconds, and what came of it: the driver's version, cuInit's status, how many names
-// were found.
+// Prints nanoseconds, and what came of it: the driver's version, the status of cuInit or of
+// cudaDeviceSynchronize, how many names were found.
 #pragma once
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
 // Each program's own way.
 struct Arguments {
-    const char *library = "libcuda.so.1";
+    // File names, from FIRST_USE_DRIVER and FIRST_USE_RUNTIME.
+    const char *driver = "libcuda.so.1";
+    const char *runtime = nullptr;
     std::vector<std::string> names; // of all entry points
 };
 int first_version(const Arguments &arguments);
 int first_init(const Arguments &arguments);
+int first_runtime_call(const Arguments &arguments);
 int resolve_all(const Arguments &arguments);
 
 inline std::vector<std::string> lines_of(const char *file) {
@@ -35,17 +39,21 @@ inline std::vector<std::string> lines_of(const char *file) {
 int main(int argc, char **argv) {
     using Clock = std::chrono::steady_clock;
     const auto is = [&](const char *word) { return argc > 1 && std::strcmp(argv[1], word) == 0; };
-    int (*const use)(const Arguments &) = is("version") ? first_version
-                                          : is("init")  ? first_init
-                                          : is("all")   ? resolve_all
-                                                        : nullptr;
+    int (*const use)(const Arguments &) = is("version")   ? first_version
+                                          : is("init")    ? first_init
+                                          : is("runtime") ? first_runtime_call
+                                          : is("all")     ? resolve_all
+                                                          : nullptr;
     if (use == nullptr) {
         return 2;
     }
     Arguments arguments;
-    if (argc > 3) {
-        arguments.library = argv[2];
-        arguments.names = lines_of(argv[3]);
+    if (const char *driver = std::getenv("FIRST_USE_DRIVER")) {
+        arguments.driver = driver;
+    }
+    arguments.runtime = std::getenv("FIRST_USE_RUNTIME");
+    if (argc > 2) {
+        arguments.names = lines_of(argv[2]);
     }
     (void)Clock::now(); // its own first use costs, too
     const auto begin = Clock::now();

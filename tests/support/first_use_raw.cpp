@@ -6,7 +6,7 @@
 namespace {
 
 void *function(const Arguments &arguments, const char *name) {
-    void *const library = dlopen(arguments.library, RTLD_NOW | RTLD_LOCAL);
+    void *const library = dlopen(arguments.driver, RTLD_NOW | RTLD_LOCAL);
     return library == nullptr ? nullptr : dlsym(library, name);
 }
 
@@ -23,8 +23,17 @@ int first_init(const Arguments &arguments) {
     return init != nullptr ? init(0) : -1;
 }
 
+// As cushim does, it opens the driver before the runtime.
+int first_runtime_call(const Arguments &arguments) {
+    if (dlopen(arguments.driver, RTLD_NOW | RTLD_LOCAL) == nullptr) {
+        return -1;
+    }
+    void *const runtime = dlopen(arguments.runtime, RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<int (*)()>(dlsym(runtime, "cudaDeviceSynchronize"))();
+}
+
 int resolve_all(const Arguments &arguments) {
-    void *const library = dlopen(arguments.library, RTLD_NOW | RTLD_LOCAL);
+    void *const library = dlopen(arguments.driver, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         return -1;
     }

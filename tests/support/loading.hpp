@@ -1,11 +1,7 @@
-// Libraries that a program loads itself, and a look at those that are loaded.
+// Libraries that a program loads itself.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstdio>
-#include <cstring>
-#include <string>
 
 #if defined(_WIN32)
 #include <windows.h>
@@ -26,12 +22,6 @@ template <class Function>
 Function *function_in(void *library, const char *name) {
     return reinterpret_cast<Function *>(
         reinterpret_cast<void *>(GetProcAddress(static_cast<HMODULE>(library), name)));
-}
-
-inline bool runtime_is_mapped() {
-    constexpr int major = CUDART_VERSION / 1000;
-    return is_loaded(
-        ("cudart64_" + (major == 11 ? "110" : std::to_string(major)) + ".dll").c_str());
 }
 #else
 #include <dlfcn.h>
@@ -55,18 +45,5 @@ inline bool is_loaded(const char *path) {
 template <class Function>
 Function *function_in(void *library, const char *name) {
     return reinterpret_cast<Function *>(dlsym(library, name));
-}
-
-inline bool runtime_is_mapped() {
-    std::FILE *maps = std::fopen("/proc/self/maps", "r");
-    char line[4096];
-    bool found = false;
-    while (maps != nullptr && std::fgets(line, sizeof line, maps) != nullptr) {
-        found = found || std::strstr(line, "libcudart") != nullptr;
-    }
-    if (maps != nullptr) {
-        std::fclose(maps);
-    }
-    return found;
 }
 #endif

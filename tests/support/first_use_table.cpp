@@ -3,6 +3,7 @@
 
 #include <cushim/driver_table.hpp>
 #include <cushim/loader.h>
+#include <cushim/runtime_table.hpp>
 
 int first_version(const Arguments &) {
     int version = 0;
@@ -11,6 +12,10 @@ int first_version(const Arguments &) {
 
 int first_init(const Arguments &) {
     return cushim::driver().cuInit(0);
+}
+
+int first_runtime_call(const Arguments &) {
+    return cushim::runtime().cudaDeviceSynchronize();
 }
 
 int resolve_all(const Arguments &) {

@@ -1,0 +1,62 @@
+/* The ways to call, of which one is defined. */
+#if defined(TABLE) || defined(ABSENT)
+#include <cushim/driver_table.hpp>
+#endif
+#ifdef ABSENT
+#include <cushim/runtime_table.hpp>
+#endif
+#ifdef ONCE
+#include <mutex>
+#endif
+
+#include "call_loop.hpp"
+
+#include <cuda_runtime_api.h>
+
+#if defined(DIRECT) /* the library that the program is linked with */
+static CUresult call(unsigned int flags) {
+    return cuInit(flags);
+}
+#elif defined(                                                                                     \
+    RUNTIME) /* does next to nothing; what it returns depends on whether there is a driver */
+static CUresult call(unsigned int) {
+    return cudaPeekAtLastError() == cudaErrorUnknown ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
+}
+#elif defined(TABLE)
+static CUresult call(unsigned int flags) {
+    return cushim::driver().cuInit(flags);
+}
+#elif defined(ABSENT)         /* there is no library: the condition is that a call returns so */
+static CUresult call(unsigned int) {
+    [[maybe_unused]] constexpr int no_driver = CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+    [[maybe_unused]] constexpr int no_runtime = cudaErrorInsufficientDriver;
+    [[maybe_unused]] CUdeviceptr memory = 0;
+    [[maybe_unused]] int count = 1;
+    return (ABSENT) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+}
+#elif defined(STATIC_POINTER) /* tested for null: the usual hand-written loader */
+static CUresult call(unsigned int flags) {
+    static const auto function = reinterpret_cast<Function>(dlsym(open_library(), "cuInit"));
+    if (function == nullptr)
+        return CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND;
+    return function(flags);
+}
+#elif defined(ONCE)
+[[gnu::noinline]] static Function find() {
+    static std::once_flag once;
+    static Function function;
+    std::call_once(once,
+                   [] { function = reinterpret_cast<Function>(dlsym(open_library(), "cuInit")); });
+    return function;
+}
+
+static CUresult call(unsigned int flags) {
+    return find()(flags);
+}
+#elif defined(DLSYM) /* the name is looked up for every call */
+static void *library = open_library();
+
+static CUresult call(unsigned int flags) {
+    return reinterpret_cast<Function>(dlsym(library, "cuInit"))(flags);
+}
+#endif
