@@ -4,10 +4,10 @@
  *
  * Signatures: compiler_calls.inc.
  *
- * nvcc's code makes the calls in that header. clang's code registers kernels, variables, textures
- * and surfaces, and makes the two calls of the launch configuration around a cudaLaunchKernel.
- * LLVM's Fortran compiler also registers host variables. No compiler uses __cudaGetProcAddress,
- * which libcudart exports since CUDA 13.0; here it always returns 0.
+ * nvcc's code makes the calls of crt/host_runtime.h. clang's code registers kernels, variables,
+ * textures and surfaces, and makes the two calls of the launch configuration around a
+ * cudaLaunchKernel. LLVM's Fortran compiler also registers host variables. No compiler uses
+ * __cudaGetProcAddress, which libcudart exports since CUDA 13.0; here it always returns 0.
  */
 #pragma once
 

@@ -67,7 +67,7 @@ TEST_CASE("No driver: what to do depends on where the program runs") {
         {
             {{}, "The loader's hint."},
             {{.windows = true}, "The loader's hint."},
-            {{.on_pci = false}, "No NVIDIA GPU is seen"},
+            {{.on_pci = false}, "No NVIDIA GPU is visible"},
             {{.on_pci = true}, "install the NVIDIA driver"},
             // A container without its GPUs, even where the bus can be seen.
             {{.container = "Docker", .on_pci = true}, "--gpus all"},
@@ -118,7 +118,7 @@ TEST_CASE("No device: the nearest cause is named") {
                   {{.device_nodes = true, .visible_devices = "-1"}, "CUDA_VISIBLE_DEVICES is '-1'"},
                   // The variable is not to blame where no device can be seen at all.
                   {{.container = "Docker", .visible_devices = "0"}, "--gpus all"},
-                  {{.on_pci = false}, "no NVIDIA GPU is seen on the PCI bus"},
+                  {{.on_pci = false}, "no NVIDIA GPU is visible on the PCI bus"},
                   {{.on_pci = true}, "modprobe nvidia"},
                   {{.on_pci = true, .kernel_module = "550.163.01"}, "no device nodes"},
                   {{.device_nodes = true, .kernel_module = "550.163.01"}, "permissions"},
@@ -126,7 +126,7 @@ TEST_CASE("No device: the nearest cause is named") {
     // The same when cuInit succeeds and counts none.
     info.init = Answer{};
     info.count = Answer{};
-    check_cases(info, {{{.on_pci = false}, "no NVIDIA GPU is seen on the PCI bus"}});
+    check_cases(info, {{{.on_pci = false}, "no NVIDIA GPU is visible on the PCI bus"}});
 }
 
 TEST_CASE("Library and kernel module of different drivers") {
@@ -150,7 +150,7 @@ TEST_CASE("An unknown failure of cuInit") {
     check_cases(with_driver(999),
                 {
                     {{}, "restart the machine"},
-                    {{.device_nodes = true}, "/dev/nvidia-uvm is missing"},
+                    {{.device_nodes = true}, "/dev/nvidia-uvm, which CUDA needs, is missing"},
                     {{.device_nodes = true, .uvm_node = true}, "restart the machine"},
                 });
 }

@@ -41,7 +41,7 @@ TEST_CASE("The report names libraries, candidates and counts") {
     for (const char *const part :
          {"cushim 1.2.3, built with the headers of CUDA 13.0", "/lib/libcuda.so.1", "12.4",
           "/a: wrong architecture (for aarch64)",
-          "1 of 3 resolve, 2 missing (1 for want of a newer driver", "runtime: absent",
+          "1 of 3 resolve, 2 missing (1 requires a newer driver", "runtime: absent",
           "no runtime here"}) {
         CHECK_THAT(text, ContainsSubstring(part));
     }

@@ -66,7 +66,7 @@ TEST_CASE("no runtime beside the chosen driver: none at all", "[beside]") {
     CHECK(runtime_report().state == CUSHIM_STATE_ABSENT);
     CHECK(runtime_report().reason == CUSHIM_REASON_CHOSEN_PATH);
     CHECK(runtime_report().candidate_count == 1);
-    CHECK(contains(runtime_report().explanation, "beside the driver"));
+    CHECK(contains(runtime_report().explanation, "in the folder of the chosen driver"));
 }
 
 TEST_CASE("CUSHIM_DISABLE hides everything", "[disabled]") {

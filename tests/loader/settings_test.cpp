@@ -66,8 +66,8 @@ TEST_CASE("settings that leave no place to search are the reason", "[switched_of
     CHECK(driver_report().candidate_count == 0);
     const std::string message = failed.error().message();
     INFO(message);
-    CHECK(contains(message, "settings switch off every place to search"));
-    CHECK(contains(message, "name the driver in CUSHIM_DRIVER"));
+    CHECK(contains(message, "settings disable every search location"));
+    CHECK(contains(message, "the driver's path in CUSHIM_DRIVER"));
     // The runtime is searched for where the environment says.
     CHECK_FALSE(cushim::load_runtime());
     CHECK(runtime_report().reason == CUSHIM_REASON_NOT_FOUND);

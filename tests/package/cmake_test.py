@@ -87,7 +87,7 @@ class CMake(consumer.ConsumerTest):
             _, text = configure('cmake_existing', f'headers-{major}-build',
                                 f'-DCUSHIM_CUDA_INCLUDE_DIR={headers}')
             with self.subTest(major):
-                self.assertEqual(f'are of CUDA {major}: what is compiled' in text, major != own)
+                self.assertEqual(f'are of CUDA {major}: code that is compiled' in text, major != own)
 
     def test_headers_of_the_toolkit(self):
         """What find_package(CUDAToolkit) found is taken."""

@@ -72,12 +72,6 @@ void check_descriptors(std::ptrdiff_t before) {
     }
 }
 
-// The test cases of these folders call start() themselves.
-bool starts_itself(const Catch::TestCaseInfo &info) {
-    const std::string file = info.lineInfo.file;
-    return file.find("sim/memory/") != file.npos || file.find("sim/graph/") != file.npos;
-}
-
 class CleanSimulator final : public Catch::EventListenerBase {
   public:
     using EventListenerBase::EventListenerBase;
@@ -99,7 +93,7 @@ class CleanSimulator final : public Catch::EventListenerBase {
         sim_control().reset();
         descriptors_ = open_descriptors();
         const bool fresh = std::ranges::find(info.tags, Catch::Tag("fresh")) != info.tags.end();
-        if (!is_child_ && !fresh && !starts_itself(info)) {
+        if (!is_child_ && !fresh) {
             start();
         }
     }

@@ -236,8 +236,8 @@ TEST_CASE("an entry point that is missing is named") {
     const Error runtime = Error::symbol(CUSHIM_LIBRARY_RUNTIME, "cudaGhost");
 
     check_facts(driver, {ErrorKind::symbol_not_found, Api::loader, 302, "cuGhost"});
-    CHECK(message(driver) == "the CUDA driver has no entry point cuGhost");
-    CHECK(message(runtime) == "the CUDA runtime library has no entry point cudaGhost");
+    CHECK(message(driver) == "the CUDA driver lacks the entry point cuGhost");
+    CHECK(message(runtime) == "the CUDA runtime library lacks the entry point cudaGhost");
     const Error known = Error::make({.kind = ErrorKind::symbol_not_found,
                                      .entry_point = "cuGhost",
                                      .installed = Version::of(12, 4)});

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Counts the single tests of a `meson test` run and fails when fewer passed than expected.
 
-A run of skips exits 0, so success alone says little. Reads the log that Meson leaves in a build
-folder, counts test cases (Catch2), test methods (unittest) or whole programs per suite, lists what
-was skipped and why, and compares the number passed with tools/ci/expected_counts.txt.
+A run exits with 0 even if all tests are skipped. This script reads Meson's log in a build folder, counts
+test cases (Catch2), test methods (unittest) or whole programs per suite, lists skipped tests with their
+reasons, and compares the numbers of passed tests with tools/ci/expected_counts.txt.
 """
 
 import argparse

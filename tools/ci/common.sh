@@ -92,7 +92,7 @@ run_logged() {
 show_progress() { # LOG TITLE
     local begin=$SECONDS at interval=20 form='   %s: %s %d s\n'
     [[ ! -t 1 ]] || { interval=1 form='\r\033[K   %s: %s %d s'; }
-    while sleep "$interval" >/dev/null 2>&1; do # when this is ended, it must not hold the output open
+    while sleep "$interval" >/dev/null 2>&1; do # must not keep the output open after this is killed
         at=$(tail -c 20000 "$1" | grep -aoE '^ *\[?[0-9]+/[0-9]+\]?' | tail -n 1 | tr -d ' ')
         # shellcheck disable=SC2059 # the form is one of the two above
         printf "$form" "$2" "${at:+$at,}" $((SECONDS - begin))

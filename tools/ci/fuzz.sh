@@ -84,7 +84,7 @@ fuzz() { # NAME
         "$BUILD/tests/fuzz/fuzz_$1" "-max_total_time=$seconds" "${LIMITS[@]}" \
         "-artifact_prefix=$DIR/crashes/$1-" "$DIR/corpus/$1" "$DIR/seeds/$1" >"$DIR/$1.log" 2>&1 &
     fuzzer=$!
-    while sleep 60 >/dev/null 2>&1; do # when this is ended, it must not hold the output open
+    while sleep 60 >/dev/null 2>&1; do # must not keep the output open after this is killed
         note "$1: $(progress_of "$1")"
     done &
     progress=$!

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Reports what the tests on a GPU showed: a summary, JSON, and Markdown for tests/gpu/RESULTS.md.
+"""Reports the results of the tests on a GPU: a summary, JSON, and Markdown for tests/gpu/RESULTS.md.
 
-Reads the log that Meson leaves in a build folder, and asks cushim-info about the machine. Where there is no
-GPU, or a simulated one, it fails. Tests print each figure in a line: "figure: NAME = VALUE UNIT"
+Reads Meson's log in a build folder, and the machine's properties from cushim-info. Fails without a GPU or
+with a simulated one. Tests print each figure in a line: "figure: NAME = VALUE UNIT"
 (tests/gpu/figure.hpp), and the cost of a wrapper in the form of print() in tests/gpu/cost.hpp.
 
-The Markdown has the machine, the verdict, the figures and the skips of one run, and no test output.
+The Markdown contains the machine, the verdict, the figures and the skips of one run, and no test output.
 A figure that is printed twice is a problem, and so is a bandwidth on a machine with one GPU.
 """
 

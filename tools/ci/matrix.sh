@@ -48,10 +48,10 @@ same_rows_with_clang() { # NAME DIR
 
 # Without debug information, which is not used here and is large for the simulator.
 readonly BUILD_OPTIONS=(--default-library=static)
-build_type() { # NAME: of one release all is built as users build it, without a warning
+build_type() { # NAME: one release is built as users build it, without warnings
     case $1 in
     13.0) echo --buildtype=release -Dwerror=true ;;
-    12.*) echo --buildtype=plain -Dtools=disabled ;; # cushim-info: with the oldest and the newest
+    12.*) echo --buildtype=plain -Dtools=disabled ;; # cushim-info is built with the oldest and the newest
     *) echo --buildtype=plain ;;
     esac
 }
@@ -78,7 +78,7 @@ compile_simulated() { # DIR
 test_release() { # NAME [simulated]
     local wheel=build/matrix/$1 dir=build/matrix/$1-build status=0 runtime
     local suites=(--no-suite ci --suite forward --suite real)
-    [[ $1 == 12.* ]] || suites+=(--suite loader) # which knows little of the headers
+    [[ $1 == 12.* ]] || suites+=(--suite loader) # which hardly depends on the headers
     runtime=$(wheel_runtime "$wheel")
     [[ -n $runtime ]] || { note "no libcudart in the wheel"; return 1; }
     # shellcheck disable=SC2034 # configure reads it

@@ -140,7 +140,7 @@ ensure_meson() {
 install_wheel() {
     python3 -c 'import ensurepip, venv' 2>/dev/null || try_install python3-venv || return 1
     step "$1 into build/venv"
-    [[ -x build/venv/bin/python ]] || rm -rf build/venv # its interpreter may be gone
+    [[ -x build/venv/bin/python ]] || rm -rf build/venv # its interpreter may have been removed
     python3 -m venv build/venv || return 1
     pinned_requirement "$1" >build/venv/requirements.txt || return 1
     build/venv/bin/python -m pip install -q --require-hashes --no-deps -r build/venv/requirements.txt

@@ -43,7 +43,7 @@ ensure_catch2 native
 ensure_cuda_headers native
 # Files that several stages compile alike are compiled once.
 if [[ $command == ci ]] || in_ci; then
-    export WITHOUT_TOOLKIT=1 # stage test, too
+    export WITHOUT_TOOLKIT=1 # for stage test too
     try_commands ccache:ccache || true
 fi
 
@@ -88,7 +88,7 @@ for stage in "${chosen[@]}"; do
         continue
     fi
     rm -f "build/ci/$stage.result" "build/ci/$stage.totals"
-    if [[ $stage == test ]]; then # the first, since others take from ccache what it compiled
+    if [[ $stage == test ]]; then # first, since other stages reuse its files from ccache
         run_stage test
     else
         lane_stages+=("$stage")
@@ -99,7 +99,7 @@ for lane in "${LANES[@]}"; do
         [[ " $lane " != *" $stage "* ]] || { lanes=$((lanes + 1)) && break; }
     done
 done
-[[ ! -t 0 ]] || find_root || true # a lane cannot ask
+[[ ! -t 0 ]] || find_root || true # lanes cannot prompt for a password
 if [[ $lanes -eq 1 ]]; then
     trap 'exit 130' INT
     for lane in "${LANES[@]}"; do

@@ -54,7 +54,7 @@ run_suites() {
         *) options+=(--suite "$suite") ;;
         esac
     done
-    rm -f "$dir/meson-logs/testlog.json" # of a run before, where the build fails
+    rm -f "$dir/meson-logs/testlog.json" # of an earlier run, in case the build fails
     "${TEST_PREFIX[@]}" meson test -C "$dir" --print-errorlogs \
         --timeout-multiplier "${TIMEOUT_FACTOR:-2}" "${options[@]}" || status=$?
     check_counts "$stage" "$dir"
@@ -106,7 +106,7 @@ stage_test() {
         options+=(--no-suite "$suite")
     done
     run_logged "build/ci/$name-configure.log" "configure" configure_gcc "$name"
-    rm -f "build/ci/$name/meson-logs/testlog.json" # of a run before, where the build fails
+    rm -f "build/ci/$name/meson-logs/testlog.json" # of an earlier run, in case the build fails
     run_logged "build/ci/$name.log" "build and test" \
         meson test -C "build/ci/$name" --print-errorlogs --timeout-multiplier 2 "${options[@]}" || status=$?
     check_counts test "build/ci/$name"

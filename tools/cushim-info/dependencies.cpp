@@ -73,7 +73,7 @@ std::vector<Dependency> Walk::from(const fs::path &file) {
     return std::move(all_);
 }
 
-// An auxiliary library may be missing, and so may the CUDA libraries that it needs.
+// An auxiliary library is optional, so a missing one or a CUDA library is ignored.
 void Walk::add_auxiliary(const std::string &name, std::size_t wanted_by) {
     if (library_kind(name) == LibraryKind::other &&
         search_.find(name, loaders_of(wanted_by), budget_).library) {

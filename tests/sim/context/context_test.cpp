@@ -40,9 +40,9 @@ TEST_CASE("stale and wrong handles are refused and reported", "[fresh]") {
     const CUevent event = make_event();
     constexpr auto refused = CUDA_ERROR_INVALID_CONTEXT;
     check_misuse(d.cuCtxPushCurrent(reinterpret_cast<CUcontext>(event)), refused,
-                 "a context was expected, this is event");
+                 "a context handle was expected, but this is event");
     check_misuse(d.cuCtxPushCurrent(reinterpret_cast<CUcontext>(0x1230)), refused,
-                 "is no handle of a context");
+                 "is not a context handle");
     destroy(event);
     check_misuse(d.cuEventQuery(event), CUDA_ERROR_INVALID_HANDLE, "use of a destroyed event");
     destroy(context);

@@ -203,7 +203,7 @@ TEST_CASE("what is no event is refused and named") {
                         d.cuEventRecord(nullptr, stream), d.cuStreamWaitEvent(stream, nullptr, 0)});
     CHECK(misuses().empty());
     check_misuse(d.cuEventQuery(reinterpret_cast<CUevent>(stream.get())), refused,
-                 "event was expected, this is stream");
+                 "event handle was expected, but this is stream");
     const CUevent event = make_event();
     destroy(event);
     check_misuse(d.cuEventRecord(event, stream), refused, "use of a destroyed event");

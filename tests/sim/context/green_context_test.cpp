@@ -96,7 +96,7 @@ TEST_CASE("streams of a green context") {
     }
     CHECK(d.cuGreenCtxDestroy(green) == good);
     if (forgotten) {
-        expect_misuse("its green context is destroyed before stream");
+        expect_misuse("a green context is destroyed before its stream");
         check_misuse(d.cuStreamDestroy(stream), CUDA_ERROR_INVALID_HANDLE, "stream");
     }
 }
@@ -113,7 +113,7 @@ TEST_CASE("arguments of green contexts are checked") {
                         d.cuDevResourceGenerateDesc(&description, &changed, 1),
                         d.cuDeviceGetDevResource(0, nullptr, CU_DEV_RESOURCE_TYPE_SM)});
     check_misuse(d.cuDevResourceGenerateDesc(&description, &all, 0), invalid,
-                 "a description of no resources");
+                 "an empty resource description");
     CHECK(d.cuDevResourceGenerateDesc(&description, twice, 2) ==
           CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
     REQUIRE(d.cuDevResourceGenerateDesc(&description, &all, 1) == good);

@@ -39,7 +39,7 @@ TEST_CASE("an interprocess event is waited for in its own context, by nodes of g
     const Event event(interprocess);
     const CUcontext other = make_context();
     const CUstream stream = make_stream(non_blocking);
-    constexpr char elsewhere[] = "wait for an event for several processes";
+    constexpr char elsewhere[] = "wait for an interprocess event";
     check_misuse(d.cuStreamWaitEvent(stream, event, 0), CUDA_ERROR_INVALID_HANDLE, elsewhere);
 #if CUDA_VERSION >= 12050
     check_misuse(d.cuCtxWaitEvent(other, event), CUDA_ERROR_INVALID_HANDLE, elsewhere);

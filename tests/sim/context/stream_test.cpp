@@ -49,11 +49,11 @@ TEST_CASE("stream flags and handles are checked") {
 
 TEST_CASE("what is no stream is refused and named") {
     constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
-    check_misuse(d.cuStreamSynchronize(garbage()), refused, "is no handle of a stream");
-    check_misuse(d.cuStreamDestroy(garbage()), refused, "is no handle of a stream");
+    check_misuse(d.cuStreamSynchronize(garbage()), refused, "is not a stream handle");
+    check_misuse(d.cuStreamDestroy(garbage()), refused, "is not a stream handle");
     const Event event;
     check_misuse(d.cuStreamQuery(reinterpret_cast<CUstream>(event.get())), refused,
-                 "a stream was expected, this is event");
+                 "a stream handle was expected, but this is event");
     const CUstream destroyed = make_stream();
     destroy(destroyed);
     RunOrder order;
@@ -65,7 +65,7 @@ TEST_CASE("a stream of a destroyed context is refused and named") {
     const CUstream stream = make_stream();
     REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     constexpr auto gone = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    constexpr char told[] = "use of a stream whose context has ended: stream 0x";
+    constexpr char told[] = "use of a stream whose context was destroyed: stream 0x";
     check_misuse(d.cuStreamSynchronize(stream), gone, told);
     check_misuse(d.cuStreamDestroy(stream), gone, told);
     CHECK(d.cuStreamSynchronize(nullptr) == gone);

@@ -132,7 +132,7 @@ TEST_CASE("another process's event is waited for in the context that opened it")
     const CUcontext other = make_context();
     const auto stream = make_stream(non_blocking);
     check_misuse(d.cuStreamWaitEvent(stream, recorder.event, 0), CUDA_ERROR_INVALID_HANDLE,
-                 "wait for an event for several processes");
+                 "wait for an interprocess event");
     const auto again = opened_event(recorder.handle);
     CHECK(d.cuStreamWaitEvent(stream, again, 0) == good);
     destroy(again);

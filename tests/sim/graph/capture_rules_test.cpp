@@ -34,7 +34,6 @@ TEST_CASE("streams fork and join by events") {
 }
 
 TEST_CASE("work of a fork that is not joined ends in nothing") {
-    start();
     const TwoStreams s;
     RunOrder order;
     REQUIRE(begin_capture(s.one) == good);
@@ -47,7 +46,6 @@ TEST_CASE("work of a fork that is not joined ends in nothing") {
 }
 
 TEST_CASE("captures of their own do not meet") {
-    start();
     const TwoStreams s;
     RunOrder order;
     SECTION("a merge") {
@@ -82,7 +80,6 @@ TEST_CASE("captures of their own do not meet") {
 }
 
 TEST_CASE("the modes decide whose unsafe calls are refused") {
-    start();
     const Stream stream(non_blocking);
     const CUcontext context = current();
     // What another thread, in its mode, gets while this one captures in its own.
@@ -127,7 +124,6 @@ TEST_CASE("the modes decide whose unsafe calls are refused") {
 
 // Measured: recordings/h200-580.159.04-further.txt, section captures.
 TEST_CASE("which calls are unsafe beside a capture") {
-    start();
     const Stream stream(non_blocking), other(non_blocking);
     const Graph graph;
     const Executable exec(graph);
@@ -192,7 +188,6 @@ TEST_CASE("which calls are unsafe beside a capture") {
 }
 
 TEST_CASE("a capture ends in the thread that began it, unless it is relaxed") {
-    start();
     const Stream stream;
     CUgraph graph = nullptr;
     for (const auto &[mode, expected] :
@@ -207,7 +202,6 @@ TEST_CASE("a capture ends in the thread that began it, unless it is relaxed") {
 }
 
 TEST_CASE("asking whether an invalid handle is a capturing stream is a misuse") {
-    start();
     CUstreamCaptureStatus status{};
     const CUstream ended = make_stream();
     destroy(ended);
@@ -219,7 +213,6 @@ TEST_CASE("asking whether an invalid handle is a capturing stream is a misuse") 
 }
 
 TEST_CASE("the legacy stream cannot be used while a blocking stream captures") {
-    start();
     const Stream blocking, other(non_blocking);
     RunOrder order;
     REQUIRE(begin_capture(blocking) == good);
@@ -241,7 +234,6 @@ TEST_CASE("the legacy stream cannot be used while a blocking stream captures") {
 }
 
 TEST_CASE("an invalidated capture takes no work") {
-    start();
     const TwoStreams s;
     RunOrder order;
     REQUIRE(begin_capture(s.one) == good);
@@ -258,7 +250,6 @@ TEST_CASE("an invalidated capture takes no work") {
 }
 
 TEST_CASE("streams that die take their capture along") {
-    start();
     const CUstream two = make_stream(non_blocking);
     const Stream one(non_blocking);
     const Event event;

@@ -5,7 +5,6 @@
 using namespace sim_test;
 
 TEST_CASE("the statuses of captures are those of the H200") {
-    start();
     const CUstream stream = make_stream();
     const Stream forked;
     CHECK(begin_capture(stream, global) == good);
@@ -236,7 +235,6 @@ TEST_CASE("memory that is allocated in a capture is the graph's") {
 }
 
 TEST_CASE("capture info and dependencies") {
-    start();
     const Stream stream;
     RunOrder order;
     using Info = CUresult(CUstream, CUstreamCaptureStatus *, cuuint64_t *);
@@ -319,7 +317,6 @@ TEST_CASE("a capture into an existing graph adds to it") {
 }
 
 TEST_CASE("capture info has the data of edges") {
-    start();
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Stream stream;
     const Graph graph;

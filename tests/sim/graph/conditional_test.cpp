@@ -123,7 +123,6 @@ TEST_CASE("a while node runs its body as long as the condition holds") {
 }
 
 TEST_CASE("a condition without a default keeps its value") {
-    start();
     Kernels kernels; // the body says no
     const Graph graph;
     kernels.handle = make_handle(graph, 1, 0);
@@ -177,7 +176,6 @@ TEST_CASE("bodies hold children and conditions of their own") {
 }
 
 TEST_CASE("bodies are captured into") {
-    start();
     Words memory(4);
     const Stream stream;
     const Graph graph;
@@ -211,7 +209,6 @@ TEST_CASE("new parameters of a body do not reach launches in flight") {
 }
 
 TEST_CASE("a handle is free again when its node is gone") {
-    start();
     const Graph graph;
     const CUgraphConditionalHandle handle = make_handle(graph, 1);
     const Bodies bodies = add_conditional(graph, handle, if_type, 1);
@@ -228,7 +225,6 @@ TEST_CASE("a handle is free again when its node is gone") {
 }
 
 TEST_CASE("what conditional nodes refuse") {
-    start();
     const Graph graph, other;
     CUgraphConditionalHandle handle = 0;
     Calls(&Driver::cuGraphConditionalHandleCreate)[invalid] = {{nullptr, graph, nullptr, 0, 0},
@@ -263,7 +259,6 @@ TEST_CASE("what conditional nodes refuse") {
 }
 
 TEST_CASE("graphs with conditional nodes, and bodies, are not copied") {
-    start();
     const Graph graph, other;
     const CUgraph body = add_conditional(graph, make_handle(graph, 1), if_type, 1).graphs[0];
     CUgraph clone = nullptr;
@@ -287,7 +282,6 @@ TEST_CASE("graphs with conditional nodes, and bodies, are not copied") {
 }
 
 TEST_CASE("an update may change bodies and defaults, not conditions") {
-    start();
     Words memory(1);
     const Graph off, on, other;
     const auto fill = [&](CUgraph graph, unsigned int value, CUgraphConditionalNodeType type,

@@ -221,7 +221,6 @@ TEST_CASE("steps get new parameters one by one") {
 }
 
 TEST_CASE("a step that copies a block keeps its shape") {
-    start();
     const Graph graph;
     const Words one(8), two(8);
     CUDA_MEMCPY3D block = device_copy(two.address, one.address, 8);
@@ -240,7 +239,6 @@ TEST_CASE("a step that copies a block keeps its shape") {
 }
 
 TEST_CASE("nodes of child graphs are steps, too") {
-    start();
     const Graph child, graph;
     RunOrder order;
     const CUgraphNode original = add_note(child, order, 1), node = add_child(graph, child);
@@ -292,7 +290,6 @@ TEST_CASE("copies, memsets and kernels can be left out") {
 }
 
 TEST_CASE("flags of executable graphs") {
-    start();
     const Graph graph;
     Words memory(4);
     const CUgraphNode set = add_memset(graph, words(memory.address, 1, 4));
@@ -331,7 +328,6 @@ TEST_CASE("older drivers refuse flags that they do not know") {
 
 #if CUDA_VERSION >= 12000
 TEST_CASE("instantiation by parameters says what is wrong") {
-    start();
     const Graph graph;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph, {a});
     const Stream stream;

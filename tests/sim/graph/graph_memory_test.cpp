@@ -148,7 +148,6 @@ TEST_CASE("a launch can free what the one before left") {
 }
 
 TEST_CASE("what graphs with memory nodes cannot do") {
-    start();
     constexpr auto not_supported = CUDA_ERROR_NOT_SUPPORTED;
     const CUgraph graph = make_graph();
     const Graph other;
@@ -188,7 +187,6 @@ TEST_CASE("what graphs with memory nodes cannot do") {
 }
 
 TEST_CASE("what allocation nodes refuse") {
-    start();
     const Graph graph;
     CUgraphNode node = nullptr;
     using P = CUDA_MEM_ALLOC_NODE_PARAMS;

@@ -6,7 +6,6 @@
 using namespace sim_test;
 
 TEST_CASE("parameters of nodes read back as they were set") {
-    start();
     RunOrder order;
     const Graph graph;
     Words memory(16), more(16);
@@ -53,7 +52,6 @@ TEST_CASE("parameters of nodes read back as they were set") {
 }
 
 TEST_CASE("parameters of event nodes") {
-    start();
     const Graph graph;
     const Event event, another;
     const CUgraphNode record = add_record(graph, event), wait = add_wait(graph, event, {record});
@@ -68,7 +66,6 @@ TEST_CASE("parameters of event nodes") {
 }
 
 TEST_CASE("parameters of kernel nodes") {
-    start();
     const Module module("cushim-sim-image 1\nkernel add params=8,4\nkernel none\n");
     const Graph graph;
     CUdeviceptr address = 0x1234;
@@ -106,7 +103,6 @@ TEST_CASE("parameters of kernel nodes") {
 }
 
 TEST_CASE("attributes of kernel nodes") {
-    start();
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Graph graph;
     const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
@@ -131,7 +127,6 @@ TEST_CASE("attributes of kernel nodes") {
 }
 
 TEST_CASE("a kernel node of a function is added and set with a current context only") {
-    start();
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Graph graph, around;
     const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
@@ -149,7 +144,6 @@ TEST_CASE("a kernel node of a function is added and set with a current context o
 }
 
 TEST_CASE("the first kernel structure works beside the later ones") {
-    start();
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Graph graph;
     CUDA_KERNEL_NODE_PARAMS_v1 parameters{};
@@ -174,7 +168,6 @@ TEST_CASE("the first kernel structure works beside the later ones") {
 
 #if CUDA_VERSION >= 12000
 TEST_CASE("kernels of libraries are nodes, too") {
-    start();
     CUlibrary library = nullptr;
     CUkernel kernel = nullptr;
     REQUIRE(d.cuLibraryLoadData(&library, "cushim-sim-image 1\nkernel k params=4\n", nullptr,
@@ -199,7 +192,6 @@ TEST_CASE("kernels of libraries are nodes, too") {
 #endif
 
 TEST_CASE("parameters of batches of memory operations") {
-    start();
     const Graph graph;
     Words memory(4);
     CUstreamBatchMemOpParams operations[2] = {};
@@ -303,7 +295,6 @@ TEST_CASE("nodes signal and wait for external semaphores") {
 
 #if CUDA_VERSION >= 12030
 TEST_CASE("one structure makes nodes of every type") {
-    start();
     RunOrder order;
     const Graph graph;
     Words memory(4);

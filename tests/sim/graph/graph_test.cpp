@@ -10,7 +10,6 @@
 using namespace sim_test;
 
 TEST_CASE("the statuses of graphs are those of the H200") {
-    start();
     const Graph graph, other;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph, {a}), stranger = add_empty(other);
     CHECK(add_edge(graph, stranger, b) == invalid);
@@ -30,7 +29,6 @@ TEST_CASE("the statuses of graphs are those of the H200") {
 }
 
 TEST_CASE("the first ABI of instantiation says what is wrong") {
-    start();
     using Function = CUresult(CUgraphExec *, CUgraph, CUgraphNode *, char *, size_t);
     for (const char *name : {"cuGraphInstantiate", "cuGraphInstantiate_v2"}) {
         auto *make = entry<Function>(name);
@@ -58,7 +56,6 @@ TEST_CASE("the first ABI of instantiation says what is wrong") {
 }
 
 TEST_CASE("nodes and edges are listed in the order in which they were added") {
-    start();
     const Graph graph;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph), c = add_empty(graph, {b, a}),
                       e = add_empty(graph, {c}), unset = garbage<CUgraphNode>();
@@ -104,7 +101,6 @@ TEST_CASE("nodes and edges are listed in the order in which they were added") {
 }
 
 TEST_CASE("edges are added all or not at all") {
-    start();
     const Graph graph, other;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph), c = add_empty(graph),
                       stranger = add_empty(other);
@@ -123,7 +119,6 @@ TEST_CASE("edges are added all or not at all") {
 }
 
 TEST_CASE("dependencies of a new node are nodes of its graph, each once") {
-    start();
     const Graph graph, other;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph), stranger = add_empty(other);
     const CUgraphNode twice[] = {a, a}, foreign[] = {stranger}, null[] = {nullptr};
@@ -144,7 +139,6 @@ TEST_CASE("dependencies of a new node are nodes of its graph, each once") {
 }
 
 TEST_CASE("dead and foreign handles are refused and reported") {
-    start();
     const CUgraph graph = make_graph();
     const CUgraphNode node = add_empty(graph);
     const CUgraphExec exec = instantiate(graph);
@@ -162,7 +156,6 @@ TEST_CASE("dead and foreign handles are refused and reported") {
 }
 
 TEST_CASE("a clone is a graph of its own") {
-    start();
     RunOrder order;
     const CUgraph graph = make_graph();
     const CUgraphNode a = add_note(graph, order, 1), b = add_note(graph, order, 2, {a});
@@ -189,7 +182,6 @@ TEST_CASE("a clone is a graph of its own") {
 }
 
 TEST_CASE("a child graph is a copy that its node owns") {
-    start();
     RunOrder order;
     const CUgraph child = make_graph();
     const Graph graph;
@@ -217,7 +209,6 @@ TEST_CASE("a child graph is a copy that its node owns") {
 }
 
 TEST_CASE("a graph can hold a copy of itself, which has no node for it") {
-    start();
     RunOrder order;
     const Graph graph, empty;
     add_note(graph, order, 1);
@@ -236,7 +227,6 @@ TEST_CASE("a graph can hold a copy of itself, which has no node for it") {
 }
 
 TEST_CASE("a graph prints as a file of Graphviz") {
-    start();
     const Graph graph;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph, {a});
     add_child(graph, graph, {b});
@@ -256,7 +246,6 @@ TEST_CASE("a graph prints as a file of Graphviz") {
 
 #if CUDA_VERSION >= 12030
 TEST_CASE("edges between kernels may carry data, which older queries cannot show") {
-    start();
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Graph graph;
     const CUgraphNode a = add_kernel(graph, kernel_parameters(module.function("none"))),
@@ -308,7 +297,6 @@ TEST_CASE("edges between kernels may carry data, which older queries cannot show
 
 #if CUDA_VERSION >= 12090
 TEST_CASE("a child graph that is moved belongs to its node") {
-    start();
     RunOrder order;
     const Graph graph;
     const CUgraph child = make_graph();

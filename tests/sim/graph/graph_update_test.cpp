@@ -63,7 +63,6 @@ TEST_CASE("an update takes over all parameters") {
 }
 
 TEST_CASE("an update that is not tried has no problem to tell of") {
-    start();
     const Graph graph;
     const Executable exec(graph);
     using First = CUresult(CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *);
@@ -86,7 +85,6 @@ TEST_CASE("an update that is not tried has no problem to tell of") {
 }
 
 TEST_CASE("another topology is refused") {
-    start();
     RunOrder order;
     const Diamond first(order, 10), other(order, 20);
     const Executable exec(first.graph);
@@ -121,7 +119,6 @@ TEST_CASE("another topology is refused") {
 }
 
 TEST_CASE("a refused update changes nothing") {
-    start();
     RunOrder order;
     Words one(4);
     std::uint32_t host[4] = {};
@@ -159,7 +156,6 @@ TEST_CASE("memory of another kind or place is refused") {
 }
 
 TEST_CASE("an event of another context is refused") {
-    start();
     CUcontext second = nullptr;
     const Event first(CU_EVENT_DISABLE_TIMING), of_first(CU_EVENT_DISABLE_TIMING);
     REQUIRE(d.cuCtxCreate_v2(&second, 0, 0) == good);
@@ -181,7 +177,6 @@ TEST_CASE("an event of another context is refused") {
 }
 
 TEST_CASE("kernels change within their context, with their kind of launch") {
-    start();
     constexpr const char *image = "cushim-sim-image 1\nkernel one params=4\nkernel two\n";
     const Module module(image);
     CUcontext second = nullptr;
@@ -222,7 +217,6 @@ TEST_CASE("kernels change within their context, with their kind of launch") {
 
 #if CUDA_VERSION >= 12030
 TEST_CASE("the data of edges is topology") {
-    start();
     const Module module("cushim-sim-image 1\nkernel none\n");
     const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
     const auto fill = [&](CUgraph graph, const CUgraphEdgeData &data) {
@@ -244,7 +238,6 @@ TEST_CASE("the data of edges is topology") {
 #endif
 
 TEST_CASE("child graphs are updated with their parents") {
-    start();
     RunOrder order;
     const Graph one, two, three;
     const auto fill = [&](CUgraph graph, int number, bool more) {
@@ -266,7 +259,6 @@ TEST_CASE("child graphs are updated with their parents") {
 }
 
 TEST_CASE("another type of node is refused, by both versions of the call") {
-    start();
     const Graph graph, other;
     RunOrder order;
     add_empty(graph);

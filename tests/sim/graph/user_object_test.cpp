@@ -34,7 +34,6 @@ void move_to(CUgraph graph, CUuserObject object, unsigned int count = 1) {
 } // namespace
 
 TEST_CASE("the last reference takes the object along") {
-    start();
     Target target;
     const CUuserObject object = make_object(target, 2);
     CHECK(d.cuUserObjectRetain(object, 3) == good);
@@ -49,7 +48,6 @@ TEST_CASE("the last reference takes the object along") {
 }
 
 TEST_CASE("what user objects refuse") {
-    start();
     Target target;
     CUuserObject object = nullptr;
     constexpr unsigned int flags = CU_USER_OBJECT_NO_DESTRUCTOR_SYNC;
@@ -80,7 +78,6 @@ TEST_CASE("what user objects refuse") {
 }
 
 TEST_CASE("a graph gives back no more references than it has") {
-    start();
     Target target;
     const CUuserObject object = make_object(target, 2);
     const Graph graph;
@@ -99,7 +96,6 @@ TEST_CASE("a graph gives back no more references than it has") {
 }
 
 TEST_CASE("a graph keeps its references until it is destroyed") {
-    start();
     Target moved, shared, given_back;
     const CUgraph graph = make_graph();
     move_to(graph, make_object(moved));
@@ -119,7 +115,6 @@ TEST_CASE("a graph keeps its references until it is destroyed") {
 }
 
 TEST_CASE("clones, children and executable graphs have references of their own") {
-    start();
     Target target;
     const CUgraph graph = make_graph(), parent = make_graph();
     move_to(graph, make_object(target));
@@ -145,7 +140,6 @@ TEST_CASE("clones, children and executable graphs have references of their own")
 }
 
 TEST_CASE("an update replaces the references") {
-    start();
     Target before, after;
     const CUgraph one = make_graph(), two = make_graph();
     const Graph three;
@@ -224,7 +218,6 @@ TEST_CASE("a launch that fails gives its references back") {
 }
 
 TEST_CASE("a capture that is thrown away releases what was put into it") {
-    start();
     Target target;
     const Stream stream(non_blocking);
     REQUIRE(begin_capture(stream) == good);
@@ -237,7 +230,6 @@ TEST_CASE("a capture that is thrown away releases what was put into it") {
 
 // Measured on driver 580, which does not return from cuGraphExecDestroy here.
 TEST_CASE("a graph outlives a reset of the primary context, and releases what it held") {
-    start();
     Target of_child, of_graph, of_clone;
     const CUgraph child = make_graph(), graph = make_graph();
     move_to(child, make_object(of_child));
@@ -258,7 +250,6 @@ TEST_CASE("a graph outlives a reset of the primary context, and releases what it
 }
 
 TEST_CASE("destroying an executable graph after a reset of its context is a misuse") {
-    start();
     const Graph graph;
     add_empty(graph);
     const CUgraphExec exec = instantiate(graph);

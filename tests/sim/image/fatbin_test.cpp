@@ -119,7 +119,8 @@ TEST_CASE("loading a damaged compressed image fails with INVALID_IMAGE") {
 
 // Before memory is allocated for it.
 TEST_CASE("an image of a size that its compressed bytes cannot have is refused") {
-    const std::string problem = "an image in the fatbin is of a size that no image has\n";
+    const std::string problem =
+        "an image in the fatbin is compressed, but its uncompressed size is invalid\n";
     std::string whole;
     const std::string packed = lz4_block(whole);
     CHECK(error_of(fatbin_of(packed, lz4_flags, 255 * (packed.size() + 1)),

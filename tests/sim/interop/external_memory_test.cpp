@@ -257,7 +257,7 @@ TEST_CASE("a mipmapped array lies in the other API's memory") {
                    {"reserved words", [](auto &bad) { bad.reserved[3] = 1; }},
                    {"no channels", [](auto &bad) { bad.arrayDesc.NumChannels = 0; }},
                    {"no levels", [](auto &bad) { bad.numLevels = 0; }}});
-    expect_misuse("a mipmapped array of no levels");
+    expect_misuse("a mipmapped array of 0 levels");
     REQUIRE(map_array(description) == good);
     CUarray level = nullptr;
     REQUIRE(d.cuMipmappedArrayGetLevel(&level, array, 1) == good);

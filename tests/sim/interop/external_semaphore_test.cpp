@@ -62,7 +62,7 @@ TEST_CASE("a descriptor of physical memory serves as a semaphore") {
     int fd = -1;
     REQUIRE(d.cuMemExportToShareableHandle(&fd, memory, as_fd, 0) == good);
     const Semaphore semaphore(fd, GENERATE(binary, timeline));
-    expect_misuse("memory is imported as a semaphore");
+    expect_misuse("a memory descriptor is imported as a semaphore");
     CHECK_FALSE(is_open(fd));
     CHECK(signal(semaphore, 1, nullptr) == good);
     CHECK(wait(semaphore, 1, nullptr) == good);
@@ -205,10 +205,10 @@ TEST_CASE("one of two waits for a binary semaphore goes on") {
 
 TEST_CASE("a signal that is lost, or sets a timeline back, is a misuse") {
     Gate lit(1), ahead(5);
-    check_misuse(signal(Semaphore(lit, binary), 0, nullptr), good, "signalled already");
+    check_misuse(signal(Semaphore(lit, binary), 0, nullptr), good, "already signaled");
     CHECK(signal(Semaphore(ahead), 4, nullptr) == good);
     CHECK(ahead.value() == 4);
-    expect_misuse("back from 5 to 4");
+    expect_misuse("decreases a timeline from 5 to 4");
 }
 
 TEST_CASE("a batch signals and waits for all of it") {
@@ -339,7 +339,7 @@ TEST_CASE("a semaphore that queued work needs must not be destroyed") {
     const auto stream = make_stream(non_blocking);
     CHECK(wait(semaphore, 1, stream) == good);
     end(semaphore);
-    expect_misuse("queued work still needs");
+    expect_misuse("enqueued work still needs");
     check_misuse(d.cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS, "external semaphore");
     d.cuStreamDestroy(stream);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);

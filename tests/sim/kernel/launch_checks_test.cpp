@@ -81,9 +81,9 @@ TEST_CASE("what is no function is not launched") {
     const LoadedModule module;
     CHECK(launch(nullptr) == CUDA_ERROR_INVALID_HANDLE);
     check_misuse(launch(reinterpret_cast<CUfunction>(nothing)), CUDA_ERROR_INVALID_HANDLE,
-                 "is no handle of a function");
+                 "is not a function handle");
     check_misuse(launch(reinterpret_cast<CUfunction>(module.get())), CUDA_ERROR_INVALID_HANDLE,
-                 "a function was expected, this is module");
+                 "a function handle was expected, but this is module");
 }
 
 TEST_CASE("a launch into a stream of another context is refused") {
@@ -96,7 +96,7 @@ TEST_CASE("a launch into a stream of another context is refused") {
         const Stream other;
         for (const CUstream stream : {other.get(), CUstream(nullptr)}) {
             check_misuse(launch(function, {1, 1, 1}, {1, 1, 1}, 0, stream),
-                         CUDA_ERROR_INVALID_HANDLE, "used in another context");
+                         CUDA_ERROR_INVALID_HANDLE, "is used in another context");
         }
     }
     const WithoutContext none;

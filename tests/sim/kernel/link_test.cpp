@@ -152,8 +152,8 @@ TEST_CASE("a library of objects is linked, of which nothing is read") {
     CHECK(add(CU_JIT_INPUT_LIBRARY, magic) == good);
     CHECK(add(CU_JIT_INPUT_OBJECT, valid) == CUDA_ERROR_INVALID_IMAGE);
     CHECK(add(CU_JIT_INPUT_PTX, valid) == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(logged.log == std::string("mine.a: not of the type it is said to be\n"
-                                    "mine.a: not of the type it is said to be\n"));
+    CHECK(logged.log == std::string("mine.a: the image does not have the given input type\n"
+                                    "mine.a: the image does not have the given input type\n"));
     for (const std::string &bad :
          {valid.substr(0, valid.size() - 1), valid.substr(0, 30), magic + member("last", 5),
           magic + member("", 3) + "much more", magic + std::string(60, ' '),

@@ -131,11 +131,11 @@ TEST_CASE("a handle that is not a module is refused, also the output of a failed
     CUmodule module = nullptr;
     constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
     check_misuse(d.cuModuleGetFunction(&function, reinterpret_cast<CUmodule>(stream.get()), "add"),
-                 refused, "a module was expected");
+                 refused, "a module handle was expected");
     CHECK(d.cuModuleUnload(nullptr) == refused);
     CHECK(d.cuModuleLoadData(&module, "garbage") == CUDA_ERROR_INVALID_IMAGE);
     CHECK(module != nullptr);
-    check_misuse(d.cuModuleUnload(module), refused, "is no handle of a module");
+    check_misuse(d.cuModuleUnload(module), refused, "is not a module handle");
 }
 
 TEST_CASE("variables count against the device's budget") {

@@ -148,7 +148,8 @@ TEST_CASE("textures and surfaces of arrays") {
         CHECK(got<CUDA_RESOURCE_DESC>(&Driver::cuSurfObjectGetResourceDesc, out, surface)
                   .res.array.hArray == array.get());
         // A handle of the other kind.
-        check_misuse(d.cuTexObjectDestroy(surface), invalid, "a texture object was expected");
+        check_misuse(d.cuTexObjectDestroy(surface), invalid,
+                     "a texture object handle was expected");
         CHECK(d.cuSurfObjectDestroy(surface) == good);
         check_misuse(d.cuSurfObjectDestroy(surface), invalid, "use of a destroyed surface object");
         CHECK(d.cuSurfObjectDestroy(0) == good);

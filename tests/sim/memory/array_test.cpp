@@ -106,7 +106,6 @@ TEST_CASE("arrays use the device's memory") {
 }
 
 TEST_CASE("descriptions of arrays") {
-    start();
     const CUDA_ARRAY_DESCRIPTOR given{64, 32, CU_AD_FORMAT_FLOAT, 4};
     const auto array = got<CUarray>(&Driver::cuArrayCreate, out, &given);
     CUDA_ARRAY_DESCRIPTOR narrow{};
@@ -127,7 +126,6 @@ TEST_CASE("descriptions of arrays") {
 }
 
 TEST_CASE("invalid handles of arrays") {
-    start();
     const CUarray array = create(describe(16, 16, 0));
     const Stream stream(non_blocking);
     char local[16];
@@ -142,7 +140,6 @@ TEST_CASE("invalid handles of arrays") {
 }
 
 TEST_CASE("copies of a row of an array") {
-    start();
     const Array line(describe(64, 0, 0, f32, 4)), plane(describe(64, 32, 0, f32, 4));
     const DeviceMemory device(1024);
     const Stream stream(non_blocking);
@@ -178,7 +175,6 @@ TEST_CASE("copies of a row of an array") {
 }
 
 TEST_CASE("blocks of an array") {
-    start();
     const Array plane(describe(64, 32, 0, f32, 4)), line(describe(64, 0, 0, f32, 4));
     const Bytes bytes(64 * KiB);
     CUDA_MEMCPY2D base{.srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -270,7 +266,6 @@ TEST_CASE("an array that is destroyed while queued work needs it") {
 }
 
 TEST_CASE("mipmapped arrays") {
-    start();
     const auto description = describe(64, 32, 0, f32, 1);
     CUmipmappedArray whole = nullptr;
     CHECK(d.cuMipmappedArrayCreate(nullptr, &description, 1) == invalid);
@@ -311,7 +306,6 @@ TEST_CASE("mipmapped arrays") {
 }
 
 TEST_CASE("the number of levels") {
-    start();
     const auto description = describe(64, 32, 0, f32, 1);
     for (const auto &[wanted, made] : {std::pair{0U, 1U}, {20U, 7U}}) { // as measured
         CUmipmappedArray whole = nullptr;
@@ -325,7 +319,6 @@ TEST_CASE("the number of levels") {
 
 #if CUDA_VERSION >= 11060
 TEST_CASE("arrays without memory") {
-    start();
     const CUarray deferred = create(describe(64, 64, 0, u8, 1, CUDA_ARRAY3D_DEFERRED_MAPPING));
     const CUarray sparse = create(describe(1024, 1024, 0, u8, 1, CUDA_ARRAY3D_SPARSE));
     const CUarray plain = create(describe(64, 64, 0));

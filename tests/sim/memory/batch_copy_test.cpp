@@ -69,7 +69,6 @@ TEST_CASE("a batch is refused where the stream's device has no access") {
 }
 
 TEST_CASE("batches that are refused, and those that are not") {
-    start();
     Places places;
     const Batch valid(places);
     const auto with = [&](auto change) {
@@ -128,7 +127,6 @@ TEST_CASE("when a batch reads its sources") {
 }
 
 TEST_CASE("batches of blocks") {
-    start();
     const DeviceMemory device(1024);
     const Stream stream(non_blocking);
     const PinnedMemory pinned(1024);
@@ -194,7 +192,6 @@ TEST_CASE("batches of blocks") {
 }
 
 TEST_CASE("the first form of a batch says which copy is wrong") {
-    start();
     using Form =
         CUresult (*)(CUdeviceptr *, CUdeviceptr *, std::size_t *, std::size_t, CUmemcpyAttributes *,
                      std::size_t *, std::size_t, std::size_t *, CUstream);

@@ -6,7 +6,6 @@
 using namespace sim_test;
 
 TEST_CASE("a copy of a row against bytes") {
-    start();
     const DeviceMemory device(64);
     const Bytes a = pattern(64, 4);
     std::memset(view(device, 64), 0xee, 64);
@@ -32,7 +31,6 @@ TEST_CASE("a copy of a row against bytes") {
 }
 
 TEST_CASE("rows that are refused, and rows that are not") {
-    start();
     const DeviceMemory device(MiB);
     const Bytes host(64 * KiB);
     const CUDA_MEMCPY2D base{.srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -94,7 +92,6 @@ TEST_CASE("rows that are refused, and rows that are not") {
 }
 
 TEST_CASE("layers that are refused, and layers that are not") {
-    start();
     const DeviceMemory device(MiB);
     const Bytes host(64 * KiB);
     CUDA_MEMCPY3D base{.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host.data()};

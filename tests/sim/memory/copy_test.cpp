@@ -54,7 +54,6 @@ TEST_CASE("the forms that say where take what an address says") {
 }
 
 TEST_CASE("copies that are refused at once") {
-    start();
     const CUdeviceptr device = allocate(size), end = device + size;
     const Stream stream(non_blocking);
     constexpr std::size_t most = ~std::size_t(0);
@@ -85,7 +84,6 @@ TEST_CASE("copies that are refused at once") {
 }
 
 TEST_CASE("host memory that is pinned in part") {
-    start();
     const DeviceMemory device(size);
     std::vector<char> own(size);
     char *const at = own.data();
@@ -100,7 +98,6 @@ TEST_CASE("host memory that is pinned in part") {
 }
 
 TEST_CASE("a context for copies") {
-    start();
     const DeviceMemory device(size);
     const Stream stream(non_blocking);
     char local[64] = {};

@@ -11,7 +11,6 @@ constexpr auto registered_twice = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
 } // namespace
 
 TEST_CASE("pinned memory is the host's, and a device's at the same address") {
-    start();
     const auto device_pointer = [](void *memory) {
         return got<CUdeviceptr>(&Driver::cuMemHostGetDevicePointer, out, memory, 0);
     };
@@ -35,7 +34,6 @@ TEST_CASE("pinned memory is the host's, and a device's at the same address") {
 }
 
 TEST_CASE("flags of host memory") {
-    start();
     std::vector<char> own(8192);
     char *half = own.data() + 4096;
     const auto flags_of = [](void *memory) {
@@ -58,7 +56,6 @@ TEST_CASE("flags of host memory") {
 }
 
 TEST_CASE("registration: exact byte ranges of pageable memory that do not overlap") {
-    start();
     std::vector<char> own(64 * KiB);
     char *at = own.data();
     const DeviceMemory device(64);
@@ -91,7 +88,6 @@ TEST_CASE("registration: exact byte ranges of pageable memory that do not overla
 }
 
 TEST_CASE("pinned allocations as the measured driver makes them, with a context") {
-    start();
     std::vector<char> own(4096);
     REQUIRE(d.cuMemHostRegister(own.data(), 64, 0) == good);
     void *pinned = allocate_pinned(64), *memory = &memory;

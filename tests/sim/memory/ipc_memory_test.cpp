@@ -22,7 +22,6 @@ bool same(const CUipcMemHandle &a, const CUipcMemHandle &b) {
 } // namespace
 
 TEST_CASE("each allocation exports one handle, from any of its addresses") {
-    start();
     CUipcMemHandle freed;
     {
         const DeviceMemory memory(4096);
@@ -39,7 +38,6 @@ TEST_CASE("each allocation exports one handle, from any of its addresses") {
 }
 
 TEST_CASE("only memory of cuMemAlloc exports, and an attribute says so") {
-    start();
     CUipcMemHandle handle;
     const auto capable = [](CUdeviceptr address) {
         return got<int>(&Driver::cuPointerGetAttribute, out,
@@ -63,7 +61,6 @@ TEST_CASE("only memory of cuMemAlloc exports, and an attribute says so") {
 }
 
 TEST_CASE("handles that no exporter wrote are refused") {
-    start();
     CUipcMemHandle handle{};
     CUdeviceptr opened = 1;
     CHECK(d.cuIpcOpenMemHandle(&opened, handle, lazy) == invalid);
@@ -86,7 +83,6 @@ TEST_CASE("handles that no exporter wrote are refused") {
 }
 
 TEST_CASE("arguments of open and close are checked, and need a current context") {
-    start();
     const auto memory = allocate(4096);
     auto handle = handle_of(memory);
     CUdeviceptr opened = 0;

@@ -45,7 +45,6 @@ TEST_CASE("a kernel that uses memory at address 0 is reported") {
 }
 
 TEST_CASE("a graph whose kernel's memory is freed is reported when it runs") {
-    start();
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
     const Stream stream;
@@ -71,7 +70,6 @@ TEST_CASE("memory that is freed while the kernel is queued is reported once") {
 }
 
 TEST_CASE("numbers that are not addresses, and structures, are ignored") {
-    start();
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
     for (const CUdeviceptr number : {CUdeviceptr(0), CUdeviceptr(1), ~CUdeviceptr(0), address,

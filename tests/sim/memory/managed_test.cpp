@@ -77,7 +77,6 @@ TEST_CASE("managed memory is the host's and the device's") {
 }
 
 TEST_CASE("advice that is refused, and advice that is not") {
-    start();
     const ManagedMemory managed(MiB);
     const DeviceMemory device(MiB);
     const PinnedMemory pinned(4096);
@@ -134,7 +133,6 @@ TEST_CASE("a range has an attribute where all of it has it") {
 }
 
 TEST_CASE("attributes of a range that are refused") {
-    start();
     const ManagedMemory managed(MiB);
     const DeviceMemory device(4096);
     int values[4] = {};
@@ -206,7 +204,6 @@ TEST_CASE("prefetches") {
 }
 
 TEST_CASE("managed memory of a stream") {
-    start();
     const ManagedMemory managed(MiB);
     const DeviceMemory device(4096);
     const Stream stream(non_blocking);
@@ -227,7 +224,6 @@ TEST_CASE("managed memory of a stream") {
 }
 
 TEST_CASE("what a stream that captures does not do with managed memory") {
-    start();
     const ManagedMemory managed(MiB);
     const Stream stream(non_blocking);
     check_breaks(stream, unsupported, [&] { return prefetch(managed, 4096, 0, stream); });
@@ -238,7 +234,6 @@ TEST_CASE("what a stream that captures does not do with managed memory") {
 
 #if CUDA_VERSION >= 13000
 TEST_CASE("batches of prefetches and discards") {
-    start();
     const ManagedMemory first(MiB), second(MiB);
     const DeviceMemory device(4096);
     CUdeviceptr addresses[2] = {first, second}, wrong[1] = {device};
@@ -276,7 +271,6 @@ TEST_CASE("batches of prefetches and discards") {
 #endif
 
 TEST_CASE("the forms of before CUDA 13 take a device") {
-    start();
     using Advise = CUresult (*)(CUdeviceptr, std::size_t, CUmem_advise, CUdevice);
     using Prefetch = CUresult (*)(CUdeviceptr, std::size_t, CUdevice, CUstream);
     const auto old_advise = reinterpret_cast<Advise>(exported("cuMemAdvise"));

@@ -20,7 +20,6 @@ TEST_CASE("allocations are refused as the measured driver refuses them") {
 }
 
 TEST_CASE("each kind of memory is freed once, by its own function, by its first address") {
-    start();
     const DeviceMemory device(64);
     const ManagedMemory managed(64);
     auto *pinned = static_cast<char *>(allocate_pinned(4096));
@@ -69,7 +68,6 @@ TEST_CASE("each kind of memory is freed once, by its own function, by its first 
 }
 
 TEST_CASE("what needs a context and what does not") {
-    start();
     const CUdeviceptr address = allocate(4096);
     const WithoutContext none;
     CUdeviceptr other = 0;
@@ -86,7 +84,6 @@ TEST_CASE("what needs a context and what does not") {
 }
 
 TEST_CASE("the memory of a context that was reset is gone") {
-    start();
     const CUdeviceptr address = allocate(4096);
     void *pinned = allocate_pinned(64);
     CUdeviceptr other = 0;
@@ -99,7 +96,6 @@ TEST_CASE("the memory of a context that was reset is gone") {
 }
 
 TEST_CASE("address ranges") {
-    start();
     const DeviceMemory address(1000);
     const PinnedMemory pinned(100);
     CUdeviceptr base = 0;
@@ -118,7 +114,6 @@ TEST_CASE("address ranges") {
 }
 
 TEST_CASE("pitched allocations") {
-    start();
     CUdeviceptr address = 0;
     std::size_t pitch = 0;
     const std::map<std::size_t, std::size_t> pitches{{1, 512},   {100, 512},  {511, 512},
@@ -168,7 +163,6 @@ TEST_CASE("the budget of a device") {
 }
 
 TEST_CASE("fresh memory holds no zeros by luck, nor what was freed") {
-    start();
     for (const std::size_t size :
          {std::size_t(1), std::size_t(600), 8 * KiB, 100 * KiB, 40 * MiB}) {
         const CUdeviceptr first = allocate(size);
@@ -183,7 +177,6 @@ TEST_CASE("fresh memory holds no zeros by luck, nor what was freed") {
 }
 
 TEST_CASE("addresses are never used again and keep a distance") {
-    start();
     std::map<CUdeviceptr, std::size_t> seen;
     std::mt19937 random(1);
     std::vector<CUdeviceptr> living;
@@ -226,7 +219,6 @@ TEST_CASE("a device's whole memory in one piece") {
 }
 
 TEST_CASE("bytes that are written past the end of memory are reported") {
-    start();
     for (const std::size_t size : {std::size_t(100), std::size_t(4096), 100 * KiB, 20 * MiB}) {
         const CUdeviceptr address = allocate(size);
         view(address, size)[size] ^= 1; // as a kernel with a wrong bound does
@@ -250,7 +242,6 @@ TEST_CASE("bytes that are written past the end of memory are reported") {
 }
 
 TEST_CASE("views are of living memory only, which is named as a leak") {
-    start();
     const CUdeviceptr address = allocate(1234);
     const auto *whole = static_cast<const char *>(sim_control().view(address, 1234));
     CHECK(whole != nullptr);
@@ -269,7 +260,6 @@ TEST_CASE("views are of living memory only, which is named as a leak") {
 }
 
 TEST_CASE("capture forbids what the real driver lists as unsafe") {
-    start();
     const auto mode = GENERATE(global, thread_local_, relaxed);
     const Stream stream(non_blocking);
     const CUdeviceptr second = allocate(64);
@@ -308,7 +298,6 @@ TEST_CASE("capture forbids what the real driver lists as unsafe") {
 }
 
 TEST_CASE("synchronous copies and memsets break the capture of a blocking stream") {
-    start();
     const Stream stream;
     const DeviceMemory address(4096);
     const PinnedMemory pinned(64);
@@ -345,7 +334,6 @@ TEST_CASE("freeing waits for queued work, but in the adversarial mode") {
 
 #ifndef _WIN32
 TEST_CASE("a host access to a device address faults") {
-    start();
     for (const std::size_t size : {std::size_t(1), std::size_t(5000), 40 * MiB}) {
         const CUdeviceptr address = allocate(size);
         CHECK(is_deadly(as_host(address)));

@@ -35,7 +35,6 @@ TEST_CASE("memsets in one row and in several") {
 }
 
 TEST_CASE("memsets that are refused, and those that are not") {
-    start();
     constexpr std::size_t size = MiB, huge = ~std::size_t(0);
     const CUdeviceptr device = allocate(size);
     const ManagedMemory managed(64);

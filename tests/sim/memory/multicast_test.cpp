@@ -144,10 +144,10 @@ TEST_CASE("a team that is not complete cannot be used yet") {
     CHECK(d.cuMulticastAddDevice(object, 0) == good);
     const PhysicalMemory memory(2 * G, on_device());
     CHECK(d.cuMulticastBindMem(object, 0, memory, 0, G, 0) == CUDA_ERROR_ILLEGAL_STATE);
-    expect_misuse("only 1 of 2 devices were added");
+    expect_misuse("only 1 of 2 devices added");
     const Reservation address(2 * G);
     CHECK(d.cuMemMap(address, 2 * G, 0, object, 0) == CUDA_ERROR_ILLEGAL_STATE);
-    expect_misuse("only 1 of 2 devices were added");
+    expect_misuse("only 1 of 2 devices added");
 }
 
 TEST_CASE("a multicast object maps like memory, and refuses copies") {

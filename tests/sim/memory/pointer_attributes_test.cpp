@@ -58,7 +58,6 @@ void check(CUdeviceptr base, std::size_t offset, const Expected &e) {
 } // namespace
 
 TEST_CASE("attributes of an address") {
-    start();
     const DeviceMemory device(MiB);
     const ManagedMemory managed(MiB);
     const PinnedMemory pinned(MiB);
@@ -76,7 +75,6 @@ TEST_CASE("attributes of an address") {
 }
 
 TEST_CASE("attributes of memory of a pool") {
-    start();
     const PoolMemory memory(4096);
     synchronize();
     CHECK(get<CUcontext>(CU_POINTER_ATTRIBUTE_CONTEXT, memory) == nullptr);
@@ -88,7 +86,6 @@ TEST_CASE("attributes of memory of a pool") {
 }
 
 TEST_CASE("an address that CUDA does not know has no attribute") {
-    start();
     const CUdeviceptr freed = allocate(4096);
     release(freed);
     int local = 0;
@@ -101,7 +98,6 @@ TEST_CASE("an address that CUDA does not know has no attribute") {
 }
 
 TEST_CASE("several attributes at once") {
-    start();
     const CUdeviceptr freed = allocate(64);
     const DeviceMemory device(64);
     const ManagedMemory managed(64);
@@ -140,7 +136,6 @@ TEST_CASE("several attributes at once") {
 }
 
 TEST_CASE("the attribute that can be set: whether operations on the memory are synchronous") {
-    start();
     const DeviceMemory device(64);
     const ManagedMemory managed(64);
     const PinnedMemory pinned(64);
@@ -167,7 +162,6 @@ TEST_CASE("the attribute that can be set: whether operations on the memory are s
 }
 
 TEST_CASE("without a context only the device pointer is unknown") {
-    start();
     const DeviceMemory device(64);
     const WithoutContext none;
     CUdeviceptr pointer = 9;

@@ -73,7 +73,6 @@ TEST_CASE("an exportable pool works like any other") {
 }
 
 TEST_CASE("a pool is exported and imported, and its memory seen") {
-    start();
     const auto before = open_descriptors();
     {
         const ExportablePool pool;
@@ -104,7 +103,6 @@ TEST_CASE("a pool is exported and imported, and its memory seen") {
 }
 
 TEST_CASE("an imported pool gives nothing of its own") {
-    start();
     const ExportablePool pool;
     const ImportedPool imported(pool);
     CUdeviceptr address = 0;
@@ -116,7 +114,6 @@ TEST_CASE("an imported pool gives nothing of its own") {
 }
 
 TEST_CASE("what of pools exports, and how") {
-    start();
     const Pool closed;
     const ExportablePool open;
     int fd = -1;
@@ -148,7 +145,6 @@ TEST_CASE("what of pools exports, and how") {
 }
 
 TEST_CASE("descriptors of other things are not pools") {
-    start();
     const PhysicalMemory memory(G, exportable()); // of virtual memory management
     const auto before = open_descriptors();
     for (const int fd : {open("/dev/null", O_RDWR), export_fd(memory)}) {
@@ -175,7 +171,6 @@ TEST_CASE("descriptors of other things are not pools") {
 }
 
 TEST_CASE("pointer data that lies is refused") {
-    start();
     const ExportablePool pool, other;
     const auto address = allocate(pool, 4096);
     const ImportedPool imported(pool), foreign(other);
@@ -210,7 +205,6 @@ TEST_CASE("pointer data that lies is refused") {
 }
 
 TEST_CASE("the exporter frees last") {
-    start();
     const ExportablePool pool;
     const auto address = allocate(pool, 4096);
     const ImportedPool imported(pool);
@@ -238,7 +232,6 @@ TEST_CASE("child: imports a pool", "[.][pool]") {
 }
 
 TEST_CASE("two processes share a pool") {
-    start();
     const ExportablePool pool;
     Child child("child: imports a pool");
     const int fd = export_pool(pool);

@@ -31,7 +31,6 @@ TEST_CASE("what is used and what is reserved is counted, with watermarks") {
 }
 
 TEST_CASE("a synchronisation with an event or the context releases memory, too") {
-    start();
     const Pool pool;
     const Event event;
     free_async(allocate(pool, MiB));
@@ -45,7 +44,6 @@ TEST_CASE("a synchronisation with an event or the context releases memory, too")
 }
 
 TEST_CASE("a release threshold keeps memory in the pool, trimming takes it") {
-    start();
     const Pool pool;
     REQUIRE(set_bytes(pool, threshold, 80 * MiB) == good);
     const PoolMemory keep(MiB, pool);

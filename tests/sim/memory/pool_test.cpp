@@ -94,7 +94,6 @@ TEST_CASE("pools by location") {
 #endif
 
 TEST_CASE("attributes have their defaults, and what they are set to") {
-    start();
     const Pool pool;
     for (const auto attribute : {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
                                  CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,

@@ -56,7 +56,6 @@ TEST_CASE("memory is allocated, used and freed in the order of a stream, in ever
 }
 
 TEST_CASE("arguments of allocations and frees in stream order") {
-    start();
     const Stream stream(non_blocking);
     REQUIRE(d.cuCtxSetCurrent(nullptr) == good); // the stream is enough
     CUdeviceptr address = 0;

@@ -65,7 +65,6 @@ TEST_CASE("a process reads and writes the memory of another") {
 }
 
 TEST_CASE("the handle of an interior pointer opens at the allocation's base") {
-    start();
     const Filled memory(1000, 1);
     Child child("child opens memory");
     child.channel().send(handle_of(memory + 500));
@@ -154,7 +153,6 @@ TEST_CASE("opening again gives the same memory, and each opening is closed once"
 }
 
 TEST_CASE("memory of another process is freed by its own process only, and not while it is open") {
-    start();
     Exporter child;
     const Opened memory(child.allocate());
     CHECK(leaks().size() == 1);
@@ -169,7 +167,6 @@ TEST_CASE("memory of another process is freed by its own process only, and not w
 }
 
 TEST_CASE("handles of freed memory, and spoilt ones, are refused") {
-    start();
     Exporter child;
     const auto kept = child.allocate(), first = child.allocate();
     close_memory(opened(first));
@@ -200,7 +197,6 @@ TEST_CASE("child opens memory and waits", "[.]") {
 }
 
 TEST_CASE("an importer has memory open as long as it lives") {
-    start();
     const auto memory = allocated(4096, 1);
     Child child("child opens memory and waits");
     child.channel().send(handle_of(memory));
@@ -222,7 +218,6 @@ TEST_CASE("an importer has memory open as long as it lives") {
 }
 
 TEST_CASE("memory outlives its exporter where it is open") {
-    start();
     Exporter child;
     const auto handle = child.allocate();
     {
@@ -242,7 +237,6 @@ TEST_CASE("memory outlives its exporter where it is open") {
 }
 
 TEST_CASE("opened memory ends with the context that opened it") {
-    start();
     const auto before = open_descriptors();
     Exporter child;
     const auto handle = child.allocate();
@@ -258,7 +252,6 @@ TEST_CASE("opened memory ends with the context that opened it") {
 }
 
 TEST_CASE("one context per device opens what a process exports") {
-    start();
     Exporter child;
     const auto handle = child.allocate();
     const auto memory = opened(handle);
@@ -373,7 +366,6 @@ TEST_CASE("a forked child that never used the driver opens the parent's memory")
 }
 
 TEST_CASE("a forked child that ends orderly does not end what its parent exports") {
-    start();
     const Filled memory(4096, 1);
     const auto handle = handle_of(memory);
     const pid_t process = fork();

@@ -4,7 +4,6 @@
 using namespace sim_test;
 
 TEST_CASE("a mapping has no access until it is given") {
-    start();
     const PhysicalMemory memory(G, on_device());
     const Reservation address(2 * G);
     CHECK(try_write(address) == invalid);
@@ -36,7 +35,6 @@ TEST_CASE("a mapping has no access until it is given") {
 }
 
 TEST_CASE("access can be read-only, and be taken away again") {
-    start();
     Mapped memory(G);
     write(memory.address, 77);
     REQUIRE(set_access(memory.address, G, read_only) == good);
@@ -74,7 +72,6 @@ TEST_CASE("access that is taken away while queued work needs it is reported") {
 }
 
 TEST_CASE("a copy may go over the border of two mappings") {
-    start();
     const PhysicalMemory first(G, on_device()), second(G, on_device());
     const Reservation address(2 * G);
     map(address, G, first);
@@ -179,7 +176,6 @@ TEST_CASE("an address has a mapping as long as a device has access") {
 
 #ifndef _WIN32
 TEST_CASE("the host reaches mapped device memory by the simulator's view only, as access allows") {
-    start();
     const Mapped memory(G);
     const void *view = sim_control().view(memory.address, G);
     REQUIRE(view != nullptr);
@@ -197,7 +193,6 @@ TEST_CASE("the host reaches mapped device memory by the simulator's view only, a
 }
 
 TEST_CASE("memory of the host can be mapped for both") {
-    start();
     auto properties = on_device();
     properties.location.type = static_cast<CUmemLocationType>(GENERATE(2, 3)); // HOST, HOST_NUMA
     const auto before = free_memory();
@@ -224,7 +219,6 @@ TEST_CASE("memory of the host can be mapped for both") {
 #endif
 
 TEST_CASE("memory of the host: what is refused") {
-    start();
     auto properties = exportable();
     properties.location.type = static_cast<CUmemLocationType>(2);
     CHECK(try_create(G, properties) == invalid);

@@ -8,7 +8,6 @@
 using namespace sim_test;
 
 TEST_CASE("released memory lives as long as it is mapped") {
-    start();
     const auto before = free_memory();
     const auto memory = create_memory(G, on_device());
     CHECK(free_memory() == before - G);
@@ -32,7 +31,6 @@ TEST_CASE("released memory lives as long as it is mapped") {
 }
 
 TEST_CASE("the last unmap frees released memory") {
-    start();
     const auto before = free_memory();
     const auto memory = create_memory(G, on_device());
     const Reservation address(2 * G);
@@ -49,7 +47,6 @@ TEST_CASE("the last unmap frees released memory") {
 }
 
 TEST_CASE("every retain needs a release") {
-    start();
     const auto memory = create_memory(G, on_device());
     const Reservation address(G);
     void *pointer = as_host(address);
@@ -68,7 +65,6 @@ TEST_CASE("every retain needs a release") {
 }
 
 TEST_CASE("handles of other things are refused") {
-    start();
     const Stream stream;
     const auto as_handle =
         static_cast<CUmemGenericAllocationHandle>(reinterpret_cast<std::uintptr_t>(stream.get()));
@@ -115,7 +111,6 @@ TEST_CASE("any granularity works, powers of two or not") {
 }
 
 TEST_CASE("a buffer grows in place") {
-    start();
     const Reservation address(64 * G);
     for (std::uint32_t i = 0; i != 16; ++i) {
         const PhysicalMemory part(G, on_device());
@@ -142,7 +137,6 @@ TEST_CASE("many mappings need few descriptors") {
 }
 
 TEST_CASE("what is left over is reported: memory, mappings, reservations") {
-    start();
     {
         const PhysicalMemory memory(G, on_device());
         const Reservation address(2 * G);
@@ -161,7 +155,6 @@ TEST_CASE("what is left over is reported: memory, mappings, reservations") {
 }
 
 TEST_CASE("a reset forgets all of it") {
-    start();
     const auto memory = create_memory(G, on_device());
     const auto address = reserve(2 * G);
     map(address, G, memory);

@@ -37,7 +37,6 @@ void send(Child &child, const Mapped &memory) {
 } // namespace
 
 TEST_CASE("an import leaves the descriptor open, gives another handle, shows the same bytes") {
-    start();
     const auto before = open_descriptors();
     int fd = -1;
     {
@@ -60,7 +59,6 @@ TEST_CASE("an import leaves the descriptor open, gives another handle, shows the
 }
 
 TEST_CASE("every export is a descriptor of its own, and every import a handle of its own") {
-    start();
     const Mapped memory(G, exportable());
     const int fd = export_fd(memory.handle), other = export_fd(memory.handle);
     CHECK(fd != other);
@@ -92,7 +90,6 @@ TEST_CASE("imported memory is not counted against the budget, and has its proper
 }
 
 TEST_CASE("what exports, and how") {
-    start();
     const PhysicalMemory closed(G, on_device());
     const auto open = create_memory(G, exportable());
     int fd = -1;
@@ -111,7 +108,6 @@ TEST_CASE("what exports, and how") {
 }
 
 TEST_CASE("descriptors of other things are refused and stay open") {
-    start();
     const auto before = open_descriptors();
     int ends[2];
     REQUIRE(pipe(ends) == 0);
@@ -130,7 +126,6 @@ TEST_CASE("descriptors of other things are refused and stay open") {
 }
 
 TEST_CASE("descriptors whose bytes lie are refused") {
-    start();
     const int fd = exported_fd(create_memory(G, exportable()));
     struct stat status {};
     REQUIRE(fstat(fd, &status) == 0);
@@ -218,7 +213,6 @@ TEST_CASE("child: imports and writes", "[.][vmm_share]") {
 }
 
 TEST_CASE("two processes see the same memory") {
-    start();
     const Mapped memory(2 * G, exportable());
     write(memory.address, 0xc0ffee);
     Child child("child: imports and writes");
@@ -248,7 +242,6 @@ TEST_CASE("child: creates and ends", "[.][vmm_share]") {
 }
 
 TEST_CASE("memory outlives the process that created it") {
-    start();
     Child child("child: creates and ends");
     const int fd = child.channel().receive_fd();
     CHECK(child.passed());

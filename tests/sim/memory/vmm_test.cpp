@@ -11,7 +11,7 @@ constexpr std::size_t most = ~std::size_t(0) / G * G; // a multiple of the granu
 
 } // namespace
 
-TEST_CASE("nothing of virtual memory management needs a current context, but cuInit") {
+TEST_CASE("nothing of virtual memory management needs a current context, but cuInit", "[fresh]") {
     CUdeviceptr address = 0;
     CHECK(try_create(G) == CUDA_ERROR_NOT_INITIALIZED);
     CHECK(d.cuMemAddressReserve(&address, G, 0, 0, 0) == CUDA_ERROR_NOT_INITIALIZED);
@@ -29,7 +29,6 @@ TEST_CASE("nothing of virtual memory management needs a current context, but cuI
 }
 
 TEST_CASE("physical memory is created in multiples of the granularity") {
-    start();
     CUmemGenericAllocationHandle handle = 0;
     const auto properties = on_device();
     const Calls create(&Driver::cuMemCreate);
@@ -99,7 +98,6 @@ TEST_CASE("the properties of a handle are those that it was created with") {
 }
 
 TEST_CASE("reservations: sizes, alignments, flags") {
-    start();
     CUdeviceptr address = 0;
     const Calls reserved(&Driver::cuMemAddressReserve);
     reserved[invalid] = {{&address, 1, 0, 0, 0},
@@ -119,7 +117,6 @@ TEST_CASE("reservations: sizes, alignments, flags") {
 }
 
 TEST_CASE("a reservation is freed whole, once, and not by cuMemFree") {
-    start();
     const auto address = reserve(4 * G);
     const DeviceMemory other(G);
     const Calls freed(&Driver::cuMemAddressFree);
@@ -131,7 +128,6 @@ TEST_CASE("a reservation is freed whole, once, and not by cuMemFree") {
 }
 
 TEST_CASE("mapping follows the rules of the real driver") {
-    start();
     const PhysicalMemory memory(2 * G, on_device());
     const Reservation address(8 * G);
     const Calls mapped(&Driver::cuMemMap);
@@ -171,7 +167,6 @@ TEST_CASE("mapping follows the rules of the real driver") {
 }
 
 TEST_CASE("a mapping may reach past the end of its reservation, where it cannot be used") {
-    start();
     const PhysicalMemory memory(2 * G, on_device());
     const Reservation address(8 * G);
     map(address + 7 * G, 2 * G, memory);

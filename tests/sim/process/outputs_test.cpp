@@ -57,7 +57,7 @@ TEST_CASE("numbers, handles and structures of calls that are refused") {
     CHECK(poisons<void *>(invalid, &Driver::cuMemHostAlloc, out, 16, 0x100));
     CHECK(poisons<CUgraph>(invalid, &Driver::cuGraphCreate, out, 7));
     CHECK(poisons<int>(CUDA_ERROR_INVALID_HANDLE, &Driver::cuStreamGetPriority, nobody, out));
-    expect_misuse("is no handle of a stream");
+    expect_misuse("is not a stream handle");
     std::size_t size = 7;
     CHECK(poisons<CUdeviceptr>(CUDA_ERROR_NOT_FOUND, &Driver::cuMemGetAddressRange, out, &size,
                                0x1230));

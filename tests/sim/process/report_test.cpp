@@ -85,7 +85,7 @@ TEST_CASE("a report tells once of compressed images") {
 TEST_CASE("the report at exit, and the status that comes of it") {
     for (const auto &[child, line] :
          {std::pair("child leaves memory behind", "leak: device memory"),
-          std::pair("child misuses a handle", "misuse: 0x1230 is no")}) {
+          std::pair("child misuses a handle", "misuse: 0x1230 is not")}) {
         INFO(child);
         const Outcome silent = run_alone(child, ""), told = run_alone(child, "report=1"),
                       failed = run_alone(child, "report=fail");

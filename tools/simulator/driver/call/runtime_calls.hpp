@@ -26,7 +26,7 @@ ClientCall exchange_runtime_call(ClientCall call) noexcept;
 CUresult take_runtime_async_fault() noexcept;
 
 // A runtime call in progress. It lives on the stack of that call, so that entering a call never
-// allocates. The driver owns all members except the name and the arguments.
+// allocates. The driver manages all members except the row and the arguments.
 struct RuntimeFrame {
     const Row *row = nullptr;
     const Argument *arguments = nullptr; // both stay valid until leave()

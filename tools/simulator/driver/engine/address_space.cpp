@@ -56,10 +56,9 @@ Places &places() {
 std::string text_of(Memory memory, std::uintptr_t base, std::size_t size, const char *made_by,
                     std::uint64_t made_in) {
     char text[200];
-    std::snprintf(text, sizeof text, "%s 0x%llx, %llu bytes, made by %s in call %llu",
-                  name_of(memory), static_cast<unsigned long long>(base),
-                  static_cast<unsigned long long>(size), made_by,
-                  static_cast<unsigned long long>(made_in));
+    std::snprintf(text, sizeof text, "%s 0x%llx, %llu %s, made by %s in call %llu", name_of(memory),
+                  static_cast<unsigned long long>(base), static_cast<unsigned long long>(size),
+                  size == 1 ? "byte" : "bytes", made_by, static_cast<unsigned long long>(made_in));
     return text;
 }
 
@@ -206,7 +205,7 @@ std::uintptr_t AddressSpace::reserve(std::size_t size, std::size_t alignment) {
         refuse_exhausted(size);
     }
     const std::uintptr_t base = take(p.chunks.back(), size, alignment);
-    // Return the rest of the previous chunk unless it is smaller than this request is worth.
+    // Keep the previous chunk in use if the new one has little room left.
     if (p.chunks.size() > 1 && p.chunks.back().end - p.chunks.back().next < first_chunk / 2) {
         std::swap(p.chunks.back(), p.chunks[p.chunks.size() - 2]);
     }

@@ -43,7 +43,7 @@ void run_condition(const Conditional &condition, const std::vector<std::shared_p
     } else {
         for (std::uint64_t round = 0; condition.value != 0; ++round) {
             if (round == most_rounds) {
-                misuse("a while node whose condition stays true for " + std::to_string(round) +
+                misuse("the condition of a while node stays true for " + std::to_string(round) +
                        " rounds");
                 throw Fault{CUDA_ERROR_LAUNCH_TIMEOUT};
             }

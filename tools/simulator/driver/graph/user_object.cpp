@@ -20,8 +20,9 @@ void check_count(unsigned int count) {
 // Takes references from the client. The object is a leak while the client has references.
 void take_from_client(CUuserObject_st &object, unsigned int count) {
     if (count > object.owned) {
-        misuse("release of " + std::to_string(count) + " references by a client that holds " +
-               std::to_string(object.owned) + ": " + object.describe());
+        misuse("release of " + std::to_string(count) + (count == 1 ? " reference" : " references") +
+               " by a client that holds " + std::to_string(object.owned) + ": " +
+               object.describe());
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     object.owned -= count;
@@ -82,8 +83,9 @@ CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned i
     CUuserObject_st &target = user_object(object);
     const unsigned int held = owner.references.count(target);
     if (count > held) {
-        misuse("release of " + std::to_string(count) + " references by a graph that holds " +
-               std::to_string(held) + ": " + owner.describe() + ", " + target.describe());
+        misuse("release of " + std::to_string(count) + (count == 1 ? " reference" : " references") +
+               " by a graph that holds " + std::to_string(held) + ": " + owner.describe() + ", " +
+               target.describe());
         // Recorded: the driver succeeds if the graph holds no reference, and crashes otherwise.
         require(held == 0);
         return CUDA_SUCCESS;

@@ -140,7 +140,8 @@ void KernelScope::check_null(CUdeviceptr address, std::size_t size) noexcept try
     const KernelScope *scope = running();
     if (scope != nullptr && address == 0 && size != 0) {
         misuse(std::string("kernel ") + scope->kernel_ + " uses " + std::to_string(size) +
-               " bytes at address 0, as the pointer of a buffer that is empty, closed or moved "
+               (size == 1 ? " byte" : " bytes") +
+               " at address 0, the pointer of a buffer that is empty, closed or moved "
                "from");
     }
 } catch (...) { // out of memory

@@ -99,9 +99,9 @@ void check_team_complete(const PhysicalMemory &object) {
         return;
     }
     // The real driver blocks until another process or thread adds the other devices.
-    misuse("use of a multicast " + object.describe() + " of which only " + std::to_string(there) +
+    misuse("use of a multicast " + object.describe() + " with only " + std::to_string(there) +
            " of " + std::to_string(object.team->device_count) +
-           " devices were added; the real driver waits for the others");
+           " devices added; the real driver waits for the others");
     refuse(CUDA_ERROR_ILLEGAL_STATE);
 }
 

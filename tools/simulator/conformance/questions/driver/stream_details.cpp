@@ -36,7 +36,7 @@ void stream_values() {
     d.cuMemsetD8(word, 0, 64);
     d.cuStreamCreate(&s, 0);
     ask("cuStreamWriteValue64", d.cuStreamWriteValue64(s, word, 5, 0));
-    // Written where no wait reads, so that a value which is written anyway completes no wait.
+    // At an address that no wait reads, in case the call writes nevertheless.
     ask("cuStreamWriteValue64 unaligned", d.cuStreamWriteValue64(s, word + 36, 5, 0));
     ask("cuStreamWriteValue64 of garbage", d.cuStreamWriteValue64(s, garbage, 5, 0));
     ask("cuStreamWaitValue64 satisfied",
