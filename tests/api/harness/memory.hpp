@@ -87,7 +87,7 @@ int refusals_without_memory(const Prepare &prepare, const Function &function, co
         REQUIRE(nth < 1000);
         prepare();
         const auto done = [&] {
-            const FailingAllocation failing(nth);
+            const support::FailingAllocation failing(nth);
             return function();
         }();
         if (done) {
