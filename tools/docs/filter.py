@@ -1,43 +1,131 @@
 #!/usr/bin/env python3
 """Doxygen's input filter: prints a header with its ordinary comments as comments that Doxygen reads.
 
-A comment on lines of its own documents what follows it, one at the end of a line what precedes it. A comment of
-several lines at the end of code goes on in the lines below that hold nothing else, from the same column on.
+Each line of the input stays one line of the output, so that Doxygen reports the header's line numbers.
+
+- A file that begins with a comment: that comment documents the file.
+- A comment on lines of its own documents the declaration that follows it, and all further ones up to the next blank
+  line or comment: they become a group. A class or enumeration ends the group.
+- A comment that begins with --- is a heading for readers of the header, and documents nothing.
+- A comment at the end of a line documents what precedes it. It continues in the lines below that hold nothing else,
+  from the same column on.
+- to_text() without a comment refers to text.hpp, which documents all of them.
 """
 
 import re
 import sys
 
-OWN_LINE = re.compile(r'^(\s*)//(?!/)')
+OWN_LINE = re.compile(r'^(\s*)//(?!/| ---)')
 BLOCK = re.compile(r'^(\s*)/\*(?!\*)')
 TRAILING = re.compile(r'^(\s*[^\s/].*?[;,{})]\s*)//(?!/)')
+TRAILING_BLOCK = re.compile(r'^(\s*[^\s/].*?[;,{})\w]\s*)/\*(?!\*)')
 # Doxygen takes <utility> for a tag of HTML, and #include for a reference.
-TAG = re.compile(r'<(\w+)>')
+TAG = re.compile(r'<(\w+( \*)?)>')
 DIRECTIVE = re.compile(r'#(?=[a-z])')
+# Four columns more than the text of the comment: code, which Doxygen prints unchanged.
+CODE = re.compile(r'^\s*(//[/<]*|/?\*+)? {5,}\S')
+TYPE = re.compile(r'\s*(class|struct|enum|union|typedef|namespace|extern)\b')
+TO_TEXT = re.compile(r'(template <[^>]*> )?(inline |CUSHIM_API )?Text to_text\(')
+NO_DECLARATION = re.compile(r'\s*(#|public:|protected:|private:|\})')
 
 
-def marked(lines):
-    column = None  # of a comment at the end of a line
+def kinds(lines):
+    """For each line: 'comment' (on lines of its own), 'blank' or 'code'."""
+    inside = False
     for line in lines:
-        code = '"' in line.split('//')[0]
-        if not code and (found := TRAILING.match(line)):
+        text = line.strip()
+        if inside or text.startswith(('//', '/*')):
+            inside = (inside or text.startswith('/*')) and '*/' not in text
+            yield 'comment'
+        else:
+            yield 'code' if text else 'blank'
+
+
+def declarations(lines, kind, first):
+    """The first lines of the declarations from line `first` up to a blank line or a comment, and the line after."""
+    starts, depth, is_begun = [], 0, False
+    for index in range(first, len(lines)):
+        if depth == 0 and not is_begun and (kind[index] != 'code' or NO_DECLARATION.match(lines[index])):
+            return starts, index
+        if kind[index] != 'code':
+            continue
+        if not is_begun:
+            starts.append(index)
+            is_begun = True
+        if depth == 0 and TYPE.match(lines[index]):
+            return starts[:-1], starts[-1]
+        code = lines[index].split(' //')[0].split(' /*')[0].rstrip()
+        depth += sum(code.count(bracket) for bracket in '({') - sum(code.count(bracket) for bracket in ')}')
+        if depth < 0:  # of an enumeration
+            return starts, index
+        is_begun = depth > 0 or not code.endswith((';', '}'))
+    return starts, len(lines)
+
+
+def groups(lines, kind):
+    """Lines before which a group begins, and lines before which one ends."""
+    begins, ends = set(), set()
+    for index in range(1, len(lines)):
+        is_member = len(lines[index]) - len(lines[index].lstrip()) <= 4  # otherwise in a function
+        if kind[index] != 'code' or kind[index - 1] != 'comment' or not is_member:
+            continue
+        starts, end = declarations(lines, kind, index)
+        if len(starts) > 1:
+            begins.add(index)
+            ends.add(end)
+    return begins, ends
+
+
+def marked(lines, kind):
+    column = None  # of a comment at the end of a line
+    for index, line in enumerate(lines):
+        code = '"' in line.split('//')[0] and kind[index] == 'code'
+        if kind[index] == 'code' and not code and (found := TRAILING.match(line)):
             column = found.end(1)
             yield found.group(1) + '///<' + line[column + 2:]
+        elif kind[index] == 'code' and not code and (found := TRAILING_BLOCK.match(line)):
+            yield found.group(1) + '/**<' + line[found.end(1) + 2:]
         elif column is not None and line[:column].isspace() and line[column:].startswith('//'):
             yield line[:column] + '///<' + line[column + 2:]
         else:
             column = None
-            yield BLOCK.sub(r'\1/**', OWN_LINE.sub(r'\1///', line))
+            yield BLOCK.sub(r'\1/**', OWN_LINE.sub(r'\1///', line)) if kind[index] == 'comment' else line
+
+
+def escaped(line, kind):
+    """Without the markup that Doxygen would see in the text of a comment."""
+    if kind == 'comment':
+        return line if CODE.match(line) else DIRECTIVE.sub(r'\\#', TAG.sub(r'&lt;\1&gt;', line))
+    comment = line.find('///<')
+    return line if comment < 0 else line[:comment + 4] + TAG.sub(r'&lt;\1&gt;', line[comment + 4:])
+
+
+def with_file(lines, kind):
+    """The comment at the start of the file ends with the command that makes it the file's."""
+    if kind[0] != 'comment':
+        return lines
+    last = kind.index('code') - 1
+    while kind[last] != 'comment':
+        last -= 1
+    text = lines[last]
+    lines[last] = text.replace('*/', '\\file */') if text.rstrip().endswith('*/') else text + ' \\file'
+    return lines
 
 
 def main():
     with open(sys.argv[1], encoding='utf-8') as file:
-        for line in marked(file.read().split('\n')):
-            comment = line.find('//')
-            if comment < 0 and line.lstrip().startswith(('*', '/*')):
-                comment = 0
-            text = DIRECTIVE.sub(r'\\#', TAG.sub(r'&lt;\1&gt;', line[comment:])) if comment >= 0 else ''
-            print(line if comment < 0 else line[:comment] + text)
+        lines = file.read().split('\n')
+    kind = list(kinds(lines))
+    begins, ends = groups(lines, kind)
+    out = with_file([escaped(line, what) for line, what in zip(marked(lines, kind), kind)], kind)
+    for index, line in enumerate(out):
+        prefix = '/**@}*/ ' if index in ends else ''
+        if index in begins:
+            prefix += '/**@{*/ '
+        declaration = line + ' ' + lines[index + 1] if line.startswith('template') else line
+        if TO_TEXT.match(declaration) and kind[index - 1] != 'comment' and not lines[index - 1].startswith('template'):
+            prefix += '/** Text for logs and debuggers: see text.hpp. */ '
+        print(prefix + line)
 
 
 if __name__ == '__main__':
