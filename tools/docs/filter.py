@@ -17,8 +17,9 @@ import sys
 
 OWN_LINE = re.compile(r'^(\s*)//(?!/| ---)')
 BLOCK = re.compile(r'^(\s*)/\*(?!\*)')
-TRAILING = re.compile(r'^(\s*[^\s/].*?[;,{})]\s*)//(?!/)')
+TRAILING = re.compile(r'^(\s*[^\s/].*?[;,{})\w]\s*)//(?!/)')
 TRAILING_BLOCK = re.compile(r'^(\s*[^\s/].*?[;,{})\w]\s*)/\*(?!\*)')
+STRING = re.compile(r'"(\\.|[^"\\])*"')
 # Doxygen takes <utility> for a tag of HTML, and #include for a reference.
 TAG = re.compile(r'<(\w+( \*)?)>')
 DIRECTIVE = re.compile(r'#(?=[a-z])')
@@ -27,6 +28,10 @@ CODE = re.compile(r'^\s*(//[/<]*|/?\*+)? {5,}\S')
 TYPE = re.compile(r'\s*(class|struct|enum|union|typedef|namespace|extern)\b')
 TO_TEXT = re.compile(r'(template <[^>]*> )?(inline |CUSHIM_API )?Text to_text\(')
 NO_DECLARATION = re.compile(r'\s*(#|public:|protected:|private:|\})')
+
+
+def indent_of(line):
+    return len(line) - len(line.lstrip())
 
 
 def kinds(lines):
@@ -66,8 +71,9 @@ def groups(lines, kind):
     """Lines before which a group begins, and lines before which one ends."""
     begins, ends = set(), set()
     for index in range(1, len(lines)):
-        is_member = len(lines[index]) - len(lines[index].lstrip()) <= 4  # otherwise in a function
-        if kind[index] != 'code' or kind[index - 1] != 'comment' or not is_member:
+        is_member = indent_of(lines[index]) <= 4  # otherwise in a function
+        is_above = indent_of(lines[index - 1]) <= indent_of(lines[index]) + 1  # not at the end of a line
+        if kind[index] != 'code' or kind[index - 1] != 'comment' or not is_member or not is_above:
             continue
         starts, end = declarations(lines, kind, index)
         if len(starts) > 1:
@@ -79,12 +85,12 @@ def groups(lines, kind):
 def marked(lines, kind):
     column = None  # of a comment at the end of a line
     for index, line in enumerate(lines):
-        code = '"' in line.split('//')[0] and kind[index] == 'code'
-        if kind[index] == 'code' and not code and (found := TRAILING.match(line)):
+        code = STRING.sub(lambda found: '"' * len(found.group()), line) if kind[index] == 'code' else ''
+        if found := TRAILING.match(code):
             column = found.end(1)
-            yield found.group(1) + '///<' + line[column + 2:]
-        elif kind[index] == 'code' and not code and (found := TRAILING_BLOCK.match(line)):
-            yield found.group(1) + '/**<' + line[found.end(1) + 2:]
+            yield line[:column] + '///<' + line[column + 2:]
+        elif found := TRAILING_BLOCK.match(code):
+            yield line[:found.end(1)] + '/**<' + line[found.end(1) + 2:]
         elif column is not None and line[:column].isspace() and line[column:].startswith('//'):
             yield line[:column] + '///<' + line[column + 2:]
         else:
@@ -96,8 +102,8 @@ def escaped(line, kind):
     """Without the markup that Doxygen would see in the text of a comment."""
     if kind == 'comment':
         return line if CODE.match(line) else DIRECTIVE.sub(r'\\#', TAG.sub(r'&lt;\1&gt;', line))
-    comment = line.find('///<')
-    return line if comment < 0 else line[:comment + 4] + TAG.sub(r'&lt;\1&gt;', line[comment + 4:])
+    code, marker, comment = re.match(r'(.*?)(///<|/\*\*<|$)(.*)', line).groups()
+    return code + marker + TAG.sub(r'&lt;\1&gt;', comment)
 
 
 def with_file(lines, kind):
