@@ -105,7 +105,7 @@ class Context : public detail::Shared<Context, CUcontext> {
     // The CU_CTX_... flags of the context. cuCtxGetFlags, since CUDA 7.0.
     CUSHIM_API Result<unsigned int> flags() const noexcept;
 
-    // Free and total memory of the context's device. cuMemGetInfo_v2.
+    // Free and total memory of the device. cuMemGetInfo_v2.
     CUSHIM_API Result<MemoryInfo> memory_info() const noexcept;
 
     // The priorities that StreamOptions accepts. cuCtxGetStreamPriorityRange, since CUDA 5.5.

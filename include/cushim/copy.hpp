@@ -84,7 +84,7 @@ Result<void> fill(const Way &way, DeviceSpan<T> to, const std::type_identity_t<T
 }
 
 /* copy() and fill() for buffers and contiguous ranges: copy(stream, buffer, vector). With a Stream,
- * the buffer or range must outlive the work. Errors: as with the views of these objects. */
+ * the buffer or range must outlive the work. */
 template <detail::CopyWay Way, detail::MemoryWithView To, class From>
     requires requires(const Way &way, detail::ViewOf<To> to, detail::ViewOf<const From> from) {
         copy(way, to, from);

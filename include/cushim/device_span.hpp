@@ -45,9 +45,9 @@ class DeviceSpan {
     constexpr CUdeviceptr address() const noexcept { return address_; }
     // The address, for kernel parameters.
     T *data() const noexcept { return reinterpret_cast<T *>(address_); }
-    // Elements.
+    // The number of elements.
     constexpr std::size_t size() const noexcept { return size_; }
-    // Bytes.
+    // The size in bytes.
     constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
     // Whether size() is 0.
     constexpr bool empty() const noexcept { return size_ == 0; }

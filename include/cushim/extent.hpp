@@ -14,7 +14,7 @@ struct Extent {
     std::size_t height = 1; // rows
     std::size_t depth = 1;  // layers
 
-    // Whether there is no element.
+    // Whether one of the sizes is 0.
     constexpr bool empty() const noexcept { return width == 0 || height == 0 || depth == 0; }
 
     friend constexpr bool operator==(const Extent &, const Extent &) noexcept = default;

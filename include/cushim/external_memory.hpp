@@ -130,7 +130,7 @@ class ExternalBuffer : public detail::Owner<detail::ExternalBufferValue> {
   public:
     ExternalBuffer() noexcept = default;
 
-    // Bytes.
+    // The size in bytes.
     std::size_t size() const noexcept { return value().size; }
     // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }
@@ -230,10 +230,10 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
                                                  std::size_t size) const noexcept;
 
     /* Maps an image with `levels` mipmap levels, which begins `offset` bytes into the memory. The
-     * description must match the other API's image; CUDA cannot check it. Errors: invalid_argument
-     * with the numbers if the image begins past the end of the import, or has no levels or no
-     * width; the status of the driver for the description. cuExternalMemoryGetMappedMipmappedArray,
-     * cuMipmappedArrayDestroy. */
+     * description must match the other API's image; CUDA cannot check it.
+     * Errors: invalid_argument with the numbers if the image begins past the end of the import, or
+     * has no levels or no width; the status of the driver for the description.
+     * cuExternalMemoryGetMappedMipmappedArray, cuMipmappedArrayDestroy. */
     CUSHIM_API Result<ExternalMipmappedArray>
     map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR &description,
                   unsigned int levels = 1) const noexcept;

@@ -142,10 +142,9 @@ inline Text to_text(const BinarySemaphore &semaphore) noexcept {
 }
 
 // A semaphore whose value only increases: a Vulkan timeline semaphore (requires CUDA 11.2) or a
-// Direct3D fence. If
-// the device's CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0, importing a timeline
-// semaphore fails with not_supported_by_device, without a driver call (cuDeviceGetAttribute,
-// cuCtxGetDevice).
+// Direct3D fence. Importing a timeline semaphore fails with not_supported_by_device if the
+// attribute CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED of the device is 0.
+// cuDeviceGetAttribute, cuCtxGetDevice.
 class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::SemaphoreValue> {
   public:
     TimelineSemaphore() noexcept = default;

@@ -14,7 +14,7 @@
 
 namespace cushim {
 
-// A feature of CUDA, named with the entry points or constants that it adds.
+// A feature of CUDA. The comments name entry points or constants that it adds.
 enum class Feature : unsigned char {
     // --- Contexts, streams and events
     primary_contexts,           // cuDevicePrimaryCtxRetain

@@ -61,9 +61,8 @@ class GraphCondition;
 struct ConditionalNodeParams;
 struct GraphConditionOptions;
 
-// --- the parameters of nodes, as kernel_node_params() and similar functions return them. Views
-// have
-//     an address, an extent and a pitch.
+// --- the parameters of nodes, as Graph::kernel_node_params() and similar functions return them.
+//     Views have an address, an extent and a pitch.
 
 // A kernel node.
 struct KernelNodeParams {

@@ -24,11 +24,11 @@ struct InstantiateOptions {
 // Why a graph cannot be instantiated.
 enum class InstantiateResult : unsigned char {
     success = 0,
-    error = 1, // see the error itself
-    invalid_structure = 2,
+    error = 1,                        // see the error itself
+    invalid_structure = 2,            // such as a cycle
     node_operation_not_supported = 3, // by a device launch
     multiple_contexts = 4,            // in a device launch
-    conditional_handle_unused = 5
+    conditional_handle_unused = 5     // a condition has no conditional node
 };
 CUSHIM_API Text to_text(InstantiateResult result) noexcept;
 // Details of a failed Graph::instantiate().
@@ -42,14 +42,14 @@ struct InstantiateFailure {
 // Why a graph cannot update an executable graph. The values are those of CUDA.
 enum class GraphUpdateResult : unsigned char {
     success = 0,
-    error = 1,
-    topology_changed = 2,
-    node_type_changed = 3,
-    function_changed = 4,
-    parameters_changed = 5, // in a way that cannot be updated
-    not_supported = 6,
-    unsupported_function_change = 7,
-    attributes_changed = 8
+    error = 1,                       // unexpected: see the error itself
+    topology_changed = 2,            // other nodes, edges or order
+    node_type_changed = 3,           // a node has another type
+    function_changed = 4,            // of a kernel node; drivers before CUDA 11.2
+    parameters_changed = 5,          // of a node, in a way that CUDA does not support
+    not_supported = 6,               // CUDA cannot update this node
+    unsupported_function_change = 7, // of a kernel node, in a way that CUDA does not support
+    attributes_changed = 8           // of a node, in a way that CUDA does not support
 };
 CUSHIM_API Text to_text(GraphUpdateResult result) noexcept;
 // The result of GraphExec::update().
@@ -120,8 +120,8 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
     CUSHIM_API Result<void> set_child_graph_node(const GraphNode &node,
                                                  const Graph &child) const noexcept;
 
-    // Enables or disables a node, and whether it is enabled. A disabled node does nothing. For
-    // kernels, copies and fills, also inside child graphs; initially all nodes are enabled.
+    // Set and get whether a node is enabled; a disabled node does nothing. For kernels, copies and
+    // fills, also inside child graphs. Initially all nodes are enabled.
     // cuGraphNodeSetEnabled, cuGraphNodeGetEnabled, since CUDA 11.6.
     CUSHIM_API Result<void> set_enabled(const GraphNode &node, bool enabled) const noexcept;
     CUSHIM_API Result<bool> is_enabled(const GraphNode &node) const noexcept;

@@ -1,4 +1,8 @@
-/* Memory that graphs allocate. */
+/* Memory that graphs allocate.
+ *
+ * Threads: any.
+ * Context: none required, none changed.
+ * Errors: the status of the CUDA call. */
 #ifndef CUSHIM_GRAPH_MEMORY_HPP
 #define CUSHIM_GRAPH_MEMORY_HPP
 
@@ -24,7 +28,7 @@ class GraphAllocation : public detail::GraphMemory {
     using GraphMemory::address;
     // The node that allocates the memory.
     using GraphMemory::node;
-    // Elements.
+    // The number of elements.
     using GraphMemory::size;
 
     // A view of all elements, for nodes, copies and kernels.
@@ -45,8 +49,7 @@ struct GraphMemoryUsage {
     std::size_t reserved_high = 0; // the maximum since reset_graph_memory_high_marks()
 };
 
-// The memory that graphs use on this device. Threads: any. cuDeviceGetGraphMemAttribute, since CUDA
-// 11.4.
+// The memory that graphs use on this device. cuDeviceGetGraphMemAttribute, since CUDA 11.4.
 CUSHIM_API Result<GraphMemoryUsage> graph_memory_usage(Device device) noexcept;
 // Sets both maxima to the current values. cuDeviceSetGraphMemAttribute, since CUDA 11.4.
 CUSHIM_API Result<void> reset_graph_memory_high_marks(Device device) noexcept;

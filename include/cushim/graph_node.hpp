@@ -17,28 +17,28 @@ namespace cushim {
 
 // The type of a node. The values are those of CUDA.
 enum class GraphNodeType : unsigned char {
-    kernel = 0,
-    memcpy = 1,
-    memset = 2,
-    host = 3,
-    child_graph = 4,
-    empty = 5,
-    event_wait = 6,
-    event_record = 7,
+    kernel = 0,           // a kernel launch
+    memcpy = 1,           // a copy
+    memset = 2,           // a fill
+    host = 3,             // a call of a host function
+    child_graph = 4,      // a whole graph
+    empty = 5,            // no work
+    event_wait = 6,       // a wait for an event
+    event_record = 7,     // a record of an event
     semaphore_signal = 8, // of external semaphores; CUDA 11.2
     semaphore_wait = 9,   // of external semaphores; CUDA 11.2
-    mem_alloc = 10,       // CUDA 11.4
-    mem_free = 11,        // CUDA 11.4
-    batch_mem_op = 12,    // CUDA 11.7
-    conditional = 13      // CUDA 12.3
+    mem_alloc = 10,       // an allocation of memory; CUDA 11.4
+    mem_free = 11,        // frees the memory of a mem_alloc node; CUDA 11.4
+    batch_mem_op = 12,    // waits for and writes of values in memory; CUDA 11.7
+    conditional = 13      // if, while or switch; CUDA 12.3
 };
 CUSHIM_API Text to_text(GraphNodeType type) noexcept;
 
 // The type of a conditional node. The values are those of CUDA.
 enum class GraphConditionalType : unsigned char {
-    if_ = 0, // with or without an else body
-    while_ = 1,
-    switch_ = 2 // CUDA 12.8
+    if_ = 0,    // with or without an else body
+    while_ = 1, // repeats its body
+    switch_ = 2 // one of several bodies; CUDA 12.8
 };
 CUSHIM_API Text to_text(GraphConditionalType type) noexcept;
 

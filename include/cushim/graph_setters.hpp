@@ -19,8 +19,9 @@
 namespace cushim {
 namespace detail {
 
-/* The setters that Graph and GraphExec share. Each takes the arguments of the graph's add_...()
- * function; the type of the node stays the same. On failure the node is unchanged.
+/* The setters that Graph and GraphExec share. Each takes the arguments of the
+ * Graph::add_...() function for that type of node, which stays the same. On failure the node is
+ * unchanged.
  *
  * In an executable graph, `node` is a node of the graph that it was instantiated from, which must
  * still exist. Later launches use the new parameters; the graph itself does not change. The node

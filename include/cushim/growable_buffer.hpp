@@ -63,9 +63,9 @@ class GrowableBuffer {
     CUdeviceptr native() const noexcept { return memory_.native(); }
     // The address, for kernel parameters. Host code must not dereference it.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
-    // Elements.
+    // The number of elements.
     std::size_t size() const noexcept { return memory_.size() / sizeof(T); }
-    // Bytes.
+    // The size in bytes.
     std::size_t size_bytes() const noexcept { return memory_.size(); }
     // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }

@@ -19,9 +19,9 @@
  * Threads: as for an int. One thread at a time may use an owner; different owners of one object may
  * be used, shared and destroyed by different threads at the same time.
  *
- * pthread_cancel of a thread
- * that waits in a cushim function ends the process: cancellation unwinds the stack, and these
- * functions are noexcept. Stop threads by a flag, and end a wait by completing the work.
+ * pthread_cancel of a thread that waits in a cushim function ends the process: cancellation unwinds
+ * the stack, and these functions are noexcept. Stop threads by a flag, and end a wait by completing
+ * the work.
  */
 #ifndef CUSHIM_HANDLE_HPP
 #define CUSHIM_HANDLE_HPP

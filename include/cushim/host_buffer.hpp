@@ -62,9 +62,9 @@ class PinnedBuffer : public detail::HostMemory {
 
     // The address on the host; null if the buffer has no elements.
     T *data() const noexcept { return static_cast<T *>(native()); }
-    // Elements.
+    // The number of elements.
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
-    // Bytes.
+    // The size in bytes.
     using HostMemory::size_bytes;
     // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }

@@ -53,9 +53,9 @@ class HostMappedBuffer : public detail::HostMemory {
         return HostMemory::adopt(context, data, bytes, detail::DeviceMapped::yes).transform(own);
     }
 
-    // Elements.
+    // The number of elements.
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
-    // Bytes.
+    // The size in bytes.
     using HostMemory::size_bytes;
     // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }

@@ -102,14 +102,15 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
     IpcMemory() noexcept = default;
 
     /* Opens the memory in this context. Access from another device is enabled when that device
-     * first uses it. Errors: invalid_argument if the allocation is smaller than the export states;
-     * wrong_context in the process that exported; status 1 for an invalid handle; status 400 if
-     * memory of the same exporter is open in another context of the device. cuIpcOpenMemHandle_v2,
-     * cuMemGetAddressRange_v2, cuIpcCloseMemHandle. Since CUDA 11.0. */
+     * first uses it.
+     * Errors: invalid_argument if the allocation is smaller than the export states; wrong_context
+     * in the process that exported; status 1 for an invalid handle; status 400 if memory of the
+     * same exporter is open in another context of the device.
+     * cuIpcOpenMemHandle_v2, cuMemGetAddressRange_v2, cuIpcCloseMemHandle. Since CUDA 11.0. */
     CUSHIM_API static Result<IpcMemory> open(const Context &context,
                                              const IpcExport &exported) noexcept;
 
-    // Bytes.
+    // The size in bytes.
     std::size_t size() const noexcept { return value().size; }
 
     // A view of all of it; valid as long as the memory is open.

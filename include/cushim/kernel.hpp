@@ -53,7 +53,8 @@ struct KernelAttributes {
  * Threads: see handle.hpp. Any number of threads may launch at the same time.
  * Context: none required, none changed. A context argument selects the device: a kernel of a
  * library is loaded into it if necessary; a kernel of a module accepts only the context of the
- * module. Errors: wrong_context; the status of the CUDA call, which may report a failure of earlier
+ * module.
+ * Errors: wrong_context; the status of the CUDA call, which may report a failure of earlier
  * asynchronous work. */
 class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
   public:

@@ -55,7 +55,7 @@ class LaunchAttributes {
     constexpr LaunchAttributes(const Attribute *attributes, std::size_t count) noexcept
         : attributes_(attributes), count_(count) {}
 
-    // The first CUlaunchAttribute; null if there is none.
+    // The first CUlaunchAttribute; null without attributes.
     const void *data() const noexcept { return attributes_; }
     // The number of attributes.
     std::size_t size() const noexcept { return count_; }

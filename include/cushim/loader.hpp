@@ -49,9 +49,10 @@ CUSHIM_LOCAL inline LoadReport load_report() noexcept {
             *cushim_load_report(CUSHIM_LIBRARY_RUNTIME)};
 }
 
-/* Load a library if that was not tried before. Errors: library_not_found, stub_library; the message
- * explains to the user of the program why the library is absent. load_runtime() fails without a
- * driver, because a libcudart alone is useless. */
+/* Load a library if that was not tried before. load_runtime() fails without a driver, because a
+ * libcudart alone is useless.
+ * Errors: library_not_found, stub_library; the message explains to the user of the program why the
+ * library is absent. */
 CUSHIM_API Result<void> load_driver() noexcept;
 CUSHIM_API Result<void> load_runtime() noexcept;
 

@@ -80,9 +80,9 @@ class ManagedBuffer : public detail::ManagedMemory {
 
     // The address, for the host and kernels.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
-    // Elements.
+    // The number of elements.
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
-    // Bytes.
+    // The size in bytes.
     using ManagedMemory::size_bytes;
     // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }

@@ -50,9 +50,8 @@ class Module : public detail::Shared<Module, CUmodule> {
     }
 
     // A view of a variable, for copies and kernels; valid as long as the module is loaded. Use a
-    // const T for
-    // __constant__ variables. Status 500 if it does not exist; invalid_argument unless its
-    // size is a multiple of sizeof(T). cuModuleGetGlobal_v2.
+    // const T for __constant__ variables. Status 500 if it does not exist; invalid_argument unless
+    // its size is a multiple of sizeof(T). cuModuleGetGlobal_v2.
     template <DeviceType T>
     Result<DeviceSpan<T>> global(const char *name) const noexcept {
         CUSHIM_TRY(const detail::Variable found, variable(name));

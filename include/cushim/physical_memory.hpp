@@ -97,7 +97,7 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
     CUSHIM_API static Result<PhysicalMemory> retain_from(CUdeviceptr address,
                                                          std::size_t size) noexcept;
 
-    // Bytes.
+    // The size in bytes.
     std::size_t size() const noexcept { return value().size; }
 
     // Where the memory is, and its options. cuMemGetAllocationPropertiesFromHandle.

@@ -38,7 +38,7 @@ class PitchedBuffer : public detail::PitchedMemory {
             });
     }
 
-    // Whether there is no element.
+    // Whether the buffer has no elements.
     using PitchedMemory::empty;
     // The size in elements, rows and layers.
     using PitchedMemory::extent;

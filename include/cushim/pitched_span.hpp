@@ -44,7 +44,7 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
         return detail::part_of(Base::view(), from, extent, sizeof(T)).transform(see);
     }
 
-    // The size, the pitch, and whether there is no element.
+    // The size, the pitch, and whether the view has no elements.
     using Base::depth, Base::empty, Base::extent, Base::height, Base::pitch, Base::width;
 
     // The address, for calls through the tables; 0 if default-constructed.
@@ -92,7 +92,7 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
         return detail::part_of(Base::view(), from, extent, sizeof(T)).transform(see);
     }
 
-    // The size, the pitch, and whether there is no element.
+    // The size, the pitch, and whether the view has no elements.
     using Base::depth, Base::empty, Base::extent, Base::height, Base::pitch, Base::width;
 
     // The address; null if default-constructed.

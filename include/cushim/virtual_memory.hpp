@@ -58,7 +58,7 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
     // Does not own; the lender must keep the range reserved.
     CUSHIM_API static AddressRange borrow(CUdeviceptr address, std::size_t size) noexcept;
 
-    // Bytes.
+    // The size in bytes.
     std::size_t size() const noexcept { return value().size; }
 
     /* Sets the access to all mappings in `size` bytes, starting at `offset`, in one CUDA call.
@@ -119,7 +119,7 @@ class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
     // Does not own; the lender must keep the mapping.
     CUSHIM_API static MappedRange borrow(CUdeviceptr address, std::size_t size) noexcept;
 
-    // Bytes.
+    // The size in bytes.
     std::size_t size() const noexcept { return value().size; }
     // Where the mapping starts in its range, in bytes; 0 if borrowed.
     std::size_t offset() const noexcept { return value().offset; }

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Doxygen's input filter: prints a header with its ordinary comments as comments that Doxygen reads.
+"""Doxygen's input filter: prints a header with its comments as comments that Doxygen reads.
 
-Each line of the input stays one line of the output, so that Doxygen reports the header's line numbers.
+Each line of the input stays one line of the output, so that Doxygen reports the header's lines.
 
-- A file that begins with a comment: that comment documents the file.
-- A comment on lines of its own documents the declaration that follows it, and all further ones up to the next blank
-  line or comment: they become a group. A class or enumeration ends the group.
+- A comment at the start of a file documents the file.
+- A comment on lines of its own documents the declarations below it, up to the next blank line or
+  comment: several become a group. A class or an enumeration ends the group.
 - A comment that begins with --- is a heading for readers of the header, and documents nothing.
-- A comment at the end of a line documents what precedes it. It continues in the lines below that hold nothing else,
-  from the same column on.
+- A comment at the end of a line documents what precedes it. It continues in the lines below that
+  hold nothing else, from the same column on.
 - to_text() without a comment refers to text.hpp, which documents all of them.
 """
 
@@ -25,6 +25,8 @@ TAG = re.compile(r'<(\w+( \*)?)>')
 DIRECTIVE = re.compile(r'#(?=[a-z])')
 # Four columns more than the text of the comment: code, which Doxygen prints unchanged.
 CODE = re.compile(r'^\s*(//[/<]*|/?\*+)? {5,}\S')
+# The parts of a contract, a line each.
+LABEL = re.compile(r'^( *(?:\*|///) )((?:Lifetime|Threads|Context|Errors|Cost)(?: of [\w ]+)?:)')
 TYPE = re.compile(r'\s*(class|struct|enum|union|typedef|namespace|extern)\b')
 TO_TEXT = re.compile(r'(template <[^>]*> )?(inline |CUSHIM_API )?Text to_text\(')
 NO_DECLARATION = re.compile(r'\s*(#|public:|protected:|private:|\})')
@@ -47,10 +49,11 @@ def kinds(lines):
 
 
 def declarations(lines, kind, first):
-    """The first lines of the declarations from line `first` up to a blank line or a comment, and the line after."""
+    """Where the declarations begin that a comment above line `first` documents, and their end."""
     starts, depth, is_begun = [], 0, False
     for index in range(first, len(lines)):
-        if depth == 0 and not is_begun and (kind[index] != 'code' or NO_DECLARATION.match(lines[index])):
+        is_other = kind[index] != 'code' or NO_DECLARATION.match(lines[index])
+        if depth == 0 and not is_begun and is_other:
             return starts, index
         if kind[index] != 'code':
             continue
@@ -60,7 +63,7 @@ def declarations(lines, kind, first):
         if depth == 0 and TYPE.match(lines[index]):
             return starts[:-1], starts[-1]
         code = lines[index].split(' //')[0].split(' /*')[0].rstrip()
-        depth += sum(code.count(bracket) for bracket in '({') - sum(code.count(bracket) for bracket in ')}')
+        depth += len(re.findall('[({]', code)) - len(re.findall('[)}]', code))
         if depth < 0:  # of an enumeration
             return starts, index
         is_begun = depth > 0 or not code.endswith((';', '}'))
@@ -72,8 +75,10 @@ def groups(lines, kind):
     begins, ends = set(), set()
     for index in range(1, len(lines)):
         is_member = indent_of(lines[index]) <= 4  # otherwise in a function
-        is_above = indent_of(lines[index - 1]) <= indent_of(lines[index]) + 1  # not at the end of a line
-        if kind[index] != 'code' or kind[index - 1] != 'comment' or not is_member or not is_above:
+        # Otherwise it belongs to a comment at the end of a line.
+        is_above = indent_of(lines[index - 1]) <= indent_of(lines[index]) + 1
+        is_documented = kind[index - 1] == 'comment' and is_above
+        if kind[index] != 'code' or not is_member or not is_documented:
             continue
         starts, end = declarations(lines, kind, index)
         if len(starts) > 1:
@@ -85,7 +90,8 @@ def groups(lines, kind):
 def marked(lines, kind):
     column = None  # of a comment at the end of a line
     for index, line in enumerate(lines):
-        code = STRING.sub(lambda found: '"' * len(found.group()), line) if kind[index] == 'code' else ''
+        code = line if kind[index] == 'code' else ''
+        code = STRING.sub(lambda found: '"' * len(found.group()), code)
         if found := TRAILING.match(code):
             column = found.end(1)
             yield line[:column] + '///<' + line[column + 2:]
@@ -95,13 +101,17 @@ def marked(lines, kind):
             yield line[:column] + '///<' + line[column + 2:]
         else:
             column = None
-            yield BLOCK.sub(r'\1/**', OWN_LINE.sub(r'\1///', line)) if kind[index] == 'comment' else line
+            is_comment = kind[index] == 'comment'
+            yield BLOCK.sub(r'\1/**', OWN_LINE.sub(r'\1///', line)) if is_comment else line
 
 
 def escaped(line, kind):
     """Without the markup that Doxygen would see in the text of a comment."""
     if kind == 'comment':
-        return line if CODE.match(line) else DIRECTIVE.sub(r'\\#', TAG.sub(r'&lt;\1&gt;', line))
+        if CODE.match(line):
+            return line
+        line = DIRECTIVE.sub(r'\\#', TAG.sub(r'&lt;\1&gt;', line))
+        return LABEL.sub(r'\1<br><b>\2</b>', line)
     code, marker, comment = re.match(r'(.*?)(///<|/\*\*<|$)(.*)', line).groups()
     return code + marker + TAG.sub(r'&lt;\1&gt;', comment)
 
@@ -114,7 +124,8 @@ def with_file(lines, kind):
     while kind[last] != 'comment':
         last -= 1
     text = lines[last]
-    lines[last] = text.replace('*/', '\\file */') if text.rstrip().endswith('*/') else text + ' \\file'
+    is_block = text.endswith('*/')
+    lines[last] = text[:-2] + '\\file */' if is_block else text + ' \\file'
     return lines
 
 
@@ -128,8 +139,10 @@ def main():
         prefix = '/**@}*/ ' if index in ends else ''
         if index in begins:
             prefix += '/**@{*/ '
-        declaration = line + ' ' + lines[index + 1] if line.startswith('template') else line
-        if TO_TEXT.match(declaration) and kind[index - 1] != 'comment' and not lines[index - 1].startswith('template'):
+        is_template = line.startswith('template')
+        declaration = line + ' ' + lines[index + 1] if is_template else line
+        has_comment = kind[index - 1] == 'comment' or lines[index - 1].startswith('template')
+        if TO_TEXT.match(declaration) and not has_comment:
             prefix += '/** Text for logs and debuggers: see text.hpp. */ '
         print(prefix + line)
 
