@@ -140,6 +140,7 @@ inline Text to_text(const AnyKernel &kernel) noexcept {
     return detail::text_of("AnyKernel", kernel);
 }
 
+// Signatures other than void(parameters) do not compile.
 template <class Signature>
 class Kernel {
     static_assert(!std::is_same_v<Signature, Signature>,

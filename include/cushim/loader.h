@@ -86,7 +86,7 @@ enum {
     CUSHIM_SEARCH_ALREADY_LOADED = 2, /* a copy that the process has already loaded */
     CUSHIM_SEARCH_SYSTEM = 4,         /* the system's default search by file name */
     CUSHIM_SEARCH_KNOWN_PLACES = 8,   /* the usual folders of drivers and toolkits */
-    CUSHIM_SEARCH_EVERYWHERE = 15
+    CUSHIM_SEARCH_EVERYWHERE = 15     /* all of these; the default */
 };
 
 /* Where to search for the libraries: see cushim_configure(). */

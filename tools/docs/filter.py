@@ -15,8 +15,9 @@ Each line of the input stays one line of the output, so that Doxygen reports the
 import re
 import sys
 
-OWN_LINE = re.compile(r'^(\s*)//(?!/| ---)')
+OWN_LINE = re.compile(r'^(\s*)//(?!/)')
 BLOCK = re.compile(r'^(\s*)/\*(?!\*)')
+HEADING = re.compile(r'\s*(//|/\*) ---')
 TRAILING = re.compile(r'^(\s*[^\s/].*?[;,{})\w]\s*)//(?!/)')
 TRAILING_BLOCK = re.compile(r'^(\s*[^\s/].*?[;,{})\w]\s*)/\*(?!\*)')
 STRING = re.compile(r'"(\\.|[^"\\])*"')
@@ -24,9 +25,11 @@ STRING = re.compile(r'"(\\.|[^"\\])*"')
 TAG = re.compile(r'<(\w+( \*)?)>')
 DIRECTIVE = re.compile(r'#(?=[a-z])')
 # Four columns more than the text of the comment: code, which Doxygen prints unchanged.
-CODE = re.compile(r'^\s*(//[/<]*|/?\*+)? {5,}\S')
+CODE = re.compile(r'^\s*(///?|/?\*+) {5,}\S')
 # The parts of a contract, a line each.
 LABEL = re.compile(r'^( *(?:\*|///) )((?:Lifetime|Threads|Context|Errors|Cost)(?: of [\w ]+)?:)')
+REQUIRES = re.compile(r'^( *(?:\*|///) )(?=Requires CUDA)')
+FORWARD = re.compile(r'(class|struct) \w+;')  # its comment is for readers of the header
 TYPE = re.compile(r'\s*(class|struct|enum|union|typedef|namespace|extern)\b')
 TO_TEXT = re.compile(r'(template <[^>]*> )?(inline |CUSHIM_API )?Text to_text\(')
 NO_DECLARATION = re.compile(r'\s*(#|public:|protected:|private:|\})')
@@ -89,8 +92,9 @@ def groups(lines, kind):
 
 def marked(lines, kind):
     column = None  # of a comment at the end of a line
+    is_heading = False
     for index, line in enumerate(lines):
-        code = line if kind[index] == 'code' else ''
+        code = line if kind[index] == 'code' and not FORWARD.match(line) else ''
         code = STRING.sub(lambda found: '"' * len(found.group()), code)
         if found := TRAILING.match(code):
             column = found.end(1)
@@ -101,7 +105,8 @@ def marked(lines, kind):
             yield line[:column] + '///<' + line[column + 2:]
         else:
             column = None
-            is_comment = kind[index] == 'comment'
+            is_heading = kind[index] == 'comment' and (is_heading or bool(HEADING.match(line)))
+            is_comment = kind[index] == 'comment' and not is_heading
             yield BLOCK.sub(r'\1/**', OWN_LINE.sub(r'\1///', line)) if is_comment else line
 
 
@@ -111,7 +116,7 @@ def escaped(line, kind):
         if CODE.match(line):
             return line
         line = DIRECTIVE.sub(r'\\#', TAG.sub(r'&lt;\1&gt;', line))
-        return LABEL.sub(r'\1<br><b>\2</b>', line)
+        return REQUIRES.sub(r'\1<br>', LABEL.sub(r'\1<br><b>\2</b>', line))
     code, marker, comment = re.match(r'(.*?)(///<|/\*\*<|$)(.*)', line).groups()
     return code + marker + TAG.sub(r'&lt;\1&gt;', comment)
 
