@@ -49,7 +49,8 @@ struct JitOptions {
     // Capacity of the info log in bytes; a longer log is truncated. 0, or a load without a JitLog:
     // no info log is requested.
     std::size_t info_log_size = 8192;
-    // The same for the error log, which is requested even without a JitLog. 0: no error log.
+    // Capacity of the error log in bytes; a longer log is truncated. Requested even without a
+    // JitLog. 0: no error log.
     std::size_t error_log_size = 8192;
 };
 

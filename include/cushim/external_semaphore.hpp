@@ -124,7 +124,7 @@ class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::Semaphore
         return wait_semaphores(stream, {waiting()});
     }
 
-    // The same operations for a batch: see signal_semaphores() and wait_semaphores().
+    // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
     SemaphoreSignal signaling() const noexcept { return SemaphoreSignal(operation()); }
     SemaphoreWait waiting() const noexcept { return SemaphoreWait(operation()); }
 
@@ -179,7 +179,7 @@ class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::Semap
         return wait_semaphores(stream, {waiting(fence_value)});
     }
 
-    // The same operations for a batch: see signal_semaphores() and wait_semaphores().
+    // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
     SemaphoreSignal signaling(unsigned long long fence_value) const noexcept {
         return SemaphoreSignal(operation(fence_value));
     }
@@ -235,7 +235,7 @@ class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
         return wait_semaphores(stream, {waiting(key, timeout_ms)});
     }
 
-    // The same operations for a batch: see signal_semaphores() and wait_semaphores().
+    // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
     SemaphoreSignal signaling(unsigned long long key) const noexcept {
         return SemaphoreSignal(operation(key, 0));
     }
@@ -297,7 +297,7 @@ class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreVa
         return wait_semaphores(stream, {waiting(fence, options)});
     }
 
-    // The same operations for a batch: see signal_semaphores() and wait_semaphores().
+    // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
     SemaphoreSignal signaling(void *fence, const NvSciOptions &options = {}) const noexcept {
         return SemaphoreSignal(operation(fence, options));
     }

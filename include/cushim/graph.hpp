@@ -105,8 +105,8 @@ struct MemAllocNodeParams {
     int device = 0;          // the CUdevice whose memory it is
 };
 
-/* A CUDA graph: nodes, and the edges between them. See the top of this file for lifetime, threads,
- * context and errors. */
+/* A CUDA graph: nodes, and the edges between them. Lifetime, threads, context and errors: see
+ * the beginning of graph.hpp. */
 class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<Graph> {
   public:
     Graph() noexcept = default;
@@ -278,8 +278,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                              std::span<const GraphNode> to) const noexcept;
     CUSHIM_API Result<void> remove_dependencies(std::span<const GraphNode> from,
                                                 std::span<const GraphNode> to) const noexcept;
-    // The same with edges, as edges() returns them. Edges with data use cuGraphAddDependencies_v2,
-    // cuGraphRemoveDependencies_v2 (CUDA 12.3).
+    // Adds or removes these edges, as edges() returns them. Edges with data use
+    // cuGraphAddDependencies_v2, cuGraphRemoveDependencies_v2 (CUDA 12.3).
     CUSHIM_API Result<void> add_dependencies(std::span<const GraphEdge> edges) const noexcept;
     CUSHIM_API Result<void> remove_dependencies(std::span<const GraphEdge> edges) const noexcept;
 
@@ -352,9 +352,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         detail::State *const uses[] = {detail::state_of(&owner)};
         return keep({uses});
     }
-    // The same for a graph. invalid_argument for this graph, one that contains it and one inside
-    // it, which would keep each other alive permanently. The same cycle of two other graphs is not
-    // detected, and leaks both.
+    // Keeps another graph alive. invalid_argument for this graph, one that contains it and one
+    // inside it, which would keep each other alive permanently. A cycle of two graphs that keep
+    // each other alive is not detected, and leaks both.
     CUSHIM_API Result<void> keep_alive(const Graph &other) const noexcept;
 
     // A Graphviz description of the nodes and edges; `flags`, CU_GRAPH_DEBUG_DOT_FLAGS_..., selects

@@ -91,7 +91,8 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
     Result<void> set_event_record_node(const GraphNode &node, const Event &event) const noexcept {
         return set_event_node<EventRecordNode>(node, event);
     }
-    // The same for the event that a node waits for.
+    // Replaces the event that a node waits for. In an executable graph, status 1 unless the event
+    // belongs to the same context as the previous one.
     Result<void> set_event_wait_node(const GraphNode &node, const Event &event) const noexcept {
         return set_event_node<EventWaitNode>(node, event);
     }

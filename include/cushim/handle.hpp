@@ -32,8 +32,8 @@
 namespace cushim {
 namespace detail {
 
-// The base of all owners: see the top of this file. Value is the handle, or a struct whose member
-// `native` is the handle. It is copied from owner to owner. An empty owner has Value{}.
+// The base of all owners: see the beginning of handle.hpp. Value is the handle, or a struct whose
+// member `native` is the handle. It is copied from owner to owner. An empty owner has Value{}.
 template <class Value>
 class Owner {
   public:

@@ -56,7 +56,8 @@ struct ManagedOptions {
  * Context: none required, none changed.
  * Errors: out_of_memory (more than the device has is allowed if memory can be moved away);
  * not_supported_by_device; invalid_argument if the size in bytes exceeds std::size_t, and for parts
- * that exceed the buffer. Requires CUDA 8.0 unless stated otherwise. */
+ * that exceed the buffer.
+ * Requires CUDA 8.0 unless stated otherwise. */
 template <AllocatableType T>
 class ManagedBuffer : public detail::ManagedMemory {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");

@@ -23,7 +23,8 @@
 
 namespace cushim {
 
-/* An override of one entry point, as long as this object lives. See the top of this file. */
+/* An override of one entry point, as long as this object lives: see the beginning of override.hpp.
+ */
 template <class Entry>
 class [[nodiscard]] ScopedOverride {
   public:
