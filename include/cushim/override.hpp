@@ -23,8 +23,7 @@
 
 namespace cushim {
 
-/* An override of one entry point, as long as this object lives: see the beginning of override.hpp.
- */
+/* Overrides one entry point as long as this object lives: see the beginning of override.hpp. */
 template <class Entry>
 class [[nodiscard]] ScopedOverride {
   public:
