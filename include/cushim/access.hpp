@@ -8,19 +8,26 @@
 
 namespace cushim {
 
-enum class AccessFlags : unsigned char { none = 0, read = 1, read_write = 3 };
+// The access of a device or the host to memory. The values are CU_MEM_ACCESS_FLAGS_PROT_...
+enum class AccessFlags : unsigned char {
+    none = 0,      // no access
+    read = 1,      // read-only
+    read_write = 3 // reading and writing
+};
 CUSHIM_API Text to_text(AccessFlags flags) noexcept;
 
-// Grants a device, or the host, access to memory.
+// Access to memory for one device or one NUMA node of the host. A plain value.
 class AccessGrant {
   public:
+    // Access for a device. {device, AccessFlags::read_write} converts to it.
     AccessGrant(Device device, AccessFlags flags) noexcept
         : AccessGrant(CU_MEM_LOCATION_TYPE_DEVICE, device.native(), flags) {}
-    // For memory on the host, on this NUMA node. Requires CUDA 12.2.
+    // Access for the processors of this NUMA node. Requires CUDA 12.2.
     static AccessGrant host_numa(int node, AccessFlags flags) noexcept {
         return {static_cast<CUmemLocationType>(3), node, flags};
     }
 
+    // The structure that cuMemSetAccess and cuMemPoolSetAccess take.
     const CUmemAccessDesc &native() const noexcept { return native_; }
     // Whether both name the same device or node.
     bool same_accessor(const AccessGrant &other) const noexcept {

@@ -11,8 +11,8 @@
  * Lifetime: captured work keeps nothing alive except closures of Stream::launch_host_function().
  * Keep everything else alive with Graph::keep_alive(), or yourself.
  *
- * Threads: a capture must end on the thread where it began, unless its mode is relaxed. On another
- * thread it ends with status 908, and the captured work is lost.
+ * Threads: see handle.hpp. A capture must end on the thread where it began, unless its mode is
+ * relaxed. On another thread it ends with status 908, and the captured work is lost.
  * Errors: every function that ends a capture ends it, even on failure. Ending a capture of
  * begin_capture_to() with end_capture(), or with a different graph, is invalid_argument. Do not
  * call end_capture() for a capture that cuStreamBeginCaptureToGraph began into a graph that no

@@ -16,9 +16,10 @@ enum class CaptureMode : unsigned char {
 };
 CUSHIM_API Text to_text(CaptureMode mode) noexcept;
 
+// Whether a stream is being captured. The values are those of CUDA.
 enum class CaptureStatus : unsigned char {
-    none = 0,
-    active = 1,
+    none = 0,       // not captured: work runs
+    active = 1,     // enqueued work becomes part of a graph
     invalidated = 2 // invalidated by an error; must still be ended
 };
 CUSHIM_API Text to_text(CaptureStatus status) noexcept;

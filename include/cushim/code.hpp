@@ -11,22 +11,24 @@
 
 namespace cushim {
 
-/* A code image: PTX text, a cubin or a fatbin. A view: the caller's bytes are read while the image
- * is loaded, and are not needed afterwards. */
+/* A code image: PTX text, a cubin or a fatbin. A view: the caller's bytes must stay valid while the
+ * image is loaded, and are not needed afterwards. */
 class CodeImage {
   public:
-    // PTX that ends with a NUL.
+    // Null-terminated PTX.
     CodeImage(const char *text) noexcept : data_(text) {}
 
-    // `size` bytes of any kind; PTX needs no NUL. An image whose own size field exceeds `size` is
-    // rejected.
+    // `size` bytes of any kind; PTX need not be null-terminated. An image whose own size field
+    // exceeds `size` is rejected.
     CodeImage(const void *data, std::size_t size) noexcept : data_(data), size_(size) {}
 
     // An image of unknown size, such as a fatbin that a compiler put into the program. CUDA reads
     // as many bytes as the image states.
     static CodeImage unsized(const void *data) noexcept { return {data, unknown}; }
 
+    // The size() of an image that states its own size.
     static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
+    // The start of the image, which the caller owns.
     const void *data() const noexcept { return data_; }
     // In bytes, or `unknown`.
     std::size_t size() const noexcept { return size_; }
@@ -36,7 +38,7 @@ class CodeImage {
     std::size_t size_ = unknown;
 };
 
-/* For the JIT compiler. Machine code is loaded unchanged. */
+/* Options of the JIT compiler, which compiles PTX. They do not affect machine code. */
 struct JitOptions {
     unsigned int max_registers = 0;      // per thread; 0: the compiler chooses
     unsigned int optimization_level = 4; // 0 to 4
@@ -44,17 +46,23 @@ struct JitOptions {
     bool debug_info = false;             // for debuggers
     bool line_info = false;              // for profilers
     bool verbose = false;                // writes register and memory use to the info log
-    // Capacity of the logs in bytes; 0: no log is requested. Longer logs are truncated.
-    std::size_t info_log_size = 8192; // requested only if there is a JitLog
+    // Capacity of the info log in bytes; a longer log is truncated. 0, or a load without a JitLog:
+    // no info log is requested.
+    std::size_t info_log_size = 8192;
+    // Capacity of the error log in bytes; a longer log is truncated. Requested even without a
+    // JitLog. 0: no error log.
     std::size_t error_log_size = 8192;
 };
 
-/* The output of the JIT compiler. Empty until a load fills it, on success or failure. The error's
- * message contains the error log, too.
+/* The output of the JIT compiler. Module::load() and Library::load() fill it, whether they succeed
+ * or fail. The message of a failed load contains the error log, too.
+ *
+ * It owns its text. Moved, not copied; a moved-from log is empty.
  *
  * Threads: as for an int. */
 class JitLog {
   public:
+    // An empty log. Moving leaves the source empty.
     JitLog() noexcept = default;
     JitLog(JitLog &&other) noexcept : texts_(other.texts_), error_at_(other.error_at_) {
         other.texts_ = nullptr;
@@ -70,10 +78,12 @@ class JitLog {
     }
     ~JitLog() { clear(); }
 
-    // Lines of text; never null. Valid until the log is filled again or cleared.
+    // The info log and the error log: lines of text, "" if empty; never null. Valid until the log
+    // is filled again, cleared or destroyed.
     const char *info() const noexcept { return texts_ != nullptr ? texts_ : ""; }
     const char *error() const noexcept { return texts_ != nullptr ? texts_ + error_at_ : ""; }
 
+    // Frees both texts.
     CUSHIM_API void clear() noexcept;
 
   private:

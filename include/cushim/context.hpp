@@ -8,19 +8,21 @@
 
 namespace cushim {
 
-// Lower numbers are more urgent.
+// The range of stream priorities of a device. Lower numbers are more urgent; 0 and 0 if the device
+// has no priorities.
 struct StreamPriorities {
-    int least = 0;
-    int greatest = 0;
+    int least = 0;    // the largest number
+    int greatest = 0; // the smallest number
 };
 
 /* Makes a context the thread's current one for a scope: for calls through the tables and for other
  * libraries. Wrappers do not need it; each enters the context that it works in.
  *
  * Scopes must end in the reverse order in which they began, on the same thread. A scope keeps its
- * context alive. In the child of a fork the end of the parent's scope does nothing. */
+ * context alive. In the child of a fork, the end of a scope that the parent began does nothing. */
 class [[nodiscard]] ContextScope {
   public:
+    // The source no longer ends the scope.
     ContextScope(ContextScope &&other) noexcept : pushed_(other.pushed_), kept_(other.kept_) {
         other.pushed_ = 0;
         other.kept_ = nullptr;
@@ -35,7 +37,7 @@ class [[nodiscard]] ContextScope {
         }
     }
 
-    // Internal; programs call Context::enter(). Keeps `state` alive, which belongs to the context.
+    // For Context::enter(), which programs call. Keeps `state` alive, the state of the context.
     CUSHIM_API static Result<ContextScope> enter(CUcontext context,
                                                  detail::State *state = nullptr) noexcept;
 
@@ -53,7 +55,8 @@ class [[nodiscard]] ContextScope {
  * in them, so objects can be used together. Every object keeps its context alive.
  *
  * Threads: see handle.hpp; const functions may run on several threads at the same time.
- * Context: none required; only make_current() changes it.
+ * Context: none required; only make_current() and enter() change it.
+ * Errors: invalid_argument if the context is empty; the status of the CUDA call.
  * Requires CUDA 4.0 unless stated otherwise. */
 class Context : public detail::Shared<Context, CUcontext> {
   public:
@@ -68,7 +71,7 @@ class Context : public detail::Shared<Context, CUcontext> {
     // runtime API cannot use its objects. cuCtxCreate_v2, cuCtxPopCurrent_v2, cuCtxDestroy_v2.
     CUSHIM_API static Result<Context> create(Device device, unsigned int flags = 0) noexcept;
 
-    // Owns a context of cuCtxCreate. cuCtxDestroy_v2.
+    // Owns a context from cuCtxCreate. cuCtxDestroy_v2.
     CUSHIM_API static Result<Context> adopt(CUcontext context) noexcept;
 
     // Does not own; the lender must keep the context alive.
@@ -78,32 +81,34 @@ class Context : public detail::Shared<Context, CUcontext> {
     // cuCtxGetCurrent.
     CUSHIM_API static Result<Context> current() noexcept;
 
-    // Makes it current until the scope ends. cuCtxGetCurrent, cuCtxPushCurrent_v2,
+    // Makes the context current until the scope ends. cuCtxGetCurrent, cuCtxPushCurrent_v2,
     // cuCtxPopCurrent_v2.
     Result<ContextScope> enter() const noexcept {
         return ContextScope::enter(native(), detail::Access::state(*this));
     }
 
-    // Makes it the calling thread's current context, permanently. cuCtxSetCurrent.
+    // Makes this the calling thread's current context, until another call changes it.
+    // cuCtxSetCurrent.
     CUSHIM_API Result<void> make_current() const noexcept;
 
-    // cuCtxGetDevice.
+    // The device of the context. cuCtxGetDevice.
     CUSHIM_API Result<Device> device() const noexcept;
 
     // Waits for all work in the context, and returns the failure of that work. cuCtxSynchronize.
     CUSHIM_API Result<void> synchronize() const noexcept;
 
-    // The unit depends on the limit: bytes, or a count. cuCtxGetLimit, cuCtxSetLimit.
+    // A limit such as CU_LIMIT_STACK_SIZE, in bytes or as a count, depending on the limit. CUDA may
+    // round the value that is set. cuCtxGetLimit, cuCtxSetLimit.
     CUSHIM_API Result<std::size_t> limit(CUlimit limit) const noexcept;
     CUSHIM_API Result<void> set_limit(CUlimit limit, std::size_t value) const noexcept;
 
-    // CU_CTX_... flags. cuCtxGetFlags, since CUDA 7.0.
+    // The CU_CTX_... flags of the context. cuCtxGetFlags, since CUDA 7.0.
     CUSHIM_API Result<unsigned int> flags() const noexcept;
 
-    // Of this context's device. cuMemGetInfo_v2.
+    // Free and total memory of the device. cuMemGetInfo_v2.
     CUSHIM_API Result<MemoryInfo> memory_info() const noexcept;
 
-    // cuCtxGetStreamPriorityRange, since CUDA 5.5.
+    // The priorities that StreamOptions accepts. cuCtxGetStreamPriorityRange, since CUDA 5.5.
     CUSHIM_API Result<StreamPriorities> stream_priorities() const noexcept;
 
     // Lets kernels in this context access memory of the peer, in one direction. Status 704 if
@@ -118,10 +123,10 @@ class Context : public detail::Shared<Context, CUcontext> {
     //   undefined; driver 580 crashes in calls on such streams.
     // - Graphs are not in the context: their destructors destroy them and release what they keep.
     // - Executable graphs are: they are not destroyed, because that call of driver 580 does not
-    //   return; what was set in them is released.
+    //   return. What set_...() made them keep alive is released.
     // - Owners of the context fail with 709 until primary() makes it active again; then all of them
     //   can be used. After a fault (recorded: status 719) driver 580 returns 46 instead.
-    // Resets by other means than this function are not noticed.
+    // cushim does not notice a reset by a direct CUDA call.
     // cuDevicePrimaryCtxGetState (CUDA 7.0), cuDevicePrimaryCtxReset_v2 (CUDA 11.0).
     CUSHIM_API static Result<void> reset_primary(Device device) noexcept;
 

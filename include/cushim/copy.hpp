@@ -36,18 +36,19 @@
 
 namespace cushim {
 
-// Not deduced: the destination determines T.
+// The source of a copy to elements of T. T is not deduced from it: the destination determines T.
 template <class T>
 using SourceSpan = std::span<const std::type_identity_t<T>>;
 
-// Types that can be written, and types that fill() can repeat.
+// Types that copy() can write.
 template <class T>
 concept WritableDeviceType = DeviceType<T> && !std::is_const_v<T>;
+// Types that fill() can repeat: one, two or four bytes.
 template <class T>
 concept FillableDeviceType =
     WritableDeviceType<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4);
 
-/* Host to device.
+/* Copies from the host to a device.
  * cuMemcpyHtoD_v2, cuStreamSynchronize; cuMemcpyHtoDAsync_v2. Since CUDA 3.2. */
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, DeviceSpan<T> to, SourceSpan<T> from) noexcept {
@@ -55,7 +56,7 @@ Result<void> copy(const Way &way, DeviceSpan<T> to, SourceSpan<T> from) noexcept
                               detail::address_of(from.data()), to.size(), from.size(), sizeof(T)});
 }
 
-/* Device to host.
+/* Copies from a device to the host.
  * cuMemcpyDtoH_v2; cuMemcpyDtoHAsync_v2. Since CUDA 3.2. */
 template <detail::CopyWay Way, WritableDeviceType T, std::size_t Size>
 Result<void> copy(const Way &way, std::span<T, Size> to,
@@ -64,7 +65,7 @@ Result<void> copy(const Way &way, std::span<T, Size> to,
                               from.address(), to.size(), from.size(), sizeof(T)});
 }
 
-/* Within a device, and between devices.
+/* Copies within a device or between devices.
  * cuMemcpy, cuStreamSynchronize; cuMemcpyAsync. Since CUDA 4.0. */
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, DeviceSpan<T> to,
@@ -82,8 +83,8 @@ Result<void> fill(const Way &way, DeviceSpan<T> to, const std::type_identity_t<T
                               detail::bits_of(value)});
 }
 
-/* The same for buffers and contiguous ranges: copy(stream, buffer, vector). A range must outlive
- * the work in a stream. */
+/* copy() and fill() for buffers and contiguous ranges: copy(stream, buffer, vector). With a Stream,
+ * the buffer or range must outlive the work. */
 template <detail::CopyWay Way, detail::MemoryWithView To, class From>
     requires requires(const Way &way, detail::ViewOf<To> to, detail::ViewOf<const From> from) {
         copy(way, to, from);

@@ -17,7 +17,7 @@
 
 namespace cushim {
 
-/* Host to device.
+/* Copies from the host to a device.
  * One layer: cuMemcpy2DUnaligned_v2, cuStreamSynchronize; cuMemcpy2DAsync_v2. More: cuMemcpy3D_v2,
  * cuStreamSynchronize; cuMemcpy3DAsync_v2. Since CUDA 3.2. */
 template <detail::CopyWay Way, WritableDeviceType T>
@@ -29,7 +29,7 @@ Result<void> copy(const Way &way, const DevicePitchedSpan<T> &to,
                                                  {sizeof(T), alignof(T)}});
 }
 
-/* Device to host. The same calls, without cuStreamSynchronize. */
+/* Copies from a device to the host. The same CUDA calls, without cuStreamSynchronize. */
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, const HostPitchedSpan<T> &to,
                   const DevicePitchedSpan<const std::type_identity_t<T>> &from) noexcept {
@@ -39,7 +39,7 @@ Result<void> copy(const Way &way, const HostPitchedSpan<T> &to,
                                                  {sizeof(T), alignof(T)}});
 }
 
-/* Within a device, and between devices. The same calls as host to device. */
+/* Copies within a device or between devices. The same CUDA calls as from host to device. */
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, const DevicePitchedSpan<T> &to,
                   const DevicePitchedSpan<const std::type_identity_t<T>> &from) noexcept {

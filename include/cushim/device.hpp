@@ -11,33 +11,35 @@
 
 namespace cushim {
 
+// The compute capability of a device: {9, 0} is 9.0. Compares as a version.
 struct ComputeCapability {
-    int major_version = 0;
-    int minor_version = 0;
+    int major_version = 0; // 9 in 9.0
+    int minor_version = 0; // 0 in 9.0
 
     friend bool operator==(const ComputeCapability &, const ComputeCapability &) = default;
     friend auto operator<=>(const ComputeCapability &, const ComputeCapability &) = default;
 };
 
-// In bytes.
+// The memory of a device, in bytes.
 struct MemoryInfo {
-    std::size_t free = 0;
-    std::size_t total = 0;
+    std::size_t free = 0;  // not allocated by any process
+    std::size_t total = 0; // all memory of the device
 };
 
-// A text returned by CUDA, stored in the object.
+// Text that CUDA returned, stored in the object.
 template <std::size_t Size>
 struct DeviceText {
-    char characters[Size] = {};
+    char characters[Size] = {}; // null-terminated
 
+    // The text; valid as long as this object.
     const char *c_str() const noexcept { return characters; }
 };
-using DeviceName = DeviceText<256>;
-using PciBusId = DeviceText<16>; // "0000:3b:00.0"
+using DeviceName = DeviceText<256>; // "NVIDIA H100 80GB HBM3"
+using PciBusId = DeviceText<16>;    // "0000:3b:00.0"
 
 // The 16 bytes that identify a device across machines, processes and APIs.
 struct DeviceUuid {
-    unsigned char bytes[16] = {};
+    unsigned char bytes[16] = {}; // in the order of VkPhysicalDeviceIDProperties::deviceUUID
 
     friend bool operator==(const DeviceUuid &, const DeviceUuid &) = default;
 };
@@ -54,41 +56,45 @@ class Device {
     // cuDeviceGetCount.
     CUSHIM_API static Result<int> count() noexcept;
 
-    // By ordinal, less than count(). cuDeviceGet.
+    // The device with this ordinal, from 0 to count() - 1; status 101 for others. cuDeviceGet.
     CUSHIM_API static Result<Device> get(int ordinal) noexcept;
 
     // The device with this UUID, which another API or process reported. no_device if it does not
-    // exist.
-    // cuDeviceGetCount, cuDeviceGet, cuDeviceGetUuid_v2.
+    // exist. cuDeviceGetCount, cuDeviceGet, cuDeviceGetUuid_v2.
     CUSHIM_API static Result<Device> by_uuid(const DeviceUuid &uuid) noexcept;
 
-    // "0000:3b:00.0" or "3b:00.0". cuDeviceGetByPCIBusId, since CUDA 4.1.
+    // The device at this PCI address: "0000:3b:00.0" or "3b:00.0". cuDeviceGetByPCIBusId, since
+    // CUDA 4.1.
     CUSHIM_API static Result<Device> by_pci_bus_id(const char *id) noexcept;
 
-    // From a CUdevice that CUDA returned.
+    // A device from a CUdevice that CUDA returned; not checked.
     static constexpr Device from_native(CUdevice native) noexcept { return Device(native); }
+    // The CUdevice, for calls through the tables.
     constexpr CUdevice native() const noexcept { return native_; }
 
-    // cuDeviceGetName.
+    // The product name. cuDeviceGetName.
     CUSHIM_API Result<DeviceName> name() const noexcept;
-    // Of the MIG instance, if it is one. cuDeviceGetUuid_v2, since CUDA 11.4.
+    // The UUID; that of the MIG instance if the device is one. cuDeviceGetUuid_v2, since CUDA 11.4.
     CUSHIM_API Result<DeviceUuid> uuid() const noexcept;
-    // cuDeviceGetPCIBusId, since CUDA 4.1.
+    // The PCI address, as "0000:3b:00.0". cuDeviceGetPCIBusId, since CUDA 4.1.
     CUSHIM_API Result<PciBusId> pci_bus_id() const noexcept;
-    // cuDeviceGetAttribute. Status 1 if the driver is older than the attribute.
+    // An attribute, CU_DEVICE_ATTRIBUTE_... Status 1 if the driver is older than the attribute.
+    // cuDeviceGetAttribute.
     CUSHIM_API Result<int> attribute(CUdevice_attribute attribute) const noexcept;
+    // The compute capability. cuDeviceGetAttribute, twice.
     CUSHIM_API Result<ComputeCapability> compute_capability() const noexcept;
 
-    // In bytes. cuDeviceTotalMem_v2.
+    // The memory of the device in bytes. cuDeviceTotalMem_v2.
     CUSHIM_API Result<std::size_t> total_memory() const noexcept;
-    // Of this device. Retains its primary context during the call, which is fast if the process
-    // already uses the device. cuDevicePrimaryCtxRetain, cuMemGetInfo_v2,
+    // Free and total memory. Retains the device's primary context during the call, which is fast if
+    // the process already uses the device. cuDevicePrimaryCtxRetain, cuMemGetInfo_v2,
     // cuDevicePrimaryCtxRelease_v2, since CUDA 7.0.
     CUSHIM_API Result<MemoryInfo> memory_info() const noexcept;
 
     // Whether kernels on this device can access memory of the peer. cuDeviceCanAccessPeer.
     CUSHIM_API Result<bool> can_access(Device peer) const noexcept;
-    // cuDeviceGetP2PAttribute, since CUDA 8.0.
+    // A property of the link to the peer, CU_DEVICE_P2P_ATTRIBUTE_... cuDeviceGetP2PAttribute,
+    // since CUDA 8.0.
     CUSHIM_API Result<int> peer_attribute(CUdevice_P2PAttribute attribute,
                                           Device peer) const noexcept;
 

@@ -38,16 +38,16 @@ class DeviceBuffer {
   public:
     DeviceBuffer() noexcept = default;
 
-    // cuMemAlloc_v2, cuMemFree_v2. Since CUDA 3.2.
+    // Allocates `size` elements on the context's device. cuMemAlloc_v2, cuMemFree_v2. Since
+    // CUDA 3.2.
     static Result<DeviceBuffer> allocate(const Context &context, std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return detail::DeviceMemory::allocate(context, bytes).transform(own);
     }
 
-    // In stream order: work enqueued in the stream after this call may use the memory. The buffer
-    // keeps the stream alive. cuMemAllocAsync, cuMemFreeAsync; for a borrowed stream
-    // cuStreamGetCtx.
-    // Since CUDA 11.2, on devices with memory pools.
+    // Allocates in stream order: work enqueued in the stream after this call may use the memory.
+    // The buffer keeps the stream alive. cuMemAllocAsync, cuMemFreeAsync; for a borrowed stream
+    // cuStreamGetCtx. Since CUDA 11.2, on devices with memory pools.
     static Result<DeviceBuffer> allocate_async(const Stream &stream, std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return detail::DeviceMemory::allocate_async(stream, bytes).transform(own);
@@ -61,23 +61,29 @@ class DeviceBuffer {
         return buffer;
     }
 
-    // Owns memory of that context from cuMemAlloc. cuMemFree_v2.
+    // Owns `size` elements of memory of that context from cuMemAlloc; on failure the caller keeps
+    // it. cuMemFree_v2.
     static Result<DeviceBuffer> adopt(const Context &context, CUdeviceptr address,
                                       std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return detail::DeviceMemory::adopt(context, address, bytes).transform(own);
     }
 
+    // Whether it holds memory. False for a buffer with no elements.
     explicit operator bool() const noexcept { return static_cast<bool>(memory_); }
 
+    // The address; null if the buffer has no memory.
     CUdeviceptr native() const noexcept { return memory_.native(); }
-    // For kernel parameters. Host code must not dereference it.
+    // The address, for kernel parameters. Host code must not dereference it.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
+    // The number of elements.
     std::size_t size() const noexcept { return memory_.size() / sizeof(T); }
+    // The size in bytes.
     std::size_t size_bytes() const noexcept { return memory_.size(); }
+    // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }
 
-    // The whole buffer, for copies and kernels; valid as long as the buffer.
+    // A view of the whole buffer, for copies and kernels; valid as long as the buffer.
     DeviceSpan<T> span() const noexcept { return {native(), size()}; }
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
@@ -99,7 +105,7 @@ class DeviceBuffer {
         return memory_.release_after(stream);
     }
 
-    // See handle.hpp.
+    // Free the memory, or give it up, as the functions of the same names in handle.hpp do.
     void reset() noexcept { memory_.reset(); }
     Result<void> close() noexcept { return memory_.close(); }
     [[nodiscard]] CUdeviceptr release() noexcept { return memory_.release(); }

@@ -19,16 +19,17 @@ concept DeviceType = std::is_trivially_copyable_v<std::remove_cv_t<T>> && !std::
 // The alignment of every CUDA allocation, in bytes.
 inline constexpr std::size_t allocation_alignment = 256;
 
-// Types that may be allocated.
+// Types that buffers may hold: device types whose alignment every allocation has.
 template <class T>
 concept AllocatableType = DeviceType<T> && alignof(T) <= allocation_alignment;
 
-/* A view, valid as long as the memory. Host code must not dereference data(): use copy.hpp.
+/* A view of elements of T in device memory; it is valid as long as the memory. Host code must not
+ * dereference data(): use copy.hpp.
  * DeviceSpan<const T> is read-only; every DeviceSpan<T> converts to it. */
 template <DeviceType T>
 class DeviceSpan {
   public:
-    using element_type = T;
+    using element_type = T; // const if the view is read-only
 
     constexpr DeviceSpan() noexcept = default;
     // The caller guarantees that the memory has `size` elements.
@@ -40,14 +41,19 @@ class DeviceSpan {
     constexpr DeviceSpan(DeviceSpan<U> other) noexcept
         : address_(other.address()), size_(other.size()) {}
 
+    // The address, for calls through the tables; 0 if default-constructed.
     constexpr CUdeviceptr address() const noexcept { return address_; }
-    // For kernel parameters.
+    // The address, for kernel parameters.
     T *data() const noexcept { return reinterpret_cast<T *>(address_); }
+    // The number of elements.
     constexpr std::size_t size() const noexcept { return size_; }
+    // The size in bytes.
     constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+    // Whether size() is 0.
     constexpr bool empty() const noexcept { return size_ == 0; }
 
-    // `count` elements, starting at `offset`; invalid_argument with the numbers if they exceed it.
+    // A view of `count` elements, starting at `offset`; invalid_argument with the numbers if the
+    // range exceeds this view.
     Result<DeviceSpan> subspan(std::size_t offset, std::size_t count) const noexcept {
         CUSHIM_TRY_VOID(detail::check_range(offset, count, size_));
         return DeviceSpan(address_ + offset * sizeof(T), count);

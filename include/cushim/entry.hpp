@@ -7,10 +7,10 @@
  * members:
  *     pfn         the exact function pointer type
  *     name        the exported name
- *     introduced  the CUDA version that introduced it, packed; 0 if no header says so (cuda*)
+ *     introduced  the CUDA version that introduced it, packed; 0 if no header states it (cuda*)
  *     library     the library that it belongs to
  *
- * Threads: any, at any time. The functions load the library that they ask.
+ * Threads: any, at any time.
  */
 #ifndef CUSHIM_ENTRY_HPP
 #define CUSHIM_ENTRY_HPP
@@ -22,24 +22,23 @@
 
 namespace cushim {
 
-/* Whether a call reaches a function: the library has it, or it is overridden. */
+/* Whether a call reaches a function: the library has it, or it is overridden. Loads the library. */
 template <class Entry>
 CUSHIM_LOCAL bool is_available() noexcept {
     int status = 0;
     return detail::find_entry<Entry>(Entry::slot(), status) != nullptr;
 }
-
 template <class Entry>
 CUSHIM_LOCAL bool is_available(Entry) noexcept {
     return is_available<Entry>();
 }
 
-/* The CUDA version that introduced exactly this ABI; unknown if no header says so. */
+/* The CUDA version that introduced exactly this ABI, such as cuMemAlloc_v2; unknown if no header
+ * states it. */
 template <class Entry>
 constexpr Version introduced_in() noexcept {
     return Version(Entry::introduced);
 }
-
 template <class Entry>
 constexpr Version introduced_in(Entry) noexcept {
     return Version(Entry::introduced);

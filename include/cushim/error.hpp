@@ -31,7 +31,11 @@ enum class ErrorKind : unsigned char {
 CUSHIM_API Text to_text(ErrorKind kind) noexcept;
 
 // The source of the status: cushim itself, a driver call, or a runtime library call.
-enum class Api : unsigned char { loader, driver, runtime };
+enum class Api : unsigned char {
+    loader, // cushim; no CUDA call failed
+    driver, // cu*: status() is a CUresult
+    runtime // cuda*: status() is a cudaError_t
+};
 CUSHIM_API Text to_text(Api api) noexcept;
 
 // "out_of_memory", the enumerator's own name; "unknown" for other values.
@@ -41,13 +45,13 @@ struct ErrorText;
 
 // The arguments of Error::make(). Strings may be null, which means "".
 struct ErrorParts {
-    ErrorKind kind = ErrorKind::status;
-    Api api = Api::loader;
-    int status = 0;                // a CUresult or cudaError_t; 0: no CUDA call was involved
-    const char *entry_point = "";  // must live as long as the program: it is not copied
-    Version required = Version();  // the required version, if known
-    Version installed = Version(); // the installed version, if known
-    const char *detail = "";       // is copied; becomes part of the message
+    ErrorKind kind = ErrorKind::status; // what a program can react to
+    Api api = Api::loader;              // what reported the error
+    int status = 0;                     // a CUresult or cudaError_t; 0: no CUDA call was involved
+    const char *entry_point = "";       // must live as long as the program: it is not copied
+    Version required = Version();       // the required version, if known
+    Version installed = Version();      // the installed version, if known
+    const char *detail = "";            // is copied; becomes part of the message
 };
 
 // An error as a value: 40 bytes on 64-bit systems. It allocates memory only for a detail or when
@@ -55,7 +59,6 @@ struct ErrorParts {
 //
 // Threads: different threads may use different copies, and call const functions of the same Error,
 // at the same time.
-// functions of one and the same Error at the same time.
 class Error {
   public:
     // From the status code of a failed call. The kind follows from the code. For the codes of table
@@ -90,26 +93,26 @@ class Error {
     // Any other error: Error::make({.kind = ErrorKind::no_device, .detail = "..."}).
     CUSHIM_API static Error make(const ErrorParts &parts) noexcept;
 
+    // Copies share the detail and the message. A moved-from Error keeps everything except its
+    // detail.
     CUSHIM_API Error(const Error &other) noexcept;
-
-    // The source keeps everything except its detail.
     Error(Error &&other) noexcept
         : entry_point_(other.entry_point_), report_(other.report_), text_(other.text_),
           status_(other.status_), required_(other.required_), installed_(other.installed_),
           kind_(other.kind_), api_(other.api_) {
         other.text_ = nullptr;
     }
-
     CUSHIM_API Error &operator=(const Error &other) noexcept;
     CUSHIM_API Error &operator=(Error &&other) noexcept;
-
     ~Error() {
         if (text_ != nullptr) {
             release(text_);
         }
     }
 
+    // What a program can react to.
     ErrorKind kind() const noexcept { return kind_; }
+    // Which API's call failed; `loader` if none did.
     Api api() const noexcept { return api_; }
 
     // The CUresult (driver, cushim) or cudaError_t (runtime library) that was returned, or that a

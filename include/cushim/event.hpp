@@ -9,6 +9,7 @@ namespace cushim {
 
 class Stream;
 
+// The properties of a new event.
 struct EventOptions {
     bool timing = true;         // required by elapsed_since(); an event without it is cheaper
     bool blocking_sync = false; // synchronize() sleeps instead of spinning
@@ -29,13 +30,13 @@ class Event : public detail::Shared<Event, CUevent> {
   public:
     Event() noexcept = default;
 
-    // invalid_argument if both `timing` and `interprocess` are set. cuEventCreate,
-    // cuEventDestroy_v2.
+    // A new event of this context. invalid_argument if both `timing` and `interprocess` are set.
+    // cuEventCreate, cuEventDestroy_v2.
     CUSHIM_API static Result<Event> create(const Context &context,
                                            const EventOptions &options = {}) noexcept;
 
-    // An event for other processes, without timing. Streams of other contexts cannot wait for it:
-    // see Stream::wait_event(). Since CUDA 4.1.
+    // A new event that export_event() (ipc.hpp) can export, without timing. Streams of other
+    // contexts cannot wait for it: see Stream::wait_event(). Since CUDA 4.1.
     static Result<Event> interprocess(const Context &context) noexcept {
         return create(context, {.timing = false, .blocking_sync = false, .interprocess = true});
     }
@@ -45,18 +46,19 @@ class Event : public detail::Shared<Event, CUevent> {
     // Does not own; the lender must keep the event alive.
     CUSHIM_API static Event borrow(CUevent event) noexcept;
 
-    // Records the work enqueued in the stream so far. cuEventRecord.
+    // Records the event: it completes once the work enqueued in the stream before this call has
+    // completed. cuEventRecord.
     CUSHIM_API Result<void> record(const Stream &stream) const noexcept;
 
-    // Whether it is complete. cuEventQuery.
+    // Whether the event is complete; does not wait. cuEventQuery.
     CUSHIM_API Result<bool> query() const noexcept;
 
-    // Waits until it is complete. cuEventSynchronize.
+    // Waits until the event is complete. cuEventSynchronize.
     CUSHIM_API Result<void> synchronize() const noexcept;
 
     // The time from `earlier` to this event, in milliseconds, with a resolution of about half a
-    // microsecond. Both need timing. Status 600 if one is not complete; wrong_context if they
-    // belong to different devices. cuEventElapsedTime.
+    // microsecond. Both events require `timing`. Status 600 if one is not complete; wrong_context
+    // if they belong to different devices. cuEventElapsedTime.
     CUSHIM_API Result<float> elapsed_since(const Event &earlier) const noexcept;
 
   private:

@@ -13,6 +13,7 @@ namespace cushim {
 // A thrown Error. Copying shares the Error's memory and never fails.
 class CUSHIM_API Exception : public std::exception {
   public:
+    // Shares the memory of the Error.
     explicit Exception(const Error &error) noexcept;
     Exception(const Exception &) noexcept;
     Exception &operator=(const Exception &) noexcept;
@@ -21,6 +22,7 @@ class CUSHIM_API Exception : public std::exception {
     // The Error's message; valid as long as this exception or a copy of its Error.
     const char *what() const noexcept override;
 
+    // The thrown Error; valid as long as this exception.
     const Error &error() const noexcept;
 
   private:

@@ -16,7 +16,7 @@ struct ExportKinds {
 // 64 bytes that identify memory or a pool in an NVLink fabric. Plain data: send the bytes
 // unchanged.
 struct FabricHandle {
-    unsigned char bytes[64] = {};
+    unsigned char bytes[64] = {}; // a CUmemFabricHandle
 };
 
 } // namespace cushim

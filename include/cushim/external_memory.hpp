@@ -23,9 +23,10 @@
 
 namespace cushim {
 
+// The properties of memory of another API.
 struct ExternalMemoryOptions {
-    // The other API allocated it for one resource only (VkMemoryDedicatedAllocateInfo). Set
-    // automatically for kinds of which CUDA requires it.
+    // Whether the other API allocated the memory for one resource only
+    // (VkMemoryDedicatedAllocateInfo). Set automatically for the kinds for which CUDA requires it.
     bool dedicated = false;
 };
 
@@ -60,7 +61,7 @@ class ExternalMemorySource {
                 options};
     }
 
-    // Windows: from ID3D12Device::CreateSharedHandle.
+    // Windows: a heap or a resource, from ID3D12Device::CreateSharedHandle.
     static ExternalMemorySource d3d12_heap(Win32Handle handle) noexcept {
         return {CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP, handle, {}};
     }
@@ -83,11 +84,15 @@ class ExternalMemorySource {
         return {CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF, object};
     }
 
+    // The kind of the handle, CU_EXTERNAL_MEMORY_HANDLE_TYPE_...
     CUexternalMemoryHandleType type() const noexcept { return type_; }
+    // Whether the memory belongs to one resource only: ExternalMemoryOptions::dedicated.
     bool dedicated() const noexcept { return dedicated_; }
-    // The descriptor, for kinds that have one; empty after the import.
+    // The descriptor, for kinds that have one; empty after a successful import.
     const UniqueFd &fd() const noexcept { return fd_; }
+    // The Windows handle or name; both null for other kinds.
     Win32Handle win32() const noexcept { return win32_; }
+    // The NvSciBufObj; null for other kinds.
     const void *nvsci_object() const noexcept { return nvsci_object_; }
 
     // Takes the descriptor out of the source.
@@ -125,15 +130,16 @@ class ExternalBuffer : public detail::Owner<detail::ExternalBufferValue> {
   public:
     ExternalBuffer() noexcept = default;
 
-    // In bytes.
+    // The size in bytes.
     std::size_t size() const noexcept { return value().size; }
+    // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }
 
-    // All of it; valid as long as the buffer.
+    // A view of the whole buffer; valid as long as the buffer.
     DeviceSpan<std::byte> span() const noexcept { return {native(), size()}; }
 
-    // All of it as elements of T. invalid_argument unless the size is a multiple of sizeof(T) and
-    // the address is aligned for T.
+    // A view of the whole buffer as elements of T. invalid_argument unless the size is a multiple
+    // of sizeof(T) and the address is aligned for T.
     template <DeviceType T>
     Result<DeviceSpan<T>> as() const noexcept {
         CUSHIM_TRY_VOID(detail::check_elements(native(), size(), sizeof(T), alignof(T)));
@@ -163,9 +169,10 @@ class ExternalMipmappedArray : public detail::Owner<detail::ExternalArrayValue> 
   public:
     ExternalMipmappedArray() noexcept = default;
 
+    // The number of mipmap levels.
     unsigned int levels() const noexcept { return value().levels; }
 
-    // The array of one level, 0 being the largest; owned by this object. invalid_argument if the
+    // The array of one level; level 0 is the largest. This object owns it. invalid_argument if the
     // level does not exist. cuMipmappedArrayGetLevel, since CUDA 5.0.
     CUSHIM_API Result<CUarray> level(unsigned int index) const noexcept;
 
@@ -181,7 +188,8 @@ inline Text to_text(const ExternalMipmappedArray &array) noexcept {
     return detail::text_of("ExternalMipmappedArray", array);
 }
 
-/* An import. It keeps its context alive; everything mapped from it keeps the import alive.
+/* Imported memory of another API. It keeps its context alive; everything mapped from it keeps the
+ * import alive.
  *
  * Threads: see handle.hpp; const functions may run on several threads at the same time.
  * Context: none required, none changed.
@@ -190,9 +198,9 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
   public:
     ExternalMemory() noexcept = default;
 
-    /* `size` is the size of the whole memory object in bytes, as the other API allocated it. On
-     * success CUDA owns the source's descriptor; on failure the source is unchanged, whatever the
-     * driver does with descriptors.
+    /* Imports memory. `size` is the size of the whole memory object in bytes, as the other API
+     * allocated it. On success CUDA owns the source's descriptor; on failure the source is
+     * unchanged.
      *
      * Errors: invalid_argument for a size of 0 and for an invalid handle or descriptor;
      * unsupported_platform for descriptors on Windows and for Windows handles elsewhere;
@@ -210,10 +218,10 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
     CUSHIM_API static ExternalMemory borrow(const Context &context, CUexternalMemory memory,
                                             std::size_t size) noexcept;
 
-    // In bytes, as imported.
+    // Bytes, as passed to the import.
     std::size_t size() const noexcept { return value().size; }
 
-    /* Maps `size` bytes, starting at `offset`. Buffers may overlap. A size of 0 gives an empty
+    /* Maps `size` bytes, starting at byte `offset`. Buffers may overlap. A size of 0 gives an empty
      * buffer.
      * Errors: invalid_argument with the numbers if the range exceeds the import; the status of the
      * driver if the memory is smaller than the size passed to the import.
@@ -221,8 +229,8 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
     CUSHIM_API Result<ExternalBuffer> map_buffer(std::size_t offset,
                                                  std::size_t size) const noexcept;
 
-    /* Maps an image with that many levels, which begins at `offset`, in bytes. The description must
-     * match the other API's image; CUDA cannot check it.
+    /* Maps an image with `levels` mipmap levels, which begins `offset` bytes into the memory. The
+     * description must match the other API's image; CUDA cannot check it.
      * Errors: invalid_argument with the numbers if the image begins past the end of the import, or
      * has no levels or no width; the status of the driver for the description.
      * cuExternalMemoryGetMappedMipmappedArray, cuMipmappedArrayDestroy. */

@@ -13,8 +13,9 @@
  *     KeyedMutex          of Direct3D 11: acquired and released with a key
  *     NvSciSemaphore      an NvSciSyncObj
  *
- * signal() and wait() enqueue the operation in a stream of the semaphore's context, and return at
- * once. A later failure is reported by the stream. They can be captured into a graph.
+ * signal() and wait() enqueue the operation in a stream that belongs to the same context as the
+ * semaphore, and return at once. A later failure is reported by the stream. They can be captured
+ * into a graph.
  *
  * Lifetime: a semaphore must outlive the work that uses it, and the graphs that use it. A
  * successful import owns the file descriptor. If the import fails, `fd` is unchanged after
@@ -49,9 +50,10 @@ namespace cushim {
 
 class Stream;
 
-// One signal of a batch, from a semaphore's signaling(). It does not own the semaphore.
+// One signal of a batch, from the signaling() of a semaphore, which must outlive it.
 class SemaphoreSignal {
   public:
+    // For the signaling() of semaphores, and for cushim, which reads the operation.
     explicit SemaphoreSignal(const detail::SemaphoreOperation &operation) noexcept
         : operation_(operation) {}
     const detail::SemaphoreOperation &operation() const noexcept { return operation_; }
@@ -60,9 +62,10 @@ class SemaphoreSignal {
     detail::SemaphoreOperation operation_;
 };
 
-// One wait of a batch, from a semaphore's waiting(). It does not own the semaphore.
+// One wait of a batch, from the waiting() of a semaphore, which must outlive it.
 class SemaphoreWait {
   public:
+    // For the waiting() of semaphores, and for cushim, which reads the operation.
     explicit SemaphoreWait(const detail::SemaphoreOperation &operation) noexcept
         : operation_(operation) {}
     const detail::SemaphoreOperation &operation() const noexcept { return operation_; }
@@ -71,15 +74,14 @@ class SemaphoreWait {
     detail::SemaphoreOperation operation_;
 };
 
-/* All operations in one call; an empty batch makes no call. Kinds may be mixed. If one operation is
- * rejected, none is enqueued.
+/* Enqueue all operations of the batch in one CUDA call; an empty batch makes none. Kinds may be
+ * mixed. If one operation is rejected, none is enqueued.
  *
  *     signal_semaphores(stream, {frame.signaling(7), drawn.signaling()}); */
 CUSHIM_API Result<void> signal_semaphores(const Stream &stream,
                                           std::span<const SemaphoreSignal> signals) noexcept;
 CUSHIM_API Result<void> wait_semaphores(const Stream &stream,
                                         std::span<const SemaphoreWait> waits) noexcept;
-
 inline Result<void> signal_semaphores(const Stream &stream,
                                       std::initializer_list<SemaphoreSignal> signals) noexcept {
     return signal_semaphores(stream, std::span(signals.begin(), signals.size()));
@@ -94,13 +96,15 @@ class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::Semaphore
   public:
     BinarySemaphore() noexcept = default;
 
-    // Linux: VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT.
+    // Linux: imports a descriptor from Vulkan (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT).
     CUSHIM_API static Result<BinarySemaphore> import_fd(const Context &context,
                                                         UniqueFd &&fd) noexcept;
-    // Windows: VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT.
+    // Windows: imports a handle from Vulkan
+    // (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT).
     CUSHIM_API static Result<BinarySemaphore> import_win32(const Context &context,
                                                            Win32Handle handle) noexcept;
-    // A global shared (KMT) handle. It has no name, and does not keep the semaphore alive.
+    // Windows: imports a global shared (KMT) handle. It has no name, and does not keep the
+    // semaphore alive.
     CUSHIM_API static Result<BinarySemaphore> import_win32_kmt(const Context &context,
                                                                void *handle) noexcept;
 
@@ -111,15 +115,16 @@ class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::Semaphore
     CUSHIM_API static BinarySemaphore borrow(const Context &context,
                                              CUexternalSemaphore semaphore) noexcept;
 
-    // Signals it. It must not be signalled already.
+    // Enqueues a signal. The semaphore must not be signalled already.
     Result<void> signal(const Stream &stream) const noexcept {
         return signal_semaphores(stream, {signaling()});
     }
-    // Waits until it is signalled, and resets it: one wait for each signal.
+    // Enqueues a wait until the semaphore is signalled, which resets it: one wait for each signal.
     Result<void> wait(const Stream &stream) const noexcept {
         return wait_semaphores(stream, {waiting()});
     }
 
+    // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
     SemaphoreSignal signaling() const noexcept { return SemaphoreSignal(operation()); }
     SemaphoreWait waiting() const noexcept { return SemaphoreWait(operation()); }
 
@@ -136,42 +141,45 @@ inline Text to_text(const BinarySemaphore &semaphore) noexcept {
     return detail::text_of("BinarySemaphore", semaphore);
 }
 
-// An increasing number: a Vulkan timeline semaphore (requires CUDA 11.2) or a Direct3D fence. If
-// the device's CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0, importing a timeline
-// semaphore fails with not_supported_by_device, without a driver call (cuDeviceGetAttribute,
-// cuCtxGetDevice).
+// A semaphore whose value only increases: a Vulkan timeline semaphore (requires CUDA 11.2) or a
+// Direct3D fence. Importing a timeline semaphore fails with not_supported_by_device if the
+// attribute CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED of the device is 0.
+// cuDeviceGetAttribute, cuCtxGetDevice.
 class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::SemaphoreValue> {
   public:
     TimelineSemaphore() noexcept = default;
 
-    // Linux: VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT of a timeline.
+    // Linux: imports a descriptor of a Vulkan timeline semaphore
+    // (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT).
     CUSHIM_API static Result<TimelineSemaphore> import_fd(const Context &context,
                                                           UniqueFd &&fd) noexcept;
-    // Windows: VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT of a timeline.
+    // Windows: imports a handle of a Vulkan timeline semaphore
+    // (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT).
     CUSHIM_API static Result<TimelineSemaphore> import_win32(const Context &context,
                                                              Win32Handle handle) noexcept;
-    // Windows: from ID3D12Device::CreateSharedHandle.
+    // Windows: imports a fence, from ID3D12Device::CreateSharedHandle.
     CUSHIM_API static Result<TimelineSemaphore> import_d3d12_fence(const Context &context,
                                                                    Win32Handle handle) noexcept;
-    // Windows: from ID3D11Fence::CreateSharedHandle. Since CUDA 10.2.
+    // Windows: imports a fence, from ID3D11Fence::CreateSharedHandle. Since CUDA 10.2.
     CUSHIM_API static Result<TimelineSemaphore> import_d3d11_fence(const Context &context,
                                                                    Win32Handle handle) noexcept;
 
-    // See BinarySemaphore.
+    // See the functions of BinarySemaphore.
     CUSHIM_API static Result<TimelineSemaphore> adopt(const Context &context,
                                                       CUexternalSemaphore semaphore) noexcept;
     CUSHIM_API static TimelineSemaphore borrow(const Context &context,
                                                CUexternalSemaphore semaphore) noexcept;
 
-    // Sets it to the value, which must exceed the current one.
+    // Enqueues a signal, which sets the semaphore to `fence_value`. That must exceed its value.
     Result<void> signal(const Stream &stream, unsigned long long fence_value) const noexcept {
         return signal_semaphores(stream, {signaling(fence_value)});
     }
-    // Waits until it is at least the value.
+    // Enqueues a wait until the value of the semaphore is at least `fence_value`.
     Result<void> wait(const Stream &stream, unsigned long long fence_value) const noexcept {
         return wait_semaphores(stream, {waiting(fence_value)});
     }
 
+    // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
     SemaphoreSignal signaling(unsigned long long fence_value) const noexcept {
         return SemaphoreSignal(operation(fence_value));
     }
@@ -194,38 +202,40 @@ inline Text to_text(const TimelineSemaphore &semaphore) noexcept {
     return detail::text_of("TimelineSemaphore", semaphore);
 }
 
-// A keyed mutex of Direct3D 11: releasing it sets the key that the next acquire needs. Windows
-// only; requires CUDA 10.2.
+// A keyed mutex of Direct3D 11: a release sets the key that the next acquire requires. Windows
+// only. Requires CUDA 10.2.
 class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
   public:
     KeyedMutex() noexcept = default;
 
-    // From IDXGIResource1::CreateSharedHandle.
+    // Imports a handle from IDXGIResource1::CreateSharedHandle.
     CUSHIM_API static Result<KeyedMutex> import_d3d11(const Context &context,
                                                       Win32Handle handle) noexcept;
-    // From IDXGIResource::GetSharedHandle: has no name, and does not keep the mutex alive.
+    // Imports a handle from IDXGIResource::GetSharedHandle. It has no name, and does not keep the
+    // mutex alive.
     CUSHIM_API static Result<KeyedMutex> import_d3d11_kmt(const Context &context,
                                                           void *handle) noexcept;
 
-    // See BinarySemaphore.
+    // See the functions of BinarySemaphore.
     CUSHIM_API static Result<KeyedMutex> adopt(const Context &context,
                                                CUexternalSemaphore semaphore) noexcept;
     CUSHIM_API static KeyedMutex borrow(const Context &context,
                                         CUexternalSemaphore semaphore) noexcept;
 
-    static constexpr unsigned int no_timeout = 0xffffffff; // Windows: INFINITE
+    static constexpr unsigned int no_timeout = 0xffffffff; // wait() waits without limit; INFINITE
 
-    // Releases it with a key.
+    // Enqueues a release of the mutex with this key.
     Result<void> signal(const Stream &stream, unsigned long long key) const noexcept {
         return signal_semaphores(stream, {signaling(key)});
     }
-    // Acquires it once it is released with that key. After `timeout_ms` milliseconds, status 909
-    // (CUDA_ERROR_TIMEOUT); nothing is acquired then.
+    // Enqueues an acquire, which waits until the mutex is released with this key. After
+    // `timeout_ms` milliseconds it fails with status 909 (CUDA_ERROR_TIMEOUT) and acquires nothing.
     Result<void> wait(const Stream &stream, unsigned long long key,
                       unsigned int timeout_ms = no_timeout) const noexcept {
         return wait_semaphores(stream, {waiting(key, timeout_ms)});
     }
 
+    // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
     SemaphoreSignal signaling(unsigned long long key) const noexcept {
         return SemaphoreSignal(operation(key, 0));
     }
@@ -251,39 +261,43 @@ inline Text to_text(const KeyedMutex &mutex) noexcept {
     return detail::text_of("KeyedMutex", mutex);
 }
 
+// Options of an operation on an NvSciSemaphore.
 struct NvSciOptions {
-    // Does not make imported NvSciBuf memory coherent for its other users: faster, and wrong if one
-    // of them must see what was written.
+    // Skips making imported NvSciBuf memory coherent for its other users. That is faster, and wrong
+    // if one of them must see what was written.
     bool skip_memory_sync = false;
 };
 
-// An NvSciSyncObj; its fences say what a wait is for. Requires CUDA 10.2; Tegra and QNX.
+// An NvSciSyncObj. Each signal makes a fence, and a wait is for a fence. Requires CUDA 10.2; Tegra
+// and QNX.
 class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreValue> {
   public:
     NvSciSemaphore() noexcept = default;
 
-    // The NvSciSyncObj must outlive the import. Create it with the attributes that
+    // Imports an NvSciSyncObj, which must outlive the import. Create it with the attributes that
     // cuDeviceGetNvSciSyncAttributes returns.
     CUSHIM_API static Result<NvSciSemaphore> import_from(const Context &context,
                                                          const void *nvscisync) noexcept;
 
-    // See BinarySemaphore.
+    // See the functions of BinarySemaphore.
     CUSHIM_API static Result<NvSciSemaphore> adopt(const Context &context,
                                                    CUexternalSemaphore semaphore) noexcept;
     CUSHIM_API static NvSciSemaphore borrow(const Context &context,
                                             CUexternalSemaphore semaphore) noexcept;
 
-    // Before it returns, writes to *fence (an NvSciSyncFence) the fence that others wait for.
+    // Enqueues a signal. Before the call returns, it writes the fence that others wait for to
+    // *fence (an NvSciSyncFence).
     Result<void> signal(const Stream &stream, void *fence,
                         const NvSciOptions &options = {}) const noexcept {
         return signal_semaphores(stream, {signaling(fence, options)});
     }
-    // Waits for *fence (an NvSciSyncFence), which is read before it returns.
+    // Enqueues a wait for *fence (an NvSciSyncFence), which is read before the call returns.
     Result<void> wait(const Stream &stream, void *fence,
                       const NvSciOptions &options = {}) const noexcept {
         return wait_semaphores(stream, {waiting(fence, options)});
     }
 
+    // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
     SemaphoreSignal signaling(void *fence, const NvSciOptions &options = {}) const noexcept {
         return SemaphoreSignal(operation(fence, options));
     }

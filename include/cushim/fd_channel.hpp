@@ -5,8 +5,8 @@
  *     CUSHIM_TRY_VOID(send_fd(socket, fd.get(), std::as_bytes(std::span(&description, 1))));
  *
  *     Memory description;                                             in the other process
- *     CUSHIM_TRY(UniqueFd fd, receive_fd(socket, std::as_writable_bytes(std::span(&description,
- * 1))));
+ *     const auto bytes = std::as_writable_bytes(std::span(&description, 1));
+ *     CUSHIM_TRY(UniqueFd fd, receive_fd(socket, bytes));
  *
  * The receiver states the number of bytes that it expects. It gets exactly these and exactly one
  * descriptor, or an error; additional descriptors are closed. The payload comes from another
@@ -37,11 +37,13 @@
 
 namespace cushim {
 
-// The caller keeps the descriptor, and may close it after the call. Raises no SIGPIPE.
+// Sends a descriptor with a payload. The caller keeps the descriptor, and may close it after the
+// call. Raises no SIGPIPE. sendmsg.
 CUSHIM_API Result<void> send_fd(int socket, int fd,
                                 std::span<const std::byte> payload = {}) noexcept;
 
-// Fills `payload`; on failure its bytes are unspecified. The descriptor is closed on exec.
+// Receives a descriptor, and fills `payload`; on failure its bytes are unspecified. The descriptor
+// is closed on exec. recvmsg.
 CUSHIM_API Result<UniqueFd> receive_fd(int socket, std::span<std::byte> payload = {}) noexcept;
 
 } // namespace cushim

@@ -14,8 +14,9 @@
 
 namespace cushim {
 
+// A feature of CUDA. The comments name entry points or constants that it adds.
 enum class Feature : unsigned char {
-    // Contexts, streams and events
+    // --- Contexts, streams and events
     primary_contexts,           // cuDevicePrimaryCtxRetain
     host_functions,             // cuLaunchHostFunc
     stream_memory_operations,   // cuStreamWriteValue32, cuStreamWaitValue32, cuStreamBatchMemOp
@@ -28,7 +29,7 @@ enum class Feature : unsigned char {
     stream_device,              // cuStreamGetDevice
     context_operations,         // cuCtxSynchronize_v2, cuCtxGetDevice_v2: of a given context
 
-    // Memory
+    // --- Memory
     interprocess_memory,      // cuIpcGetMemHandle, and cuIpcGetEventHandle for events
     managed_memory,           // cuMemAllocManaged
     memory_advice,            // cuMemAdvise, cuMemPrefetchAsync
@@ -45,7 +46,7 @@ enum class Feature : unsigned char {
     batch_copies,             // cuMemcpyBatchAsync; its signature changed with 13.0
     batch_prefetch,           // cuMemPrefetchBatchAsync, cuMemDiscardBatchAsync
 
-    // Memory and semaphores of other APIs
+    // --- Memory and semaphores of other APIs
     external_memory,              // cuImportExternalMemory
     external_semaphores,          // cuImportExternalSemaphore
     external_direct3d11,          // CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE
@@ -53,7 +54,7 @@ enum class Feature : unsigned char {
     external_timeline_semaphores, // CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
     external_dma_buf,             // CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD
 
-    // Modules and kernels
+    // --- Modules and kernels
     launch_attributes,     // cuLaunchKernelEx
     cluster_occupancy,     // cuOccupancyMaxActiveClusters
     loading_mode,          // cuModuleGetLoadingMode: whether kernels are loaded lazily
@@ -64,7 +65,7 @@ enum class Feature : unsigned char {
     kernel_enumeration,    // cuLibraryEnumerateKernels
     kernel_libraries,      // cuKernelGetLibrary
 
-    // Graphs
+    // --- Graphs
     graphs,                         // cuGraphCreate, cuGraphLaunch
     stream_capture,                 // cuStreamBeginCapture
     stream_capture_modes,           // cuStreamBeginCapture_v2, cuThreadExchangeStreamCaptureMode
@@ -83,7 +84,7 @@ enum class Feature : unsigned char {
     graph_node_launch_attributes,   // other CU_LAUNCH_ATTRIBUTE_... of kernel nodes: clusters
     graph_instantiate_params,       // cuGraphInstantiateWithParams
     graph_device_launch,            // CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
-    graph_library_kernels,          // kernel nodes of a library's kernel: cuGraphAddKernelNode_v2
+    graph_library_kernels,          // kernel nodes of library kernels: cuGraphAddKernelNode_v2
     graph_exec_flags,               // cuGraphExecGetFlags
     graph_generic_nodes,            // cuGraphAddNode, cuGraphNodeSetParams
     graph_edge_data,                // cuGraphAddNode_v2, cuGraphAddDependencies_v2
@@ -91,7 +92,7 @@ enum class Feature : unsigned char {
     graph_conditional_switch,       // switch nodes, and if nodes with an else body
     capture_to_graph,               // cuStreamBeginCaptureToGraph
 
-    // Everything else
+    // --- Everything else
     entry_point_lookup, // cuGetProcAddress
     core_dumps,         // cuCoredumpGetAttribute
     checkpoints,        // cuCheckpointProcessLock
@@ -99,10 +100,10 @@ enum class Feature : unsigned char {
 };
 CUSHIM_API Text to_text(Feature feature) noexcept;
 
-// Features are numbered from 0 up to this.
+// The number of features; their values are 0 to feature_count - 1.
 inline constexpr int feature_count = static_cast<int>(Feature::error_logs) + 1;
 
-// The first version that has the feature; unknown for other values.
+// The first CUDA version that has the feature; unknown for values that are not enumerators.
 CUSHIM_API Version required_version(Feature feature) noexcept;
 
 // Whether a driver of this version has the feature. An unknown version supports nothing.

@@ -2,8 +2,9 @@
  *
  *     CUSHIM_TRY(auto graph, Graph::create(context));
  *     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, sums, 0));
- *     CUSHIM_TRY(const GraphNode add, graph.add_kernel_node(clear, kernel, config, sums, values,
- * n)); CUSHIM_TRY(const auto exec, graph.instantiate()); CUSHIM_TRY_VOID(exec.launch(stream));
+ *     CUSHIM_TRY(const GraphNode add, graph.add_kernel_node(clear, kernel, config, sums, n));
+ *     CUSHIM_TRY(const auto exec, graph.instantiate());
+ *     CUSHIM_TRY_VOID(exec.launch(stream));
  *
  * A graph is created by the driver API, which needs only a driver, or by the runtime API, with
  * rt::create_graph() or rt::capture() (runtime_graph.hpp). Both use this class. Functions that an
@@ -60,43 +61,52 @@ class GraphCondition;
 struct ConditionalNodeParams;
 struct GraphConditionOptions;
 
-/* The parameters of nodes, for reading them back. Views have an address, an extent and a pitch. */
+// --- the parameters of nodes, as Graph::kernel_node_params() and similar functions return them.
+//     Views have an address, an extent and a pitch.
+
+// A kernel node.
 struct KernelNodeParams {
     CUfunction function = nullptr; // a library's kernel: the CUkernel, cast; the same for both APIs
     Dim3 grid = {};                // blocks
     Dim3 block = {};               // threads
-    std::size_t shared_bytes = 0;
+    std::size_t shared_bytes = 0;  // dynamic shared memory of a block
 };
+// A copy, linear or with rows and layers.
 struct MemcpyNodeParams {
     detail::PitchedView to;   // widths in bytes
     detail::PitchedView from; // widths in bytes
 };
+// A fill.
 struct MemsetNodeParams {
-    detail::PitchedView to; // widths in elements
-    unsigned int element_size = 0;
-    unsigned int value = 0;
+    detail::PitchedView to;        // widths in elements
+    unsigned int element_size = 0; // bytes: 1, 2 or 4
+    unsigned int value = 0;        // of each element
 };
-// For add_host_node(): a cushim function, with the closure as `user`. The graph owns both.
+// A call of a host function. A node of add_host_node() has a cushim function, and the closure as
+// `user`, which the graph keeps alive.
 struct HostNodeParams {
-    void (*function)(void *user) = nullptr;
-    void *user = nullptr;
+    void (*function)(void *user) = nullptr; // what the node calls
+    void *user = nullptr;                   // the argument of the function
 };
-// One signal or wait. CUDA does not report the kind of the semaphore, which determines the values
-// that count; in nodes added by cushim the others are 0.
+// One signal or wait of a semaphore node. CUDA does not report the kind of the semaphore, which
+// determines the members that apply; in nodes added by cushim the others are 0.
 struct SemaphoreNodeParams {
-    CUexternalSemaphore semaphore = nullptr;
-    unsigned long long value = 0;  // of a timeline, or of a fence
-    unsigned long long key = 0;    // of a keyed mutex
-    unsigned int timeout_ms = 0;   // of a wait for a keyed mutex
-    void *fence = nullptr;         // of NvSciSync
-    bool skip_memory_sync = false; // of NvSciSync
+    CUexternalSemaphore semaphore = nullptr; // what the node signals or waits for
+    unsigned long long value = 0;            // of a timeline, or of a fence
+    unsigned long long key = 0;              // of a keyed mutex
+    unsigned int timeout_ms = 0;             // of a wait for a keyed mutex
+    void *fence = nullptr;                   // of NvSciSync
+    bool skip_memory_sync = false;           // of NvSciSync
 };
+// An allocation of each launch.
 struct MemAllocNodeParams {
-    CUdeviceptr address = 0;
-    std::size_t bytes = 0;
-    int device = 0;
+    CUdeviceptr address = 0; // the same in each launch
+    std::size_t bytes = 0;   // the size of the memory
+    int device = 0;          // the CUdevice whose memory it is
 };
 
+/* A CUDA graph: nodes, and the edges between them. Lifetime, threads, context and errors: see
+ * the beginning of graph.hpp. */
 class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<Graph> {
   public:
     Graph() noexcept = default;
@@ -108,15 +118,15 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
      * made by direct CUDA calls or through another Graph: a GraphNode that such a change destroyed
      * must not be used. */
     CUSHIM_API static Result<Graph> adopt(const Context &context, CUgraph graph) noexcept;
-    // Does not own; the lender must keep the graph alive.
+    // Does not own the graph; the lender must keep it alive.
     CUSHIM_API static Result<Graph> borrow(const Context &context, CUgraph graph) noexcept;
 
-    // driver or runtime.
+    // The API that created the graph, `driver` or `runtime`; `loader` if the graph is empty.
     CUSHIM_API Api api() const noexcept;
 
     // --- adding nodes. A node runs after its dependencies, once per launch.
 
-    // Does nothing; joins dependencies. cuGraphAddEmptyNode.
+    // A node without work, which joins its dependencies. cuGraphAddEmptyNode.
     Result<GraphNode> add_empty_node(const GraphDependencies &dependencies) const noexcept {
         return add(dependencies, detail::EmptyNode(), {});
     }
@@ -155,8 +165,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                    {uses});
     }
 
-    /* Sets every element to `value`, which has one, two or four bytes. Layers must be adjacent. An
-     * empty fill adds an empty node. cuGraphAddMemsetNode. */
+    /* A fill: sets every element to `value`, which has one, two or four bytes. Layers must be
+     * adjacent. An empty fill adds an empty node. cuGraphAddMemsetNode. */
     template <detail::Fillable To>
     Result<GraphNode> add_memset_node(const GraphDependencies &dependencies, const To &to,
                                       const detail::ElementOf<To> &value) const noexcept {
@@ -164,7 +174,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         return add(dependencies, detail::fill_with(detail::view_of(to), value), {uses});
     }
 
-    /* Calls `function` on a driver thread. It must not call CUDA and must not throw
+    /* A call of `function` on a driver thread. It must not call CUDA and must not throw
      * (std::terminate).
      * Launches of several executable graphs may call it at the same time. It is destroyed on a
      * thread that may call CUDA. cuGraphAddHostNode. */
@@ -181,6 +191,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     CUSHIM_API Result<GraphNode> add_child_graph_node(const GraphDependencies &dependencies,
                                                       const Graph &child) const noexcept;
 
+    // Each launch records the event, or waits for its latest record. The graph keeps it alive.
     // cuGraphAddEventRecordNode, cuGraphAddEventWaitNode, since CUDA 11.1.
     Result<GraphNode> add_event_record_node(const GraphDependencies &dependencies,
                                             const Event &event) const noexcept {
@@ -191,7 +202,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         return add_event_node(GraphNodeType::event_wait, dependencies, event);
     }
 
-    /* Every launch signals, or waits for, the same values.
+    /* Each launch signals the semaphores, or waits for them, with the same values.
      * cuGraphAddExternalSemaphoresSignalNode, cuGraphAddExternalSemaphoresWaitNode, since CUDA
      * 11.2. */
     CUSHIM_API Result<GraphNode>
@@ -201,18 +212,18 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     add_semaphore_wait_node(const GraphDependencies &dependencies,
                             std::span<const SemaphoreWait> waits) const noexcept;
 
-    /* Waits for and writes values in memory, in order. Driver API only. `operations` are CUDA's
-     * CUstreamBatchMemOpParams; keep the memory that they name alive with keep_alive().
+    /* Waits for values in memory and writes values, in order. Driver API only. `operations` are
+     * CUDA's CUstreamBatchMemOpParams; keep the memory that they name alive with keep_alive().
      * cuGraphAddBatchMemOpNode, since CUDA 11.7. */
     CUSHIM_API Result<GraphNode>
     add_batch_mem_op_node(const GraphDependencies &dependencies,
                           std::span<const CUstreamBatchMemOpParams> operations) const noexcept;
 
     /* Memory that each launch allocates at the same address, which is returned. It is valid from
-     * this node to the node that frees it, or, if there is none, to GraphAllocation::free(). It is
-     * pinned memory of a device; `grants` give other devices read and write access. A graph with
+     * this node to the node that frees it or, without such a node, to GraphAllocation::free(). It
+     * is pinned memory of a device; `grants` give other devices read and write access. A graph with
      * such a node cannot be cloned, cannot be a child, and can have one executable graph at a time.
-     * cuGraphAddMemAllocNode, cuGraphAddMemFreeNode, since CUDA 11.4. */
+     * cuGraphAddMemAllocNode, since CUDA 11.4. */
     template <DeviceType T>
     Result<GraphAllocation<T>>
     add_mem_alloc_node(const GraphDependencies &dependencies, Device device, std::size_t count,
@@ -221,6 +232,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                    add_allocation(dependencies, device, count, sizeof(T), grants));
         return GraphAllocation<T>(allocated);
     }
+    // Frees the memory of a mem_alloc node. cuGraphAddMemFreeNode, since CUDA 11.4.
     Result<GraphNode> add_mem_free_node(const GraphDependencies &dependencies,
                                         const detail::GraphMemory &allocation) const noexcept {
         return add(dependencies, detail::MemFreeNode{allocation.address()}, {});
@@ -259,61 +271,68 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     // --- order
 
-    // to[i] waits for from[i]; both have the same size. No nodes: no call.
+    // Adds or removes edges: to[i] waits for from[i]; both have the same size. Without nodes, no
+    // CUDA call is made.
     // cuGraphAddDependencies, cuGraphRemoveDependencies.
     CUSHIM_API Result<void> add_dependencies(std::span<const GraphNode> from,
                                              std::span<const GraphNode> to) const noexcept;
     CUSHIM_API Result<void> remove_dependencies(std::span<const GraphNode> from,
                                                 std::span<const GraphNode> to) const noexcept;
-    // Edges with data use cuGraphAddDependencies_v2, cuGraphRemoveDependencies_v2 (CUDA 12.3).
+    // Adds or removes these edges, as edges() returns them. Edges with data use
+    // cuGraphAddDependencies_v2, cuGraphRemoveDependencies_v2 (CUDA 12.3).
     CUSHIM_API Result<void> add_dependencies(std::span<const GraphEdge> edges) const noexcept;
     CUSHIM_API Result<void> remove_dependencies(std::span<const GraphEdge> edges) const noexcept;
 
     // --- reading
 
-    // cuGraphGetNodes, cuGraphGetRootNodes.
+    // The number of nodes, all nodes, and the nodes without dependencies. cuGraphGetNodes,
+    // cuGraphGetRootNodes.
     CUSHIM_API Result<std::size_t> node_count() const noexcept;
     CUSHIM_API Result<std::vector<GraphNode>> nodes() const noexcept;
     CUSHIM_API Result<std::vector<GraphNode>> root_nodes() const noexcept;
-    // With edge data if the driver has it. cuGraphGetEdges, _v2 (CUDA 12.3).
+    // All edges, with their data if the driver has it. cuGraphGetEdges, _v2 (CUDA 12.3).
     CUSHIM_API Result<std::vector<GraphEdge>> edges() const noexcept;
-    // The nodes that it waits for, and those that wait for it.
+    // The nodes that `node` waits for, and the nodes that wait for it.
     // cuGraphNodeGetDependencies, cuGraphNodeGetDependentNodes.
     CUSHIM_API Result<std::vector<GraphNode>> dependencies(const GraphNode &node) const noexcept;
     CUSHIM_API Result<std::vector<GraphNode>> dependents(const GraphNode &node) const noexcept;
 
-    // cuGraphNodeGetType.
+    // The type of the node. cuGraphNodeGetType.
     CUSHIM_API Result<GraphNodeType> node_type(const GraphNode &node) const noexcept;
 
     // The current parameters of a node of that type; invalid_argument for another type.
-    // cuGraph...NodeGetParams, cuGraphEventRecordNodeGetEvent, cuGraphEventWaitNodeGetEvent.
+    // cuGraph...NodeGetParams.
     CUSHIM_API Result<KernelNodeParams> kernel_node_params(const GraphNode &node) const noexcept;
     CUSHIM_API Result<MemcpyNodeParams> memcpy_node_params(const GraphNode &node) const noexcept;
     CUSHIM_API Result<MemsetNodeParams> memset_node_params(const GraphNode &node) const noexcept;
     CUSHIM_API Result<HostNodeParams> host_node_params(const GraphNode &node) const noexcept;
-    // Borrowed.
+    // Borrows the event of an event_record or event_wait node; invalid_argument for another type.
+    // cuGraphEventRecordNodeGetEvent, cuGraphEventWaitNodeGetEvent, since CUDA 11.1.
     CUSHIM_API Result<Event> event_of(const GraphNode &node) const noexcept;
     // The signals or the waits of a node, in order. cuGraphExternalSemaphoresSignalNodeGetParams,
     // cuGraphExternalSemaphoresWaitNodeGetParams, since CUDA 11.2.
     CUSHIM_API Result<std::vector<SemaphoreNodeParams>>
     semaphore_node_params(const GraphNode &node) const noexcept;
-    // In order. Driver API only. cuGraphBatchMemOpNodeGetParams, since CUDA 11.7.
+    // The operations of a batch_mem_op node, in order. Driver API only.
+    // cuGraphBatchMemOpNodeGetParams, since CUDA 11.7.
     CUSHIM_API Result<std::vector<CUstreamBatchMemOpParams>>
     batch_mem_op_node_params(const GraphNode &node) const noexcept;
+    // The allocation of a mem_alloc node. cuGraphMemAllocNodeGetParams, since CUDA 11.4.
     CUSHIM_API Result<MemAllocNodeParams>
     mem_alloc_node_params(const GraphNode &node) const noexcept;
-    // The address that a mem_free node frees. cuGraphMemFreeNodeGetParams.
+    // The address that a mem_free node frees. cuGraphMemFreeNodeGetParams, since CUDA 11.4.
     CUSHIM_API Result<CUdeviceptr> mem_free_ptr(const GraphNode &node) const noexcept;
     // The graph inside a child graph node; valid as long as the node.
     // cuGraphChildGraphNodeGetGraph.
     CUSHIM_API Result<Graph> child_graph(const GraphNode &node) const noexcept;
-    // cuGraphNodeGetParams, since CUDA 13.2; older drivers do not report conditional nodes.
+    // The type, the condition and the bodies of a conditional node. cuGraphNodeGetParams, since
+    // CUDA 13.2; older drivers do not report conditional nodes.
     CUSHIM_API Result<ConditionalNodeParams>
     conditional_node_params(const GraphNode &node) const noexcept;
 
     // --- the whole graph
 
-    // A copy with the same nodes. cuGraphClone.
+    // A copy with the same nodes, which keeps alive what they use. cuGraphClone.
     CUSHIM_API Result<Graph> clone() const noexcept;
     // The clone's node that corresponds to a node of the original. cuGraphNodeFindInClone.
     CUSHIM_API Result<GraphNode> find_in_clone(const Graph &original,
@@ -333,12 +352,13 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         detail::State *const uses[] = {detail::state_of(&owner)};
         return keep({uses});
     }
-    // The same for a graph. invalid_argument for this graph, one that contains it and one inside
-    // it, which would keep each other alive permanently. The same cycle of two other graphs is not
-    // detected, and leaks both.
+    // Keeps another graph alive. invalid_argument for this graph, one that contains it and one
+    // inside it, which would keep each other alive permanently. A cycle of two graphs that keep
+    // each other alive is not detected, and leaks both.
     CUSHIM_API Result<void> keep_alive(const Graph &other) const noexcept;
 
-    // A Graphviz description: nodes, edges, and their content as CU_GRAPH_DEBUG_DOT_FLAGS_... say.
+    // A Graphviz description of the nodes and edges; `flags`, CU_GRAPH_DEBUG_DOT_FLAGS_..., selects
+    // the details.
     // CUDA writes it to a temporary file. cuGraphDebugDotPrint, since CUDA 11.3.
     CUSHIM_API Result<std::string> debug_dot(unsigned int flags = 0) const noexcept;
 

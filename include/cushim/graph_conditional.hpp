@@ -14,10 +14,11 @@
 
 namespace cushim {
 
+// The initial value of a condition.
 struct GraphConditionOptions {
-    // The value at the start of each launch. If unset, the value of the previous launch remains;
-    // before the first launch it is unspecified.
-    unsigned int initial = 0;
+    unsigned int initial = 0; // the value at the start of each launch, if assign_initial is set
+    // If false, the value of the previous launch remains; before the first launch it is
+    // unspecified.
     bool assign_initial = true;
 };
 
@@ -39,25 +40,29 @@ class GraphCondition {
     unsigned long long graph_ = 0;
 };
 
+// An if or while node, and its body.
 struct GraphBody {
-    GraphNode node;
-    Graph body;
+    GraphNode node; // the conditional node
+    Graph body;     // initially empty; valid as long as the node
 };
+// An if node with an else body.
 struct GraphBranches {
-    GraphNode node;
-    Graph then_body;
-    Graph else_body;
+    GraphNode node;  // the conditional node
+    Graph then_body; // runs if the condition is not 0
+    Graph else_body; // runs if the condition is 0
 };
+// A switch node.
 struct GraphCases {
-    GraphNode node;
-    std::vector<Graph> bodies;
+    GraphNode node;            // the conditional node
+    std::vector<Graph> bodies; // bodies[i] runs if the condition is i
 };
 
-// The parameters of a conditional node, for reading them back.
+// The parameters of a conditional node, as Graph::conditional_node_params() returns them.
 struct ConditionalNodeParams {
-    GraphConditionalType type = GraphConditionalType::if_;
-    unsigned long long condition = 0; // native() of its condition
-    // Each is valid as long as the node. The second body of an if node, if there is one, is for 0.
+    GraphConditionalType type = GraphConditionalType::if_; // if, while or switch
+    unsigned long long condition = 0;                      // native() of its condition
+    // Each is valid as long as the node. The second body of an if node, if it has one, runs if the
+    // condition is 0.
     std::vector<Graph> bodies;
 };
 

@@ -9,59 +9,64 @@
 
 namespace cushim {
 
+// How Graph::instantiate() creates an executable graph.
 struct InstantiateOptions {
     // Before a launch, memory that the previous one left allocated is freed. CUDA 11.4.
     bool auto_free_on_launch = false;
     // Uploads it into this stream immediately: see upload(). CUDA 12.0.
     const Stream *upload = nullptr;
-    // Can be launched from device code; it must then use one device only. CUDA 12.0.
+    // Device code can launch it; its nodes must then use one device only. CUDA 12.0.
     bool device_launch = false;
-    // Nodes use their own priorities instead of the stream's. CUDA 11.7.
+    // Nodes use their own priorities instead of that of the stream. CUDA 11.7.
     bool use_node_priority = false;
 };
 
 // Why a graph cannot be instantiated.
 enum class InstantiateResult : unsigned char {
     success = 0,
-    error = 1, // see the error itself
-    invalid_structure = 2,
+    error = 1,                        // see the error itself
+    invalid_structure = 2,            // such as a cycle
     node_operation_not_supported = 3, // by a device launch
     multiple_contexts = 4,            // in a device launch
-    conditional_handle_unused = 5
+    conditional_handle_unused = 5     // a condition has no conditional node
 };
 CUSHIM_API Text to_text(InstantiateResult result) noexcept;
+// Details of a failed Graph::instantiate().
 struct InstantiateFailure {
-    InstantiateResult result = InstantiateResult::error;
-    // A node of the graph. Empty if CUDA does not report it, or if it belongs to a graph inside it
-    // that was never requested.
+    InstantiateResult result = InstantiateResult::error; // why it failed
+    // The node that caused it, a node of the graph. Empty if CUDA does not report it, or if it
+    // belongs to a graph inside it that was never requested.
     GraphNode node;
 };
 
-// The values are those of CUDA.
+// Why a graph cannot update an executable graph. The values are those of CUDA.
 enum class GraphUpdateResult : unsigned char {
     success = 0,
-    error = 1,
-    topology_changed = 2,
-    node_type_changed = 3,
-    function_changed = 4,
-    parameters_changed = 5,
-    not_supported = 6,
-    unsupported_function_change = 7,
-    attributes_changed = 8
+    error = 1,                       // unexpected: see the error itself
+    topology_changed = 2,            // other nodes, edges or order
+    node_type_changed = 3,           // a node has another type
+    function_changed = 4,            // of a kernel node; drivers before CUDA 11.2
+    parameters_changed = 5,          // of a node, in a way that CUDA does not support
+    not_supported = 6,               // CUDA cannot update this node
+    unsupported_function_change = 7, // of a kernel node, in a way that CUDA does not support
+    attributes_changed = 8           // of a node, in a way that CUDA does not support
 };
 CUSHIM_API Text to_text(GraphUpdateResult result) noexcept;
+// The result of GraphExec::update().
 struct GraphUpdate {
-    GraphUpdateResult result = GraphUpdateResult::success;
-    // A node of the graph passed to update(): the one that did not fit, or, for an edge, the node
-    // at its other end (driver of CUDA 12.0). Empty if CUDA does not report it, or if it belongs to
-    // a graph inside it that was never requested.
+    GraphUpdateResult result = GraphUpdateResult::success; // why nothing has changed
+    // The node of the graph passed to update() that does not match. Empty if CUDA does not report
+    // it, or if it belongs to a graph inside it that was never requested.
     GraphNode node;
+    // If an edge does not match: the node where that edge begins; `node` is where it ends.
+    // Otherwise empty. Requires a driver of CUDA 12.0.
     GraphNode from;
 
+    // Whether later launches do what the graph does.
     bool is_success() const noexcept { return result == GraphUpdateResult::success; }
 };
 
-/* An executable graph.
+/* An executable graph, which Graph::instantiate() creates.
  *
  * Launches of one executable graph do not overlap: each waits for the previous one. Destruction
  * does not wait; launched work still runs.
@@ -93,7 +98,7 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
     // Does not own; the lender must keep it alive.
     CUSHIM_API static Result<GraphExec> borrow(const Context &context, CUgraphExec exec) noexcept;
 
-    // driver or runtime.
+    // The API that created it, `driver` or `runtime`; `loader` if it is empty.
     CUSHIM_API Api api() const noexcept;
 
     // Enqueues the whole graph. Cannot be captured (not_permitted); use a child graph node for
@@ -103,26 +108,26 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
     CUSHIM_API Result<void> upload(const Stream &stream) const noexcept;
 
     /* Makes later launches do what `graph` does. It must have the same nodes with the same edges,
-     * added in the same order. A mismatch is not an error: the result says why, and nothing has
-     * changed. The resources of the new nodes are kept alive instead of those of the old ones.
-     * cuGraphExecUpdate (CUDA 10.2), _v2 (CUDA 12.0). */
+     * added in the same order. A mismatch is a success whose GraphUpdate gives the reason; nothing
+     * has changed then. The resources of the new nodes are kept alive instead of those of the old
+     * ones. cuGraphExecUpdate (CUDA 10.2), _v2 (CUDA 12.0). */
     CUSHIM_API Result<GraphUpdate> update(const Graph &graph) const noexcept;
 
-    /* Single nodes: see graph_setters.hpp. Makes the child graph in the node equal to `child`,
-     * which must have the same nodes, whatever its nodes were set to; disabled nodes stay disabled.
-     * A clone of `child` keeps alive what its nodes use. cuGraphExecChildGraphNodeSetParams, since
-     * CUDA 11.1; cuGraphClone. */
+    /* Changes a single node, as the functions of graph_setters.hpp do: makes the child graph in the
+     * node equal to `child`, which must have the same nodes, whatever its nodes were set to;
+     * disabled nodes stay disabled. A clone of `child` keeps alive what its nodes use.
+     * cuGraphExecChildGraphNodeSetParams, since CUDA 11.1; cuGraphClone. */
     CUSHIM_API Result<void> set_child_graph_node(const GraphNode &node,
                                                  const Graph &child) const noexcept;
 
-    // A disabled node does nothing. For kernels, copies and fills, also inside child graphs;
-    // initially all nodes are enabled. cuGraphNodeSetEnabled, cuGraphNodeGetEnabled, since CUDA
-    // 11.6.
+    // Set and get whether a node is enabled; a disabled node does nothing. For kernels, copies and
+    // fills, also inside child graphs. Initially all nodes are enabled.
+    // cuGraphNodeSetEnabled, cuGraphNodeGetEnabled, since CUDA 11.6.
     CUSHIM_API Result<void> set_enabled(const GraphNode &node, bool enabled) const noexcept;
     CUSHIM_API Result<bool> is_enabled(const GraphNode &node) const noexcept;
 
-    // CUDA_GRAPH_INSTANTIATE_FLAG_...; drivers report only auto_free_on_launch and device_launch.
-    // cuGraphExecGetFlags, since CUDA 12.0.
+    // The CUDA_GRAPH_INSTANTIATE_FLAG_... that it was created with; drivers report only
+    // auto_free_on_launch and device_launch. cuGraphExecGetFlags, since CUDA 12.0.
     CUSHIM_API Result<unsigned long long> flags() const noexcept;
 
   private:

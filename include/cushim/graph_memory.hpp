@@ -1,4 +1,8 @@
-/* Memory that graphs allocate. */
+/* Memory that graphs allocate.
+ *
+ * Threads: any.
+ * Context: none required, none changed.
+ * Errors: the status of the CUDA call. */
 #ifndef CUSHIM_GRAPH_MEMORY_HPP
 #define CUSHIM_GRAPH_MEMORY_HPP
 
@@ -17,14 +21,17 @@ template <AllocatableType T>
 class GraphAllocation : public detail::GraphMemory {
   public:
     GraphAllocation() noexcept = default;
+    // For Graph::add_mem_alloc_node().
     explicit GraphAllocation(const detail::GraphMemory &memory) noexcept : GraphMemory(memory) {}
 
+    // The address, the same in each launch; 0 if empty.
     using GraphMemory::address;
-    // The node that allocates it.
+    // The node that allocates the memory.
     using GraphMemory::node;
-    // Elements.
+    // The number of elements.
     using GraphMemory::size;
 
+    // A view of all elements, for nodes, copies and kernels.
     DeviceSpan<T> span() const noexcept { return DeviceSpan<T>(address(), size()); }
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
@@ -36,15 +43,15 @@ class GraphAllocation : public detail::GraphMemory {
 
 // The memory that a device's graphs use, in bytes.
 struct GraphMemoryUsage {
-    std::size_t used = 0; // by graphs that are running, or that left memory allocated
-    std::size_t used_high = 0;
-    std::size_t reserved = 0; // held for graphs, used or not
-    std::size_t reserved_high = 0;
+    std::size_t used = 0;          // by graphs that are running, or that left memory allocated
+    std::size_t used_high = 0;     // the maximum since reset_graph_memory_high_marks()
+    std::size_t reserved = 0;      // held for graphs, used or not
+    std::size_t reserved_high = 0; // the maximum since reset_graph_memory_high_marks()
 };
 
-// cuDeviceGetGraphMemAttribute, since CUDA 11.4. Threads: any.
+// The memory that graphs use on this device. cuDeviceGetGraphMemAttribute, since CUDA 11.4.
 CUSHIM_API Result<GraphMemoryUsage> graph_memory_usage(Device device) noexcept;
-// Sets the maxima to the current values. cuDeviceSetGraphMemAttribute, since CUDA 11.4.
+// Sets both maxima to the current values. cuDeviceSetGraphMemAttribute, since CUDA 11.4.
 CUSHIM_API Result<void> reset_graph_memory_high_marks(Device device) noexcept;
 // Returns memory that no graph uses to the system. cuDeviceGraphMemTrim, since CUDA 11.4.
 CUSHIM_API Result<void> trim_graph_memory(Device device) noexcept;

@@ -17,28 +17,28 @@ namespace cushim {
 
 // The type of a node. The values are those of CUDA.
 enum class GraphNodeType : unsigned char {
-    kernel = 0,
-    memcpy = 1,
-    memset = 2,
-    host = 3,
-    child_graph = 4,
-    empty = 5,
-    event_wait = 6,
-    event_record = 7,
+    kernel = 0,           // a kernel launch
+    memcpy = 1,           // a copy
+    memset = 2,           // a fill
+    host = 3,             // a call of a host function
+    child_graph = 4,      // a whole graph
+    empty = 5,            // no work
+    event_wait = 6,       // a wait for an event
+    event_record = 7,     // a record of an event
     semaphore_signal = 8, // of external semaphores; CUDA 11.2
     semaphore_wait = 9,   // of external semaphores; CUDA 11.2
-    mem_alloc = 10,       // CUDA 11.4
-    mem_free = 11,        // CUDA 11.4
-    batch_mem_op = 12,    // CUDA 11.7
-    conditional = 13      // CUDA 12.3
+    mem_alloc = 10,       // an allocation of memory; CUDA 11.4
+    mem_free = 11,        // frees the memory of a mem_alloc node; CUDA 11.4
+    batch_mem_op = 12,    // waits for and writes of values in memory; CUDA 11.7
+    conditional = 13      // if, while or switch; CUDA 12.3
 };
 CUSHIM_API Text to_text(GraphNodeType type) noexcept;
 
 // The type of a conditional node. The values are those of CUDA.
 enum class GraphConditionalType : unsigned char {
-    if_ = 0, // with or without an else body
-    while_ = 1,
-    switch_ = 2 // CUDA 12.8
+    if_ = 0,    // with or without an else body
+    while_ = 1, // repeats its body
+    switch_ = 2 // one of several bodies; CUDA 12.8
 };
 CUSHIM_API Text to_text(GraphConditionalType type) noexcept;
 
@@ -69,10 +69,12 @@ class GraphNode {
 
 CUSHIM_API Text to_text(const GraphNode &node) noexcept;
 
-/* The nodes that a node waits for: {}, one node, {a, b}, or an array. A view of a named range,
- * which must outlive it; nodes in braces and in a temporary range are copied. */
+/* The nodes that a node waits for: {}, one node, {a, b}, or an array. It is a view of a named
+ * range, which must outlive it; nodes in braces and in a temporary range are copied. */
 class GraphDependencies {
   public:
+    // From no node, one node, nodes in braces, or a range of nodes. Nodes are copied, except those
+    // of a range that is not a temporary.
     GraphDependencies() noexcept = default;
     GraphDependencies(const GraphNode &node) noexcept { copy({&node, 1}); }
     GraphDependencies(std::initializer_list<GraphNode> nodes) noexcept {
@@ -86,6 +88,7 @@ class GraphDependencies {
         copy(nodes);
     }
 
+    // A copy of a view is a view of the same range.
     GraphDependencies(const GraphDependencies &other) noexcept { *this = other; }
     GraphDependencies &operator=(const GraphDependencies &other) noexcept {
         if (this != &other) {
@@ -96,8 +99,9 @@ class GraphDependencies {
     }
     ~GraphDependencies() { delete[] many_; }
 
+    // The nodes; valid as long as this object and the range that it views.
     std::span<const GraphNode> nodes() const noexcept { return nodes_; }
-    // False if there was no memory for the copy; graphs reject it then.
+    // False if the copy failed for lack of memory; graphs reject such dependencies.
     bool is_complete() const noexcept { return is_complete_; }
 
   private:
@@ -132,22 +136,22 @@ class GraphDependencies {
     bool is_complete_ = true;
 };
 
-/* Data of an edge that means more than waiting for the end of a node: for kernels that start each
- * other early. CUgraphEdgeData, since CUDA 12.3. */
+/* The data of an edge, for kernels that start before the previous one has ended. All 0: an ordinary
+ * edge, which waits for the end of the node. CUgraphEdgeData, since CUDA 12.3. */
 struct GraphEdgeData {
-    unsigned char from_port = 0;
-    unsigned char to_port = 0;
-    unsigned char type = 0;
+    unsigned char from_port = 0; // the event of the first node: CU_GRAPH_KERNEL_NODE_PORT_...
+    unsigned char to_port = 0;   // reserved by CUDA: 0
+    unsigned char type = 0;      // CU_GRAPH_DEPENDENCY_TYPE_...
 
     friend constexpr bool operator==(const GraphEdgeData &,
                                      const GraphEdgeData &) noexcept = default;
 };
 
-// `to` waits for `from`.
+// An edge of a graph: `to` waits for `from`.
 struct GraphEdge {
-    GraphNode from;
-    GraphNode to;
-    GraphEdgeData data = {};
+    GraphNode from;          // runs first
+    GraphNode to;            // runs after `from`
+    GraphEdgeData data = {}; // ordinary by default
 
     friend bool operator==(const GraphEdge &, const GraphEdge &) noexcept = default;
 };

@@ -19,12 +19,13 @@
 namespace cushim {
 namespace detail {
 
-/* The setters that Graph and GraphExec share. Each takes the arguments of the graph's add_...()
- * function; the type of the node stays the same. On failure the node is unchanged.
+/* The setters that Graph and GraphExec share. Each takes the arguments of the
+ * Graph::add_...() function for that type of node, which stays the same. On failure the node is
+ * unchanged.
  *
  * In an executable graph, `node` is a node of the graph that it was instantiated from, which must
  * still exist. Later launches use the new parameters; the graph itself does not change. The node
- * uses the executable graph's context afterwards.
+ * uses the context of the executable graph afterwards.
  *
  * `node` may also belong to a graph inside that graph, at any depth: to child_graph(), which is not
  * the graph that was copied into the node, or to the body of a conditional node. CUDA documents
@@ -35,15 +36,15 @@ namespace detail {
  * A kernel's configuration is replaced as a whole: the node is cooperative, or has a cluster or a
  * priority, only if the new configuration says so. Attributes of LaunchConfig::more stay until they
  * are set again. In an executable graph a kernel keeps its attributes: unsupported_platform unless
- * the configuration equals that of the graph's node. cuGraphKernelNodeGetAttribute,
+ * the configuration equals that of the node in the graph. cuGraphKernelNodeGetAttribute,
  * ...SetAttribute.
  *
  * cuGraph...NodeSetParams, cuGraphExec...NodeSetParams, since the same version as the nodes; for
  * events CUDA 11.1, for semaphores CUDA 11.2. */
-// Nothing in it is exported: a template instantiation with a hidden class is hidden.
 template <class Derived>
-class NodeSetters {
+class NodeSetters { // exports no symbol: an instantiation with a hidden class is hidden
   public:
+    // Replaces the kernel, the configuration and the arguments. See Graph::add_kernel_node().
     template <class... Parameters, class... Arguments>
         requires(arguments_fit<TypeList<Arguments...>, TypeList<Parameters...>>)
     Result<void> set_kernel_node(const GraphNode &node, const Kernel<void(Parameters...)> &kernel,
@@ -58,7 +59,8 @@ class NodeSetters {
             arguments...);
     }
 
-    // Of the same kind and memory types; not empty.
+    // Replaces a copy by one of the same kind and between the same types of memory;
+    // invalid_argument if it is empty. See Graph::add_memcpy_node().
     template <LastingMemory To, LastingMemory From>
         requires CopyableTo<To, From>
     Result<void> set_memcpy_node(const GraphNode &node, To &&to, From &&from) const noexcept {
@@ -66,6 +68,7 @@ class NodeSetters {
         return self().set(node, copy_between(view_of(to), view_of(from)), {uses});
     }
 
+    // Replaces the memory and the value of a fill. See Graph::add_memset_node().
     template <Fillable To>
     Result<void> set_memset_node(const GraphNode &node, const To &to,
                                  const ElementOf<To> &value) const noexcept {
@@ -73,6 +76,7 @@ class NodeSetters {
         return self().set(node, fill_with(view_of(to), value), {uses});
     }
 
+    // Replaces the function of a host node. See Graph::add_host_node().
     template <HostFunction Function>
     Result<void> set_host_node(const GraphNode &node, Function &&function) const noexcept {
         const Closure closure = make_closure(static_cast<Function &&>(function));
@@ -82,25 +86,30 @@ class NodeSetters {
         return self().set(node, HostNode{closure.call, closure.object}, {{}, closure});
     }
 
-    // In an executable graph the event must belong to the context of the node's event, or status 1.
+    // Replaces the event that a node records. In an executable graph, status 1 unless the event
+    // belongs to the same context as the previous one.
     Result<void> set_event_record_node(const GraphNode &node, const Event &event) const noexcept {
         return set_event_node<EventRecordNode>(node, event);
     }
+    // Replaces the event that a node waits for. In an executable graph, status 1 unless the event
+    // belongs to the same context as the previous one.
     Result<void> set_event_wait_node(const GraphNode &node, const Event &event) const noexcept {
         return set_event_node<EventWaitNode>(node, event);
     }
 
-    // The number of signals must not change.
+    // Replaces the signals of a node; their number must not change.
     Result<void>
     set_semaphore_signal_node(const GraphNode &node,
                               std::span<const SemaphoreSignal> signals) const noexcept {
         return self().set_signals(node, signals);
     }
+    // Replaces the waits of a node; their number must not change.
     Result<void> set_semaphore_wait_node(const GraphNode &node,
                                          std::span<const SemaphoreWait> waits) const noexcept {
         return self().set_waits(node, waits);
     }
 
+    // Replaces the operations of a node. See Graph::add_batch_mem_op_node().
     Result<void>
     set_batch_mem_op_node(const GraphNode &node,
                           std::span<const CUstreamBatchMemOpParams> operations) const noexcept {

@@ -7,14 +7,15 @@
 
 namespace cushim {
 
+// How a GrowableBuffer grows, and who can access it.
 struct GrowableBufferOptions {
-    // How its memory is created. The object behind win32_attributes must outlive the last growth.
+    // How the memory is created. The object behind win32_attributes must outlive the last growth.
     PhysicalMemoryOptions memory;
     // The minimum growth in bytes, rounded up to the recommended granularity; 0: as much as is
     // needed, rounded likewise. Each growth makes several CUDA calls, some ten microseconds.
     std::size_t step = 0;
-    // Who can access it; copied. Empty: the device itself, for reading and writing. Access that
-    // CUDA rejects fails when the buffer first grows.
+    // The access to the memory; copied. Empty: the device itself, for reading and writing. If CUDA
+    // rejects it, the first growth fails.
     std::span<const AccessGrant> access;
 };
 
@@ -55,21 +56,25 @@ class GrowableBuffer {
         return GrowableBuffer(static_cast<detail::GrowableMemory &&>(memory));
     }
 
+    // Whether addresses are reserved.
     explicit operator bool() const noexcept { return static_cast<bool>(memory_); }
 
-    // 0 if nothing is reserved.
+    // The address; 0 if no addresses are reserved.
     CUdeviceptr native() const noexcept { return memory_.native(); }
-    // For kernel parameters. Host code must not dereference it.
+    // The address, for kernel parameters. Host code must not dereference it.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
+    // The number of elements.
     std::size_t size() const noexcept { return memory_.size() / sizeof(T); }
+    // The size in bytes.
     std::size_t size_bytes() const noexcept { return memory_.size(); }
+    // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }
     // The maximum number of elements at this address.
     std::size_t capacity() const noexcept { return memory_.capacity() / sizeof(T); }
-    // The memory in use.
+    // The size of the physical memory that is mapped, in bytes; at least size_bytes().
     std::size_t mapped_bytes() const noexcept { return memory_.mapped(); }
 
-    // All elements. Earlier spans stay valid while the buffer grows in place.
+    // A view of all elements. Earlier views stay valid while the buffer grows in place.
     DeviceSpan<T> span() const noexcept { return {native(), size()}; }
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
@@ -81,8 +86,8 @@ class GrowableBuffer {
         return memory_.resize(bytes);
     }
 
-    // Room for at least `capacity` elements. If that exceeds capacity(), the same memory with its
-    // content moves to another address, and the old address becomes invalid.
+    // Makes room for at least `capacity` elements. If that exceeds capacity(), the same memory with
+    // its content moves to another address, and the old address becomes invalid.
     Result<void> reserve(std::size_t capacity) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(capacity, sizeof(T)));
         return memory_.reserve(bytes);
@@ -100,17 +105,17 @@ class GrowableBuffer {
     Result<void> set_access(const AccessGrant &grant) noexcept {
         return set_access(std::span(&grant, 1));
     }
-    // none if the device was never named.
+    // The access of a device: AccessFlags::none if the device was never named.
     Result<AccessFlags> get_access(Device device) const noexcept {
         return memory_.get_access(device);
     }
 
-    // See MappedRange::release_after(); for the present and future memory.
+    // MappedRange::release_after() for the present and future memory.
     Result<void> release_after(const Stream &stream) noexcept {
         return memory_.release_after(stream);
     }
 
-    // See handle.hpp.
+    // Free the memory and the addresses, as the functions of the same names in handle.hpp do.
     void reset() noexcept { memory_.reset(); }
     Result<void> close() noexcept { return memory_.close(); }
 

@@ -1,4 +1,4 @@
-/* The base of all owners of CUDA objects: how they move, share, release and destroy.
+/* The base of all owners of CUDA objects: how they move, share, release and destroy them.
  *
  * An owner is two or three words. It is empty, or it holds a CUDA object in one of two ways:
  *
@@ -7,18 +7,21 @@
  *               adopt() of a null handle is invalid_argument.
  *     borrowed  created by borrow(). Never destroyed; the lender must keep the object alive.
  *
- * Owners are moved, not copied; a moved-from owner is empty. In types with share(), share() returns
- * a second owner of the same object.
+ * Owners are moved, not copied; a moved-from owner is empty. share(), in types that have it,
+ * returns a second owner of the same object.
  *
  * Destructors are noexcept. A failure goes to the teardown sink (teardown.hpp); close() returns it.
- * Destructors make no driver call once the process exits, nor in the child of a fork for objects of
- * the parent. They do not change the calling thread's current context and do not invalidate a
- * capture, on this thread or another (cuThreadExchangeStreamCaptureMode, if the driver has it).
+ * Destructors make no driver call once the process has begun to exit. In the child of a fork they
+ * make none for objects of the parent. They do not change the calling thread's current context and
+ * do not invalidate a capture, on this thread or another (cuThreadExchangeStreamCaptureMode, if the
+ * driver has it).
  *
  * Threads: as for an int. One thread at a time may use an owner; different owners of one object may
- * be used, shared and destroyed by different threads at the same time. pthread_cancel of a thread
- * that waits in a cushim function ends the process: cancellation unwinds the stack, and these
- * functions are noexcept. Stop threads by a flag, and end a wait by completing the work.
+ * be used, shared and destroyed by different threads at the same time.
+ *
+ * pthread_cancel of a thread that waits in a cushim function ends the process: cancellation unwinds
+ * the stack, and these functions are noexcept. Stop threads by a flag, and end a wait by completing
+ * the work.
  */
 #ifndef CUSHIM_HANDLE_HPP
 #define CUSHIM_HANDLE_HPP
@@ -29,13 +32,16 @@
 namespace cushim {
 namespace detail {
 
-// Value is the handle, or a struct whose member `native` is the handle. It is copied from owner to
-// owner. An empty owner has Value{}.
+// The base of all owners: see the beginning of handle.hpp. Value is the handle, or a struct whose
+// member `native` is the handle. It is copied from owner to owner. An empty owner has Value{}.
 template <class Value>
 class Owner {
   public:
+    // An empty owner.
     Owner() noexcept = default;
+    // Leaves the source empty.
     Owner(Owner &&other) noexcept : value_(other.value_), state_(other.state_) { other.forget(); }
+    // Releases the previous object, and leaves the source empty.
     Owner &operator=(Owner &&other) noexcept {
         if (this != &other) {
             const Owner old(static_cast<Owner &&>(*this));
@@ -47,13 +53,14 @@ class Owner {
     }
     ~Owner() { reset(); }
 
-    // Whether it holds an object.
+    // Whether this owner holds an object.
     explicit operator bool() const noexcept { return state_ != nullptr || handle() != Handle{}; }
 
-    // The CUDA handle, for calls through the tables; null if empty. The owner keeps it.
+    // The CUDA handle, for calls through the tables; null if empty. The owner keeps ownership.
     auto native() const noexcept { return handle(); }
 
-    // Gives up the object as the destructor does. The owner is empty afterwards.
+    // Releases the object as the destructor does; a failure goes to the teardown sink. The owner is
+    // empty afterwards.
     void reset() noexcept {
         State *const state = state_;
         forget();
@@ -62,16 +69,18 @@ class Owner {
         }
     }
 
-    // The same; returns the status of the call that destroys the object. The owner is empty
-    // afterwards, even on failure. Success if other owners remain, and if borrowed or empty.
+    // Releases the object as reset() does, and returns the status of the call that destroys it. The
+    // owner is empty afterwards, even on failure. Success if other owners remain, and if borrowed
+    // or empty.
     Result<void> close() noexcept {
         State *const state = state_;
         forget();
         return state != nullptr ? close_owner(state) : Result<void>();
     }
 
-    // Gives up ownership: the caller must destroy the object, other owners no longer do. This owner
-    // no longer keeps alive what the object needs (its context, for example).
+    // Gives up ownership and returns the handle: the caller must destroy the object; other owners
+    // no longer do. This owner no longer keeps alive what the object needs (its context, for
+    // example).
     [[nodiscard]] auto release() noexcept {
         const Handle handle = this->handle();
         State *const state = state_;
@@ -83,7 +92,9 @@ class Owner {
     }
 
   protected:
+    // For derived classes: the value, and the state that the owners share (null if borrowed).
     Owner(const Value &value, State *state) noexcept : value_(value), state_(state) {}
+    // The handle, and what the derived class stores with it.
     const Value &value() const noexcept { return value_; }
 
   private:

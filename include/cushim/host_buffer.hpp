@@ -1,4 +1,4 @@
-/* Owned pinned host memory: devices copy from and to it fastest, and asynchronously. */
+/* Owned pinned host memory: copies between it and devices are fastest, and asynchronous. */
 #ifndef CUSHIM_HOST_BUFFER_HPP
 #define CUSHIM_HOST_BUFFER_HPP
 
@@ -35,14 +35,15 @@ class PinnedBuffer : public detail::HostMemory {
   public:
     PinnedBuffer() noexcept = default;
 
-    // CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED.
+    // Allocates `size` elements, with CU_MEMHOSTALLOC_PORTABLE and CU_MEMHOSTALLOC_WRITECOMBINED as
+    // the options say. cuMemHostAlloc.
     static Result<PinnedBuffer> allocate(const Context &context, std::size_t size,
                                          const PinnedOptions &options = {}) noexcept {
         return HostMemory::allocate<T>(context, size, detail::DeviceMapped::no, options)
             .transform(own);
     }
 
-    // A copy of the values.
+    // Allocates a copy of the values.
     static Result<PinnedBuffer> copy_of(const Context &context, std::span<const T> values,
                                         PinnedOptions options = {}) noexcept {
         options.value_initialize = false;
@@ -59,17 +60,23 @@ class PinnedBuffer : public detail::HostMemory {
         return HostMemory::adopt(context, data, bytes, detail::DeviceMapped::no).transform(own);
     }
 
+    // The address on the host; null if the buffer has no elements.
     T *data() const noexcept { return static_cast<T *>(native()); }
+    // The number of elements.
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
+    // The size in bytes.
     using HostMemory::size_bytes;
+    // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }
+    // Iterators over the elements.
     T *begin() const noexcept { return data(); }
     T *end() const noexcept { return data() + size(); }
 
-    // Must not be read while enqueued work writes it, nor written while such work reads it.
+    // A view of all elements. Does not wait: the elements must not be read while enqueued work
+    // writes them, nor written while such work reads them.
     std::span<T> span() const noexcept { return {data(), size()}; }
 
-    // The same after waiting for all work in the stream, or for the event. cuStreamSynchronize;
+    // Waits for all work in the stream, or for the event, and returns span(). cuStreamSynchronize;
     // cuEventSynchronize.
     Result<std::span<T>> span_after(const Stream &stream) const noexcept {
         CUSHIM_TRY_VOID(stream.synchronize());
@@ -80,8 +87,8 @@ class PinnedBuffer : public detail::HostMemory {
         return span();
     }
 
-    // CU_MEMHOSTALLOC_...: the requested flags, and those that the driver
-    // adds. cuMemHostGetFlags, since CUDA 2.3.
+    // The CU_MEMHOSTALLOC_... flags: those requested, and those that the driver adds.
+    // cuMemHostGetFlags, since CUDA 2.3.
     using HostMemory::flags;
     // Before the memory is released, the destructor waits for all work in this stream: see
     // DeviceBuffer::release_after().

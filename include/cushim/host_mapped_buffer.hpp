@@ -1,4 +1,4 @@
-/* Zero-copy memory: host memory that is mapped into the address space of devices. */
+/* Owned zero-copy memory: host memory that is mapped into the address space of devices. */
 #ifndef CUSHIM_HOST_MAPPED_BUFFER_HPP
 #define CUSHIM_HOST_MAPPED_BUFFER_HPP
 
@@ -38,7 +38,8 @@ class HostMappedBuffer : public detail::HostMemory {
   public:
     HostMappedBuffer() noexcept = default;
 
-    // CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED.
+    // Allocates `size` elements, with CU_MEMHOSTALLOC_DEVICEMAP, and with CU_MEMHOSTALLOC_PORTABLE
+    // and CU_MEMHOSTALLOC_WRITECOMBINED as the options say.
     static Result<HostMappedBuffer> allocate(const Context &context, std::size_t size,
                                              const PinnedOptions &options = {}) noexcept {
         return HostMemory::allocate<T>(context, size, detail::DeviceMapped::yes, options)
@@ -52,22 +53,27 @@ class HostMappedBuffer : public detail::HostMemory {
         return HostMemory::adopt(context, data, bytes, detail::DeviceMapped::yes).transform(own);
     }
 
+    // The number of elements.
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
+    // The size in bytes.
     using HostMemory::size_bytes;
+    // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }
 
+    // The address on the host.
     T *host_data() const noexcept { return static_cast<T *>(native()); }
-    // For kernel parameters. Host code must not dereference it.
+    // The address on devices, for kernel parameters. Host code must not dereference it.
     T *device_data() const noexcept { return reinterpret_cast<T *>(device_address()); }
-    // For kernels, copies and fills.
+    // A view of all elements, for kernels, copies and fills.
     DeviceSpan<T> device_span() const noexcept { return {device_address(), size()}; }
 
-    // For the host; does not wait. Must not be read while the device may write the memory, nor
-    // written while the device may read it. Only waiting for a stream or an event orders the two.
+    // A view of all elements, for the host. Does not wait: the elements must not be read while a
+    // device may write them, nor written while a device may read them. Only waiting for a stream or
+    // an event orders the two.
     std::span<T> host_span() const noexcept { return {host_data(), size()}; }
 
-    // The same after waiting for all work in the stream, or for the event. Correct if that includes
-    // all work that uses the memory. cuStreamSynchronize; cuEventSynchronize.
+    // Waits for all work in the stream, or for the event, and returns host_span(). That must
+    // include all work that uses the memory. cuStreamSynchronize; cuEventSynchronize.
     Result<std::span<T>> host_span_after(const Stream &stream) const noexcept {
         CUSHIM_TRY_VOID(stream.synchronize());
         return host_span();
@@ -77,7 +83,7 @@ class HostMappedBuffer : public detail::HostMemory {
         return host_span();
     }
 
-    // See PinnedBuffer.
+    // See PinnedBuffer::flags.
     using HostMemory::flags;
     // Before the memory is released, the destructor waits for all work in this stream: see
     // DeviceBuffer::release_after().

@@ -11,11 +11,12 @@
 
 namespace cushim {
 
+// How HostRegistration pins memory.
 struct RegistrationOptions {
     // Pinned for the devices of all contexts. Always the case if host and devices share one address
     // space, as on all 64-bit systems.
     bool portable = false;
-    // For kernels, not only for copies.
+    // Kernels can access the memory, not only copies.
     bool mapped = true;
     // Devices only read it: required for memory that the process itself may only read. The elements
     // must be const. Fails with not_supported_by_device if
@@ -29,9 +30,10 @@ struct RegistrationOptions {
  *     CUSHIM_TRY(auto pinned, HostRegistration<float>::create(context, values));
  *     CUSHIM_TRY_VOID(copy(stream, buffer.span(), pinned.host_span()));
  *
- * The memory must outlive the registration and keep its address. On destruction all work that uses
- * it must have completed, or be named with release_after(). HostRegistration<const T> is for
- * read-only memory. An empty registration is valid, and makes no CUDA call. Any alignment is valid.
+ * The memory must outlive the registration and keep its address. It is unpinned immediately on
+ * destruction. All work that uses it must have completed, or be named with release_after().
+ * HostRegistration<const T> is for read-only memory. An empty registration is valid, and makes no
+ * CUDA call. Any alignment is valid.
  *
  * Threads: see handle.hpp.
  * Context: none required, none changed.
@@ -43,8 +45,9 @@ class HostRegistration : public detail::HostMemory {
   public:
     HostRegistration() noexcept = default;
 
-    // CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_READ_ONLY
-    // (CUDA 11.1), which also calls cuCtxGetDevice and cuDeviceGetAttribute.
+    // Pins `memory`, with CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_DEVICEMAP and
+    // CU_MEMHOSTREGISTER_READ_ONLY (CUDA 11.1) as the options say. For a read-only registration it
+    // also calls cuCtxGetDevice and cuDeviceGetAttribute.
     static Result<HostRegistration> create(const Context &context, std::span<T> memory,
                                            const RegistrationOptions &options = {}) noexcept {
         if (options.read_only && !std::is_const_v<T>) {
@@ -59,22 +62,26 @@ class HostRegistration : public detail::HostMemory {
             });
     }
 
+    // The number of elements.
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
+    // The size in bytes.
     using HostMemory::size_bytes;
+    // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }
 
-    // The memory itself. Must not be read while the device may write it, nor written while the
-    // device may read it.
+    // The memory itself. Does not wait: it must not be read while a device may write it, nor
+    // written while a device may read it.
     std::span<T> host_span() const noexcept { return {static_cast<T *>(native()), size()}; }
 
-    // For kernel parameters; null if not mapped. May differ from the host's address.
+    // The address on devices, for kernel parameters; null if not mapped. It may differ from the
+    // address on the host.
     T *device_data() const noexcept { return reinterpret_cast<T *>(device_address()); }
-    // For kernels and copies. Empty if not mapped.
+    // A view of the memory for kernels and copies; empty if not mapped.
     DeviceSpan<T> device_span() const noexcept {
         return {device_address(), device_address() != 0 ? size() : 0};
     }
 
-    // CU_MEMHOSTREGISTER_...; see PinnedBuffer.
+    // The CU_MEMHOSTREGISTER_... flags; see PinnedBuffer::flags.
     using HostMemory::flags;
     // Before the memory is released, the destructor waits for all work in this stream: see
     // DeviceBuffer::release_after().

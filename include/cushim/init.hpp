@@ -1,4 +1,4 @@
-/* Initialises the CUDA driver: the one call of cuInit that all wrappers share. */
+/* Initialises the CUDA driver: the call of cuInit that all wrappers share. */
 #ifndef CUSHIM_INIT_HPP
 #define CUSHIM_INIT_HPP
 

@@ -34,8 +34,9 @@
 
 namespace cushim {
 
-// CUDA handles of 64 bytes: from_bytes() makes one of a std::span<const std::byte, 64>, bytes()
-// returns that of a handle. They are opaque to everything except the functions that open them.
+// CUDA handles of 64 bytes, of memory and of events: from_bytes() makes one from a
+// std::span<const std::byte, 64>, and bytes() returns the bytes. Only the functions that open a
+// handle can interpret it.
 using IpcMemHandle = detail::IpcBytes<struct IpcMemTag>;
 using IpcEventHandle = detail::IpcBytes<struct IpcEventTag>;
 
@@ -43,10 +44,10 @@ using IpcEventHandle = detail::IpcBytes<struct IpcEventTag>;
  * allocation. Plain data, the same on every machine of one byte order. */
 class IpcExport {
   public:
-    // The handle (64), the offset (8) and the size (8).
+    // The size of bytes(): the handle (64), the offset (8) and the size (8).
     static constexpr std::size_t byte_count = 80;
 
-    /* Memory of this context, a whole allocation or part of one.
+    /* Exports memory of this context, a whole allocation or part of one.
      * Errors: invalid_argument if the memory cannot be shared in this way; the message says how it
      * can. wrong_context if it belongs to another device.
      * cuPointerGetAttributes (CUDA 7.0), cuMemGetAddressRange_v2, cuIpcGetMemHandle (CUDA 4.1). */
@@ -61,18 +62,23 @@ class IpcExport {
     CUSHIM_API static Result<IpcExport> from_handle(const IpcMemHandle &handle, std::size_t size,
                                                     std::size_t offset = 0) noexcept;
 
-    // From bytes that another process sent. invalid_argument unless there are byte_count of them
-    // and offset + size is a range.
+    // From bytes that another process sent. invalid_argument unless there are byte_count of them,
+    // and if offset + size overflows.
     CUSHIM_API static Result<IpcExport> from_bytes(std::span<const std::byte> bytes) noexcept;
+    // The bytes of an export, stored in the object. It converts to a view of them.
     struct Bytes {
-        std::byte stored[byte_count];
+        std::byte stored[byte_count]; // what from_bytes() reads
+        // A view of the bytes; valid as long as this object.
         operator std::span<const std::byte>() const noexcept { return stored; }
     };
+    // The bytes to send to another process.
     CUSHIM_API Bytes bytes() const noexcept;
 
+    // The handle of the whole allocation.
     const IpcMemHandle &handle() const noexcept { return handle_; }
-    // In bytes, from the start of the allocation.
+    // Where the part starts in the allocation, in bytes.
     std::size_t offset() const noexcept { return offset_; }
+    // The size of the part in bytes.
     std::size_t size() const noexcept { return size_; }
 
   private:
@@ -95,7 +101,8 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
   public:
     IpcMemory() noexcept = default;
 
-    /* Access from another device is enabled when that device first uses the memory.
+    /* Opens the memory in this context. Access from another device is enabled when that device
+     * first uses it.
      * Errors: invalid_argument if the allocation is smaller than the export states; wrong_context
      * in the process that exported; status 1 for an invalid handle; status 400 if memory of the
      * same exporter is open in another context of the device.
@@ -103,14 +110,14 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
     CUSHIM_API static Result<IpcMemory> open(const Context &context,
                                              const IpcExport &exported) noexcept;
 
-    // In bytes.
+    // The size in bytes.
     std::size_t size() const noexcept { return value().size; }
 
-    // All of it; valid as long as the memory is open.
+    // A view of all of it; valid as long as the memory is open.
     DeviceSpan<std::byte> span() const noexcept { return {native(), size()}; }
 
-    // All of it as elements of T. Address and size come from the other process: invalid_argument
-    // unless the size is a multiple of sizeof(T) and the address is aligned for T.
+    // A view of all of it as elements of T. Address and size come from the other process:
+    // invalid_argument unless the size is a multiple of sizeof(T) and the address is aligned for T.
     template <DeviceType T>
     Result<DeviceSpan<T>> as() const noexcept {
         CUSHIM_TRY_VOID(detail::check_elements(native(), size(), sizeof(T), alignof(T)));
@@ -121,8 +128,8 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
     // DeviceBuffer::release_after(). Closes it even if the stream is being captured.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
-    // Ownership cannot be given up: CUDA closes a whole allocation, native() is the start of the
-    // part.
+    // Ownership cannot be given up: CUDA closes a whole allocation by its start, and native() is
+    // the start of the part.
     CUdeviceptr release() = delete;
 
   private:

@@ -27,20 +27,20 @@ class Module;
 template <class Signature>
 class Kernel;
 
-// The position of a parameter among all parameters on the device, in bytes.
+// Where a kernel expects a parameter.
 struct KernelParameter {
-    std::size_t offset = 0;
-    std::size_t size = 0;
+    std::size_t offset = 0; // bytes, from the start of the parameters on the device
+    std::size_t size = 0;   // bytes
 };
 
-// Sizes in bytes.
+// The attributes of a compiled kernel. Sizes are in bytes.
 struct KernelAttributes {
-    int max_threads_per_block = 0;
+    int max_threads_per_block = 0;    // that a launch may request
     int registers = 0;                // per thread
     int shared_bytes = 0;             // static, per block
-    int constant_bytes = 0;           // of the module
+    int constant_bytes = 0;           // of user-allocated constant memory that the kernel needs
     int local_bytes = 0;              // per thread
-    int max_dynamic_shared_bytes = 0; // that a launch may request
+    int max_dynamic_shared_bytes = 0; // per block, that a launch may request
     int ptx_version = 0;              // of the PTX it was compiled from; 90: capability 9.0
     int binary_version = 0;           // of the machine code, in the same format
 };
@@ -51,8 +51,9 @@ struct KernelAttributes {
  * owner of the code (module, library or kernel) is destroyed.
  *
  * Threads: see handle.hpp. Any number of threads may launch at the same time.
- * Context: none required, none changed. A context argument selects the device: a library's kernel
- * is loaded into it if necessary; a module's kernel accepts only its own context.
+ * Context: none required, none changed. A context argument selects the device: a kernel of a
+ * library is loaded into it if necessary; a kernel of a module accepts only the context of the
+ * module.
  * Errors: wrong_context; the status of the CUDA call, which may report a failure of earlier
  * asynchronous work. */
 class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
@@ -63,42 +64,47 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     CUSHIM_API static AnyKernel borrow(CUfunction function) noexcept;
     CUSHIM_API static AnyKernel borrow(CUkern_st *kernel) noexcept;
 
-    // The CUkernel of a library's kernel, which launches accept as a CUfunction.
+    // The CUfunction. For a kernel of a library it is the CUkernel, which launches accept in its
+    // place.
     CUfunction native() const noexcept { return value().native; }
-    // Whether native() is a CUkernel.
+    // Whether the kernel comes from a library: native() is a CUkernel.
     bool is_of_library() const noexcept { return value().of_library; }
 
-    // Whether it can be used in this context: wrong_context if its module belongs to another.
+    // Success if the kernel can be used in this context; wrong_context if its module belongs to
+    // another one.
     CUSHIM_API Result<void> check_context(const Context &context) const noexcept;
 
     // The code belongs to the module or library; release or close that.
     CUfunction release() = delete;
     Result<void> close() = delete;
 
-    // With a signature. If the driver has parameter information (CUDA 12.4), number and sizes are
-    // compared once, here: invalid_argument with both if they differ. Of a library's kernel they
-    // are known only in a context: the current one, or an active primary one; otherwise nothing is
-    // compared. cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState (CUDA 7.0).
+    // The kernel with a signature, for launches. If the driver has parameter information
+    // (CUDA 12.4), the number and sizes of the parameters are compared once, here: invalid_argument
+    // with both if they differ. For a kernel of a library the driver has this information only in a
+    // context: the current one, or an active primary one. Otherwise nothing is compared.
+    // cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState (CUDA 7.0).
     template <class Signature>
     Result<Kernel<Signature>> as() const noexcept {
         CUSHIM_TRY_VOID(check_parameters(Kernel<Signature>::sizes, Kernel<Signature>::count));
         return Kernel<Signature>(share());
     }
 
-    // Valid as long as the code. cuFuncGetName, cuKernelGetName, since CUDA 12.3.
+    // The mangled name; valid as long as the code. cuFuncGetName, cuKernelGetName, since CUDA 12.3.
     CUSHIM_API Result<const char *> name() const noexcept;
 
-    // cuFuncGetParamInfo, cuKernelGetParamInfo, since CUDA 12.4.
+    // The number of parameters, and the position and size of one; invalid_argument if it does not
+    // exist. cuFuncGetParamInfo, cuKernelGetParamInfo, since CUDA 12.4.
     CUSHIM_API Result<std::size_t> parameter_count() const noexcept;
     CUSHIM_API Result<KernelParameter> parameter(std::size_t index) const noexcept;
 
-    // cuFuncGetAttribute (CUDA 2.2), cuKernelGetAttribute.
+    // One attribute, CU_FUNC_ATTRIBUTE_..., or the usual ones. cuFuncGetAttribute (CUDA 2.2),
+    // cuKernelGetAttribute.
     CUSHIM_API Result<int> attribute(const Context &context,
                                      CUfunction_attribute attribute) const noexcept;
     CUSHIM_API Result<KernelAttributes> attributes(const Context &context) const noexcept;
 
-    // For all launches after this call; of a library's kernel for the device, in all contexts.
-    // cuFuncSetAttribute (CUDA 9.0), cuKernelSetAttribute.
+    // Sets an attribute for all launches after this call. For a kernel of a library it applies to
+    // the device, in all contexts. cuFuncSetAttribute (CUDA 9.0), cuKernelSetAttribute.
     CUSHIM_API Result<void> set_attribute(const Context &context, CUfunction_attribute attribute,
                                           int value) const noexcept;
     // Lets launches request this much dynamic shared memory. Required above 48 KiB.
@@ -134,6 +140,7 @@ inline Text to_text(const AnyKernel &kernel) noexcept {
     return detail::text_of("AnyKernel", kernel);
 }
 
+// Signatures other than void(parameters) do not compile.
 template <class Signature>
 class Kernel {
     static_assert(!std::is_same_v<Signature, Signature>,
@@ -152,7 +159,7 @@ class Kernel<void(Parameters...)> : public AnyKernel {
   public:
     Kernel() noexcept = default;
 
-    // Another owner of the same code.
+    // Another owner of the kernel, which keeps the same code loaded.
     Kernel share() const noexcept { return Kernel(AnyKernel::share()); }
 
     /* Enqueues a launch. Each argument has its parameter's type or converts to it without loss:
@@ -180,16 +187,17 @@ class Kernel<void(Parameters...)> : public AnyKernel {
             [&](void **pointers) noexcept { return launch_unchecked(stream, config, pointers); },
             arguments...);
     }
-    // Compilers print which argument does not fit, counted from 0:
-    // Misfit = argument<1>::does_not_fit<int, float *>.
+    /* Arguments that do not fit. Compilers print the first one, counted from 0:
+     *
+     *     Misfit = argument<1>::does_not_fit<int, float *> */
     template <class... Arguments, class Misfit = detail::Misfit<detail::TypeList<Arguments...>,
                                                                 detail::TypeList<Parameters...>>>
         requires(!std::is_void_v<Misfit>)
     Result<void> launch(const Stream &, const LaunchConfig &,
                         const Arguments &...) const noexcept = delete;
 
-    // Internal: calls `use` with pointers to the arguments, converted to parameters, and a final
-    // null.
+    // For launches and graph nodes: calls `use` with pointers to the arguments, converted to
+    // parameters, and a final null.
     template <class Use, class... Arguments>
         requires(
             detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)

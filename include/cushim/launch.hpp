@@ -12,6 +12,7 @@ namespace cushim {
 /* Numbers of blocks or threads in x, y and z, from integers of any type. A launch rejects values
  * that CUDA cannot take (0, -1, more than 32 bits), with the number. */
 struct Dim3 {
+    // Numbers that are not given are 1.
     constexpr Dim3() noexcept = default;
     template <detail::Integer X, detail::Integer Y = int, detail::Integer Z = int>
     constexpr Dim3(X in_x, Y in_y = 1, Z in_z = 1) noexcept
@@ -20,18 +21,22 @@ struct Dim3 {
 
     friend constexpr bool operator==(const Dim3 &, const Dim3 &) = default;
 
-    long long x = 1;
-    long long y = 1;
-    long long z = 1;
+    long long x = 1; // blocks or threads in x
+    long long y = 1; // in y
+    long long z = 1; // in z
 };
 
-/* Lower numbers are more urgent, as in StreamOptions; if unset, the stream's priority applies. */
+/* The priority of a launch. Lower numbers are more urgent, as in StreamOptions; if unset, the
+ * priority of the stream applies. */
 class LaunchPriority {
   public:
+    // Unset, or this number; 0 is a priority, too.
     constexpr LaunchPriority() noexcept = default;
     constexpr LaunchPriority(int value) noexcept : value_(value), is_set_(true) {}
 
+    // Whether a priority is set.
     constexpr bool is_set() const noexcept { return is_set_; }
+    // The priority; 0 if unset.
     constexpr int value() const noexcept { return value_; }
 
   private:
@@ -44,12 +49,15 @@ class LaunchPriority {
  * LaunchConfig; otherwise, and for a null array, invalid_argument. */
 class LaunchAttributes {
   public:
+    // No attributes, or a view of an array, which must stay valid until the launch returns.
     constexpr LaunchAttributes() noexcept = default;
     template <detail::CudaLaunchAttribute Attribute>
     constexpr LaunchAttributes(const Attribute *attributes, std::size_t count) noexcept
         : attributes_(attributes), count_(count) {}
 
+    // The first CUlaunchAttribute; null without attributes.
     const void *data() const noexcept { return attributes_; }
+    // The number of attributes.
     std::size_t size() const noexcept { return count_; }
 
   private:
@@ -57,10 +65,11 @@ class LaunchAttributes {
     std::size_t count_ = 0;
 };
 
-/* Grid, block and shared memory require CUDA 4.0, cooperative launches 9.0, other attributes
- * 11.6. */
+/* How a kernel is launched. Grid, block and shared memory require CUDA 4.0, cooperative
+ * launches 9.0, other attributes 11.6. */
 struct LaunchConfig {
-    // At least one thread for each of `count` elements; count must not be 0.
+    // A grid in x with at least one thread for each of `count` elements; a launch rejects a count
+    // of 0.
     static constexpr LaunchConfig covering(std::size_t count,
                                            std::size_t block_size = 256) noexcept {
         const std::size_t blocks =
@@ -80,10 +89,12 @@ struct LaunchConfig {
     Dim3 cluster = {0, 0, 0};
     // All blocks run at the same time, and can synchronize with each other.
     bool cooperative = false;
+    // Replaces the priority of the stream.
     LaunchPriority priority = {};
     // May start before the previous kernel in the stream has ended; the kernel itself must wait for
     // it.
     bool programmatic_stream_serialization = false;
+    // Attributes without a member here.
     LaunchAttributes more = {};
 };
 

@@ -27,12 +27,12 @@ class Library : public detail::Shared<Library, CUlib_st *> {
   public:
     Library() noexcept = default;
 
-    // Initialises the driver. invalid_argument if the image is truncated, or an option is out of
-    // its range. cuLibraryLoadData, cuLibraryUnload.
+    // Loads code; initialises the driver. invalid_argument if the image is truncated, or an option
+    // is out of its range. cuLibraryLoadData, cuLibraryUnload.
     CUSHIM_API static Result<Library> load(const CodeImage &image, const JitOptions &options = {},
                                            JitLog *log = nullptr) noexcept;
 
-    // The same from a file, which is read into memory. Status 301 if it cannot be read.
+    // Loads code from a file, which is read into memory. Status 301 if it cannot be read.
     CUSHIM_API static Result<Library> load_file(const char *path, const JitOptions &options = {},
                                                 JitLog *log = nullptr) noexcept;
 
@@ -41,44 +41,44 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     // Does not own; the lender must keep the library loaded.
     CUSHIM_API static Library borrow(CUlib_st *library) noexcept;
 
-    // The compiler's output so far, as far as load() was asked to keep it.
+    // The output of the compiler so far, with the logs that the options of load() requested.
     CUSHIM_API JitLog jit_log() const noexcept;
 
-    // By mangled name; status 500 if it does not exist. cuLibraryGetKernel.
+    // The kernel with this mangled name; status 500 if it does not exist. cuLibraryGetKernel.
     CUSHIM_API Result<AnyKernel> kernel(const char *name) const noexcept;
-    // The same with its parameters, which are checked once, here: see AnyKernel::as().
+    // The kernel with its parameters, which are checked once, here: see AnyKernel::as().
     template <class Signature>
     Result<Kernel<Signature>> kernel(const char *name) const noexcept {
         CUSHIM_TRY(const AnyKernel found, kernel(name));
         return found.as<Signature>();
     }
 
-    // cuLibraryGetKernelCount, since CUDA 12.4.
+    // The number of kernels. cuLibraryGetKernelCount, since CUDA 12.4.
     CUSHIM_API Result<std::size_t> kernel_count() const noexcept;
-    // Writes as many kernels as there are and fit into an array of `size`, and returns their
-    // number. invalid_argument for a null array if there are kernels to write.
-    // cuLibraryGetKernelCount, cuLibraryEnumerateKernels, since CUDA 12.4.
+    // Writes kernels to an array of `size` elements, as many as fit, and returns their number.
+    // invalid_argument for a null array if there are kernels to write. cuLibraryGetKernelCount,
+    // cuLibraryEnumerateKernels, since CUDA 12.4.
     CUSHIM_API Result<std::size_t> kernels(AnyKernel *into, std::size_t size) const noexcept;
 
-    // The variable of this context, for copies and kernels; valid as long as the library is loaded.
-    // Errors: see Module::global(). cuLibraryGetGlobal.
+    // A view of a variable in this context, for copies and kernels; valid as long as the library is
+    // loaded. Errors: see Module::global(). cuLibraryGetGlobal.
     template <DeviceType T>
     Result<DeviceSpan<T>> global(const Context &context, const char *name) const noexcept {
         CUSHIM_TRY(const detail::Variable found, variable(context, name));
         return found.as<T>(name);
     }
 
-    // A managed variable, shared by all contexts and the host. Loads the library into this context,
-    // as the variable exists only once it is loaded. Errors: see Module::global().
-    // cuLibraryGetModule,
-    // cuLibraryGetManaged.
+    // A view of a managed variable, which all contexts and the host share. Loads the library into
+    // this context, because the variable exists only once the library is loaded. Errors: see
+    // Module::global(). cuLibraryGetModule, cuLibraryGetManaged.
     template <DeviceType T>
     Result<DeviceSpan<T>> managed(const Context &context, const char *name) const noexcept {
         CUSHIM_TRY(const detail::Variable found, managed_variable(context, name));
         return found.as<T>(name);
     }
 
-    // A function that exists once for all devices, for function pointers in device code.
+    // The address of a function that exists once for all devices, for function pointers in device
+    // code; valid as long as the library is loaded.
     // cuLibraryGetUnifiedFunction.
     CUSHIM_API Result<void *> unified_function(const char *name) const noexcept;
 

@@ -28,10 +28,11 @@ typedef enum cushim_library {
     CUSHIM_LIBRARY_RUNTIME = 1 /* libcudart.so.<major>, cudart64_<major>.dll: cuda* */
 } cushim_library;
 
+/* Whether a library is loaded. */
 typedef enum cushim_state {
-    CUSHIM_STATE_NOT_TRIED = 0,
-    CUSHIM_STATE_LOADED = 1,
-    CUSHIM_STATE_ABSENT = 2 /* remembered: later calls do not search again until a reload */
+    CUSHIM_STATE_NOT_TRIED = 0, /* no call has needed it yet */
+    CUSHIM_STATE_LOADED = 1,    /* its functions can be called */
+    CUSHIM_STATE_ABSENT = 2     /* remembered: later calls do not search again until a reload */
 } cushim_state;
 
 /* The result for one candidate of the search. */
@@ -47,11 +48,13 @@ typedef enum cushim_outcome {
     CUSHIM_OUTCOME_REFUSED = 8        /* the system did not load it: detail has its message */
 } cushim_outcome;
 
+/* One file or file name that the search tried. */
 typedef struct cushim_candidate {
-    const char *path; /* as it was given to the system; a bare file name means its default search,
-                       * and is replaced by the file that this found if that one was refused */
-    cushim_outcome outcome;
-    const char *detail; /* a phrase for a person; the system's message if there is one */
+    /* As passed to the system; a bare file name means its default search. If the system found a
+     * file and refused it, the path of that file. */
+    const char *path;
+    cushim_outcome outcome; /* what the search found there */
+    const char *detail;     /* a phrase for a person; the system's message if there is one */
 } cushim_candidate;
 
 /* Why a library is absent. */
@@ -65,14 +68,15 @@ typedef enum cushim_reason {
     CUSHIM_REASON_SWITCHED_OFF = 6 /* the settings leave no place to search */
 } cushim_reason;
 
+/* The result of the search for one library. */
 typedef struct cushim_report {
-    cushim_state state; /* of the file: a loaded libcudart is not used without a driver */
-    cushim_reason reason;
+    cushim_state state;   /* of the file: a loaded libcudart is not used without a driver */
+    cushim_reason reason; /* why it is absent */
     const char *path; /* of the library in use, absolute if the system reports it; NULL if absent */
     int version;      /* CUDA version of the library in use, packed: 12060 is 12.6; 0: unknown */
     const char *explanation; /* one sentence for a person: the library found, or why it is absent */
     const char *hint;        /* what the person can do about it; "" if nothing */
-    size_t candidate_count;
+    size_t candidate_count;  /* the length of candidates */
     const cushim_candidate *candidates; /* in the order in which they were tried */
 } cushim_report;
 
@@ -82,17 +86,19 @@ enum {
     CUSHIM_SEARCH_ALREADY_LOADED = 2, /* a copy that the process has already loaded */
     CUSHIM_SEARCH_SYSTEM = 4,         /* the system's default search by file name */
     CUSHIM_SEARCH_KNOWN_PLACES = 8,   /* the usual folders of drivers and toolkits */
-    CUSHIM_SEARCH_EVERYWHERE = 15
+    CUSHIM_SEARCH_EVERYWHERE = 15     /* all of these; the default */
 };
 
+/* Where to search for the libraries: see cushim_configure(). */
 typedef struct cushim_settings {
     const char *driver_path;  /* load exactly this file as the driver; NULL: search */
     const char *runtime_path; /* load exactly this file as the runtime; NULL: search */
     unsigned int search;      /* CUSHIM_SEARCH_... ored together */
 } cushim_settings;
 
+/* The result of cushim_configure(). */
 typedef enum cushim_configure_result {
-    CUSHIM_CONFIGURE_OK = 0,
+    CUSHIM_CONFIGURE_OK = 0,       /* the settings apply */
     CUSHIM_CONFIGURE_TOO_LATE = 1, /* a library was already searched for */
     CUSHIM_CONFIGURE_INVALID = 2,  /* an unknown search bit, or a path over 4,000 bytes */
     CUSHIM_CONFIGURE_NO_MEMORY = 3 /* for a copy of the settings */
@@ -100,7 +106,7 @@ typedef enum cushim_configure_result {
 
 /* Replaces the settings; copies the strings. Accepted until the first search, which is the first
  * call of a table function or of cushim_load. The variables CUSHIM_DRIVER and CUSHIM_RUNTIME
- * override the paths given here: the user of a program has the last word. */
+ * override the paths given here, so that the user of a program has the last word. */
 CUSHIM_CORE_API cushim_configure_result cushim_configure(const cushim_settings *settings)
     CUSHIM_NOEXCEPT;
 
@@ -112,10 +118,10 @@ CUSHIM_CORE_API cushim_state cushim_load(cushim_library library) CUSHIM_NOEXCEPT
 
 /* Searches again for an absent library, and returns the new state as cushim_load does. A loaded
  * library is unchanged. For the runtime, searches first for an absent driver, and also again for a
- * libcudart that was not used because there was no driver. */
+ * libcudart that was not used for lack of a driver. */
 CUSHIM_CORE_API cushim_state cushim_reload(cushim_library library) CUSHIM_NOEXCEPT;
 
-/* The report of a library. Never loads; never NULL. */
+/* The report of a library; never NULL. Never loads. */
 CUSHIM_CORE_API const cushim_report *cushim_load_report(cushim_library library) CUSHIM_NOEXCEPT;
 
 /* The report of both libraries as text for a person, one candidate per line, null-terminated unless
@@ -139,14 +145,15 @@ CUSHIM_CORE_API const char *cushim_version(void) CUSHIM_NOEXCEPT;
 CUSHIM_CORE_API int cushim_absent_status(cushim_library library) CUSHIM_NOEXCEPT;
 
 /* --- all entry points by name. A program that calls none of these functions links only the entry
- * points
- *     that it calls. --- */
+ *     points that it calls. */
 
+/* Any entry point; cast it to its own type before calling it. */
 typedef void (*cushim_function)(void);
 
+/* An entry point of the CUDA headers. */
 typedef struct cushim_entry_point {
     const char *name; /* the exported name: cuMemAlloc_v2 */
-    int introduced;   /* the CUDA version that introduced it; 0: no header says so */
+    int introduced;   /* the CUDA version that introduced it, packed; 0: no header states it */
     int status;       /* 0: the library has it; otherwise the status of a call (36, 302, ...) */
 } cushim_entry_point;
 

@@ -33,23 +33,26 @@
 
 namespace cushim {
 
+// The result of the search for one library: see loader.h.
 using LibraryReport = cushim_report;
 
 /* The report of each library; both live until the process ends. */
 struct LoadReport {
-    const LibraryReport &driver;
-    const LibraryReport &runtime;
+    const LibraryReport &driver;  // libcuda.so.1, nvcuda.dll
+    const LibraryReport &runtime; // libcudart
 };
 
-/* The current state. Loads nothing: a library that was not needed yet is CUSHIM_STATE_NOT_TRIED. */
+/* What was found so far. Loads nothing: the state of a library that was not needed yet is
+ * CUSHIM_STATE_NOT_TRIED. */
 CUSHIM_LOCAL inline LoadReport load_report() noexcept {
     return {*cushim_load_report(CUSHIM_LIBRARY_DRIVER),
             *cushim_load_report(CUSHIM_LIBRARY_RUNTIME)};
 }
 
-/* Loads a library if that was not tried before. The error says why it is absent (library_not_found,
- * stub_library), in a sentence for the user of the program. load_runtime() fails without a driver:
- * a libcudart alone is useless. */
+/* Load a library if that was not tried before. load_runtime() fails without a driver, because a
+ * libcudart alone is useless.
+ * Errors: library_not_found, stub_library; the message explains to the user of the program why the
+ * library is absent. */
 CUSHIM_API Result<void> load_driver() noexcept;
 CUSHIM_API Result<void> load_runtime() noexcept;
 

@@ -1,5 +1,5 @@
-/* Managed memory: at one address for the host and all devices; the driver moves it where it is
- * used. */
+/* Owned managed memory: it has one address for the host and all devices, and the driver moves it to
+ * where it is used. */
 #ifndef CUSHIM_MANAGED_BUFFER_HPP
 #define CUSHIM_MANAGED_BUFFER_HPP
 
@@ -14,22 +14,24 @@
 
 namespace cushim {
 
-// Access to managed memory on devices that cannot use it concurrently with the host
-// (CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS is 0). The values are CU_MEM_ATTACH_...
+// Which streams and whether the host can access managed memory, on devices that cannot use it
+// concurrently with the host (CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS is 0). The values are
+// CU_MEM_ATTACH_...
 enum class ManagedAttachment : unsigned int {
-    global = 1, // all streams; the host while no device works
+    global = 1, // all streams; the host only while no device works
     host = 2,   // the host, and no stream
-    single = 4, // one stream; the host while that stream has no work
+    single = 4, // one stream; the host only while that stream has no work
 };
 CUSHIM_API Text to_text(ManagedAttachment attachment) noexcept;
 
 // A location of managed memory: a device or the host. A Device converts to it.
 class ManagedLocation {
   public:
+    // A device, or the host.
     constexpr ManagedLocation(Device device) noexcept : native_(device.native()) {}
     static constexpr ManagedLocation host() noexcept { return {}; }
 
-    // CU_DEVICE_CPU for the host.
+    // The CUdevice; CU_DEVICE_CPU for the host.
     constexpr CUdevice native() const noexcept { return native_; }
 
   private:
@@ -38,8 +40,9 @@ class ManagedLocation {
     CUdevice native_ = CU_DEVICE_CPU;
 };
 
+// How ManagedBuffer allocates.
 struct ManagedOptions {
-    ManagedAttachment attachment = ManagedAttachment::global; // or host
+    ManagedAttachment attachment = ManagedAttachment::global; // global or host
 };
 
 /* `size()` uninitialised elements of T in managed memory. A buffer with no elements is valid, has a
@@ -53,7 +56,8 @@ struct ManagedOptions {
  * Context: none required, none changed.
  * Errors: out_of_memory (more than the device has is allowed if memory can be moved away);
  * not_supported_by_device; invalid_argument if the size in bytes exceeds std::size_t, and for parts
- * that exceed the buffer. Requires CUDA 8.0 unless stated otherwise. */
+ * that exceed the buffer.
+ * Requires CUDA 8.0 unless stated otherwise. */
 template <AllocatableType T>
 class ManagedBuffer : public detail::ManagedMemory {
     static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
@@ -61,36 +65,39 @@ class ManagedBuffer : public detail::ManagedMemory {
   public:
     ManagedBuffer() noexcept = default;
 
-    // cuMemAllocManaged, cuMemFree_v2. Since CUDA 6.0.
+    // Allocates `size` elements. cuMemAllocManaged, cuMemFree_v2. Since CUDA 6.0.
     static Result<ManagedBuffer> allocate(const Context &context, std::size_t size,
                                           const ManagedOptions &options = {}) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return allocate_bytes(context, bytes, options).transform(own);
     }
 
-    // Owns memory from cuMemAllocManaged.
+    // Owns memory from cuMemAllocManaged; on failure the caller keeps it.
     static Result<ManagedBuffer> adopt(const Context &context, CUdeviceptr address,
                                        std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return adopt_bytes(context, address, bytes).transform(own);
     }
 
-    // For the host and kernels.
+    // The address, for the host and kernels.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
+    // The number of elements.
     std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
+    // The size in bytes.
     using ManagedMemory::size_bytes;
+    // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }
 
-    // For kernels, copies and fills.
+    // A view of all elements, for kernels, copies and fills.
     DeviceSpan<T> device_span() const noexcept { return {native(), size()}; }
 
-    // For the host; does not wait. Must not be read while the device may write the memory, nor
-    // written while the device may read it. The attachment may forbid access while the device
-    // works.
+    // A view of all elements, for the host. Does not wait: the elements must not be read while a
+    // device may write them, nor written while a device may read them. The attachment may forbid
+    // access while a device works.
     std::span<T> host_span() const noexcept { return {data(), size()}; }
 
-    // The same after waiting for all work in the stream, or for the event. cuStreamSynchronize;
-    // cuEventSynchronize.
+    // Waits for all work in the stream, or for the event, and returns host_span().
+    // cuStreamSynchronize; cuEventSynchronize.
     Result<std::span<T>> host_span_after(const Stream &stream) const noexcept {
         CUSHIM_TRY_VOID(stream.synchronize());
         return host_span();
@@ -100,9 +107,10 @@ class ManagedBuffer : public detail::ManagedMemory {
         return host_span();
     }
 
-    /* Advice about its use, CU_MEM_ADVISE_..., for the whole buffer or for `count` elements
-     * starting at `offset`; CUDA rounds to pages. The location is ignored for READ_MOSTLY and for
-     * UNSET_PREFERRED_LOCATION. cuMemAdvise. */
+    /* Advises the driver about the use of the memory (CU_MEM_ADVISE_...): the whole buffer, or
+     * `count` elements starting at `offset`; CUDA rounds to pages. Without elements, no CUDA call
+     * is made. The location is ignored for READ_MOSTLY and for UNSET_PREFERRED_LOCATION.
+     * cuMemAdvise. */
     Result<void> advise(CUmem_advise advice, ManagedLocation location) const noexcept {
         return advise_part(advice, location, {0, size_bytes()});
     }
@@ -112,7 +120,8 @@ class ManagedBuffer : public detail::ManagedMemory {
         return advise_part(advice, location, part);
     }
 
-    // Moves the same part to the location, in stream order. cuMemPrefetchAsync.
+    // Enqueues a move of the whole buffer, or of `count` elements starting at `offset`, to the
+    // location. cuMemPrefetchAsync.
     Result<void> prefetch(const Stream &stream, ManagedLocation location) const noexcept {
         return prefetch_part(stream, location, {0, size_bytes()});
     }

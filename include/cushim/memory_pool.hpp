@@ -17,8 +17,9 @@
 
 namespace cushim {
 
+// The properties of a new pool.
 struct MemoryPoolOptions {
-    // How other processes can import it.
+    // How other processes can import the pool. The default cannot be exported.
     ExportKinds exportable;
     // Maximum size in bytes; 0: unlimited. Requires CUDA 12.2.
     std::size_t max_size = 0;
@@ -26,24 +27,24 @@ struct MemoryPoolOptions {
     void *win32_attributes = nullptr;
 };
 
-// In bytes.
+// The memory of a pool, in bytes.
 struct PoolUsage {
     std::size_t reserved = 0;      // held by the pool, used or not
     std::size_t reserved_high = 0; // the maximum since the last reset_high_marks()
     std::size_t used = 0;          // allocated from it
-    std::size_t used_high = 0;
+    std::size_t used_high = 0;     // the maximum since the last reset_high_marks()
 };
 
 // When memory that was freed in one stream may be reused in another. CUDA's default: all.
 struct PoolReuse {
-    bool follow_event_dependencies = true;
-    bool opportunistic = true;         // if the free has already completed
-    bool internal_dependencies = true; // by making the other stream wait for the free
+    bool follow_event_dependencies = true; // if the other stream already waits for the free
+    bool opportunistic = true;             // if the free has already completed
+    bool internal_dependencies = true;     // by making the other stream wait for the free
 };
 
 // 64 bytes that identify memory of an exported pool. Plain data: send the bytes unchanged.
 struct PoolPointer {
-    unsigned char bytes[64] = {};
+    unsigned char bytes[64] = {}; // a CUmemPoolPtrExportData
 };
 
 /* A memory pool of a device.
@@ -59,6 +60,7 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
   public:
     MemoryPool() noexcept = default;
 
+    // A new pool of memory of this device. invalid_argument if options contradict each other.
     // cuMemPoolCreate, cuMemPoolDestroy.
     CUSHIM_API static Result<MemoryPool> create(Device device,
                                                 const MemoryPoolOptions &options = {}) noexcept;
@@ -70,59 +72,64 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     // Borrows the pool that DeviceBuffer::allocate_async() uses on this device: the default pool,
     // or that of set_current(), whose owner must keep it alive. cuDeviceGetMemPool.
     CUSHIM_API static Result<MemoryPool> current_of(Device device) noexcept;
-    // cuDeviceSetMemPool.
+    // Makes this the pool that DeviceBuffer::allocate_async() uses on this device. The owner of the
+    // pool must keep it alive meanwhile. cuDeviceSetMemPool.
     CUSHIM_API Result<void> set_current(Device device) const noexcept;
 
-    // Owns a pool. cuMemPoolDestroy.
+    // Owns a pool from cuMemPoolCreate. cuMemPoolDestroy.
     CUSHIM_API static Result<MemoryPool> adopt(CUmemoryPool pool) noexcept;
     // Does not own; the lender must keep the pool alive.
     CUSHIM_API static MemoryPool borrow(CUmemoryPool pool) noexcept;
 
-    // The bytes that the pool keeps when a synchronization would let it free memory. Initially 0.
+    // The number of unused bytes that the pool keeps at a synchronization, which otherwise frees
+    // unused memory. Initially 0.
     // cuMemPoolGetAttribute, cuMemPoolSetAttribute.
     CUSHIM_API Result<std::size_t> release_threshold() const noexcept;
     CUSHIM_API Result<void> set_release_threshold(std::size_t bytes) const noexcept;
 
-    // cuMemPoolGetAttribute, cuMemPoolSetAttribute.
+    // When the pool reuses memory. cuMemPoolGetAttribute.
     CUSHIM_API Result<PoolReuse> reuse() const noexcept;
-    // All or nothing: if one part fails, the others are restored.
+    // Sets all parts; if one fails, the others are restored. cuMemPoolGetAttribute,
+    // cuMemPoolSetAttribute.
     CUSHIM_API Result<void> set_reuse(const PoolReuse &reuse) const noexcept;
 
-    // cuMemPoolGetAttribute; since CUDA 11.3.
+    // The memory that the pool holds and that is in use. cuMemPoolGetAttribute, since CUDA 11.3.
     CUSHIM_API Result<PoolUsage> usage() const noexcept;
-    // Sets the maxima to the current values. cuMemPoolSetAttribute; since CUDA 11.3.
+    // Sets both maxima to the current values. cuMemPoolSetAttribute, since CUDA 11.3.
     CUSHIM_API Result<void> reset_high_marks() const noexcept;
 
     // Frees unused memory until at most this many bytes are reserved. cuMemPoolTrimTo.
     CUSHIM_API Result<void> trim_to(std::size_t bytes) const noexcept;
 
-    // Grants others access to all present and future memory of the pool; its own device always has
-    // it. All grants in one call; no grants: success. cuMemPoolSetAccess.
+    // Grants other devices access to all present and future memory of the pool; its own device
+    // always has access. All grants are one CUDA call; without grants, no call is made.
+    // cuMemPoolSetAccess.
     CUSHIM_API Result<void> set_access(std::span<const AccessGrant> grants) const noexcept;
     Result<void> set_access(const AccessGrant &grant) const noexcept {
         return set_access(std::span(&grant, 1));
     }
-    // cuMemPoolGetAccess.
+    // The access of a device to the memory of the pool. cuMemPoolGetAccess.
     CUSHIM_API Result<AccessFlags> get_access(Device device) const noexcept;
 
-    /* For another process, which imports the pool and then single allocations of it. Each call
-     * returns a new descriptor or handle. Status 1 unless the pool was created exportable in that
-     * way. cuMemPoolExportToShareableHandle. */
+    /* Export the pool to another process, which imports the pool and then single allocations of it.
+     * Each call returns a new descriptor or handle. Status 1 unless the pool was created exportable
+     * in that way. cuMemPoolExportToShareableHandle. */
     CUSHIM_API Result<UniqueFd> export_fd() const noexcept;
-    // A HANDLE, which the caller must close with CloseHandle.
+    // Windows: exports a HANDLE, which the caller must close with CloseHandle.
     CUSHIM_API Result<void *> export_win32() const noexcept;
-    // Since CUDA 12.3.
+    // Exports to a fabric. Since CUDA 12.3.
     CUSHIM_API Result<FabricHandle> export_fabric() const noexcept;
-    /* Imports a pool of another process. Nothing can be allocated from it, and it has no default
+    /* Import a pool of another process. Nothing can be allocated from it, and it has no default
      * access of its own. The caller keeps the descriptor or handle, and may close it afterwards.
      * cuMemPoolImportFromShareableHandle. */
     CUSHIM_API static Result<MemoryPool> import_fd(int descriptor) noexcept;
     CUSHIM_API static Result<MemoryPool> import_win32(void *handle) noexcept;
-    // Since CUDA 12.3.
+    // Imports from a fabric. Since CUDA 12.3.
     CUSHIM_API static Result<MemoryPool> import_fabric(const FabricHandle &handle) noexcept;
 
-    /* Identifies this memory in the process that imported its pool. The pool must have been
-     * exported before, or CUDA returns status 1. cuMemPoolExportPointer. */
+    /* Identifies memory of a pool for a process that imported the pool: see
+     * PoolBuffer::import_from(). The pool must have been exported before, or CUDA returns status 1.
+     * cuMemPoolExportPointer. */
     CUSHIM_API static Result<PoolPointer> export_pointer(CUdeviceptr address) noexcept;
 
   private:
@@ -147,43 +154,50 @@ class PoolBuffer {
   public:
     PoolBuffer() noexcept = default;
 
-    // cuMemAllocFromPoolAsync, cuMemFreeAsync; for a borrowed stream cuStreamGetCtx.
+    // Allocates `size` elements in stream order: work enqueued in the stream after this call may
+    // use the memory. cuMemAllocFromPoolAsync, cuMemFreeAsync; for a borrowed stream
+    // cuStreamGetCtx.
     static Result<PoolBuffer> allocate(const MemoryPool &pool, const Stream &stream,
                                        std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return detail::PoolMemory::allocate(pool, stream, bytes).transform(own);
     }
 
-    /* Memory that another process allocated from the imported pool. It must not be used before the
-     * exporter's stream has allocated it, nor freed there before it is freed here: order both with
-     * interprocess events (ipc.hpp). invalid_argument if the memory is smaller than `size`
-     * elements. cuMemPoolImportPointer, cuPointerGetAttribute, cuMemFreeAsync. */
+    /* Imports memory that another process allocated from the imported pool. It must not be used
+     * before the exporter's stream has allocated it, nor freed there before it is freed here: order
+     * both with interprocess events (ipc.hpp). invalid_argument if the memory is smaller than
+     * `size` elements. cuMemPoolImportPointer, cuPointerGetAttribute, cuMemFreeAsync. */
     static Result<PoolBuffer> import_from(const MemoryPool &pool, const Stream &stream,
                                           const PoolPointer &pointer, std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
         return detail::PoolMemory::import_from(pool, stream, pointer, bytes).transform(own);
     }
 
+    // Whether it holds memory. False for a buffer with no elements.
     explicit operator bool() const noexcept { return static_cast<bool>(memory_); }
 
+    // The address; null if the buffer has no memory.
     CUdeviceptr native() const noexcept { return memory_.native(); }
-    // For kernel parameters. Host code must not dereference it.
+    // The address, for kernel parameters. Host code must not dereference it.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
+    // The number of elements.
     std::size_t size() const noexcept { return memory_.size() / sizeof(T); }
+    // The size in bytes.
     std::size_t size_bytes() const noexcept { return memory_.size(); }
+    // Whether size() is 0.
     bool empty() const noexcept { return size() == 0; }
 
-    // The whole buffer, for copies and kernels; valid as long as the buffer.
+    // A view of the whole buffer, for copies and kernels; valid as long as the buffer.
     DeviceSpan<T> span() const noexcept { return {native(), size()}; }
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
 
-    // For the process that imported the pool: see MemoryPool::export_pointer().
+    // Identifies the memory for a process that imported the pool: see MemoryPool::export_pointer().
     Result<PoolPointer> export_pointer() const noexcept {
         return MemoryPool::export_pointer(native());
     }
 
-    // See handle.hpp.
+    // Free the memory, or give it up, as the functions of the same names in handle.hpp do.
     void reset() noexcept { memory_.reset(); }
     Result<void> close() noexcept { return memory_.close(); }
     [[nodiscard]] CUdeviceptr release() noexcept { return memory_.release(); }

@@ -17,7 +17,8 @@ namespace cushim {
  * Threads: see handle.hpp; const functions may run on several threads at the same time.
  * Context: none required, none changed.
  * Errors: the status of the CUDA call; for invalid PTX (status 218) the message contains the
- * compiler's output. Requires CUDA 2.0 unless stated otherwise. */
+ * compiler's output.
+ * Requires CUDA 2.0 unless stated otherwise. */
 class Module : public detail::Shared<Module, CUmodule> {
   public:
     Module() noexcept = default;
@@ -29,7 +30,7 @@ class Module : public detail::Shared<Module, CUmodule> {
                                           const JitOptions &options = {},
                                           JitLog *log = nullptr) noexcept;
 
-    // The same from a file, which is read into memory. Status 301 if it cannot be read.
+    // Loads code from a file, which is read into memory. Status 301 if it cannot be read.
     CUSHIM_API static Result<Module> load_file(const Context &context, const char *path,
                                                const JitOptions &options = {},
                                                JitLog *log = nullptr) noexcept;
@@ -39,18 +40,18 @@ class Module : public detail::Shared<Module, CUmodule> {
     // Does not own; the lender must keep the module loaded.
     CUSHIM_API static Module borrow(CUmodule module) noexcept;
 
-    // By mangled name; status 500 if it does not exist. cuModuleGetFunction.
+    // The kernel with this mangled name; status 500 if it does not exist. cuModuleGetFunction.
     CUSHIM_API Result<AnyKernel> kernel(const char *name) const noexcept;
-    // The same with its parameters, which are checked once, here: see AnyKernel::as().
+    // The kernel with its parameters, which are checked once, here: see AnyKernel::as().
     template <class Signature>
     Result<Kernel<Signature>> kernel(const char *name) const noexcept {
         CUSHIM_TRY(const AnyKernel found, kernel(name));
         return found.as<Signature>();
     }
 
-    // A variable, for copies and kernels; valid as long as the module is loaded. Use a const T for
-    // __constant__ variables. Status 500 if it does not exist; invalid_argument unless its
-    // size is a multiple of sizeof(T). cuModuleGetGlobal_v2.
+    // A view of a variable, for copies and kernels; valid as long as the module is loaded. Use a
+    // const T for __constant__ variables. Status 500 if it does not exist; invalid_argument unless
+    // its size is a multiple of sizeof(T). cuModuleGetGlobal_v2.
     template <DeviceType T>
     Result<DeviceSpan<T>> global(const char *name) const noexcept {
         CUSHIM_TRY(const detail::Variable found, variable(name));

@@ -21,8 +21,9 @@ namespace cushim {
 CUSHIM_API Result<int> max_active_blocks(const Context &context, const AnyKernel &kernel,
                                          int block_size, std::size_t shared_bytes = 0) noexcept;
 
+// What suggest_block() returns.
 struct BlockSuggestion {
-    int block_size = 0;
+    int block_size = 0;    // threads
     int min_grid_size = 0; // the number of blocks that occupies the whole device
 };
 
@@ -32,8 +33,9 @@ CUSHIM_API Result<BlockSuggestion> suggest_block(const Context &context, const A
                                                  std::size_t shared_bytes = 0,
                                                  int limit = 0) noexcept;
 
-/* The same if the shared memory depends on the block size: the function returns the bytes for a
- * block size. It must not call CUDA, and must not throw. */
+/* suggest_block() if the shared memory depends on the block size: the function returns the bytes
+ * for a block size. It must not call CUDA, and must not throw. cuOccupancyMaxPotentialBlockSize,
+ * since CUDA 6.5. */
 CUSHIM_API Result<BlockSuggestion> suggest_block_by(const Context &context, const AnyKernel &kernel,
                                                     CUoccupancyB2DSize shared_bytes_of,
                                                     int limit = 0) noexcept;

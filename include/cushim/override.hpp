@@ -23,10 +23,12 @@
 
 namespace cushim {
 
+/* Overrides one entry point as long as this object lives: see the beginning of override.hpp. */
 template <class Entry>
 class [[nodiscard]] ScopedOverride {
   public:
-    /* A function of exactly the entry point's type, or a lambda without captures. */
+    /* Begins the override. The replacement is a function of exactly the entry point's type, or a
+     * lambda without captures. */
     [[nodiscard]] CUSHIM_LOCAL explicit ScopedOverride(typename Entry::pfn replacement) noexcept
         : before_(exchange(replacement)) {}
 

@@ -11,13 +11,14 @@
 
 namespace cushim {
 
-// The default is device memory that cannot be exported.
+// The properties of new physical memory. The default is device memory that cannot be exported.
 struct PhysicalMemoryOptions {
     // -1: memory of the device. Otherwise memory of the host, on this NUMA node; 0 if the host has
     // no NUMA nodes. Requires CUDA 12.2.
     int host_numa_node = -1;
+    // How other processes can import the memory.
     ExportKinds exportable;
-    // Memory that the device compresses. CUDA may return ordinary memory: see properties().
+    // The device may compress the memory. CUDA may return ordinary memory: see properties().
     bool compressible = false;
     // Other PCI devices may read and write it (GPUDirect RDMA).
     bool gpu_direct_rdma = false;
@@ -27,10 +28,11 @@ struct PhysicalMemoryOptions {
     void *win32_attributes = nullptr;
 };
 
+// The properties that CUDA reports.
 struct PhysicalMemoryProperties {
-    // -1 for memory of the host.
+    // The CUdevice whose memory it is; -1 for memory of the host.
     CUdevice device = -1;
-    // As passed to create(); CUDA may have changed some.
+    // As passed to create(), except for what CUDA has changed.
     PhysicalMemoryOptions options;
 };
 
@@ -44,12 +46,12 @@ struct Granularity {
     // Multiples of this perform best; never less than the minimum.
     std::size_t recommended = 0;
 
-    // cuMemGetAllocationGranularity.
+    // The granularity of memory with these options. cuMemGetAllocationGranularity.
     CUSHIM_API static Result<Granularity> of(Device device,
                                              const PhysicalMemoryOptions &options = {}) noexcept;
 
-    // Rounds up to the next multiple, 0 to 0. invalid_argument with the numbers if the result is
-    // too large, or if this object is default-constructed.
+    // Rounds up to the next multiple of `minimum` or `recommended`, 0 to 0. invalid_argument with
+    // the numbers if the result is too large, or if this object is default-constructed.
     CUSHIM_API Result<std::size_t> round_up(std::size_t size) const noexcept;
     CUSHIM_API Result<std::size_t> round_up_recommended(std::size_t size) const noexcept;
 };
@@ -61,20 +63,21 @@ struct Granularity {
  * Context: none required, none changed.
  * Errors: not_supported_by_device if the device has no virtual memory management, or lacks an
  * option; unsupported_platform for handles of another operating system; requires_newer_driver;
- * out_of_memory; invalid_argument. Requires CUDA 10.2 unless stated otherwise. */
+ * out_of_memory; invalid_argument.
+ * Requires CUDA 10.2 unless stated otherwise. */
 class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
   public:
     PhysicalMemory() noexcept = default;
 
-    // `size` bytes; must be a multiple of the options' granularity (Granularity::round_up) and not
-    // 0, or the call fails with invalid_argument and the numbers. With exportable.fabric,
-    // not_permitted if this process is not part of a fabric, even if the device's attribute says
-    // otherwise. cuMemCreate, cuMemRelease, cuMemGetAllocationGranularity.
+    // Creates `size` bytes; the size must be a multiple of the granularity of the options
+    // (Granularity::round_up) and not 0, or the call fails with invalid_argument and the numbers.
+    // With exportable.fabric, not_permitted if this process is not part of a fabric, even if the
+    // device's attribute says otherwise. cuMemCreate, cuMemRelease, cuMemGetAllocationGranularity.
     CUSHIM_API static Result<PhysicalMemory>
     create(Device device, std::size_t size, const PhysicalMemoryOptions &options = {}) noexcept;
 
-    // Whether memory that is exportable to the fabric can be created. Creates some, because the
-    // device's attribute is not sufficient: false if that fails with not_permitted or
+    // Whether memory that is exportable to the fabric can be created. The device's attribute is not
+    // sufficient, so that this creates such memory: false if that fails with not_permitted or
     // not_supported_by_device. cuMemGetAllocationGranularity, cuMemCreate, cuMemRelease, since CUDA
     // 12.3.
     CUSHIM_API static Result<bool> fabric_works(Device device) noexcept;
@@ -86,29 +89,30 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
     CUSHIM_API static PhysicalMemory borrow(CUmemGenericAllocationHandle handle,
                                             std::size_t size) noexcept;
 
-    /* Another owner of the memory mapped at this address, by any code. Some device must have access
-     * to it. If the driver does not know its size, status 1: pass the size to the second form.
-     * cuMemRetainAllocationHandle (CUDA 11.0), cuPointerGetAttribute (the mapping's size: CUDA
-     * 11.8). */
+    /* Another owner of the memory that is mapped at this address, by any code. Some device must
+     * have access to it. If the driver does not know the size, the first form fails with status 1:
+     * pass the size to the second form. cuMemRetainAllocationHandle (CUDA 11.0),
+     * cuPointerGetAttribute (the mapping's size: CUDA 11.8). */
     CUSHIM_API static Result<PhysicalMemory> retain_from(CUdeviceptr address) noexcept;
     CUSHIM_API static Result<PhysicalMemory> retain_from(CUdeviceptr address,
                                                          std::size_t size) noexcept;
 
-    // In bytes.
+    // The size in bytes.
     std::size_t size() const noexcept { return value().size; }
 
-    // cuMemGetAllocationPropertiesFromHandle.
+    // Where the memory is, and its options. cuMemGetAllocationPropertiesFromHandle.
     CUSHIM_API Result<PhysicalMemoryProperties> properties() const noexcept;
 
-    /* For other processes. Each call returns a new handle, which keeps the memory alive. Status 1
-     * unless the memory was created exportable in that way. cuMemExportToShareableHandle. */
+    /* Export the memory to another process. Each call returns a new handle, which keeps the memory
+     * alive. Status 1 unless the memory was created exportable in that way.
+     * cuMemExportToShareableHandle. */
     CUSHIM_API Result<UniqueFd> export_fd() const noexcept;
-    // A HANDLE, which the caller must close with CloseHandle.
+    // Windows: exports a HANDLE, which the caller must close with CloseHandle.
     CUSHIM_API Result<void *> export_win32() const noexcept;
-    // Since CUDA 12.3.
+    // Exports to a fabric. Since CUDA 12.3.
     CUSHIM_API Result<FabricHandle> export_fabric() const noexcept;
 
-    /* Memory that another process, or this one, exported. The caller keeps the descriptor or
+    /* Import memory that another process, or this one, exported. The caller keeps the descriptor or
      * handle, and may close it afterwards. The exporter must send the size; CUDA does not report
      * it. A size of 0 is invalid_argument, with a descriptor also one that is not a multiple of the
      * granularity. Memory with any other wrong size cannot be mapped (not_supported_by_device).
@@ -116,7 +120,7 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
      * cuMemGetAllocationGranularity. */
     CUSHIM_API static Result<PhysicalMemory> import_fd(int descriptor, std::size_t size) noexcept;
     CUSHIM_API static Result<PhysicalMemory> import_win32(void *handle, std::size_t size) noexcept;
-    // Since CUDA 12.3.
+    // Imports from a fabric. Since CUDA 12.3.
     CUSHIM_API static Result<PhysicalMemory> import_fabric(const FabricHandle &handle,
                                                            std::size_t size) noexcept;
 

@@ -30,7 +30,7 @@ class PitchedBuffer : public detail::PitchedMemory {
   public:
     PitchedBuffer() noexcept = default;
 
-    // cuMemAllocPitch_v2, cuMemFree_v2. Since CUDA 3.2.
+    // Allocates elements on the context's device. cuMemAllocPitch_v2, cuMemFree_v2. Since CUDA 3.2.
     static Result<PitchedBuffer> allocate(const Context &context, const Extent &extent) noexcept {
         return allocate_rows(context, extent, sizeof(T))
             .transform([](PitchedMemory &&memory) noexcept {
@@ -38,17 +38,19 @@ class PitchedBuffer : public detail::PitchedMemory {
             });
     }
 
+    // Whether the buffer has no elements.
     using PitchedMemory::empty;
+    // The size in elements, rows and layers.
     using PitchedMemory::extent;
-    // Layers are adjacent.
+    // The distance of the rows; layers are adjacent.
     using PitchedMemory::pitch;
-    // All of it, including the bytes between rows.
+    // Bytes, including those between rows.
     using PitchedMemory::size_bytes;
 
-    // For kernel parameters. Host code must not dereference it.
+    // The address, for kernel parameters. Host code must not dereference it.
     T *data() const noexcept { return reinterpret_cast<T *>(native()); }
 
-    // The whole buffer, for copies and kernels; valid as long as the buffer.
+    // A view of the whole buffer, for copies and kernels; valid as long as the buffer.
     DevicePitchedSpan<T> span() const noexcept { return {native(), extent(), pitch()}; }
     operator DevicePitchedSpan<T>() const noexcept { return span(); }
     operator DevicePitchedSpan<const T>() const noexcept { return span(); }

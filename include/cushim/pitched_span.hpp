@@ -14,7 +14,7 @@
 
 namespace cushim {
 
-// A view of device memory, valid as long as the memory.
+// A view of device memory with rows and layers; it is valid as long as the memory.
 template <DeviceType T>
 class DevicePitchedSpan : public detail::PitchedSpan<T> {
     using Base = detail::PitchedSpan<T>;
@@ -38,17 +38,20 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
             .transform(see);
     }
 
-    // The part that starts at `from`; invalid_argument with the numbers if it exceeds this span.
+    // A view of the part of size `extent` that starts at `from`; invalid_argument with the numbers
+    // if it exceeds this span.
     Result<DevicePitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
         return detail::part_of(Base::view(), from, extent, sizeof(T)).transform(see);
     }
 
+    // The size, the pitch, and whether the view has no elements.
     using Base::depth, Base::empty, Base::extent, Base::height, Base::pitch, Base::width;
 
+    // The address, for calls through the tables; 0 if default-constructed.
     constexpr CUdeviceptr address() const noexcept {
         return static_cast<CUdeviceptr>(Base::view().address);
     }
-    // For kernel parameters. Host code must not dereference it.
+    // The address, for kernel parameters. Host code must not dereference it.
     T *data() const noexcept { return reinterpret_cast<T *>(address()); }
 
   private:
@@ -58,7 +61,7 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
     }
 };
 
-// A view of host memory, valid as long as the memory.
+// A view of host memory with rows and layers; it is valid as long as the memory.
 template <DeviceType T>
 class HostPitchedSpan : public detail::PitchedSpan<T> {
     using Base = detail::PitchedSpan<T>;
@@ -83,16 +86,19 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
             .transform(see);
     }
 
-    // The part that starts at `from`; invalid_argument with the numbers if it exceeds this span.
+    // A view of the part of size `extent` that starts at `from`; invalid_argument with the numbers
+    // if it exceeds this span.
     Result<HostPitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
         return detail::part_of(Base::view(), from, extent, sizeof(T)).transform(see);
     }
 
+    // The size, the pitch, and whether the view has no elements.
     using Base::depth, Base::empty, Base::extent, Base::height, Base::pitch, Base::width;
 
+    // The address; null if default-constructed.
     T *data() const noexcept { return reinterpret_cast<T *>(Base::view().address); }
 
-    // Row y of layer z; invalid_argument with the numbers if it does not exist.
+    // A view of row y of layer z; invalid_argument with the numbers if it does not exist.
     Result<std::span<T>> row(std::size_t y, std::size_t z = 0) const noexcept {
         CUSHIM_TRY(const auto address, detail::row_of(Base::view(), y, z));
         return std::span<T>(reinterpret_cast<T *>(address), width());

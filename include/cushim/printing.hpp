@@ -21,6 +21,7 @@
 
 namespace cushim {
 
+// Writes the text of an object, a Version, a Text or an Error to a stream.
 template <detail::Printable T>
 std::ostream &operator<<(std::ostream &out, const T &object) {
     return detail::with_text(object,
@@ -30,8 +31,10 @@ std::ostream &operator<<(std::ostream &out, const T &object) {
 } // namespace cushim
 
 #ifdef __cpp_lib_format
+// Formats the same, with the format specifications of strings.
 template <cushim::detail::Printable T>
 struct std::formatter<T, char> : std::formatter<std::string_view, char> {
+    // Formats the text of the object.
     template <class Context>
     auto format(const T &object, Context &context) const {
         return cushim::detail::with_text(object, [&](std::string_view text) {

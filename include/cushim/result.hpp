@@ -31,10 +31,11 @@ class Result;
 struct in_place_t {
     explicit in_place_t() = default;
 };
+// The value of that type, to pass.
 inline constexpr in_place_t in_place{};
 
-// A Result is copyable, movable and assignable if T is. A moved-from Result still holds a
-// moved-from value or an error.
+// A value of type T, or an Error. A Result is copyable, movable and assignable if T is. A
+// moved-from Result still holds a moved-from value or an error.
 template <class T>
 class [[nodiscard]] Result {
     static_assert(std::is_object_v<T> && !std::is_array_v<T>,
@@ -43,8 +44,8 @@ class [[nodiscard]] Result {
     static_assert(!std::is_same_v<T, Error>, "a Result<Error> could not tell success from failure");
 
   public:
-    using value_type = T;
-    using error_type = Error;
+    using value_type = T;     // as in std::expected
+    using error_type = Error; // as in std::expected
 
     // Success.
     template <class U = T>
@@ -64,7 +65,7 @@ class [[nodiscard]] Result {
         std::is_nothrow_constructible_v<T, Arguments...>)
         : value_(static_cast<Arguments &&>(arguments)...), has_value_(true) {}
 
-    // From a Result of a type that T can be constructed from.
+    // Converts a Result of a type from which T can be constructed.
     template <class U>
         requires detail::converts_value<T, U, const U &>
     explicit(!std::is_convertible_v<const U &, T>) Result(const Result<U> &other)
@@ -78,6 +79,7 @@ class [[nodiscard]] Result {
         construct(static_cast<Result<U> &&>(other));
     }
 
+    // Copies or moves the value or the error.
     Result(const Result &other) noexcept(std::is_nothrow_copy_constructible_v<T>)
         requires std::is_copy_constructible_v<T>
         : has_value_(other.has_value_) {
@@ -89,7 +91,8 @@ class [[nodiscard]] Result {
         construct(static_cast<Result &&>(other));
     }
 
-    // If T's copy or move throws, this object keeps its state (a value: as T leaves it).
+    // Assigns the value or the error. If the copy or move of T throws, this object keeps its state
+    // (a value: as T leaves it).
     Result &operator=(const Result &other)
         requires(std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>)
     {
@@ -127,6 +130,7 @@ class [[nodiscard]] Result {
             T(static_cast<Arguments &&>(arguments)...);
     }
 
+    // Whether it holds a value.
     [[nodiscard]] bool has_value() const noexcept { return has_value_; }
     explicit operator bool() const noexcept { return has_value_; }
 
@@ -167,7 +171,7 @@ class [[nodiscard]] Result {
         return static_cast<const T &&>(value_);
     }
 
-    // The value; on failure the argument.
+    // The value; on failure `otherwise`.
     template <class U>
     [[nodiscard]] T value_or(U &&otherwise) const & {
         if (has_value_) {
@@ -183,7 +187,8 @@ class [[nodiscard]] Result {
         return static_cast<T>(static_cast<U &&>(otherwise));
     }
 
-    // Calls the function with the value and returns its Result; an error is passed on.
+    // Calls the function with the value, and returns the Result that it returns. An error is
+    // returned unchanged, without a call.
     template <class F>
     auto and_then(F &&function) & {
         return detail::and_then(*this, static_cast<F &&>(function));
@@ -201,7 +206,8 @@ class [[nodiscard]] Result {
         return detail::and_then(static_cast<const Result &&>(*this), static_cast<F &&>(function));
     }
 
-    // Calls the function with the value and returns its result in a Result; an error is passed on.
+    // Calls the function with the value, and returns a Result of what it returns. An error is
+    // returned unchanged, without a call.
     template <class F>
     auto transform(F &&function) & {
         return detail::transform(*this, static_cast<F &&>(function));
@@ -219,8 +225,8 @@ class [[nodiscard]] Result {
         return detail::transform(static_cast<const Result &&>(*this), static_cast<F &&>(function));
     }
 
-    // Calls the function with the error and returns its Result of the same type; a value is passed
-    // on.
+    // Calls the function with the error, and returns the Result of this type that it returns. A
+    // value is returned unchanged, without a call.
     template <class F>
     auto or_else(F &&function) & {
         return detail::or_else(*this, static_cast<F &&>(function));
@@ -238,8 +244,8 @@ class [[nodiscard]] Result {
         return detail::or_else(static_cast<const Result &&>(*this), static_cast<F &&>(function));
     }
 
-    // Calls the function with the error and returns the Error that it returns; a value is passed
-    // on.
+    // Calls the function with the error, and returns the Error that it returns as a failure. A
+    // value is returned unchanged, without a call.
     template <class F>
     auto transform_error(F &&function) const & {
         return detail::transform_error(*this, static_cast<F &&>(function));
@@ -249,7 +255,8 @@ class [[nodiscard]] Result {
         return detail::transform_error(static_cast<Result &&>(*this), static_cast<F &&>(function));
     }
 
-    // Whether both hold equal values, or errors that Error's == considers equal.
+    // Whether both hold equal values or equal errors. A value equals a Result that holds an equal
+    // value, an Error a Result that holds an equal error.
     template <class U>
         requires(!std::is_void_v<U>)
     friend bool operator==(const Result &left, const Result<U> &right) {
@@ -339,14 +346,16 @@ class [[nodiscard]] Result {
 template <>
 class [[nodiscard]] Result<void> {
   public:
-    using value_type = void;
-    using error_type = Error;
+    using value_type = void;  // as in std::expected
+    using error_type = Error; // as in std::expected
 
+    // Success without arguments or with in_place; failure with an Error.
     Result() noexcept : nothing_(), has_value_(true) {}
     explicit Result(in_place_t) noexcept : Result() {}
     Result(const Error &error) noexcept : error_(error), has_value_(false) {}
     Result(Error &&error) noexcept : error_(static_cast<Error &&>(error)), has_value_(false) {}
 
+    // Copies, moves or assigns success or the error.
     Result(const Result &other) noexcept : nothing_(), has_value_(other.has_value_) {
         construct(other);
     }
@@ -367,11 +376,13 @@ class [[nodiscard]] Result<void> {
         }
     }
 
+    // Whether it is a success.
     [[nodiscard]] bool has_value() const noexcept { return has_value_; }
     explicit operator bool() const noexcept { return has_value_; }
 
+    // Does nothing, for generic code. Undefined on failure; not checked.
     void operator*() const noexcept {}
-    // Sets success.
+    // Replaces the state by success.
     void emplace() noexcept { *this = Result(); }
 
     // The error. Undefined on success; not checked.
@@ -380,8 +391,8 @@ class [[nodiscard]] Result<void> {
     Error &&error() && noexcept { return static_cast<Error &&>(error_); }
     const Error &&error() const && noexcept { return static_cast<const Error &&>(error_); }
 
-    // On failure throws Exception (exception.hpp), or, in a file built without exceptions, writes
-    // the error's message to stderr and aborts.
+    // Nothing on success. On failure throws Exception (exception.hpp), or, in a file built without
+    // exceptions, writes the error's message to stderr and aborts.
     template <detail::OnFailure Then = detail::on_failure>
     void value() const {
         if (!has_value_) {
@@ -389,7 +400,8 @@ class [[nodiscard]] Result<void> {
         }
     }
 
-    // Calls the function without an argument and returns its Result; an error is passed on.
+    // Calls the function without an argument, and returns the Result that it returns. An error is
+    // returned unchanged, without a call.
     template <class F>
     auto and_then(F &&function) const & {
         using Next = std::remove_cvref_t<std::invoke_result_t<F>>;
@@ -404,8 +416,8 @@ class [[nodiscard]] Result<void> {
                           : Next(static_cast<Error &&>(error_));
     }
 
-    // Calls the function without an argument and returns its result in a Result; an error is passed
-    // on.
+    // Calls the function without an argument, and returns a Result of what it returns. An error is
+    // returned unchanged, without a call.
     template <class F>
     auto transform(F &&function) const {
         using Next = Result<std::remove_cv_t<std::invoke_result_t<F>>>;
@@ -420,7 +432,8 @@ class [[nodiscard]] Result<void> {
         }
     }
 
-    // Calls the function with the error and returns its Result<void>.
+    // Calls the function with the error, and returns the Result<void> that it returns. Success is
+    // returned unchanged, without a call.
     template <class F>
     auto or_else(F &&function) & {
         return detail::or_else(*this, static_cast<F &&>(function));
@@ -438,7 +451,8 @@ class [[nodiscard]] Result<void> {
         return detail::or_else(static_cast<const Result &&>(*this), static_cast<F &&>(function));
     }
 
-    // Calls the function with the error and returns the Error that it returns.
+    // Calls the function with the error, and returns the Error that it returns as a failure.
+    // Success is returned unchanged, without a call.
     template <class F>
     auto transform_error(F &&function) const & {
         return detail::transform_error(*this, static_cast<F &&>(function));
@@ -448,6 +462,7 @@ class [[nodiscard]] Result<void> {
         return detail::transform_error(static_cast<Result &&>(*this), static_cast<F &&>(function));
     }
 
+    // Whether both are successes or hold equal errors.
     friend bool operator==(const Result &left, const Result &right) noexcept {
         return left.has_value() == right.has_value() &&
                (left.has_value() || left.error() == right.error());

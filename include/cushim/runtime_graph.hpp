@@ -2,9 +2,10 @@
  * that share them with code that calls cudaGraph... functions. See graph.hpp.
  *
  * Threads: see the corresponding functions of the driver API.
- * Errors: library_not_found if there is no such libcudart; requires_newer_driver if the driver has
- * an older major version. Requires CUDA 11.4, the oldest supported headers.
- * cudaGraphCreate, cudaStreamBeginCapture, cudaStreamEndCapture.
+ * Errors: library_not_found if that libcudart is missing; requires_newer_driver if the driver has
+ * an older major version.
+ * cudaGraphCreate, cudaStreamBeginCapture, cudaStreamEndCapture. Requires CUDA 11.4, the oldest
+ * supported headers.
  */
 #ifndef CUSHIM_RUNTIME_GRAPH_HPP
 #define CUSHIM_RUNTIME_GRAPH_HPP
@@ -13,23 +14,23 @@
 
 namespace cushim::rt {
 
-// See Graph::create().
+// Creates an empty graph of the runtime API: see Graph::create().
 CUSHIM_API Result<Graph> create_graph(const Context &context) noexcept;
-// See Graph::adopt() and Graph::borrow(): cudaGraph_t is the same type.
+// Own or borrow a cudaGraph_t, which is a CUgraph: see Graph::adopt() and Graph::borrow().
 CUSHIM_API Result<Graph> adopt_graph(const Context &context, CUgraph graph) noexcept;
 CUSHIM_API Result<Graph> borrow_graph(const Context &context, CUgraph graph) noexcept;
-// See GraphExec::adopt() and GraphExec::borrow(). cudaGraphExec_t is a CUgraphExec; graphs of the
-// runtime API can then update it.
+// Own or borrow a cudaGraphExec_t, which is a CUgraphExec, so that graphs of the runtime API can
+// update it: see GraphExec::adopt() and GraphExec::borrow().
 CUSHIM_API Result<GraphExec> adopt_exec(const Context &context, CUgraphExec exec) noexcept;
 CUSHIM_API Result<GraphExec> borrow_exec(const Context &context, CUgraphExec exec) noexcept;
 
-// See Stream::begin_capture() and Stream::end_capture(). The API that ends a capture owns the
-// graph.
+// Begin and end a capture: see Stream::begin_capture() and Stream::end_capture(). The API that ends
+// a capture determines the API of the graph.
 CUSHIM_API Result<void> begin_capture(const Stream &stream,
                                       CaptureMode mode = CaptureMode::per_thread) noexcept;
 CUSHIM_API Result<Graph> end_capture(const Stream &stream) noexcept;
 
-// See Stream::capture().
+// Captures the work that f() enqueues into a graph of the runtime API: see Stream::capture().
 template <class F>
 Result<Graph> capture(const Stream &stream, CaptureMode mode, F &&f) {
     return detail::capture(Api::runtime, stream, mode, f);

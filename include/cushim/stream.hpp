@@ -13,6 +13,7 @@ namespace cushim {
 class Graph;
 class GraphDependencies;
 
+// The properties of a new stream.
 struct StreamOptions {
     // Does not synchronize with the legacy default stream.
     bool non_blocking = false;
@@ -34,8 +35,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
   public:
     Stream() noexcept = default;
 
-    // cuStreamCreateWithPriority (CUDA 5.5), cuStreamDestroy_v2. Destruction does not wait; work
-    // already enqueued still runs.
+    // A new stream of this context. Its destruction does not wait; work already enqueued still
+    // runs. cuStreamCreateWithPriority (CUDA 5.5), cuStreamDestroy_v2.
     CUSHIM_API static Result<Stream> create(const Context &context,
                                             const StreamOptions &options = {}) noexcept;
 
@@ -44,7 +45,7 @@ class Stream : public detail::Shared<Stream, CUstream> {
     // The default stream of the calling thread. CU_STREAM_PER_THREAD, since CUDA 7.0.
     CUSHIM_API static Stream per_thread() noexcept;
 
-    // Owns a stream of that context.
+    // Owns a stream of that context. cuStreamDestroy_v2.
     CUSHIM_API static Result<Stream> adopt(const Context &context, CUstream stream) noexcept;
     // Does not own; the lender must keep the stream alive. A null handle gives an empty Stream.
     CUSHIM_API static Stream borrow(CUstream stream) noexcept;
@@ -62,7 +63,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
      * borrowed events are not checked. cuStreamWaitEvent, since CUDA 3.2. */
     CUSHIM_API Result<void> wait_event(const Event &event) const noexcept;
 
-    // cuStreamGetPriority, cuStreamGetFlags (CU_STREAM_NON_BLOCKING), since CUDA 5.5.
+    // The priority; the flags, 0 or CU_STREAM_NON_BLOCKING. cuStreamGetPriority, cuStreamGetFlags,
+    // since CUDA 5.5.
     CUSHIM_API Result<int> priority() const noexcept;
     CUSHIM_API Result<unsigned int> flags() const noexcept;
 
@@ -93,32 +95,34 @@ class Stream : public detail::Shared<Stream, CUstream> {
     begin_capture(CaptureMode mode = CaptureMode::per_thread) const noexcept;
     /* Ends the capture that begin_capture() began, on the same thread unless the mode is relaxed.
      * Fails with capture_invalidated if an error invalidated the capture, and with status 904 if
-     * streams that joined it were not waited for. There is no graph then, and the stream works as
-     * before. cuStreamEndCapture, since CUDA 10.0. */
+     * streams that joined it were not waited for. Both return no graph, and the stream works as
+     * before the capture. cuStreamEndCapture, since CUDA 10.0. */
     CUSHIM_API Result<Graph> end_capture() const noexcept;
 
-    /* Captures the work that f() enqueues; f() returns void or a Result. The capture ends on every
-     * path: the first error is returned, an exception is passed on.
-     * #include <cushim/capture.hpp> */
+    /* Captures the work that f() enqueues; f() returns void or a Result. The mode is per_thread by
+     * default. The capture ends on every path: the first error is returned, and an exception leaves
+     * this function. Requires capture.hpp. */
     template <class F>
     Result<Graph> capture(CaptureMode mode, F &&f) const;
     template <class F>
     Result<Graph> capture(F &&f) const;
 
-    /* Captures into an existing graph, after `dependencies`. If f() fails, the graph remains, with
+    /* Captures into an existing graph, after `dependencies`. If the capture fails, the graph keeps
      * the nodes captured so far. cuStreamBeginCaptureToGraph, since CUDA 12.3. */
     CUSHIM_API Result<void>
     begin_capture_to(const Graph &graph, const GraphDependencies &dependencies,
                      CaptureMode mode = CaptureMode::per_thread) const noexcept;
-    // The capture also ends if `graph` is empty or a different graph.
+    // Ends the capture that begin_capture_to() began; also if `graph` is empty or a different
+    // graph, which is invalid_argument. cuStreamEndCapture.
     CUSHIM_API Result<void> end_capture_to(const Graph &graph) const noexcept;
+    // Captures the work that f() enqueues into `graph`, as capture() does. Requires capture.hpp.
     template <class F>
     Result<void> capture_to(const Graph &graph, const GraphDependencies &dependencies,
                             CaptureMode mode, F &&f) const;
 
-    // cuStreamIsCapturing, since CUDA 10.0.
+    // Whether the stream is being captured. cuStreamIsCapturing, since CUDA 10.0.
     CUSHIM_API Result<CaptureStatus> capture_status() const noexcept;
-    // Whether enqueued work is captured; false if the capture is invalidated.
+    // Whether enqueued work becomes part of a graph; false if the capture is invalidated.
     Result<bool> is_capturing() const noexcept {
         CUSHIM_TRY(const CaptureStatus status, capture_status());
         return status == CaptureStatus::active;
@@ -133,8 +137,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
 CUSHIM_API Text to_text(const Stream &stream) noexcept;
 
 /* Waits until closures of launch_host_function() that were finished before this call are destroyed.
- * Must not be called by the destructor of such a closure. Process exit does the same
- * (teardown.hpp). Threads: any. */
+ * Must not be called by the destructor of such a closure. Process exit waits in the same
+ * way (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 
 } // namespace cushim

@@ -28,7 +28,7 @@
  * - cudaGetLastError and cudaPeekAtLastError return the last failed call of the thread.
  * - cudaDriverGetVersion and cudaRuntimeGetVersion succeed without a libcudart, as in NVIDIA's
  *   static library: they write the driver's version (0 without a driver) and that of the headers
- *   (with headers of CUDA 11 and no driver: 35). runtime_version() says whether there is a
+ *   (with headers of CUDA 11 and no driver: 35). runtime_version() is unknown without a
  *   libcudart.
  *
  * Requires CUDA headers 11.4 or newer. Drivers older than 11.4 work as far as they have the
@@ -44,12 +44,11 @@
 namespace cushim {
 
 /* The table if the library can be used, otherwise the reason (library_not_found, stub_library).
- * Loads. */
+ * Load the library. */
 CUSHIM_LOCAL inline Result<DriverTable> try_driver() noexcept {
     CUSHIM_TRY_VOID(load_driver());
     return driver();
 }
-
 CUSHIM_LOCAL inline Result<RuntimeTable> try_runtime() noexcept {
     CUSHIM_TRY_VOID(load_runtime());
     return runtime();

@@ -6,15 +6,17 @@
 
 namespace cushim {
 
+// A failed call of a destructor.
 struct TeardownFailure {
     const char *entry_point; // exported name of the call that failed; valid permanently
     int status; // its status: a CUresult, or a cudaError_t if its name begins with cuda
     unsigned long long handle; // the object: a handle, or an address
 };
 
-// Must not throw, and must not destroy owners.
+// Receives failures. Must not throw, and must not destroy owners.
 using TeardownSink = void (*)(const TeardownFailure &failure, void *user);
 
+// A sink and its argument.
 struct TeardownSinkSetting {
     TeardownSink sink = nullptr; // null: failures are dropped
     void *user = nullptr;        // passed to the sink

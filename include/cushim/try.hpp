@@ -14,7 +14,8 @@
 #define CUSHIM_TRY(declaration, ...)                                                               \
     CUSHIM_DETAIL_TRY(CUSHIM_DETAIL_JOIN(cushim_try_, __LINE__), declaration, __VA_ARGS__)
 
-// The same without a value. One statement.
+// CUSHIM_TRY_VOID(copy(stream, to, from)); returns the error of a Result from the enclosing
+// function, as CUSHIM_TRY does, and ignores the value. One statement.
 #define CUSHIM_TRY_VOID(...)                                                                       \
     CUSHIM_DETAIL_TRY_VOID(CUSHIM_DETAIL_JOIN(cushim_try_, __LINE__), __VA_ARGS__)
 

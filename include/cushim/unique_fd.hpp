@@ -7,7 +7,7 @@
 
 namespace cushim {
 
-/* Closes its descriptor on destruction, unless it was released. Moved, not copied; a moved-from
+/* The owner of a file descriptor, which its destructor closes. Moved, not copied; a moved-from
  * owner is empty. A function that takes a UniqueFd takes ownership; one that takes an int does not.
  *
  * Windows has no such descriptors: no function creates one, and functions that need one fail with
@@ -16,9 +16,11 @@ namespace cushim {
  * Threads: as for an int. */
 class UniqueFd {
   public:
+    // An empty owner.
     UniqueFd() noexcept = default;
-    // Takes ownership of the descriptor. Negative: empty.
+    // Takes ownership of the descriptor; a negative one makes an empty owner.
     explicit UniqueFd(int descriptor) noexcept : descriptor_(descriptor < 0 ? -1 : descriptor) {}
+    // Moving leaves the source empty; assignment closes the previous descriptor.
     UniqueFd(UniqueFd &&other) noexcept : descriptor_(other.release()) {}
     UniqueFd &operator=(UniqueFd &&other) noexcept {
         if (this != &other) {
@@ -28,12 +30,13 @@ class UniqueFd {
     }
     ~UniqueFd() { reset(); }
 
+    // Whether it holds a descriptor; not whether that is open.
     explicit operator bool() const noexcept { return descriptor_ >= 0; }
 
-    // -1 if empty. This object keeps ownership.
+    // The descriptor; -1 if empty. This object keeps ownership.
     int get() const noexcept { return descriptor_; }
 
-    // Gives up ownership: the caller must close the descriptor.
+    // Gives up ownership and returns the descriptor: the caller must close it.
     [[nodiscard]] int release() noexcept {
         const int descriptor = descriptor_;
         descriptor_ = -1;
@@ -49,7 +52,7 @@ class UniqueFd {
         }
     }
 
-    // A second descriptor of the same open file, closed on exec.
+    // A second descriptor of the same open file, closed on exec. fcntl.
     // Errors: invalid_argument if this is empty or not open; out_of_memory if the process has
     // reached its limit of descriptors; unsupported_platform.
     CUSHIM_API Result<UniqueFd> duplicate() const noexcept;

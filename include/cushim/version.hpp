@@ -1,7 +1,7 @@
 // A CUDA version, packed as CUDA packs it: 12.6 is 12060.
 //
-// Usable in constant expressions; includes no header of the
-// standard library. Versions are plain values.
+// Usable in constant expressions; includes no header of the standard library. Versions are plain
+// values.
 #ifndef CUSHIM_VERSION_HPP
 #define CUSHIM_VERSION_HPP
 
@@ -25,7 +25,9 @@ struct Version {
         return Version(fits ? major * 1000 + minor * 10 : 0);
     }
 
-    // The parentheses keep the macros of the same names in <sys/sysmacros.h> from expanding here.
+    // The parts of the version, and the number that CUDA uses for it: 12, 6 and 12060; 0 if
+    // unknown. The parentheses keep the macros of the same names in <sys/sysmacros.h> from
+    // expanding here.
     constexpr int(major)() const noexcept { return packed_ / 1000; }
     constexpr int(minor)() const noexcept { return packed_ % 1000 / 10; }
     constexpr int packed() const noexcept { return packed_; }
@@ -33,7 +35,8 @@ struct Version {
     // Whether the version is known.
     constexpr explicit operator bool() const noexcept { return packed_ != 0; }
 
-    // Written out: <compare> would cost every user more than the rest of this header.
+    // Compare as numbers. Written out: <compare> would cost every user more than the rest of this
+    // header.
     friend constexpr bool operator==(Version a, Version b) noexcept {
         return a.packed_ == b.packed_;
     }
@@ -53,15 +56,16 @@ struct Version {
     int packed_ = 0;
 };
 
-// The text of a version, stored in the object: to_text(version).c_str().
+// The text of a version, stored in the object, as Text is.
 struct VersionText {
     // The widest version is 2147483.64; "unknown" is shorter.
     char characters[12];
 
+    // The text; valid as long as this object.
     constexpr const char *c_str() const noexcept { return characters; }
 };
 
-// "12.6"; "unknown" for an unknown version.
+// The version as text: "12.6", or "unknown".
 constexpr VersionText to_text(Version version) noexcept {
     if (!version) {
         return VersionText{"unknown"};

@@ -5,8 +5,8 @@
  *     CUSHIM_TRY(auto size, granularity.round_up(wanted));
  *     CUSHIM_TRY(auto range, AddressRange::reserve(device, size));
  *     CUSHIM_TRY(auto memory, PhysicalMemory::create(device, size));
- *     CUSHIM_TRY(auto mapped, MappedRange::map(range, 0, memory, {device,
- * AccessFlags::read_write}));
+ *     const AccessGrant access(device, AccessFlags::read_write);
+ *     CUSHIM_TRY(auto mapped, MappedRange::map(range, 0, memory, access));
  *
  * Unlike cuMemAlloc, it allows memory that grows in place (growable_buffer.hpp), access per device,
  * and export to other processes.
@@ -33,8 +33,9 @@
 
 namespace cushim {
 
+// Where to reserve a range.
 struct AddressRangeOptions {
-    // A power of two; 0: CUDA's choice.
+    // The alignment in bytes, a power of two; 0: CUDA's choice.
     std::size_t alignment = 0;
     // The preferred start, if free. CUDA may choose another: see native().
     CUdeviceptr hint = 0;
@@ -45,11 +46,10 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
   public:
     AddressRange() noexcept = default;
 
-    // `size` bytes: a multiple of the host's page size and not 0; for mappings a multiple of the
-    // granularity. The range is valid on all devices; `device` is asked whether it has virtual
+    // Reserves `size` bytes: a multiple of the page size of the host and not 0; for mappings a
+    // multiple of the granularity. The range is valid on all devices; `device` must have virtual
     // memory management. invalid_argument with the numbers for a wrong size, alignment or hint;
-    // out_of_memory if that many addresses are not free.
-    // cuMemAddressReserve, cuMemAddressFree.
+    // out_of_memory if no such range is free. cuMemAddressReserve, cuMemAddressFree.
     CUSHIM_API static Result<AddressRange>
     reserve(Device device, std::size_t size, const AddressRangeOptions &options = {}) noexcept;
 
@@ -58,13 +58,13 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
     // Does not own; the lender must keep the range reserved.
     CUSHIM_API static AddressRange borrow(CUdeviceptr address, std::size_t size) noexcept;
 
-    // In bytes.
+    // The size in bytes.
     std::size_t size() const noexcept { return value().size; }
 
-    /* Sets the access to all mappings in `size` bytes, starting at `offset`; all grants in one
-     * call. Devices that are not named keep theirs. The part must have no gaps and must contain
-     * whole mappings only, or CUDA returns status 1 and changes nothing. No bytes or no grants:
-     * success. cuMemSetAccess. */
+    /* Sets the access to all mappings in `size` bytes, starting at `offset`, in one CUDA call.
+     * Devices that are not named keep their access. The part must have no gaps and must contain
+     * whole mappings only, or CUDA returns status 1 and changes nothing. Without bytes or
+     * grants, no call is made. cuMemSetAccess. */
     CUSHIM_API Result<void> set_access(std::size_t offset, std::size_t size,
                                        std::span<const AccessGrant> grants) const noexcept;
     Result<void> set_access(std::size_t offset, std::size_t size,
@@ -72,8 +72,8 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
         return set_access(offset, size, std::span(&grant, 1));
     }
 
-    // The device's access to the mapping at `offset`, in bytes; none if nothing was set.
-    // invalid_argument if offset exceeds the range. cuMemGetAccess.
+    // The access of a device to the mapping at `offset`, in bytes; AccessFlags::none if none was
+    // set. invalid_argument if offset exceeds the range. cuMemGetAccess.
     CUSHIM_API Result<AccessFlags> get_access(std::size_t offset, Device device) const noexcept;
 
   private:
@@ -96,13 +96,14 @@ class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
   public:
     MappedRange() noexcept = default;
 
-    // Maps `memory` at `offset`, which must be a multiple of the memory's granularity. Status 1 if
+    // Maps all of `memory` at `offset`, which must be a multiple of its granularity. Status 1 if
     // something is mapped there. invalid_argument with the numbers if it exceeds the range.
     // cuMemMap, cuMemUnmap.
     CUSHIM_API static Result<MappedRange> map(const AddressRange &range, std::size_t offset,
                                               const PhysicalMemory &memory) noexcept;
 
-    // The same, with access; if that fails, nothing remains mapped. cuMemSetAccess.
+    // Maps the memory and sets the access to it; if that fails, nothing remains mapped.
+    // cuMemSetAccess.
     CUSHIM_API static Result<MappedRange> map(const AddressRange &range, std::size_t offset,
                                               const PhysicalMemory &memory,
                                               std::span<const AccessGrant> grants) noexcept;
@@ -112,18 +113,18 @@ class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
         return map(range, offset, memory, std::span(&grant, 1));
     }
 
-    // Owns a mapping by the caller of all of `memory`. cuMemUnmap.
+    // Owns a mapping of all of `memory`, which the caller made with cuMemMap. cuMemUnmap.
     CUSHIM_API static Result<MappedRange> adopt(const AddressRange &range, std::size_t offset,
                                                 const PhysicalMemory &memory) noexcept;
     // Does not own; the lender must keep the mapping.
     CUSHIM_API static MappedRange borrow(CUdeviceptr address, std::size_t size) noexcept;
 
-    // In bytes.
+    // The size in bytes.
     std::size_t size() const noexcept { return value().size; }
-    // The start in its range; 0 if borrowed.
+    // Where the mapping starts in its range, in bytes; 0 if borrowed.
     std::size_t offset() const noexcept { return value().offset; }
 
-    // The memory as elements of T, without the bytes that remain at the end.
+    // A view of the memory as elements of T, without the bytes that remain at the end.
     template <DeviceType T>
     DeviceSpan<T> span() const noexcept {
         return {native(), size() / sizeof(T)};

@@ -18,7 +18,7 @@ class Win32Handle {
     // live until the import.
     static constexpr Win32Handle named(const wchar_t *name) noexcept { return {nullptr, name}; }
 
-    // One of them is null.
+    // The handle and the name; one of them is null.
     constexpr void *handle() const noexcept { return handle_; }
     constexpr const wchar_t *name() const noexcept { return name_; }
 

@@ -27,7 +27,7 @@ CUSHIM_CORE_API int cushim_exiting(void) CUSHIM_NOEXCEPT;
 CUSHIM_CORE_API int cushim_may_call(unsigned int generation) CUSHIM_NOEXCEPT;
 
 /* The function of a slot: the one it holds, if resolved or overridden, otherwise that of the
- * library, which is then stored. NULL and a status if there is no such function. */
+ * library, which is then stored. NULL and a status if the function does not exist. */
 CUSHIM_CORE_API cushim_function cushim_resolve_entry(cushim_library library, cushim_function *slot,
                                                      cushim_function first, const char *name,
                                                      int introduced, int *status) CUSHIM_NOEXCEPT;

@@ -18,7 +18,7 @@ struct SemaphoreOperation {
     unsigned int timeout_ms = 0;   // keyed_mutex, wait
     unsigned long long value = 0;  // timeline: of the fence; keyed_mutex: the key
     void *fence = nullptr;         // nvsci
-    State *state = nullptr;        // of the semaphore's owner
+    State *state = nullptr;        // of the owners of the semaphore
 };
 
 } // namespace cushim::detail
