@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char *null = "the handle is null";
 constexpr const char *no_context = "the context is empty";
-constexpr const char *no_bytes = "adopting 0 bytes";
+constexpr const char *no_bytes = "adopt: the size is 0 bytes";
 
 struct Refused {
     const char *what;

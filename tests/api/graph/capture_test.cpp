@@ -61,7 +61,8 @@ Ruin by_another_thread(const Workplace &place) {
 }
 
 constexpr const char *is_ended_by_capture_to =
-    "invalid argument: the capture was into a graph that is there: end_capture_to() ends it";
+    "invalid argument: the capture was begun into an existing graph; end it with "
+    "end_capture_to()";
 
 // A way to end a capture that is not the right one.
 struct Ending {

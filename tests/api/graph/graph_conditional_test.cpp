@@ -167,14 +167,15 @@ TEST_CASE("conditions are of one graph", "[graph][conditional][current]") {
     auto context = context_after_restart("");
     auto graph = required(Graph::create(context)), other = required(Graph::create(context));
     auto condition = required(other.create_condition({}));
-    check_invalid(graph.add_if_node({}, condition), "the condition is of another graph");
-    check_invalid(graph.add_while_node({}, GraphCondition()), "the condition is none");
-    check_invalid(other.add_switch_node({}, condition, 0), "a switch of 0 cases");
+    check_invalid(graph.add_if_node({}, condition), "the condition belongs to another graph");
+    check_invalid(graph.add_while_node({}, GraphCondition()), "the condition is empty");
+    check_invalid(other.add_switch_node({}, condition, 0),
+                  "Graph::add_switch_node: 0 cases; from 1 to 4294967295 are possible");
 
     auto branch = required(other.add_if_node({}, condition));
     REQUIRE(other.destroy_node(branch.node).has_value());
     check_invalid(branch.body.add_empty_node({}),
-                  "the node that this graph is inside of was destroyed");
+                  "the node that contains this graph was destroyed");
 }
 
 // On every driver, old ones too, and with all headers.

@@ -299,8 +299,8 @@ TEST_CASE("nodes of another graph cannot be set", "[graph][G22]") {
     auto node = required(graph.add_memset_node({}, memory, 1));
     auto foreign = required(other.add_memset_node({}, memory, 1));
     auto exec = required(graph.instantiate());
-    check_invalid(exec.set_memset_node(foreign, memory, 2), "the node is of another graph");
-    check_invalid(exec.set_enabled(foreign, false), "the node is of another graph");
+    check_invalid(exec.set_memset_node(foreign, memory, 2), "the node belongs to another graph");
+    check_invalid(exec.set_enabled(foreign, false), "the node belongs to another graph");
     REQUIRE(graph.destroy_node(node).has_value());
     check_invalid(exec.set_memset_node(node, memory, 2), "the node was destroyed");
     auto second = required(graph.add_empty_node({}));
@@ -331,7 +331,7 @@ TEST_CASE("executable graphs are adopted and borrowed", "[graph][G23]") {
     auto owned = required(GraphExec::adopt(context, native));
     CHECK(owned.launch(stream).has_value());
     check_invalid(owned.set_enabled(node, true),
-                  "the nodes of an executable graph that was adopted are not known");
+                  "the nodes of an adopted executable graph are unknown");
     check_invalid(GraphExec::adopt(context, nullptr), "the handle is null");
     CHECK(stream.synchronize().has_value());
 }

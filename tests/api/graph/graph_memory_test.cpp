@@ -168,11 +168,12 @@ STREAM_SCENARIO_TEST("how much memory graphs take is told and trimmed", "[graph]
 TEST_CASE("a node that allocates nothing, or too much", "[graph][memory]") {
     auto context = context_after_restart("");
     auto graph = required(Graph::create(context));
-    check_invalid(graph.add_mem_alloc_node<int>({}, device, 0), "a node that allocates nothing");
+    check_invalid(graph.add_mem_alloc_node<int>({}, device, 0),
+                  "Graph::add_allocation: the size is 0");
     CHECK_THAT(refusal(graph.add_mem_alloc_node<int>({}, device, ~std::size_t{0} / 2)),
                Catch::Matchers::ContainsSubstring("elements of 4 bytes"));
     auto stream = required(Stream::create(context));
-    check_invalid(GraphAllocation<int>().free(stream), "the allocation is none");
+    check_invalid(GraphAllocation<int>().free(stream), "the allocation is empty");
 }
 
 static_assert(std::is_convertible_v<GraphAllocation<int>, DeviceSpan<const int>>);

@@ -236,7 +236,7 @@ NODE_STREAM_SCENARIO_TEST("child graphs, and events that nodes record and wait f
     CHECK(values == std::vector<int>(8, 4));
 
     CUSHIM_TRY_VOID(graph.destroy_node(child));
-    check_invalid(inside.nodes(), "the node that this graph is inside of was destroyed");
+    check_invalid(inside.nodes(), "the node that contains this graph was destroyed");
     return {};
 }
 
@@ -445,15 +445,15 @@ TEST_CASE("parameters that no node can have are refused", "[graph]") {
     check_invalid(graph.add_kernel_node({}, Kernel<void()>(), {}), "the kernel is empty");
     const std::vector<int> four(4);
     check_invalid(graph.add_memcpy_node({}, memory, std::span(four)),
-                  "a copy of 4 x 1 x 1 elements into 8 x 1 x 1");
-    check_invalid(graph.add_batch_mem_op_node({}, {}), "a node without memory operations");
-    check_invalid(graph.add_semaphore_signal_node({}, {}), "a semaphore node without semaphores");
-    check_invalid(graph.add_node_raw({}, nullptr), "the node's parameters are null");
-    check_invalid(graph.add_mem_free_node({}, GraphAllocation<int>()), "the allocation is none");
+                  "copy: extents differ: source 4 x 1 x 1, destination 8 x 1 x 1");
+    check_invalid(graph.add_batch_mem_op_node({}, {}), "the node has no memory operations");
+    check_invalid(graph.add_semaphore_signal_node({}, {}), "the semaphore node has no semaphores");
+    check_invalid(graph.add_node_raw({}, nullptr), "Graph::add_node_raw: the parameters are null");
+    check_invalid(graph.add_mem_free_node({}, GraphAllocation<int>()), "the allocation is empty");
     auto fill = required(graph.add_memset_node({}, memory, 0));
     check_invalid(graph.set_memset_node(fill, DeviceBuffer<int>(), 0),
-                  "a node cannot be made one of nothing");
-    check_invalid(graph.kernel_node_params(fill), "the node is of type 2, not 0");
+                  "a node cannot copy or fill 0 elements; remove the node instead");
+    check_invalid(graph.kernel_node_params(fill), "the node has type 2, expected 0");
     CHECK(graph.add_empty_node({}).has_value());
     CHECK(graph.node_count().value() == 2);
 }

@@ -85,7 +85,7 @@ TEST_CASE("an executable graph of somebody else's is updated by a graph of the r
     CHECK(stream.synchronize().has_value());
     CHECK(ok(read(context, memory)) == std::vector<int>(8, 2));
     check_invalid(owned.set_enabled(set, false),
-                  "the nodes of an executable graph that was adopted are not known");
+                  "the nodes of an adopted executable graph are unknown");
     check_invalid(rt::adopt_exec(context, nullptr), "the handle is null");
     check_invalid(rt::borrow_exec(Context(), theirs), "the context is empty");
 }

@@ -192,7 +192,7 @@ GRAPH_TEST_CASE("a node of a graph that is gone is refused", "[graph][G22]") {
     const Graph next = ok(create_graph(api, context));
     const GraphNode other = ok(next.add_memset_node({}, memory, 1));
     CHECK(other != set);
-    check_invalid(next.node_type(set), "the node is of another graph");
+    check_invalid(next.node_type(set), "the node belongs to another graph");
 }
 
 GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][G22]") {
@@ -204,7 +204,7 @@ GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][
     const char *const foreign = "invalid argument: the node belongs to another graph";
     CHECK(refusal(clone.find_in_clone(graph, found)) == foreign);
     CHECK(refusal(clone.find_in_clone(clone, node)) == foreign);
-    check_invalid(clone.find_in_clone(graph, GraphNode()), "the node is none");
+    check_invalid(clone.find_in_clone(graph, GraphNode()), "the node is empty");
     CHECK_FALSE(graph.find_in_clone(graph, node).has_value());
     ok(graph.destroy_node(gone));
     check_invalid(clone.find_in_clone(graph, gone), "the node was destroyed");
@@ -223,7 +223,7 @@ TEST_CASE("a node of another graph is refused", "[graph][G22]") {
     CHECK(refusal(graph.dependents(foreign)) == message);
     const GraphNode from[] = {node}, to[] = {foreign};
     CHECK(refusal(graph.add_dependencies(from, to)) == message);
-    check_invalid(graph.add_empty_node(GraphNode()), "the node is none");
+    check_invalid(graph.add_empty_node(GraphNode()), "the node is empty");
     CHECK(*graph.node_count() == 1);
 }
 
@@ -232,9 +232,9 @@ GRAPH_TEST_CASE("edges from so many nodes to so many others", "[graph][G20]") {
     const GraphNode a = ok(graph.add_empty_node({}));
     const GraphNode b = ok(graph.add_empty_node({}));
     const GraphNode from[] = {a, b}, to[] = {b};
-    check_invalid(graph.add_dependencies(from, to), "edges from 2 nodes to 1");
-    check_invalid(graph.remove_dependencies(from, to), "edges from 2 nodes to 1");
-    check_invalid(graph.add_dependencies({}, to), "edges from 0 nodes to 1");
+    check_invalid(graph.add_dependencies(from, to), "edges: 2 start nodes, but 1 end nodes");
+    check_invalid(graph.remove_dependencies(from, to), "edges: 2 start nodes, but 1 end nodes");
+    check_invalid(graph.add_dependencies({}, to), "edges: 0 start nodes, but 1 end nodes");
     CHECK(ok(graph.edges()).empty());
 }
 

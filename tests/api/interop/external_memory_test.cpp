@@ -157,7 +157,7 @@ TEST_CASE("an import of no bytes is refused, and leaves the descriptor", "[X2]")
     check_refused(ExternalMemory::import_from(context, std::move(source), 0), "the size is 0");
     CHECK(source.fd().get() == number);
     check_refused(ExternalMemory::adopt(context, reinterpret_cast<CUexternalMemory>(&exported), 0),
-                  "the size is 0");
+                  "and size 0 must not be 0");
 }
 
 TEST_CASE("a range must lie in its import", "[X3]") {

@@ -102,7 +102,7 @@ TEST_CASE("a bare handle of a program without cushim is an export with its size"
     CHECK(part.offset() == 256);
     CHECK(part.size() == 16);
     CHECK(IpcExport::from_bytes(part.bytes()).value().handle() == handle);
-    check_invalid(IpcExport::from_handle(handle, 0), "0 bytes from 0 on are no memory");
+    check_invalid(IpcExport::from_handle(handle, 0), "IPC memory: size 0 at offset 0 is invalid");
     check_refused(IpcExport::from_handle(handle, SIZE_MAX, 1), "at offset 1 is invalid");
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("a graph gives back no more references than it has") {
     const Graph graph;
     const auto released = [&](unsigned int count, const std::string &had) {
         return reported(d.cuGraphReleaseUserObject(graph, object, count),
-                        "release of 2 references of a graph that has " + had);
+                        "release of 2 references by a graph that holds " + had);
     };
     CHECK(released(2, "0") == good); // of none, as the driver does, nothing is released
     CHECK(target.destroyed == 0);

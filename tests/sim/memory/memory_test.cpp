@@ -25,7 +25,7 @@ TEST_CASE("each kind of memory is freed once, by its own function, by its first 
     auto *pinned = static_cast<char *>(allocate_pinned(4096));
     std::vector<char> own(4096);
     REQUIRE(d.cuMemHostRegister(own.data(), own.size(), 0) == good);
-    const std::string inside = "of an address inside of ", freed = "of memory that was freed: ";
+    const std::string inside = "of an address inside ", freed = "of memory that was freed: ";
     const Calls free([](CUdeviceptr address, const std::string &misuse) {
         return reported(d.cuMemFree(address), "cuMemFree " + misuse);
     });

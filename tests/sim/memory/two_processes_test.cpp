@@ -334,7 +334,7 @@ TEST_CASE("closing memory waits for the work that uses it, or says that it does 
     }
 }
 
-TEST_CASE("a forked child that never used the driver opens the parent's memory") {
+TEST_CASE("a forked child that never used the driver opens the parent's memory", "[fresh]") {
     // As a server does that forks before it initialises. Its own test program cannot continue in
     // the child.
     int ends[2];
