@@ -6,6 +6,9 @@
 
 namespace cushim::detail {
 
+// The driver's and the runtime's status call_requires_newer_driver, which older headers lack.
+inline constexpr int requires_newer_driver = 36;
+
 // out_of_memory without a status: no host memory for a cushim object.
 CUSHIM_API Error no_host_memory() noexcept;
 

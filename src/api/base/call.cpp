@@ -3,12 +3,6 @@
 #include <cushim/loader.hpp>
 
 namespace cushim::detail {
-namespace {
-
-// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, missing from older headers.
-constexpr int requires_newer_driver = 36;
-
-} // namespace
 
 Error failure(CUresult status, const char *entry_point, int introduced) noexcept {
     if (status == requires_newer_driver) {

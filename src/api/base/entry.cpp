@@ -1,11 +1,9 @@
 #include <cushim/entry.hpp>
 
+#include <cushim/detail/error.hpp>
 #include <cushim/loader.hpp>
 
 namespace cushim::detail {
-
-// CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, missing from older headers.
-constexpr int requires_newer_driver = 36;
 
 Error missing_entry(cushim_library library, const char *name, int introduced, int status) noexcept {
     if (cushim_absent_status(library) != 0)

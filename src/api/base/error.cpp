@@ -426,7 +426,7 @@ Error Error::symbol(cushim_library library, const char *name) noexcept {
 Error Error::requires_newer_driver(const char *name, Version required, Version installed) noexcept {
     ErrorParts parts;
     parts.kind = ErrorKind::requires_newer_driver;
-    parts.status = 36;
+    parts.status = detail::requires_newer_driver;
     parts.entry_point = name;
     parts.required = required;
     parts.installed = installed;

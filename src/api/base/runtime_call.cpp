@@ -5,10 +5,6 @@
 namespace cushim::detail {
 namespace {
 
-// cudaErrorCallRequiresNewerDriver, missing from older headers: the driver lacks what libcudart
-// needs.
-constexpr int call_requires_newer_driver = 36;
-
 // libcudart does not work with drivers of older major versions.
 constexpr Version oldest_driver = Version::of(CUDART_VERSION / 1000, 0);
 
@@ -18,7 +14,7 @@ Error failure(cudaError_t status, const char *entry_point, Version required) noe
     if (status == cudaErrorInsufficientDriver) {
         required = oldest_driver;
     }
-    if (status == cudaErrorInsufficientDriver || status == call_requires_newer_driver) {
+    if (status == cudaErrorInsufficientDriver || status == requires_newer_driver) {
         // There may also be no driver, or a new enough driver that lacks something else.
         const Version installed = driver_version();
         if (installed && required > installed) {

@@ -7,7 +7,6 @@
 #include "base/ranges.hpp"
 #include "context/in_context.hpp"
 #include "context/stream_context.hpp"
-#include "pitched_overlap.hpp"
 
 namespace cushim::detail {
 

@@ -1,5 +1,5 @@
 // All rows have the same width, so two rows overlap if their starts are closer than that.
-#include "pitched_overlap.hpp"
+#include "pitched_copy.hpp"
 
 namespace cushim::detail {
 namespace {
