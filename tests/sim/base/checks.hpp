@@ -4,7 +4,6 @@
 #include "handles.hpp"
 
 #include <initializer_list>
-#include <source_location>
 #include <thread>
 #include <tuple>
 
@@ -54,16 +53,16 @@ class Calls {
 
     // A status, and the line that expects it.
     struct Expected {
-        Expected(CUresult expected, std::source_location line = std::source_location::current())
-            : status(expected), where(line) {}
+        Expected(CUresult expected, int expecting = __builtin_LINE())
+            : status(expected), line(expecting) {}
         CUresult status;
-        std::source_location where;
+        int line;
     };
     struct Table {
         void operator=(std::initializer_list<Row> rows) const {
             int number = 0;
             for (const Row &row : rows) {
-                INFO("row " << ++number << " of the table in line " << expected.where.line());
+                INFO("row " << ++number << " of the table in line " << expected.line);
                 CHECK(calls.call(row) == expected.status);
             }
         }

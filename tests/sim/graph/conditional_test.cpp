@@ -227,7 +227,7 @@ TEST_CASE("a handle is free again when its node is gone") {
 TEST_CASE("what conditional nodes refuse") {
     const Graph graph, other;
     CUgraphConditionalHandle handle = 0;
-    Calls(&Driver::cuGraphConditionalHandleCreate)[invalid] = {{nullptr, graph, nullptr, 0, 0},
+    Calls{&Driver::cuGraphConditionalHandleCreate}[invalid] = {{nullptr, graph, nullptr, 0, 0},
                                                                {&handle, nullptr, nullptr, 0, 0},
                                                                {&handle, graph, nullptr, 0, 2}};
     handle = make_handle(graph, 1);

@@ -121,7 +121,7 @@ TEST_CASE("descriptions of arrays") {
     CHECK(wide.Flags == 0);
     CHECK(d.cuArrayGetDescriptor(nullptr, array) == invalid);
     CHECK(d.cuArrayGetDescriptor(&narrow, nullptr) == no_handle);
-    Calls(&Driver::cuArrayGetPlane)[invalid] = {{&plane, array, 0}, {&plane, array, 1}};
+    Calls{&Driver::cuArrayGetPlane}[invalid] = {{&plane, array, 0}, {&plane, array, 1}};
     destroy(array);
 }
 

@@ -102,7 +102,7 @@ TEST_CASE("batches that are refused, and those that are not") {
               }) == status);
     }
     Batch b = valid;
-    Calls(&Driver::cuMemcpyBatchAsync)[invalid] = {
+    Calls{&Driver::cuMemcpyBatchAsync}[invalid] = {
         {nullptr, b.sources, b.sizes, 2, b.attributes, b.indices, 1, b.stream},
         {b.destinations, b.sources, b.sizes, 2, nullptr, nullptr, 0, b.stream}};
     // A stream that captures continues to.
@@ -160,7 +160,7 @@ TEST_CASE("batches of blocks") {
     CHECK(with([](O &o) { o.extent.width = 0; }) == invalid);
     CHECK(with([](O &o) { o.srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(0); }) == invalid);
     CHECK(with([](O &o) { o.src.type = static_cast<CUmemcpy3DOperandType>(7); }) == invalid);
-    Calls(&Driver::cuMemcpy3DBatchAsync)[invalid] = {{0, &plain, 0, stream},
+    Calls{&Driver::cuMemcpy3DBatchAsync}[invalid] = {{0, &plain, 0, stream},
                                                      {1, nullptr, 0, stream},
                                                      {1, &plain, 1, stream},
                                                      {1, &plain, 0, nullptr}};

@@ -51,7 +51,7 @@ TEST_CASE("flags of host memory") {
     const ManagedMemory managed(64);
     unsigned int flags = 0;
     CHECK(d.cuMemHostGetFlags(&flags, as_host(managed)) == good);
-    Calls(&Driver::cuMemHostGetFlags)[invalid] = {
+    Calls{&Driver::cuMemHostGetFlags}[invalid] = {
         {&flags, &own}, {&flags, as_host(device)}, {&flags, nullptr}, {nullptr, plain}};
 }
 

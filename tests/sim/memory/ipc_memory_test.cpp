@@ -56,7 +56,7 @@ TEST_CASE("only memory of cuMemAlloc exports, and an attribute says so") {
         CHECK(capable(other) == 0);
         CHECK(d.cuIpcGetMemHandle(&handle, other) == invalid);
     }
-    Calls(&Driver::cuIpcGetMemHandle)[invalid] = {
+    Calls{&Driver::cuIpcGetMemHandle}[invalid] = {
         {&handle, 0}, {&handle, 0xdead0000}, {nullptr, memory}};
 }
 

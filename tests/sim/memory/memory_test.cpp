@@ -73,7 +73,7 @@ TEST_CASE("what needs a context and what does not") {
     CUdeviceptr other = 0;
     std::size_t size = 0;
     constexpr auto no_context = CUDA_ERROR_INVALID_CONTEXT;
-    Calls(&Driver::cuMemAlloc)[no_context] = {{&other, 64}, {&other, 0}, {nullptr, 0}};
+    Calls{&Driver::cuMemAlloc}[no_context] = {{&other, 64}, {&other, 0}, {nullptr, 0}};
     CHECK(d.cuMemAllocPitch(&other, &size, 64, 4, 4) == no_context);
     CHECK(d.cuMemGetInfo(&size, &size) == no_context);
     CHECK(d.cuMemGetInfo(nullptr, nullptr) == no_context);

@@ -61,7 +61,7 @@ TEST_CASE("arguments of allocations and frees in stream order") {
     CUdeviceptr address = 0;
     CHECK(got(d.cuMemAllocAsync(&address, 0, stream), address) == 0);
     CHECK(d.cuMemAllocAsync(nullptr, 16, stream) == invalid);
-    Calls(&Driver::cuMemAllocAsync)[CUDA_ERROR_OUT_OF_MEMORY] = {
+    Calls{&Driver::cuMemAllocAsync}[CUDA_ERROR_OUT_OF_MEMORY] = {
         {&address, ~std::size_t(0), stream}, {&address, std::size_t(1) << 40, stream}};
     CHECK(address == 0xbdbdbdbdbdbdbdbd);
     CHECK(d.cuMemAllocFromPoolAsync(&address, 16, nullptr, stream) == invalid);
