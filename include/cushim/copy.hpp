@@ -16,10 +16,10 @@
  * memory may belong to any context and device of the process.
  *
  * Threads: any.
- * Context: none required, none changed. legacy() and per_thread() refer to the context that is
- * current when they are used. A stream's own context is current while work is enqueued in it,
- * because CUDA rejects some copies otherwise: cuCtxGetCurrent and, if necessary,
- * cuCtxPushCurrent_v2, cuCtxPopCurrent_v2; for a borrowed stream cuStreamGetCtx (CUDA 9.2).
+ * Context: none required, except with legacy() and per_thread(), which use the current context;
+ * none changed. A stream's own context is current while work is enqueued in it, because CUDA
+ * rejects some copies otherwise: cuCtxGetCurrent and, if necessary, cuCtxPushCurrent_v2,
+ * cuCtxPopCurrent_v2; for a borrowed stream cuStreamGetCtx (CUDA 9.2).
  * Errors: invalid_argument; the status of the CUDA call, which may report a failure of earlier
  * asynchronous work.
  */

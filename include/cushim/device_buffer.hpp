@@ -24,8 +24,8 @@ namespace cushim {
  * before the free with Stream::wait_event().
  *
  * Threads: see handle.hpp. Memory allocated in per_thread() must be destroyed on the same thread.
- * Context: none required, none changed. legacy() and per_thread() refer to the context that is
- * current when they are used.
+ * Context: none required, except with legacy() and per_thread(), which use the current context;
+ * none changed.
  * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t. Destruction
  * fails (status 906 or 1, to the teardown sink) for memory of legacy() while a blocking stream of
  * its context is being captured, and for memory of a stream that is being captured. The memory
@@ -88,17 +88,17 @@ class DeviceBuffer {
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
 
-    // Frees either kind of memory in the order of this stream. The buffer is empty afterwards, even
-    // on failure. If graphs keep the memory for their nodes, it is freed with the last graph: then
-    // this equals release_after() and reset(), and fails with legacy() and per_thread(), which
-    // leave the buffer unchanged. cuMemFreeAsync, since CUDA 11.2.
+    // Frees either kind of memory in the order of this stream. If graphs keep the memory for their
+    // nodes, it is freed with the last graph: then this equals release_after() and close(), and
+    // fails with legacy() and per_thread(). If the stream is empty or release_after() fails, the
+    // buffer is unchanged; after any other result it is empty. cuMemFreeAsync, since CUDA 11.2.
     Result<void> free_async(const Stream &stream) noexcept { return memory_.free_async(stream); }
 
-    /* Before the memory is freed, the destructor waits for all work in this stream, which is kept
-     * alive. Memory from allocate_async() is freed in the order of this stream instead. A later
-     * call replaces the stream. Rejects legacy() and per_thread(), which refer to different streams
-     * in different contexts. If the stream is being captured at destruction, that is reported to
-     * the teardown sink (status 900), and the capture stays valid.
+    /* Memory from allocate() or adopt(): the destructor waits for all work in `stream`, then frees
+     * it. Memory from allocate_async(): it is freed in the order of `stream`. The buffer keeps
+     * `stream` alive. A later call replaces the stream. Rejects legacy() and per_thread(), which
+     * refer to different streams in different contexts. If the stream is being captured at
+     * destruction, that is reported to the teardown sink (status 900), and the capture stays valid.
      * cuStreamSynchronize, cuStreamIsCapturing (CUDA 10.0), cuThreadExchangeStreamCaptureMode
      * (10.1); for a borrowed stream cuStreamGetCtx. */
     Result<void> release_after(const Stream &stream) const noexcept {

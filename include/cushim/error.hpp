@@ -21,7 +21,7 @@ enum class ErrorKind : unsigned char {
     requires_newer_headers,  // the CUDA headers of this build are too old: required(), installed()
     not_supported_by_device, // this device cannot do it
     unsupported_platform,    // this operating system or this API cannot do it
-    invalid_argument,        // rejected by cushim before the CUDA call; the message has the numbers
+    invalid_argument,        // rejected by cushim, not by CUDA; the message has the reason
     wrong_context,           // no context is current, or not that of the object
     capture_invalidated,     // the stream capture was invalidated by an earlier error
     out_of_memory,           // of the device, or of the host memory that CUDA needed
@@ -68,7 +68,8 @@ class Error {
     CUSHIM_API static Error status(Api api, int status, const char *entry_point,
                                    const char *detail = "") noexcept;
 
-    // A precondition that cushim checks was violated. `detail` says which, with the numbers.
+    // A precondition that cushim checks was violated. `detail` says which, with numbers if there
+    // are any.
     CUSHIM_API static Error invalid_argument(const char *detail) noexcept;
 
     // The library is absent: kind library_not_found or stub_library. status() is the status of its

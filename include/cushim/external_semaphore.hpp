@@ -17,9 +17,10 @@
  * semaphore, and return at once. A later failure is reported by the stream. They can be captured
  * into a graph.
  *
- * Lifetime: a semaphore must outlive the work that uses it, and the graphs that use it. A
- * successful import owns the file descriptor. If the import fails, `fd` is unchanged after
- * import_fd(context, std::move(fd)). The caller keeps Windows handles in either case.
+ * Lifetime: a semaphore must outlive the enqueued work that uses it. Semaphore nodes (graph.hpp)
+ * keep an owned semaphore alive; captured signals and waits do not. A successful import owns the
+ * file descriptor. If the import fails, `fd` is unchanged after import_fd(context, std::move(fd)).
+ * The caller keeps Windows handles in either case.
  *
  * Threads: see handle.hpp; const functions may run on several threads at the same time.
  * Context: none required, none changed.

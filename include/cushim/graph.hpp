@@ -12,9 +12,10 @@
  * both. A graph can also be captured from a stream: capture.hpp.
  *
  * Lifetime: every graph, clone and executable graph keeps alive what its nodes use: kernels,
- * closures, events, semaphores, and memory that is passed as the buffer itself. The owner of a span
- * is unknown: keep it alive with keep_alive(), or yourself. A GrowableBuffer is kept alive, but it
- * must neither move nor shrink while a graph may use it.
+ * closures, events, semaphores, and memory that is passed as the buffer itself. Captured work keeps
+ * only closures alive: see capture.hpp. The owner of a span is unknown: keep it alive with
+ * keep_alive(), or yourself. A GrowableBuffer is kept alive, but it must neither move nor shrink
+ * while a graph may use it.
  *
  * A cushim thread releases what was kept, soon after the last graph that can use it is destroyed.
  * Memory that was allocated in Stream::per_thread() is then freed immediately, not in stream order:
@@ -113,10 +114,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     // An empty graph. Its nodes that need a context use this one. cuGraphCreate, cuGraphDestroy.
     CUSHIM_API static Result<Graph> create(const Context &context) noexcept;
-    /* Owns a graph whose nodes use that context. Get its nodes with nodes(): a GraphNode of another
-     * Graph, which released or lends the graph, is not valid here. cushim does not notice changes
-     * made by direct CUDA calls or through another Graph: a GraphNode that such a change destroyed
-     * must not be used. */
+    /* Owns a graph whose nodes use that context. Only nodes that this object returns, such as those
+     * of nodes(), are valid here, not a GraphNode of the Graph that released or lent the handle.
+     * Changes by direct CUDA calls or through another Graph go unnoticed; do not use nodes that
+     * they destroyed. */
     CUSHIM_API static Result<Graph> adopt(const Context &context, CUgraph graph) noexcept;
     // Does not own the graph; the lender must keep it alive.
     CUSHIM_API static Result<Graph> borrow(const Context &context, CUgraph graph) noexcept;
@@ -338,10 +339,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     CUSHIM_API Result<GraphNode> find_in_clone(const Graph &original,
                                                const GraphNode &node) const noexcept;
     // Destroys the node and its edges; the graph still keeps alive what the node used. Memory nodes
-    // cannot be destroyed. If CUDA rejects the call (invalid_argument, not_supported_by_device,
-    // requires_newer_driver, ...) the node stays valid. After any other failure CUDA may have
-    // destroyed it: `node` is rejected afterwards, and nodes() returns it if it still exists.
-    // cuGraphDestroyNode.
+    // cannot be destroyed. If cushim rejects the call (invalid_argument), or CUDA does (status 1,
+    // not_supported_by_device, requires_newer_driver, symbol_not_found), the node stays valid. If
+    // CUDA returns any other status, it may have destroyed the node: `node` is rejected afterwards,
+    // and nodes() returns it if it still exists. cuGraphDestroyNode.
     CUSHIM_API Result<void> destroy_node(const GraphNode &node) const noexcept;
 
     // Keeps the object of this owner alive (a buffer's memory, an event, ...) as long as this
@@ -352,8 +353,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         detail::State *const uses[] = {detail::state_of(&owner)};
         return keep({uses});
     }
-    // Keeps another graph alive. invalid_argument for this graph, one that contains it and one
-    // inside it, which would keep each other alive permanently. A cycle of two graphs that keep
+    // Keeps another graph alive. invalid_argument if both are the same graph or lie in the same
+    // outermost graph, which would keep itself alive permanently. A cycle of two graphs that keep
     // each other alive is not detected, and leaks both.
     CUSHIM_API Result<void> keep_alive(const Graph &other) const noexcept;
 

@@ -34,8 +34,9 @@ CUSHIM_API Text to_text(InstantiateResult result) noexcept;
 // Details of a failed Graph::instantiate().
 struct InstantiateFailure {
     InstantiateResult result = InstantiateResult::error; // why it failed
-    // The node that caused it, a node of the graph. Empty if CUDA does not report it, or if it
-    // belongs to a graph inside it that was never requested.
+    // The node that caused it, a node of the graph. Empty if CUDA does not report it. Also empty if
+    // the node lies in a child graph or body that neither child_graph(), conditional_node_params()
+    // nor the function that added the conditional node has returned.
     GraphNode node;
 };
 
@@ -54,9 +55,9 @@ enum class GraphUpdateResult : unsigned char {
 CUSHIM_API Text to_text(GraphUpdateResult result) noexcept;
 // The result of GraphExec::update().
 struct GraphUpdate {
-    GraphUpdateResult result = GraphUpdateResult::success; // why nothing has changed
-    // The node of the graph passed to update() that does not match. Empty if CUDA does not report
-    // it, or if it belongs to a graph inside it that was never requested.
+    GraphUpdateResult result = GraphUpdateResult::success; // success, or why nothing has changed
+    // The node of the graph passed to update() that does not match. Empty in the same cases as
+    // InstantiateFailure::node.
     GraphNode node;
     // If an edge does not match: the node where that edge begins; `node` is where it ends.
     // Otherwise empty. Requires a driver of CUDA 12.0.
@@ -71,9 +72,9 @@ struct GraphUpdate {
  * Launches of one executable graph do not overlap: each waits for the previous one. Destruction
  * does not wait; launched work still runs.
  *
- * What set_...() set in a node is released when the node is set again, when a child graph node
- * around it is set, when update() succeeds, and when the last owner is destroyed; in each case once
- * the launches by these owners have completed. Launches through native(), through a borrowing
+ * set_...() keeps alive what it sets. That ends when the node or a child graph node around it is
+ * set again, after a successful update(), or with the last owner. The resources are released once
+ * all launches through its owners have completed. Launches through native(), through a borrowing
  * GraphExec, or from the device are not tracked: wait for them first, or keep alive what is set
  * with Graph::keep_alive() before instantiate() or update().
  *
@@ -113,9 +114,10 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
      * ones. cuGraphExecUpdate (CUDA 10.2), _v2 (CUDA 12.0). */
     CUSHIM_API Result<GraphUpdate> update(const Graph &graph) const noexcept;
 
-    /* Changes a single node, as the functions of graph_setters.hpp do: makes the child graph in the
-     * node equal to `child`, which must have the same nodes, whatever its nodes were set to;
-     * disabled nodes stay disabled. A clone of `child` keeps alive what its nodes use.
+    /* Changes a single node, as the functions of graph_setters.hpp do. Replaces the parameters of
+     * all nodes of the child graph by those of `child`, which must have the same nodes. Earlier
+     * settings of these nodes are lost. Disabled nodes stay disabled. A clone of `child` keeps
+     * alive what its nodes use.
      * cuGraphExecChildGraphNodeSetParams, since CUDA 11.1; cuGraphClone. */
     CUSHIM_API Result<void> set_child_graph_node(const GraphNode &node,
                                                  const Graph &child) const noexcept;

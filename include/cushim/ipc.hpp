@@ -10,9 +10,9 @@
  * The exporter sends the bytes by any means. It must keep the memory until the importer has closed
  * it; CUDA does not check that. Interprocess events order the work of the two processes.
  *
- * Only memory from cuMemAlloc, such as DeviceBuffer::allocate(), can be shared. Memory of pools,
- * virtual memory management and managed memory cannot; the error says what to use instead. Both
- * processes must see the device. Linux; on Windows only devices in TCC mode.
+ * Only memory from cuMemAlloc, such as DeviceBuffer::allocate(), can be shared. Pool memory, mapped
+ * physical memory, managed memory and host memory cannot be shared this way; the error names the
+ * alternative. Both processes must see the device. Linux; on Windows only devices in TCC mode.
  *
  * Threads: any.
  * Context: none required, none changed.
@@ -41,15 +41,16 @@ using IpcMemHandle = detail::IpcBytes<struct IpcMemTag>;
 using IpcEventHandle = detail::IpcBytes<struct IpcEventTag>;
 
 /* Part of an allocation, in the form that another process needs: CUDA's handle refers to the whole
- * allocation. Plain data, the same on every machine of one byte order. */
+ * allocation. Plain data. */
 class IpcExport {
   public:
     // The size of bytes(): the handle (64), the offset (8) and the size (8).
     static constexpr std::size_t byte_count = 80;
 
     /* Exports memory of this context, a whole allocation or part of one.
-     * Errors: invalid_argument if the memory cannot be shared in this way; the message says how it
-     * can. wrong_context if it belongs to another device.
+     * Errors: invalid_argument if the size is 0, or the memory exceeds its allocation or cannot be
+     * shared this way (the message names the alternative); wrong_context if it belongs to another
+     * device.
      * cuPointerGetAttributes (CUDA 7.0), cuMemGetAddressRange_v2, cuIpcGetMemHandle (CUDA 4.1). */
     template <DeviceType T>
     static Result<IpcExport> of(const Context &context, DeviceSpan<T> memory) noexcept {
@@ -58,12 +59,13 @@ class IpcExport {
     }
 
     // From a handle of a program that does not use cushim: `size` bytes of its allocation, starting
-    // at `offset`. invalid_argument if offset + size overflows; open() checks the allocation.
+    // at `offset`. invalid_argument if `size` is 0 or offset + size overflows; open() checks the
+    // allocation.
     CUSHIM_API static Result<IpcExport> from_handle(const IpcMemHandle &handle, std::size_t size,
                                                     std::size_t offset = 0) noexcept;
 
     // From bytes that another process sent. invalid_argument unless there are byte_count of them,
-    // and if offset + size overflows.
+    // and if the size in them is 0 or offset + size overflows.
     CUSHIM_API static Result<IpcExport> from_bytes(std::span<const std::byte> bytes) noexcept;
     // The bytes of an export, stored in the object. It converts to a view of them.
     struct Bytes {
@@ -128,8 +130,8 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
     // DeviceBuffer::release_after(). Closes it even if the stream is being captured.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
-    // Ownership cannot be given up: CUDA closes a whole allocation by its start, and native() is
-    // the start of the part.
+    // Ownership cannot be given up: CUDA needs the start of the allocation to close it, and
+    // native() may lie inside it.
     CUdeviceptr release() = delete;
 
   private:

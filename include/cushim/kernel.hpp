@@ -53,7 +53,8 @@ struct KernelAttributes {
  * Threads: see handle.hpp. Any number of threads may launch at the same time.
  * Context: none required, none changed. A context argument selects the device: a kernel of a
  * library is loaded into it if necessary; a kernel of a module accepts only the context of the
- * module.
+ * module. parameter_count() and parameter() of a library kernel fail with wrong_context if no
+ * context is current and no primary context is active.
  * Errors: wrong_context; the status of the CUDA call, which may report a failure of earlier
  * asynchronous work. */
 class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
@@ -78,10 +79,10 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     CUfunction release() = delete;
     Result<void> close() = delete;
 
-    // The kernel with a signature, for launches. If the driver has parameter information
-    // (CUDA 12.4), the number and sizes of the parameters are compared once, here: invalid_argument
-    // with both if they differ. For a kernel of a library the driver has this information only in a
-    // context: the current one, or an active primary one. Otherwise nothing is compared.
+    // The kernel with a signature, for launches. The number and sizes of the parameters are
+    // compared once, here. If they differ, it fails with invalid_argument and both numbers. Nothing
+    // is compared with drivers or headers before CUDA 12.4, and for a library kernel while no
+    // context is current and no primary context is active.
     // cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState (CUDA 7.0).
     template <class Signature>
     Result<Kernel<Signature>> as() const noexcept {
@@ -172,10 +173,15 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * Arguments are copied before this returns. Memory that they point to must stay alive until the
      * stream has passed the launch.
      *
-     * Errors: invalid_argument, with the numbers, if the stream is empty, if a buffer was closed,
-     * released, moved from or never allocated, or if a dimension of the grid or the block is 0 or
-     * more than CUDA can take; status 1 if it exceeds a limit of the device; wrong_context if the
-     * stream belongs to another context than the kernel's module.
+     * Errors: wrong_context if the stream belongs to another context than the kernel's module;
+     * status 1 if a size exceeds a limit of the device; invalid_argument
+     * - if the kernel or the stream is empty
+     * - if a buffer was closed, released, moved from or never allocated
+     * - if a dimension of the grid, the block or a requested cluster is less than 1 or exceeds 32
+     *   bits
+     * - if the size of the shared memory exceeds 32 bits
+     * - if there are too many launch attributes, or their array is null
+     *
      * cuLaunchKernel; cuLaunchCooperativeKernel and cuLaunchKernelEx if the configuration needs
      * them. */
     template <class... Arguments>

@@ -31,7 +31,9 @@ typedef enum cushim_library {
 /* Whether a library is loaded. */
 typedef enum cushim_state {
     CUSHIM_STATE_NOT_TRIED = 0, /* no call has needed it yet */
-    CUSHIM_STATE_LOADED = 1,    /* its functions can be called */
+    CUSHIM_STATE_LOADED = 1,    /* its functions can be called. In a report also a libcudart that is
+                                   not used for lack of a driver, for which cushim_load() returns
+                                   CUSHIM_STATE_ABSENT */
     CUSHIM_STATE_ABSENT = 2     /* remembered: later calls do not search again until a reload */
 } cushim_state;
 
@@ -60,7 +62,7 @@ typedef struct cushim_candidate {
 /* Why a library is absent. */
 typedef enum cushim_reason {
     CUSHIM_REASON_NONE = 0,        /* it is loaded, or was not tried */
-    CUSHIM_REASON_DISABLED = 1,    /* CUSHIM_DISABLE is set */
+    CUSHIM_REASON_DISABLED = 1,    /* CUSHIM_DISABLE is set, and neither 0 nor empty */
     CUSHIM_REASON_NOT_FOUND = 2,   /* no candidate exists */
     CUSHIM_REASON_LINK_STUB = 3,   /* only the toolkit's link stub was found */
     CUSHIM_REASON_UNUSABLE = 4,    /* candidates exist, but none can be used */
@@ -130,7 +132,7 @@ CUSHIM_CORE_API size_t cushim_report_text(char *text, size_t size) CUSHIM_NOEXCE
 
 /* The CUDA version of a library, packed (12060 is 12.6); 0 if it is absent or does not report one.
  * For the driver, the newest CUDA version that it supports (cuDriverGetVersion); for the runtime,
- * its own version (cudaRuntimeGetVersion). Loads. */
+ * its own version (cudaRuntimeGetVersion), even if it is not used for lack of a driver. Loads. */
 CUSHIM_CORE_API int cushim_library_version(cushim_library library) CUSHIM_NOEXCEPT;
 
 /* The CUDA_VERSION of the headers that the tables were generated from. */
@@ -168,7 +170,8 @@ CUSHIM_CORE_API size_t cushim_visit_entry_points(cushim_library library, cushim_
  * the number resolved; names that the library lacks are unchanged. Loads. */
 CUSHIM_CORE_API size_t cushim_resolve_all(cushim_library library) CUSHIM_NOEXCEPT;
 
-/* Finds an entry point by its exported name; 0 if the headers have no such name. Loads. */
+/* Finds an entry point by its exported name: writes it to *found and returns 1; returns 0 if the
+ * headers have no such name. Loads. */
 CUSHIM_CORE_API int cushim_find_entry_point(cushim_library library, const char *name,
                                             cushim_entry_point *found) CUSHIM_NOEXCEPT;
 
@@ -184,7 +187,7 @@ CUSHIM_CORE_API cushim_function cushim_exchange_by_name(cushim_library library, 
                                                         cushim_function function) CUSHIM_NOEXCEPT;
 
 /* The number and the text of declarations that the table generator did not understand and left out.
- * In cushim's own builds that stops the build. */
+ * With -Dstrict_tables=true, such a declaration stops the build. */
 CUSHIM_CORE_API size_t cushim_left_out(cushim_library library,
                                        const char *const **declarations) CUSHIM_NOEXCEPT;
 

@@ -19,8 +19,8 @@
  * 4. libcudart of exactly the headers' major version, by default search
  * 5. CUDA_PATH, CUDA_HOME, /usr/local/cuda*, CONDA_PREFIX, the active Python environment
  *
- * CUSHIM_DISABLE=1 behaves as if no CUDA were installed. On POSIX systems, a process with elevated
- * rights ignores all of these variables.
+ * CUSHIM_DISABLE=1 behaves as if no CUDA were installed; so does any other value except 0 and the
+ * empty one. On POSIX systems, a process with elevated rights ignores all of these variables.
  *
  * Threads: any, at any time.
  */
@@ -67,7 +67,8 @@ CUSHIM_LOCAL inline Version driver_version() noexcept {
     return Version(cushim_library_version(CUSHIM_LIBRARY_DRIVER));
 }
 
-/* The version of the CUDA runtime library; unknown without one. Loads. */
+/* The version of the CUDA runtime library, even if it is not used for lack of a driver; unknown
+ * without one. Loads. */
 CUSHIM_LOCAL inline Version runtime_version() noexcept {
     return Version(cushim_library_version(CUSHIM_LIBRARY_RUNTIME));
 }

@@ -49,7 +49,7 @@ struct PoolPointer {
 
 /* A memory pool of a device.
  *
- * A destroyed pool exists until its last memory is freed; buffers keep their pool alive.
+ * CUDA keeps a destroyed pool until its last memory is freed. Buffers keep their pool alive.
  *
  * Threads: see handle.hpp. Any number of threads may allocate at the same time.
  * Context: none required, none changed.
@@ -81,9 +81,9 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     // Does not own; the lender must keep the pool alive.
     CUSHIM_API static MemoryPool borrow(CUmemoryPool pool) noexcept;
 
-    // The number of unused bytes that the pool keeps at a synchronization, which otherwise frees
-    // unused memory. Initially 0.
-    // cuMemPoolGetAttribute, cuMemPoolSetAttribute.
+    // The release threshold in bytes, initially 0. While the pool holds more memory, synchronizing
+    // a stream, event or context returns unused memory to the system. cuMemPoolGetAttribute,
+    // cuMemPoolSetAttribute.
     CUSHIM_API Result<std::size_t> release_threshold() const noexcept;
     CUSHIM_API Result<void> set_release_threshold(std::size_t bytes) const noexcept;
 
@@ -119,8 +119,9 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     CUSHIM_API Result<void *> export_win32() const noexcept;
     // Exports to a fabric. Since CUDA 12.3.
     CUSHIM_API Result<FabricHandle> export_fabric() const noexcept;
-    /* Import a pool of another process. Nothing can be allocated from it, and it has no default
-     * access of its own. The caller keeps the descriptor or handle, and may close it afterwards.
+    /* Import a pool of another process. Nothing can be allocated from it. Its own device has
+     * access; the exporter's set_access() does not apply. The caller keeps the descriptor or
+     * handle, and may close it afterwards.
      * cuMemPoolImportFromShareableHandle. */
     CUSHIM_API static Result<MemoryPool> import_fd(int descriptor) noexcept;
     CUSHIM_API static Result<MemoryPool> import_win32(void *handle) noexcept;

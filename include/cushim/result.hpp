@@ -31,7 +31,7 @@ class Result;
 struct in_place_t {
     explicit in_place_t() = default;
 };
-// The value of that type, to pass.
+// The tag to pass to constructors.
 inline constexpr in_place_t in_place{};
 
 // A value of type T, or an Error. A Result is copyable, movable and assignable if T is. A
@@ -91,8 +91,8 @@ class [[nodiscard]] Result {
         construct(static_cast<Result &&>(other));
     }
 
-    // Assigns the value or the error. If the copy or move of T throws, this object keeps its state
-    // (a value: as T leaves it).
+    // Assigns the value or the error. If the copy or move of T throws, an error is kept; a value is
+    // in the state that T's assignment left.
     Result &operator=(const Result &other)
         requires(std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>)
     {

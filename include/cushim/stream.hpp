@@ -27,8 +27,8 @@ struct StreamOptions {
  * invalid_argument. The default stream has two explicit forms, legacy() and per_thread().
  *
  * Threads: see handle.hpp. Any number of threads may enqueue work at the same time.
- * Context: none required, none changed. legacy() and per_thread() refer to the context that is
- * current when they are used.
+ * Context: none required, except with legacy() and per_thread(), which use the current context;
+ * none changed.
  * Errors: the status of the CUDA call, which may report a failure of earlier asynchronous work.
  * Requires CUDA 2.0 unless stated otherwise. */
 class Stream : public detail::Shared<Stream, CUstream> {
@@ -63,9 +63,9 @@ class Stream : public detail::Shared<Stream, CUstream> {
      * borrowed events are not checked. cuStreamWaitEvent, since CUDA 3.2. */
     CUSHIM_API Result<void> wait_event(const Event &event) const noexcept;
 
-    // The priority; the flags, 0 or CU_STREAM_NON_BLOCKING. cuStreamGetPriority, cuStreamGetFlags,
-    // since CUDA 5.5.
+    // The priority. cuStreamGetPriority, since CUDA 5.5.
     CUSHIM_API Result<int> priority() const noexcept;
+    // The flags: 0 or CU_STREAM_NON_BLOCKING. cuStreamGetFlags, since CUDA 5.5.
     CUSHIM_API Result<unsigned int> flags() const noexcept;
 
     // Borrows the stream's context. cuStreamGetCtx, since CUDA 9.2.
@@ -88,15 +88,17 @@ class Stream : public detail::Shared<Stream, CUstream> {
         return launch_closure(detail::make_closure(static_cast<Function &&>(function)));
     }
 
-    /* Work enqueued after this call becomes part of a graph: see capture.hpp. Fails with 900 for
-     * the legacy stream, and with 401 if the stream is already being captured.
+    /* Work enqueued after this call becomes part of a graph: see capture.hpp. Fails with
+     * not_permitted (900) for the legacy stream, and with status 401 if the stream is already being
+     * captured.
      * cuStreamBeginCapture_v2, since CUDA 10.1. */
     CUSHIM_API Result<void>
     begin_capture(CaptureMode mode = CaptureMode::per_thread) const noexcept;
-    /* Ends the capture that begin_capture() began, on the same thread unless the mode is relaxed.
-     * Fails with capture_invalidated if an error invalidated the capture, and with status 904 if
-     * streams that joined it were not waited for. Both return no graph, and the stream works as
-     * before the capture. cuStreamEndCapture, since CUDA 10.0. */
+    /* Ends the capture. Must be called on the thread of begin_capture(), unless the mode is
+     * relaxed. Fails with capture_invalidated (901) if an error invalidated the capture, with
+     * status 904 if streams that joined it were not waited for, and with status 908 on another
+     * thread. In these cases there is no graph, and the stream works as before the capture.
+     * cuStreamEndCapture, since CUDA 10.0. */
     CUSHIM_API Result<Graph> end_capture() const noexcept;
 
     /* Captures the work that f() enqueues; f() returns void or a Result. The mode is per_thread by
@@ -112,8 +114,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
     CUSHIM_API Result<void>
     begin_capture_to(const Graph &graph, const GraphDependencies &dependencies,
                      CaptureMode mode = CaptureMode::per_thread) const noexcept;
-    // Ends the capture that begin_capture_to() began; also if `graph` is empty or a different
-    // graph, which is invalid_argument. cuStreamEndCapture.
+    // Ends the capture that begin_capture_to() began. The capture ends in every case.
+    // invalid_argument if `graph` is empty or not the graph of the capture. cuStreamEndCapture.
     CUSHIM_API Result<void> end_capture_to(const Graph &graph) const noexcept;
     // Captures the work that f() enqueues into `graph`, as capture() does. Requires capture.hpp.
     template <class F>
