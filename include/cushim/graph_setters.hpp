@@ -2,14 +2,18 @@
 #ifndef CUSHIM_GRAPH_SETTERS_HPP
 #define CUSHIM_GRAPH_SETTERS_HPP
 
+#include <cstddef>
 #include <span>
+#include <type_traits>
+#include <variant>
 
 #include <cushim/detail/closure.hpp>
+#include <cushim/detail/copy_2d.hpp>
 #include <cushim/detail/error.hpp>
 #include <cushim/detail/kernel_arguments.hpp>
 #include <cushim/detail/node_copies.hpp>
-#include <cushim/detail/node_parameters.hpp>
 #include <cushim/detail/node_uses.hpp>
+#include <cushim/detail/semaphore_operation.hpp>
 #include <cushim/event.hpp>
 #include <cushim/external_semaphore.hpp>
 #include <cushim/graph_node.hpp>
@@ -18,6 +22,60 @@
 
 namespace cushim {
 namespace detail {
+
+struct EmptyNode {};
+struct KernelNode {
+    const AnyKernel &kernel;
+    const LaunchConfig &config;
+    void **arguments;
+};
+template <GraphNodeType type>
+struct EventNode {
+    CUevent event;
+};
+using EventRecordNode = EventNode<GraphNodeType::event_record>;
+using EventWaitNode = EventNode<GraphNodeType::event_wait>;
+struct ChildGraphNode {
+    CUgraph graph;
+};
+struct HostNode {
+    void (*function)(void *);
+    void *user;
+};
+template <GraphNodeType type>
+struct SemaphoreNode {
+    const SemaphoreOperation *operations;
+    std::size_t count;
+};
+using SemaphoreSignalNode = SemaphoreNode<GraphNodeType::semaphore_signal>;
+using SemaphoreWaitNode = SemaphoreNode<GraphNodeType::semaphore_wait>;
+struct BatchMemOpNode {
+    const CUstreamBatchMemOpParams *operations;
+    std::size_t count;
+};
+struct MemFreeNode {
+    CUdeviceptr address;
+};
+
+/* The parameters of a node of any kind. A view. */
+class NodeParameters {
+  public:
+    // Pointers that are not null.
+    using Kinds =
+        std::variant<const EmptyNode *, const KernelNode *, const PitchedCopy *,
+                     const PitchedFill *, const HostNode *, const ChildGraphNode *,
+                     const EventRecordNode *, const EventWaitNode *, const SemaphoreSignalNode *,
+                     const SemaphoreWaitNode *, const BatchMemOpNode *, const MemFreeNode *>;
+
+    template <class Node>
+        requires std::is_constructible_v<Kinds, const Node *>
+    NodeParameters(const Node &node) noexcept : kind_(&node) {}
+
+    const Kinds &kind() const noexcept { return kind_; }
+
+  private:
+    Kinds kind_;
+};
 
 /* The setters that Graph and GraphExec share. Each takes the arguments of the
  * Graph::add_...() function for that type of node, which stays the same. On failure the node is

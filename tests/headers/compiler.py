@@ -9,7 +9,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
 import options  # noqa: E402
 
-C_HEADERS = {'config.h', 'loader.h'}
+C_HEADERS = {'detail/config.h', 'detail/loader.h', 'loader.h'}
 # These have nothing to do with CUDA's own headers, and so with the modes of those.
 PLAIN_HEADERS = C_HEADERS | {'version.hpp', 'error.hpp', 'exception.hpp', 'result.hpp', 'text.hpp', 'try.hpp',
                              'loader.hpp', 'init.hpp', 'feature.hpp'}

@@ -56,19 +56,6 @@ build_type() { # NAME: one release is built as users build it, without warnings
     esac
 }
 
-# All targets except tests, as files that ninja knows.
-compile_product() { # DIR
-    local files
-    files=$(meson introspect --targets "$1" | python3 -c '
-import json, os, sys
-for target in json.load(sys.stdin):
-    if target["build_by_default"] and f"{os.sep}tests{os.sep}" not in target["defined_in"]:
-        for file in target["filename"]:
-            print(os.path.relpath(file, sys.argv[1]))
-' "$PWD/$1") || return 1
-    xargs ninja -C "$1" <<<"$files"
-}
-
 # Without the simulator's own tests, and of the wrappers' tests only those of graphs.
 compile_simulated() { # DIR
     configure "$1" --buildtype=plain "${BUILD_OPTIONS[@]}" "${SIMULATOR_OPTIONS[@]}" -Dapi_topics=graph,capture &&

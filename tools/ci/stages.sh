@@ -83,6 +83,19 @@ build_stage() { # STAGE OPTION...
     compile "build/ci/$1"
 }
 
+# All targets except tests, as files that ninja knows.
+compile_product() { # DIR
+    local files
+    files=$(meson introspect --targets "$1" | python3 -c '
+import json, os, sys
+for target in json.load(sys.stdin):
+    if target["build_by_default"] and f"{os.sep}tests{os.sep}" not in target["defined_in"]:
+        for file in target["filename"]:
+            print(os.path.relpath(file, sys.argv[1]))
+' "$PWD/$1") || return 1
+    xargs ninja -C "$1" <<<"$files"
+}
+
 stage_format() {
     python3 tools/ci/check_includes.py
     bash tools/ci/format.sh --check
@@ -138,6 +151,7 @@ hide_toolkit() {
 stage_gcc() {
     try_commands cmake:cmake || note "without CMake, one of the package consumers is skipped"
     configure_gcc gcc --default-library=both
+    compile_product build/ci/gcc
     run_suites gcc build/ci/gcc package headers dropin loader nodriver
 }
 

@@ -1,7 +1,8 @@
 #!/bin/bash
-# Runs clang-tidy with .clang-tidy on the sources of src and tools that changed since BASE, and on those that include a
-# header that changed. Usage: tools/ci/tidy.sh [BASE | --all]. Without BASE: since this branch left its upstream's, or
-# else since the last commit but one. As with clang-format, one release counts, which comes as a wheel.
+# Runs clang-tidy with .clang-tidy on the sources of src and tools that changed since the commit BASE, and on those that
+# include a changed header directly. Usage: tools/ci/tidy.sh [BASE | --all]. BASE is by default TIDY_BASE of the
+# environment, or the commit where this branch left its upstream, or else the last commit but one. After a change of
+# .clang-tidy run it with --all: some ten minutes. As of clang-format, one release counts, which comes as a wheel.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common packages headers; do
@@ -26,9 +27,9 @@ base() {
 # Sources and headers of src and tools that differ from that commit, new ones included.
 changed_files() { # BASE
     {
-        git diff --name-only --diff-filter=d "$1" -- src tools include
+        git diff --name-only --diff-filter=d "$1" -- src tools include || return
         git ls-files --others --exclude-standard -- src tools include
-    } | grep -E '\.(hpp|cpp)$' || true
+    } | { grep -E '\.(h|hpp|cpp)$' || true; }
 }
 
 # Of the files that the build folder compiles those that changed, or that include what changed.
@@ -39,12 +40,14 @@ import json, os, re, sys
 folder, changed = sys.argv[1], set(sys.argv[2:])
 with open(os.path.join(folder, "compile_commands.json")) as file:
     sources = sorted({os.path.relpath(os.path.join(one["directory"], one["file"])) for one in json.load(file)})
-headers = {os.path.basename(name) for name in changed if name.endswith(".hpp") and not name.startswith("include/")}
+headers = {name.removeprefix("include/") if name.startswith("include/") else os.path.basename(name) for name in changed}
 for source in sources:
     if not source.startswith(("src/", "tools/")):
         continue
     with open(source) as file:
-        included = re.findall(r'^#include "(?:.*/)?([^"/]+)"', file.read(), re.MULTILINE)
+        text = file.read()
+    included = re.findall(r'^#include "(?:.*/)?([^"/]+)"', text, re.MULTILINE)
+    included += re.findall(r"^#include <(cushim/[^>]+)>", text, re.MULTILINE)
     if not changed or source in changed or headers.intersection(included):
         print(source)
 PYTHON
@@ -57,15 +60,16 @@ import json, os, sys
 for target in json.load(sys.stdin):
     for name in target["filename"]:
         if target["type"] == "custom" and name.endswith((".hpp", ".cpp", ".inc")):
-            print(os.path.relpath(name, sys.argv[1]))' "$PWD/$1" | xargs ninja -C "$1"
+            print(os.path.relpath(name, sys.argv[1]))' "$PWD/$1" | xargs -r ninja -C "$1"
 }
 
 changed=()
 if [[ ${1:-} != --all ]]; then
     base=$(base "${1:-${TIDY_BASE:-}}")
     if [[ -n $base ]]; then
-        mapfile -t changed < <(changed_files "$base")
-        [[ ${#changed[@]} -gt 0 ]] || { note "no source changed since ${base:0:12}"; exit 0; }
+        list=$(changed_files "$base")
+        mapfile -t changed <<<"$list"
+        [[ -n $list ]] || { note "no source changed since ${base:0:12}"; exit 0; }
     fi
 fi
 ensure_wheel_program "$TIDY_WHEEL"
@@ -78,8 +82,9 @@ export CXX=clang++ CC=clang
 run_logged "$dir.log" "configure" configure "$dir" -Db_pch=false -Ddebug=false -Dtests=disabled -Dtools=enabled \
     -Dexamples=disabled -Dsimulator=enabled
 run_logged "$dir.log" "generate" generate_sources "$dir"
-mapfile -t sources < <(chosen_sources "$dir" "${changed[@]}")
-[[ ${#sources[@]} -gt 0 ]] || { note "no source that is compiled here changed"; exit 0; }
+list=$(chosen_sources "$dir" "${changed[@]}")
+mapfile -t sources <<<"$list"
+[[ -n $list ]] || { note "no source that is compiled here changed"; exit 0; }
 printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -n 4 "$program" --quiet -p "$dir" 2>"$dir.errors" || {
     grep -v 'warnings\? generated\|^\[[0-9/]*\] Processing' "$dir.errors" || true
     die "clang-tidy has remarks; tools/ci/tidy.sh shows them, .clang-tidy has the checks"

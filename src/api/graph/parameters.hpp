@@ -1,7 +1,7 @@
 // Parameters of nodes of all types.
 #pragma once
 
-#include <cushim/detail/node_parameters.hpp>
+#include <cushim/graph_setters.hpp>
 
 #include <vector>
 

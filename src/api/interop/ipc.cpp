@@ -47,16 +47,17 @@ Result<void> check_shareable(const Traits &traits) noexcept {
     }
     if (traits.pool != nullptr) {
         return Error::invalid_argument(
-            "IpcExport::of: pool memory has no IPC handle; export the pool "
-            "and use MemoryPool::export_fd");
+            "IpcExport::of: pool memory has no IPC handle; create the pool exportable, and use "
+            "MemoryPool::export_fd and export_pointer");
     }
     if (traits.type != CU_MEMORYTYPE_DEVICE) {
         return Error::invalid_argument(
             "IpcExport::of: host memory has no IPC handle; use shared memory "
             "of the system and HostRegistration");
     }
-    return Error::invalid_argument("IpcExport::of: mapped physical memory has no IPC handle; use "
-                                   "PhysicalMemory::export_fd");
+    return Error::invalid_argument(
+        "IpcExport::of: mapped physical memory has no IPC handle; create it exportable, and use "
+        "PhysicalMemory::export_fd");
 }
 
 struct Allocation {

@@ -150,7 +150,7 @@ TEST_CASE("no context fails without a line that says why") {
                 memory, got<CUdeviceptr>(&Driver::cuMemHostGetDevicePointer, out, source.data(), 0),
                 64, stream) == good);
     REQUIRE(d.cuMemHostUnregister(source.data()) == good);
-    expect_misuse("is freed while 1 enqueued operation needs it");
+    expect_misuse("is released while 1 enqueued operation needs it");
     const std::size_t before = misuses().size();
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(misuses().size() == before + 1);

@@ -65,7 +65,7 @@ TEST_CASE("memory that is freed while the kernel is queued is reported once") {
     const CUdeviceptr address = allocate(64);
     CHECK(launch_with_pointer(module.function("take"), address) == good);
     release(address);
-    expect_misuse("is freed while 1 enqueued operation needs it");
+    expect_misuse("is released while 1 enqueued operation needs it");
     CHECK(d.cuCtxSynchronize() == good);
 }
 

@@ -313,7 +313,8 @@ TEST_CASE("freeing memory that queued work needs") {
     void *pinned = allocate_pinned(64);
     const CUstream stream = make_stream(non_blocking);
     REQUIRE(d.cuMemcpyHtoDAsync(address, pinned, 64, stream) == good);
-    CHECK(reported(d.cuMemFree(address), "is freed while 1 enqueued operation needs it") == good);
+    CHECK(reported(d.cuMemFree(address), "is released while 1 enqueued operation needs it") ==
+          good);
     CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("use of memory that was freed");
     CHECK(d.cuMemAllocHost(&pinned, 64) == CUDA_ERROR_ILLEGAL_ADDRESS); // sticky

@@ -4,7 +4,7 @@
 
 using namespace sim_test;
 
-TEST_CASE("every device has a default pool, which needs no context, and is not a leak") {
+TEST_CASE("every device has a default pool, which needs no context, and is not a leak", "[fresh]") {
     REQUIRE(d.cuInit(0) == good);
     CHECK(default_pool() == current_pool());
     CHECK(set_bytes(Pool(), threshold, 5) == good);

@@ -175,7 +175,7 @@ TEST_CASE("a free in another stream without an event is found where the order al
         free_async(allocate_in(first), second);
         CHECK(finish(second) == good);
         before_allocation +=
-            any_has(misuses(), "is freed while 1 enqueued operation needs it") ? 1 : 0;
+            any_has(misuses(), "is released while 1 enqueued operation needs it") ? 1 : 0;
         CHECK(finish(first) == good);
         sim_control().clear_misuses();
         const auto address = allocate_in(first);
@@ -185,7 +185,7 @@ TEST_CASE("a free in another stream without an event is found where the order al
         CHECK(finish(second) == good);
         if (finish(first) != good) {
             ++found;
-            CHECK(any_has(misuses(), "is freed while 1 enqueued operation needs it"));
+            CHECK(any_has(misuses(), "is released while 1 enqueued operation needs it"));
             CHECK(any_has(misuses(), "use of memory that was freed"));
             lose_context();
         }
@@ -213,7 +213,8 @@ TEST_CASE("cuMemFree does not wait for the streams that use it") {
     const CUstream stream = make_stream(non_blocking);
     const auto address = allocate_in(stream);
     CHECK(d.cuMemsetD8Async(address, 1, 16, stream) == good);
-    CHECK(reported(d.cuMemFree(address), "is freed while 1 enqueued operation needs it") == good);
+    CHECK(reported(d.cuMemFree(address), "is released while 1 enqueued operation needs it") ==
+          good);
     CHECK(reported(finish(stream), "memory that was freed") == CUDA_ERROR_ILLEGAL_ADDRESS);
     lose_context();
 }

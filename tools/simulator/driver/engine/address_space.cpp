@@ -134,7 +134,7 @@ void report_end(const Range &range) noexcept try {
     }
     if (range.pending > 0) {
         misuse(
-            range.describe() + " is freed while " + std::to_string(range.pending) +
+            range.describe() + " is released while " + std::to_string(range.pending) +
             (range.pending == 1 ? " enqueued operation needs it" : " enqueued operations need it"));
     }
 } catch (...) { // out of memory
