@@ -52,8 +52,9 @@ concept FillableDeviceType =
  * cuMemcpyHtoD_v2, cuStreamSynchronize; cuMemcpyHtoDAsync_v2. Since CUDA 3.2. */
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, DeviceSpan<T> to, SourceSpan<T> from) noexcept {
-    return detail::copy(way, {detail::CopyKind::host_to_device, to.address(),
-                              detail::address_of(from.data()), to.size(), from.size(), sizeof(T)});
+    return detail::copy(way, detail::Copy{detail::CopyKind::host_to_device, to.address(),
+                                          detail::address_of(from.data()), to.size(), from.size(),
+                                          sizeof(T)});
 }
 
 /* Copies from a device to the host.
@@ -61,8 +62,9 @@ Result<void> copy(const Way &way, DeviceSpan<T> to, SourceSpan<T> from) noexcept
 template <detail::CopyWay Way, WritableDeviceType T, std::size_t Size>
 Result<void> copy(const Way &way, std::span<T, Size> to,
                   DeviceSpan<const std::type_identity_t<T>> from) noexcept {
-    return detail::copy(way, {detail::CopyKind::device_to_host, detail::address_of(to.data()),
-                              from.address(), to.size(), from.size(), sizeof(T)});
+    return detail::copy(way, detail::Copy{detail::CopyKind::device_to_host,
+                                          detail::address_of(to.data()), from.address(), to.size(),
+                                          from.size(), sizeof(T)});
 }
 
 /* Copies within a device or between devices.
@@ -70,8 +72,8 @@ Result<void> copy(const Way &way, std::span<T, Size> to,
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, DeviceSpan<T> to,
                   DeviceSpan<const std::type_identity_t<T>> from) noexcept {
-    return detail::copy(way, {detail::CopyKind::device_to_device, to.address(), from.address(),
-                              to.size(), from.size(), sizeof(T)});
+    return detail::copy(way, detail::Copy{detail::CopyKind::device_to_device, to.address(),
+                                          from.address(), to.size(), from.size(), sizeof(T)});
 }
 
 /* Sets every element to `value`, which has one, two or four bytes; the address must be a multiple
@@ -79,8 +81,9 @@ Result<void> copy(const Way &way, DeviceSpan<T> to,
  * cuStreamSynchronize. Since CUDA 3.2. */
 template <detail::CopyWay Way, FillableDeviceType T>
 Result<void> fill(const Way &way, DeviceSpan<T> to, const std::type_identity_t<T> &value) noexcept {
-    return detail::fill(way, {to.address(), to.size(), static_cast<unsigned int>(sizeof(T)),
-                              detail::bits_of(value)});
+    return detail::fill(way,
+                        detail::Fill{to.address(), to.size(), static_cast<unsigned int>(sizeof(T)),
+                                     detail::bits_of(value)});
 }
 
 /* copy() and fill() for buffers and contiguous ranges: copy(stream, buffer, vector). With a Stream,

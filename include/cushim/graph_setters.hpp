@@ -23,6 +23,7 @@
 namespace cushim {
 namespace detail {
 
+// \cond
 struct EmptyNode {};
 struct KernelNode {
     const AnyKernel &kernel;
@@ -76,6 +77,7 @@ class NodeParameters {
   private:
     Kinds kind_;
 };
+// \endcond
 
 /* The setters that Graph and GraphExec share. Each takes the arguments of the
  * Graph::add_...() function for that type of node, which stays the same. On failure the node is
