@@ -125,30 +125,18 @@ GRAPH_TEST_CASE("a conditional node whose bodies cannot be named is not left beh
                 "[graph][conditional][current]") {
     need_simulator("needs the simulator, which works while host allocations fail");
     need_cuda(12, 8);
-    auto context = context_after_restart("");
-    int without_memory = 0;
-    for (long nth = 1; nth < 1000; ++nth) {
-        INFO("allocation " << nth);
-        auto graph = required(create_graph(api, context));
-        auto condition = required(graph.create_condition({.initial = 1}));
-        auto added = Result<GraphCases>(GraphCases());
-        {
-            const support::FailingAllocation failing(nth);
-            added = graph.add_switch_node({}, condition, 3);
-        }
-        if (added) {
-            CHECK(added->bodies.size() == 3);
-            CHECK(*graph.node_count() == 1);
-            break;
-        }
-        INFO(added.error().message());
-        REQUIRE(added.error().kind() == ErrorKind::out_of_memory);
-        if (added.error().status() == 0) { // else it was the simulated driver's
-            ++without_memory;
-            REQUIRE(*graph.node_count() == 0);
-        }
-    }
-    CHECK(without_memory >= 8); // lists before, and a book and a state of each body
+    const auto context = context_after_restart("");
+    Graph graph = required(create_graph(api, context));
+    auto condition = required(graph.create_condition({.initial = 1}));
+    const int refused = refusals_without_memory(
+        [&] {
+            graph = required(create_graph(api, context));
+            condition = required(graph.create_condition({.initial = 1}));
+        },
+        [&] { return graph.add_switch_node({}, condition, 3); },
+        [&] { REQUIRE(*graph.node_count() == 0); });
+    CHECK(refused >= 8); // lists before, and the identity and the state of each body
+    CHECK(*graph.node_count() == 1);
 }
 #endif
 
