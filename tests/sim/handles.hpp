@@ -28,9 +28,9 @@ T got(Result (Table::*function)(Parameters...) const, const Arguments &...argume
         }
     };
     if constexpr (std::is_same_v<Result, CUresult>) {
-        CHECK((d.*function)(passed(arguments)...) == good);
+        REQUIRE((d.*function)(passed(arguments)...) == good);
     } else {
-        CHECK((r.*function)(passed(arguments)...) == cudaSuccess);
+        REQUIRE((r.*function)(passed(arguments)...) == cudaSuccess);
     }
     return value;
 }
@@ -127,111 +127,69 @@ CUresult call_exported(const std::string &library, const char *name, Arguments..
 constexpr unsigned int non_blocking = CU_STREAM_NON_BLOCKING;
 
 inline CUstream make_stream(unsigned int flags = CU_STREAM_DEFAULT) {
-    CUstream stream = nullptr;
-    REQUIRE(d.cuStreamCreate(&stream, flags) == good);
-    return stream;
+    return got<CUstream>(&Driver::cuStreamCreate, out, flags);
 }
 inline CUevent make_event(unsigned int flags = CU_EVENT_DEFAULT) {
-    CUevent event = nullptr;
-    REQUIRE(d.cuEventCreate(&event, flags) == good);
-    return event;
+    return got<CUevent>(&Driver::cuEventCreate, out, flags);
 }
 inline CUgraph make_graph() {
-    CUgraph graph = nullptr;
-    REQUIRE(d.cuGraphCreate(&graph, 0) == good);
-    return graph;
+    return got<CUgraph>(&Driver::cuGraphCreate, out, 0);
 }
 inline CUgraphExec instantiate(CUgraph graph, unsigned long long flags = 0) {
-    CUgraphExec exec = nullptr;
-    REQUIRE(d.cuGraphInstantiateWithFlags(&exec, graph, flags) == good);
-    return exec;
+    return got<CUgraphExec>(&Driver::cuGraphInstantiateWithFlags, out, graph, flags);
 }
 inline CUmodule load_module(const void *image) {
-    CUmodule module = nullptr;
-    REQUIRE(d.cuModuleLoadData(&module, image) == good);
-    return module;
+    return got<CUmodule>(&Driver::cuModuleLoadData, out, image);
 }
 inline CUfunction function_of(CUmodule module, const char *name) {
-    CUfunction function = nullptr;
-    REQUIRE(d.cuModuleGetFunction(&function, module, name) == good);
-    return function;
+    return got<CUfunction>(&Driver::cuModuleGetFunction, out, module, name);
 }
 inline CUdeviceptr allocate(std::size_t size) {
-    CUdeviceptr address = 0;
-    REQUIRE(d.cuMemAlloc(&address, size) == good);
-    return address;
+    return got<CUdeviceptr>(&Driver::cuMemAlloc, out, size);
 }
 inline CUdeviceptr allocate_managed(std::size_t size) {
-    CUdeviceptr address = 0;
-    REQUIRE(d.cuMemAllocManaged(&address, size, CU_MEM_ATTACH_GLOBAL) == good);
-    return address;
+    return got<CUdeviceptr>(&Driver::cuMemAllocManaged, out, size, CU_MEM_ATTACH_GLOBAL);
 }
 inline void *allocate_pinned(std::size_t size, unsigned int flags = 0) {
-    void *memory = nullptr;
-    REQUIRE(d.cuMemHostAlloc(&memory, size, flags) == good);
-    return memory;
+    return got<void *>(&Driver::cuMemHostAlloc, out, size, flags);
 }
 inline cudaStream_t make_runtime_stream() {
-    cudaStream_t stream = nullptr;
-    REQUIRE(r.cudaStreamCreate(&stream) == cudaSuccess);
-    return stream;
+    return got<cudaStream_t>(&Runtime::cudaStreamCreate, out);
 }
 inline cudaStream_t make_runtime_stream(unsigned int flags) {
-    cudaStream_t stream = nullptr;
-    REQUIRE(r.cudaStreamCreateWithFlags(&stream, flags) == cudaSuccess);
-    return stream;
+    return got<cudaStream_t>(&Runtime::cudaStreamCreateWithFlags, out, flags);
 }
 inline cudaEvent_t make_runtime_event() {
-    cudaEvent_t event = nullptr;
-    REQUIRE(r.cudaEventCreate(&event) == cudaSuccess);
-    return event;
+    return got<cudaEvent_t>(&Runtime::cudaEventCreate, out);
 }
 inline cudaEvent_t make_runtime_event(unsigned int flags) {
-    cudaEvent_t event = nullptr;
-    REQUIRE(r.cudaEventCreateWithFlags(&event, flags) == cudaSuccess);
-    return event;
+    return got<cudaEvent_t>(&Runtime::cudaEventCreateWithFlags, out, flags);
 }
 inline cudaGraph_t make_runtime_graph() {
-    cudaGraph_t graph = nullptr;
-    REQUIRE(r.cudaGraphCreate(&graph, 0) == cudaSuccess);
-    return graph;
+    return got<cudaGraph_t>(&Runtime::cudaGraphCreate, out, 0);
 }
 inline cudaGraphExec_t instantiate_by_runtime(cudaGraph_t graph) {
-    cudaGraphExec_t exec = nullptr;
-    REQUIRE(r.cudaGraphInstantiateWithFlags(&exec, graph, 0) == cudaSuccess);
-    return exec;
+    return got<cudaGraphExec_t>(&Runtime::cudaGraphInstantiateWithFlags, out, graph, 0);
 }
 inline void *allocate_by_runtime(std::size_t size) {
-    void *memory = nullptr;
-    REQUIRE(r.cudaMalloc(&memory, size) == cudaSuccess);
-    return memory;
+    return got<void *>(&Runtime::cudaMalloc, out, size);
 }
 
 inline CUcontext current() {
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxGetCurrent(&context) == good);
-    return context;
+    return got<CUcontext>(&Driver::cuCtxGetCurrent, out);
 }
 // Creates a context and makes it current.
 inline CUcontext make_context(int ordinal = 0) {
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxCreate_v2(&context, 0, ordinal) == good);
-    return context;
+    return got<CUcontext>(&Driver::cuCtxCreate_v2, out, 0, ordinal);
 }
 inline CUcontext pop_current() {
-    CUcontext context = nullptr;
-    REQUIRE(d.cuCtxPopCurrent(&context) == good);
-    return context;
+    return got<CUcontext>(&Driver::cuCtxPopCurrent, out);
 }
 inline CUcontext retain_primary(int ordinal) {
-    CUcontext context = nullptr;
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, ordinal) == good);
-    return context;
+    return got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, ordinal);
 }
 inline CUmemoryPool default_pool(int ordinal = 0) {
-    CUmemoryPool pool = nullptr;
-    REQUIRE(d.cuDeviceGetDefaultMemPool(&pool, ordinal) == good);
-    return pool;
+    return got<CUmemoryPool>(&Driver::cuDeviceGetDefaultMemPool, out, ordinal);
 }
 
 inline void destroy(CUstream stream) {
@@ -315,9 +273,7 @@ struct Module : Owned<CUmodule, destroy> {
     explicit Module(const void *image) : Owned(load_module(image)) {}
     CUfunction function(const char *name) const { return function_of(*this, name); }
     CUdeviceptr global(const char *name) const {
-        CUdeviceptr address = 0;
-        REQUIRE(d.cuModuleGetGlobal(&address, nullptr, *this, name) == good);
-        return address;
+        return got<CUdeviceptr>(&Driver::cuModuleGetGlobal, out, nullptr, *this, name);
     }
 };
 struct DeviceMemory : Owned<CUdeviceptr, release> {

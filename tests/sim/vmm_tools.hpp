@@ -28,15 +28,11 @@ inline CUmemAccessDesc grant(int ordinal = 0,
 
 inline CUmemGenericAllocationHandle create_memory(std::size_t size,
                                                   const CUmemAllocationProp &properties) {
-    CUmemGenericAllocationHandle handle = 0;
-    REQUIRE(d.cuMemCreate(&handle, size, &properties, 0) == good);
-    return handle;
+    return got<CUmemGenericAllocationHandle>(&Driver::cuMemCreate, out, size, &properties, 0);
 }
 
 inline CUdeviceptr reserve(std::size_t size, std::size_t alignment = 0) {
-    CUdeviceptr address = 0;
-    REQUIRE(d.cuMemAddressReserve(&address, size, alignment, 0, 0) == good);
-    return address;
+    return got<CUdeviceptr>(&Driver::cuMemAddressReserve, out, size, alignment, 0, 0);
 }
 
 inline void map(CUdeviceptr address, std::size_t size, CUmemGenericAllocationHandle handle) {
@@ -68,9 +64,7 @@ inline void write(CUdeviceptr address, std::uint32_t value) {
 }
 
 inline std::uint32_t read(CUdeviceptr address) {
-    std::uint32_t value = 0;
-    REQUIRE(d.cuMemcpyDtoH(&value, address, sizeof value) == good);
-    return value;
+    return got<std::uint32_t>(&Driver::cuMemcpyDtoH, out, address, sizeof(std::uint32_t));
 }
 
 inline CUresult set_access(CUdeviceptr address, std::size_t size, CUmemAccess_flags flags,

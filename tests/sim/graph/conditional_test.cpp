@@ -13,9 +13,8 @@ constexpr auto if_type = static_cast<CUgraphConditionalNodeType>(0),
 
 CUgraphConditionalHandle make_handle(CUgraph graph, unsigned int value,
                                      unsigned int flags = CU_GRAPH_COND_ASSIGN_DEFAULT) {
-    CUgraphConditionalHandle handle = 0;
-    REQUIRE(d.cuGraphConditionalHandleCreate(&handle, graph, nullptr, value, flags) == good);
-    return handle;
+    return got<CUgraphConditionalHandle>(&Driver::cuGraphConditionalHandleCreate, out, graph,
+                                         nullptr, value, flags);
 }
 
 CUresult add(CUgraphNode *node, CUgraph graph, CUgraphNodeParams *parameters,

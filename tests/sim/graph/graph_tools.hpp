@@ -134,9 +134,7 @@ inline CUgraph child_of(CUgraphNode node) {
     return child;
 }
 inline CUgraph clone_of(CUgraph graph) {
-    CUgraph clone = nullptr;
-    REQUIRE(d.cuGraphClone(&clone, graph) == good);
-    return clone;
+    return got<CUgraph>(&Driver::cuGraphClone, out, graph);
 }
 
 inline CUgraphNode add_wait(CUgraph graph, CUevent event, const Nodes &after = {}) {

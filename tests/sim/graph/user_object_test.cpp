@@ -21,10 +21,8 @@ struct Target {
 };
 
 CUuserObject make_object(Target &target, unsigned int references = 1) {
-    CUuserObject object = nullptr;
-    REQUIRE(d.cuUserObjectCreate(&object, &target, Target::destroy, references,
-                                 CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) == good);
-    return object;
+    return got<CUuserObject>(&Driver::cuUserObjectCreate, out, &target, Target::destroy, references,
+                             CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
 }
 
 void move_to(CUgraph graph, CUuserObject object, unsigned int count = 1) {

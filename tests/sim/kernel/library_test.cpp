@@ -22,9 +22,7 @@ void unload(CUlibrary library) {
 struct LoadedLibrary : Owned<CUlibrary, unload> {
     explicit LoadedLibrary(const void *image = vector_image) : Owned(loaded(image)) {}
     CUkernel kernel(const char *name) const {
-        CUkernel kernel = nullptr;
-        REQUIRE(d.cuLibraryGetKernel(&kernel, get(), name) == good);
-        return kernel;
+        return got<CUkernel>(&Driver::cuLibraryGetKernel, out, get(), name);
     }
 };
 

@@ -19,9 +19,7 @@ CUDA_ARRAY3D_DESCRIPTOR describe(std::size_t width, std::size_t height, std::siz
 }
 
 CUarray create(const CUDA_ARRAY3D_DESCRIPTOR &description) {
-    CUarray array = nullptr;
-    REQUIRE(d.cuArray3DCreate(&array, &description) == good);
-    return array;
+    return got<CUarray>(&Driver::cuArray3DCreate, out, &description);
 }
 
 void destroy(CUarray array) {

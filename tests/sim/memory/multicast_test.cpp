@@ -19,9 +19,7 @@ CUmulticastObjectProp of_team(unsigned int devices, std::size_t size = 2 * G) {
 }
 
 CUmemGenericAllocationHandle create_multicast(const CUmulticastObjectProp &properties) {
-    CUmemGenericAllocationHandle handle = 0;
-    REQUIRE(d.cuMulticastCreate(&handle, &properties) == good);
-    return handle;
+    return got<CUmemGenericAllocationHandle>(&Driver::cuMulticastCreate, out, &properties);
 }
 
 CUmemGenericAllocationHandle complete_team(std::size_t size) {

@@ -27,9 +27,8 @@ CUresult try_import(int fd, unsigned int type = posix_fd, unsigned long long fla
 }
 
 CUmemoryPool import_pool(int fd) {
-    CUmemoryPool pool = nullptr;
-    REQUIRE(d.cuMemPoolImportFromShareableHandle(&pool, as_os_handle(fd), posix_fd, 0) == good);
-    return pool;
+    return got<CUmemoryPool>(&Driver::cuMemPoolImportFromShareableHandle, out, as_os_handle(fd),
+                             posix_fd, 0);
 }
 
 // The same pool, as another process has it.
@@ -45,9 +44,7 @@ CUmemPoolPtrExportData export_pointer(CUdeviceptr address) {
 }
 
 CUdeviceptr import_pointer(CUmemoryPool pool, CUmemPoolPtrExportData data) {
-    CUdeviceptr address = 0;
-    REQUIRE(d.cuMemPoolImportPointer(&address, pool, &data) == good);
-    return address;
+    return got<CUdeviceptr>(&Driver::cuMemPoolImportPointer, out, pool, &data);
 }
 
 } // namespace

@@ -18,9 +18,7 @@ inline CUmemPoolProps pool_properties(int ordinal = 0, unsigned int types = 0) {
 }
 
 inline CUmemoryPool create_pool(const CUmemPoolProps &properties = pool_properties()) {
-    CUmemoryPool pool = nullptr;
-    REQUIRE(d.cuMemPoolCreate(&pool, &properties) == good);
-    return pool;
+    return got<CUmemoryPool>(&Driver::cuMemPoolCreate, out, &properties);
 }
 
 struct Pool : Owned<CUmemoryPool, destroy> {
@@ -29,9 +27,7 @@ struct Pool : Owned<CUmemoryPool, destroy> {
 };
 
 inline CUmemoryPool current_pool(int ordinal = 0) {
-    CUmemoryPool pool = nullptr;
-    REQUIRE(d.cuDeviceGetMemPool(&pool, ordinal) == good);
-    return pool;
+    return got<CUmemoryPool>(&Driver::cuDeviceGetMemPool, out, ordinal);
 }
 
 inline cuuint64_t bytes_of(CUmemoryPool pool, CUmemPool_attribute attribute) {
@@ -52,9 +48,7 @@ inline CUresult set_bytes(CUmemoryPool pool, CUmemPool_attribute attribute, cuui
 }
 
 inline CUdeviceptr allocate(CUmemoryPool pool, std::size_t size) {
-    CUdeviceptr address = 0;
-    REQUIRE(d.cuMemAllocFromPoolAsync(&address, size, pool, nullptr) == good);
-    return address;
+    return got<CUdeviceptr>(&Driver::cuMemAllocFromPoolAsync, out, size, pool, nullptr);
 }
 
 inline void free_async(CUdeviceptr address) {

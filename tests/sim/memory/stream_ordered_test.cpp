@@ -18,9 +18,7 @@ CUresult finish(CUstream stream) {
 }
 
 CUdeviceptr allocate_in(CUstream stream, std::size_t size = 4096) {
-    CUdeviceptr address = 0;
-    REQUIRE(d.cuMemAllocAsync(&address, size, stream) == good);
-    return address;
+    return got<CUdeviceptr>(&Driver::cuMemAllocAsync, out, size, stream);
 }
 
 void free_async(CUdeviceptr address, CUstream stream) {

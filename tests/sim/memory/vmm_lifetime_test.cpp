@@ -146,9 +146,11 @@ TEST_CASE("what is left over is reported: memory, mappings, reservations") {
         for (const auto &[what, maker] : {std::pair{"physical memory", "made by cuMemCreate"},
                                           {"memory mapping", "made by cuMemMap"},
                                           {"address reservation", "made by cuMemAddressReserve"}}) {
-            CHECK(std::count_if(lines.begin(), lines.end(), [&](const std::string &line) {
-                      return support::contains(line, what) && support::contains(line, maker);
-                  }) == 1);
+            CHECK(std::count_if(lines.begin(), lines.end(),
+                                [&what = what, &maker = maker](const std::string &line) {
+                                    return support::contains(line, what) &&
+                                           support::contains(line, maker);
+                                }) == 1);
         }
     }
     CHECK(leaks().empty());

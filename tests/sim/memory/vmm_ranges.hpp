@@ -53,9 +53,8 @@ inline int export_fd(CUmemGenericAllocationHandle memory) {
 }
 
 inline CUmemGenericAllocationHandle import_fd(int fd) {
-    CUmemGenericAllocationHandle memory = 0;
-    REQUIRE(d.cuMemImportFromShareableHandle(&memory, as_os_handle(fd), posix_fd) == good);
-    return memory;
+    return got<CUmemGenericAllocationHandle>(&Driver::cuMemImportFromShareableHandle, out,
+                                             as_os_handle(fd), posix_fd);
 }
 
 } // namespace sim_test

@@ -28,9 +28,7 @@ bool equal(const cudaChannelFormatDesc &a, const cudaChannelFormatDesc &b) {
 
 cudaArray_t made(const cudaChannelFormatDesc &format, std::size_t width, std::size_t height,
                  unsigned int flags = 0) {
-    cudaArray_t array = nullptr;
-    REQUIRE(r.cudaMallocArray(&array, &format, width, height, flags) == cudaSuccess);
-    return array;
+    return got<cudaArray_t>(&Runtime::cudaMallocArray, out, &format, width, height, flags);
 }
 
 void release(cudaArray_t array) {

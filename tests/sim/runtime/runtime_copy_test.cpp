@@ -35,9 +35,7 @@ class Memory : public RuntimeMemory {
 };
 
 cudaArray_t make_array(const cudaChannelFormatDesc &format, cudaExtent extent) {
-    cudaArray_t array = nullptr;
-    REQUIRE(r.cudaMalloc3DArray(&array, &format, extent, 0) == cudaSuccess);
-    return array;
+    return got<cudaArray_t>(&Runtime::cudaMalloc3DArray, out, &format, extent, 0);
 }
 void free_array(cudaArray_t array) {
     CHECK(r.cudaFreeArray(array) == cudaSuccess);
