@@ -11,8 +11,7 @@
 // added to an empty graph, has `context` and `graph`, and NODE_STREAM_SCENARIO_TEST also `stream`.
 // GRAPH_TEST_CASE is an ordinary TEST_CASE, also for both; make_graph() is a beginning for such.
 //
-// Old drivers have no runtime library of the headers' major version, so there it is the driver API
-// alone.
+// Old drivers have no runtime library of the headers' major version: there, only the driver API.
 #pragma once
 
 #include "../../support/ok.hpp"

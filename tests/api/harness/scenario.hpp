@@ -1,5 +1,4 @@
-// Scenarios: uses of the wrappers from the first factory to the last owner gone, each of which is
-// run
+// Scenarios: uses of the wrappers, from the first factory to the last owner. Each is run
 //
 //   - on the simulator, in the immediate mode and in the adversarial one with 20 seeds;
 //   - with a context of the caller's own current, and in the immediate mode also with none, with

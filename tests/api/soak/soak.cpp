@@ -5,8 +5,7 @@
 //     soak [--seconds N] [--use NAME] [--leak allocation|descriptor|host|memory|thread]
 //
 // Eight minutes where nothing is said. With --use it repeats that one alone; --use list names them.
-// With --leak it leaves something behind in each round, and status 0 says that it noticed just
-// that.
+// With --leak it leaks in each round, and status 0 means that it noticed just that.
 #include "soak.hpp"
 #include "../harness/device_code.hpp"
 #include "../harness/simulator.hpp"
