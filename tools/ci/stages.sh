@@ -6,7 +6,7 @@
 readonly STAGES=(test format bare gcc asan tsan windows aarch64 matrix newest real bench fuzz)
 # Two lanes at once; the stages of a lane share folders or unpack the same source.
 # shellcheck disable=SC2034
-readonly LANES=("format bare gcc tsan windows aarch64 real fuzz" "asan matrix newest bench")
+readonly LANES=("format bare gcc tsan windows aarch64 real" "asan matrix newest bench fuzz")
 # Tests that contributors need not wait for: whole builds of consumers, recordings of real drivers, and tests
 # that compile, link or run many times. Suite `ci` marks such tests of other suites.
 readonly SLOW_SUITES=(package conformance headers ci)
