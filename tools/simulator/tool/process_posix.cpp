@@ -32,6 +32,7 @@ void (*function_of(const std::string &library, const char *name))() {
 
 int run_program(const std::vector<std::string> &program) {
     std::vector<char *> arguments;
+    arguments.reserve(program.size() + 1);
     for (const std::string &argument : program) {
         arguments.push_back(const_cast<char *>(argument.c_str()));
     }

@@ -93,7 +93,7 @@ int device_ordinal(const Range &range, CUdeviceptr address) {
 
 CUdeviceptr mapping_start(const Range &range, CUdeviceptr address) {
     const std::size_t offset = range.memory == Memory::mapped ? mapping_at(address)->offset : 0;
-    return static_cast<CUdeviceptr>(range.base + offset);
+    return range.base + offset;
 }
 
 CUresult answer(void *data, int attribute, CUdeviceptr address, Range &range) {

@@ -362,8 +362,7 @@ void **__cudaRegisterFatBinary(void *fatCubin) {
     const std::lock_guard<std::mutex> held(locks().registrations);
     auto image = std::make_unique<Image>();
     const auto *wrapper = static_cast<const FatBinary *>(fatCubin);
-    image->data = wrapper && wrapper->magic == fat_binary_magic ? wrapper->data
-                                                                : static_cast<void *>(fatCubin);
+    image->data = wrapper && wrapper->magic == fat_binary_magic ? wrapper->data : fatCubin;
     all.images.push_back(std::move(image));
     return &all.images.back()->handle;
 }
