@@ -1,4 +1,4 @@
-// Checks that many tests make: calls in tables, calls that are reported as misuse.
+// Checks for many tests: tables of calls, reported misuses, concurrent threads.
 #pragma once
 
 #include "handles.hpp"
@@ -9,14 +9,13 @@
 
 namespace sim_test {
 
-// CHECK(reported(d.cuMemFree(pinned), "of pinned host memory") == invalid): the call must have been
-// reported as a misuse with this text.
+// Expects a misuse: CHECK(reported(d.cuMemFree(pinned), "of pinned host memory") == invalid).
 inline CUresult reported(CUresult status, const std::string &text) {
     expect_misuse(text);
     return status;
 }
 
-// What the work returns for each of four numbers, in a thread of its own.
+// The results of `work` for four numbers, each in its own thread.
 template <class Work>
 auto in_threads(const Work &work) {
     std::vector<decltype(work(std::size_t(0)))> results(4);
@@ -30,7 +29,7 @@ auto in_threads(const Work &work) {
     return results;
 }
 
-// The parameters of a driver function, a function or a lambda, as a row of a table.
+// The parameters of a driver function, function or lambda as a row of a table.
 template <class Call>
 struct Signature : Signature<decltype(&Call::operator())> {};
 template <class Class, class... Parameters>
@@ -42,7 +41,7 @@ struct Signature<CUresult (*)(Parameters...)> {
     using Row = std::tuple<std::remove_cvref_t<Parameters>...>;
 };
 
-// A function whose calls stand in tables: each row of arguments must return the same status.
+// A function for tables of calls: each row of arguments must return the same status.
 //
 //     const Calls allocate(&Driver::cuMemAlloc);
 //     allocate[invalid] = {{nullptr, 16}, {&address, 0}};
@@ -51,7 +50,7 @@ class Calls {
   public:
     using Row = typename Signature<Call>::Row;
 
-    // A status, and the line that expects it.
+    // A status, and the source line that expects it.
     struct Expected {
         Expected(CUresult expected, int expecting = __builtin_LINE())
             : status(expected), line(expecting) {}
@@ -62,7 +61,7 @@ class Calls {
         void operator=(std::initializer_list<Row> rows) const {
             int number = 0;
             for (const Row &row : rows) {
-                INFO("row " << ++number << " of the table in line " << expected.line);
+                INFO("row " << ++number << " of the table on line " << expected.line);
                 CHECK(calls.call(row) == expected.status);
             }
         }

@@ -1,4 +1,4 @@
-// Names and words of status codes.
+// Names and descriptions of status codes.
 #include "handles.hpp"
 
 using namespace sim_test;
@@ -24,7 +24,7 @@ constexpr Known known[] = {
 
 } // namespace
 
-TEST_CASE("every code has its name, before cuInit too", "[fresh]") {
+TEST_CASE("every status code has a name, also before cuInit", "[fresh]") {
     for (const Known &one : known) {
         const char *name = nullptr;
         REQUIRE(got(d.cuGetErrorName(one.code, &name), name) != nullptr);
@@ -32,7 +32,7 @@ TEST_CASE("every code has its name, before cuInit too", "[fresh]") {
     }
 }
 
-TEST_CASE("every code has words, which are not its name") {
+TEST_CASE("every status code has a description that differs from its name") {
     for (const Known &one : known) {
         const char *words = nullptr;
         REQUIRE(got(d.cuGetErrorString(one.code, &words), words) != nullptr);
@@ -41,7 +41,7 @@ TEST_CASE("every code has words, which are not its name") {
     }
 }
 
-TEST_CASE("the words are those of the runtime, where it knows the code") {
+TEST_CASE("the driver and the runtime describe a status code alike") {
     const auto words = [](int code) {
         const char *text = nullptr;
         CHECK(d.cuGetErrorString(static_cast<CUresult>(code), &text) == good);
@@ -52,7 +52,7 @@ TEST_CASE("the words are those of the runtime, where it knows the code") {
     CHECK(words(CUDA_ERROR_CONTEXT_ALREADY_CURRENT) == "context already current");
 }
 
-TEST_CASE("unknown codes are refused, with a null string") {
+TEST_CASE("an unknown status code has no name and no description") {
     for (const int code : {999999, -1, 9999, 35}) {
         const char *text = "before";
         CHECK(d.cuGetErrorName(static_cast<CUresult>(code), &text) == invalid);
@@ -63,7 +63,7 @@ TEST_CASE("unknown codes are refused, with a null string") {
     }
 }
 
-TEST_CASE("a null place for the text is refused") {
+TEST_CASE("looking up a status code with a null output pointer fails") {
     CHECK(d.cuGetErrorName(good, nullptr) == invalid);
     CHECK(d.cuGetErrorString(good, nullptr) == invalid);
 }

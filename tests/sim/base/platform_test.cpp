@@ -1,5 +1,4 @@
-// Where the simulator's memory comes from: slices that never overlap, descriptors and mappings that
-// go.
+// The simulator's memory: allocations do not overlap, and resetting closes their descriptors.
 #include "memory_tools.hpp"
 
 #include <random>
@@ -30,7 +29,7 @@ void end(const Piece &piece) {
 
 } // namespace
 
-TEST_CASE("allocations keep their bytes, whatever is allocated and freed around them") {
+TEST_CASE("allocations keep their contents while others are allocated and freed") {
     std::mt19937 random(11);
     std::vector<Piece> living;
     std::size_t used = 0;
@@ -52,7 +51,7 @@ TEST_CASE("allocations keep their bytes, whatever is allocated and freed around 
     CHECK(free_memory() == 8 * GiB);
 }
 
-TEST_CASE("more memory than one file of the simulator holds") {
+TEST_CASE("allocations across several backing files keep their contents") {
     std::vector<Piece> living;
     for (unsigned int i = 0; i < 12; ++i) {
         living.push_back(make(10 * MiB + i, i));
@@ -62,7 +61,7 @@ TEST_CASE("more memory than one file of the simulator holds") {
     }
 }
 
-TEST_CASE("sizes around the borders of pages and slices") {
+TEST_CASE("allocations of sizes around page and slice boundaries keep their contents") {
     for (const std::size_t border : {512 * std::size_t(1), 4 * KiB, 16 * KiB, 64 * KiB, 2 * MiB}) {
         std::vector<Piece> living;
         for (const std::size_t size : {border - 64, border - 1, border, border + 1, border + 64}) {
@@ -75,7 +74,7 @@ TEST_CASE("sizes around the borders of pages and slices") {
 }
 
 #ifndef _WIN32
-TEST_CASE("descriptors go with the memory") {
+TEST_CASE("resetting the simulator closes its file descriptors") {
     start("devices=4");
     sim_control().reset();
     const std::size_t before = open_descriptors();
