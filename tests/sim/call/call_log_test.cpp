@@ -1,4 +1,4 @@
-// The list of calls: every call of the client, in order, with its arguments and its status.
+// The call log: every call of the client, in order, with its arguments and status.
 #include "handles.hpp"
 
 using namespace sim_test;
@@ -33,7 +33,7 @@ std::string hex(std::uint64_t value) {
 
 } // namespace
 
-TEST_CASE("calls are listed exactly: order, arguments, status") {
+TEST_CASE("calls are listed in order with their arguments and status") {
     sim_control().log_calls(1);
     CUdeviceptr p = 0;
     d.cuMemAlloc(&p, 4096);
@@ -54,7 +54,7 @@ TEST_CASE("calls are listed exactly: order, arguments, status") {
     CHECK(calls().empty());
 }
 
-TEST_CASE("numbers grow, threads are told apart") {
+TEST_CASE("call numbers increase, and each thread has its own number") {
     sim_control().log_calls(1);
     int count = 0;
     d.cuDeviceGetCount(&count);
@@ -74,7 +74,7 @@ TEST_CASE("numbers grow, threads are told apart") {
     CHECK(sim_control().call_at(0, nullptr) == 0);
 }
 
-TEST_CASE("the per-thread variants are listed by their own names, structures as {}") {
+TEST_CASE("per-thread entry points are listed by their own names, structures as {}") {
     sim_control().log_calls(1);
     CUipcMemHandle handle{};
     CUdeviceptr p = 0;
@@ -90,7 +90,7 @@ TEST_CASE("the per-thread variants are listed by their own names, structures as 
     }
 }
 
-TEST_CASE("what fails by a planned fault is listed with its code") {
+TEST_CASE("a call that fails by a planned fault is listed with its status") {
     start("log=1;fault=cuDeviceGetCount:1:999");
     sim_control().clear_calls();
     int count = 0;
@@ -99,7 +99,7 @@ TEST_CASE("what fails by a planned fault is listed with its code") {
     CHECK(calls()[0].find(") = 999") != std::string::npos);
 }
 
-TEST_CASE("text that a call reads is listed as text") {
+TEST_CASE("a string argument is listed as quoted text") {
     sim_control().log_calls(1);
     CUdevice device = 0;
     const std::string place = hex(reinterpret_cast<std::uint64_t>(&device));
@@ -118,7 +118,7 @@ TEST_CASE("text that a call reads is listed as text") {
     CHECK(listed.size() < 200);
 }
 
-TEST_CASE("each thread has a number of its own, even when it comes after another") {
+TEST_CASE("threads that run one after the other have different numbers") {
     sim_control().log_calls(1);
     for (int i = 0; i < 4; ++i) {
         std::thread([] {
@@ -129,12 +129,12 @@ TEST_CASE("each thread has a number of its own, even when it comes after another
     CHECK(each(&cushim_sim_call::thread) == std::set<std::uint64_t>{1, 2, 3, 4});
 }
 
-TEST_CASE("a call of the runtime counts as one, whatever it calls of the driver") {
+TEST_CASE("a runtime call is listed once, without the driver calls it makes") {
     sim_control().log_calls(1);
     int count = 0;
     int version = 0;
     CHECK(r.cudaRuntimeGetVersion(&version) ==
-          cudaSuccess); // cushim asks it, too, when it loads the library
+          cudaSuccess); // cushim also calls it when it loads the library
     sim_control().clear_calls();
     d.cuDeviceGetCount(&count);
     void *memory = allocate_by_runtime(64);
@@ -155,7 +155,7 @@ TEST_CASE("a call of the runtime counts as one, whatever it calls of the driver"
                                             "cudaMemset", "cudaFree", "cuDeviceGetCount"});
 }
 
-TEST_CASE("calls of a host function are the client's, whatever call of the runtime runs it") {
+TEST_CASE("calls made by a host function are listed as calls of the client") {
     static CUevent event;
     static CUresult answered;
     event = make_event();
@@ -169,7 +169,7 @@ TEST_CASE("calls of a host function are the client's, whatever call of the runti
     CHECK(r.cudaLaunchHostFunc(nullptr, ask_twice, nullptr) == cudaSuccess);
     sim_control().log_calls(0);
     CHECK(answered == CUDA_ERROR_UNKNOWN);
-    REQUIRE(calls().size() == 3); // in the order in which they ended
+    REQUIRE(calls().size() == 3); // in the order in which they returned
     CHECK(calls()[0] == "cuEventQuery(" + hex(reinterpret_cast<std::uint64_t>(event)) + ") = 0");
     CHECK(calls()[1] == "cuEventQuery(" + hex(reinterpret_cast<std::uint64_t>(event)) + ") = 999");
     CHECK(calls()[2].find("cudaLaunchHostFunc(0x0, ") == 0);

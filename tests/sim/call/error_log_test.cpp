@@ -1,4 +1,4 @@
-// The driver's error log: what it says of calls that failed, in memory, in a file, to callbacks.
+// The driver's error log: failed calls, read from memory, from a file and by callbacks.
 #include "memory_tools.hpp"
 
 #if CUDA_VERSION >= 12090
@@ -56,7 +56,7 @@ void CUDA_CB tell(void *into, CUlogLevel level, char *message, std::size_t lengt
     }
 }
 
-// A callback that stays until it is let go.
+// A callback that blocks until it is released.
 struct Hold {
     std::promise<void> entered, released;
 };
@@ -71,7 +71,7 @@ constexpr char freed[] = "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree"
 
 } // namespace
 
-TEST_CASE("a call that fails is one line of the log") {
+TEST_CASE("a failed call adds one line to the error log") {
     CUlogIterator iterator = newest();
     CHECK(dump(&iterator).text.empty());
     release(allocate(16));
@@ -82,13 +82,13 @@ TEST_CASE("a call that fails is one line of the log") {
     CHECK(std::regex_match(
         one.text, std::regex(R"(\[\d\d:\d\d:\d\d\.\d{3}\]\[\w+\]\[CUDA\]\[E\] Returning 1 )"
                              R"(\(CUDA_ERROR_INVALID_VALUE\) from cuMemFree\n)")));
-    CHECK(dump(&iterator).size == 0); // the iterator went on
+    CHECK(dump(&iterator).size == 0); // the iterator has advanced
     CHECK(lines_of(dump(nullptr).text) >= 1);
     fail(2);
     CHECK(lines_of(dump(&iterator).text) == 2);
 }
 
-TEST_CASE("what is not ready is no line") {
+TEST_CASE("CUDA_ERROR_NOT_READY is not logged") {
     start("mode=adversarial;seed=1");
     const DeviceMemory memory(64);
     CUlogIterator iterator = newest();
@@ -98,7 +98,7 @@ TEST_CASE("what is not ready is no line") {
     REQUIRE(d.cuCtxSynchronize() == good);
 }
 
-TEST_CASE("a buffer takes the newest lines that fit, and says that there were others") {
+TEST_CASE("a small buffer receives the newest lines and a note that older ones were dropped") {
     CUlogIterator begin = newest();
     fail(5);
     CUlogIterator iterator = begin;
@@ -119,7 +119,7 @@ TEST_CASE("a buffer takes the newest lines that fit, and says that there were ot
     CHECK(iterator == begin);
 }
 
-TEST_CASE("the log keeps the newest 25600 bytes") {
+TEST_CASE("the error log keeps the newest 25600 bytes") {
     CUlogIterator iterator = newest();
     fail(2000);
     const Dumped kept = dump(&iterator);
@@ -131,7 +131,7 @@ TEST_CASE("the log keeps the newest 25600 bytes") {
     CHECK(lines_of(all.text) < 2000);
 }
 
-TEST_CASE("a file takes the log") {
+TEST_CASE("the error log can be written to a file") {
     CUlogIterator iterator = newest();
     fail();
     const std::string path = "error_log_test.txt";
@@ -146,7 +146,7 @@ TEST_CASE("a file takes the log") {
     CHECK(d.cuLogsDumpToFile(&iterator, "/no/such/folder/file", 0) == invalid);
 }
 
-TEST_CASE("callbacks are told until they are taken back") {
+TEST_CASE("log callbacks are called until they are unregistered") {
     Told first, second;
     CUlogsCallbackHandle handle = nullptr;
     REQUIRE(d.cuLogsRegisterCallback(tell, &first, &handle) == good);
@@ -154,7 +154,7 @@ TEST_CASE("callbacks are told until they are taken back") {
     fail();
     CHECK(first.texts == std::vector<std::string>{freed});
     CHECK(second.texts == first.texts);
-    second.calls_again = true; // without end, were it told of that, too
+    second.calls_again = true; // its own failing call must not be reported to it
     CHECK(d.cuLogsUnregisterCallback(handle) == good);
     fail();
     CHECK(first.texts.size() == 1);
@@ -162,18 +162,18 @@ TEST_CASE("callbacks are told until they are taken back") {
     second.calls_again = false;
     CHECK(d.cuLogsUnregisterCallback(handle) == invalid);
     CHECK(d.cuLogsUnregisterCallback(nullptr) == invalid);
-    start(); // which forgets all
+    start(); // unregisters all callbacks
     fail();
     CHECK(second.texts.size() == 4);
 }
 
-TEST_CASE("a callback that was taken back is called no more") {
+TEST_CASE("a log callback that is unregistered during a report is not called") {
     Hold hold;
     Told told;
     CUlogsCallbackHandle holding = nullptr, telling = nullptr;
     REQUIRE(d.cuLogsRegisterCallback(wait_in, &hold, &holding) == good);
     REQUIRE(d.cuLogsRegisterCallback(tell, &told, &telling) == good);
-    std::thread failing([] { (void)d.cuMemFree(12345); }); // of which both are to be told
+    std::thread failing([] { (void)d.cuMemFree(12345); }); // due to be reported to both
     hold.entered.get_future().wait();
     CHECK(d.cuLogsUnregisterCallback(telling) == good);
     hold.released.set_value();
@@ -182,7 +182,7 @@ TEST_CASE("a callback that was taken back is called no more") {
     CHECK(d.cuLogsUnregisterCallback(holding) == good);
 }
 
-TEST_CASE("who takes a callback back waits for the thread that is in it") {
+TEST_CASE("unregistering a log callback waits for the thread that runs it") {
     Hold hold;
     CUlogsCallbackHandle handle = nullptr;
     REQUIRE(d.cuLogsRegisterCallback(wait_in, &hold, &handle) == good);
@@ -196,7 +196,7 @@ TEST_CASE("who takes a callback back waits for the thread that is in it") {
     failing.join();
 }
 
-TEST_CASE("a callback may take itself back") {
+TEST_CASE("a log callback may unregister itself") {
     struct Once {
         CUlogsCallbackHandle handle = nullptr;
         int calls = 0;
@@ -211,7 +211,7 @@ TEST_CASE("a callback may take itself back") {
     CHECK(once.calls == 1);
 }
 
-TEST_CASE("arguments of the log's functions are checked") {
+TEST_CASE("arguments of the error log functions are checked") {
     CUlogIterator iterator = 0;
     char buffer[4096];
     std::size_t size = sizeof buffer;
@@ -223,7 +223,7 @@ TEST_CASE("arguments of the log's functions are checked") {
                         d.cuLogsDumpToMemory(nullptr, nullptr, &size, 0),
                         d.cuLogsDumpToMemory(nullptr, buffer, nullptr, 0),
                         d.cuLogsDumpToMemory(nullptr, buffer, &none, 0)});
-    // One from before a reset, or from nowhere.
+    // Iterators that the log never returned.
     iterator = 0x7fffffff;
     CHECK(dump(&iterator).size == 0);
     iterator = 0x80000000;

@@ -1,4 +1,4 @@
-// Planned faults: which call fails, when, how often, with what.
+// Planned faults: which call fails, when, how often, with which status.
 #include "handles.hpp"
 
 using namespace sim_test;
@@ -39,7 +39,7 @@ CUresult allocate_and_free() {
 
 } // namespace
 
-TEST_CASE("a fault fires once, at the Nth call from its planning on") {
+TEST_CASE("a fault fires once, at the Nth call after it was planned") {
     const auto number = plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY, {.nth = 3});
     REQUIRE(number != 0);
     check_all(good, {allocate_and_free(), allocate_and_free()});
@@ -49,7 +49,7 @@ TEST_CASE("a fault fires once, at the Nth call from its planning on") {
     CHECK(fired(number) == 1);
 }
 
-TEST_CASE("a sticky fault fires from then on") {
+TEST_CASE("a sticky fault fires at the Nth call and at all later ones") {
     const auto number =
         plan("cuMemAlloc_v2", CUDA_ERROR_ECC_UNCORRECTABLE, {.nth = 2, .sticky = 1});
     CHECK(allocate_and_free() == good);
@@ -59,7 +59,7 @@ TEST_CASE("a sticky fault fires from then on") {
     CHECK(allocate_and_free() == good);
 }
 
-TEST_CASE("a fault instead of the call poisons its output, a fault after it keeps its effect") {
+TEST_CASE("a fault instead of a call poisons its output, a fault after it keeps its effect") {
     plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
     CUdeviceptr p = 1234;
     CHECK(d.cuMemAlloc(&p, 64) == CUDA_ERROR_OUT_OF_MEMORY);
@@ -71,7 +71,7 @@ TEST_CASE("a fault instead of the call poisons its output, a fault after it keep
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a seeded probability gives the same calls each time, and other seeds others") {
+TEST_CASE("a seed fails the same calls each time, another seed fails other calls") {
     const auto pattern = [](std::uint64_t seed) {
         start();
         std::string calls;
@@ -90,7 +90,7 @@ TEST_CASE("a seeded probability gives the same calls each time, and other seeds 
     CHECK(first.find('.') != std::string::npos);
 }
 
-TEST_CASE("one seed draws the same beyond the first call") {
+TEST_CASE("a seed repeats all draws of a sticky fault, not only the first") {
     const auto pattern = [](std::uint64_t seed) {
         start("fault=cuMemAlloc:0:2:p=0.3:sticky:seed=" + std::to_string(seed));
         std::string calls;
@@ -106,13 +106,13 @@ TEST_CASE("one seed draws the same beyond the first call") {
         CHECK(calls == pattern(seed));
         const std::size_t first = calls.find('x');
         first_failures.insert(first);
-        // Sticky: from the first on all fail.
+        // Sticky: all calls after the first failure fail.
         CHECK((first == std::string::npos || calls.find('.', first) == std::string::npos));
     }
-    CHECK(first_failures.size() > 3); // not only the first draw counts
+    CHECK(first_failures.size() > 3); // later draws count as well
 }
 
-TEST_CASE("a probability that is not sticky fires once") {
+TEST_CASE("a fault with a probability fires once unless it is sticky") {
     const auto number =
         plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY, {.probability = 0.5, .seed = 3});
     int failed = 0;
@@ -123,21 +123,21 @@ TEST_CASE("a probability that is not sticky fires once") {
     CHECK(fired(number) == 1);
 }
 
-TEST_CASE("a base name stands for all versions, and for the per-thread twins") {
+TEST_CASE("a base name plans a fault of all versions and per-thread variants") {
     CHECK(plan("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY) != 0);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
     const auto number = plan("cuStreamQuery", CUDA_ERROR_UNKNOWN, {.sticky = 1});
     CHECK(d.cuStreamQuery(nullptr) == CUDA_ERROR_UNKNOWN);
     CHECK(d.cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
     CHECK(fired(number) == 2);
-    // The whole name is that one alone.
+    // A full name plans it for that entry point alone.
     sim_control().clear_faults();
     CHECK(plan("cuStreamQuery_ptsz", CUDA_ERROR_UNKNOWN) != 0);
     CHECK(d.cuStreamQuery(nullptr) == good);
     CHECK(d.cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
 }
 
-TEST_CASE("names of the runtime are known before it is loaded") {
+TEST_CASE("faults of runtime calls can be planned before the runtime is loaded") {
     for (const char *known : {"cudaMalloc", "cudaMemcpyAsync", "cudaMemcpyAsync_ptsz"}) {
         CHECK(plan(known, 2) != 0);
     }
@@ -145,7 +145,7 @@ TEST_CASE("names of the runtime are known before it is loaded") {
     CHECK(sim_control().configure("fault=cuda:1:2") == -1);
 }
 
-TEST_CASE("'*' stands for every entry point, and an unknown name is refused") {
+TEST_CASE("'*' names every entry point, an unknown name is rejected") {
     CHECK(plan("cuNoSuchThing", 1) == 0);
     CHECK(sim_control().plan_fault(nullptr) == 0);
     CHECK(plan("*", CUDA_ERROR_DEVICE_UNAVAILABLE) != 0);
@@ -154,12 +154,12 @@ TEST_CASE("'*' stands for every entry point, and an unknown name is refused") {
     CHECK(d.cuDeviceGetCount(&count) == good);
 }
 
-TEST_CASE("a delayed call takes its time and lets others pass") {
+TEST_CASE("a delayed call takes at least its delay") {
     plan("cuDeviceGetCount", 0, {.kind = CUSHIM_SIM_FAULT_DELAY, .delay_us = 50'000});
     check_takes(std::chrono::milliseconds(50), [] { CHECK(device_count() == 1); });
 }
 
-TEST_CASE("others go on while a call is delayed") {
+TEST_CASE("other threads continue while a call is delayed") {
     start("fault=cuDeviceGetCount:1:0:delay=300000");
     std::atomic<bool> back{false};
     std::thread caller([&] {
@@ -176,7 +176,7 @@ TEST_CASE("others go on while a call is delayed") {
     CHECK(passed > 10);
 }
 
-TEST_CASE("a hanging call waits to be released while others go on") {
+TEST_CASE("a hanging call waits for release_hangs while other threads continue") {
     const auto number = plan("cuDeviceGetCount", 0, {.kind = CUSHIM_SIM_FAULT_HANG});
     std::atomic<bool> back{false};
     std::thread caller([&] {
@@ -195,16 +195,16 @@ TEST_CASE("a hanging call waits to be released while others go on") {
     CHECK(back);
 }
 
-TEST_CASE("a hang that nobody releases ends after ten times the patience, and is noted") {
+TEST_CASE("a hang that is not released ends after ten times the patience and is noted") {
     start("patience=20;fault=cuDeviceGetCount:1:0:hang");
     check_takes(std::chrono::milliseconds(200),
-                [] { CHECK(device_count() == 1); }); // it does its work then
+                [] { CHECK(device_count() == 1); }); // does its work at the end
     REQUIRE(notes().size() == 1);
     CHECK(notes()[0].find("cuDeviceGetCount hung as planned for 200 ms") == 0);
     CHECK(misuses().empty());
 }
 
-TEST_CASE("calls that the runtime makes of the driver are none of its client's") {
+TEST_CASE("driver calls that the runtime makes do not count for a fault") {
     const auto number = plan("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY, {.nth = 2});
     CHECK(allocate_and_free() == good);
     for (int i = 0; i < 3; ++i) {
@@ -215,7 +215,7 @@ TEST_CASE("calls that the runtime makes of the driver are none of its client's")
     CHECK(fired(number) == 1);
 }
 
-TEST_CASE("every call of the client counts for '*', each once") {
+TEST_CASE("'*' counts each runtime call once") {
     plan("*", 999, {.nth = 3});
     void *memory = allocate_by_runtime(64);
     CHECK(r.cudaMemset(memory, 0, 64) == cudaSuccess);
@@ -223,7 +223,7 @@ TEST_CASE("every call of the client counts for '*', each once") {
     CHECK(r.cudaFree(memory) == cudaSuccess);
 }
 
-TEST_CASE("an asynchronous fault shows at the next synchronisation, and stays") {
+TEST_CASE("an asynchronous fault fails the next synchronization and all later calls") {
     for (const auto &mode : all_modes()) {
         INFO(mode);
         start(mode);
@@ -235,11 +235,12 @@ TEST_CASE("an asynchronous fault shows at the next synchronisation, and stays") 
         CHECK(fired(number) == 1);
         CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
         CHECK(d.cuMemAlloc(&p, 64) == CUDA_ERROR_ILLEGAL_ADDRESS);
-        CHECK(d.cuDevicePrimaryCtxReset(0) == good); // which ends the memory and the stream
+        CHECK(d.cuDevicePrimaryCtxReset(0) ==
+              good); // also frees the memory and destroys the stream
     }
 }
 
-TEST_CASE("faults can be planned by a setting, for child processes") {
+TEST_CASE("the fault setting plans faults and rejects malformed ones") {
     configure("fault=cuMemAlloc_v2:2:2;fault=cuMemFree_v2:1:999:after");
     CUdeviceptr q = 0;
     const CUdeviceptr p = allocate(64);
@@ -257,7 +258,7 @@ TEST_CASE("faults can be planned by a setting, for child processes") {
     }
 }
 
-TEST_CASE("the text of a fault says all that a plan can") {
+TEST_CASE("the fault setting covers every property of a fault") {
     start("fault=cuMemAlloc:2:2:sticky;fault=cuDeviceGetCount:1:999:p=1;"
           "fault=cuMemsetD8:1:0:delay=20000:sticky");
     CHECK(allocate_and_free() == good);
@@ -277,7 +278,7 @@ TEST_CASE("the text of a fault says all that a plan can") {
     caller.join();
 }
 
-TEST_CASE("an asynchronous fault of a call that queues no work is noted, once for a plan") {
+TEST_CASE("an asynchronous fault of a call that enqueues no work is noted once") {
     start("fault=cuDeviceGetCount:1:700:async:sticky;fault=cuMemsetD8Async:2:999:async");
     int count = 0;
     CHECK(d.cuDeviceGetCount(&count) == good);

@@ -1,5 +1,5 @@
-// Kernels that a shared library registers, for programs that do not know the simulator: the setting
-// kernels=FILE.
+// Kernels of a shared library, which the setting kernels=FILE registers for programs that do not
+// know the simulator.
 #include "../support/contains.hpp"
 #include "images.hpp"
 #include "registered.hpp"
@@ -26,7 +26,7 @@ std::string problem_of(const std::string &settings) {
     return problem;
 }
 
-// 1 + 2, by a kernel that is launched as nvcc's code launches one.
+// Adds 1 and 2 with a kernel that is launched as compiled CUDA code launches it.
 void add_as_compiled(const Registered &program) {
     float *memory = nullptr;
     REQUIRE(r.cudaMalloc(reinterpret_cast<void **>(&memory), 3 * sizeof(float)) == cudaSuccess);
@@ -44,23 +44,23 @@ void add_as_compiled(const Registered &program) {
 
 } // namespace
 
-TEST_CASE("the header finds the simulator that cushim has loaded") {
+TEST_CASE("cushim_sim_find returns the simulator that cushim has loaded") {
     CHECK(cushim_sim_find() == &sim_control());
 }
 
-TEST_CASE("a shared library registers kernels") {
+TEST_CASE("the setting kernels=FILE registers the kernels of a shared library") {
     start("kernels=" + library());
     const Registered program;
     add_as_compiled(program);
 }
 
-TEST_CASE("a library that is named after cuInit registers its kernels at once") {
+TEST_CASE("the setting kernels=FILE takes effect at once after cuInit") {
     const Registered program;
     configure("kernels=" + library());
     add_as_compiled(program);
 }
 
-TEST_CASE("a library of kernels that is not one is refused, with the reason") {
+TEST_CASE("a file that is not a kernel library is rejected with the reason") {
     CHECK(contains(problem_of("kernels=/nonexistent/kernels.so"),
                    "kernels=/nonexistent/kernels.so: "));
     const std::string runtime = std::getenv("CUSHIM_RUNTIME");
@@ -71,7 +71,7 @@ TEST_CASE("a library of kernels that is not one is refused, with the reason") {
 #ifndef _WIN32
 namespace {
 
-// Made by a program's static constructors, and so destroyed behind the driver's exit handler.
+// Constructed with the program's static objects, and so destroyed after the driver's exit handler.
 Registered &program_of_child() {
     static Registered program;
     return program;
@@ -85,7 +85,7 @@ TEST_CASE("child is a compiled program", "[.]") {
 
 TEST_CASE("child launches an unregistered kernel", "[.]") {
     start();
-    sim_control().register_kernel("mixed", nullptr, nullptr); // which is intended
+    sim_control().register_kernel("mixed", nullptr, nullptr); // without a function on purpose
     {
         const LoadedModule module;
         const auto launch = [&](const char *name) {
@@ -108,7 +108,7 @@ TEST_CASE("child cannot be initialised without its kernels", "[.]") {
     CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
 }
 
-TEST_CASE("a compiled program that does everything right is not accused") {
+TEST_CASE("a correct compiled program causes no report") {
     const char *often = std::getenv("CUSHIM_TEST_RUNS");
     const int runs = often != nullptr ? std::atoi(often) : 20;
     int accused = 0;
@@ -124,11 +124,11 @@ TEST_CASE("a compiled program that does everything right is not accused") {
     INFO(errors);
     CHECK(accused == 0);
     if (often != nullptr) {
-        WARN("accused in " << accused << " of " << runs << " runs");
+        WARN("reported in " << accused << " of " << runs << " runs");
     }
 }
 
-TEST_CASE("kernels that computed nothing are a note, and with report=fail an error") {
+TEST_CASE("a launch of an unregistered kernel is a note, and with report=fail an error") {
     const std::string line = ": kernel nothing was launched 2 times and computed nothing: no host "
                              "function is registered for this name\n";
     const Outcome noted = run_alone("child launches an unregistered kernel", "report=1"),
@@ -140,7 +140,7 @@ TEST_CASE("kernels that computed nothing are a note, and with report=fail an err
     CHECK_FALSE(contains(noted.errors, "kernel mixed"));
 }
 
-TEST_CASE("a kernel library that cannot be loaded makes cuInit fail, and the reason is printed") {
+TEST_CASE("cuInit fails and prints the reason if a kernel library cannot be loaded") {
     const Outcome told =
         run_alone("child cannot be initialised without its kernels", "kernels=/nonexistent.so");
     CHECK(told.status == 0);

@@ -1,5 +1,4 @@
-// A library for the setting kernels=FILE, as a user writes one: what the kernel `add` of
-// vector_image computes.
+// A user's library for the setting kernels=FILE. It implements the kernel `add` of vector_image.
 #include <cushim_sim.h>
 
 #include <cstdint>

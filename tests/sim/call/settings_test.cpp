@@ -1,4 +1,4 @@
-// What the simulator plays: devices, their properties, versions.
+// The simulator's settings: devices, their properties, versions.
 #include "handles.hpp"
 
 #include <sstream>
@@ -29,7 +29,7 @@ TEST_CASE("without settings there is one device like the recorded one") {
     CHECK(got<int>(&Driver::cuDriverGetVersion, out) == CUDA_VERSION);
 }
 
-TEST_CASE("devices, names, memory, capability, attributes are set") {
+TEST_CASE("settings choose the devices, their names, memory, capability and attributes") {
     start("devices=3; name=Toy GPU; memory=1GiB; cc=8.6; attribute.16=7; attribute.102=unknown");
     int value = 0, minor = 0;
     CHECK(got<int>(&Driver::cuDeviceGetCount, out) == 3);
@@ -44,7 +44,7 @@ TEST_CASE("devices, names, memory, capability, attributes are set") {
     CHECK(std::memcmp(&first, &second, sizeof first) != 0);
 }
 
-TEST_CASE("no device, and an initialisation that fails", "[fresh]") {
+TEST_CASE("cuInit fails with devices=0 and with the setting init=STATUS", "[fresh]") {
     configure("devices=0");
     CHECK(d.cuInit(0) == CUDA_ERROR_NO_DEVICE);
     configure("devices=1;init=803");
@@ -55,7 +55,7 @@ TEST_CASE("no device, and an initialisation that fails", "[fresh]") {
     CHECK(d.cuInit(0) == good);
 }
 
-TEST_CASE("an older version knows fewer attributes") {
+TEST_CASE("an older driver version rejects newer device attributes") {
     start("driver=11040");
     int value = 0;
     CHECK(got<int>(&Driver::cuDriverGetVersion, out) == 11040);
@@ -63,7 +63,7 @@ TEST_CASE("an older version knows fewer attributes") {
     CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(129), 0) == invalid);
 }
 
-TEST_CASE("what is not understood is refused, with its text", "[fresh]") {
+TEST_CASE("settings that are not understood are rejected and quoted", "[fresh]") {
     std::istringstream all(
         "devices=17 devices=-1 devices=two colour=red mode mode=fast memory=5XB "
         "memory=99999999999999999999 cc=9 peers=some log=2 attribute.x=1 attribute.1=many "
@@ -76,7 +76,7 @@ TEST_CASE("what is not understood is refused, with its text", "[fresh]") {
         CHECK(sim_control().configure(wrong.c_str()) == -1);
         CHECK(std::string(sim_control().problem()).find(wrong) != std::string::npos);
     }
-    // None of them has changed anything.
+    // The rejected settings have changed nothing.
     CHECK(sim_control().configure("devices=2") == 0);
     REQUIRE(d.cuInit(0) == good);
     CHECK(got<int>(&Driver::cuDeviceCanAccessPeer, out, 0, 1) == 1);
@@ -87,14 +87,14 @@ TEST_CASE("what is not understood is refused, with its text", "[fresh]") {
     CHECK(sim_control().configure(" ; devices = 2 ;; ") == 0);
 }
 
-TEST_CASE("the matrix of peers") {
+TEST_CASE("the setting peers decides which devices can access each other") {
     const auto can_access = [](int from, int to) {
         return got<int>(&Driver::cuDeviceCanAccessPeer, out, from, to) == 1;
     };
     start("devices=2;peers=none");
     CHECK_FALSE(can_access(0, 1));
     CHECK(d.cuCtxEnablePeerAccess(retain_primary(1), 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-    start("devices=2"); // which forgets all that was
+    start("devices=2");
     const PrimaryContext other(1);
     CHECK(can_access(0, 1));
     CHECK(d.cuCtxEnablePeerAccess(other, 1) == invalid);
@@ -109,7 +109,7 @@ TEST_CASE("the matrix of peers") {
     CHECK(d.cuCtxDisablePeerAccess(current()) == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
 }
 
-TEST_CASE("nothing starts with settings that are not understood", "[fresh]") {
+TEST_CASE("cuInit fails after settings that are not understood", "[fresh]") {
     CHECK(sim_control().configure("mode=adverserial") == -1);
     CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
     int count = 0;
