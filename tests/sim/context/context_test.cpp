@@ -1,9 +1,9 @@
-// Contexts: the stack of each thread, primary contexts, what goes with them.
+// Contexts: each thread's stack, and primary contexts with the objects they own.
 #include "handles.hpp"
 
 using namespace sim_test;
 
-TEST_CASE("before cuInit calls answer 3, but for those that need no driver", "[fresh]") {
+TEST_CASE("before cuInit calls fail with NOT_INITIALIZED unless they need no driver", "[fresh]") {
     CUcontext context = nullptr;
     int value = 0;
     const char *text = nullptr;
@@ -16,7 +16,7 @@ TEST_CASE("before cuInit calls answer 3, but for those that need no driver", "[f
     CHECK(d.cuInit(0) == good);
 }
 
-TEST_CASE("each thread has a stack of its own", "[fresh]") {
+TEST_CASE("each thread has its own context stack", "[fresh]") {
     REQUIRE(d.cuInit(0) == good);
     const CUcontext a = make_context(), b = make_context();
     CHECK(current() == b);
@@ -34,7 +34,7 @@ TEST_CASE("each thread has a stack of its own", "[fresh]") {
     CHECK(d.cuCtxDestroy(b) == good);
 }
 
-TEST_CASE("stale and wrong handles are refused and reported", "[fresh]") {
+TEST_CASE("destroyed and wrong handles fail and are reported as misuse", "[fresh]") {
     REQUIRE(d.cuInit(0) == good);
     const CUcontext context = make_context();
     const CUevent event = make_event();
@@ -49,7 +49,7 @@ TEST_CASE("stale and wrong handles are refused and reported", "[fresh]") {
     check_misuse(d.cuCtxPushCurrent(context), refused, "use of a destroyed context");
 }
 
-TEST_CASE("the primary context is counted, and survives its reset", "[fresh]") {
+TEST_CASE("a primary context is counted and survives its reset", "[fresh]") {
     REQUIRE(d.cuInit(0) == good);
     unsigned int flags = 0;
     CHECK(got<int>(&Driver::cuDevicePrimaryCtxGetState, 0, &flags, out) == 0);
@@ -83,7 +83,7 @@ TEST_CASE("the primary context is counted, and survives its reset", "[fresh]") {
     CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
 }
 
-TEST_CASE("limits keep what they are given") {
+TEST_CASE("a limit that is set can be read back, rounded up") {
     std::size_t value = 0;
     CHECK(got(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE), value) == 1024);
     CHECK(d.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1000) == good);

@@ -1,12 +1,12 @@
-// Contexts, streams and events that end in one thread while others are in calls that use them:
-// nothing crashes, and every call answers.
+// Contexts, streams and events that one thread destroys while others use them: nothing crashes, and
+// every call returns.
 #include "run_order.hpp"
 
 using namespace sim_test;
 
 namespace {
 
-// A host function that lasts until it is opened.
+// A host function that blocks until the gate is opened.
 struct Gate {
     std::atomic<bool> reached{false}, open{false};
 
@@ -24,7 +24,7 @@ struct Gate {
     }
 };
 
-// Until another thread has begun to end the current context: from then on it takes no work.
+// Waits until another thread has begun to end the current context, which then takes no more work.
 void wait_for_end() {
     unsigned int flags = 0;
     while (d.cuCtxGetFlags(&flags) == good) {
@@ -44,7 +44,7 @@ std::thread thread_in(CUcontext context, Body body) {
 
 } // namespace
 
-TEST_CASE("objects of a context that another thread destroyed return 709, as do calls in it") {
+TEST_CASE("calls in a destroyed context and on its objects fail with CONTEXT_IS_DESTROYED") {
     const CUcontext context = make_context();
     CUdeviceptr memory = allocate(64);
     void *pinned = allocate_pinned(64, 0);
@@ -60,7 +60,7 @@ TEST_CASE("objects of a context that another thread destroyed return 709, as do 
     CHECK(d.cuCtxPopCurrent(nullptr) == good);
 }
 
-TEST_CASE("two threads destroy one context") {
+TEST_CASE("the second of two threads that destroy a context fails with CONTEXT_IS_DESTROYED") {
     start("mode=threaded");
     const CUcontext context = make_context();
     Gate gate;
@@ -79,7 +79,7 @@ TEST_CASE("two threads destroy one context") {
     CHECK(d.cuCtxPopCurrent(nullptr) == good);
 }
 
-TEST_CASE("threads wait in every way for a context that ends") {
+TEST_CASE("every wait returns when its context is destroyed by another thread") {
     start(GENERATE("mode=threaded", "mode=adversarial;seed=1", "mode=adversarial;seed=7"));
     for (int round = 0; round < 20; ++round) {
         const CUcontext context = make_context();
@@ -125,7 +125,7 @@ TEST_CASE("threads wait in every way for a context that ends") {
             waiter.join();
         }
         CHECK(strange == 0);
-        for (const std::string &line : misuses()) { // who came too late has named what was gone
+        for (const std::string &line : misuses()) { // of calls that came after the destruction
             INFO(line);
             CHECK((line.find("use of a destroyed context") != std::string::npos ||
                    line.find("whose context was destroyed") != std::string::npos));
@@ -135,7 +135,7 @@ TEST_CASE("threads wait in every way for a context that ends") {
     }
 }
 
-TEST_CASE("a primary context is retained and reset while it is being reset") {
+TEST_CASE("retaining or resetting a primary context waits for a reset in progress") {
     start("mode=threaded");
     CUcontext context = current();
     Gate gate;
@@ -147,7 +147,7 @@ TEST_CASE("a primary context is retained and reset while it is being reset") {
     wait_for_end();
     std::thread second([&] { results[1] = d.cuDevicePrimaryCtxReset(0); });
     std::thread third([&] { results[2] = d.cuDevicePrimaryCtxRetain(&same, 0); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // they wait
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // both threads are waiting now
     CHECK(same == nullptr);
     gate.open = true;
     first.join();
@@ -163,7 +163,7 @@ TEST_CASE("a primary context is retained and reset while it is being reset") {
     CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
 }
 
-TEST_CASE("a stream is destroyed while its graph is being launched") {
+TEST_CASE("a stream may be destroyed while a graph launch in it runs") {
     start(); // immediate: the launch runs the nodes
     const CUstream stream = make_stream();
     Gate gate;
@@ -190,7 +190,7 @@ TEST_CASE("a stream is destroyed while its graph is being launched") {
     CHECK(order.ran() == std::vector{1});
 }
 
-TEST_CASE("an event is destroyed while a thread waits for it") {
+TEST_CASE("an event may be destroyed while a thread waits for it") {
     start("mode=threaded");
     Gate gate;
     const CUevent event = make_event();
@@ -199,13 +199,13 @@ TEST_CASE("an event is destroyed while a thread waits for it") {
     gate.wait();
     CUresult waited = CUDA_ERROR_UNKNOWN;
     std::thread waiter([&] { waited = d.cuEventSynchronize(event); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it waits
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // the thread is waiting now
     destroy(event);
     gate.open = true;
     waiter.join();
     CHECK((waited == good || waited == CUDA_ERROR_INVALID_HANDLE));
     CHECK(d.cuCtxSynchronize() == good);
     if (!misuses().empty()) {
-        expect_misuse("use of a destroyed event"); // it came too late
+        expect_misuse("use of a destroyed event"); // the wait began after the destruction
     }
 }

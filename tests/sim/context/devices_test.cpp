@@ -1,4 +1,4 @@
-// Devices that differ from each other, peers by pairs, and which of them a process sees.
+// Devices that differ from each other, pairs of peers, and the devices that a process sees.
 #include "memory_tools.hpp"
 
 using namespace sim_test;
@@ -33,7 +33,7 @@ bool can_access(CUdevice from, CUdevice to) {
 class VisibleDevices : Unique {
   public:
     explicit VisibleDevices(const char *value) { set(value); }
-    ~VisibleDevices() { set(nullptr); } // as every test case finds it
+    ~VisibleDevices() { set(nullptr); } // the default of all test cases
 
   private:
     static void set(const char *value) {
@@ -49,7 +49,7 @@ class VisibleDevices : Unique {
     }
 };
 
-// Which of so many devices a process sees with that value, each told by its name.
+// The indices of the devices that a process sees with that value, out of `devices`.
 std::vector<int> visible(const std::string &value, int devices) {
     const VisibleDevices variable(value.c_str());
     sim_control().reset();
@@ -73,7 +73,7 @@ std::vector<int> visible(const std::string &value, int devices) {
 
 } // namespace
 
-TEST_CASE("a device may differ from the others") {
+TEST_CASE("settings for one device override those for all") {
     start("devices=3; name.1=Odd One; name=Usual; memory.2=2GiB; memory=1GiB; cc.1=8.6; "
           "attribute.16=7; attribute.1.16=9; attribute.2.102=unknown");
     CHECK(name_of(0) == "Usual");
@@ -91,7 +91,7 @@ TEST_CASE("a device may differ from the others") {
     CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(102), 2) == invalid);
 }
 
-TEST_CASE("the budget of one device is its own") {
+TEST_CASE("the memory budget of a device does not limit the others") {
     start("devices=2; budget.0=64KiB");
     CUdeviceptr address = 0;
     CHECK(d.cuMemAlloc(&address, 128 << 10) == CUDA_ERROR_OUT_OF_MEMORY);
@@ -99,7 +99,7 @@ TEST_CASE("the budget of one device is its own") {
     release(allocate(128 << 10));
 }
 
-TEST_CASE("an image for one device is none for the others") {
+TEST_CASE("an image for one compute capability does not load on a device of another") {
     start("devices=2; cc.1=8.6");
     const char *image = "cushim-sim-image 1\nkernel add params=8\ntarget cc=8.6\n";
     CUmodule module = nullptr;
@@ -108,7 +108,7 @@ TEST_CASE("an image for one device is none for the others") {
     CHECK(d.cuModuleUnload(got(d.cuModuleLoadData(&module, image), module)) == good);
 }
 
-TEST_CASE("peers by pairs, both ways round") {
+TEST_CASE("the setting peers names pairs that access each other in both directions") {
     start("devices=4; peers=1-0,2-3");
     for (CUdevice from = 0; from < 4; ++from) {
         for (CUdevice to = 0; to < 4; ++to) {
@@ -118,7 +118,7 @@ TEST_CASE("peers by pairs, both ways round") {
     }
 }
 
-TEST_CASE("CUDA_VISIBLE_DEVICES says which devices there are, in which order") {
+TEST_CASE("CUDA_VISIBLE_DEVICES selects and orders the devices") {
     CHECK(visible("2,0", 3) == std::vector{2, 0});
     CHECK(visible(" 1 , 2 ", 3) == std::vector{1, 2});
     CHECK(visible("0,2,-1,1", 3) == std::vector{0, 2});
@@ -126,27 +126,27 @@ TEST_CASE("CUDA_VISIBLE_DEVICES says which devices there are, in which order") {
     CHECK(visible("1,x,2", 3) == std::vector{1});
     CHECK(visible("1gpu,2", 3) == std::vector{1, 2});
     CHECK(visible("-1", 3).empty());
-    CHECK(visible("0,1,0", 3).empty()); // one that is named twice
+    CHECK(visible("0,1,0", 3).empty()); // a repeated index
     CHECK(visible("NoDevFiles", 3).empty());
-#ifndef _WIN32 // where an empty variable is none
+#ifndef _WIN32 // an empty variable is unset there
     CHECK(visible("", 3).empty());
 #endif
     start("devices=3");
     CHECK(got<int>(&Driver::cuDeviceGetCount, out) == 3);
 }
 
-TEST_CASE("CUDA_VISIBLE_DEVICES takes UUIDs, as short as they are unmistakable") {
+TEST_CASE("CUDA_VISIBLE_DEVICES accepts unambiguous prefixes of UUIDs") {
     const std::string all = "GPU-63757368-696d-2d73-696d-2d6770752d0";
     CHECK(visible(all + "2," + all + "0", 3) == std::vector{2, 0});
     CHECK(visible("GPU-6375", 1) == std::vector{0});
-    CHECK(visible("GPU-6375", 2).empty());            // either
-    CHECK(visible(all + "1,0", 3) == std::vector{1}); // not mixed
+    CHECK(visible("GPU-6375", 2).empty());            // ambiguous
+    CHECK(visible(all + "1,0", 3) == std::vector{1}); // UUIDs and indices do not mix
     CHECK(visible("0," + all + "1", 3) == std::vector{0});
     CHECK(visible(all + "9", 3).empty());
     CHECK(visible("MIG-63757368", 3).empty());
 }
 
-TEST_CASE("a device keeps what it is wherever it is seen") {
+TEST_CASE("a device keeps its UUID, bus id and settings under CUDA_VISIBLE_DEVICES") {
     start("devices=3");
     const std::string first = uuid_of(0), third = uuid_of(2);
     char bus[16] = "";

@@ -1,4 +1,4 @@
-// Events: what they stand for, who may record them, and the time between them.
+// Events: records, waits, the contexts they belong to, and the time between them.
 #include "memory_tools.hpp"
 #include "plan_fault.hpp"
 #include "run_order.hpp"
@@ -16,10 +16,10 @@ TEST_CASE("event flags are checked") {
     const Event made;
     pop_current();
     CHECK(d.cuEventCreate(&event, 0) == CUDA_ERROR_INVALID_CONTEXT);
-    CHECK(d.cuEventQuery(made) == good); // which can also be destroyed without a context
+    CHECK(d.cuEventQuery(made) == good); // it can also be destroyed without a context
 }
 
-TEST_CASE("an event that was never recorded is done") {
+TEST_CASE("an event that was never recorded is complete") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const Event event;
@@ -31,7 +31,7 @@ TEST_CASE("an event that was never recorded is done") {
     CHECK(d.cuStreamSynchronize(stream) == good);
 }
 
-TEST_CASE("a wait is for the record that was newest when it was queued") {
+TEST_CASE("a stream waits for the record that was newest when the wait was enqueued") {
     bool second_missed = false;
     for (unsigned int seed = 1; seed <= 30; ++seed) {
         start(adversarial(seed));
@@ -53,7 +53,7 @@ TEST_CASE("a wait is for the record that was newest when it was queued") {
     CHECK(second_missed);
 }
 
-TEST_CASE("a record that waits for work answers 600 until that is done") {
+TEST_CASE("a recorded event is NOT_READY until the work before it has completed") {
     start(adversarial(1));
     RunOrder order;
     const Stream stream;
@@ -72,7 +72,7 @@ TEST_CASE("a record that waits for work answers 600 until that is done") {
     CHECK(order.has(1));
 }
 
-TEST_CASE("an event is recorded in streams of its own context only") {
+TEST_CASE("an event cannot be recorded in a stream of another context") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
     const Event event;
     const OnDevice second(1);
@@ -85,7 +85,7 @@ TEST_CASE("an event is recorded in streams of its own context only") {
     CHECK(d.cuStreamSynchronize(stream) == good);
 }
 
-TEST_CASE("flags that only a capture understands are refused outside of one") {
+TEST_CASE("external record and wait flags fail with ILLEGAL_STATE outside of a capture") {
     const Event event;
     CHECK(d.cuEventRecordWithFlags(event, nullptr, CU_EVENT_RECORD_DEFAULT) == good);
     CHECK(d.cuEventRecordWithFlags(event, nullptr, CU_EVENT_RECORD_EXTERNAL) ==
@@ -95,7 +95,7 @@ TEST_CASE("flags that only a capture understands are refused outside of one") {
     CHECK(d.cuStreamWaitEvent(nullptr, event, 2) == invalid);
 }
 
-TEST_CASE("the time between events is the work between them") {
+TEST_CASE("the elapsed time of two events is the time of the work between them") {
     start(
         GENERATE(as<std::string>{}, "mode=immediate", "mode=threaded", "mode=adversarial;seed=9"));
     RunOrder order;
@@ -111,13 +111,13 @@ TEST_CASE("the time between events is the work between them") {
     CHECK(time < 0.1001f);
     CHECK(got(d.cuEventElapsedTime(&back, second, first), back) == -time);
     CHECK(got(d.cuEventElapsedTime(&back, first, first), back) == 0);
-    // The first ABI measures the same.
+    // The entry point of the first ABI measures the same.
     const auto old = exported_as<CUresult (*)(float *, CUevent, CUevent)>("cuEventElapsedTime");
     CHECK(old(&back, first, second) == good);
     CHECK(back == time);
 }
 
-TEST_CASE("times are the same in every mode, and in every run") {
+TEST_CASE("elapsed times are equal in every mode and every run") {
     std::set<std::vector<float>> seen;
     for (const auto &mode : all_modes()) {
         for (int run = 0; run < 4; ++run) {
@@ -150,12 +150,12 @@ TEST_CASE("times are the same in every mode, and in every run") {
         return time > expected - 0.0001f && time < expected + 0.0001f;
     };
     const std::vector<float> &times = *seen.begin();
-    CHECK(near(times[0], 0.1f));  // its own stream's work, and nothing else
-    CHECK(near(times[1], 0.05f)); // five operations beside the record itself
-    CHECK(near(times[2], 0.11f)); // the wait is one more
+    CHECK(near(times[0], 0.1f));  // only the work of its own stream
+    CHECK(near(times[1], 0.05f)); // five operations of the other stream
+    CHECK(near(times[2], 0.11f)); // the wait counts as one more
 }
 
-TEST_CASE("time goes on with what comes after what: events, the host, the legacy stream") {
+TEST_CASE("simulated time advances across event waits, host waits and the legacy stream") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const Stream one(non_blocking), two(non_blocking), blocking;
@@ -165,18 +165,18 @@ TEST_CASE("time goes on with what comes after what: events, the host, the legacy
         CHECK(d.cuEventElapsedTime(&time, first, second) == good);
         return time;
     };
-    // A stream that did nothing so far waits for one that did much.
+    // A stream without work so far waits for a stream with much work.
     order.launch_many(one, 10);
     REQUIRE(d.cuEventRecord(first, one) == good);
     REQUIRE(d.cuStreamWaitEvent(two, first, 0) == good);
     REQUIRE(d.cuEventRecord(second, two) == good);
     REQUIRE(d.cuStreamSynchronize(two) == good);
     CHECK(time_between() > 0);
-    // What is queued after the host has waited comes later than what it waited for.
+    // Work enqueued after the host has waited starts later than the work it waited for.
     REQUIRE(d.cuEventRecord(second, blocking) == good);
     REQUIRE(d.cuEventSynchronize(second) == good);
     CHECK(time_between() > 0);
-    // The legacy stream comes after blocking streams, done or not.
+    // The legacy stream runs after earlier work of blocking streams.
     order.launch_many(blocking, 20);
     REQUIRE(d.cuEventRecord(first, blocking) == good);
     REQUIRE(d.cuEventRecord(second, nullptr) == good);
@@ -184,7 +184,7 @@ TEST_CASE("time goes on with what comes after what: events, the host, the legacy
     CHECK(time_between() > 0);
 }
 
-TEST_CASE("times that cannot be told") {
+TEST_CASE("cuEventElapsedTime fails for events that were not recorded or have timing disabled") {
     const Event never, untimed(CU_EVENT_DISABLE_TIMING), valid;
     REQUIRE(d.cuEventRecord(untimed, nullptr) == good);
     REQUIRE(d.cuEventRecord(valid, nullptr) == good);
@@ -196,7 +196,7 @@ TEST_CASE("times that cannot be told") {
     CHECK(d.cuEventElapsedTime(nullptr, valid, valid) == CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_CASE("what is no event is refused and named") {
+TEST_CASE("an invalid event handle fails and is reported by its kind") {
     const Stream stream;
     constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
     check_all(refused, {d.cuEventDestroy(nullptr), d.cuEventQuery(nullptr),
@@ -210,26 +210,27 @@ TEST_CASE("what is no event is refused and named") {
     check_misuse(d.cuEventDestroy(event), refused, "use of a destroyed event");
 }
 
-TEST_CASE("nobody waits for a record that was planned to fail") {
+TEST_CASE("waits return if the record of their event is planned to fail") {
     start("patience=5000;" + GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const Stream one(non_blocking), two(non_blocking);
-    const Event event(GENERATE(0u, 2u, 6u)); // 6: one that processes share
-    SECTION("with an error that its context survives") {
+    const Event event(GENERATE(0u, 2u, 6u)); // 6: an interprocess event
+    SECTION("with an error that leaves the context usable") {
         fail_work("cuEventRecord", CUDA_ERROR_OUT_OF_MEMORY);
         REQUIRE(d.cuEventRecord(event, one) == good);
         REQUIRE(d.cuStreamWaitEvent(two, event, 0) == good);
         REQUIRE(order.launch(two, 1) == good);
         CHECK(d.cuEventSynchronize(event) == CUDA_ERROR_OUT_OF_MEMORY);
-        CHECK(d.cuEventSynchronize(event) == CUDA_ERROR_OUT_OF_MEMORY); // it is its own
+        CHECK(d.cuEventSynchronize(event) ==
+              CUDA_ERROR_OUT_OF_MEMORY); // repeated for the record itself
         CHECK(d.cuEventQuery(event) == CUDA_ERROR_OUT_OF_MEMORY);
-        CHECK(d.cuStreamSynchronize(two) == good); // others are not told once more
+        CHECK(d.cuStreamSynchronize(two) == good); // not reported to other streams
         CHECK(order.has(1));
-        // The next record is another one.
+        // A new record replaces the failed one.
         REQUIRE(d.cuEventRecord(event, one) == good);
         CHECK(d.cuEventSynchronize(event) == good);
     }
-    SECTION("though other work failed before it") {
+    SECTION("after other work has failed") {
         fail_work("cuLaunchHostFunc", CUDA_ERROR_NOT_FOUND);
         fail_work("cuEventRecord", CUDA_ERROR_OUT_OF_MEMORY);
         REQUIRE(order.launch(one, 1) == good);
@@ -239,7 +240,7 @@ TEST_CASE("nobody waits for a record that was planned to fail") {
     }
 }
 
-TEST_CASE("a wait for a record that makes its context fail ends with that error") {
+TEST_CASE("waiting for a record that fails the context returns its error") {
     start("patience=5000;" + GENERATE_COPY(from_range(all_modes())));
     const CUstream stream = make_stream(non_blocking);
     const CUevent event = make_event(GENERATE(0u, 2u, 6u));
@@ -247,10 +248,10 @@ TEST_CASE("a wait for a record that makes its context fail ends with that error"
     REQUIRE(d.cuEventRecord(event, stream) == good);
     CHECK(d.cuEventSynchronize(event) == CUDA_ERROR_LAUNCH_FAILED);
     CHECK(d.cuEventQuery(event) == CUDA_ERROR_LAUNCH_FAILED);
-    CHECK(d.cuDevicePrimaryCtxReset(0) == good); // which ends both
+    CHECK(d.cuDevicePrimaryCtxReset(0) == good); // also destroys the stream and the event
 }
 
-TEST_CASE("an event outlives the stream that recorded it") {
+TEST_CASE("an event outlives the stream that it was recorded in") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const CUstream stream = make_stream();
@@ -264,7 +265,7 @@ TEST_CASE("an event outlives the stream that recorded it") {
 }
 
 #if CUDA_VERSION >= 12050
-TEST_CASE("an event of a context stands for all its work, and holds all that comes") {
+TEST_CASE("a context's event covers all earlier work and delays all later work") {
     bool missed = false;
     for (unsigned int seed = 1; seed <= 30; ++seed) {
         start("devices=2;" + adversarial(seed));

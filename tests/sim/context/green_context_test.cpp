@@ -1,4 +1,4 @@
-// Green contexts: shares of a device's multiprocessors, and the streams that are bound to them.
+// Green contexts: shares of the multiprocessors of a device, and the streams bound to them.
 #include "handles.hpp"
 
 #if CUDA_VERSION >= 12050
@@ -23,7 +23,7 @@ CUgreenCtx green_with(CUdevResource resource) {
 
 } // namespace
 
-TEST_CASE("multiprocessors are split into equal parts and a rest") {
+TEST_CASE("multiprocessors are split into equal groups and a remainder") {
     start("attribute.16=132");
     const auto all = whole();
     CHECK(all.type == CU_DEV_RESOURCE_TYPE_SM);
@@ -42,7 +42,7 @@ TEST_CASE("multiprocessors are split into equal parts and a rest") {
     CHECK(parts[0].sm.smCount == 32);
     CHECK(parts[2].sm.smCount == 32);
     CHECK(rest.sm.smCount == 36);
-    // What came of a split cannot be split again.
+    // A group of a split cannot be split again.
     check_all(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
               {split(parts[0], 0, 8), split(all, 0, 133)});
     CHECK(split(all, 4, 8) == invalid);
@@ -50,7 +50,7 @@ TEST_CASE("multiprocessors are split into equal parts and a rest") {
     CHECK(split({}, 0, 8) == CUDA_ERROR_INVALID_RESOURCE_TYPE);
 }
 
-TEST_CASE("a green context holds its primary context") {
+TEST_CASE("a green context retains its primary context") {
     REQUIRE(d.cuDevicePrimaryCtxRelease(0) == good);
     const auto green = green_with(whole());
     unsigned int flags = 0;
@@ -62,7 +62,7 @@ TEST_CASE("a green context holds its primary context") {
     check_misuse(d.cuGreenCtxDestroy(green), CUDA_ERROR_INVALID_CONTEXT, "green context");
 }
 
-TEST_CASE("streams of a green context") {
+TEST_CASE("an event of a green context covers all its streams") {
     start(GENERATE_COPY(from_range(all_modes())));
     const auto green = green_with(whole());
     CUstream stream = nullptr, later = nullptr;
@@ -73,7 +73,7 @@ TEST_CASE("streams of a green context") {
         CHECK(got<CUgreenCtx>(&Driver::cuStreamGetGreenCtx, stream, out) == green);
         CHECK(got<CUgreenCtx>(&Driver::cuStreamGetGreenCtx, plain, out) == nullptr);
 
-        // An event of all its streams, and one that all its streams wait for.
+        // The green context records one event, and waits for another one.
         const DeviceMemory memory(4);
         const Event event(CU_EVENT_DISABLE_TIMING), other(CU_EVENT_DISABLE_TIMING);
         CHECK(d.cuMemsetD32Async(memory, 1, 1, stream) == good);
@@ -84,7 +84,7 @@ TEST_CASE("streams of a green context") {
         CHECK(d.cuGreenCtxWaitEvent(green, other) == good);
         CHECK(d.cuMemsetD32Async(memory, 3, 1, stream) == good);
         REQUIRE(d.cuGreenCtxStreamCreate(&later, green, CU_STREAM_NON_BLOCKING, 0) == good);
-        CHECK(d.cuStreamSynchronize(later) == good); // comes after the event, too
+        CHECK(d.cuStreamSynchronize(later) == good); // also runs after the event
         CHECK(d.cuEventQuery(other) == good);
         CHECK(d.cuStreamSynchronize(stream) == good);
         CHECK(got<unsigned int>(&Driver::cuMemcpyDtoH, out, memory, 4) == 3);
@@ -130,7 +130,7 @@ TEST_CASE("arguments of green contexts are checked") {
 
 #else
 
-TEST_CASE("green contexts and their streams came with CUDA 12.5") {
+TEST_CASE("green contexts require CUDA 12.5") {
     SKIP("the headers of this build are older");
 }
 

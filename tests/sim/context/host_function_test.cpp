@@ -1,4 +1,4 @@
-// Host functions and callbacks: when they run, what they may do, what they learn of errors.
+// Host functions and callbacks: when they run, permitted calls, received errors.
 #include "plan_fault.hpp"
 #include "run_order.hpp"
 
@@ -19,7 +19,7 @@ void CUDA_CB note_call(CUstream stream, CUresult status, void *called) {
     ++noted.times;
 }
 
-// What calls of the API answered to a host function: those that are refused, those that are not.
+// Statuses of API calls made by a host function: calls that it must not make, and permitted ones.
 struct Answers {
     CUstream stream;
     CUevent event;
@@ -31,7 +31,7 @@ void CUDA_CB call_back_in(void *user) {
     CUdeviceptr memory = 0;
     answers.refused = {d.cuMemAlloc(&memory, 4), d.cuStreamSynchronize(answers.stream),
                        d.cuEventSynchronize(answers.event), d.cuCtxSynchronize(),
-                       // These streams are of a current context.
+                       // These streams belong to the current context.
                        d.cuStreamQuery(nullptr), d.cuStreamQuery(CU_STREAM_PER_THREAD),
                        d.cuEventRecord(answers.event, CU_STREAM_LEGACY)};
     int version = 0;
@@ -52,7 +52,7 @@ void CUDA_CB call_back_in_status(CUstream, CUresult, void *user) {
 
 } // namespace
 
-TEST_CASE("a host function may ask and record, and make no other call of the API") {
+TEST_CASE("a host function may query and record, other calls fail with NOT_PERMITTED") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Stream runs_in(non_blocking), other;
     const Event event;
@@ -65,11 +65,11 @@ TEST_CASE("a host function may ask and record, and make no other call of the API
     REQUIRE(d.cuStreamSynchronize(runs_in) == good);
     CHECK(answers.refused == std::vector<CUresult>(7, CUDA_ERROR_NOT_PERMITTED));
     CHECK(answers.answered == std::vector<CUresult>(4, good));
-    // The thread may again.
+    // After the host function the thread may call the API again.
     CHECK(d.cuStreamSynchronize(other) == good);
 }
 
-TEST_CASE("the stream in which a host function runs is not ready") {
+TEST_CASE("a stream is NOT_READY while one of its host functions runs") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Stream stream;
     struct Asked {
@@ -85,7 +85,7 @@ TEST_CASE("the stream in which a host function runs is not ready") {
     CHECK(asked.status == CUDA_ERROR_NOT_READY);
 }
 
-TEST_CASE("host functions and callbacks are checked") {
+TEST_CASE("arguments of host functions and callbacks are checked") {
     Called called;
     check_all(invalid, {d.cuLaunchHostFunc(nullptr, nullptr, nullptr),
                         d.cuStreamAddCallback(nullptr, nullptr, nullptr, 0),
@@ -93,7 +93,7 @@ TEST_CASE("host functions and callbacks are checked") {
     CHECK(called.times == 0);
 }
 
-TEST_CASE("a callback is told its stream and success") {
+TEST_CASE("a callback receives its stream and CUDA_SUCCESS") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Stream own;
     for (const CUstream stream : {own.get(), CUstream(nullptr)}) {
@@ -106,7 +106,7 @@ TEST_CASE("a callback is told its stream and success") {
     }
 }
 
-TEST_CASE("behind a failure callbacks run, and are told, and host functions do not") {
+TEST_CASE("after a failure callbacks run with the error, host functions do not run") {
     start(adversarial(GENERATE(1u, 2u, 3u)));
     RunOrder order;
     Called called;
@@ -123,7 +123,7 @@ TEST_CASE("behind a failure callbacks run, and are told, and host functions do n
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("a callback is told of a failure that is planned for its own work") {
+TEST_CASE("a callback receives the failure that is planned for its own work") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUresult failure = GENERATE(CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
     Called called;
@@ -137,7 +137,7 @@ TEST_CASE("a callback is told of a failure that is planned for its own work") {
 
 TEST_CASE("host functions of one stream never overlap") {
     start("mode=threaded");
-    static int inside, most; // no atomics: TSan would see an overlap, too
+    static int inside, most; // not atomic: TSan would also report an overlap
     inside = most = 0;
     const Stream stream;
     const auto enter = [](void *) {
@@ -152,9 +152,9 @@ TEST_CASE("host functions of one stream never overlap") {
     CHECK(most == 1);
 }
 
-TEST_CASE("the lock is free while a host function runs") {
+TEST_CASE("other threads can call the API while a host function runs") {
     start(GENERATE(as<std::string>{}, "mode=immediate", "mode=adversarial", "mode=threaded"));
-    // It waits for another thread that calls the API.
+    // The host function waits for another thread that calls the API.
     struct Meeting {
         CUcontext context;
         CUresult status = CUDA_ERROR_UNKNOWN;
@@ -174,7 +174,7 @@ TEST_CASE("the lock is free while a host function runs") {
 }
 
 #if CUDA_VERSION >= 13020
-TEST_CASE("a host function has a mode in which its thread waits") {
+TEST_CASE("a host function may be launched with a blocking or spinning wait mode") {
     RunOrder order;
     const auto launch = [&](int number, unsigned int mode) {
         return d.cuLaunchHostFunc_v2(nullptr, RunOrder::note, order.entry(number), mode);

@@ -1,4 +1,4 @@
-// IPC events as one process sees them; two_processes_test.cpp has the rest.
+// IPC events within one process; two_processes_event_test.cpp has two.
 #include "run_order.hpp"
 
 using namespace sim_test;
@@ -9,14 +9,14 @@ constexpr unsigned int interprocess = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_T
 
 } // namespace
 
-TEST_CASE("an interprocess event does not measure time") {
+TEST_CASE("an interprocess event requires CU_EVENT_DISABLE_TIMING") {
     CUevent event = nullptr;
     CHECK(d.cuEventCreate(&event, CU_EVENT_INTERPROCESS) == invalid);
     CHECK(d.cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_BLOCKING_SYNC) == invalid);
     const Event spinning(interprocess), blocking(interprocess | CU_EVENT_BLOCKING_SYNC);
 }
 
-TEST_CASE("an interprocess event works as any other in its own process") {
+TEST_CASE("an interprocess event works like any other event in its own process") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Event event(interprocess);
     const Stream one(non_blocking), two(non_blocking);
@@ -34,7 +34,7 @@ TEST_CASE("an interprocess event works as any other in its own process") {
     CHECK(got<unsigned int>(&Driver::cuMemcpyDtoH, out, memory, 4) == 2);
 }
 
-TEST_CASE("an interprocess event is waited for in its own context, by nodes of graphs in any") {
+TEST_CASE("streams of another context wait for an interprocess event only by graph nodes") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Event event(interprocess);
     const CUcontext other = make_context();
@@ -59,7 +59,7 @@ TEST_CASE("an interprocess event is waited for in its own context, by nodes of g
     destroy(other);
 }
 
-TEST_CASE("an interprocess event can be recorded more often than its state remembers") {
+TEST_CASE("an interprocess event can be recorded hundreds of times") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Event event(interprocess);
     for (int i = 0; i < 600; ++i) {
@@ -69,7 +69,7 @@ TEST_CASE("an interprocess event can be recorded more often than its state remem
     CHECK(d.cuEventQuery(event) == good);
 }
 
-TEST_CASE("only interprocess events export") {
+TEST_CASE("only an interprocess event can be exported") {
     CUipcEventHandle handle;
     constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
     const CUevent plain = make_event(CU_EVENT_DISABLE_TIMING);
@@ -82,7 +82,7 @@ TEST_CASE("only interprocess events export") {
     CHECK(d.cuIpcGetEventHandle(&handle, event) == good);
 }
 
-TEST_CASE("an event handle opens neither in its own process nor where no exporter wrote it") {
+TEST_CASE("an event handle is rejected by its own process and if it was changed") {
     const Event event(interprocess);
     CUipcEventHandle valid, handle{};
     REQUIRE(d.cuIpcGetEventHandle(&valid, event) == good);

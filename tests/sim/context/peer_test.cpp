@@ -1,4 +1,4 @@
-// Access of contexts to each other's memory: how it is enabled, and what needs it.
+// Peer access between contexts: enabling it, and the calls that require it.
 #include "images.hpp"
 #include "memory_tools.hpp"
 
@@ -26,7 +26,7 @@ class Sides : Unique {
 
 } // namespace
 
-TEST_CASE("contexts are looked at before the flags of peer access") {
+TEST_CASE("invalid contexts are reported before the flags of peer access are checked") {
     start("devices=2");
     const Sides of;
     CHECK(d.cuCtxEnablePeerAccess(of.one, 1) == invalid);
@@ -36,7 +36,7 @@ TEST_CASE("contexts are looked at before the flags of peer access") {
     CHECK(d.cuCtxEnablePeerAccess(of.one, 1) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_CASE("what two devices tell of each other") {
+TEST_CASE("devices report peer access, and atomics as not fully supported") {
     start("devices=2");
     int value = 77;
     const auto ask = [&](int attribute) {
@@ -44,11 +44,11 @@ TEST_CASE("what two devices tell of each other") {
                                          1);
     };
     CHECK(got(ask(CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED), value) == 1);
-    CHECK(got(ask(5), value) == 0); // only some of the atomic operations
+    CHECK(got(ask(5), value) == 0); // not all atomic operations
     CHECK(ask(6) == invalid);
 }
 
-TEST_CASE("streams write and wait for values where their device has access") {
+TEST_CASE("stream memory operations on a peer's memory require peer access") {
     start("devices=2");
     const Sides of;
     CHECK(d.cuStreamWriteValue32_v2(nullptr, of.there, 7, 0) == invalid);
@@ -61,7 +61,7 @@ TEST_CASE("streams write and wait for values where their device has access") {
     CHECK(view(of.there, 4)[0] == 7);
 }
 
-TEST_CASE("an address of another device's memory is one where there is access") {
+TEST_CASE("address queries on a peer's memory require peer access") {
     start("devices=2");
     const Sides of;
     const auto device_pointer = [&](CUdeviceptr &address) {
@@ -78,7 +78,7 @@ TEST_CASE("an address of another device's memory is one where there is access") 
     CHECK(got(d.cuMemGetAddressRange(&address, &size, of.there + 8), size) == 64);
 }
 
-TEST_CASE("a texture of another device's array asks for peer access") {
+TEST_CASE("a texture of an array on another device requires peer access") {
     start("devices=2");
     CUDA_ARRAY3D_DESCRIPTOR shape{
         .Width = 16, .Height = 4, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1};
@@ -98,7 +98,7 @@ TEST_CASE("a texture of another device's array asks for peer access") {
     CHECK(d.cuArrayDestroy(resource.res.array.hArray) == good);
 }
 
-TEST_CASE("attributes are not copied to a stream of another context") {
+TEST_CASE("stream attributes are not copied to a stream of another context") {
     start("devices=2");
     const Stream stream(non_blocking);
     const OnDevice there(1);
@@ -108,5 +108,5 @@ TEST_CASE("attributes are not copied to a stream of another context") {
                                               CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, out);
     unsigned int policy = 0;
     std::memcpy(&policy, &value.syncPolicy, sizeof policy);
-    CHECK(policy == ~0u); // nobody has set one
+    CHECK(policy == ~0u); // still unset
 }

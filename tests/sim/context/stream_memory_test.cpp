@@ -1,4 +1,4 @@
-// Streams that wait for values in memory and write them.
+// Streams that wait for values in memory and write values.
 #include "memory_tools.hpp"
 #include "run_order.hpp"
 
@@ -8,7 +8,7 @@ using namespace sim_test;
 
 namespace {
 
-// Device memory, of zeros, and the host's view of it.
+// Device memory filled with zeros, and the host's view of it.
 struct Memory : DeviceMemory {
     Memory() : DeviceMemory(64), bytes(view(*this, 64)) { std::memset(bytes, 0, 64); }
     template <class T>
@@ -49,7 +49,7 @@ CUstreamBatchMemOpParams write_operation(CUdeviceptr address, std::uint64_t valu
 
 } // namespace
 
-TEST_CASE("values are written in their width") {
+TEST_CASE("stream writes change 4 or 8 bytes") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Memory memory;
     memory.at<std::uint64_t>() = memory.at<std::uint64_t>(8) = 0x1111111111111111u;
@@ -62,7 +62,7 @@ TEST_CASE("values are written in their width") {
     CHECK(memory.at<std::uint64_t>(16) == 0x0000000500000000u);
 }
 
-TEST_CASE("a wait compares as its flags say") {
+TEST_CASE("a value wait compares according to its flags") {
     constexpr auto top = std::numeric_limits<std::uint32_t>::max();
     const struct {
         std::uint32_t found, wanted;
@@ -70,7 +70,7 @@ TEST_CASE("a wait compares as its flags say") {
         bool goes_on;
     } cases[] = {
         {5, 5, geq, true},    {6, 5, geq, true},
-        {4, 5, geq, false},   {0, top, geq, true}, // around the end
+        {4, 5, geq, false},   {0, top, geq, true}, // wraps around
         {top, 0, geq, false}, {0x80000000u, 1, geq, true},
         {5, 5, eq, true},     {6, 5, eq, false},
         {0, 0, bits, false},  {6, 2, bits, true},
@@ -82,7 +82,7 @@ TEST_CASE("a wait compares as its flags say") {
         for (const bool wide : {false, true}) {
             INFO(one.found << " " << one.wanted << " " << one.flags << " " << wide);
             if (wide && one.found == 0x80000000u) {
-                continue; // its sign is another one there
+                continue; // has another sign in 64 bits
             }
             start();
             const CUdeviceptr memory = allocate(64);
@@ -100,7 +100,7 @@ TEST_CASE("a wait compares as its flags say") {
     }
 }
 
-TEST_CASE("one stream hands over to another and back") {
+TEST_CASE("two streams hand over to each other by values in memory") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Memory memory;
     RunOrder order;
@@ -122,7 +122,7 @@ TEST_CASE("one stream hands over to another and back") {
     CHECK(order.ran() == expected);
 }
 
-TEST_CASE("a batch waits in its middle, and its part is done by then") {
+TEST_CASE("a batch stops at a wait after its earlier operations have run") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Memory memory;
     RunOrder order;
@@ -149,8 +149,8 @@ TEST_CASE("a batch waits in its middle, and its part is done by then") {
     CHECK(order.has(1));
 }
 
-TEST_CASE("addresses, flags and counts are checked at once") {
-    start("attribute.98=0"); // cannot flush remote writes
+TEST_CASE("addresses, flags and counts of stream memory operations are checked at once") {
+    start("attribute.98=0"); // no flush of remote writes
     const Memory memory;
     const ManagedMemory managed(64);
     const CUdeviceptr a = memory;
@@ -190,7 +190,7 @@ TEST_CASE("addresses, flags and counts are checked at once") {
     CHECK(d.cuCtxSynchronize() == good);
 }
 
-TEST_CASE("memory that is freed while a stream waits for it is a misuse") {
+TEST_CASE("freeing memory that a stream waits for is a misuse") {
     start(adversarial(1));
     const CUdeviceptr memory = allocate(64);
     REQUIRE(d.cuMemsetD8(memory, 0, 64) == good);
@@ -202,7 +202,7 @@ TEST_CASE("memory that is freed while a stream waits for it is a misuse") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("the first ABI is off where its attribute says so") {
+TEST_CASE("stream memory operations of the first ABI need their device attribute") {
     const bool on = GENERATE(false, true);
     start(on ? "attribute.92=1;attribute.93=1" : "attribute.92=0;attribute.93=0");
     const CUresult expected = on ? good : CUDA_ERROR_NOT_SUPPORTED;

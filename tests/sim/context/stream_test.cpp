@@ -1,4 +1,4 @@
-// Streams: making and destroying them, what they tell of themselves, whose they are.
+// Streams: creation, destruction, properties, per-thread streams.
 #include "memory_tools.hpp"
 #include "run_order.hpp"
 
@@ -13,7 +13,7 @@ CUstream garbage() {
 
 } // namespace
 
-TEST_CASE("a stream needs a current context, its later calls do not") {
+TEST_CASE("only creating a stream needs a current context") {
     const Stream stream;
     const Event event;
     const CUcontext context = pop_current();
@@ -27,7 +27,7 @@ TEST_CASE("a stream needs a current context, its later calls do not") {
     CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(d.cuStreamQuery(stream) == good);
     CHECK(got<CUcontext>(&Driver::cuStreamGetCtx, stream, out) == context);
-    // The null streams are those of the current context.
+    // The default streams belong to the current context.
     for (const CUstream null : {CUstream(nullptr), CU_STREAM_LEGACY, CU_STREAM_PER_THREAD}) {
         CHECK(d.cuStreamSynchronize(null) == CUDA_ERROR_INVALID_CONTEXT);
         CHECK(d.cuStreamQuery(null) == CUDA_ERROR_INVALID_CONTEXT);
@@ -47,7 +47,7 @@ TEST_CASE("stream flags and handles are checked") {
     CHECK(misuses().empty());
 }
 
-TEST_CASE("what is no stream is refused and named") {
+TEST_CASE("an invalid stream handle fails and is reported by its kind") {
     constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
     check_misuse(d.cuStreamSynchronize(garbage()), refused, "is not a stream handle");
     check_misuse(d.cuStreamDestroy(garbage()), refused, "is not a stream handle");
@@ -61,7 +61,7 @@ TEST_CASE("what is no stream is refused and named") {
     check_misuse(d.cuStreamDestroy(destroyed), refused, "use of a destroyed stream");
 }
 
-TEST_CASE("a stream of a destroyed context is refused and named") {
+TEST_CASE("a stream of a destroyed context fails with CONTEXT_IS_DESTROYED and is reported") {
     const CUstream stream = make_stream();
     REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
     constexpr auto gone = CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -71,7 +71,7 @@ TEST_CASE("a stream of a destroyed context is refused and named") {
     CHECK(d.cuStreamSynchronize(nullptr) == gone);
 }
 
-TEST_CASE("null outputs of stream questions are refused") {
+TEST_CASE("null outputs of stream queries fail") {
     const Stream stream;
     check_all(invalid, {d.cuStreamGetPriority(stream, nullptr), d.cuStreamGetFlags(stream, nullptr),
                         d.cuStreamGetCtx(stream, nullptr),
@@ -85,7 +85,7 @@ TEST_CASE("null outputs of stream questions are refused") {
 #endif
 }
 
-TEST_CASE("streams tell their flags, priority, context and number") {
+TEST_CASE("a stream reports its flags, priority, context, id and device") {
     start("devices=2");
     const CUcontext context = current();
     const Stream blocking, other(non_blocking);
@@ -120,7 +120,7 @@ TEST_CASE("streams tell their flags, priority, context and number") {
 #endif
 }
 
-TEST_CASE("stream attributes are kept, checked and copied") {
+TEST_CASE("stream attributes are stored, checked and copied") {
     constexpr auto policy = CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY;
     constexpr auto window = CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
     constexpr auto priority = CU_LAUNCH_ATTRIBUTE_PRIORITY;
@@ -154,12 +154,12 @@ TEST_CASE("stream attributes are kept, checked and copied") {
     }
 }
 
-TEST_CASE("every thread has its own per-thread stream") {
+TEST_CASE("each thread has its own per-thread stream") {
     start("mode=adversarial");
     const CUcontext context = current();
     RunOrder order;
     REQUIRE(order.launch(CU_STREAM_PER_THREAD, 1) == good);
-    // The other thread's stream ends with the thread, its work does not.
+    // The other thread's stream ends with the thread; its work continues.
     std::thread([&] {
         CHECK(d.cuCtxSetCurrent(context) == good);
         CHECK(d.cuStreamQuery(CU_STREAM_PER_THREAD) == good);
@@ -173,7 +173,7 @@ TEST_CASE("every thread has its own per-thread stream") {
     CHECK(order.has(3));
 }
 
-TEST_CASE("a null stream of a per-thread entry point is the thread's own") {
+TEST_CASE("a null stream of a per-thread entry point is the per-thread stream") {
     start("mode=adversarial");
     const auto launch = exported_as<decltype(&cuLaunchHostFunc)>("cuLaunchHostFunc_ptsz");
     const auto query = exported_as<decltype(&cuStreamQuery)>("cuStreamQuery_ptsz");
@@ -192,7 +192,7 @@ TEST_CASE("a null stream of a per-thread entry point is the thread's own") {
     CHECK(order.has(2));
 }
 
-TEST_CASE("streams of many threads leave nothing behind") {
+TEST_CASE("per-thread streams of many threads leave no leaks") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUcontext context = current();
     RunOrder order;
@@ -213,7 +213,7 @@ TEST_CASE("streams of many threads leave nothing behind") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a stream that nobody destroys is reported with the call that made it") {
+TEST_CASE("a leaked stream is reported with the call that created it") {
     make_stream();
     const auto left = leaks();
     REQUIRE(left.size() == 1);

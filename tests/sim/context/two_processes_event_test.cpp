@@ -1,5 +1,4 @@
-// Two real processes and IPC events, with processes that die in between. The hidden test cases are
-// the second process of the others.
+// IPC events of two real processes, which may die. The hidden test cases run in the second process.
 #ifndef _WIN32
 #include "external_tools.hpp"
 
@@ -94,7 +93,7 @@ TEST_CASE("child records the parent's event", "[.]") {
     CHECK(d.cuStreamSynchronize(stream) == good);
 }
 
-TEST_CASE("both processes record one event") {
+TEST_CASE("two processes record the same event in turn") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
     const Event event(interprocess);
@@ -113,10 +112,10 @@ TEST_CASE("both processes record one event") {
     CHECK(d.cuStreamSynchronize(stream) == good);
 }
 
-TEST_CASE("an event that its exporter destroyed must not be used") {
+TEST_CASE("using an event after its exporter destroyed it is a misuse") {
     Gate gate(1);
     Recorder other(gate);
-    other.finish(); // which destroyed it before it ended
+    other.finish(); // destroys the event
     check_misuse(d.cuEventQuery(other.event), good, "exporter");
     check_misuse(d.cuStreamWaitEvent(nullptr, other.event, 0), good, "exporter");
     CUevent again = nullptr;
@@ -126,7 +125,7 @@ TEST_CASE("an event that its exporter destroyed must not be used") {
     destroy(other.event);
 }
 
-TEST_CASE("another process's event is waited for in the context that opened it") {
+TEST_CASE("only the context that opened an IPC event may wait for it") {
     Gate gate(1);
     Recorder recorder(gate);
     const CUcontext other = make_context();
@@ -142,7 +141,7 @@ TEST_CASE("another process's event is waited for in the context that opened it")
     recorder.finish();
 }
 
-TEST_CASE("nobody waits for a process that died") {
+TEST_CASE("waits for an event return after its recording process died") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
     Gate gate(0); // never opens
