@@ -1,4 +1,4 @@
-// What the adversarial mode is for: programs that lean on luck fail, every time with the same seed.
+// The adversarial mode: programs without proper synchronization fail, repeatably for each seed.
 #include "graph_tools.hpp"
 #include "run_order.hpp"
 
@@ -24,21 +24,21 @@ struct Pinned : PinnedMemory {
     unsigned char last() const { return static_cast<unsigned char *>(get())[size - 1]; }
 };
 
-// Work that nobody needs, in a stream.
+// Work in a stream that no result depends on.
 void queue_harmless(CUstream stream, const Buffer &scratch, int count) {
     for (int i = 0; i < count; ++i) {
         REQUIRE(d.cuMemsetD8Async(scratch, 1, size, stream) == good);
     }
 }
 
-// Two streams, of which one writes what the other one reads.
+// Two streams: one writes the buffer that the other one reads.
 struct Race {
     int before_write, before_read; // harmless operations in the queues
-    bool ordered;                  // by an event
-    bool wait_for_all;             // else for the reader alone
-    bool write_first = true;       // in the order of the calls; the right result is 7 all the same
+    bool ordered;                  // by a stream that waits for an event
+    bool wait_for_all;             // otherwise for the reader only
+    bool write_first = true;       // in call order; the correct result is 7 in either order
 
-    // What the reader got.
+    // Returns the value that the reader copied.
     int run() const {
         const Buffer buffer(write_first ? 0 : 7), scratch(0);
         const Pinned source(write_first ? 7 : 9), result(0);
@@ -67,14 +67,14 @@ struct Race {
     }
 };
 
-// A producer and a consumer in two streams; what the consumer got.
+// A producer and a consumer in two streams. Returns the value that the consumer copied.
 int produced_and_consumed(bool with_event) {
     return Race{0, 0, with_event, false}.run();
 }
 
 } // namespace
 
-TEST_CASE("a missing wait for an event is caught, and with it all is well") {
+TEST_CASE("a read without a wait for the writer's event is caught by most seeds, repeatably") {
     std::set<unsigned int> caught;
     for (unsigned int seed = 1; seed <= seeds; ++seed) {
         start(adversarial(seed));
@@ -90,10 +90,10 @@ TEST_CASE("a missing wait for an event is caught, and with it all is well") {
         CHECK((produced_and_consumed(false) != 7) == caught.contains(seed));
     }
     start("mode=immediate");
-    CHECK(produced_and_consumed(false) == 7); // there it is never seen
+    CHECK(produced_and_consumed(false) == 7); // immediate mode never shows the race
 }
 
-TEST_CASE("of two seeds one catches a missing wait, however much runs before") {
+TEST_CASE("one of each pair of seeds catches a missing wait, however much work precedes it") {
     const int before_write = GENERATE(0, 4, 64), before_read = GENERATE(0, 4, 64);
     const bool wait_for_all = GENERATE(false, true);
     INFO(before_write << " before the write, " << before_read
@@ -111,7 +111,7 @@ TEST_CASE("of two seeds one catches a missing wait, however much runs before") {
     }
 }
 
-TEST_CASE("what is overwritten while another stream reads it is caught, too") {
+TEST_CASE("overwriting a buffer while another stream reads it is caught") {
     const int before_write = GENERATE(0, 64), before_read = GENERATE(0, 64);
     const bool wait_for_all = GENERATE(false, true);
     for (unsigned int first = 0; first < seeds; first += 8) {
@@ -126,7 +126,7 @@ TEST_CASE("what is overwritten while another stream reads it is caught, too") {
     }
 }
 
-TEST_CASE("a missing edge of a graph is caught, however long the chain before") {
+TEST_CASE("a missing edge of a graph is caught, however many nodes precede it") {
     const int before = GENERATE(1, 64);
     std::set<unsigned int> caught;
     for (const bool with_edge : {true, false}) {
@@ -154,7 +154,7 @@ TEST_CASE("a missing edge of a graph is caught, however long the chain before") 
     CHECK(caught.size() == 4); // every pair of seeds
 }
 
-TEST_CASE("a loop in which a program waits for work that it does not name comes to its end") {
+TEST_CASE("a loop that waits for unrelated work ends") {
     start(adversarial(GENERATE(0u, 1u, 2u, 6u, 7u)) + ";stall=0");
     const int way = GENERATE(0, 1, 2);
     const Stream named(non_blocking), other(non_blocking);
@@ -163,7 +163,7 @@ TEST_CASE("a loop in which a program waits for work that it does not name comes 
     const auto set = [](void *flag) { static_cast<std::atomic<bool> *>(flag)->store(true); };
     REQUIRE(d.cuLaunchHostFunc(other, set, &ran) == good);
     while (!ran) {
-        if (way == 0) { // work of its own, waited for
+        if (way == 0) { // enqueues work and waits for it
             REQUIRE(d.cuLaunchHostFunc(named, [](void *) {}, nullptr) == good);
             REQUIRE(d.cuStreamSynchronize(named) == good);
         } else if (way == 1) {
@@ -176,8 +176,7 @@ TEST_CASE("a loop in which a program waits for work that it does not name comes 
 
 namespace {
 
-// A reader, and a writer that waits for a third stream alone: what the reader got. The right result
-// is 7.
+// A reader, and a writer that only waits for a third stream. Returns the value read; 7 is correct.
 int read_beside_gated_writer(bool ordered, bool wait_for_all) {
     const Buffer buffer(7), scratch(0);
     const Pinned result(0);
@@ -200,9 +199,9 @@ int read_beside_gated_writer(bool ordered, bool wait_for_all) {
 
 } // namespace
 
-TEST_CASE("a race with a stream that waits for a third is caught, too") {
+TEST_CASE("a race with a stream that waits for a third stream is caught") {
     for (unsigned int first = 0; first < 4 * seeds; first += 8) {
-        INFO("seeds from " << first << " on");
+        INFO("seeds from " << first);
         int caught = 0;
         for (unsigned int seed = first; seed < first + 8; ++seed) {
             start(adversarial(seed));
@@ -210,7 +209,7 @@ TEST_CASE("a race with a stream that waits for a third is caught, too") {
             start(adversarial(seed));
             caught += read_beside_gated_writer(false, false) != 7 ? 1 : 0;
         }
-        CHECK(caught > 0); // by those that do not put off what nobody waits for
+        CHECK(caught > 0); // by seeds that do not postpone unneeded work
         for (unsigned int seed = first; seed < first + 8; seed += 2) { // by one of each pair
             start(adversarial(seed));
             const int one = read_beside_gated_writer(false, true);
@@ -220,7 +219,7 @@ TEST_CASE("a race with a stream that waits for a third is caught, too") {
     }
 }
 
-TEST_CASE("who goes on though he is told that work is not done is caught") {
+TEST_CASE("a program that ignores NOT_READY is caught") {
     const bool of_event = GENERATE(false, true);
     const int questions = GENERATE(1, 3);
     unsigned int caught = 0;
@@ -235,15 +234,15 @@ TEST_CASE("who goes on though he is told that work is not done is caught") {
         for (int i = 0; i < questions; ++i) {
             of_event ? d.cuEventQuery(event) : d.cuStreamQuery(stream);
         }
-        source.set(1); // whatever the answer was
+        source.set(1); // with any status
         REQUIRE(d.cuStreamSynchronize(stream) == good);
         caught += buffer.first() != 7;
     }
     CHECK(caught > seeds / 4);
-    CHECK(caught < seeds); // some run what they are asked for at once
+    CHECK(caught < seeds); // some seeds run the work at the first query
 }
 
-TEST_CASE("who asks until work is done gets to its end") {
+TEST_CASE("polling until the work is done ends") {
     start(adversarial(GENERATE(range(0u, 16u))) + ";stall=0");
     const bool of_event = GENERATE(false, true);
     const Buffer scratch(0);
@@ -256,11 +255,11 @@ TEST_CASE("who asks until work is done gets to its end") {
     for (CUresult now = ask(); now != good && questions < 1000; ++questions, now = ask()) {
         REQUIRE(now == CUDA_ERROR_NOT_READY);
     }
-    CHECK(questions > 21);      // a step each
-    CHECK(questions <= 21 + 9); // and a few that take none
+    CHECK(questions > 21);      // each query runs at most one operation
+    CHECK(questions <= 21 + 9); // a few queries run none
 }
 
-TEST_CASE("an asynchronous copy reads pinned memory late, and pageable memory before it returns") {
+TEST_CASE("an asynchronous copy reads pinned memory late, pageable memory at once") {
     start(adversarial(1));
     const Buffer from_pinned(0), from_pageable(0);
     const Pinned pinned(1);
@@ -268,14 +267,14 @@ TEST_CASE("an asynchronous copy reads pinned memory late, and pageable memory be
     const Stream stream;
     REQUIRE(d.cuMemcpyHtoDAsync(from_pinned, pinned, size, stream) == good);
     REQUIRE(d.cuMemcpyHtoDAsync(from_pageable, pageable.data(), size, stream) == good);
-    pinned.set(2); // too early
+    pinned.set(2); // the copy may not have run
     pageable.assign(size, 2);
     REQUIRE(d.cuStreamSynchronize(stream) == good);
     CHECK(from_pinned.first() == 2);
     CHECK(from_pageable.first() == 1);
 }
 
-TEST_CASE("memory that is freed too early is caught") {
+TEST_CASE("memory that is freed before its work has run is caught") {
     start(adversarial(1));
     const CUstream stream = make_stream();
     const CUdeviceptr memory = allocate(size);
@@ -293,7 +292,7 @@ TEST_CASE("memory that is freed too early is caught") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("waiting for one stream leaves others behind") {
+TEST_CASE("waiting for one stream leaves work of others pending") {
     unsigned int left = 0;
     for (unsigned int seed = 1; seed <= seeds; ++seed) {
         start(adversarial(seed));
@@ -310,7 +309,7 @@ TEST_CASE("waiting for one stream leaves others behind") {
     CHECK(left < seeds);     // not always
 }
 
-TEST_CASE("an order is the same on every platform") {
+TEST_CASE("a seed gives the same order on every platform") {
     start(adversarial(42));
     RunOrder order;
     std::vector<CUstream> streams;

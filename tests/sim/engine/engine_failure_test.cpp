@@ -1,10 +1,10 @@
-// Errors of queued work: what fails with it, who is told, and how often.
+// Errors of enqueued work: what fails with it, which calls report it, and how often.
 #include "plan_fault.hpp"
 #include "run_order.hpp"
 
 using namespace sim_test;
 
-TEST_CASE("a fault of queued work makes its context fail for good") {
+TEST_CASE("a failure of enqueued work fails its context permanently") {
     start(GENERATE_COPY(from_range(all_modes())));
     const int code = GENERATE(700, 714, 715, 716, 717, 718, 719, 710, 214);
     const auto status = static_cast<CUresult>(code);
@@ -13,7 +13,7 @@ TEST_CASE("a fault of queued work makes its context fail for good") {
     const CUevent event = make_event();
     fail_work("cuLaunchHostFunc", code);
     CHECK(order.launch(stream, 1) == good);
-    // The second may already hear of it: then it is not queued.
+    // The second launch may already fail, and is then not enqueued.
     const CUresult second = order.launch(stream, 2);
     CHECK((second == good || second == status));
     CHECK(d.cuStreamSynchronize(stream) == status);
@@ -27,7 +27,7 @@ TEST_CASE("a fault of queued work makes its context fail for good") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("a device on which a context failed gives the process no other") {
+TEST_CASE("after a launch failure the device gives the process no new context") {
     start("devices=2");
     const auto unavailable = static_cast<CUresult>(46);
     RunOrder order;
@@ -40,7 +40,7 @@ TEST_CASE("a device on which a context failed gives the process no other") {
               {d.cuDevicePrimaryCtxRetain(&context, 0), d.cuCtxCreate_v2(&context, 0, 0)});
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(d.cuDevicePrimaryCtxRetain(&context, 0) == unavailable);
-    // The other one, which had no context then, works.
+    // The other device, which had no context when the launch failed, still works.
     REQUIRE(d.cuCtxSetCurrent(got(d.cuDevicePrimaryCtxRetain(&context, 1), context)) == good);
     CHECK(order.launch(nullptr, 2) == good);
     CHECK(d.cuCtxSynchronize() == good);
@@ -48,7 +48,7 @@ TEST_CASE("a device on which a context failed gives the process no other") {
     CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
 }
 
-TEST_CASE("an error that is not sticky is told once") {
+TEST_CASE("an error that is not sticky is reported once") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const Stream stream;
@@ -67,8 +67,8 @@ TEST_CASE("an error that is not sticky is told once") {
     CHECK(order.ran() == std::vector{2});
 }
 
-// As recorded of primary contexts, be they peers or not.
-TEST_CASE("a launch failure fails the contexts of the other devices, too") {
+// Recorded for primary contexts, with and without peer access.
+TEST_CASE("a launch failure also fails primary contexts of other devices") {
     start("devices=2;patience=2000;" + GENERATE_COPY(from_range(all_modes())));
     const bool peers = GENERATE(false, true);
     RunOrder order;
@@ -97,9 +97,9 @@ TEST_CASE("a launch failure fails the contexts of the other devices, too") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-// What is recorded of primary contexts is taken to hold of created ones. Nothing is recorded of a
-// second context of the same device.
-TEST_CASE("a launch failure fails created contexts of other devices alone") {
+// Primary contexts were recorded; created ones are assumed to behave alike. A second context of the
+// same device was not recorded.
+TEST_CASE("a launch failure fails created contexts of other devices, not of its own") {
     start("devices=2");
     RunOrder order;
     const CUcontext first = current();
@@ -117,8 +117,8 @@ TEST_CASE("a launch failure fails created contexts of other devices alone") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-// No other fault than 719 is recorded with two devices.
-TEST_CASE("another device's context goes on when one fails of an illegal address") {
+// 719 is the only failure that was recorded with two devices.
+TEST_CASE("an illegal address leaves contexts of other devices usable") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const CUcontext first = current();
@@ -140,7 +140,7 @@ TEST_CASE("another device's context goes on when one fails of an illegal address
     CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
 }
 
-TEST_CASE("no context fails without a line that says why") {
+TEST_CASE("a failure of a context is reported with its cause") {
     start("mode=adversarial;stall=0");
     const CUstream stream = make_stream(non_blocking);
     std::vector<char> source(64);

@@ -1,5 +1,5 @@
-// Random programs of streams and events against a model of them: every order in which their work
-// runs is one that CUDA's manual allows.
+// Random programs of streams and events against a model: each order in which their work runs is one
+// that CUDA's manual allows.
 #include "run_order.hpp"
 
 #include <random>
@@ -10,8 +10,7 @@ namespace {
 
 enum class Step { launch, record, wait, synchronize_stream, synchronize_event };
 
-// A program of streams and events, and which of its launches must come before which, as CUDA's
-// manual says it.
+// A program of streams and events, and the order of its launches that CUDA's manual requires.
 class Program {
   public:
     Program(unsigned int seed, int steps) : random_(seed) {
@@ -24,7 +23,7 @@ class Program {
         }
     }
 
-    // Runs it on the simulator; returns the order. Checks that every wait saw what it had to.
+    // Runs it on the simulator and returns the order. Checks at each wait that required work ran.
     std::vector<int> run() const {
         RunOrder order;
         std::vector<CUstream> streams;
@@ -91,7 +90,7 @@ class Program {
     using Set = std::set<int>;
     struct ModelStream {
         bool blocks;
-        Set done = {}; // what comes before its next operation
+        Set done = {}; // precedes its next operation
     };
     struct Instruction {
         Step step;
@@ -110,7 +109,7 @@ class Program {
 
     std::size_t pick(std::size_t count) { return random_() % count; }
 
-    // What an operation that is queued there now comes after.
+    // The launches that precede an operation enqueued now.
     Set after(std::size_t stream) const {
         Set set = streams_[stream].done;
         for (std::size_t other = 0; other < streams_.size(); ++other) {
@@ -144,7 +143,7 @@ class Program {
             stream.done = std::move(before);
             break;
         case Step::synchronize_stream:
-            // Work of the legacy stream concerns another stream only from that one's next work on.
+            // Another stream depends on legacy work only with the next operation enqueued in it.
             instruction.before = instruction.stream == legacy ? before : stream.done;
             break;
         case Step::synchronize_event:
@@ -163,7 +162,7 @@ class Program {
 
 } // namespace
 
-TEST_CASE("every order is a legal one: random programs against a model") {
+TEST_CASE("random programs run in an order that the model allows") {
     const bool long_ones = GENERATE(false, true);
     const int programs = long_ones ? 4 : 40;
     for (int number = 0; number < programs; ++number) {
@@ -176,7 +175,7 @@ TEST_CASE("every order is a legal one: random programs against a model") {
     }
 }
 
-TEST_CASE("the same seed gives the same order, other seeds give others") {
+TEST_CASE("a seed repeats its order, other seeds give other orders") {
     for (unsigned int number = 1000; number < 1004; ++number) {
         const Program program(number, 60);
         std::set<std::vector<int>> orders;

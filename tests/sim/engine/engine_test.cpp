@@ -1,4 +1,4 @@
-// When queued work runs, and after what: the laws of streams, in every mode.
+// When enqueued work runs: the order rules of streams, in every mode.
 #include "memory_tools.hpp"
 #include "pinned_word.hpp"
 #include "run_order.hpp"
@@ -7,7 +7,7 @@
 
 using namespace sim_test;
 
-TEST_CASE("work of one stream runs in its order") {
+TEST_CASE("work of one stream runs in order") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Stream own;
     std::vector<int> expected(200);
@@ -20,7 +20,7 @@ TEST_CASE("work of one stream runs in its order") {
     }
 }
 
-TEST_CASE("immediate mode runs work before the call returns, adversarial mode runs it later") {
+TEST_CASE("immediate mode runs work before the call returns, adversarial mode later") {
     RunOrder order;
     CHECK(order.launch(nullptr, 1) == good);
     CHECK(order.has(1));
@@ -28,7 +28,7 @@ TEST_CASE("immediate mode runs work before the call returns, adversarial mode ru
     start(adversarial(1));
     CHECK(order.launch(nullptr, 2) == good);
     CHECK_FALSE(order.has(2));
-    int asked = 0; // the first questions change nothing
+    int asked = 0; // the first queries run no work
     while (d.cuStreamQuery(nullptr) == CUDA_ERROR_NOT_READY) {
         ++asked;
     }
@@ -60,7 +60,7 @@ TEST_CASE("polling ends in every mode") {
 
 namespace {
 
-// Whether the work that was queued first can be passed by that queued second.
+// Returns whether the work enqueued second can run first.
 bool ever_passed(CUstream (*first)(), CUstream (*second)(), unsigned int seeds) {
     bool passed = false;
     for (unsigned int seed = 1; seed <= seeds; ++seed) {
@@ -97,7 +97,7 @@ CUstream independent() {
 
 } // namespace
 
-TEST_CASE("the legacy stream waits for blocking streams, and they for it, and nobody else") {
+TEST_CASE("the legacy stream is ordered with blocking streams only") {
     struct Rule {
         const char *name;
         CUstream (*first)(), (*second)();
@@ -126,7 +126,7 @@ TEST_CASE("the legacy stream waits for blocking streams, and they for it, and no
     }
 }
 
-TEST_CASE("an event of the legacy stream comes after all blocking streams") {
+TEST_CASE("an event of the legacy stream covers all blocking streams") {
     bool missed = false;
     for (unsigned int seed = 1; seed <= 40; ++seed) {
         start(adversarial(seed));
@@ -161,7 +161,7 @@ TEST_CASE("synchronizing the legacy stream or the context waits for earlier work
     CHECK(order.has(2));
 }
 
-TEST_CASE("contexts do not wait for each other's legacy streams") {
+TEST_CASE("legacy streams of different contexts are not ordered") {
     bool passed = false;
     for (unsigned int seed = 1; seed <= 20; ++seed) {
         start("devices=2;" + adversarial(seed));
@@ -181,7 +181,7 @@ TEST_CASE("contexts do not wait for each other's legacy streams") {
     CHECK(passed);
 }
 
-TEST_CASE("streams of different devices wait for each other's events") {
+TEST_CASE("a stream waits for an event of another device") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const Stream one;
@@ -196,7 +196,7 @@ TEST_CASE("streams of different devices wait for each other's events") {
     CHECK(order.ran() == std::vector{1, 2});
 }
 
-TEST_CASE("a stream can be destroyed while it works") {
+TEST_CASE("a stream may be destroyed while its work is pending") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const CUstream stream = make_stream(non_blocking), other = make_stream();
@@ -208,7 +208,7 @@ TEST_CASE("a stream can be destroyed while it works") {
     expect_misuse("use of a destroyed stream");
     CHECK(leaks().size() == 2); // the event and the other stream
     REQUIRE(d.cuStreamWaitEvent(other, event, 0) == good);
-    destroy(event); // it is waited for
+    destroy(event); // while a stream waits for it
     REQUIRE(order.launch(other, 10) == good);
     CHECK(d.cuStreamSynchronize(other) == good);
     CHECK(order.ran() == std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
@@ -216,7 +216,7 @@ TEST_CASE("a stream can be destroyed while it works") {
     CHECK(d.cuCtxSynchronize() == good);
 }
 
-TEST_CASE("the end of a context runs its work first") {
+TEST_CASE("resetting a primary context runs its pending work first") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const CUstream stream = make_stream();
@@ -226,7 +226,7 @@ TEST_CASE("the end of a context runs its work first") {
     CHECK(order.ran() == std::vector{1, 2});
 }
 
-TEST_CASE("a reset drops what is queued") {
+TEST_CASE("resetting the simulator drops pending work") {
     start(GENERATE(as<std::string>{}, "mode=adversarial", "mode=immediate", "mode=threaded"));
     RunOrder order;
     PinnedWord word;
@@ -239,7 +239,7 @@ TEST_CASE("a reset drops what is queued") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("long queues need neither a deep stack nor much time") {
+TEST_CASE("queues of thousands of waits need no deep stack and little time") {
     start(GENERATE(as<std::string>{}, "mode=adversarial", "mode=threaded", "mode=immediate"));
     PinnedWord word;
     const CUstream one = make_stream(), two = make_stream();

@@ -1,4 +1,4 @@
-// Streams that many threads use at once, and those that work at the same time.
+// Streams that several threads use, and streams that run concurrently.
 #include "run_order.hpp"
 
 #ifndef _WIN32
@@ -7,7 +7,7 @@
 
 using namespace sim_test;
 
-TEST_CASE("many threads queue, wait and destroy at once") {
+TEST_CASE("threads can enqueue, wait and destroy concurrently") {
     start(GENERATE(as<std::string>{}, "mode=threaded", "mode=immediate", "mode=adversarial"));
     const CUcontext context = current();
     constexpr int threads = 8, rounds = 40;
@@ -54,7 +54,7 @@ TEST_CASE("many threads queue, wait and destroy at once") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a reset ends workers that are busy") {
+TEST_CASE("resetting the simulator stops busy worker threads") {
     for (int round = 0; round < 20; ++round) {
         start("mode=threaded");
         RunOrder order;
@@ -69,10 +69,10 @@ TEST_CASE("a reset ends workers that are busy") {
     }
 }
 
-TEST_CASE("threaded mode really runs streams at the same time") {
+TEST_CASE("threaded mode runs streams concurrently") {
     start("mode=threaded");
     const Stream one, two;
-    // Each waits for the other.
+    // Each host function waits for the other.
     static std::atomic<int> arrived;
     arrived = 0;
     const auto meet = [](void *) {
@@ -101,7 +101,7 @@ Function *function(void *library, const char *name) {
 
 } // namespace
 
-TEST_CASE("a driver that has had threads stays loaded when it is closed") {
+TEST_CASE("a driver that has started threads stays loaded after dlclose") {
     const char *path = std::getenv("SIM_DRIVER_MISSING_ONE_NAME");
     REQUIRE(path != nullptr);
     void *const driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -120,7 +120,7 @@ TEST_CASE("a driver that has had threads stays loaded when it is closed") {
     REQUIRE(function<CUresult(CUstream, CUhostFn, void *)>(driver, "cuLaunchHostFunc")(
                 stream, [](void *) {}, nullptr) == good);
     REQUIRE(function<CUresult(CUstream)>(driver, "cuStreamSynchronize")(stream) == good);
-    control.reset(); // the thread may be on its way back through the library's code still
+    control.reset(); // the thread may still be returning through code of the library
     REQUIRE(dlclose(driver) == 0);
     CHECK(dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != nullptr);
 }

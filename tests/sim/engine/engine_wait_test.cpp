@@ -1,5 +1,4 @@
-// What waits for values in memory, for somebody who asks, and for nothing: deadlocks, changes of
-// the mode, and what goes on when nobody waits.
+// Waits for values in memory, deadlocks, changes of the mode, work without a waiting thread.
 #include "pinned_word.hpp"
 #include "run_order.hpp"
 
@@ -8,7 +7,7 @@
 
 using namespace sim_test;
 
-TEST_CASE("work behind a wait for a value goes on when the host writes it") {
+TEST_CASE("a wait for a value ends when the host writes the value") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     PinnedWord word;
@@ -26,7 +25,7 @@ TEST_CASE("work behind a wait for a value goes on when the host writes it") {
     writer.join();
 }
 
-TEST_CASE("work behind a wait for a value goes on when another stream writes it") {
+TEST_CASE("a wait for a value ends when another stream writes the value") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     PinnedWord word;
@@ -39,7 +38,7 @@ TEST_CASE("work behind a wait for a value goes on when another stream writes it"
     CHECK(order.ran() == std::vector{1, 2});
 }
 
-TEST_CASE("what nobody ever makes go on is a deadlock, with names") {
+TEST_CASE("a wait for a value that is never written is reported as a deadlock") {
     start("patience=50;" + GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     PinnedWord word;
@@ -53,13 +52,13 @@ TEST_CASE("what nobody ever makes go on is a deadlock, with names") {
     expect_misuse("deadlock: cuStreamSynchronize waits for cuStreamWaitValue32 (operation");
     CHECK(order.ran().empty());
     CHECK(d.cuStreamSynchronize(other) == CUDA_ERROR_LAUNCH_TIMEOUT); // the context failed
-    CHECK(d.cuStreamDestroy(waits) == CUDA_ERROR_LAUNCH_TIMEOUT);     // and are gone
+    CHECK(d.cuStreamDestroy(waits) == CUDA_ERROR_LAUNCH_TIMEOUT); // and its objects are destroyed
     CHECK(d.cuStreamDestroy(other) == CUDA_ERROR_LAUNCH_TIMEOUT);
     CHECK(d.cuEventDestroy(event) == CUDA_ERROR_LAUNCH_TIMEOUT);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("two streams that wait for each other's values are a deadlock") {
+TEST_CASE("two streams that wait for each other's values are reported as a deadlock") {
     start("patience=50;" + GENERATE_COPY(from_range(all_modes())));
     PinnedWord a, b;
     const CUstream one = make_stream(), two = make_stream();
@@ -72,7 +71,7 @@ TEST_CASE("two streams that wait for each other's values are a deadlock") {
     sim_control().reset();
 }
 
-TEST_CASE("drain runs what can run, and counts the rest") {
+TEST_CASE("drain runs all work that can run and returns how much is left") {
     start(GENERATE(as<std::string>{}, "mode=adversarial", "mode=threaded", "mode=immediate"));
     RunOrder order;
     PinnedWord word;
@@ -87,7 +86,7 @@ TEST_CASE("drain runs what can run, and counts the rest") {
     CHECK(order.ran().size() == 51);
 }
 
-TEST_CASE("the mode can change while work is queued") {
+TEST_CASE("the mode can change while work is pending") {
     start("mode=adversarial");
     const std::string mode = GENERATE("mode=immediate", "mode=threaded");
     RunOrder order;
@@ -103,11 +102,11 @@ TEST_CASE("the mode can change while work is queued") {
     CHECK(order.ran() == std::vector{1, 2, 3});
 }
 
-// --- When nobody waits
+// --- Work that runs without a waiting thread
 
 namespace {
 
-// What a host function wakes.
+// A program waits for the bell, a host function rings it.
 struct Bell {
     std::mutex mutex;
     std::condition_variable rung;
@@ -141,7 +140,7 @@ TEST_CASE("a program can wait for a host function without calling CUDA") {
     CHECK(d.cuStreamSynchronize(stream) == good);
 }
 
-TEST_CASE("what ran by itself is noted, and nothing else is") {
+TEST_CASE("work that ran without a waiting thread is noted") {
     start("stall=100;mode=adversarial");
     RunOrder order;
     Bell bell;
@@ -159,7 +158,7 @@ TEST_CASE("what ran by itself is noted, and nothing else is") {
     CHECK(notes().empty());
 }
 
-TEST_CASE("nothing runs by itself where that is switched off") {
+TEST_CASE("with stall=0 no work runs without a waiting thread") {
     start("stall=0;mode=adversarial");
     RunOrder order;
     REQUIRE(order.launch(nullptr, 1) == good);
@@ -169,8 +168,7 @@ TEST_CASE("nothing runs by itself where that is switched off") {
     CHECK(order.has(1));
 }
 
-TEST_CASE(
-    "a host function that waits for work of another stream is noted where it waits for ever") {
+TEST_CASE("a host function that never returns is noted") {
     start("mode=adversarial;stall=200;patience=100");
     static std::atomic<bool> other_ran, let_go;
     other_ran = let_go = false;
@@ -195,5 +193,5 @@ TEST_CASE(
     CHECK(told.find("cuLaunchHostFunc (operation 1) in stream ") == 0);
     CHECK(told.find(" has run for 100 ms") != std::string::npos);
     CHECK(d.cuStreamSynchronize(other) == good);
-    CHECK(notes().size() == 1); // once
+    CHECK(notes().size() == 1); // only once
 }

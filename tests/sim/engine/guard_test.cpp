@@ -1,12 +1,11 @@
-// Bytes that a kernel writes beside an allocation, before its beginning and past its end.
+// Bytes that a kernel writes before the beginning or past the end of an allocation.
 #include "memory_tools.hpp"
 
 using namespace sim_test;
 
 namespace {
 
-// Whether that is reported, once, when the byte there is changed, counted from the first of an
-// allocation.
+// Whether changing the byte at `offset` in an allocation of `size` bytes is reported exactly once.
 bool is_reported(std::size_t size, std::ptrdiff_t offset, const char *text) {
     const std::size_t before = misuses().size();
     const CUdeviceptr first = allocate(size), address = allocate(size), last = allocate(size);
@@ -15,12 +14,12 @@ bool is_reported(std::size_t size, std::ptrdiff_t offset, const char *text) {
     release(last);
     release(first);
     expect_misuse(text);
-    return misuses().size() == before + 1; // the neighbours are whole
+    return misuses().size() == before + 1; // the neighbours are intact
 }
 
 } // namespace
 
-TEST_CASE("every byte around a small allocation is guarded") {
+TEST_CASE("a write next to a small allocation is reported") {
     for (const std::ptrdiff_t offset : {-1, -2, -100, -150, -200, -256}) {
         INFO(offset);
         CHECK(is_reported(100, offset, "before the beginning of device memory"));
@@ -29,14 +28,14 @@ TEST_CASE("every byte around a small allocation is guarded") {
         INFO(offset);
         CHECK(is_reported(100, offset, "past the end of device memory"));
     }
-    // From here on these are the bytes before the next one.
+    // These bytes are the guard of the next allocation.
     for (const std::ptrdiff_t offset : {256, 355, 356, 400}) {
         INFO(offset);
         CHECK(is_reported(100, offset, "before the beginning of device memory"));
     }
 }
 
-TEST_CASE("big allocations are guarded on both sides") {
+TEST_CASE("a write next to a large allocation is reported") {
     for (const std::size_t size : {4 * KiB, 64 * KiB, MiB, 20 * MiB}) {
         INFO(size);
         const auto end = static_cast<std::ptrdiff_t>(size);
@@ -47,14 +46,14 @@ TEST_CASE("big allocations are guarded on both sides") {
     }
 }
 
-TEST_CASE("the rest of a page of host memory is guarded") {
+TEST_CASE("a write to the rest of a page of pinned memory is reported") {
     auto *pinned = static_cast<unsigned char *>(allocate_pinned(100));
     pinned[4095] ^= 1;
     release(pinned);
     expect_misuse("past the end of pinned host memory");
 }
 
-TEST_CASE("allocations of many sizes do not touch each other's guards") {
+TEST_CASE("filling allocations of many sizes leaves each other's guards intact") {
     std::vector<std::pair<CUdeviceptr, std::size_t>> all;
     for (std::size_t size = 1; size < 3 * MiB; size += size / 3 + 1) {
         all.emplace_back(allocate(size), size);

@@ -14,7 +14,7 @@ struct PinnedWord : Unique {
         REQUIRE(d.cuMemHostGetDevicePointer(&address, memory, 0) == good);
     }
     ~PinnedWord() {
-        if (sim_control().view(address, 1) != nullptr) { // not freed, nor gone with its context
+        if (sim_control().view(address, 1) != nullptr) { // still allocated
             free();
         }
     }
