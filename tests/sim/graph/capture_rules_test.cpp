@@ -1,5 +1,4 @@
-// Stream capture: how streams take part in one, what is forbidden meanwhile, and what invalidates
-// it.
+// Stream capture: forks and joins, calls that are forbidden during a capture or invalidate it.
 #include "capture_tools.hpp"
 #include "pool_tools.hpp"
 
@@ -8,7 +7,7 @@
 
 using namespace sim_test;
 
-TEST_CASE("streams fork and join by events") {
+TEST_CASE("streams join a capture by waiting for its events") {
     start(GENERATE_COPY(from_range(all_modes())));
     const TwoStreams s;
     RunOrder order;
@@ -33,7 +32,7 @@ TEST_CASE("streams fork and join by events") {
     CHECK((order.ran().front() == 1 && order.ran().back() == 4));
 }
 
-TEST_CASE("work of a fork that is not joined ends in nothing") {
+TEST_CASE("a capture with an unjoined fork fails with UNJOINED and makes no graph") {
     const TwoStreams s;
     RunOrder order;
     REQUIRE(begin_capture(s.one) == good);
@@ -45,24 +44,24 @@ TEST_CASE("work of a fork that is not joined ends in nothing") {
     CHECK(leaks().size() == 3); // no graph among them
 }
 
-TEST_CASE("captures of their own do not meet") {
+TEST_CASE("a capture cannot be mixed with another capture or with earlier work") {
     const TwoStreams s;
     RunOrder order;
-    SECTION("a merge") {
+    SECTION("merging two captures invalidates both") {
         REQUIRE(begin_capture(s.one) == good);
         REQUIRE(begin_capture(s.two) == good);
         CHECK(s.order(s.one, s.two) == CUDA_ERROR_STREAM_CAPTURE_MERGE);
         end_invalidated(s.one);
         end_invalidated(s.two);
     }
-    SECTION("a wait for work of before") {
+    SECTION("waiting for work before the capture invalidates it") {
         CHECK(order.launch(s.two, 1) == good);
         CHECK(d.cuEventRecord(s.event, s.two) == good);
         check_breaks(s.one, CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
                      [&] { return d.cuStreamWaitEvent(s.one, s.event, 0); });
         CHECK(d.cuStreamSynchronize(s.two) == good);
     }
-    SECTION("an event of a capture that is over") {
+    SECTION("an event of an ended capture cannot be waited for") {
         REQUIRE(begin_capture(s.one) == good);
         CHECK(order.launch(s.one, 1) == good);
         CHECK(d.cuEventRecord(s.event, s.one) == good);
@@ -72,17 +71,17 @@ TEST_CASE("captures of their own do not meet") {
         const auto wait = [&] { return d.cuStreamWaitEvent(s.two, s.event, 0); };
         CHECK(wait() == invalid);
         check_breaks(s.two, invalid, wait);
-        // Recorded again, it is as any other.
+        // A new record makes the event usable again.
         CHECK(d.cuEventRecord(s.event, s.one) == good);
         CHECK(d.cuEventSynchronize(s.event) == good);
         CHECK(wait() == good);
     }
 }
 
-TEST_CASE("the modes decide whose unsafe calls are refused") {
+TEST_CASE("capture modes decide which threads may make unsafe calls") {
     const Stream stream(non_blocking);
     const CUcontext context = current();
-    // What another thread, in its mode, gets while this one captures in its own.
+    // Statuses in a thread with mode `interaction` while this thread captures in mode `capture`.
     const Calls beside([&](CUstreamCaptureMode capture, CUstreamCaptureMode interaction) {
         REQUIRE(begin_capture(stream, capture) == good);
         CUresult status = CUDA_ERROR_UNKNOWN;
@@ -107,7 +106,7 @@ TEST_CASE("the modes decide whose unsafe calls are refused") {
     beside[good] = {
         {global, thread_local_}, {global, relaxed}, {thread_local_, global}, {relaxed, global}};
 
-    // And the thread that captures.
+    // The capturing thread itself.
     CHECK(exchange_mode(relaxed) == global);
     REQUIRE(begin_capture(stream, global) == good);
     CHECK(unsafe_call() == good);
@@ -116,14 +115,14 @@ TEST_CASE("the modes decide whose unsafe calls are refused") {
     end_invalidated(stream);
     CHECK(d.cuThreadExchangeStreamCaptureMode(nullptr) == invalid);
     expect_misuse("cuThreadExchangeStreamCaptureMode of a null mode");
-    constexpr auto unknown = static_cast<CUstreamCaptureMode>(7); // no number is refused
+    constexpr auto unknown = static_cast<CUstreamCaptureMode>(7); // any number is accepted
     CHECK(exchange_mode(unknown) == thread_local_);
     CHECK(exchange_mode(thread_local_) == unknown);
     CHECK(exchange_mode(global) == thread_local_);
 }
 
 // Measured: recordings/h200-580.159.04-further.txt, section captures.
-TEST_CASE("which calls are unsafe beside a capture") {
+TEST_CASE("unsafe calls invalidate a capture unless its mode is relaxed") {
     const Stream stream(non_blocking), other(non_blocking);
     const Graph graph;
     const Executable exec(graph);
@@ -187,7 +186,7 @@ TEST_CASE("which calls are unsafe beside a capture") {
     CHECK(d.cuStreamSynchronize(other) == good);
 }
 
-TEST_CASE("a capture ends in the thread that began it, unless it is relaxed") {
+TEST_CASE("only a relaxed capture can be ended by another thread") {
     const Stream stream;
     CUgraph graph = nullptr;
     for (const auto &[mode, expected] :
@@ -201,7 +200,7 @@ TEST_CASE("a capture ends in the thread that began it, unless it is relaxed") {
     destroy(graph);
 }
 
-TEST_CASE("asking whether an invalid handle is a capturing stream is a misuse") {
+TEST_CASE("cuStreamIsCapturing with an invalid handle is a misuse") {
     CUstreamCaptureStatus status{};
     const CUstream ended = make_stream();
     destroy(ended);
@@ -216,24 +215,24 @@ TEST_CASE("the legacy stream cannot be used while a blocking stream captures") {
     const Stream blocking, other(non_blocking);
     RunOrder order;
     REQUIRE(begin_capture(blocking) == good);
-    // To ask is allowed, and returns so.
+    // The query is allowed and returns this status.
     CUstreamCaptureStatus status{};
     CHECK(d.cuStreamIsCapturing(nullptr, &status) == implicit);
     CHECK(is_active(blocking));
     CHECK(order.launch(nullptr, 1) == implicit);
     end_invalidated(blocking);
     check_breaks(blocking, implicit, [] { return d.cuStreamSynchronize(nullptr); });
-    // A non-blocking one does not mind.
+    // A capture in a non-blocking stream does not affect it.
     REQUIRE(begin_capture(other) == good);
     CHECK(order.launch(nullptr, 2) == good);
     CHECK(order.launch(other, 3) == good);
     destroy(end_capture(other));
     CHECK(order.ran() == std::vector<int>{2});
-    // The whole context is more than the legacy stream.
+    // Synchronizing the context is forbidden all the same.
     check_breaks(other, unsupported, [] { return d.cuCtxSynchronize(); });
 }
 
-TEST_CASE("an invalidated capture takes no work") {
+TEST_CASE("an invalidated capture accepts no work") {
     const TwoStreams s;
     RunOrder order;
     REQUIRE(begin_capture(s.one) == good);
@@ -241,7 +240,7 @@ TEST_CASE("an invalidated capture takes no work") {
     CHECK(d.cuStreamQuery(s.one) == unsupported);
     CHECK(order.launch(s.one, 1) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     CHECK(d.cuEventRecord(s.event, s.one) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    // This comes before the memory is looked at.
+    // The capture is checked before the memory.
     CHECK(d.cuMemsetD8Async(0, 1, 16, s.one) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     end_invalidated(s.one);
     CHECK(order.launch(s.one, 2) == good);
@@ -249,7 +248,7 @@ TEST_CASE("an invalidated capture takes no work") {
     CHECK(order.ran() == std::vector<int>{2});
 }
 
-TEST_CASE("streams that die take their capture along") {
+TEST_CASE("destroying a stream of a capture invalidates the capture") {
     const CUstream two = make_stream(non_blocking);
     const Stream one(non_blocking);
     const Event event;
@@ -260,7 +259,7 @@ TEST_CASE("streams that die take their capture along") {
     CHECK(order.launch(two, 1) == good);
     destroy(two);
     end_invalidated(one);
-    // A context that is destroyed in the middle leaves nothing that forbids calls.
+    // Destroying a context ends its captures: unsafe calls are allowed again.
     const CUcontext first = current();
     CUcontext context = nullptr;
     REQUIRE(d.cuCtxCreate_v2(&context, 0, 0) == good);

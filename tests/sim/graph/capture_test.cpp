@@ -1,10 +1,10 @@
-// Stream capture: the nodes it makes, and queries of a capture.
+// Stream capture: the nodes it creates, and queries of a capture.
 #include "capture_tools.hpp"
 #include "plan_fault.hpp"
 
 using namespace sim_test;
 
-TEST_CASE("the statuses of captures are those of the H200") {
+TEST_CASE("capture calls return the statuses recorded on an H200") {
     const CUstream stream = make_stream();
     const Stream forked;
     CHECK(begin_capture(stream, global) == good);
@@ -13,7 +13,7 @@ TEST_CASE("the statuses of captures are those of the H200") {
     end_invalidated(stream);
     CHECK(failed_end(stream) == CUDA_ERROR_ILLEGAL_STATE);
 
-    CHECK(entry<CUresult(CUstream)>("cuStreamBeginCapture")(stream) == good); // is global, too
+    CHECK(entry<CUresult(CUstream)>("cuStreamBeginCapture")(stream) == good); // implies mode global
     CHECK(unsafe_call() == unsupported);
     end_invalidated(stream);
 
@@ -30,14 +30,14 @@ TEST_CASE("the statuses of captures are those of the H200") {
     CHECK(d.cuEventSynchronize(event) == invalid);
     end_invalidated(stream);
 
-    RunOrder order; // a thread's own stream can be captured, the legacy stream not
+    RunOrder order; // a per-thread stream can be captured, the legacy stream cannot
     CHECK(begin_capture(CU_STREAM_PER_THREAD) == good);
     CHECK(order.launch(CU_STREAM_PER_THREAD, 1) == good);
     CHECK(nodes_of(Graph(end_capture(CU_STREAM_PER_THREAD))).size() == 1);
     CHECK(begin_capture(nullptr, relaxed) == unsupported);
     CHECK(begin_capture(CU_STREAM_LEGACY, relaxed) == unsupported);
 
-    // A fork without work of its own needs no join.
+    // A fork without work needs no join.
     const auto fork = [&] {
         CHECK(begin_capture(stream, relaxed) == good);
         CHECK(d.cuEventRecord(event, stream) == good);
@@ -51,7 +51,7 @@ TEST_CASE("the statuses of captures are those of the H200") {
     CHECK(status_of(forked) == not_capturing);
 }
 
-TEST_CASE("captured work does not run; its graph does, and reads what is there then") {
+TEST_CASE("captured work runs only in launches of its graph, and reads memory then") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Stream stream;
     RunOrder order;
@@ -87,7 +87,7 @@ TEST_CASE("captured work does not run; its graph does, and reads what is there t
     CHECK(order.ran() == std::vector<int>{1, 2, 1, 2});
 }
 
-TEST_CASE("a failure that is planned for captured work comes whenever the graph runs") {
+TEST_CASE("a failure planned for captured work occurs in each launch of the graph") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUstream stream = make_stream();
     RunOrder order;
@@ -97,7 +97,7 @@ TEST_CASE("a failure that is planned for captured work comes whenever the graph 
     CHECK(order.launch(stream, 2) == good);
     CHECK(order.launch(stream, 3) == good);
     const CUgraph graph = end_capture(stream);
-    CHECK(order.launch(stream, 4) == good); // it is not this work's
+    CHECK(order.launch(stream, 4) == good); // not affected
     CHECK(d.cuStreamSynchronize(stream) == good);
     const CUgraphExec exec = instantiate(graph);
     for (int i = 0; i < 2; ++i) {
@@ -108,7 +108,7 @@ TEST_CASE("a failure that is planned for captured work comes whenever the graph 
     sim_control().reset();
 }
 
-TEST_CASE("a free that was captured is planned to fail, and frees all the same") {
+TEST_CASE("a captured free that is planned to fail still frees") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Stream stream;
     CUdeviceptr memory = 0;
@@ -124,7 +124,7 @@ TEST_CASE("a free that was captured is planned to fail, and frees all the same")
     }
 }
 
-TEST_CASE("kernels are captured with their arguments, twice replayed") {
+TEST_CASE("a captured kernel launch keeps its arguments") {
     start(GENERATE_COPY(from_range(all_modes())));
     sim_control().register_kernel(
         "vector_add",
@@ -158,7 +158,7 @@ TEST_CASE("kernels are captured with their arguments, twice replayed") {
     }
 }
 
-TEST_CASE("external events are nodes") {
+TEST_CASE("external event records and waits become nodes") {
     start(GENERATE_COPY(from_range(all_modes())));
     TwoStreams s;
     RunOrder order;
@@ -178,7 +178,7 @@ TEST_CASE("external events are nodes") {
     CHECK(d.cuStreamSynchronize(s.one) == good);
 }
 
-TEST_CASE("graphs are neither uploaded nor launched into a capture") {
+TEST_CASE("uploading or launching a graph in a capture invalidates the capture") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Stream stream;
     RunOrder order;
@@ -187,14 +187,14 @@ TEST_CASE("graphs are neither uploaded nor launched into a capture") {
     const Executable exec(graph);
     REQUIRE(begin_capture(stream) == good);
     CHECK(d.cuGraphLaunch(exec, stream) == unsupported);
-    CHECK(d.cuGraphLaunch(exec, stream) == unsupported); // not the 901 of other work then
+    CHECK(d.cuGraphLaunch(exec, stream) == unsupported); // unlike other work, which fails with 901
     CHECK(order.launch(stream, 2) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     end_invalidated(stream);
     check_breaks(stream, unsupported, [&] { return d.cuGraphUpload(exec, stream); });
     CHECK(order.ran().empty());
 }
 
-TEST_CASE("a graph that is captured can be instantiated as it is") {
+TEST_CASE("a graph can be instantiated while it is captured") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Stream stream;
     RunOrder order;
@@ -213,7 +213,7 @@ TEST_CASE("a graph that is captured can be instantiated as it is") {
     destroy(graph);
 }
 
-TEST_CASE("memory that is allocated in a capture is the graph's") {
+TEST_CASE("memory allocated in a capture becomes allocation and free nodes") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Stream stream;
     REQUIRE(begin_capture(stream) == good);
@@ -234,7 +234,7 @@ TEST_CASE("memory that is allocated in a capture is the graph's") {
     }
 }
 
-TEST_CASE("capture info and dependencies") {
+TEST_CASE("capture info reports and changes the dependencies of the next node") {
     const Stream stream;
     RunOrder order;
     using Info = CUresult(CUstream, CUstreamCaptureStatus *, cuuint64_t *);
@@ -265,7 +265,7 @@ TEST_CASE("capture info and dependencies") {
     CHECK(d.cuGraphDestroyNode(dependencies[0]) == CUDA_ERROR_ILLEGAL_STATE);
     CHECK(is_active(stream));
 
-    // A node of one's own, which the next one comes after; then in place of the others.
+    // Adds a node to the dependencies of the next one, then replaces all dependencies by it.
     CUgraphNode own = add_note(graph, order, 2);
     CHECK(change(stream, &own, 1, CU_STREAM_ADD_CAPTURE_DEPENDENCIES) == good);
     CHECK(order.launch(stream, 3) == good);
@@ -278,7 +278,7 @@ TEST_CASE("capture info and dependencies") {
     const Graph foreign;
     CUgraphNode stranger = add_empty(foreign);
     CHECK(change(stream, &stranger, 1, 0) == invalid);
-    // The node of before is out of reach by a direct action: that does not count as unjoined work.
+    // Work dropped from the dependencies explicitly does not count as unjoined.
     destroy(end_capture(stream));
 
     REQUIRE(begin_capture(stream) == good);
@@ -295,7 +295,7 @@ TEST_CASE("capture info and dependencies") {
 }
 
 #if CUDA_VERSION >= 12030
-TEST_CASE("a capture into an existing graph adds to it") {
+TEST_CASE("a capture into an existing graph adds nodes to it") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Stream stream;
     RunOrder order;
@@ -305,18 +305,18 @@ TEST_CASE("a capture into an existing graph adds to it") {
     CHECK(d.cuStreamBeginCaptureToGraph(stream, nullptr, nullptr, nullptr, 0, relaxed) == invalid);
     REQUIRE(d.cuStreamBeginCaptureToGraph(stream, graph, &first, nullptr, 1, relaxed) == good);
     CHECK(order.launch(stream, 2) == good);
-    destroy(instantiate(graph)); // of what there is so far
+    destroy(instantiate(graph)); // the nodes captured so far
     CHECK(end_capture(stream) == graph);
     CHECK(dependencies_of(nodes_of(graph).back()) == Nodes{first});
     run(Executable(graph), stream);
     CHECK(order.ran() == std::vector<int>{1, 2});
-    // One that fails leaves the graph to its owner.
+    // A failed capture does not destroy the graph.
     REQUIRE(d.cuStreamBeginCaptureToGraph(stream, graph, nullptr, nullptr, 0, relaxed) == good);
     CHECK(d.cuStreamQuery(stream) == unsupported);
     end_invalidated(stream);
 }
 
-TEST_CASE("capture info has the data of edges") {
+TEST_CASE("capture info reports edge data") {
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Stream stream;
     const Graph graph;
@@ -337,7 +337,7 @@ TEST_CASE("capture info has the data of edges") {
     REQUIRE(info3(stream, &status, nullptr, nullptr, &nodes, &edges, &count) == good);
     REQUIRE(count == 1);
     CHECK((nodes[0] == kernel && edges[0].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC));
-    // Work other than kernels cannot come after such an edge.
+    // Only kernels can follow such an edge.
     RunOrder order;
     CHECK(order.launch(stream, 1) == invalid);
     end_invalidated(stream);

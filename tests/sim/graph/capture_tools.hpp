@@ -1,4 +1,4 @@
-// Stream captures for tests: begun, asked for, ended.
+// Stream captures for tests: begin, query, end.
 #pragma once
 
 #include "graph_tools.hpp"
@@ -35,7 +35,7 @@ inline CUgraph end_capture(CUstream stream) {
     REQUIRE(graph != nullptr);
     return graph;
 }
-// The status of an end that fails; checks that no graph comes of it.
+// The status of an end that fails; checks that it makes no graph.
 inline CUresult failed_end(CUstream stream) {
     CUgraph graph = garbage<CUgraph>();
     const CUresult status = d.cuStreamEndCapture(stream, &graph);
@@ -49,7 +49,7 @@ inline void end_invalidated(CUstream stream) {
     CHECK(status_of(stream) == not_capturing);
 }
 
-// The call returns this status in a capture of the stream, and invalidates it.
+// Checks that the call returns this status in a capture of the stream and invalidates the capture.
 template <class Call>
 void check_breaks(CUstream stream, CUresult expected, const Call &call,
                   CUstreamCaptureMode mode = relaxed) {
@@ -58,7 +58,7 @@ void check_breaks(CUstream stream, CUresult expected, const Call &call,
     end_invalidated(stream);
 }
 
-// What the second version of the query returns of the capture of a stream.
+// The graph that the second version of the query reports for the capture of a stream.
 using CaptureInfo = CUresult(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
                              const CUgraphNode **, size_t *);
 inline CUgraph captured_graph(CUstream stream) {
@@ -69,13 +69,13 @@ inline CUgraph captured_graph(CUstream stream) {
     return graph;
 }
 
-// Sets the mode of this thread, and returns the one before.
+// Sets the mode of this thread and returns the previous mode.
 inline CUstreamCaptureMode exchange_mode(CUstreamCaptureMode mode) {
     REQUIRE(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
     return mode;
 }
 
-// A call that the driver takes for unsafe.
+// A call that is unsafe during a capture.
 inline CUresult unsafe_call() {
     CUdeviceptr address = 0;
     const CUresult status = d.cuMemAlloc(&address, 64);
@@ -89,7 +89,7 @@ inline CUresult unsafe_call() {
 struct TwoStreams {
     const Stream one{non_blocking}, two{non_blocking};
     const Event event{CU_EVENT_DISABLE_TIMING};
-    // What is queued in `second` comes after what is queued in `first`.
+    // Orders later work in `second` after earlier work in `first`.
     CUresult order(CUstream first, CUstream second) const {
         const CUresult recorded = d.cuEventRecord(event, first);
         return recorded == good ? d.cuStreamWaitEvent(second, event, 0) : recorded;

@@ -1,4 +1,4 @@
-// Conditional nodes: their handles, their bodies, and what runs how often.
+// Conditional nodes: handles, bodies, and how often the bodies run.
 #include "graph_tools.hpp"
 
 #if CUDA_VERSION >= 12030
@@ -50,7 +50,7 @@ Bodies add_conditional(CUgraph graph, CUgraphConditionalHandle handle,
     return bodies;
 }
 
-// What device code does by cudaGraphSetConditional(), and a counter of its runs.
+// Kernels that set the condition, as device code does with cudaGraphSetConditional(), and count.
 struct Kernels {
     Kernels() {
         sim_control().register_kernel("count", count, this);
@@ -70,15 +70,15 @@ struct Kernels {
     }
 
     CUgraphConditionalHandle handle = 0;
-    int rounds = 0;       // that a loop is to make
+    int rounds = 0;       // requested iterations of a loop
     int ran = 0;          // launches of "count"
-    unsigned int set = 0; // what "set" sets
+    unsigned int set = 0; // the value that "set" writes
     const Module module{"cushim-sim-image 1\nkernel count\nkernel set\n"};
 };
 
 } // namespace
 
-TEST_CASE("an if node runs its first body or its second") {
+TEST_CASE("an if node runs its first body if the condition is set, otherwise its second") {
     start(GENERATE_COPY(from_range(all_modes())));
     Kernels kernels;
     Words memory(4);
@@ -102,7 +102,7 @@ TEST_CASE("an if node runs its first body or its second") {
     CHECK(result == (size == 2 ? 2 : 0));
 }
 
-TEST_CASE("a while node runs its body as long as the condition holds") {
+TEST_CASE("a while node repeats its body until the condition is 0") {
     start(GENERATE_COPY(from_range(all_modes())));
     Kernels kernels;
     const Graph graph;
@@ -121,8 +121,8 @@ TEST_CASE("a while node runs its body as long as the condition holds") {
     CHECK(order.ran().size() == 3);
 }
 
-TEST_CASE("a condition without a default keeps its value") {
-    Kernels kernels; // the body says no
+TEST_CASE("a condition without a default keeps its value between launches") {
+    Kernels kernels; // the body sets the condition to 0
     const Graph graph;
     kernels.handle = make_handle(graph, 1, 0);
     kernels.add(add_conditional(graph, kernels.handle, while_type, 1).graphs[0], "count");
@@ -135,7 +135,7 @@ TEST_CASE("a condition without a default keeps its value") {
     CHECK(sim_control().set_conditional(kernels.handle + 1, 1) == -1);
 }
 
-TEST_CASE("a switch node runs the body of its number, or none") {
+TEST_CASE("a switch node runs the body whose number is the condition, otherwise none") {
     start(GENERATE_COPY(from_range(all_modes())));
     Kernels kernels;
     Words memory(1);
@@ -155,7 +155,7 @@ TEST_CASE("a switch node runs the body of its number, or none") {
     }
 }
 
-TEST_CASE("bodies hold children and conditions of their own") {
+TEST_CASE("bodies may contain child graphs and conditional nodes") {
     start(GENERATE_COPY(from_range(all_modes())));
     Kernels kernels;
     Words memory(2);
@@ -174,7 +174,7 @@ TEST_CASE("bodies hold children and conditions of their own") {
     CHECK(memory.at(1) == 5);
 }
 
-TEST_CASE("bodies are captured into") {
+TEST_CASE("a capture into a body adds nodes to the body") {
     Words memory(4);
     const Stream stream;
     const Graph graph;
@@ -187,7 +187,7 @@ TEST_CASE("bodies are captured into") {
     CHECK(memory.at(3) == 6);
 }
 
-TEST_CASE("new parameters of a body do not reach launches in flight") {
+TEST_CASE("new parameters of a node in a body do not affect pending launches") {
     start("mode=adversarial;seed=2");
     Words memory(1);
     const Graph graph;
@@ -207,23 +207,23 @@ TEST_CASE("new parameters of a body do not reach launches in flight") {
     CHECK(memory.at(0) == 0);
 }
 
-TEST_CASE("a handle is free again when its node is gone") {
+TEST_CASE("a handle can be used again after its node was destroyed") {
     const Graph graph;
     const CUgraphConditionalHandle handle = make_handle(graph, 1);
     const Bodies bodies = add_conditional(graph, handle, if_type, 1);
     CHECK(d.cuGraphDestroyNode(bodies.node) == good);
-    CHECK(try_instantiate(graph) == invalid); // as long as no node has it
+    CHECK(try_instantiate(graph) == invalid); // a handle without a node
     const Bodies again = add_conditional(graph, handle, switch_type, 2);
     CHECK(again.node != bodies.node);
     Words memory(1);
     REQUIRE(d.cuMemsetD32(memory.address, 0, 1) == good);
     add_memset(again.graphs[1], words(memory.address, 7, 1));
     const Executable exec(graph);
-    run(exec); // the handle's value is 1 still
+    run(exec); // the value of the handle is still 1
     CHECK(memory.at(0) == 7);
 }
 
-TEST_CASE("what conditional nodes refuse") {
+TEST_CASE("arguments of conditional nodes are checked") {
     const Graph graph, other;
     CUgraphConditionalHandle handle = 0;
     Calls{&Driver::cuGraphConditionalHandleCreate}[invalid] = {{nullptr, graph, nullptr, 0, 0},
@@ -245,7 +245,7 @@ TEST_CASE("what conditional nodes refuse") {
                       {graph, handle, static_cast<CUgraphConditionalNodeType>(3), 1},
                       {other, handle, if_type, 1}};
     CUgraphNodeParams nowhere = conditional(handle, if_type, 1);
-    nowhere.conditional.ctx = nullptr; // is not the current one
+    nowhere.conditional.ctx = nullptr; // does not stand for the current context
     CHECK(add(&node, graph, &nowhere) == CUDA_ERROR_INVALID_CONTEXT);
     nowhere.conditional.ctx = garbage<CUcontext>();
     CHECK(reported(add(&node, graph, &nowhere), "is not a context handle") ==
@@ -257,7 +257,7 @@ TEST_CASE("what conditional nodes refuse") {
     destroy(instantiate(graph));
 }
 
-TEST_CASE("graphs with conditional nodes, and bodies, are not copied") {
+TEST_CASE("graphs with conditional nodes and bodies cannot be copied") {
     const Graph graph, other;
     const CUgraph body = add_conditional(graph, make_handle(graph, 1), if_type, 1).graphs[0];
     CUgraph clone = nullptr;
@@ -270,7 +270,7 @@ TEST_CASE("graphs with conditional nodes, and bodies, are not copied") {
     const Executable empty(other);
     CHECK(update(empty, body).status == invalid);
     CHECK(reported(d.cuGraphDestroy(body), "belongs to a node") == invalid);
-    // Bodies hold work of kernels.
+    // Bodies must not contain host nodes.
     RunOrder order;
     const CUgraphNode note = add_note(body, order, 1);
     CUgraphExec exec = nullptr;
@@ -280,7 +280,7 @@ TEST_CASE("graphs with conditional nodes, and bodies, are not copied") {
     CHECK(parameters.hErrNode_out == note);
 }
 
-TEST_CASE("an update may change bodies and defaults, not conditions") {
+TEST_CASE("an update may change bodies and defaults, not the type of a condition") {
     Words memory(1);
     const Graph off, on, other;
     const auto fill = [&](CUgraph graph, unsigned int value, CUgraphConditionalNodeType type,
@@ -303,7 +303,7 @@ TEST_CASE("an update may change bodies and defaults, not conditions") {
 
 #else
 
-TEST_CASE("conditional nodes came with CUDA 12.3") {
+TEST_CASE("conditional nodes require CUDA 12.3") {
     SKIP("the headers of this build are older");
 }
 

@@ -1,4 +1,4 @@
-// Executable graphs: what runs, after what, and with which parameters.
+// Executable graphs: which nodes run, in what order, with which parameters.
 #include "graph_tools.hpp"
 #include "plan_fault.hpp"
 
@@ -16,7 +16,7 @@ std::size_t position(const std::vector<int> &ran, int number) {
 
 } // namespace
 
-TEST_CASE("copies, memsets, kernels and host nodes do their work at every launch") {
+TEST_CASE("copies, memsets, kernels and host nodes run in each launch") {
     start(GENERATE_COPY(from_range(all_modes())));
     sim_control().register_kernel(
         "add",
@@ -32,7 +32,7 @@ TEST_CASE("copies, memsets, kernels and host nodes do their work at every launch
     const Module module("cushim-sim-image 1\nkernel add params=8,4\n");
     const Stream stream;
     const CUgraph graph = make_graph();
-    const Executable empty(graph); // launches, too
+    const Executable empty(graph); // can be launched
     Words one(4), two(4);
     std::uint32_t result[4] = {};
     RunOrder order;
@@ -46,12 +46,12 @@ TEST_CASE("copies, memsets, kernels and host nodes do their work at every launch
     const CUgraphNode read = add_copy(graph, copy_to_host(result, two.address, 16), {kernel});
     add_note(graph, order, 1, {read});
     const Executable exec(graph);
-    CHECK(d.cuGraphUpload(exec, stream) == good); // is work of the stream
+    CHECK(d.cuGraphUpload(exec, stream) == good); // work of the stream
     CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(order.ran().empty());
     CHECK(d.cuGraphUpload(nullptr, nullptr) == invalid);
     for (int i = 0; i < 4; ++i) {
-        if (i == 3) { // it does not need its graph any more
+        if (i == 3) { // no longer needed
             destroy(graph);
         }
         result[3] = 0;
@@ -62,8 +62,8 @@ TEST_CASE("copies, memsets, kernels and host nodes do their work at every launch
     CHECK(order.ran().size() == 4);
 }
 
-TEST_CASE("nodes run after what they depend on, and nothing else holds them") {
-    // Random graphs, many orders: edges are kept in all of them, and orders differ.
+TEST_CASE("nodes run after all their dependencies") {
+    // Random graphs in several modes.
     std::mt19937 random(7);
     for (unsigned int round = 0; round < 30; ++round) {
         const std::string modes[] = {"mode=immediate", "mode=threaded", adversarial(round)};
@@ -78,7 +78,7 @@ TEST_CASE("nodes run after what they depend on, and nothing else holds them") {
             nodes.push_back(add_note(graph, order, i));
             rank.push_back(i);
         }
-        // Edges in any direction that makes no cycle: along a random ranking.
+        // Edges follow a random ranking, so they form no cycle.
         std::shuffle(rank.begin(), rank.end(), random);
         for (int from = 0; from < count; ++from) {
             for (int to = 0; to < count; ++to) {
@@ -114,10 +114,10 @@ TEST_CASE("independent branches run in any order") {
         run(exec);
         seen.insert(order.ran());
     }
-    CHECK(seen.size() == 8); // of 4! orders those with 1 before 2 and 3
+    CHECK(seen.size() == 8); // all orders with 1 before 2 and 3
 }
 
-TEST_CASE("a launch is one piece of its stream's work") {
+TEST_CASE("a launch runs between the earlier and later work of its stream") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Stream made;
     const CUstream stream = GENERATE(false, true) ? made.get() : nullptr;
@@ -155,7 +155,7 @@ TEST_CASE("launches of one executable graph do not overlap") {
     }
 }
 
-TEST_CASE("a launch in flight does not need what it was launched with") {
+TEST_CASE("a pending launch is unaffected by updates and destruction of its graph") {
     start(GENERATE(as<std::string>(), "mode=threaded", "mode=adversarial;seed=1",
                    "mode=adversarial;seed=9"));
     const CUgraph graph = make_graph();
@@ -165,7 +165,7 @@ TEST_CASE("a launch in flight does not need what it was launched with") {
     add_note(other, order, 3);
     const CUgraphExec exec = instantiate(graph);
     REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
-    // New parameters and updates are for launches to come.
+    // New parameters and updates affect later launches only.
     const CUDA_HOST_NODE_PARAMS changed = host_parameters(order, 2);
     CHECK(d.cuGraphExecHostNodeSetParams(exec, node, &changed) == good);
     REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
@@ -177,7 +177,7 @@ TEST_CASE("a launch in flight does not need what it was launched with") {
     CHECK(order.ran() == std::vector<int>{1, 2, 3});
 }
 
-TEST_CASE("steps get new parameters one by one") {
+TEST_CASE("parameters of single nodes of an executable graph can be changed") {
     start(GENERATE(as<std::string>(), "mode=immediate", "mode=adversarial;seed=1"));
     const Graph graph;
     RunOrder order;
@@ -200,7 +200,7 @@ TEST_CASE("steps get new parameters one by one") {
     CHECK(two.at(7) == 1);
     CHECK(got<CUDA_MEMSET_NODE_PARAMS>(&Driver::cuGraphMemsetNodeGetParams, set, out).value == 1);
 
-    // What cannot change; nodes of a later graph, and of other types.
+    // Rejected: another shape, a node added after instantiation, a node of another type.
     CUDA_MEMSET_NODE_PARAMS block = words(one.address, 2, 4);
     block.height = 2;
     block.pitch = 16;
@@ -220,7 +220,7 @@ TEST_CASE("steps get new parameters one by one") {
     CHECK(d.cuGraphExecMemcpyNodeSetParams(exec, copy, &flat_no_more, context) == invalid);
 }
 
-TEST_CASE("a step that copies a block keeps its shape") {
+TEST_CASE("new parameters of a block copy must keep its shape") {
     const Graph graph;
     const Words one(8), two(8);
     CUDA_MEMCPY3D block = device_copy(two.address, one.address, 8);
@@ -238,7 +238,7 @@ TEST_CASE("a step that copies a block keeps its shape") {
     CHECK(d.cuGraphExecMemcpyNodeSetParams(exec, copy, &block, current()) == invalid);
 }
 
-TEST_CASE("nodes of child graphs are steps, too") {
+TEST_CASE("nodes of child graphs can be changed in the executable graph") {
     const Graph child, graph;
     RunOrder order;
     const CUgraphNode original = add_note(child, order, 1), node = add_child(graph, child);
@@ -250,7 +250,7 @@ TEST_CASE("nodes of child graphs are steps, too") {
     CHECK(d.cuGraphExecHostNodeSetParams(exec, original, &changed) == invalid);
     run(exec);
     CHECK(order.ran() == std::vector<int>{2});
-    // A whole child at once.
+    // Replaces all nodes of the child graph.
     changed = host_parameters(order, 3);
     REQUIRE(d.cuGraphHostNodeSetParams(original, &changed) == good);
     const Calls set_child(&Driver::cuGraphExecChildGraphNodeSetParams);
@@ -262,7 +262,7 @@ TEST_CASE("nodes of child graphs are steps, too") {
     set_child[invalid] = {{exec, inner, child}};
 }
 
-TEST_CASE("copies, memsets and kernels can be left out") {
+TEST_CASE("copies, memsets and kernels can be disabled") {
     start(GENERATE(as<std::string>(), "mode=immediate", "mode=adversarial;seed=2"));
     const Graph graph;
     RunOrder order;
@@ -278,7 +278,7 @@ TEST_CASE("copies, memsets and kernels can be left out") {
     run(exec);
     CHECK(memory.at(0) == 1);
     CHECK(order.ran().size() == 1);
-    // Parameters can change meanwhile, and count when it is back.
+    // Parameters of a disabled node can be changed and apply once it is enabled.
     const CUDA_MEMSET_NODE_PARAMS changed = words(memory.address, 5, 4);
     CHECK(d.cuGraphExecMemsetNodeSetParams(exec, second, &changed, current()) == good);
     CHECK(d.cuGraphNodeSetEnabled(exec, second, 3) == good);
@@ -289,20 +289,20 @@ TEST_CASE("copies, memsets and kernels can be left out") {
     CHECK(d.cuGraphNodeGetEnabled(exec, second, nullptr) == invalid);
 }
 
-TEST_CASE("flags of executable graphs") {
+TEST_CASE("flags of executable graphs are checked") {
     const Graph graph;
     Words memory(4);
     const CUgraphNode set = add_memset(graph, words(memory.address, 1, 4));
     for (const unsigned long long flags :
-         {16ull, ~0ull, 1ull | 4ull, 2ull /* upload, without a stream for it */}) {
+         {16ull, ~0ull, 1ull | 4ull, 2ull /* upload requires a stream */}) {
         CHECK(try_instantiate(graph, flags) == invalid);
     }
     const Executable exec(graph, CUDA_VERSION >= 11070 ? 8 : 0);
 #if CUDA_VERSION >= 12000
-    // Measured: the priorities of nodes are not told.
+    // Measured: the flag for node priorities is not reported.
     CHECK(got<cuuint64_t>(&Driver::cuGraphExecGetFlags, exec.get(), out) == 0);
     CHECK(d.cuGraphExecGetFlags(exec, nullptr) == invalid);
-    // For launches from the device, since CUDA 12.0: work of kernels only, and some.
+    // Launch from the device, since CUDA 12.0: only kernels, copies and memsets, at least one.
     destroy(instantiate(graph, 4));
 #endif
     const CUgraphNode empty = add_empty(graph);
@@ -312,7 +312,7 @@ TEST_CASE("flags of executable graphs") {
     CHECK(try_instantiate(graph, 4) == invalid);
 }
 
-TEST_CASE("older drivers refuse flags that they do not know") {
+TEST_CASE("an older driver rejects flags it does not know") {
     for (const auto &[version, expected] : {std::pair{"11070", good}, {"11060", invalid}}) {
         start(std::string("driver=") + version);
         const Graph graph;
@@ -327,7 +327,7 @@ TEST_CASE("older drivers refuse flags that they do not know") {
 }
 
 #if CUDA_VERSION >= 12000
-TEST_CASE("instantiation by parameters says what is wrong") {
+TEST_CASE("cuGraphInstantiateWithParams reports the reason of a failure") {
     const Graph graph;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph, {a});
     const Stream stream;
@@ -360,7 +360,7 @@ TEST_CASE("instantiation by parameters says what is wrong") {
     CHECK(parameters.result_out == CUDA_GRAPH_INSTANTIATE_ERROR);
     CHECK(parameters.hErrNode_out == nullptr);
     CHECK(d.cuGraphInstantiateWithParams(&exec, graph, nullptr) == invalid);
-    // A failed upload leaves nothing behind.
+    // A failed upload leaks nothing.
     CHECK(status(CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD, garbage<CUstream>()) != good);
     expect_misuse("is not a stream handle");
     CHECK(leaks().size() == 2); // the graph, the stream
@@ -386,7 +386,7 @@ TEST_CASE("event nodes order a graph with streams") {
     CHECK(d.cuStreamSynchronize(two) == good);
     CHECK(order.ran() == std::vector<int>{1, 2, 3, 1, 2, 3, 1, 2, 3});
     CHECK(d.cuEventQuery(after) == good);
-    // One event for another.
+    // Replaces the events of both nodes.
     CHECK(d.cuGraphExecEventRecordNodeSetEvent(exec, record, third) == good);
     CHECK(d.cuGraphExecEventWaitNodeSetEvent(exec, wait, third) == good);
     CHECK(d.cuGraphExecEventWaitNodeSetEvent(exec, record, third) == invalid);
@@ -399,7 +399,7 @@ TEST_CASE("event nodes order a graph with streams") {
     CHECK(reported(d.cuGraphLaunch(exec, one), "whose object was destroyed") == invalid);
 }
 
-TEST_CASE("a graph outlives neither its kernels nor its memory") {
+TEST_CASE("launching a graph whose kernels or memory are gone is a misuse") {
     start("mode=adversarial;seed=1");
     {
         const CUmodule module = load_module("cushim-sim-image 1\nkernel none\n");
@@ -419,7 +419,7 @@ TEST_CASE("a graph outlives neither its kernels nor its memory") {
     sim_control().reset(); // the context has failed
 }
 
-TEST_CASE("an error of a node is the stream's") {
+TEST_CASE("a failure of a node is reported by the stream") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUmodule module = load_failing_kernel();
     const CUgraph graph = make_graph();
@@ -433,7 +433,7 @@ TEST_CASE("an error of a node is the stream's") {
     sim_control().reset();
 }
 
-TEST_CASE("planned faults reach launches of graphs") {
+TEST_CASE("planned faults apply to launches of graphs") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUgraph graph = make_graph();
     RunOrder order;
@@ -449,7 +449,7 @@ TEST_CASE("planned faults reach launches of graphs") {
     sim_control().reset();
 }
 
-TEST_CASE("many threads launch graphs of their own") {
+TEST_CASE("threads can launch their own graphs concurrently") {
     start("mode=threaded");
     const CUcontext context = current();
     CHECK(in_threads([&](std::size_t) {

@@ -1,4 +1,4 @@
-// The memory that nodes of graphs allocate and free.
+// Memory that graph nodes allocate and free.
 #include "graph_tools.hpp"
 #include "vmm_tools.hpp"
 
@@ -30,7 +30,7 @@ CUgraphNode add_free(CUgraph graph, CUdeviceptr address, const Nodes &after = {}
     return added(&Driver::cuGraphAddMemFreeNode, graph, after, address);
 }
 
-// As a device counts it: in pieces.
+// The unit in which a device counts graph memory.
 constexpr std::uint64_t piece = 32 << 20;
 
 std::uint64_t graph_memory(CUgraphMem_attribute attribute) {
@@ -44,7 +44,7 @@ std::uint64_t used() {
 
 } // namespace
 
-TEST_CASE("memory of a graph lives from its allocation node to its free node") {
+TEST_CASE("memory of a graph is valid from its allocation node to its free node") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUgraph graph = make_graph();
     std::uint32_t result[4] = {};
@@ -65,11 +65,11 @@ TEST_CASE("memory of a graph lives from its allocation node to its free node") {
         CHECK(result[3] == 77);
     }
     CHECK(sim_control().view(memory.address, 16) == nullptr);
-    // The executable graph keeps it for its next launch.
+    // The executable graph keeps the memory for its next launch.
     CHECK(used() == piece);
     CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == piece);
     CHECK(leaks().size() == 2); // the graphs
-    // It cannot be freed outside.
+    // It cannot be freed outside of the graph.
     CHECK(reported(d.cuMemFree(memory.address), "not allocated") == invalid);
     CHECK(d.cuDeviceGraphMemTrim(0) == good);
     CHECK(used() == 0);
@@ -83,7 +83,7 @@ TEST_CASE("memory of a graph lives from its allocation node to its free node") {
     CHECK(reported(d.cuMemsetD8(memory.address, 0, 1), "freed") == invalid);
 }
 
-TEST_CASE("memory that a graph does not free is freed otherwise") {
+TEST_CASE("memory that a graph does not free can be freed outside of it") {
     start(GENERATE_COPY(from_range(all_modes())));
     CUdeviceptr memory = 0;
     {
@@ -97,7 +97,7 @@ TEST_CASE("memory that a graph does not free is freed otherwise") {
         CHECK(d.cuMemsetD32(memory, 5, 16) == good);
         CHECK(d.cuStreamSynchronize(nullptr) == good);
         CHECK(used() == piece);
-        // Not before it is freed again.
+        // No new launch until it is freed.
         CHECK(d.cuGraphLaunch(exec, nullptr) == invalid);
         SECTION("by cuMemFree") {
             CHECK(d.cuMemFree(memory) == good);
@@ -116,11 +116,11 @@ TEST_CASE("memory that a graph does not free is freed otherwise") {
         run(exec);
         CHECK(d.cuMemFree(memory) == good);
         run(exec);
-        // Its own graph can no longer free it.
+        // The graph itself can no longer free it.
         CUgraphNode late = nullptr;
         CHECK(d.cuGraphAddMemFreeNode(&late, graph, &allocation.node, 1, memory) == invalid);
     }
-    // It outlives its graph.
+    // The memory outlives its graph.
     CHECK(leaks().size() == 1);
     CHECK(d.cuMemsetD32(memory, 5, 16) == good);
     CHECK(d.cuStreamSynchronize(nullptr) == good);
@@ -128,7 +128,7 @@ TEST_CASE("memory that a graph does not free is freed otherwise") {
     CHECK(used() == 0);
 }
 
-TEST_CASE("a launch can free what the one before left") {
+TEST_CASE("a graph with AUTO_FREE_ON_LAUNCH frees memory of its previous launch") {
     start(GENERATE_COPY(from_range(all_modes())));
     CUdeviceptr left = 0;
     {
@@ -147,7 +147,7 @@ TEST_CASE("a launch can free what the one before left") {
     CHECK(d.cuMemFree(left) == good);
 }
 
-TEST_CASE("what graphs with memory nodes cannot do") {
+TEST_CASE("a graph with memory nodes cannot be copied, changed or instantiated twice at once") {
     constexpr auto not_supported = CUDA_ERROR_NOT_SUPPORTED;
     const CUgraph graph = make_graph();
     const Graph other;
@@ -169,7 +169,7 @@ TEST_CASE("what graphs with memory nodes cannot do") {
     const Calls free(&Driver::cuGraphAddMemFreeNode);
     free[invalid] = {{&node, graph, nullptr, 0, plain.address},
                      {&node, graph, nullptr, 0, memory.address + 4}};
-    // Freed in its own graph, it is not freed in another, nor the other way round.
+    // An allocation is freed either in its own graph or in one other graph.
     add_free(graph, memory.address);
     free[invalid] = {{&node, graph, nullptr, 0, memory.address},
                      {&node, other, nullptr, 0, memory.address}};
@@ -180,13 +180,13 @@ TEST_CASE("what graphs with memory nodes cannot do") {
         add_free(third, second.address);
         free[invalid] = {{&node, other, nullptr, 0, second.address}};
         const Executable freeing(third);
-        CHECK(d.cuGraphLaunch(freeing, nullptr) == invalid); // nothing allocated it
+        CHECK(d.cuGraphLaunch(freeing, nullptr) == invalid); // not allocated yet
     }
-    // With that graph its claim is gone.
+    // Destroying that graph lets another one free the memory.
     add_free(other, second.address, {second.node});
 }
 
-TEST_CASE("what allocation nodes refuse") {
+TEST_CASE("arguments of allocation nodes are checked") {
     const Graph graph;
     CUgraphNode node = nullptr;
     using P = CUDA_MEM_ALLOC_NODE_PARAMS;
@@ -203,7 +203,7 @@ TEST_CASE("what allocation nodes refuse") {
     CHECK(with([](P &p) { p.poolProps.location.type = CU_MEM_LOCATION_TYPE_INVALID; }) == invalid);
     CHECK(with([](P &p) { p.poolProps.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; }) ==
           CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(with([](P &p) { p.accessDescCount = 1; }) == invalid); // and no array of them
+    CHECK(with([](P &p) { p.accessDescCount = 1; }) == invalid); // without an array
     for (const int device : {0, 9}) {
         const CUmemAccessDesc access = grant(device);
         CHECK(with([&](P &p) { p.accessDescCount = 1, p.accessDescs = &access; }) ==
@@ -212,7 +212,7 @@ TEST_CASE("what allocation nodes refuse") {
     CHECK(nodes_of(graph).size() == 1);
 }
 
-TEST_CASE("a free node beside its allocation node is taken, and reported") {
+TEST_CASE("a free node that does not follow its allocation node is a misuse") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Graph graph;
     const Allocation memory = add_allocation(graph, 64);
@@ -223,9 +223,10 @@ TEST_CASE("a free node beside its allocation node is taken, and reported") {
         for (int i = 0; i < 2; ++i) {
             run(exec);
         }
-        CHECK(reported(d.cuMemFree(memory.address), "not allocated") == invalid); // the graph did
+        CHECK(reported(d.cuMemFree(memory.address), "not allocated") ==
+              invalid); // freed by the graph
     }
-    // One that comes after it, but not at once, is fine.
+    // An indirect dependency is enough.
     const CUgraphNode between = add_empty(graph, {memory.node});
     REQUIRE(add_edge(graph, between, free) == good);
     {
@@ -235,7 +236,7 @@ TEST_CASE("a free node beside its allocation node is taken, and reported") {
     CHECK(used() == 0);
 }
 
-TEST_CASE("what a device says of the memory of graphs") {
+TEST_CASE("a device reports the graph memory in use and reserved") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Graph graph;
     const Allocation memory = add_allocation(graph, piece + 1), small = add_allocation(graph, 1);
@@ -253,7 +254,7 @@ TEST_CASE("what a device says of the memory of graphs") {
     using Pieces = std::vector<std::uint64_t>;
     CHECK(all() == Pieces{0, 0, 0, 0});
     REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
-    CHECK(all() == Pieces{2, 2, 2, 2}); // whether its work has run or not
+    CHECK(all() == Pieces{2, 2, 2, 2}); // before its work has run, too
     CHECK(d.cuDeviceGraphMemTrim(0) == good);
     CHECK(d.cuStreamSynchronize(nullptr) == good);
     CHECK(all() == Pieces{2, 2, 2, 2});
@@ -278,7 +279,7 @@ TEST_CASE("what a device says of the memory of graphs") {
     CHECK(d.cuDeviceGraphMemTrim(-1) == CUDA_ERROR_INVALID_DEVICE);
 }
 
-TEST_CASE("a reset forgets the memory of graphs, even if one still holds some") {
+TEST_CASE("resetting the simulator frees graph memory, even if it is in use") {
     const std::string mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
     const CUgraph graph = make_graph();
@@ -290,11 +291,11 @@ TEST_CASE("a reset forgets the memory of graphs, even if one still holds some") 
     CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) == 0);
 }
 
-TEST_CASE("use of graph memory outside its life is caught") {
+TEST_CASE("using graph memory outside of its lifetime is caught") {
     start("mode=adversarial;seed=3");
     const CUgraph graph = make_graph();
     const Allocation memory = add_allocation(graph, 64);
-    instantiate(graph); // and not launched
+    instantiate(graph); // not launched
     CHECK(d.cuMemsetD8Async(memory.address, 0, 64, nullptr) == good);
     CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("before its allocation or after its free");

@@ -1,11 +1,11 @@
-// Nodes of graphs: their parameters, one by one and by the structure for all types.
+// Parameters of graph nodes, by the call for each type and by the structure for all types.
 #include "graph_tools.hpp"
 
 #include <algorithm>
 
 using namespace sim_test;
 
-TEST_CASE("parameters of nodes read back as they were set") {
+TEST_CASE("parameters of a node read back as they were set") {
     RunOrder order;
     const Graph graph;
     Words memory(16), more(16);
@@ -41,7 +41,7 @@ TEST_CASE("parameters of nodes read back as they were set") {
     CHECK(d.cuGraphHostNodeSetParams(host, &host_back) == good);
     CHECK(d.cuGraphHostNodeSetParams(host, &none) == invalid);
 
-    // A node of one type has no parameters of another.
+    // Calls for another type of node fail.
     CHECK(d.cuGraphHostNodeGetParams(copy_node, &host_back) == invalid);
     CHECK(d.cuGraphMemsetNodeSetParams(host, &set) == invalid);
     CHECK(d.cuGraphMemcpyNodeGetParams(host, &copy_back) == invalid);
@@ -51,7 +51,7 @@ TEST_CASE("parameters of nodes read back as they were set") {
           Types{CU_GRAPH_NODE_TYPE_MEMSET, CU_GRAPH_NODE_TYPE_MEMCPY, CU_GRAPH_NODE_TYPE_HOST});
 }
 
-TEST_CASE("parameters of event nodes") {
+TEST_CASE("parameters of an event node can be read and changed") {
     const Graph graph;
     const Event event, another;
     const CUgraphNode record = add_record(graph, event), wait = add_wait(graph, event, {record});
@@ -65,7 +65,7 @@ TEST_CASE("parameters of event nodes") {
     CHECK(type_of(wait) == CU_GRAPH_NODE_TYPE_WAIT_EVENT);
 }
 
-TEST_CASE("parameters of kernel nodes") {
+TEST_CASE("parameters of a kernel node can be read and changed") {
     const Module module("cushim-sim-image 1\nkernel add params=8,4\nkernel none\n");
     const Graph graph;
     CUdeviceptr address = 0x1234;
@@ -83,7 +83,7 @@ TEST_CASE("parameters of kernel nodes") {
     REQUIRE(back.kernelParams != nullptr);
     CHECK(*static_cast<CUdeviceptr *>(back.kernelParams[0]) == 0x1234);
     CHECK(*static_cast<int *>(back.kernelParams[1]) == 5);
-    // What was read can be set.
+    // Parameters that were read can be set.
     back.gridDimX = 4;
     CHECK(d.cuGraphKernelNodeSetParams(node, &back) == good);
     REQUIRE(d.cuGraphKernelNodeGetParams(node, &back) == good);
@@ -102,7 +102,7 @@ TEST_CASE("parameters of kernel nodes") {
     CHECK(d.cuGraphAddKernelNode(&failed, graph, nullptr, 0, nullptr) == invalid);
 }
 
-TEST_CASE("attributes of kernel nodes") {
+TEST_CASE("attributes of a kernel node are stored and copied") {
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Graph graph;
     const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
@@ -118,7 +118,7 @@ TEST_CASE("attributes of kernel nodes") {
     CHECK(d.cuGraphKernelNodeSetAttribute(node, priority, &value) == good);
     CHECK(d.cuGraphKernelNodeCopyAttributes(plain, node) == good);
     CHECK(priority_of(plain) == -2);
-    // Attributes outlive new parameters.
+    // New parameters keep the attributes.
     CHECK(d.cuGraphKernelNodeSetParams(node, &parameters) == good);
     CHECK(priority_of(node) == -2);
     constexpr auto unknown = static_cast<CUkernelNodeAttrID>(999);
@@ -126,7 +126,7 @@ TEST_CASE("attributes of kernel nodes") {
     CHECK(d.cuGraphKernelNodeGetAttribute(add_empty(graph), priority, &value) == invalid);
 }
 
-TEST_CASE("a kernel node of a function is added and set with a current context only") {
+TEST_CASE("adding or changing a kernel node of a function needs a current context") {
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Graph graph, around;
     const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
@@ -143,7 +143,7 @@ TEST_CASE("a kernel node of a function is added and set with a current context o
     REQUIRE(d.cuCtxSetCurrent(context) == good);
 }
 
-TEST_CASE("the first kernel structure works beside the later ones") {
+TEST_CASE("the first version of the kernel node parameters still works") {
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Graph graph;
     CUDA_KERNEL_NODE_PARAMS_v1 parameters{};
@@ -155,7 +155,7 @@ TEST_CASE("the first kernel structure works beside the later ones") {
     using Get = CUresult(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *);
     CUgraphNode node = nullptr;
     REQUIRE(entry<Add>("cuGraphAddKernelNode")(&node, graph, nullptr, 0, &parameters) == good);
-    // The structure with more behind it, which must not be written.
+    // Bytes behind the structure must not be written.
     struct {
         CUDA_KERNEL_NODE_PARAMS_v1 first;
         unsigned char guard[16];
@@ -167,7 +167,7 @@ TEST_CASE("the first kernel structure works beside the later ones") {
 }
 
 #if CUDA_VERSION >= 12000
-TEST_CASE("kernels of libraries are nodes, too") {
+TEST_CASE("a kernel of a library can be a node") {
     CUlibrary library = nullptr;
     CUkernel kernel = nullptr;
     REQUIRE(d.cuLibraryLoadData(&library, "cushim-sim-image 1\nkernel k params=4\n", nullptr,
@@ -183,7 +183,7 @@ TEST_CASE("kernels of libraries are nodes, too") {
     CUDA_KERNEL_NODE_PARAMS back{};
     REQUIRE(d.cuGraphKernelNodeGetParams(node, &back) == good);
     CHECK((back.kern == kernel && back.func == nullptr && back.ctx == current()));
-    // Both at once are one too many.
+    // A function and a kernel at once are invalid.
     parameters.func = reinterpret_cast<CUfunction>(kernel);
     CHECK(d.cuGraphKernelNodeSetParams(node, &parameters) == invalid);
     run(Executable(graph));
@@ -191,7 +191,7 @@ TEST_CASE("kernels of libraries are nodes, too") {
 }
 #endif
 
-TEST_CASE("parameters of batches of memory operations") {
+TEST_CASE("parameters of a batch of memory operations can be read and changed") {
     const Graph graph;
     Words memory(4);
     CUstreamBatchMemOpParams operations[2] = {};
@@ -217,7 +217,7 @@ TEST_CASE("parameters of batches of memory operations") {
     CHECK(d.cuGraphExecBatchMemOpNodeSetParams(exec, node, &parameters) == good);
     run(exec);
     CHECK(memory.at(0) == 8);
-    // Kinds and number of operations stay.
+    // The kinds and the number of operations cannot change.
     operations[1] = operations[0];
     CHECK(d.cuGraphExecBatchMemOpNodeSetParams(exec, node, &parameters) == invalid);
     parameters.count = 1;
@@ -275,7 +275,7 @@ TEST_CASE("nodes signal and wait for external semaphores") {
     REQUIRE(d.cuGraphLaunch(signaller, two) == good);
     CHECK(d.cuStreamSynchronize(one) == good);
     CHECK(order.ran() == std::vector<int>{1, 2});
-    // Values may change, the number of semaphores not.
+    // The values can change, the number of semaphores cannot.
     signals[0].params.fence.value = 3;
     signals[1].params.fence.value = 4;
     const Calls set(&Driver::cuGraphExecExternalSemaphoresSignalNodeSetParams);
@@ -294,7 +294,7 @@ TEST_CASE("nodes signal and wait for external semaphores") {
 #endif
 
 #if CUDA_VERSION >= 12030
-TEST_CASE("one structure makes nodes of every type") {
+TEST_CASE("cuGraphAddNode adds nodes of every type") {
     RunOrder order;
     const Graph graph;
     Words memory(4);
@@ -322,7 +322,7 @@ TEST_CASE("one structure makes nodes of every type") {
     nothing.type = CU_GRAPH_NODE_TYPE_EMPTY;
     REQUIRE(add(&empty, graph, nullptr, 0, &nothing) == good);
 
-    // Unused bytes are zero, or else.
+    // Unused bytes must be zero.
     CUgraphNodeParams first_byte = nothing, second_byte = nothing, last_byte = parameters,
                       no_type = nothing;
     first_byte.reserved0[1] = 1;

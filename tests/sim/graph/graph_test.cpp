@@ -1,4 +1,4 @@
-// Graphs as structures: nodes, edges, copies, and what is refused.
+// The structure of graphs: nodes, edges, copies, invalid handles.
 #include "../support/contains.hpp"
 #include "graph_tools.hpp"
 
@@ -9,7 +9,7 @@
 
 using namespace sim_test;
 
-TEST_CASE("the statuses of graphs are those of the H200") {
+TEST_CASE("graph calls return the statuses recorded on an H200") {
     const Graph graph, other;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph, {a}), stranger = add_empty(other);
     CHECK(add_edge(graph, stranger, b) == invalid);
@@ -18,7 +18,7 @@ TEST_CASE("the statuses of graphs are those of the H200") {
     CHECK(try_instantiate(graph) == invalid);
     CHECK(d.cuGraphLaunch(nullptr, nullptr) == invalid);
     CHECK(d.cuGraphDestroyNode(add_empty(graph)) == good);
-    // A graph needs no context; an executable one does.
+    // A graph needs no context; an executable graph does.
     REQUIRE(d.cuCtxSetCurrent(nullptr) == good);
     const Graph third;
 #if CUDA_VERSION >= 12000
@@ -28,7 +28,7 @@ TEST_CASE("the statuses of graphs are those of the H200") {
 #endif
 }
 
-TEST_CASE("the first ABI of instantiation says what is wrong") {
+TEST_CASE("the first ABI of instantiation reports the reason of a failure") {
     using Function = CUresult(CUgraphExec *, CUgraph, CUgraphNode *, char *, size_t);
     for (const char *name : {"cuGraphInstantiate", "cuGraphInstantiate_v2"}) {
         auto *make = entry<Function>(name);
@@ -66,10 +66,10 @@ TEST_CASE("nodes and edges are listed in the order in which they were added") {
     std::size_t count = 0;
     CHECK(got(d.cuGraphGetRootNodes(graph, nullptr, &count), count) == 2);
     Nodes roots(3, unset);
-    count = 3; // more room than there are
+    count = 3; // more room than roots
     CHECK(got(d.cuGraphGetRootNodes(graph, roots.data(), &count), count) == 2);
     CHECK(roots == Nodes{a, b, nullptr});
-    count = 1; // less
+    count = 1; // less room
     roots[1] = unset;
     CHECK(got(d.cuGraphGetRootNodes(graph, roots.data(), &count), count) == 1);
     CHECK(roots[1] == unset);
@@ -100,7 +100,7 @@ TEST_CASE("nodes and edges are listed in the order in which they were added") {
     CHECK(nodes_of(graph) == Nodes{a, b, e});
 }
 
-TEST_CASE("edges are added all or not at all") {
+TEST_CASE("if one edge cannot be added, none is") {
     const Graph graph, other;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph), c = add_empty(graph),
                       stranger = add_empty(other);
@@ -118,19 +118,19 @@ TEST_CASE("edges are added all or not at all") {
     CHECK(add(graph, from, nullptr, 1) == invalid);
 }
 
-TEST_CASE("dependencies of a new node are nodes of its graph, each once") {
+TEST_CASE("dependencies of a new node must be distinct nodes of its graph") {
     const Graph graph, other;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph), stranger = add_empty(other);
     const CUgraphNode twice[] = {a, a}, foreign[] = {stranger}, null[] = {nullptr};
     CUgraphNode node = nullptr;
     const Calls add(&Driver::cuGraphAddEmptyNode);
-    // A number that cannot be one of nodes is not read as one.
+    // An impossible count is rejected before the array is read.
     add[invalid] = {{&node, graph, twice, 2},    {&node, graph, twice, ~std::size_t(0)},
                     {&node, graph, foreign, 1},  {&node, graph, null, 1},
                     {&node, graph, nullptr, 1},  {nullptr, graph, nullptr, 0},
                     {&node, nullptr, nullptr, 0}};
     CHECK(nodes_of(graph) == Nodes{a, b});
-    // The output is not what a wrapper could take for a handle.
+    // The output is overwritten with an invalid handle.
     CHECK(node != nullptr);
     CUgraph failed = nullptr;
     CHECK(d.cuGraphCreate(&failed, 1) == invalid);
@@ -138,7 +138,7 @@ TEST_CASE("dependencies of a new node are nodes of its graph, each once") {
     CHECK(d.cuGraphCreate(nullptr, 0) == invalid);
 }
 
-TEST_CASE("dead and foreign handles are refused and reported") {
+TEST_CASE("destroyed and wrong graph handles fail and are reported") {
     const CUgraph graph = make_graph();
     const CUgraphNode node = add_empty(graph);
     const CUgraphExec exec = instantiate(graph);
@@ -155,7 +155,7 @@ TEST_CASE("dead and foreign handles are refused and reported") {
     CHECK(d.cuGraphDestroy(nullptr) == invalid);
 }
 
-TEST_CASE("a clone is a graph of its own") {
+TEST_CASE("a clone is independent of its original") {
     RunOrder order;
     const CUgraph graph = make_graph();
     const CUgraphNode a = add_note(graph, order, 1), b = add_note(graph, order, 2, {a});
@@ -172,7 +172,7 @@ TEST_CASE("a clone is a graph of its own") {
                      {&found, add_empty(graph), clone}};
     REQUIRE(d.cuGraphDestroyNode(cloned[1]) == good);
     find[invalid] = {{&found, b, clone}};
-    // What becomes of the original does not matter to the clone.
+    // Changing and destroying the original does not affect the clone.
     const CUDA_HOST_NODE_PARAMS changed = host_parameters(order, 7);
     REQUIRE(d.cuGraphHostNodeSetParams(a, &changed) == good);
     destroy(graph);
@@ -194,21 +194,21 @@ TEST_CASE("a child graph is a copy that its node owns") {
     CHECK(d.cuGraphNodeFindInClone(&found, inner, embedded) == good);
     add_note(embedded, order, 3, {found});
     CHECK(reported(d.cuGraphDestroy(embedded), "belongs to a node") == invalid);
-    // It is launched with its parent only; a clone of it is free.
+    // It is launched with its parent only; a clone of it can be instantiated.
     CHECK(try_instantiate(embedded) == CUDA_ERROR_NOT_SUPPORTED);
     const CUgraph clone = clone_of(embedded);
     destroy(instantiate(clone));
     destroy(clone);
     CHECK(d.cuGraphChildGraphNodeGetGraph(first, &embedded) == invalid);
     destroy(child);
-    CHECK(leaks().size() == 1); // a graph, whatever is in it
+    CHECK(leaks().size() == 1); // the graph, including all it contains
     const Executable exec(graph);
     CHECK(leaks().size() == 2);
     run(exec);
     CHECK(order.ran() == std::vector<int>{1, 2, 3, 4});
 }
 
-TEST_CASE("a graph can hold a copy of itself, which has no node for it") {
+TEST_CASE("a graph added to itself as a child is copied without the new node") {
     RunOrder order;
     const Graph graph, empty;
     add_note(graph, order, 1);
@@ -219,14 +219,14 @@ TEST_CASE("a graph can hold a copy of itself, which has no node for it") {
     CHECK(order.ran().size() == 8);
     const CUgraph inner = child_of(add_child(empty, empty));
     CHECK(nodes_of(inner).empty());
-    // All of the outer one into the inner one, which it holds.
+    // Adds a copy of the outer graph to the inner graph that it contains.
     CHECK(nodes_of(child_of(add_child(inner, empty))).size() == 1);
 #if CUDA_VERSION >= 12000
     CHECK(try_instantiate(empty, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) == invalid);
 #endif
 }
 
-TEST_CASE("a graph prints as a file of Graphviz") {
+TEST_CASE("a graph can be printed as a Graphviz file") {
     const Graph graph;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph, {a});
     add_child(graph, graph, {b});
@@ -245,7 +245,7 @@ TEST_CASE("a graph prints as a file of Graphviz") {
 }
 
 #if CUDA_VERSION >= 12030
-TEST_CASE("edges between kernels may carry data, which older queries cannot show") {
+TEST_CASE("edges between kernels may carry data, which older queries fail to return") {
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Graph graph;
     const CUgraphNode a = add_kernel(graph, kernel_parameters(module.function("none"))),
@@ -296,7 +296,7 @@ TEST_CASE("edges between kernels may carry data, which older queries cannot show
 #endif
 
 #if CUDA_VERSION >= 12090
-TEST_CASE("a child graph that is moved belongs to its node") {
+TEST_CASE("a child graph can be moved into its node") {
     RunOrder order;
     const Graph graph;
     const CUgraph child = make_graph();

@@ -1,5 +1,5 @@
-// Graphs for tests: short names for what the headers of CUDA versions spell differently, and the
-// parts that most graphs are made of.
+// Graphs for tests: short names for calls that the headers of CUDA versions declare differently,
+// and common nodes.
 #pragma once
 
 #include "base/checks.hpp"
@@ -7,7 +7,7 @@
 
 namespace sim_test {
 
-// An exported function of the simulator by its exact name and type, whatever name a macro gives it.
+// A function that the simulator exports by this exact name, independent of the headers' macros.
 template <class Function>
 Function *entry(const char *name) {
     auto *found = reinterpret_cast<Function *>(exported(name));
@@ -17,7 +17,7 @@ Function *entry(const char *name) {
 
 using Nodes = std::vector<CUgraphNode>;
 
-// The node that such a call adds, with what it takes beside the dependencies.
+// The node that `call` adds; `more` are the arguments after the dependencies.
 template <class Add, class... More>
 CUgraphNode added(Add call, CUgraph graph, const Nodes &after, const More &...more) {
     CUgraphNode node = nullptr;
@@ -41,7 +41,7 @@ inline CUgraphNode add_note(CUgraph graph, RunOrder &order, int number, const No
     return added(&Driver::cuGraphAddHostNode, graph, after, &parameters);
 }
 
-// A memset of words in a row.
+// A memset of consecutive words.
 inline CUDA_MEMSET_NODE_PARAMS words(CUdeviceptr address, std::uint32_t value, std::size_t count) {
     CUDA_MEMSET_NODE_PARAMS parameters{
         .dst = address, .value = value, .elementSize = 4, .width = count, .height = 1};
@@ -52,7 +52,7 @@ inline CUgraphNode add_memset(CUgraph graph, const CUDA_MEMSET_NODE_PARAMS &para
     return added(&Driver::cuGraphAddMemsetNode, graph, after, &parameters, current());
 }
 
-// A copy of bytes in a row from device to device memory.
+// A copy of consecutive bytes in device memory.
 inline CUDA_MEMCPY3D device_copy(CUdeviceptr to, CUdeviceptr from, std::size_t size) {
     CUDA_MEMCPY3D copy{};
     copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
@@ -78,12 +78,12 @@ struct Words : Unique {
         REQUIRE(d.cuMemAlloc(&address, words * 4) == good);
     }
     ~Words() {
-        if (sim_control().view(address, 1) != nullptr) { // not freed, nor gone with its context
+        if (sim_control().view(address, 1) != nullptr) { // still allocated
             free();
         }
     }
     void free() { CHECK(d.cuMemFree(address) == good); }
-    // As the simulator sees them now; does not wait.
+    // The current contents; does not wait.
     std::uint32_t at(std::size_t index) const {
         const void *view = sim_control().view(address, count * 4);
         REQUIRE(view != nullptr);
@@ -93,7 +93,7 @@ struct Words : Unique {
     std::size_t count;
 };
 
-// What a kernel's parameter holds.
+// The value of a kernel parameter.
 template <class T>
 T parameter(const cushim_sim_launch *launch, unsigned int index) {
     T value;
@@ -114,7 +114,7 @@ inline CUgraphNode add_kernel(CUgraph graph, const CUDA_KERNEL_NODE_PARAMS &para
     return added(&Driver::cuGraphAddKernelNode, graph, after, &parameters);
 }
 
-// A module with a kernel "fails", whose launches fail.
+// A module with a kernel "fails" whose launches fail.
 inline CUmodule load_failing_kernel() {
     const auto fail = [](const cushim_sim_launch *, void *) {
         return int(CUDA_ERROR_LAUNCH_FAILED);
@@ -123,11 +123,11 @@ inline CUmodule load_failing_kernel() {
     return load_module("cushim-sim-image 1\nkernel fails\n");
 }
 
-// A copy of `child`.
+// Adds a copy of `child`.
 inline CUgraphNode add_child(CUgraph graph, CUgraph child, const Nodes &after = {}) {
     return added(&Driver::cuGraphAddChildGraphNode, graph, after, child);
 }
-// The graph that such a node holds.
+// The graph that a child graph node owns.
 inline CUgraph child_of(CUgraphNode node) {
     CUgraph child = nullptr;
     REQUIRE(d.cuGraphChildGraphNodeGetGraph(node, &child) == good);
@@ -197,7 +197,7 @@ struct Update {
     CUresult status;
     int result;
     CUgraphNode node;
-    CUgraphNode from; // always null where the headers know only the first version
+    CUgraphNode from; // always null with the first version of the call
 };
 inline Update update(CUgraphExec exec, CUgraph graph) {
 #if CUDA_VERSION >= 12000
@@ -212,7 +212,7 @@ inline Update update(CUgraphExec exec, CUgraph graph) {
 #endif
 }
 
-// Something that cannot be a handle's value, as a wrapper's variable before a call.
+// An invalid handle, as in a variable that no call has written yet.
 template <class Handle>
 Handle garbage() {
     return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(0x5150));

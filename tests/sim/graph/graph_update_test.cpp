@@ -1,4 +1,4 @@
-// Updates of executable graphs by graphs: what is taken over, and every reason to refuse.
+// Updates of executable graphs: what they change, and why they fail.
 #include "graph_tools.hpp"
 #include "memory_kinds.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr CUresult refused = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 
-// A note, two that come after it, and one that comes after both.
+// Four nodes: left and right depend on top, bottom depends on both.
 struct Diamond {
     Diamond(RunOrder &order, int base, bool swapped = false) {
         top = add_note(graph, order, base);
@@ -21,7 +21,7 @@ struct Diamond {
     CUgraphNode top, left, right, bottom;
 };
 
-// Of an update that works or is refused.
+// The result of an update; checks that the status agrees.
 int result_of(CUgraphExec exec, CUgraph graph) {
     const Update done = update(exec, graph);
     CHECK(done.status == (done.result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? good : refused));
@@ -35,7 +35,7 @@ constexpr int success = CU_GRAPH_EXEC_UPDATE_SUCCESS,
 
 } // namespace
 
-TEST_CASE("an update takes over all parameters") {
+TEST_CASE("an update changes the parameters of all nodes") {
     start(GENERATE_COPY(from_range(all_modes())));
     RunOrder order;
     const Diamond first(order, 10);
@@ -51,18 +51,18 @@ TEST_CASE("an update takes over all parameters") {
     const auto ran = order.ran();
     REQUIRE(ran.size() == 4);
     CHECK((ran.front() == 20 && ran.back() == 23));
-    // Steps are still those of the first graph.
+    // Nodes of the first graph still name the nodes of the executable graph.
     const CUDA_HOST_NODE_PARAMS changed = host_parameters(order, 99);
     CHECK(d.cuGraphExecHostNodeSetParams(exec, first.bottom, &changed) == good);
     run(exec);
     CHECK(order.ran().back() == 99);
-    // And the first graph takes it all back.
+    // Another update by the first graph restores everything.
     CHECK(result_of(exec, first.graph) == success);
     run(exec);
     CHECK(order.ran().back() == 13);
 }
 
-TEST_CASE("an update that is not tried has no problem to tell of") {
+TEST_CASE("an update with invalid arguments reports no reason") {
     const Graph graph;
     const Executable exec(graph);
     using First = CUresult(CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *);
@@ -84,17 +84,18 @@ TEST_CASE("an update that is not tried has no problem to tell of") {
     CHECK(first(exec, graph, nullptr, nullptr) == invalid);
 }
 
-TEST_CASE("another topology is refused") {
+TEST_CASE("an update by a graph with other nodes or edges fails") {
     RunOrder order;
     const Diamond first(order, 10), other(order, 20);
     const Executable exec(first.graph);
-    CHECK(result_of(exec, Diamond(order, 30, true).graph) == success); // is the same
-    Nodes wrong;                                                       // one of these is named
-    SECTION("one node more") {
+    CHECK(result_of(exec, Diamond(order, 30, true).graph) ==
+          success); // the order of dependencies does not matter
+    Nodes wrong;    // the update reports one of these nodes
+    SECTION("one more node") {
         add_empty(other.graph);
         wrong = {nullptr};
     }
-    SECTION("one exit more") {
+    SECTION("one more node without dependents") {
         REQUIRE(remove_edge(other.graph, other.right, other.bottom) == good);
         wrong = {other.bottom, other.right};
     }
@@ -102,7 +103,7 @@ TEST_CASE("another topology is refused") {
         REQUIRE(remove_edge(other.graph, other.top, other.left) == good);
         wrong = {other.left};
     }
-    SECTION("dependencies that do not fit: right depends on left instead of top") {
+    SECTION("right depends on left instead of top") {
         REQUIRE(remove_edge(other.graph, other.top, other.right) == good);
         REQUIRE(add_edge(other.graph, other.left, other.right) == good);
 #if CUDA_VERSION >= 12000
@@ -118,7 +119,7 @@ TEST_CASE("another topology is refused") {
     CHECK((wrong.empty() || std::count(wrong.begin(), wrong.end(), found.node) == 1));
 }
 
-TEST_CASE("a refused update changes nothing") {
+TEST_CASE("a failed update changes nothing") {
     RunOrder order;
     Words one(4);
     std::uint32_t host[4] = {};
@@ -135,7 +136,7 @@ TEST_CASE("a refused update changes nothing") {
     CHECK(order.ran() == std::vector<int>{1});
 }
 
-TEST_CASE("memory of another kind or place is refused") {
+TEST_CASE("an update cannot change the kind or the device of memory") {
     start("devices=2");
     const Words one(8), two(8);
     const MemoryElsewhere far(32);
@@ -155,7 +156,7 @@ TEST_CASE("memory of another kind or place is refused") {
     CHECK(result(flat) == other_parameters);
 }
 
-TEST_CASE("an event of another context is refused") {
+TEST_CASE("an update cannot change to an event of another context") {
     CUcontext second = nullptr;
     const Event first(CU_EVENT_DISABLE_TIMING), of_first(CU_EVENT_DISABLE_TIMING);
     REQUIRE(d.cuCtxCreate_v2(&second, 0, 0) == good);
@@ -168,7 +169,7 @@ TEST_CASE("an event of another context is refused") {
         CHECK(d.cuGraphExecEventRecordNodeSetEvent(exec, record, of_first) == good);
         CHECK(d.cuGraphExecEventWaitNodeSetEvent(exec, wait, of_second) == invalid);
         CHECK(d.cuGraphExecEventRecordNodeSetEvent(exec, record, of_second) == invalid);
-        // The graph takes it, and executable graphs that are made of it then.
+        // The graph accepts the event, and so does instantiating it.
         CHECK(d.cuGraphEventWaitNodeSetEvent(wait, of_second) == good);
         CHECK(result_of(exec, graph) == other_parameters);
         destroy(instantiate(graph));
@@ -176,7 +177,7 @@ TEST_CASE("an event of another context is refused") {
     CHECK(d.cuCtxDestroy(second) == good);
 }
 
-TEST_CASE("kernels change within their context, with their kind of launch") {
+TEST_CASE("an update cannot change the context or the launch kind of a kernel") {
     constexpr const char *image = "cushim-sim-image 1\nkernel one params=4\nkernel two\n";
     const Module module(image);
     CUcontext second = nullptr;
@@ -202,7 +203,7 @@ TEST_CASE("kernels change within their context, with their kind of launch") {
     value.priority = -1;
     REQUIRE(d.cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value) == good);
     CHECK(result_of(exec, other) == success);
-    CHECK(result_of(by_priority, other) == other_attributes); // priorities stay where they count
+    CHECK(result_of(by_priority, other) == other_attributes); // instantiated with node priorities
 
     const CUDA_KERNEL_NODE_PARAMS stranger = kernel_parameters(function_of(far, "two"));
     CHECK(d.cuGraphExecKernelNodeSetParams(exec, nodes_of(graph).front(), &stranger) == invalid);
@@ -216,7 +217,7 @@ TEST_CASE("kernels change within their context, with their kind of launch") {
 }
 
 #if CUDA_VERSION >= 12030
-TEST_CASE("the data of edges is topology") {
+TEST_CASE("an update cannot change the data of edges") {
     const Module module("cushim-sim-image 1\nkernel none\n");
     const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
     const auto fill = [&](CUgraph graph, const CUgraphEdgeData &data) {
@@ -237,7 +238,7 @@ TEST_CASE("the data of edges is topology") {
 }
 #endif
 
-TEST_CASE("child graphs are updated with their parents") {
+TEST_CASE("an update of a graph includes its child graphs") {
     RunOrder order;
     const Graph one, two, three;
     const auto fill = [&](CUgraph graph, int number, bool more) {
@@ -258,7 +259,7 @@ TEST_CASE("child graphs are updated with their parents") {
     CHECK(order.ran() == std::vector<int>{2});
 }
 
-TEST_CASE("another type of node is refused, by both versions of the call") {
+TEST_CASE("both versions of cuGraphExecUpdate report a changed node type") {
     const Graph graph, other;
     RunOrder order;
     add_empty(graph);

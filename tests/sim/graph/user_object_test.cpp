@@ -1,4 +1,4 @@
-// User objects: whose references count, and when the destructor runs.
+// User objects: who owns references, and when the destructor runs.
 #include "capture_tools.hpp"
 
 #include <atomic>
@@ -8,7 +8,7 @@ using namespace sim_test;
 
 namespace {
 
-// Counts how often it was destroyed, and the status of a call of the API from there.
+// Counts destructions, and stores the status of an API call made by the destructor.
 struct Target {
     std::atomic<int> destroyed{0};
     std::atomic<int> answer{-1};
@@ -31,7 +31,7 @@ void move_to(CUgraph graph, CUuserObject object, unsigned int count = 1) {
 
 } // namespace
 
-TEST_CASE("the last reference takes the object along") {
+TEST_CASE("releasing the last reference destroys a user object") {
     Target target;
     const CUuserObject object = make_object(target, 2);
     CHECK(d.cuUserObjectRetain(object, 3) == good);
@@ -45,7 +45,7 @@ TEST_CASE("the last reference takes the object along") {
     CHECK(target.destroyed == 1);
 }
 
-TEST_CASE("what user objects refuse") {
+TEST_CASE("arguments of user object calls are checked") {
     Target target;
     CUuserObject object = nullptr;
     constexpr unsigned int flags = CU_USER_OBJECT_NO_DESTRUCTOR_SYNC;
@@ -75,7 +75,7 @@ TEST_CASE("what user objects refuse") {
     CHECK(d.cuUserObjectRelease(object, 1) == good);
 }
 
-TEST_CASE("a graph gives back no more references than it has") {
+TEST_CASE("a graph cannot release more references than it owns") {
     Target target;
     const CUuserObject object = make_object(target, 2);
     const Graph graph;
@@ -83,7 +83,7 @@ TEST_CASE("a graph gives back no more references than it has") {
         return reported(d.cuGraphReleaseUserObject(graph, object, count),
                         "release of 2 references by a graph that holds " + had);
     };
-    CHECK(released(2, "0") == good); // of none, as the driver does, nothing is released
+    CHECK(released(2, "0") == good); // of 0 references CUDA releases none and succeeds
     CHECK(target.destroyed == 0);
     move_to(graph, object);
     CHECK(released(2, "1") == invalid);
@@ -93,7 +93,7 @@ TEST_CASE("a graph gives back no more references than it has") {
     CHECK(target.destroyed == 1);
 }
 
-TEST_CASE("a graph keeps its references until it is destroyed") {
+TEST_CASE("a graph owns its references until it is destroyed") {
     Target moved, shared, given_back;
     const CUgraph graph = make_graph();
     move_to(graph, make_object(moved));
@@ -112,7 +112,7 @@ TEST_CASE("a graph keeps its references until it is destroyed") {
     CHECK((moved.destroyed == 1 && shared.destroyed == 1 && given_back.destroyed == 1));
 }
 
-TEST_CASE("clones, children and executable graphs have references of their own") {
+TEST_CASE("clones, child graphs and executable graphs own references") {
     Target target;
     const CUgraph graph = make_graph(), parent = make_graph();
     move_to(graph, make_object(target));
@@ -122,13 +122,13 @@ TEST_CASE("clones, children and executable graphs have references of their own")
     destroy(graph);
     destroy(clone);
     CHECK(target.destroyed == 0);
-    SECTION("the executable graph last") {
+    SECTION("the executable graph is destroyed last") {
         destroy(parent);
         CHECK(target.destroyed == 0);
         destroy(exec);
         CHECK(target.destroyed == 1);
     }
-    SECTION("the child last") {
+    SECTION("the child graph is destroyed last") {
         destroy(exec);
         CHECK(target.destroyed == 0);
         CHECK(d.cuGraphDestroyNode(node) == good);
@@ -137,7 +137,7 @@ TEST_CASE("clones, children and executable graphs have references of their own")
     }
 }
 
-TEST_CASE("an update replaces the references") {
+TEST_CASE("an update replaces the references of an executable graph") {
     Target before, after;
     const CUgraph one = make_graph(), two = make_graph();
     const Graph three;
@@ -157,7 +157,7 @@ TEST_CASE("an update replaces the references") {
     CHECK(after.destroyed == 1);
 }
 
-TEST_CASE("launches in flight keep what they were launched with") {
+TEST_CASE("pending launches own references") {
     start(GENERATE(as<std::string>(), "mode=adversarial;seed=1", "mode=adversarial;seed=8"));
     Target target;
     RunOrder order;
@@ -177,7 +177,7 @@ TEST_CASE("launches in flight keep what they were launched with") {
     CHECK(target.answer == CUDA_ERROR_NOT_PERMITTED);
 }
 
-TEST_CASE("destructors run once in every mode") {
+TEST_CASE("a destructor runs once in every mode") {
     start(GENERATE_COPY(from_range(all_modes())));
     Target targets[8];
     {
@@ -197,7 +197,7 @@ TEST_CASE("destructors run once in every mode") {
     }
 }
 
-TEST_CASE("a launch that fails gives its references back") {
+TEST_CASE("a failed launch releases its references") {
     start("mode=adversarial;seed=1");
     const CUmodule module = load_failing_kernel();
     Target target;
@@ -215,7 +215,7 @@ TEST_CASE("a launch that fails gives its references back") {
     sim_control().reset();
 }
 
-TEST_CASE("a capture that is thrown away releases what was put into it") {
+TEST_CASE("an invalidated capture releases the references of its graph") {
     Target target;
     const Stream stream(non_blocking);
     REQUIRE(begin_capture(stream) == good);
@@ -227,7 +227,7 @@ TEST_CASE("a capture that is thrown away releases what was put into it") {
 }
 
 // Measured on driver 580, which does not return from cuGraphExecDestroy here.
-TEST_CASE("a graph outlives a reset of the primary context, and releases what it held") {
+TEST_CASE("a graph survives a reset of the primary context and then releases its references") {
     Target of_child, of_graph, of_clone;
     const CUgraph child = make_graph(), graph = make_graph();
     move_to(child, make_object(of_child));
