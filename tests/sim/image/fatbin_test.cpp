@@ -1,4 +1,4 @@
-// Compressed fatbins: as nvcc writes them, damaged ones, and those that cannot be read.
+// Compressed fatbins: written by nvcc, damaged, unreadable.
 #include "../support/contains.hpp"
 #include "fatbins.hpp"
 #include "images.hpp"
@@ -20,8 +20,7 @@ const std::string ptx = ".version 7.0\n.target sm_52\n.address_size 64\n"
                         ".visible .entry from_ptx(.param .u64 a, .param .u32 n) { ret; }\n"
                         ".visible .entry another_from_ptx(.param .u64 a, .param .u32 n) { ret; }\n";
 
-// A sequence of a block of LZ4: literals, and a match of at least 4 bytes where there is a
-// distance.
+// A sequence of an LZ4 block: literals, then a match of at least 4 bytes unless `distance` is 0.
 std::string lz4_sequence(const std::string &literals, std::size_t distance = 0,
                          std::size_t match = 0) {
     const auto more = [](std::size_t length) {
@@ -39,7 +38,7 @@ std::string lz4_sequence(const std::string &literals, std::size_t distance = 0,
     return distance != 0 ? bytes + little(distance, 2) + more(extra) : bytes;
 }
 
-// The second entry of `ptx` begins as the first: a match, and one that overlaps itself in front.
+// The second entry of `ptx` matches the first; the newlines in front are a match within itself.
 std::string lz4_block(std::string &whole) {
     whole = std::string(300, '\n') + ptx;
     const std::size_t second = ptx.rfind(".visible .entry "), first = ptx.find(".visible .entry ");
@@ -47,7 +46,7 @@ std::string lz4_block(std::string &whole) {
            lz4_sequence(ptx.substr(second + 16));
 }
 
-// A frame of zstd with one block that is not compressed: its content in full.
+// A zstd frame with one uncompressed block that holds the whole content.
 std::string zstd_frame(const std::string &content) {
     const auto size = static_cast<std::uint64_t>(content.size());
     return little(0xfd2fb528, 4) + little(0xa0, 1) +
@@ -69,7 +68,7 @@ bool has_zstd() {
 
 } // namespace
 
-TEST_CASE("a fatbin that is compressed with LZ4 is read") {
+TEST_CASE("a fatbin compressed with LZ4 is loaded") {
     std::string whole;
     const std::string packed = lz4_block(whole);
     const std::string image = fatbin_of(packed, lz4_flags, whole.size());
@@ -78,7 +77,7 @@ TEST_CASE("a fatbin that is compressed with LZ4 is read") {
     CHECK(module.function("another_from_ptx") != nullptr);
 }
 
-TEST_CASE("a fatbin that is compressed with zstd is read") {
+TEST_CASE("a fatbin compressed with zstd is loaded") {
     if (!has_zstd()) {
         SKIP("libzstd.so.1 is not installed");
     }
@@ -117,8 +116,8 @@ TEST_CASE("loading a damaged compressed image fails with INVALID_IMAGE") {
     }
 }
 
-// Before memory is allocated for it.
-TEST_CASE("an image of a size that its compressed bytes cannot have is refused") {
+// The size is checked before memory is allocated.
+TEST_CASE("an uncompressed size that the compressed bytes cannot have is rejected") {
     const std::string problem =
         "an image in the fatbin is compressed, but its uncompressed size is invalid\n";
     std::string whole;
@@ -132,10 +131,10 @@ TEST_CASE("an image of a size that its compressed bytes cannot have is refused")
     }
 }
 
-TEST_CASE("a fatbin that is compressed in an unknown way is refused, with the reason") {
+TEST_CASE("a fatbin with an unknown compression is rejected with the reason") {
     const std::string unknown = fatbin_entry(1, 52, ptx, {0x11, ptx.size(), ptx.size()});
     CHECK(contains(error_of(fatbin(unknown), CUDA_ERROR_NO_BINARY_FOR_GPU), "--no-compress"));
-    // Another one that serves is taken.
+    // Another image that fits the device is used instead.
     const std::string both =
         fatbin(fatbin_entry(2, 90, "compressed", {lz4_flags, 10, 100}) + fatbin_entry(1, 52, ptx));
     CHECK(load_status(both.data()) == good);
@@ -162,9 +161,9 @@ std::string contents(const std::filesystem::path &path) {
 
 } // namespace
 
-TEST_CASE("what nvcc compresses is read") {
+TEST_CASE("fatbins that nvcc compresses are loaded") {
     if (nvcc().empty() || !has_zstd()) {
-        SKIP("needs nvcc and libzstd.so.1");
+        SKIP("requires nvcc and libzstd.so.1");
     }
     char folder[] = "/tmp/cushim-fatbin-XXXXXX";
     REQUIRE(mkdtemp(folder) != nullptr);

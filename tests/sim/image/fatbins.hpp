@@ -13,8 +13,7 @@ inline std::string little(std::uint64_t value, std::size_t size) {
     return bytes;
 }
 
-// How an entry's content is compressed, as fatbinary writes it: flags, and the sizes with and
-// without.
+// The compression of an entry, as fatbinary writes it: flags, compressed and uncompressed size.
 struct Compression {
     unsigned int flags = 0x11;
     std::size_t size = 0, whole_size = 0;

@@ -1,4 +1,4 @@
-// What is an image and what is not: the text form, PTX, cubins, fatbins, garbage.
+// Valid and invalid images: the text form, PTX, cubins, fatbins, garbage.
 #include "fatbins.hpp"
 #include "images.hpp"
 
@@ -36,7 +36,7 @@ T value_of(const LoadedModule &module, const char *variable) {
     return got<T>(&Driver::cuMemcpyDtoH, out, module.global(variable), sizeof(T));
 }
 
-// The smallest cubin that has something in it, put together by hand.
+// A minimal cubin with one kernel and one variable.
 class Cubin {
   public:
     explicit Cubin(unsigned int architecture) {
@@ -134,7 +134,7 @@ class Cubin {
 
 } // namespace
 
-TEST_CASE("garbage and empty images answer 200") {
+TEST_CASE("loading garbage or an empty image fails with INVALID_IMAGE") {
     for (const char *garbage : {"garbage", "", "\n\n  \t ", "\x7f",
                                 "\x7f"
                                 "ELF",
@@ -146,11 +146,11 @@ TEST_CASE("garbage and empty images answer 200") {
     const std::string zeros(4096, '\0');
     CHECK(load_status(zeros.data()) == CUDA_ERROR_INVALID_IMAGE);
     std::string elf = Cubin(90).bytes();
-    elf[18] = 62; // for another machine
+    elf[18] = 62; // another machine's
     CHECK(load_status(elf.data()) == CUDA_ERROR_INVALID_IMAGE);
 }
 
-TEST_CASE("the text form names what is in it") {
+TEST_CASE("the text form defines kernels, parameters and variables") {
     const LoadedModule module;
     for (const char *name : {"add", "nothing", "mixed"}) {
         CHECK(module.function(name) != nullptr);
@@ -175,7 +175,7 @@ TEST_CASE("the text form names what is in it") {
     CHECK(table[63] == 0);
 }
 
-TEST_CASE("a fault in the text form is named with its line") {
+TEST_CASE("an error in the text form is reported with its line") {
     const std::pair<const char *, const char *> faults[] = {
         {"kernel", "line 2: a name is missing"},
         {"kernel a\nkernel a", "line 3: duplicate kernel a"},
@@ -215,14 +215,14 @@ TEST_CASE("a fault in the text form is named with its line") {
     CHECK(load_status("cushim-sim-image 1\r\n# nothing\r\nkernel a params=0x8\r\n") == good);
 }
 
-TEST_CASE("a text that is for another device answers 209") {
+TEST_CASE("a text image for another device fails with NO_BINARY_FOR_GPU") {
     start("cc=9.0");
     CHECK(load_status("cushim-sim-image 1\ntarget cc=9.0\n") == good);
     CHECK(load_status("cushim-sim-image 1\ntarget cc=8.0\n") == CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(load_status("cushim-sim-image 1\ntarget cc=9.1\n") == CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
-TEST_CASE("PTX offers its entries, parameters and variables") {
+TEST_CASE("PTX defines entries, parameters and variables") {
     const std::string ptx = "//\n// a comment\n/* another\n one */\n" + ptx_head + R"(
 .visible .global .align 4 .u32 counter = 42;
 .visible .const .align 4 .b8 table[64] = {1, 2, 0xff};
@@ -284,7 +284,7 @@ $L__BB0_2:
     CHECK(d.cuModuleGetFunction(&none, module, "helper") == CUDA_ERROR_NOT_FOUND);
 }
 
-TEST_CASE("PTX that is none answers 218, without .version in front 200") {
+TEST_CASE("malformed PTX fails with INVALID_PTX, without .version with INVALID_IMAGE") {
     CHECK(load_status(".target sm_52\n.version 7.0\n") == CUDA_ERROR_INVALID_IMAGE);
     CHECK(load_status(ptx_head.c_str()) == good);
     const char *bad[] = {
@@ -318,7 +318,7 @@ TEST_CASE("PTX that is none answers 218, without .version in front 200") {
               .find("line 5") != std::string::npos);
 }
 
-TEST_CASE("PTX that is newer than the driver answers 222, than the device 209") {
+TEST_CASE("PTX that is newer than the driver or the device fails to load") {
     start("cc=8.6;driver=12040");
     const auto version = [](const std::string &number, const std::string &target) {
         return load_status((".version " + number + "\n.target " + target + "\n").c_str());
@@ -348,7 +348,7 @@ TEST_CASE("PTX that is newer than the driver answers 222, than the device 209") 
     }
 }
 
-TEST_CASE("a cubin offers its symbols") {
+TEST_CASE("a cubin defines a kernel and a variable") {
     start("cc=9.0");
     const Cubin cubin(90);
     const LoadedModule module(cubin.bytes().data());
@@ -366,14 +366,14 @@ TEST_CASE("a cubin offers its symbols") {
 TEST_CASE("loading a cubin whose parameters overlap fails with INVALID_IMAGE") {
     start("cc=9.0");
     std::string bytes = Cubin(90).bytes();
-    // The size of the first parameter, of which the second one begins behind 8 bytes.
+    // The size of the first parameter; the second parameter begins after 8 bytes.
     const std::size_t size = bytes.find(little(8U << 18, 4));
     REQUIRE(size != bytes.npos);
     bytes.replace(size, 4, little(9U << 18, 4));
     CHECK(load_status(bytes.data()) == CUDA_ERROR_INVALID_IMAGE);
 }
 
-TEST_CASE("of a fatbin the best image is taken") {
+TEST_CASE("loading a fatbin selects the best image for the device") {
     start("cc=9.0");
     const std::string ptx = ptx_head + ".visible .entry from_ptx() { ret; }";
     const auto has = [](const std::string &image, const char *name) {
@@ -390,7 +390,7 @@ TEST_CASE("of a fatbin the best image is taken") {
     CHECK(load_status(fatbin(fatbin_entry(2, 80, Cubin(80).bytes())).data()) ==
           CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(load_status(fatbin("").data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
-    // What nvcc passes: a structure that points at the fatbin.
+    // nvcc passes a structure that points at the fatbin.
     FatBinary wrapper;
     wrapper.data = both.data();
     CHECK(d.cuModuleUnload(got<CUmodule>(&Driver::cuModuleLoadFatBinary, out, &wrapper)) == good);
@@ -398,12 +398,12 @@ TEST_CASE("of a fatbin the best image is taken") {
     CHECK(load_status(&wrapper) == CUDA_ERROR_INVALID_IMAGE);
 }
 
-TEST_CASE("truncated and damaged images never crash") {
+TEST_CASE("loading truncated and damaged images returns a status") {
     start("cc=9.0");
     const std::string whole = Cubin(90).bytes();
     const std::string ptx = ptx_head + ".visible .entry f(.param .u64 a) { ret; }\n";
     const std::string packed = fatbin(fatbin_entry(1, 52, ptx) + fatbin_entry(2, 90, whole));
-    // By size, as the linker takes them: no byte behind may be read.
+    // Passed by size, as to the linker: bytes after the end must not be read.
     const auto add = [](const std::string &bytes, CUjitInputType type) {
         CUlinkState link = nullptr;
         REQUIRE(d.cuLinkCreate(0, nullptr, nullptr, &link) == good);
@@ -427,7 +427,7 @@ TEST_CASE("truncated and damaged images never crash") {
         CHECK((status == CUDA_ERROR_INVALID_IMAGE || status == CUDA_ERROR_INVALID_PTX ||
                status == good));
     }
-    // Every byte, damaged: any answer, but an answer.
+    // Each byte damaged: any status will do.
     for (const std::string &valid : {whole, packed, ptx}) {
         for (std::size_t i = 0; i < valid.size(); ++i) {
             for (const char change : {'\xff', '\x01', '\x80'}) {
