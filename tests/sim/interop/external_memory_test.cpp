@@ -1,4 +1,4 @@
-// External memory: who owns the descriptor, what can be mapped, what is the same memory.
+// External memory: ownership of the descriptor, mappings, sharing with another API.
 #ifndef _WIN32
 #include "external_tools.hpp"
 #include "plan_fault.hpp"
@@ -26,16 +26,16 @@ CUresult import_status(const CUDA_EXTERNAL_MEMORY_HANDLE_DESC &description) {
 
 } // namespace
 
-TEST_CASE("an import takes the descriptor over") {
+TEST_CASE("an import takes ownership of the descriptor") {
     const auto before = open_descriptors();
     const int fd = memory_fd(page);
     const auto memory = import_memory(fd, page);
-    CHECK_FALSE(is_open(fd)); // the number is the client's no longer
+    CHECK_FALSE(is_open(fd)); // closed for the client
     CHECK(d.cuDestroyExternalMemory(memory) == good);
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("a failed import takes the descriptor, too") {
+TEST_CASE("a failed import also closes the descriptor") {
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     const int device = open("/dev/null", O_RDWR), semaphore = sim_control().make_semaphore_fd(0);
@@ -50,7 +50,7 @@ TEST_CASE("a failed import takes the descriptor, too") {
     }
 }
 
-TEST_CASE("an import may say more than there is, which cannot be mapped") {
+TEST_CASE("an import may claim more than the size of the memory, mapping the excess fails") {
     const int fd = memory_fd(page);
     const ExternalMemory memory(fd, 64 * page);
     CHECK_FALSE(is_open(fd));
@@ -61,7 +61,7 @@ TEST_CASE("an import may say more than there is, which cannot be mapped") {
     CHECK(d.cuMemFree(buffer) == good);
 }
 
-TEST_CASE("an import whose arguments are wrong leaves the descriptor alone") {
+TEST_CASE("an import with invalid arguments leaves the descriptor open") {
     const int fd = memory_fd(page);
     auto valid = memory_of(fd, page);
     check_changes(
@@ -74,7 +74,7 @@ TEST_CASE("an import whose arguments are wrong leaves the descriptor alone") {
           CUDA_ERROR_NOT_SUPPORTED},
          {"DMA buffers", [](auto &bad) { bad.type = static_cast<CUexternalMemoryHandleType>(9); },
           CUDA_ERROR_NOT_SUPPORTED}});
-    for (const int other : {0, 2, 3, 4, 5, 6, 7, 99}) { // none, and those of other systems
+    for (const int other : {0, 2, 3, 4, 5, 6, 7, 99}) { // 0 and types of other systems
         auto bad = valid;
         bad.type = static_cast<CUexternalMemoryHandleType>(other);
         CHECK(import_status(bad) == invalid);
@@ -88,20 +88,20 @@ TEST_CASE("an import whose arguments are wrong leaves the descriptor alone") {
     close(fd);
 }
 
-TEST_CASE("a dedicated resource imports") {
+TEST_CASE("a dedicated resource can be imported") {
     auto description = memory_of(memory_fd(page), page);
     description.flags = CUDA_EXTERNAL_MEMORY_DEDICATED;
     CHECK(d.cuDestroyExternalMemory(
               got<CUexternalMemory>(&Driver::cuImportExternalMemory, out, &description)) == good);
 }
 
-TEST_CASE("a mapped buffer is the other API's memory") {
+TEST_CASE("a mapped buffer shares the other API's memory") {
     start(GENERATE_COPY(from_range(all_modes())));
     const int fd = memory_fd(4 * page);
     const Theirs<unsigned char> theirs(fd, 4 * page);
     const ExternalMemory memory(fd, 4 * page);
 
-    // From inside a page, so that the base of the buffer is not that of a page.
+    // The offset is inside a page, so the buffer does not begin at a page.
     const auto buffer = mapped(memory, page + 100, 1000);
     CHECK(d.cuMemsetD8(buffer, 7, 1000) == good);
     CHECK(d.cuCtxSynchronize() == good);
@@ -118,7 +118,7 @@ TEST_CASE("a mapped buffer is the other API's memory") {
     CHECK(got<CUdeviceptr>(&Driver::cuMemGetAddressRange, out, &size, buffer + 10) == buffer);
     CHECK(size == 1000);
 
-    // Two buffers over the same bytes.
+    // A second buffer over the same bytes.
     const auto whole = mapped(memory, 0, 4 * page);
     CHECK(got(d.cuMemcpyDtoH(&read, whole + page + 101, 1), read) == 9);
     CHECK(d.cuMemFree(buffer) == good);
@@ -126,7 +126,7 @@ TEST_CASE("a mapped buffer is the other API's memory") {
     CHECK(d.cuMemFree(whole) == good);
 }
 
-TEST_CASE("a buffer must lie in the memory") {
+TEST_CASE("a buffer must lie within the imported memory") {
     constexpr auto most = std::numeric_limits<unsigned long long>::max();
     const ExternalMemory memory(memory_fd(4 * page), 2 * page); // two pages of four
     CUdeviceptr address = 0;
@@ -138,7 +138,7 @@ TEST_CASE("a buffer must lie in the memory") {
     for (const auto &[offset, size, flags] : cases) {
         INFO(offset << ", " << size << ", flags " << flags);
         CHECK(map(address, memory, offset, size, flags) == invalid);
-        CHECK(address != 0); // written with what nobody can take for an address
+        CHECK(address != 0); // overwritten with an invalid address
     }
     CUDA_EXTERNAL_MEMORY_BUFFER_DESC description{};
     description.size = page;
@@ -148,7 +148,7 @@ TEST_CASE("a buffer must lie in the memory") {
     CHECK(d.cuExternalMemoryGetMappedBuffer(&address, memory, &description) == invalid);
 }
 
-TEST_CASE("an import may be destroyed before its buffer is freed, but not used then") {
+TEST_CASE("an import may be destroyed before its buffer is freed, later use is a misuse") {
     const bool used = GENERATE(false, true);
     const auto memory = import_memory(memory_fd(page), page);
     const auto buffer = mapped(memory, 0, page);
@@ -160,7 +160,7 @@ TEST_CASE("an import may be destroyed before its buffer is freed, but not used t
     CHECK(d.cuMemFree(buffer) == good);
 }
 
-TEST_CASE("a buffer that nobody freed is a leak, and so is an import") {
+TEST_CASE("a buffer and an import that are not released are leaks") {
     const ExternalMemory memory(memory_fd(page), page);
     const auto buffer = mapped(memory, 0, page);
     CHECK(leaks().size() == 2);
@@ -168,7 +168,7 @@ TEST_CASE("a buffer that nobody freed is a leak, and so is an import") {
     check_misuse(d.cuMemFree(buffer), invalid, "external memory");
 }
 
-TEST_CASE("handles of external memory that are none are refused") {
+TEST_CASE("invalid handles of external memory fail and are reported") {
     CUdeviceptr address = 0;
     CUmipmappedArray array = nullptr;
     CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC levels{};
@@ -184,7 +184,7 @@ TEST_CASE("handles of external memory that are none are refused") {
     check_misuse(d.cuDestroyExternalMemory(other), refused, "event");
 }
 
-TEST_CASE("destroying and mapping need no context") {
+TEST_CASE("mapping and destroying external memory need no context") {
     const auto memory = import_memory(memory_fd(page), page);
     const WithoutContext none;
     CUdeviceptr address = 0;
@@ -193,7 +193,7 @@ TEST_CASE("destroying and mapping need no context") {
     CHECK(d.cuDestroyExternalMemory(memory) == good);
 }
 
-TEST_CASE("imported memory ends with its context") {
+TEST_CASE("resetting a context frees its external memory") {
     const auto before = open_descriptors();
     const auto memory = import_memory(memory_fd(page), page);
     mapped(memory, 0, page);
@@ -224,7 +224,7 @@ TEST_CASE("exported physical memory imports as external memory") {
     CHECK(map(beyond, memory, 0, size + 1) == invalid);
     CHECK(map(beyond, memory, 0, 0) == invalid);
 
-    // The import holds the memory by itself.
+    // The import keeps the memory alive.
     CHECK(d.cuMemUnmap(address, size) == good);
     CHECK(d.cuMemRelease(physical) == good);
     CHECK(got<unsigned char>(&Driver::cuMemcpyDtoH, out, buffer + 1, 1) == 0x5a);
@@ -232,7 +232,7 @@ TEST_CASE("exported physical memory imports as external memory") {
     CHECK(d.cuMemAddressFree(address, size) == good);
 }
 
-TEST_CASE("a mipmapped array lies in the other API's memory") {
+TEST_CASE("a mipmapped array shares the other API's memory") {
     constexpr std::size_t width = 8, height = 4, offset = page + 64;
     const int fd = memory_fd(4 * page);
     const Theirs<unsigned char> theirs(fd, 4 * page);
@@ -276,7 +276,7 @@ TEST_CASE("a mipmapped array lies in the other API's memory") {
     CHECK(d.cuMipmappedArrayDestroy(array) == good);
 }
 
-TEST_CASE("a fault that is planned for an import happens before or after it") {
+TEST_CASE("an import that a fault replaces leaves the descriptor open") {
     const int fd = memory_fd(page);
     const auto description = memory_of(fd, page);
     CUexternalMemory memory = nullptr;
@@ -287,7 +287,7 @@ TEST_CASE("a fault that is planned for an import happens before or after it") {
     CHECK(d.cuDestroyExternalMemory(memory) == good);
 }
 
-TEST_CASE("many imports of one memory are independent") {
+TEST_CASE("imports of the same memory are independent") {
     const int fd = memory_fd(page);
     std::vector<CUexternalMemory> imports;
     std::vector<CUdeviceptr> buffers;

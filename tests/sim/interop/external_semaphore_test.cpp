@@ -1,4 +1,4 @@
-// External semaphores: timelines and binary ones, over real descriptors.
+// External semaphores: timeline and binary semaphores over real descriptors.
 #ifndef _WIN32
 #include "external_tools.hpp"
 #include "plan_fault.hpp"
@@ -24,7 +24,7 @@ void finish(CUstream stream) {
     CHECK(d.cuStreamSynchronize(stream) == good);
 }
 
-// Stays so for a while, in whichever mode.
+// Checks for a while that the stream is not ready.
 void check_not_done(CUstream stream) {
     for (int i = 0; i < 10; ++i) {
         CHECK(d.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
@@ -34,7 +34,7 @@ void check_not_done(CUstream stream) {
 
 } // namespace
 
-TEST_CASE("a semaphore's import takes the descriptor over") {
+TEST_CASE("importing a semaphore takes ownership of the descriptor") {
     const auto before = open_descriptors();
     const int fd = semaphore_fd();
     const auto semaphore = import_semaphore(fd);
@@ -43,20 +43,20 @@ TEST_CASE("a semaphore's import takes the descriptor over") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("what is no semaphore cannot be imported as one") {
+TEST_CASE("a descriptor that is not a semaphore fails to import") {
     const auto type = GENERATE(binary, timeline);
     const int device = open("/dev/null", O_RDWR), memory = sim_control().make_memory_fd(4096),
               less = sim_control().make_memory_fd(64), more = sim_control().make_memory_fd(100000);
     for (const int fd : {device, memory, less, more}) {
         CHECK(import_status(semaphore_of(fd, type)) == CUDA_ERROR_UNKNOWN);
-        CHECK(is_open(fd)); // other than memory's
+        CHECK(is_open(fd)); // unlike with a failed import of memory
         close(fd);
     }
     CHECK(import_status(semaphore_of(-1, type)) ==
           (type == timeline ? invalid : CUDA_ERROR_UNKNOWN));
 }
 
-TEST_CASE("a descriptor of physical memory serves as a semaphore") {
+TEST_CASE("importing a descriptor of physical memory as a semaphore is a misuse and works") {
     constexpr auto as_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     const PhysicalMemory memory(default_granularity, on_device(0, as_fd));
     int fd = -1;
@@ -69,7 +69,7 @@ TEST_CASE("a descriptor of physical memory serves as a semaphore") {
     CHECK(d.cuCtxSynchronize() == good);
 }
 
-TEST_CASE("a semaphore's import checks its arguments before it takes anything") {
+TEST_CASE("importing a semaphore with invalid arguments leaves the descriptor open") {
     const int fd = semaphore_fd();
     const auto valid = semaphore_of(fd, timeline);
     using Type = CUexternalSemaphoreHandleType;
@@ -79,7 +79,7 @@ TEST_CASE("a semaphore's import checks its arguments before it takes anything") 
                    {"a type that takes no descriptor",
                     [](auto &bad) { bad.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC; },
                     CUDA_ERROR_NOT_SUPPORTED}});
-    for (const int other : {0, 2, 3, 4, 5, 7, 8, 10, 11}) { // none, and those of other systems
+    for (const int other : {0, 2, 3, 4, 5, 7, 8, 10, 11}) { // 0 and types of other systems
         CHECK(import_status(semaphore_of(fd, static_cast<Type>(other))) == invalid);
     }
     CUexternalSemaphore semaphore = nullptr;
@@ -91,7 +91,7 @@ TEST_CASE("a semaphore's import checks its arguments before it takes anything") 
     close(fd);
 }
 
-TEST_CASE("a driver without timelines refuses them") {
+TEST_CASE("without attribute 114 importing a timeline fails with NOT_SUPPORTED") {
     start("attribute.114=0");
     const int fd = semaphore_fd();
     CHECK(import_status(semaphore_of(fd, timeline)) == CUDA_ERROR_NOT_SUPPORTED);
@@ -99,7 +99,7 @@ TEST_CASE("a driver without timelines refuses them") {
     const Semaphore serves(fd, binary);
 }
 
-TEST_CASE("a timeline holds a stream back until its value is reached") {
+TEST_CASE("a wait for a timeline blocks its stream until the value is reached") {
     start(GENERATE_COPY(from_range(all_modes())));
     Gate theirs(3);
     const Semaphore semaphore(theirs);
@@ -108,14 +108,14 @@ TEST_CASE("a timeline holds a stream back until its value is reached") {
     REQUIRE(d.cuMemsetD32(memory, 1, 1) == good);
     REQUIRE(d.cuCtxSynchronize() == good);
 
-    SECTION("one that it has, or had") {
+    SECTION("a value that is already reached") {
         CHECK(wait(semaphore, 3, waiting) == good);
         CHECK(wait(semaphore, 1, waiting) == good);
         CHECK(wait(semaphore, 0, waiting) == good);
         finish(waiting);
-        CHECK(theirs.value() == 3); // a wait takes nothing
+        CHECK(theirs.value() == 3); // waiting does not change the value
     }
-    SECTION("set by the other API") {
+    SECTION("a value set by the other API") {
         CHECK(wait(semaphore, 5, waiting) == good);
         CHECK(d.cuMemsetD32Async(memory, 2, 1, waiting) == good);
         check_not_done(waiting);
@@ -124,7 +124,7 @@ TEST_CASE("a timeline holds a stream back until its value is reached") {
         theirs.set(100);
         finish(waiting);
     }
-    SECTION("set by another stream") {
+    SECTION("a value signaled by another stream") {
         const Stream signalling(non_blocking);
         CHECK(wait(semaphore, 5, waiting) == good);
         CHECK(d.cuMemsetD32Async(memory, 2, 1, waiting) == good);
@@ -133,7 +133,7 @@ TEST_CASE("a timeline holds a stream back until its value is reached") {
         CHECK(theirs.value() == 5);
         finish(signalling);
     }
-    SECTION("set by another thread while it waits") {
+    SECTION("a value set by another thread during the wait") {
         CHECK(wait(semaphore, 6, waiting) == good);
         std::thread other([&] {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -144,7 +144,7 @@ TEST_CASE("a timeline holds a stream back until its value is reached") {
     }
 }
 
-TEST_CASE("a signal comes after the work before it") {
+TEST_CASE("a semaphore is signaled after the earlier work of the stream") {
     start(GENERATE_COPY(from_range(all_modes())));
     Gate theirs(0);
     const Semaphore semaphore(theirs);
@@ -170,7 +170,7 @@ TEST_CASE("a binary semaphore lets one wait through per signal") {
     Gate theirs(0);
     const Semaphore semaphore(theirs, binary);
     const Stream one(non_blocking), two(non_blocking), three(non_blocking);
-    CHECK(signal(semaphore, 77, one) == good); // the value means nothing here
+    CHECK(signal(semaphore, 77, one) == good); // the value is ignored
     finish(one);
     CHECK(theirs.value() == 1);
     CHECK(wait(semaphore, 99, two) == good);
@@ -183,7 +183,7 @@ TEST_CASE("a binary semaphore lets one wait through per signal") {
     CHECK(theirs.value() == 0);
 }
 
-TEST_CASE("one of two waits for a binary semaphore goes on") {
+TEST_CASE("a signal of a binary semaphore ends one of two waits") {
     start(GENERATE_COPY(from_range(all_modes())));
     Gate theirs(0);
     const Semaphore semaphore(theirs, binary);
@@ -203,7 +203,7 @@ TEST_CASE("one of two waits for a binary semaphore goes on") {
     finish(two);
 }
 
-TEST_CASE("a signal that is lost, or sets a timeline back, is a misuse") {
+TEST_CASE("signaling a signaled binary semaphore or decreasing a timeline is a misuse") {
     Gate lit(1), ahead(5);
     check_misuse(signal(Semaphore(lit, binary), 0, nullptr), good, "already signaled");
     CHECK(signal(Semaphore(ahead), 4, nullptr) == good);
@@ -211,7 +211,7 @@ TEST_CASE("a signal that is lost, or sets a timeline back, is a misuse") {
     expect_misuse("decreases a timeline from 5 to 4");
 }
 
-TEST_CASE("a batch signals and waits for all of it") {
+TEST_CASE("a batch signals or waits for all its semaphores") {
     start(GENERATE_COPY(from_range(all_modes())));
     Gate first(0), second(0), third(0);
     const Semaphore one(first), two(second, binary), three(third);
@@ -223,7 +223,7 @@ TEST_CASE("a batch signals and waits for all of it") {
     }
     const Stream waiting(non_blocking), signalling(non_blocking);
     CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, waits, 3, waiting) == good);
-    waits[0].params.fence.value = 1000; // the call has its own copy
+    waits[0].params.fence.value = 1000; // the call copied the parameters
     check_not_done(waiting);
     third.set(12);
     check_not_done(waiting);
@@ -241,7 +241,7 @@ TEST_CASE("a batch signals and waits for all of it") {
     CHECK(third.value() == 12);
 }
 
-TEST_CASE("a batch may wait for one binary semaphore twice") {
+TEST_CASE("a batch may wait twice for the same binary semaphore") {
     start(GENERATE_COPY(from_range(all_modes())));
     Gate theirs(1);
     const Semaphore semaphore(theirs, binary);
@@ -249,7 +249,7 @@ TEST_CASE("a batch may wait for one binary semaphore twice") {
     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2] = {};
     const Stream stream(non_blocking);
     CHECK(d.cuWaitExternalSemaphoresAsync(semaphores, waits, 2, stream) == good);
-    // A machine that is busy may take longer than the look at it.
+    // A busy machine may take longer than one check.
     for (int i = 0; i < 2000 && theirs.value() != 0; ++i) {
         check_not_done(stream);
     }
@@ -259,7 +259,7 @@ TEST_CASE("a batch may wait for one binary semaphore twice") {
     finish(stream);
 }
 
-TEST_CASE("arguments of signals and waits are checked") {
+TEST_CASE("arguments of semaphore signals and waits are checked") {
     const Semaphore semaphore(semaphore_fd(7));
     const CUexternalSemaphore list[] = {semaphore};
     using Signal = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS;
@@ -294,7 +294,7 @@ TEST_CASE("arguments of signals and waits are checked") {
                    {"its parameters' reserved", [](auto &bad) { bad.params.reserved[0] = 1; }}});
 }
 
-TEST_CASE("handles of semaphores that are none are refused") {
+TEST_CASE("invalid semaphore handles fail and are reported") {
     CHECK(d.cuDestroyExternalSemaphore(nullptr) == invalid);
     check_misuse(signal(nullptr, 1, nullptr), invalid, "null semaphore");
     CHECK(wait(nullptr, 1, nullptr) == invalid);
@@ -306,7 +306,7 @@ TEST_CASE("handles of semaphores that are none are refused") {
     }
 }
 
-TEST_CASE("a semaphore belongs to one context") {
+TEST_CASE("signaling a semaphore in a stream of another context fails") {
     const Semaphore semaphore(semaphore_fd());
     const CUcontext primary = current();
     const CUcontext other = make_context();
@@ -320,7 +320,7 @@ TEST_CASE("a semaphore belongs to one context") {
     CHECK(d.cuCtxSynchronize() == good);
 }
 
-TEST_CASE("a stream needs no current context to signal") {
+TEST_CASE("signaling and waiting in a stream need no current context") {
     Gate theirs(0);
     const Stream stream(non_blocking);
     const auto semaphore = import_semaphore(dup(theirs.fd));
@@ -329,10 +329,10 @@ TEST_CASE("a stream needs no current context to signal") {
     CHECK(wait(semaphore, 1, stream) == good);
     finish(stream);
     CHECK(theirs.value() == 1);
-    end(semaphore); // nor to end it
+    end(semaphore); // also without a current context
 }
 
-TEST_CASE("a semaphore that queued work needs must not be destroyed") {
+TEST_CASE("destroying a semaphore that enqueued work needs is a misuse") {
     start(GENERATE_COPY(from_range(all_modes())));
     Gate theirs(0);
     const auto semaphore = import_semaphore(dup(theirs.fd));
@@ -345,7 +345,7 @@ TEST_CASE("a semaphore that queued work needs must not be destroyed") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("one semaphore imported twice is the same one") {
+TEST_CASE("two imports of a semaphore refer to the same semaphore") {
     start(GENERATE_COPY(from_range(all_modes())));
     Gate theirs(0);
     const Semaphore one(theirs), two(theirs);
@@ -357,7 +357,7 @@ TEST_CASE("one semaphore imported twice is the same one") {
     finish(signalling);
 }
 
-TEST_CASE("a semaphore ends with its context, and is a leak before") {
+TEST_CASE("a semaphore is a leak until its context is reset") {
     const auto before = open_descriptors();
     const auto semaphore = import_semaphore(semaphore_fd());
     CHECK(leaks().size() == 1);
@@ -367,7 +367,7 @@ TEST_CASE("a semaphore ends with its context, and is a leak before") {
     CHECK(d.cuDestroyExternalSemaphore(semaphore) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
-TEST_CASE("memory is freed when the work that waits for a semaphore is done") {
+TEST_CASE("cuMemFree waits for work that waits for a semaphore") {
     start(GENERATE("mode=immediate", "mode=threaded"));
     Gate theirs(0);
     const Semaphore semaphore(theirs);
@@ -385,7 +385,7 @@ TEST_CASE("memory is freed when the work that waits for a semaphore is done") {
     CHECK(d.cuStreamQuery(stream) == good);
 }
 
-TEST_CASE("a wait that fails with its stream waits no longer") {
+TEST_CASE("a wait for a semaphore ends if its context fails") {
     start("mode=threaded");
     const auto semaphore = import_semaphore(semaphore_fd());
     const auto waiting = make_stream(non_blocking);

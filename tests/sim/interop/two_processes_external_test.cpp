@@ -1,5 +1,4 @@
-// Two real processes, external memory and semaphores. The hidden test cases are the second process
-// of the others.
+// External memory and semaphores of two processes. Hidden test cases run in the second one.
 #ifndef _WIN32
 #include "external_tools.hpp"
 #include "vmm_tools.hpp"
@@ -14,7 +13,7 @@ TEST_CASE("child works on external memory", "[.]") {
     const auto buffer = mapped(memory, 0, size);
     const Semaphore semaphore(parent.receive_fd());
 
-    // Frame by frame: waits for 2n - 1, adds one to the value there, signals 2n.
+    // Each frame waits for 2n - 1, adds one to the value in memory and signals 2n.
     const auto frames = parent.receive<unsigned int>();
     const Stream stream(non_blocking);
     const PinnedMemory pinned(sizeof(unsigned int));
@@ -26,7 +25,7 @@ TEST_CASE("child works on external memory", "[.]") {
         ++*value;
         REQUIRE(d.cuMemcpyHtoDAsync(buffer, value, sizeof *value, stream) == good);
         REQUIRE(signal(semaphore, 2 * frame, stream) == good);
-        // In adversarial mode nothing runs before somebody asks for it.
+        // In adversarial mode the signal runs only if a call waits for it.
         REQUIRE(d.cuStreamSynchronize(stream) == good);
     }
     release(buffer);
@@ -70,7 +69,7 @@ TEST_CASE("child exports physical memory", "[.]") {
     parent.send(size);
     parent.send_fd(fd);
     close(fd);
-    parent.await(); // the other one wrote to it
+    parent.await(); // the other process has written to it
     const CUdeviceptr address = reserve(size);
     map(address, size, physical);
     allow(address, size);
@@ -91,11 +90,11 @@ TEST_CASE("physical memory of another process imports as external memory") {
     REQUIRE(d.cuCtxSynchronize() == good);
     c.signal();
     ended(child);
-    CHECK(byte_at(buffer) == 0x3c); // the exporter is gone, the memory is not
+    CHECK(byte_at(buffer) == 0x3c); // although the exporter has ended
     release(buffer);
 }
 
-TEST_CASE("child takes signals of a binary semaphore", "[.]") {
+TEST_CASE("child waits for a binary semaphore", "[.]") {
     start();
     auto parent = Channel::of_parent();
     const Semaphore semaphore(parent.receive_fd(), binary);
@@ -107,12 +106,12 @@ TEST_CASE("child takes signals of a binary semaphore", "[.]") {
     }
 }
 
-TEST_CASE("each signal of a binary semaphore lets one of two processes through") {
+TEST_CASE("a signal of a binary semaphore ends the wait of one of two processes") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
     Gate gate(0);
-    Child one("child takes signals of a binary semaphore", mode);
-    Child two("child takes signals of a binary semaphore", mode);
+    Child one("child waits for a binary semaphore", mode);
+    Child two("child waits for a binary semaphore", mode);
     one.channel().send_fd(gate.fd);
     two.channel().send_fd(gate.fd);
     for (int i = 0; i < 100; ++i) {
