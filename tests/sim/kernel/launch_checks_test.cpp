@@ -1,4 +1,4 @@
-// What a launch is refused for: arguments, limits, contexts, attributes.
+// Invalid launches: arguments, limits, contexts, attributes.
 #include "images.hpp"
 #include "launch_tools.hpp"
 #include "memory_tools.hpp"
@@ -19,7 +19,7 @@ CUlaunchAttribute cluster(unsigned int x, unsigned int y, unsigned int z) {
 
 } // namespace
 
-TEST_CASE("what is missing of the arguments is refused at once") {
+TEST_CASE("a launch with missing arguments fails") {
     const LoadedModule module;
     const CUfunction function = module.function("add");
     CUdeviceptr pointer = 0;
@@ -42,7 +42,7 @@ TEST_CASE("what is missing of the arguments is refused at once") {
                         with(nullptr, unknown), with(nullptr, nothing)});
 }
 
-TEST_CASE("limits of a launch are checked at once") {
+TEST_CASE("limits of grid, block and shared memory are checked at the launch") {
     const LoadedModule module(R"(cushim-sim-image 1
 kernel k
 kernel bounded max_threads=256
@@ -76,7 +76,7 @@ kernel sharing shared=1024
     CHECK(launch(greedy, one, {513, 1, 1}) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 }
 
-TEST_CASE("what is no function is not launched") {
+TEST_CASE("launching an invalid function handle fails and is reported") {
     static long long nothing[64] = {};
     const LoadedModule module;
     CHECK(launch(nullptr) == CUDA_ERROR_INVALID_HANDLE);
@@ -86,7 +86,7 @@ TEST_CASE("what is no function is not launched") {
                  "a function handle was expected, but this is module");
 }
 
-TEST_CASE("a launch into a stream of another context is refused") {
+TEST_CASE("launching a function in a stream of another context fails and is reported") {
     start("devices=2");
     const LoadedModule module;
     const CUfunction function = module.function("nothing");
@@ -104,7 +104,7 @@ TEST_CASE("a launch into a stream of another context is refused") {
     CHECK(d.cuStreamSynchronize(own) == good);
 }
 
-TEST_CASE("a cooperative launch fits the device at one time") {
+TEST_CASE("a cooperative launch fails if its blocks cannot all be resident") {
     std::optional<LoadedModule> module(std::in_place);
     const CUfunction function = module->function("nothing");
     int blocks = 0, multiprocessors = 0;
@@ -119,7 +119,7 @@ TEST_CASE("a cooperative launch fits the device at one time") {
     CHECK(cooperative(most) == good);
     CHECK(cooperative(most + 1) == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     CHECK(cooperative(0) == invalid);
-    // With more shared memory than a block may have, none fits.
+    // No block fits with more shared memory than allowed.
     CHECK(d.cuLaunchCooperativeKernel(function, 1, 1, 1, 1, 1, 1, 1 << 20, nullptr, nullptr) ==
           CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     CUlaunchAttribute attribute_of = attribute(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
@@ -149,7 +149,7 @@ TEST_CASE("attributes of a launch are checked") {
                d.cuLaunchKernelEx(nullptr, function, nullptr, nullptr)});
 }
 
-TEST_CASE("clusters divide the grid and fit the device") {
+TEST_CASE("a cluster must divide the grid and fit the device") {
     std::optional<LoadedModule> module(
         std::in_place, "cushim-sim-image 1\nkernel free\nkernel fixed cluster=2,1,1\n");
     const CUfunction free = module->function("free"), fixed = module->function("fixed");
@@ -174,7 +174,7 @@ TEST_CASE("clusters divide the grid and fit the device") {
     CHECK(launch_with(older.function("nothing"), {cluster(1, 1, 1)}) == CUDA_ERROR_NOT_SUPPORTED);
 }
 
-TEST_CASE("a cooperative launch on several devices is one on each") {
+TEST_CASE("a cooperative launch on several devices needs one launch for each device") {
     start("devices=2");
     CUcontext contexts[2] = {};
     REQUIRE(d.cuCtxGetCurrent(&contexts[0]) == good);

@@ -1,5 +1,4 @@
-// Launches, in every mode: what registered kernels see and do, and what becomes of a launch
-// meanwhile.
+// Kernel launches in every mode: what registered kernels receive, how failures and lifetimes end.
 #include "images.hpp"
 #include "launch_tools.hpp"
 
@@ -10,7 +9,7 @@ using namespace sim_test;
 
 namespace {
 
-// c[i] = a[i] + b[i], as vectors of floats.
+// c[i] = a[i] + b[i] for floats.
 int add(const cushim_sim_launch *launch, void *) {
     const auto count = argument<int>(*launch, 3);
     const auto size = static_cast<std::size_t>(count) * sizeof(float);
@@ -33,7 +32,7 @@ int fail_with(const cushim_sim_launch *, void *status) {
     return *static_cast<int *>(status);
 }
 
-// Keeps what the last launch saw.
+// Stores the properties of the last launch.
 struct Seen {
     std::string kernel;
     std::array<unsigned int, 3> grid{}, block{};
@@ -81,7 +80,7 @@ TEST_CASE("a registered kernel computes on device memory") {
         CHECK(d.cuMemcpyHtoDAsync(memory[1], b.data(), size, stream) == good);
         void *parameters[] = {&memory[0], &memory[1], &memory[2], &count};
         CHECK(launch(function, {4, 1, 1}, {256, 1, 1}, 0, stream, parameters) == good);
-        // Copied at the launch.
+        // Arguments are copied by the launch.
         const int done = std::exchange(count, -1);
         CHECK(d.cuMemcpyDtoHAsync(c.data(), memory[2], size, stream) == good);
         CHECK(d.cuStreamSynchronize(stream) == good);
@@ -93,7 +92,7 @@ TEST_CASE("a registered kernel computes on device memory") {
     }
 }
 
-TEST_CASE("a kernel sees its launch exactly") {
+TEST_CASE("a registered kernel receives all properties of its launch") {
     Seen seen;
     sim_control().register_kernel("mixed", Seen::keep, &seen);
     const LoadedModule module;
@@ -120,7 +119,7 @@ TEST_CASE("a kernel sees its launch exactly") {
         bytes(&p0, 1), bytes(&p1, 2), bytes(&p2, 8), bytes(&p3, 4), bytes(p4, 16), bytes(p5, 3)};
     CHECK(seen.parameters == expected);
 
-    // The same out of one buffer, laid out as on the device.
+    // The same arguments in one buffer, laid out as on the device.
     unsigned char buffer[64] = {};
     std::size_t size = 43;
     buffer[0] = p0;
@@ -135,8 +134,8 @@ TEST_CASE("a kernel sees its launch exactly") {
     CHECK(launch(mixed, {1, 1, 1}, {1, 1, 1}, 0, stream, nullptr, extra) == good);
     CHECK(d.cuStreamSynchronize(stream) == good);
     CHECK(seen.parameters == expected);
-    // Measured with driver 580: even what fills the structure up is too much. Too short a buffer it
-    // takes, reading on behind it: here that is refused.
+    // Measured with driver 580: a buffer padded to the size of the structure is too large. The
+    // driver reads past the end of a buffer that is too small; the simulator rejects it.
     const auto launch_of_size = [&](std::size_t wrong) {
         size = wrong;
         return launch(mixed, {1, 1, 1}, {1, 1, 1}, 0, stream, nullptr, extra);
@@ -146,7 +145,7 @@ TEST_CASE("a kernel sees its launch exactly") {
     check_all(invalid, {launch_of_size(0), launch_of_size(42)});
 }
 
-TEST_CASE("a kernel without a host function computes nothing, and is named") {
+TEST_CASE("a kernel without a host function computes nothing and is reported") {
     const LoadedModule module;
     const CUfunction function = module.function("nothing");
     CHECK(idle_kernels().empty());
@@ -163,14 +162,14 @@ TEST_CASE("a kernel without a host function computes nothing, and is named") {
     CHECK(runs == 1);
 }
 
-TEST_CASE("a kernel that is registered to compute nothing is not named") {
+TEST_CASE("a kernel registered with a null function is not reported") {
     const LoadedModule module;
     sim_control().register_kernel("nothing", nullptr, nullptr);
     CHECK(launch(module.function("nothing")) == good);
     CHECK(idle_kernels().empty());
 }
 
-TEST_CASE("what a kernel returns, its context fails with") {
+TEST_CASE("an error returned by a kernel fails its context") {
     start(GENERATE_COPY(from_range(all_modes())));
     int status = CUDA_ERROR_ILLEGAL_ADDRESS;
     sim_control().register_kernel("nothing", fail_with, &status);
@@ -178,13 +177,13 @@ TEST_CASE("what a kernel returns, its context fails with") {
     const CUfunction function = function_of(module, "nothing");
     CHECK(launch(function) == good);
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
-    // Sticky: nothing of the context can be used again.
+    // The error is sticky: the context cannot be used again.
     CHECK(launch(function) == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(d.cuModuleUnload(module) == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("a kernel does not call the API") {
+TEST_CASE("API calls made by a kernel fail with NOT_PERMITTED") {
     CUresult status = good;
     sim_control().register_kernel(
         "nothing",
@@ -200,7 +199,7 @@ TEST_CASE("a kernel does not call the API") {
     CHECK(status == CUDA_ERROR_NOT_PERMITTED);
 }
 
-TEST_CASE("unloading a module waits for its kernels, or is a misuse") {
+TEST_CASE("unloading a module waits for its kernels, in adversarial mode it is a misuse") {
     int runs = 0;
     const auto unload_at_once = [&](const std::string &mode) {
         start(mode);
@@ -229,9 +228,9 @@ TEST_CASE("unloading a module waits for its kernels, or is a misuse") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("memory that a queued kernel was given is not to be freed") {
+TEST_CASE("freeing memory that an enqueued kernel uses is a misuse") {
     start("mode=adversarial;seed=1");
-    CUmodule module = nullptr; // goes with its context, which fails
+    CUmodule module = nullptr; // unloaded with its context, which fails
     REQUIRE(d.cuModuleLoadData(&module, vector_image) == good);
     const CUfunction function = function_of(module, "add");
     const CUdeviceptr memory = allocate(64);
@@ -243,7 +242,7 @@ TEST_CASE("memory that a queued kernel was given is not to be freed") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("a launch records the event that its attributes name") {
+TEST_CASE("a launch records the event of its attributes") {
     start("mode=adversarial;seed=1");
     const LoadedModule module;
     const CUfunction function = module.function("nothing");
@@ -262,7 +261,7 @@ TEST_CASE("a launch records the event that its attributes name") {
     CHECK(d.cuEventDestroy(event) == good);
 }
 
-TEST_CASE("a captured launch is a node that runs with the graph") {
+TEST_CASE("a captured launch runs with its graph") {
     start(GENERATE_COPY(from_range(all_modes())));
     int runs = 0;
     sim_control().register_kernel("nothing", count_runs, &runs);
@@ -280,7 +279,7 @@ TEST_CASE("a captured launch is a node that runs with the graph") {
     CHECK(runs == 2);
 }
 
-TEST_CASE("a graph does not launch the kernel of a module that is gone") {
+TEST_CASE("launching a graph whose module is unloaded is a misuse") {
     const Stream stream;
     std::optional<LoadedModule> module(std::in_place);
     REQUIRE(d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == good);
@@ -292,7 +291,7 @@ TEST_CASE("a graph does not launch the kernel of a module that is gone") {
     expect_misuse("whose object was destroyed");
 }
 
-TEST_CASE("the functions of before CUDA 4 put a launch together") {
+TEST_CASE("the launch functions that precede CUDA 4 set up and launch a kernel") {
     Seen seen;
     sim_control().register_kernel("add", Seen::keep, &seen);
     const LoadedModule module;

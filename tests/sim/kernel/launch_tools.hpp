@@ -1,4 +1,4 @@
-// Launches for tests, in short.
+// Short forms of kernel launches for tests.
 #pragma once
 
 #include "images.hpp"
@@ -10,7 +10,7 @@ inline int count_runs(const cushim_sim_launch *, void *runs) {
     return 0;
 }
 
-// By default one thread.
+// One thread by default.
 inline CUresult launch(CUfunction function, std::array<unsigned int, 3> grid = {1, 1, 1},
                        std::array<unsigned int, 3> block = {1, 1, 1}, unsigned int shared = 0,
                        CUstream stream = nullptr, void **parameters = nullptr,
@@ -19,7 +19,7 @@ inline CUresult launch(CUfunction function, std::array<unsigned int, 3> grid = {
                             shared, stream, parameters, extra);
 }
 
-// A grid of blocks of one dimension.
+// A grid with blocks of one dimension.
 inline CUlaunchConfig launch_config(std::array<unsigned int, 3> grid = {1, 1, 1},
                                     unsigned int threads = 1) {
     CUlaunchConfig config{};
@@ -47,14 +47,14 @@ inline CUlaunchAttribute attribute(int id) {
     return attribute;
 }
 
-// Of a kernel with one parameter.
+// Launches a kernel with one parameter.
 inline CUresult launch_with_pointer(CUfunction function, CUdeviceptr address,
                                     CUstream stream = nullptr) {
     void *parameters[] = {&address};
     return launch(function, {1, 1, 1}, {1, 1, 1}, 0, stream, parameters);
 }
 
-// Whether the kernel's host function gets a view of its pointer's memory.
+// A host function that stores whether it can view the memory of its pointer argument.
 inline int note_view(const cushim_sim_launch *launch, void *seen) {
     *static_cast<bool *>(seen) =
         sim_control().view(argument<CUdeviceptr>(*launch, 0), 16) != nullptr;

@@ -1,4 +1,4 @@
-// Libraries and their kernels: code that needs no context, loaded into each one where it is used.
+// Libraries and their kernels: code without a context, loaded into each context that uses it.
 #include "launch_tools.hpp"
 
 #if CUDA_VERSION >= 12000
@@ -28,7 +28,7 @@ struct LoadedLibrary : Owned<CUlibrary, unload> {
 
 } // namespace
 
-TEST_CASE("a library and its kernels need no context") {
+TEST_CASE("loading a library and looking up its kernels need no context") {
     pop_current();
     const CUlibrary library = loaded(vector_image);
     CHECK(leaks().size() == 1);
@@ -38,7 +38,7 @@ TEST_CASE("a library and its kernels need no context") {
     CHECK(d.cuLibraryGetKernel(&kernel, library, nullptr) == invalid);
     CHECK(d.cuLibraryGetKernel(nullptr, library, "add") == invalid);
     CHECK(d.cuLibraryGetKernel(&kernel, nullptr, "add") == CUDA_ERROR_INVALID_HANDLE);
-    // What belongs to a context does.
+    // Modules, variables and functions need a context.
     CUmodule module = nullptr;
     CUdeviceptr address = 0;
     std::size_t size = 0;
@@ -55,7 +55,7 @@ TEST_CASE("a library and its kernels need no context") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("garbage is no library") {
+TEST_CASE("invalid libraries are rejected") {
     CUlibrary library = nullptr;
     check_all(CUDA_ERROR_INVALID_IMAGE, {load(library, "garbage"), load(library, "")});
     const auto load_file = [&](const char *path) {
@@ -75,7 +75,7 @@ TEST_CASE("garbage is no library") {
     CHECK(d.cuLibraryUnload(nullptr) == CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_CASE("a library is loaded into each context of its own") {
+TEST_CASE("a library is loaded into each context that uses it") {
     start("devices=2");
     const CUcontext first = current();
     const PrimaryContext second(1);
@@ -102,9 +102,9 @@ TEST_CASE("a library is loaded into each context of its own") {
         CHECK(functions[0] != functions[1]);
         CHECK(counters[0] != counters[1]);
         CHECK(flags[0] == flags[1]);
-        // The library's module is not the client's to unload.
+        // The client must not unload the module of a library.
         CHECK(d.cuModuleUnload(modules[0]) == CUDA_ERROR_NOT_PERMITTED);
-        // A context that goes takes its module with it; the library loads anew.
+        // Resetting a context unloads its module; the library is loaded again on the next use.
         CHECK(d.cuDevicePrimaryCtxReset(1) == good);
         REQUIRE(d.cuCtxSetCurrent(first) == good);
         CHECK(d.cuLibraryGetModule(&modules[1], library) == good);
@@ -113,7 +113,7 @@ TEST_CASE("a library is loaded into each context of its own") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a library's variables are found by name") {
+TEST_CASE("variables of a library are found by name") {
     const LoadedLibrary library;
     CUdeviceptr address = 0;
     std::size_t size = 0;
@@ -127,7 +127,7 @@ TEST_CASE("a library's variables are found by name") {
     CHECK(d.cuLibraryGetUnifiedFunction(&function, library, "missing") == invalid);
 }
 
-TEST_CASE("a kernel is launched as a function, in the stream's context") {
+TEST_CASE("a kernel can be launched as a function in any context") {
     start("devices=2");
     const CUcontext first = current();
     const PrimaryContext second(1);
@@ -139,7 +139,7 @@ TEST_CASE("a kernel is launched as a function, in the stream's context") {
         int runs = 0;
         sim_control().register_kernel("nothing", count_runs, &runs);
         const auto kernel = reinterpret_cast<CUfunction>(library.kernel("nothing"));
-        // Without a current context, too.
+        // Also without a current context.
         CHECK(launch(kernel, {1, 1, 1}, {1, 1, 1}, 0, stream) == good);
         CHECK(d.cuStreamSynchronize(stream) == good);
         CHECK(runs == 1);
@@ -147,12 +147,12 @@ TEST_CASE("a kernel is launched as a function, in the stream's context") {
         REQUIRE(d.cuCtxSetCurrent(first) == good);
         CHECK(launch(kernel) == good);
         CHECK(runs == 2);
-        // What takes a function takes a kernel, in the current context.
+        // Calls that take a function accept a kernel in the current context.
         CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel) == 32);
     }
 }
 
-TEST_CASE("attributes of a kernel are those of a device") {
+TEST_CASE("attributes of a kernel are set for each device") {
     start("devices=2");
     const LoadedLibrary library;
     const CUkernel kernel = library.kernel("mixed");
@@ -167,7 +167,7 @@ TEST_CASE("attributes of a kernel are those of a device") {
     CHECK(d.cuKernelSetAttribute(dynamic, 1 << 30, kernel, 0) == invalid);
     CHECK(d.cuKernelSetCacheConfig(kernel, CU_FUNC_CACHE_PREFER_L1, 0) == good);
     CHECK(d.cuKernelSetCacheConfig(kernel, static_cast<CUfunc_cache>(7), 0) == invalid);
-    // What is set of the function wins over what is set of the kernel.
+    // An attribute of the function overrides that of the kernel.
     CUfunction function = nullptr;
     REQUIRE(d.cuKernelGetFunction(&function, kernel) == good);
     CHECK(d.cuKernelSetAttribute(dynamic, 1000, kernel, 0) == good);
@@ -178,7 +178,7 @@ TEST_CASE("attributes of a kernel are those of a device") {
     CHECK(got(d.cuKernelGetAttribute(&value, dynamic, kernel, 0), value) == 3000);
 }
 
-TEST_CASE("machine code for another device is refused where it is loaded") {
+TEST_CASE("a library without code for the device fails when it is used") {
     start("cc=9.0");
     const LoadedLibrary library("cushim-sim-image 1\nkernel k\ntarget cc=8.0\n");
     CUmodule module = nullptr;
@@ -187,7 +187,7 @@ TEST_CASE("machine code for another device is refused where it is loaded") {
     CHECK(d.cuKernelGetFunction(&function, library.kernel("k")) == CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
-TEST_CASE("a kernel goes with its library") {
+TEST_CASE("unloading a library destroys its kernels") {
     CUkernel kernel = nullptr;
     CUfunction function = nullptr;
     {
@@ -202,7 +202,7 @@ TEST_CASE("a kernel goes with its library") {
 }
 
 #if CUDA_VERSION >= 12040
-TEST_CASE("kernels are counted, listed and named") {
+TEST_CASE("kernels of a library are counted, listed and named") {
     const LoadedLibrary library;
     REQUIRE(got<unsigned int>(&Driver::cuLibraryGetKernelCount, out, library) == 3);
     CUkernel two[2] = {};
@@ -225,7 +225,7 @@ TEST_CASE("kernels are counted, listed and named") {
 
 #else
 
-TEST_CASE("libraries came with CUDA 12.0") {
+TEST_CASE("libraries require CUDA 12.0") {
     SKIP("the headers of this build are older");
 }
 

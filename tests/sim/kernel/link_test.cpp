@@ -1,5 +1,4 @@
-// The linker: inputs are joined, visible names that are defined twice refused, libraries taken,
-// logs written.
+// The linker: joins inputs, rejects duplicate visible names, accepts libraries, writes logs.
 #include "images.hpp"
 
 #include <optional>
@@ -43,7 +42,7 @@ class Link : Unique {
     CUlinkState state_ = nullptr;
 };
 
-// A link that writes errors into a log.
+// A link with an error log.
 struct LoggedLink {
     char log[256] = "";
     void *values[2] = {log, reinterpret_cast<void *>(sizeof log)};
@@ -71,7 +70,7 @@ TEST_CASE("inputs are linked into one image") {
     CHECK(got<CUtexref>(&Driver::cuModuleGetTexRef, out, *module, "image") != nullptr);
 }
 
-TEST_CASE("the linker needs a context, its later calls do not") {
+TEST_CASE("only creating a link needs a current context") {
     CUlinkState state = nullptr;
     REQUIRE(d.cuLinkCreate(0, nullptr, nullptr, &state) == good);
     CHECK(leaks().size() == 1);
@@ -85,7 +84,7 @@ TEST_CASE("the linker needs a context, its later calls do not") {
     CHECK(d.cuLinkDestroy(nullptr) == CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_CASE("a name that is defined twice is refused, and told in the log") {
+TEST_CASE("a name that is defined twice is rejected and logged") {
     const LoggedLink logged;
     const Link &link = logged.link;
     CHECK(link.add(CU_JIT_INPUT_CUBIN, first) == good);
@@ -95,12 +94,12 @@ TEST_CASE("a name that is defined twice is refused, and told in the log") {
     CHECK(reinterpret_cast<std::uintptr_t>(logged.values[1]) == std::strlen(logged.log));
     CHECK(link.add(CU_JIT_INPUT_CUBIN, "cushim-sim-image 1\nglobal counter size=8\n") ==
           CUDA_ERROR_INVALID_IMAGE);
-    // What was refused is not in it.
+    // The rejected inputs are not part of the image.
     CHECK(link.add(CU_JIT_INPUT_PTX, second) == good);
     CHECK(load_status(link.complete()) == good);
 }
 
-TEST_CASE("names that are not visible to other inputs may be the same") {
+TEST_CASE("names that are not visible to other inputs may repeat") {
     const auto of = [](const char *statements) {
         return std::string(".version 7.0\n.target sm_52\n") + statements;
     };
@@ -111,7 +110,7 @@ TEST_CASE("names that are not visible to other inputs may be the same") {
     CHECK(link.add(CU_JIT_INPUT_PTX, of(".global .u32 own = 2;\n.visible .global .u32 shown = 2;\n"
                                         ".weak .global .u32 weak = 2;\n.entry k() { ret; }\n"
                                         ".global .texref image;\n")) == good);
-    // Of the three that are called so this is the module's.
+    // The module has this one of the three kernels named k.
     CHECK(link.add(CU_JIT_INPUT_PTX, of(".global .u32 shown = 3;\n"
                                         ".visible .entry k(.param .u64 a) { ret; }\n")) == good);
     CHECK(link.add(CU_JIT_INPUT_PTX, of(".visible .global .u32 shown = 4;\n")) ==
@@ -133,7 +132,7 @@ TEST_CASE("names that are not visible to other inputs may be the same") {
 #endif
 }
 
-TEST_CASE("a library of objects is linked, of which nothing is read") {
+TEST_CASE("a library of objects is accepted without reading its members") {
     const auto member = [](const std::string &content, std::size_t size) {
         std::string header = "object.o/       0           0     0     644     ";
         header += std::to_string(size);
@@ -165,7 +164,7 @@ TEST_CASE("a library of objects is linked, of which nothing is read") {
     module.function("two");
 }
 
-TEST_CASE("bad inputs are refused") {
+TEST_CASE("invalid inputs of a link are rejected") {
     const LoggedLink logged;
     const Link &link = logged.link;
     CHECK(link.add(CU_JIT_INPUT_CUBIN, "garbage", "mine.cubin") == CUDA_ERROR_INVALID_IMAGE);
@@ -174,7 +173,8 @@ TEST_CASE("bad inputs are refused") {
           CUDA_ERROR_INVALID_PTX);
     CHECK(link.add(CU_JIT_INPUT_PTX, ".version 99.0\n.target sm_52\n") ==
           CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
-    CHECK(link.add(CU_JIT_INPUT_CUBIN, second) == CUDA_ERROR_INVALID_IMAGE); // PTX is no cubin
+    CHECK(link.add(CU_JIT_INPUT_CUBIN, second) ==
+          CUDA_ERROR_INVALID_IMAGE); // PTX instead of a cubin
     CHECK(add_to(nullptr, CU_JIT_INPUT_PTX, "x", 1) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(link.add_file("/nowhere") == CUDA_ERROR_FILE_NOT_FOUND);
     CUjit_option late = CU_JIT_WALL_TIME, unknown = static_cast<CUjit_option>(999);
@@ -194,7 +194,7 @@ TEST_CASE("bad inputs are refused") {
     CHECK(d.cuLinkComplete(nullptr, &image, nullptr) == CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_CASE("an input is read from a file") {
+TEST_CASE("an input of a link can be a file") {
     const TemporaryFile file(second);
     CUjit_option option = CU_JIT_MAX_REGISTERS;
     void *value = reinterpret_cast<void *>(std::uintptr_t(18));

@@ -1,11 +1,11 @@
-// Modules: loading, what is found in them, whose they are, when they go.
+// Modules: loading, functions and variables, lifetime.
 #include "launch_tools.hpp"
 
 using namespace sim_test;
 
 namespace {
 
-// Options of the just-in-time compiler, each with its value.
+// Options of the just-in-time compiler with their values.
 class JitOptions {
   public:
     JitOptions() = default;
@@ -21,7 +21,7 @@ class JitOptions {
     std::vector<void *> values;
 };
 
-// Loads vector_image with these options, and unloads it.
+// Loads vector_image with these options and unloads it.
 CUresult load_with(JitOptions options) {
     CUmodule module = nullptr;
     const CUresult status = d.cuModuleLoadDataEx(&module, vector_image, options.count(),
@@ -34,7 +34,7 @@ CUresult load_with(JitOptions options) {
 
 } // namespace
 
-TEST_CASE("loading a module needs a context, unloading it does not") {
+TEST_CASE("loading a module needs a context, unloading does not") {
     CUmodule module = nullptr;
     const CUmodule loaded = load_module(vector_image);
     CHECK(leaks().size() == 1);
@@ -48,7 +48,7 @@ TEST_CASE("loading a module needs a context, unloading it does not") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a module is loaded from a file") {
+TEST_CASE("a module can be loaded from a file") {
     CUmodule module = nullptr;
     const TemporaryFile valid(vector_image), bad("garbage"), empty(""),
         cut("\x7f"
@@ -65,7 +65,7 @@ TEST_CASE("a module is loaded from a file") {
               {d.cuModuleLoad(&module, nullptr), d.cuModuleLoad(nullptr, valid.path().c_str())});
 }
 
-TEST_CASE("what is not in a module answers 500") {
+TEST_CASE("looking up a missing name in a module fails with NOT_FOUND") {
     const LoadedModule module;
     CUfunction function = nullptr;
     CUdeviceptr address = 0;
@@ -81,7 +81,7 @@ TEST_CASE("what is not in a module answers 500") {
     CHECK(d.cuModuleGetFunction(&function, nullptr, "add") == CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_CASE("global variables are device memory of their size") {
+TEST_CASE("global variables of a module are device memory") {
     const LoadedModule module;
     CUdeviceptr buffer = 0;
     std::size_t size = 0;
@@ -92,16 +92,16 @@ TEST_CASE("global variables are device memory of their size") {
     unsigned char byte = 0;
     CHECK(got(d.cuMemcpyDtoH(&byte, buffer + 4095, 1), byte) == 7);
     CHECK(d.cuMemcpyDtoH(&byte, buffer + 4096, 1) == invalid);
-    // Not the client's to free.
+    // The client must not free it.
     check_misuse(d.cuMemFree(buffer), invalid, "cuMemFree of variable");
-    // Managed: the host can touch it.
+    // A managed variable is accessible to the host.
     const CUdeviceptr flags = module.global("flags");
     const auto *host = reinterpret_cast<const unsigned char *>(static_cast<std::uintptr_t>(flags));
     CHECK(host[0] == 7);
     CHECK(host[15] == 0);
 }
 
-TEST_CASE("unloading ends what was in the module") {
+TEST_CASE("unloading a module destroys its functions and variables") {
     const CUmodule module = load_module(vector_image);
     CUfunction function = function_of(module, "nothing");
     const auto counter =
@@ -116,7 +116,7 @@ TEST_CASE("unloading ends what was in the module") {
     check_misuse(d.cuModuleUnload(module), refused, "use of a destroyed module");
 }
 
-TEST_CASE("a module goes with its context") {
+TEST_CASE("resetting a context unloads its modules") {
     const CUmodule module = load_module(vector_image);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
     CHECK(leaks().empty());
@@ -125,7 +125,7 @@ TEST_CASE("a module goes with its context") {
     CHECK(d.cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE); // as measured
 }
 
-TEST_CASE("a handle that is not a module is refused, also the output of a failed load") {
+TEST_CASE("an invalid module handle fails and is reported") {
     const Stream stream;
     CUfunction function = nullptr;
     CUmodule module = nullptr;
@@ -138,7 +138,7 @@ TEST_CASE("a handle that is not a module is refused, also the output of a failed
     check_misuse(d.cuModuleUnload(module), refused, "is not a module handle");
 }
 
-TEST_CASE("variables count against the device's budget") {
+TEST_CASE("variables of a module count against the memory budget of the device") {
     start("memory=1GiB;budget=64MiB");
     CHECK(load_status("cushim-sim-image 1\nglobal big size=0x8000000") == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(leaks().empty());
@@ -160,7 +160,7 @@ TEST_CASE("options of the just-in-time compiler are checked") {
     destroy(module);
 }
 
-TEST_CASE("logs go into the client's buffers, as far as they reach") {
+TEST_CASE("logs are cut to fit the buffers of the client") {
     char info[256], error[16];
     std::memset(info, 'x', sizeof info);
     std::memset(error, 'x', sizeof error);
@@ -193,7 +193,7 @@ TEST_CASE("logs go into the client's buffers, as far as they reach") {
     CHECK(load("garbage that is refused", 0) == CUDA_ERROR_INVALID_IMAGE);
 }
 
-TEST_CASE("the compiler can be told how many registers to use") {
+TEST_CASE("the option for the number of registers sets the attribute of the functions") {
     JitOptions options{{CU_JIT_MAX_REGISTERS, 24}};
     CUmodule module = nullptr;
     REQUIRE(d.cuModuleLoadDataEx(&module, vector_image, options.count(), options.names.data(),
@@ -203,7 +203,7 @@ TEST_CASE("the compiler can be told how many registers to use") {
     destroy(module);
 }
 
-TEST_CASE("attributes of a function are told and set") {
+TEST_CASE("attributes of a function can be read and set") {
     const LoadedModule module;
     const CUfunction mixed = module.function("mixed");
     const auto get = [&](int attribute) {
@@ -248,7 +248,7 @@ TEST_CASE("attributes of a function are told and set") {
 }
 
 #if CUDA_VERSION >= 12040
-TEST_CASE("functions tell their name, their parameters and whether they are loaded") {
+TEST_CASE("functions report their name, parameters and loading state") {
     const LoadedModule module;
     REQUIRE(got<unsigned int>(&Driver::cuModuleGetFunctionCount, out, module) == 3);
     CUfunction all[4] = {nullptr, nullptr, nullptr, nullptr};
@@ -273,7 +273,7 @@ TEST_CASE("functions tell their name, their parameters and whether they are load
     CHECK(d.cuModuleGetLoadingMode(nullptr) == invalid);
     expect_misuse("cuModuleGetLoadingMode into a null pointer");
     CHECK(mode == CU_MODULE_LAZY_LOADING);
-    // Past the last parameter: refused, and the outputs keep what they held.
+    // Past the last parameter the call fails and leaves the outputs unchanged.
     std::size_t offset = 0, size = 0;
     const CUfunction add = module.function("add");
     CHECK(d.cuFuncGetParamInfo(add, 3, &offset, &size) == good);

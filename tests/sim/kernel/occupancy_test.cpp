@@ -1,11 +1,11 @@
-// Occupancy: how many blocks a multiprocessor holds, and which block size fills it best.
+// Occupancy: how many blocks fit on a multiprocessor, and the block size that fills it best.
 #include "launch_tools.hpp"
 
 using namespace sim_test;
 
 namespace {
 
-// An H200's multiprocessor, whatever device is recorded.
+// A multiprocessor of the H200, independent of the recorded device.
 constexpr char h200[] = "attribute.39=2048;attribute.82=65536;attribute.81=233472;attribute.106=32;"
                         "attribute.111=1024;attribute.16=132;attribute.97=232448";
 
@@ -28,7 +28,7 @@ std::vector<int> asked;
 
 } // namespace
 
-TEST_CASE("threads, registers, shared memory and blocks limit a multiprocessor") {
+TEST_CASE("threads, registers, shared memory and blocks limit occupancy") {
     start(h200);
     const LoadedModule module(image);
     const CUfunction light = module.function("light"), heavy = module.function("heavy"),
@@ -37,23 +37,23 @@ TEST_CASE("threads, registers, shared memory and blocks limit a multiprocessor")
     CHECK(blocks(light, 256) == 8);  //
     CHECK(blocks(light, 33) == 32);  // blocks
     CHECK(blocks(light, 1) == 32);   //
-    CHECK(blocks(light, 96) == 21);  // 64 warps in threes
-    CHECK(blocks(heavy, 256) == 2);  // 4096 registers a warp, 16 warps
+    CHECK(blocks(light, 96) == 21);  // 64 warps, 3 for each block
+    CHECK(blocks(heavy, 256) == 2);  // 16 warps of 4096 registers
     CHECK(blocks(heavy, 512) == 1);  //
-    CHECK(blocks(heavy, 32) == 16);  // of which a side has room for 4
+    CHECK(blocks(heavy, 32) == 16);  // 4 blocks for each partition
     CHECK(blocks(shared, 256) == 5); // 233472 / (40960 + 1024)
     CHECK(blocks(light, 256, 48 << 10) == 4);
     CHECK(blocks(light, 256, 20000) == 8);
     CHECK(blocks(module.function("bounded"), 96) == 21);
     CHECK(blocks(module.function("bounded"), 97) == 0);
-    // More than the function may have.
+    // More shared memory than the function may use.
     CHECK(blocks(light, 256, (48 << 10) + 1) == 0);
     CHECK(d.cuFuncSetAttribute(light, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200 << 10) ==
           good);
     CHECK(blocks(light, 256, 200 << 10) == 1);
 }
 
-TEST_CASE("questions of occupancy are checked") {
+TEST_CASE("arguments of occupancy queries are checked") {
     start(h200);
     const LoadedModule module(image);
     const CUfunction light = module.function("light");
@@ -80,7 +80,7 @@ TEST_CASE("questions of occupancy are checked") {
     CHECK(count == 0);
 }
 
-TEST_CASE("the best block size fills the device") {
+TEST_CASE("the suggested block size fills the device") {
     start(h200);
     const LoadedModule module(image);
     const auto best = [](CUfunction function, std::size_t dynamic, int limit) {
@@ -96,12 +96,12 @@ TEST_CASE("the best block size fills the device") {
     CHECK(best(module.function("bounded"), 0, 0) == std::pair(132 * 32, 64));
 }
 
-TEST_CASE("the shared memory of each block size is asked of the client") {
+TEST_CASE("the client's function returns the shared memory for each block size") {
     start(h200);
     const LoadedModule module(image);
     asked.clear();
     int grid = 0, block = 0;
-    // 256 bytes a thread: 48 KiB allow 192 threads.
+    // 256 bytes for each thread: 48 KiB allow 192 threads.
     const auto needs = [](int block_size) -> std::size_t {
         int version = 0;
         asked.push_back(d.cuDriverGetVersion(&version) == good ? block_size : -1);
@@ -116,7 +116,7 @@ TEST_CASE("the shared memory of each block size is asked of the client") {
     CHECK(std::find(asked.begin(), asked.end(), -1) == asked.end());
 }
 
-TEST_CASE("shared memory is divided among blocks") {
+TEST_CASE("the available shared memory is divided among the blocks") {
     start(h200);
     const LoadedModule module(image);
     const auto available = [](CUfunction function, int count, int size) {
@@ -124,7 +124,7 @@ TEST_CASE("shared memory is divided among blocks") {
         CHECK(d.cuOccupancyAvailableDynamicSMemPerBlock(&bytes, function, count, size) == good);
         return bytes;
     };
-    CHECK(available(module.function("light"), 1, 256) == 49152); // more must be asked for
+    CHECK(available(module.function("light"), 1, 256) == 49152); // the default limit of a function
     CHECK(available(module.function("light"), 8, 256) == 233472 / 8 - 1024);
     CHECK(available(module.function("shared"), 2, 256) == 49152 - 40960);
     const auto allow = [](CUfunction function, int dynamic) {
@@ -138,7 +138,7 @@ TEST_CASE("shared memory is divided among blocks") {
     CHECK(available(module.function("shared"), 2, 256) == 233472 / 2 - 1024 - 40960);
 }
 
-TEST_CASE("clusters have a largest size, and a number that fits the device") {
+TEST_CASE("cluster queries return the largest size and how many clusters fit") {
     start(h200);
     const LoadedModule module("cushim-sim-image 1\nkernel free\nkernel fixed cluster=4,1,1\n");
     const CUfunction free = module.function("free"), fixed = module.function("fixed");

@@ -33,7 +33,7 @@ CUresult encoded(Tiled tiled) {
 
 } // namespace
 
-TEST_CASE("a tiled tensor map keeps the documented rules") {
+TEST_CASE("a tiled tensor map must follow the documented rules") {
     start("cc=9.0");
     const Tiled tiled;
     CHECK(encoded(tiled) == good);
@@ -67,7 +67,7 @@ TEST_CASE("a tiled tensor map keeps the documented rules") {
          {"rank 1", [](Tiled &t) { t.rank = 1; }, good}});
 }
 
-TEST_CASE("the address in a tensor map is replaced") {
+TEST_CASE("the address of a tensor map can be replaced") {
     start("cc=9.0");
     Tiled one, other;
     other.address = 0x20000;
@@ -86,7 +86,7 @@ TEST_CASE("the address in a tensor map is replaced") {
     CHECK(d.cuTensorMapReplaceAddress(nullptr, nullptr) == invalid);
 }
 
-TEST_CASE("an im2col tensor map has corners within its bits") {
+TEST_CASE("the corners of an im2col tensor map must be in range") {
     start("cc=9.0");
     Tiled tiled;
     tiled.rank = 4;
@@ -113,14 +113,14 @@ TEST_CASE("an im2col tensor map has corners within its bits") {
     CHECK(encode() == invalid);
 }
 
-TEST_CASE("a device before 9.0 has no tensor maps") {
+TEST_CASE("tensor maps need compute capability 9.0") {
     start("cc=8.0");
     CHECK(encoded({}) == CUDA_ERROR_NOT_SUPPORTED);
 }
 
 #else
 
-TEST_CASE("tensor maps came with CUDA 12.0") {
+TEST_CASE("tensor maps require CUDA 12.0") {
     SKIP("the headers of this build are older");
 }
 

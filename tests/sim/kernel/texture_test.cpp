@@ -1,4 +1,4 @@
-// Texture and surface objects and references: what they are made of, what they tell, when they go.
+// Texture and surface objects and references: resources, properties, lifetime.
 #include "images.hpp"
 
 using namespace sim_test;
@@ -48,7 +48,7 @@ CUresult texture_status(const CUDA_RESOURCE_DESC &resource, const CUDA_TEXTURE_D
 
 } // namespace
 
-TEST_CASE("a texture object tells what it was made of") {
+TEST_CASE("a texture object reports its resource and description") {
     const DeviceMemory memory(4096);
     const CUDA_RESOURCE_DESC resource = linear(memory, 4096);
     CUDA_TEXTURE_DESC texture{};
@@ -66,7 +66,7 @@ TEST_CASE("a texture object tells what it was made of") {
     CHECK(d.cuTexObjectGetTextureDesc(&its_texture, object) == good);
     CHECK(std::memcmp(&its_texture, &texture, sizeof texture) == 0);
     its_view.width = 77;
-    CHECK(d.cuTexObjectGetResourceViewDesc(&its_view, object) == good); // there is none
+    CHECK(d.cuTexObjectGetResourceViewDesc(&its_view, object) == good); // created without a view
     CHECK(its_view.width == 0);
     CHECK(d.cuTexObjectGetResourceDesc(nullptr, object) == invalid);
     CHECK(leaks().size() == 2);
@@ -77,7 +77,7 @@ TEST_CASE("a texture object tells what it was made of") {
     CHECK(d.cuTexObjectDestroy(0) == good);
 }
 
-TEST_CASE("what a texture cannot be made of is refused") {
+TEST_CASE("invalid textures are rejected") {
     using Resource = CUDA_RESOURCE_DESC;
     using Texture = CUDA_TEXTURE_DESC;
     const DeviceMemory memory(4096);
@@ -122,7 +122,7 @@ TEST_CASE("what a texture cannot be made of is refused") {
     CHECK(of_linear(0, 64) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_CASE("textures and surfaces of arrays") {
+TEST_CASE("textures and surfaces can use arrays") {
     CUDA_RESOURCE_DESC resource{};
     CUsurfObject surface = 0;
     {
@@ -147,7 +147,7 @@ TEST_CASE("textures and surfaces of arrays") {
         REQUIRE(d.cuSurfObjectCreate(&surface, &resource) == good);
         CHECK(got<CUDA_RESOURCE_DESC>(&Driver::cuSurfObjectGetResourceDesc, out, surface)
                   .res.array.hArray == array.get());
-        // A handle of the other kind.
+        // A surface is not a texture.
         check_misuse(d.cuTexObjectDestroy(surface), invalid,
                      "a texture object handle was expected");
         CHECK(d.cuSurfObjectDestroy(surface) == good);
@@ -168,7 +168,7 @@ TEST_CASE("textures and surfaces of arrays") {
     CHECK(texture_status(of_array(nullptr)) == CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_CASE("a texture reference keeps what is set") {
+TEST_CASE("a texture reference keeps its settings") {
     const LoadedModule module;
     const DeviceMemory memory(4096);
     CUtexref texture = nullptr;
@@ -209,7 +209,7 @@ TEST_CASE("a texture reference keeps what is set") {
     CHECK(d.cuTexRefSetFlags(texture, CU_TRSF_READ_AS_INTEGER) == good);
     CHECK(got(d.cuTexRefGetFlags(&flags, texture), flags) == CU_TRSF_READ_AS_INTEGER);
     CHECK(d.cuTexRefSetFlags(texture, ~0U) == invalid);
-    // A module's own goes with the module.
+    // The module owns the reference.
     CHECK(d.cuTexRefDestroy(texture) == invalid);
     CHECK(d.cuTexRefGetFlags(&flags, nullptr) == CUDA_ERROR_INVALID_HANDLE);
     CUtexref own = nullptr;
@@ -218,7 +218,7 @@ TEST_CASE("a texture reference keeps what is set") {
                  "use of a destroyed texture reference");
 }
 
-TEST_CASE("references are bound to arrays") {
+TEST_CASE("texture and surface references can be bound to arrays") {
     const LoadedModule module;
     CUtexref texture = nullptr;
     CUsurfref surface = nullptr;
