@@ -1,5 +1,5 @@
-// A process that has used its addresses up: none is used again, and that is reported. POSIX: an
-// address that was given out stays so for the life of the process, so each case is one of its own.
+// A process that has used up its addresses, which are never reused. POSIX only: addresses stay used
+// for the life of the process, so each case runs in its own.
 #include "../support/child_process.hpp"
 #include "memory_tools.hpp"
 #include "vmm_tools.hpp"
@@ -30,7 +30,7 @@ CUresult try_allocate(std::size_t size) {
     return status;
 }
 
-// 2 MiB at a time, until there are no more.
+// Attempts 2 MiB at a time until it fails.
 void try_until_exhausted(CUresult (*attempt)(std::size_t)) {
     start();
     int rounds = 0;
@@ -43,14 +43,14 @@ void try_until_exhausted(CUresult (*attempt)(std::size_t)) {
     CHECK(rounds <= 33);
 }
 
-// A reservation of so many bytes does not fit where another does.
+// A reservation of `size` bytes does not fit, a smaller one does.
 void reserve_too_much(std::size_t size) {
     start();
     CHECK(try_allocate(20 * MiB) == good);
     CHECK(try_allocate(20 * MiB) == good);
     CHECK(try_reserve(size) == exhausted);
     expect_misuse("no room for " + std::to_string(size) + " bytes");
-    CHECK(try_reserve(10 * MiB) == good); // nothing was kept of the other
+    CHECK(try_reserve(10 * MiB) == good); // the failed reservation kept no addresses
 }
 
 bool passes(const std::string &child) {
@@ -69,40 +69,40 @@ TEST_CASE("child reserves until no addresses are left", "[.]") {
     expect_misuse("freed memory and are never reused; no room for 2097152 bytes");
 }
 
-TEST_CASE("child has no addresses for the place of a reservation", "[.]") {
+TEST_CASE("child has too few addresses for a reservation", "[.]") {
     reserve_too_much(16 * MiB);
 }
 
-TEST_CASE("child has no addresses for the view of a reservation", "[.]") {
+TEST_CASE("child has too few addresses for the view of a reservation", "[.]") {
     reserve_too_much(24 * MiB);
 }
 
-TEST_CASE("child wants more addresses than there ever were", "[.]") {
+TEST_CASE("child requests more addresses than exist", "[.]") {
     start();
     CHECK(try_reserve(GiB) == exhausted);
     CHECK(try_allocate(GiB) == exhausted);
-    // What lives has its addresses in use: that wastes none.
+    // Addresses of live memory are not wasted.
     const CUdeviceptr living = reserve(24 * MiB);
     CHECK(try_reserve(12 * MiB) == exhausted);
     free_reserved(living, 24 * MiB);
     CHECK(try_reserve(12 * MiB) == good);
 }
 
-TEST_CASE("a process that has used its addresses up is reported") {
+TEST_CASE("running out of addresses is reported as a misuse") {
     CHECK(passes("child allocates until no addresses are left"));
     CHECK(passes("child reserves until no addresses are left"));
-    CHECK(passes("child has no addresses for the place of a reservation"));
-    CHECK(passes("child has no addresses for the view of a reservation"));
+    CHECK(passes("child has too few addresses for a reservation"));
+    CHECK(passes("child has too few addresses for the view of a reservation"));
 }
 
-TEST_CASE("a request for more than there ever were is not reported as waste") {
-    CHECK(passes("child wants more addresses than there ever were"));
+TEST_CASE("a request that exceeds all addresses is not reported as a misuse") {
+    CHECK(passes("child requests more addresses than exist"));
 }
 
 #else
 
-TEST_CASE("a process that has used its addresses up is reported") {
-    SKIP("needs child processes");
+TEST_CASE("running out of addresses is reported as a misuse") {
+    SKIP("requires child processes");
 }
 
 #endif

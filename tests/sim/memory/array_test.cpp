@@ -53,7 +53,7 @@ CUresult try_create_2d(std::size_t width, std::size_t height, int format, unsign
 
 } // namespace
 
-TEST_CASE("arrays that can be made, and those that cannot") {
+TEST_CASE("formats, sizes and flags of arrays are checked") {
     start("memory=140GiB");
     const Calls create_2d(try_create_2d);
     const Calls create(try_create);
@@ -90,26 +90,26 @@ TEST_CASE("arrays that can be made, and those that cannot") {
     CHECK(d.cuArray3DCreate(&array, &any) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_CASE("arrays use the device's memory") {
+TEST_CASE("an array uses device memory and is one leak") {
     start("memory=1MiB");
     {
         const Array array(describe(512, 512, 0, u8, 2));
         CHECK(free_memory() == 512 * KiB);
         CHECK(try_create(1024, 1024, 0, u8, 1, 0) == CUDA_ERROR_OUT_OF_MEMORY);
         const auto lines = leaks();
-        REQUIRE(lines.size() == 1); // the array, not its memory once more
+        REQUIRE(lines.size() == 1); // its memory is not listed separately
         CHECK(lines[0].find("array") == 0);
     }
     CHECK(free_memory() == MiB);
 }
 
-TEST_CASE("descriptions of arrays") {
+TEST_CASE("an array reports its description") {
     const CUDA_ARRAY_DESCRIPTOR given{64, 32, CU_AD_FORMAT_FLOAT, 4};
     const auto array = got<CUarray>(&Driver::cuArrayCreate, out, &given);
     CUDA_ARRAY_DESCRIPTOR narrow{};
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     CUarray plane = nullptr;
-    const WithoutContext none; // needs none
+    const WithoutContext none; // no context needed
     CHECK(got(d.cuArrayGetDescriptor(&narrow, array), narrow).Width == 64);
     CHECK(narrow.Height == 32);
     CHECK(narrow.Format == CU_AD_FORMAT_FLOAT);
@@ -123,21 +123,21 @@ TEST_CASE("descriptions of arrays") {
     destroy(array);
 }
 
-TEST_CASE("invalid handles of arrays") {
+TEST_CASE("an invalid array handle fails and is reported") {
     const CUarray array = create(describe(16, 16, 0));
     const Stream stream(non_blocking);
     char local[16];
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     CHECK(d.cuArrayDestroy(nullptr) == no_handle);
     destroy(array);
-    // The measured driver crashes here.
+    // A real driver crashes here.
     CHECK(reported(d.cuArrayDestroy(array), "use of a destroyed array") == no_handle);
     CHECK(reported(d.cuMemcpyAtoH(local, array, 0, 16), "use of a destroyed array") == invalid);
     CHECK(d.cuArray3DGetDescriptor(&wide, reinterpret_cast<CUarray>(stream.get())) == no_handle);
     expect_misuse("an array handle was expected, but this is stream");
 }
 
-TEST_CASE("copies of a row of an array") {
+TEST_CASE("copies of bytes of an array stay within one row") {
     const Array line(describe(64, 0, 0, f32, 4)), plane(describe(64, 32, 0, f32, 4));
     const DeviceMemory device(1024);
     const Stream stream(non_blocking);
@@ -147,7 +147,7 @@ TEST_CASE("copies of a row of an array") {
     CHECK(d.cuMemcpyHtoA(line, 0, host, 1024) == good);
     CHECK(d.cuMemcpyAtoH(read.data(), line, 0, 1024) == good);
     CHECK(std::memcmp(read.data(), host, 1024) == 0);
-    CHECK(d.cuMemcpyHtoA(line, 1, host, 16) == good); // not even an element
+    CHECK(d.cuMemcpyHtoA(line, 1, host, 16) == good); // less than an element
     CHECK(d.cuMemcpyAtoH(read.data(), line, 0, 17) == good);
     CHECK(std::memcmp(read.data() + 1, host, 16) == 0);
     CHECK(d.cuMemcpyHtoA(line, 0, host, 1024) == good);
@@ -158,7 +158,7 @@ TEST_CASE("copies of a row of an array") {
     CHECK(d.cuMemcpyAtoHAsync(read.data(), plane, 64, 16, stream) == good);
     CHECK(std::memcmp(read.data(), bytes.data() + 512, 16) == 0);
     CHECK(d.cuMemcpyHtoAAsync(line, 0, host, 16, stream) == good);
-    const Calls copy(&Driver::cuMemcpyHtoA); // one row at most
+    const Calls copy(&Driver::cuMemcpyHtoA); // at most one row
     copy[good] = {{plane, 0, host, 1024}, {line, 0, host, 0}};
     copy[invalid] = {
         {line, 0, host, 1025},  {line, 1008, host, 32},    {line, ~std::size_t(0), host, 32},
@@ -172,7 +172,7 @@ TEST_CASE("copies of a row of an array") {
     synchronize();
 }
 
-TEST_CASE("blocks of an array") {
+TEST_CASE("block copies must lie within an array") {
     const Array plane(describe(64, 32, 0, f32, 4)), line(describe(64, 0, 0, f32, 4));
     const Bytes bytes(64 * KiB);
     CUDA_MEMCPY2D base{.srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -199,7 +199,7 @@ TEST_CASE("blocks of an array") {
     CHECK(with([&](C &c) { c.WidthInBytes = 16, c.dstArray = line, c.Height = 2; }) == invalid);
 }
 
-TEST_CASE("random blocks between arrays against a reference") {
+TEST_CASE("random block copies between arrays give the same bytes as a reference") {
     start(GENERATE_COPY(from_range(all_modes())));
     std::mt19937 random(3);
     const auto below = [&](std::size_t limit) { return std::size_t(random() % limit); };
@@ -251,7 +251,7 @@ TEST_CASE("random blocks between arrays against a reference") {
     }
 }
 
-TEST_CASE("an array that is destroyed while queued work needs it") {
+TEST_CASE("destroying an array that enqueued work needs is a misuse") {
     start("mode=adversarial");
     const CUarray array = create(describe(64, 0, 0));
     void *pinned = allocate_pinned(64);
@@ -263,7 +263,7 @@ TEST_CASE("an array that is destroyed while queued work needs it") {
     REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("mipmapped arrays") {
+TEST_CASE("levels of a mipmapped array are separate arrays owned by it") {
     const auto description = describe(64, 32, 0, f32, 1);
     CUmipmappedArray whole = nullptr;
     CHECK(d.cuMipmappedArrayCreate(nullptr, &description, 1) == invalid);
@@ -286,7 +286,7 @@ TEST_CASE("mipmapped arrays") {
         const Bytes bytes = pattern(part.Width * 4, number);
         CHECK(d.cuMemcpyHtoA(level, 0, bytes.data(), bytes.size()) == good);
     }
-    for (const unsigned int number : {0U, 1U, 2U}) { // no level lies in another
+    for (const unsigned int number : {0U, 1U, 2U}) { // levels do not overlap
         Bytes read((std::size_t(64) >> number) * 4);
         CHECK(d.cuMemcpyAtoH(read.data(), level_of(number), 0, read.size()) == good);
         CHECK((read == pattern(read.size(), number)));
@@ -303,7 +303,7 @@ TEST_CASE("mipmapped arrays") {
     CHECK(reported(d.cuMemcpyAtoH(local, level, 0, 16), "use of a destroyed array") == invalid);
 }
 
-TEST_CASE("the number of levels") {
+TEST_CASE("the number of levels is limited to 1 and above and by the size") {
     const auto description = describe(64, 32, 0, f32, 1);
     for (const auto &[wanted, made] : {std::pair{0U, 1U}, {20U, 7U}}) { // as measured
         CUmipmappedArray whole = nullptr;
@@ -316,7 +316,7 @@ TEST_CASE("the number of levels") {
 }
 
 #if CUDA_VERSION >= 11060
-TEST_CASE("arrays without memory") {
+TEST_CASE("copying to an array without memory fails the context") {
     const CUarray deferred = create(describe(64, 64, 0, u8, 1, CUDA_ARRAY3D_DEFERRED_MAPPING));
     const CUarray sparse = create(describe(1024, 1024, 0, u8, 1, CUDA_ARRAY3D_SPARSE));
     const CUarray plain = create(describe(64, 64, 0));
@@ -335,8 +335,8 @@ TEST_CASE("arrays without memory") {
     CHECK(tiles.flags == 0);
     CHECK(d.cuArrayGetSparseProperties(&tiles, plain) == invalid);
     CHECK(free_memory() == 8 * GiB - 64 * 64);
-    // The source has been read when the call returns: only later calls return that the device has
-    // failed, all that take an array.
+    // The call returns after reading the source. The failure is reported by later calls, including
+    // all that take an array.
     constexpr auto failed = CUDA_ERROR_LAUNCH_FAILED;
     char local[16] = {};
     CHECK(d.cuMemcpyHtoA(deferred, 0, local, 16) == good);
@@ -344,7 +344,7 @@ TEST_CASE("arrays without memory") {
     CUDA_ARRAY_DESCRIPTOR flat{};
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     CUarray plane = nullptr;
-    CHECK(d.cuArrayDestroy(deferred) == failed); // and it is gone
+    CHECK(d.cuArrayDestroy(deferred) == failed); // it is destroyed all the same
     CHECK(leaks().size() == 2);
     CHECK(d.cuArrayGetDescriptor(&flat, plain) == failed);
     CHECK(d.cuArrayGetDescriptor(nullptr, plain) == failed);

@@ -7,7 +7,7 @@ using namespace sim_test;
 
 namespace {
 
-// What two copies work on.
+// Memory for two copies.
 struct Places {
     const DeviceMemory first{64}, second{64};
     const PinnedMemory pinned{64};
@@ -37,7 +37,7 @@ struct Batch {
 
 } // namespace
 
-TEST_CASE("a batch copies all") {
+TEST_CASE("a batch runs all its copies") {
     start(GENERATE_COPY(from_range(all_modes())));
     Places places;
     Batch batch(places);
@@ -48,7 +48,7 @@ TEST_CASE("a batch copies all") {
     CHECK(std::memcmp(view(places.second, 32), pattern(64, 2).data(), 32) == 0);
 }
 
-TEST_CASE("a batch is refused where the stream's device has no access") {
+TEST_CASE("a batch fails if the stream's device lacks access to its memory") {
     start("devices=2");
     const Pool pool(pool_properties(1));
     Places places;
@@ -68,7 +68,7 @@ TEST_CASE("a batch is refused where the stream's device has no access") {
     REQUIRE(d.cuCtxPopCurrent(&own) == good);
 }
 
-TEST_CASE("batches that are refused, and those that are not") {
+TEST_CASE("arguments of a batch are checked") {
     Places places;
     const Batch valid(places);
     const auto with = [&](auto change) {
@@ -105,13 +105,13 @@ TEST_CASE("batches that are refused, and those that are not") {
     Calls{&Driver::cuMemcpyBatchAsync}[invalid] = {
         {nullptr, b.sources, b.sizes, 2, b.attributes, b.indices, 1, b.stream},
         {b.destinations, b.sources, b.sizes, 2, nullptr, nullptr, 0, b.stream}};
-    // A stream that captures continues to.
+    // The capture of the stream remains valid.
     REQUIRE(d.cuStreamBeginCapture(b.stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
     CHECK(b.run() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     destroy(got<CUgraph>(&Driver::cuStreamEndCapture, b.stream, out));
 }
 
-TEST_CASE("when a batch reads its sources") {
+TEST_CASE("the access order decides when a batch reads its sources") {
     start("mode=adversarial");
     Places places;
     Batch batch(places);
@@ -126,7 +126,7 @@ TEST_CASE("when a batch reads its sources") {
     CHECK(view(places.second, 1)[0] == 2);
 }
 
-TEST_CASE("batches of blocks") {
+TEST_CASE("a batch copies blocks of memory and arrays") {
     const DeviceMemory device(1024);
     const Stream stream(non_blocking);
     const PinnedMemory pinned(1024);
@@ -164,7 +164,7 @@ TEST_CASE("batches of blocks") {
                                                      {1, nullptr, 0, stream},
                                                      {1, &plain, 1, stream},
                                                      {1, &plain, 0, nullptr}};
-    // Between memory and an array everything counts in elements.
+    // Extents are in elements if an array takes part.
     CUDA_ARRAY3D_DESCRIPTOR description{
         .Width = 8, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
     CUarray array = nullptr;
@@ -191,7 +191,7 @@ TEST_CASE("batches of blocks") {
     REQUIRE(d.cuArrayDestroy(array) == good);
 }
 
-TEST_CASE("the first form of a batch says which copy is wrong") {
+TEST_CASE("the first ABI of a batch reports the index of the failed copy") {
     using Form =
         CUresult (*)(CUdeviceptr *, CUdeviceptr *, std::size_t *, std::size_t, CUmemcpyAttributes *,
                      std::size_t *, std::size_t, std::size_t *, CUstream);
@@ -206,7 +206,7 @@ TEST_CASE("the first form of a batch says which copy is wrong") {
     };
     CHECK(run(2) == good);
     CHECK(run(0) == invalid);
-    CHECK(failed == ~std::size_t(0)); // none of them
+    CHECK(failed == ~std::size_t(0)); // not a single copy
     batch.sizes[1] = 65;
     CHECK(run(2) == invalid);
     CHECK(failed == 1);
@@ -215,7 +215,7 @@ TEST_CASE("the first form of a batch says which copy is wrong") {
 
 #else
 
-TEST_CASE("batches of copies are newer than these headers") {
+TEST_CASE("batches of copies require CUDA 13.0") {
     SKIP("the headers of this build are older");
 }
 

@@ -1,11 +1,11 @@
-// Copies of rows and layers, byte by byte against a reference, in all modes.
+// Copies of rows and layers against a byte-wise reference, in all modes.
 #include "memory_kinds.hpp"
 
 #include <random>
 
 using namespace sim_test;
 
-TEST_CASE("a copy of a row against bytes") {
+TEST_CASE("a copy of rows honors pitches and offsets") {
     const DeviceMemory device(64);
     const Bytes a = pattern(64, 4);
     std::memset(view(device, 64), 0xee, 64);
@@ -16,7 +16,7 @@ TEST_CASE("a copy of a row against bytes") {
                        .dstPitch = 8,
                        .WidthInBytes = 4,
                        .Height = 3};
-    // A pitch of 0 is that of rows without gaps, from byte 0 on.
+    // A pitch of 0 means rows without gaps, counted from byte 0.
     CHECK(d.cuMemcpy2D(&copy) == good);
     for (std::size_t row = 0; row < 3; ++row) {
         CHECK(std::memcmp(view(device, 64) + 8 * row, a.data() + 4 * row, 4) == 0);
@@ -30,7 +30,7 @@ TEST_CASE("a copy of a row against bytes") {
     }
 }
 
-TEST_CASE("rows that are refused, and rows that are not") {
+TEST_CASE("arguments of row copies are checked") {
     const DeviceMemory device(MiB);
     const Bytes host(64 * KiB);
     const CUDA_MEMCPY2D base{.srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -71,18 +71,19 @@ TEST_CASE("rows that are refused, and rows that are not") {
     CHECK(with([](C &c) { c.srcMemoryType = static_cast<CUmemorytype>(9); }) == invalid);
     CHECK(with([](C &c) { c.srcHost = nullptr; }) == invalid);
     CHECK(with([](C &c) { c.dstDevice = 0; }) == invalid);
-    CHECK(with([](C &c) { c.srcMemoryType = CU_MEMORYTYPE_UNIFIED; }) == invalid); // of no address
+    CHECK(with([](C &c) { c.srcMemoryType = CU_MEMORYTYPE_UNIFIED; }) == invalid); // null address
     CHECK(with([&](C &c) {
               c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
               c.srcDevice = as_device(host.data());
           }) == good);
-    CHECK(with([](C &c) { c.srcMemoryType = CU_MEMORYTYPE_ARRAY; }) == invalid); // null
+    CHECK(with([](C &c) { c.srcMemoryType = CU_MEMORYTYPE_ARRAY; }) == invalid); // null array
     CHECK(with([](C &c) { c.srcXInBytes = 60; }) == invalid);
     CHECK(with([](C &c) { c.Height = 1, c.srcXInBytes = 60; }) == invalid);
     CHECK(with([](C &c) { c.dstXInBytes = 60; }) == invalid);
     CHECK(with([](C &c) { c.dstXInBytes = ~std::size_t(0); }) == invalid);
     CHECK(with([](C &c) { c.dstY = ~std::size_t(0); }) == invalid);
-    CHECK(with([](C &c) { c.dstY = std::size_t(1) << 60; }) == invalid); // the real one overflows
+    CHECK(with([](C &c) { c.dstY = std::size_t(1) << 60; }) ==
+          invalid); // the offset overflows in a real driver
     CHECK(with([](C &c) { c.WidthInBytes = ~std::size_t(0); }) == invalid);
     CHECK(with([](C &c) { c.Height = ~std::size_t(0); }) == invalid);
     CHECK(d.cuMemcpy2D(nullptr) == invalid);
@@ -91,7 +92,7 @@ TEST_CASE("rows that are refused, and rows that are not") {
     synchronize();
 }
 
-TEST_CASE("layers that are refused, and layers that are not") {
+TEST_CASE("arguments of layer copies are checked") {
     const DeviceMemory device(MiB);
     const Bytes host(64 * KiB);
     CUDA_MEMCPY3D base{.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host.data()};
@@ -136,7 +137,7 @@ TEST_CASE("layers that are refused, and layers that are not") {
     synchronize();
 }
 
-TEST_CASE("random blocks against a reference") {
+TEST_CASE("random block copies give the same bytes as a reference") {
     start(GENERATE_COPY(from_range(all_modes())));
     std::mt19937 random(7);
     const auto below = [&](std::size_t limit) { return std::size_t(random() % limit); };

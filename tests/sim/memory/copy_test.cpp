@@ -1,4 +1,4 @@
-// Copies of one row in all forms, byte by byte against a reference, in all modes.
+// All forms of linear copies against a byte-wise reference, in all modes.
 #include "memory_kinds.hpp"
 
 using namespace sim_test;
@@ -9,7 +9,7 @@ constexpr std::size_t size = 4096;
 
 } // namespace
 
-TEST_CASE("cuMemcpy between every two kinds of memory") {
+TEST_CASE("cuMemcpy copies between all kinds of memory") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Bytes from = pattern(size, 1), to = pattern(size, 2);
     for (const auto source_kind : Memory::kinds) {
@@ -31,7 +31,7 @@ TEST_CASE("cuMemcpy between every two kinds of memory") {
     }
 }
 
-TEST_CASE("the forms that say where take what an address says") {
+TEST_CASE("forms that name the kind of memory accept any address CUDA knows") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Bytes from = pattern(size, 1), to = pattern(size, 2);
     const Stream stream(non_blocking);
@@ -53,7 +53,7 @@ TEST_CASE("the forms that say where take what an address says") {
     }
 }
 
-TEST_CASE("copies that are refused at once") {
+TEST_CASE("arguments of copies are checked") {
     const CUdeviceptr device = allocate(size), end = device + size;
     const Stream stream(non_blocking);
     constexpr std::size_t most = ~std::size_t(0);
@@ -73,17 +73,17 @@ TEST_CASE("copies that are refused at once") {
         {0x1234, local, 16, stream}, {device, nullptr, 16, stream}, {end - 8, local, 16, stream}};
     later[good] = {{device, local, 16, CU_STREAM_LEGACY},
                    {device, local, 16, CU_STREAM_PER_THREAD}};
-    // Memory that was freed is named.
+    // Freed memory is reported.
     release(device);
     const std::string freed = "use of memory that was freed: device memory";
     CHECK(reported(d.cuMemcpyHtoD(device + 5, local, 16), freed) == invalid);
     CHECK(reported(d.cuMemcpyHtoDAsync(device, local, 16, stream), freed) == invalid);
-    // An address beside all allocations is not host memory either.
+    // An unused device address does not count as host memory.
     CHECK(d.cuMemcpy(as_device(local), device + 64 * MiB, 16) == invalid);
     synchronize();
 }
 
-TEST_CASE("host memory that is pinned in part") {
+TEST_CASE("a copy must not exceed a registered range") {
     const DeviceMemory device(size);
     std::vector<char> own(size);
     char *const at = own.data();
@@ -97,7 +97,7 @@ TEST_CASE("host memory that is pinned in part") {
     CHECK(d.cuMemcpyDtoH(at + 992, device, 16) == invalid);
 }
 
-TEST_CASE("a context for copies") {
+TEST_CASE("only copies in an explicit stream work without a current context") {
     const DeviceMemory device(size);
     const Stream stream(non_blocking);
     char local[64] = {};
@@ -124,12 +124,12 @@ TEST_CASE("a context for copies") {
     synchronize();
 }
 
-TEST_CASE("when an asynchronous copy reads its source, and writes its target") {
+TEST_CASE("an asynchronous copy accesses pinned memory when it runs, pageable memory at once") {
     start(GENERATE("mode=adversarial;seed=1", "mode=adversarial;seed=2"));
     const DeviceMemory device(size);
     const Stream stream(non_blocking);
     const Bytes first = pattern(size, 1), second = pattern(size, 2);
-    // Pageable memory: when the call returns.
+    // Pageable memory is read before the call returns.
     Bytes pageable = first;
     REQUIRE(d.cuMemcpyHtoDAsync(device, pageable.data(), size, stream) == good);
     pageable = second;
@@ -137,11 +137,11 @@ TEST_CASE("when an asynchronous copy reads its source, and writes its target") {
     CHECK((contents(device, size) == first));
     REQUIRE(d.cuMemcpyDtoHAsync(pageable.data(), device, size, stream) == good);
     CHECK((pageable == first));
-    // Pinned memory: when it is its turn.
+    // Pinned memory is read when the copy runs.
     const PinnedMemory pinned(size);
     std::memcpy(pinned, first.data(), size);
     REQUIRE(d.cuMemcpyHtoDAsync(device, pinned, size, stream) == good);
-    std::memcpy(pinned, second.data(), size); // too early: the copy gets these
+    std::memcpy(pinned, second.data(), size); // the copy reads these bytes
     REQUIRE(d.cuStreamSynchronize(stream) == good);
     CHECK((contents(device, size) == second));
     std::memset(pinned, 0, size);
@@ -151,7 +151,7 @@ TEST_CASE("when an asynchronous copy reads its source, and writes its target") {
     CHECK((contents(as_device(pinned), size) == second));
 }
 
-TEST_CASE("pageable memory is the client's again, however long the stream waits") {
+TEST_CASE("pageable memory can be reused at once, even if the stream is blocked") {
     start(GENERATE("mode=immediate", "mode=threaded"));
     const DeviceMemory device(size), flag(4);
     std::memset(view(flag, 4), 0, 4);
@@ -168,12 +168,12 @@ TEST_CASE("pageable memory is the client's again, however long the stream waits"
     synchronize();
 }
 
-TEST_CASE("what a synchronous copy does not wait for") {
+TEST_CASE("synchronous copies to the host and from pinned memory wait, others do not") {
     start("mode=adversarial");
     const DeviceMemory from(size), to(size);
     fill(from, pattern(size, 1));
     fill(to, Bytes(size, 0));
-    // To the host and from pinned memory for all.
+    // To the host and from pinned memory: the copy has completed.
     Bytes target(size);
     REQUIRE(d.cuMemcpyDtoH(target.data(), from, size) == good);
     CHECK((target == pattern(size, 1)));
@@ -181,14 +181,14 @@ TEST_CASE("what a synchronous copy does not wait for") {
     std::memset(pinned, 5, size);
     REQUIRE(d.cuMemcpyHtoD(to, pinned, size) == good);
     CHECK((contents(to, size) == Bytes(size, 5)));
-    // From pageable memory not for its end: the source is free.
+    // From pageable memory: the source was read, the copy may be pending.
     Bytes source = pattern(size, 3);
     REQUIRE(d.cuMemcpyHtoD(to, source.data(), size) == good);
     source.assign(size, 9);
     CHECK((contents(to, size) == Bytes(size, 5)));
     synchronize();
     CHECK((contents(to, size) == pattern(size, 3)));
-    // Between devices for nothing.
+    // Between devices: the copy may be pending.
     REQUIRE(d.cuMemcpyDtoD(to, from, size) == good);
     CHECK((contents(to, size) == pattern(size, 3)));
     const unsigned int yes = 1;
@@ -199,7 +199,7 @@ TEST_CASE("what a synchronous copy does not wait for") {
     synchronize();
 }
 
-TEST_CASE("copies between two devices") {
+TEST_CASE("all peer copies and plain copies work between two devices") {
     start("devices=2;" + GENERATE_COPY(from_range(all_modes())));
     const CUcontext own = current();
     const DeviceMemory here(size);
@@ -237,12 +237,12 @@ TEST_CASE("copies between two devices") {
     CHECK(d.cuMemcpyPeer(0, own, there, other.context, 16) == invalid);
     char local[16];
     CHECK(d.cuMemcpyPeer(as_device(local), own, there, other.context, 16) == invalid);
-    // The measured driver does not mind, but the client has confused his pointers.
+    // The real driver accepts wrong contexts; the simulator reports them.
     arrives(d.cuMemcpyPeer(here, other.context, there, other.context, size));
     expect_misuse("cuMemcpyPeer names a context of device 1 for memory of device 0");
 }
 
-TEST_CASE("memory may be freed after a synchronous copy, in every mode") {
+TEST_CASE("memory may be freed right after a synchronous copy, in every mode") {
     start(GENERATE_COPY(from_range(all_modes())));
     unsigned int host[16] = {1, 2, 3};
     const DeviceMemory from(sizeof host), to(sizeof host);

@@ -10,7 +10,7 @@ constexpr auto registered_twice = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
 
 } // namespace
 
-TEST_CASE("pinned memory is the host's, and a device's at the same address") {
+TEST_CASE("pinned memory has the same address on host and device") {
     const auto device_pointer = [](void *memory) {
         return got<CUdeviceptr>(&Driver::cuMemHostGetDevicePointer, out, memory, 0);
     };
@@ -33,7 +33,7 @@ TEST_CASE("pinned memory is the host's, and a device's at the same address") {
                     {&at, pinned, 1}, {&at, as_host(device), 0}, {&at, as_host(managed), 0}};
 }
 
-TEST_CASE("flags of host memory") {
+TEST_CASE("flags of host memory are reported") {
     std::vector<char> own(8192);
     char *half = own.data() + 4096;
     const auto flags_of = [](void *memory) {
@@ -46,7 +46,7 @@ TEST_CASE("flags of host memory") {
     const RegisteredMemory whole(own.data(), 4096);
     CHECK(flags_of(whole) == 2);
     CHECK(flags_of(RegisteredMemory(half, 4096, 3)) == 3);
-    CHECK(flags_of(RegisteredMemory(half, 4096, 8)) == 2); // READ_ONLY does not show
+    CHECK(flags_of(RegisteredMemory(half, 4096, 8)) == 2); // READ_ONLY is not reported
     const DeviceMemory device(64);
     const ManagedMemory managed(64);
     unsigned int flags = 0;
@@ -55,7 +55,7 @@ TEST_CASE("flags of host memory") {
         {&flags, &own}, {&flags, as_host(device)}, {&flags, nullptr}, {nullptr, plain}};
 }
 
-TEST_CASE("registration: exact byte ranges of pageable memory that do not overlap") {
+TEST_CASE("registered ranges of pageable memory must not overlap") {
     std::vector<char> own(64 * KiB);
     char *at = own.data();
     const DeviceMemory device(64);
@@ -74,7 +74,7 @@ TEST_CASE("registration: exact byte ranges of pageable memory that do not overla
                       {pinned, 16, 0},
                       {as_host(managed), 16, 0},
                       {as_host(device), 16, 0},
-                      {as_host(device + 4096), 16, 0}, // beside all allocations
+                      {as_host(device + 4096), 16, 0}, // an unused device address
                       {reinterpret_cast<void *>(0x10000), 4096, 0}};
     CHECK(d.cuMemHostUnregister(at + 3) == good);
     CHECK(d.cuMemHostUnregister(at + 3) == not_registered);
@@ -82,12 +82,12 @@ TEST_CASE("registration: exact byte ranges of pageable memory that do not overla
     CHECK(d.cuMemHostUnregister(nullptr) == invalid);
     CHECK(d.cuMemHostUnregister(at) == good);
     CHECK(d.cuMemHostUnregister(at + 1004) == good);
-    // It is as before it was registered: no use after free, and it can be again.
+    // Unregistered memory is plain memory again and can be registered again.
     CHECK(d.cuMemcpyHtoD(device, at, 64) == good);
     const RegisteredMemory again(at, 64);
 }
 
-TEST_CASE("pinned allocations as the measured driver makes them, with a context") {
+TEST_CASE("pinned allocation needs a context, freeing does not") {
     std::vector<char> own(4096);
     REQUIRE(d.cuMemHostRegister(own.data(), 64, 0) == good);
     void *pinned = allocate_pinned(64), *memory = &memory;
@@ -116,7 +116,7 @@ TEST_CASE("pinned allocations as the measured driver makes them, with a context"
     CHECK(d.cuMemHostUnregister(own.data()) == not_registered);
 }
 
-TEST_CASE("unregistering memory that queued work needs") {
+TEST_CASE("unregistering memory that enqueued work needs is a misuse") {
     start("mode=adversarial");
     std::vector<char> own(4096);
     const DeviceMemory device(4096);

@@ -1,4 +1,4 @@
-// IPC memory as one process sees it; two_processes_test.cpp has the rest.
+// IPC memory within one process; two_processes_test.cpp has two.
 #include "pool_tools.hpp"
 
 #include <deque>
@@ -21,7 +21,7 @@ bool same(const CUipcMemHandle &a, const CUipcMemHandle &b) {
 
 } // namespace
 
-TEST_CASE("each allocation exports one handle, from any of its addresses") {
+TEST_CASE("an allocation exports the same handle from each of its addresses") {
     CUipcMemHandle freed;
     {
         const DeviceMemory memory(4096);
@@ -37,7 +37,7 @@ TEST_CASE("each allocation exports one handle, from any of its addresses") {
     }
 }
 
-TEST_CASE("only memory of cuMemAlloc exports, and an attribute says so") {
+TEST_CASE("only memory from cuMemAlloc can be exported, and has the attribute") {
     CUipcMemHandle handle;
     const auto capable = [](CUdeviceptr address) {
         return got<int>(&Driver::cuPointerGetAttribute, out,
@@ -60,16 +60,16 @@ TEST_CASE("only memory of cuMemAlloc exports, and an attribute says so") {
         {&handle, 0}, {&handle, 0xdead0000}, {nullptr, memory}};
 }
 
-TEST_CASE("handles that no exporter wrote are refused") {
+TEST_CASE("handles that no exporter wrote are rejected") {
     CUipcMemHandle handle{};
     CUdeviceptr opened = 1;
     CHECK(d.cuIpcOpenMemHandle(&opened, handle, lazy) == invalid);
-    CHECK(opened != 0); // written, with an invalid address
+    CHECK(opened != 0); // overwritten with an invalid address
     CHECK(opened != 1);
     std::memset(&handle, 0xff, sizeof handle);
     CHECK(d.cuIpcOpenMemHandle(&opened, handle, lazy) == invalid);
 
-    // Each byte of a good one spoilt. None may crash, and none may open anything.
+    // Changes each byte of a valid handle.
     const DeviceMemory memory(100);
     const auto valid = handle_of(memory);
     for (std::size_t i = 0; i < sizeof valid; ++i) {
@@ -82,11 +82,11 @@ TEST_CASE("handles that no exporter wrote are refused") {
     }
 }
 
-TEST_CASE("arguments of open and close are checked, and need a current context") {
+TEST_CASE("arguments of opening and closing a handle are checked, and a current context") {
     const auto memory = allocate(4096);
     auto handle = handle_of(memory);
     CUdeviceptr opened = 0;
-    // The exporter itself neither opens nor closes it.
+    // The exporter itself can neither open nor close it.
     CHECK(d.cuIpcOpenMemHandle(&opened, handle, lazy) == CUDA_ERROR_INVALID_CONTEXT);
     CHECK(opened != memory);
     CHECK(d.cuIpcCloseMemHandle(memory) == invalid);

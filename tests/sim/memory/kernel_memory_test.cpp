@@ -1,4 +1,4 @@
-// Kernels that run with pointers to memory that is gone, or that their device cannot access.
+// Kernels with pointers to memory that was freed or that their device cannot access.
 #include "capture_tools.hpp"
 #include "images.hpp"
 #include "launch_tools.hpp"
@@ -35,7 +35,7 @@ TEST_CASE("a kernel that uses memory at address 0 is reported") {
         "take",
         [](const cushim_sim_launch *launch, void *) {
             const auto address = argument<std::uint64_t>(*launch, 0);
-            CHECK(sim_control().view(address, 0) == nullptr); // nothing is used
+            CHECK(sim_control().view(address, 0) == nullptr); // 0 bytes are not a use
             return sim_control().view(address, 16) == nullptr ? 0 : 1;
         },
         nullptr);
@@ -44,7 +44,7 @@ TEST_CASE("a kernel that uses memory at address 0 is reported") {
     CHECK(misuses().size() == 1);
 }
 
-TEST_CASE("a graph whose kernel's memory is freed is reported when it runs") {
+TEST_CASE("a graph launch with a kernel whose memory was freed is reported") {
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
     const Stream stream;
@@ -59,7 +59,7 @@ TEST_CASE("a graph whose kernel's memory is freed is reported when it runs") {
     expect_misuse("kernel take runs with the address of memory that was freed");
 }
 
-TEST_CASE("memory that is freed while the kernel is queued is reported once") {
+TEST_CASE("memory freed before its kernel runs is reported once") {
     start("mode=adversarial;seed=1");
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
@@ -69,7 +69,7 @@ TEST_CASE("memory that is freed while the kernel is queued is reported once") {
     CHECK(d.cuCtxSynchronize() == good);
 }
 
-TEST_CASE("numbers that are not addresses, and structures, are ignored") {
+TEST_CASE("kernel arguments that are not addresses, and structures, are not reported") {
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
     for (const CUdeviceptr number : {CUdeviceptr(0), CUdeviceptr(1), ~CUdeviceptr(0), address,
@@ -85,7 +85,7 @@ TEST_CASE("numbers that are not addresses, and structures, are ignored") {
     CHECK(misuses().empty());
 }
 
-TEST_CASE("a kernel needs peer access to another device's memory") {
+TEST_CASE("a kernel needs peer access to memory of another device") {
     start("devices=2");
     bool viewed = true;
     sim_control().register_kernel("take", note_view, &viewed);
@@ -95,14 +95,14 @@ TEST_CASE("a kernel needs peer access to another device's memory") {
     CHECK(launch_with_pointer(take, there) == good);
     expect_misuse("kernel take runs on device 0 with memory of device 1, which it cannot access");
     CHECK_FALSE(viewed);
-    CHECK(sim_control().view(there, 16) != nullptr); // outside of kernels
+    CHECK(sim_control().view(there, 16) != nullptr); // not limited outside of kernels
     REQUIRE(d.cuCtxEnablePeerAccess(there.context(), 0) == good);
     CHECK(launch_with_pointer(take, there) == good);
     CHECK(viewed);
     REQUIRE(d.cuCtxDisablePeerAccess(there.context()) == good);
 }
 
-TEST_CASE("every device may be given managed and pinned memory, a pool lets devices in") {
+TEST_CASE("a kernel may use managed and pinned memory of any device, pool memory needs access") {
     start("devices=2");
     const ManagedMemory managed(64);
     const PinnedMemory pinned(64);

@@ -6,7 +6,7 @@ using namespace sim_test;
 
 namespace {
 
-// Both forms of these calls, by CUDA version.
+// These calls have two forms, depending on the CUDA version.
 #if CUDA_VERSION >= 13000
 CUmemLocation place(int device) {
     return {device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE,
@@ -42,7 +42,7 @@ constexpr int read_mostly = 1, preferred = 2, accessed_by = 3, last_prefetch = 4
 
 } // namespace
 
-TEST_CASE("managed allocations as the measured driver makes them") {
+TEST_CASE("arguments of managed allocations are checked") {
     start("memory=1GiB");
     CUdeviceptr address = 0;
     const Calls allocate(&Driver::cuMemAllocManaged);
@@ -53,7 +53,7 @@ TEST_CASE("managed allocations as the measured driver makes them") {
         CHECK(d.cuMemAllocManaged(&address, 16, flags) == good);
         release(address);
     }
-    // It may be more than the device has.
+    // It may exceed the memory of the device.
     const ManagedMemory big(2 * GiB);
     static_cast<unsigned char *>(as_host(big))[2 * GiB - 1] = 1;
     CHECK(free_memory() == GiB);
@@ -61,7 +61,7 @@ TEST_CASE("managed allocations as the measured driver makes them") {
     CHECK(d.cuMemAllocManaged(&address, 64, 1) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_CASE("managed memory is the host's and the device's") {
+TEST_CASE("managed memory is accessible to host and device at the same address") {
     start(GENERATE_COPY(from_range(all_modes())));
     const ManagedMemory managed(1000);
     const DeviceMemory device(1000);
@@ -76,7 +76,7 @@ TEST_CASE("managed memory is the host's and the device's") {
     CHECK(sim_control().view(managed, 1000) == host);
 }
 
-TEST_CASE("advice that is refused, and advice that is not") {
+TEST_CASE("arguments of memory advice are checked") {
     const ManagedMemory managed(MiB);
     const DeviceMemory device(MiB);
     const PinnedMemory pinned(4096);
@@ -99,7 +99,7 @@ TEST_CASE("advice that is refused, and advice that is not") {
     CHECK(advise(managed, 4096, 1) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_CASE("a range has an attribute where all of it has it") {
+TEST_CASE("a range has an attribute value only if all its pages have it") {
     start("devices=2");
     const ManagedMemory managed(MiB);
     CHECK(attribute(managed, MiB, read_mostly) == 0);
@@ -132,7 +132,7 @@ TEST_CASE("a range has an attribute where all of it has it") {
     CHECK(attribute(managed, MiB, accessed_by) == 1);
 }
 
-TEST_CASE("attributes of a range that are refused") {
+TEST_CASE("arguments of range attribute queries are checked") {
     const ManagedMemory managed(MiB);
     const DeviceMemory device(4096);
     int values[4] = {};
@@ -167,7 +167,7 @@ TEST_CASE("attributes of a range that are refused") {
     CHECK(ask(values, 4, read_mostly, managed, 4096) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
-TEST_CASE("prefetches") {
+TEST_CASE("a prefetch sets the last prefetch location of its range") {
     start(GENERATE_COPY(from_range(all_modes())));
     const ManagedMemory managed(MiB);
     const DeviceMemory device(4096);
@@ -203,7 +203,7 @@ TEST_CASE("prefetches") {
     synchronize();
 }
 
-TEST_CASE("managed memory of a stream") {
+TEST_CASE("managed memory can be attached to a stream as a whole") {
     const ManagedMemory managed(MiB);
     const DeviceMemory device(4096);
     const Stream stream(non_blocking);
@@ -223,7 +223,7 @@ TEST_CASE("managed memory of a stream") {
     CHECK(d.cuStreamAttachMemAsync(stream, managed, 0, CU_MEM_ATTACH_SINGLE) == good);
 }
 
-TEST_CASE("what a stream that captures does not do with managed memory") {
+TEST_CASE("prefetching and attaching invalidate a capture") {
     const ManagedMemory managed(MiB);
     const Stream stream(non_blocking);
     check_breaks(stream, unsupported, [&] { return prefetch(managed, 4096, 0, stream); });
@@ -233,7 +233,7 @@ TEST_CASE("what a stream that captures does not do with managed memory") {
 }
 
 #if CUDA_VERSION >= 13000
-TEST_CASE("batches of prefetches and discards") {
+TEST_CASE("batches prefetch and discard several ranges") {
     const ManagedMemory first(MiB), second(MiB);
     const DeviceMemory device(4096);
     CUdeviceptr addresses[2] = {first, second}, wrong[1] = {device};
@@ -258,7 +258,7 @@ TEST_CASE("batches of prefetches and discards") {
     const Calls discard(&Driver::cuMemDiscardBatchAsync);
     discard[good] = {{addresses + 1, sizes + 1, 1, 0, stream}};
     synchronize();
-    CHECK(host[0] != 7); // anything, but not what it was
+    CHECK(host[0] != 7); // undefined, but changed
     discard[invalid] = {{addresses, sizes, 1, 1, stream},
                         {addresses, sizes, 0, 0, stream},
                         {addresses, sizes, 1, 0, nullptr},
@@ -270,7 +270,7 @@ TEST_CASE("batches of prefetches and discards") {
 }
 #endif
 
-TEST_CASE("the forms of before CUDA 13 take a device") {
+TEST_CASE("the forms that precede CUDA 13 take a device") {
     using Advise = CUresult (*)(CUdeviceptr, std::size_t, CUmem_advise, CUdevice);
     using Prefetch = CUresult (*)(CUdeviceptr, std::size_t, CUdevice, CUstream);
     const auto old_advise = reinterpret_cast<Advise>(exported("cuMemAdvise"));

@@ -1,4 +1,4 @@
-// Memory of every kind, for tests that do the same with each.
+// Memory of all kinds, for tests that do the same with each.
 #pragma once
 
 #include "base/checks.hpp"
@@ -9,14 +9,14 @@ namespace sim_test {
 inline void unregister(void *memory) {
     CHECK(d.cuMemHostUnregister(memory) == good);
 }
-// The client's own memory, registered until the end of the scope.
+// Memory of the client, registered until the end of the scope.
 struct RegisteredMemory : Owned<void *, unregister> {
     RegisteredMemory(void *memory, std::size_t size, unsigned int flags = 0) : Owned(memory) {
         REQUIRE(d.cuMemHostRegister(memory, size, flags) == good);
     }
 };
 
-// Memory of device 1. The context that was current stays so.
+// Memory of device 1; the current context does not change.
 class MemoryElsewhere : Unique {
   public:
     explicit MemoryElsewhere(std::size_t size) {
@@ -35,7 +35,7 @@ class MemoryElsewhere : Unique {
     CUdeviceptr address_ = 0;
 };
 
-// Memory of one kind, however it is reached.
+// Memory of one kind, with one interface for all.
 struct Memory : Unique {
     enum class Kind { device, pinned, registered, managed, pageable };
     static constexpr Kind kinds[] = {Kind::device, Kind::pinned, Kind::registered, Kind::managed,

@@ -1,4 +1,4 @@
-// Device memory: allocation, its limits and its end, addresses.
+// Device memory: allocation, limits, freeing, addresses.
 #include "capture_tools.hpp"
 #include "memory_tools.hpp"
 
@@ -7,19 +7,19 @@
 
 using namespace sim_test;
 
-TEST_CASE("allocations are refused as the measured driver refuses them") {
+TEST_CASE("arguments of allocations are checked") {
     CUdeviceptr address = 0;
     sim_control().reset();
     CHECK(d.cuMemAlloc(&address, 64) == CUDA_ERROR_NOT_INITIALIZED);
     start();
     CHECK(d.cuMemAlloc(&address, 0) == invalid);
-    CHECK(address == static_cast<CUdeviceptr>(0xbdbdbdbdbdbdbdbd)); // which is not an address
+    CHECK(address == static_cast<CUdeviceptr>(0xbdbdbdbdbdbdbdbd)); // poisoned
     CHECK(d.cuMemAlloc(nullptr, 16) == invalid);
     CHECK(d.cuMemAlloc(&address, std::size_t(1) << 50) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(d.cuMemAlloc(&address, ~std::size_t(0)) == CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-TEST_CASE("each kind of memory is freed once, by its own function, by its first address") {
+TEST_CASE("memory is freed once, by its own function and its first address") {
     const DeviceMemory device(64);
     const ManagedMemory managed(64);
     auto *pinned = static_cast<char *>(allocate_pinned(4096));
@@ -67,7 +67,7 @@ TEST_CASE("each kind of memory is freed once, by its own function, by its first 
     CHECK(reported(d.cuMemFree(twice + 16), "at offset 16") == invalid);
 }
 
-TEST_CASE("what needs a context and what does not") {
+TEST_CASE("allocating needs a current context, freeing does not") {
     const CUdeviceptr address = allocate(4096);
     const WithoutContext none;
     CUdeviceptr other = 0;
@@ -83,7 +83,7 @@ TEST_CASE("what needs a context and what does not") {
     CHECK(d.cuMemFree(address) == good);
 }
 
-TEST_CASE("the memory of a context that was reset is gone") {
+TEST_CASE("resetting a context frees its memory") {
     const CUdeviceptr address = allocate(4096);
     void *pinned = allocate_pinned(64);
     CUdeviceptr other = 0;
@@ -95,7 +95,7 @@ TEST_CASE("the memory of a context that was reset is gone") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("address ranges") {
+TEST_CASE("an address range is found from any address inside an allocation") {
     const DeviceMemory address(1000);
     const PinnedMemory pinned(100);
     CUdeviceptr base = 0;
@@ -113,7 +113,7 @@ TEST_CASE("address ranges") {
     }
 }
 
-TEST_CASE("pitched allocations") {
+TEST_CASE("pitched allocations align rows to 512 bytes") {
     CUdeviceptr address = 0;
     std::size_t pitch = 0;
     const std::map<std::size_t, std::size_t> pitches{{1, 512},   {100, 512},  {511, 512},
@@ -135,7 +135,7 @@ TEST_CASE("pitched allocations") {
                         {&address, &pitch, most / 2, 4, 4}};
 }
 
-TEST_CASE("the budget of a device") {
+TEST_CASE("a device allocates at most its memory or budget") {
     start("devices=2;memory=64MiB");
     std::size_t available = 0;
     CHECK(got<std::size_t>(&Driver::cuMemGetInfo, &available, out) == 64 * MiB);
@@ -149,12 +149,12 @@ TEST_CASE("the budget of a device") {
         const DeviceMemory rest(4 * MiB);
         CHECK(free_memory() == 0);
         CHECK(d.cuMemAlloc(&more, 1) == CUDA_ERROR_OUT_OF_MEMORY);
-        const OnDevice other(1); // has a budget of its own
+        const OnDevice other(1); // the other device has its own budget
         CHECK(free_memory() == 64 * MiB);
         release(allocate(64 * MiB));
     }
     CHECK(free_memory() == 64 * MiB);
-    start("memory=1GiB;budget=1MiB"); // which may be below the memory
+    start("memory=1GiB;budget=1MiB"); // the budget may be below the memory
     CHECK(d.cuMemAlloc(&more, MiB + 1) == CUDA_ERROR_OUT_OF_MEMORY);
     release(allocate(MiB));
     configure("budget=64KiB");
@@ -162,7 +162,7 @@ TEST_CASE("the budget of a device") {
     release(allocate(64 * KiB));
 }
 
-TEST_CASE("fresh memory holds no zeros by luck, nor what was freed") {
+TEST_CASE("new memory contains neither zeros nor freed contents") {
     for (const std::size_t size :
          {std::size_t(1), std::size_t(600), 8 * KiB, 100 * KiB, 40 * MiB}) {
         const CUdeviceptr first = allocate(size);
@@ -176,7 +176,7 @@ TEST_CASE("fresh memory holds no zeros by luck, nor what was freed") {
     }
 }
 
-TEST_CASE("addresses are never used again and keep a distance") {
+TEST_CASE("addresses are never reused and are at least 64 KiB apart") {
     std::map<CUdeviceptr, std::size_t> seen;
     std::mt19937 random(1);
     std::vector<CUdeviceptr> living;
@@ -197,7 +197,7 @@ TEST_CASE("addresses are never used again and keep a distance") {
             release(living[victim]);
             living.erase(living.begin() + static_cast<std::ptrdiff_t>(victim));
         }
-        if (round == 1500) { // not even after a reset
+        if (round == 1500) { // also across a reset
             allow_leaks();
             start();
             living.clear();
@@ -208,9 +208,9 @@ TEST_CASE("addresses are never used again and keep a distance") {
     }
 }
 
-TEST_CASE("a device's whole memory in one piece") {
+TEST_CASE("one allocation may use all memory of a device") {
     start("memory=140GiB");
-    CHECK(DeviceMemory(2 * MiB) % (2 * MiB) == 0); // alignment of big allocations
+    CHECK(DeviceMemory(2 * MiB) % (2 * MiB) == 0); // alignment of large allocations
     const DeviceMemory address(140 * GiB);
     CHECK(address % (2 * MiB) == 0);
     const unsigned char byte = 42;
@@ -218,10 +218,10 @@ TEST_CASE("a device's whole memory in one piece") {
     CHECK(*view(address + 140 * GiB - 1, 1) == 42);
 }
 
-TEST_CASE("bytes that are written past the end of memory are reported") {
+TEST_CASE("a write past the end of memory is reported when it is freed") {
     for (const std::size_t size : {std::size_t(100), std::size_t(4096), 100 * KiB, 20 * MiB}) {
         const CUdeviceptr address = allocate(size);
-        view(address, size)[size] ^= 1; // as a kernel with a wrong bound does
+        view(address, size)[size] ^= 1; // like a kernel with a wrong bound
         release(address);
         expect_misuse("bytes were written past the end of device memory");
     }
@@ -241,7 +241,7 @@ TEST_CASE("bytes that are written past the end of memory are reported") {
     expect_misuse("bytes were written past the end of pool memory");
 }
 
-TEST_CASE("views are of living memory only, which is named as a leak") {
+TEST_CASE("view returns live memory only") {
     const CUdeviceptr address = allocate(1234);
     const auto *whole = static_cast<const char *>(sim_control().view(address, 1234));
     CHECK(whole != nullptr);
@@ -259,7 +259,7 @@ TEST_CASE("views are of living memory only, which is named as a leak") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("capture forbids what the real driver lists as unsafe") {
+TEST_CASE("unsafe memory calls invalidate captures that are not relaxed, others do not") {
     const auto mode = GENERATE(global, thread_local_, relaxed);
     const Stream stream(non_blocking);
     const CUdeviceptr second = allocate(64);
@@ -297,7 +297,7 @@ TEST_CASE("capture forbids what the real driver lists as unsafe") {
     release(second);
 }
 
-TEST_CASE("synchronous copies and memsets break the capture of a blocking stream") {
+TEST_CASE("synchronous copies and memsets invalidate the capture of a blocking stream") {
     const Stream stream;
     const DeviceMemory address(4096);
     const PinnedMemory pinned(64);
@@ -307,7 +307,7 @@ TEST_CASE("synchronous copies and memsets break the capture of a blocking stream
                  [&] { return d.cuMemcpyHtoDAsync(address, pinned, 16, nullptr); });
 }
 
-TEST_CASE("freeing memory that queued work needs") {
+TEST_CASE("freeing memory that enqueued work needs is a misuse in adversarial mode") {
     start("mode=adversarial");
     const CUdeviceptr address = allocate(64);
     void *pinned = allocate_pinned(64);
@@ -321,7 +321,7 @@ TEST_CASE("freeing memory that queued work needs") {
     REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("freeing waits for queued work, but in the adversarial mode") {
+TEST_CASE("freeing waits for enqueued work except in adversarial mode") {
     start(GENERATE("mode=immediate", "mode=threaded"));
     const PinnedMemory pinned(MiB);
     const Stream stream(non_blocking);
@@ -344,9 +344,10 @@ TEST_CASE("a host access to a device address faults") {
         release(address);
         CHECK(is_deadly(as_host(address)));
     }
-    auto *pinned = static_cast<char *>(allocate_pinned(4096)); // is the host's until it is freed
+    auto *pinned =
+        static_cast<char *>(allocate_pinned(4096)); // accessible to the host until it is freed
     CHECK_FALSE(is_deadly(pinned));
-    CHECK(is_deadly(pinned + 4096)); // the page behind it
+    CHECK(is_deadly(pinned + 4096)); // the next page
     release(pinned);
     CHECK(is_deadly(pinned));
 }

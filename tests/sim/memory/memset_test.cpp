@@ -3,11 +3,11 @@
 
 using namespace sim_test;
 
-TEST_CASE("memsets in one row and in several") {
+TEST_CASE("memsets write elements of each size in one and several rows") {
     start(GENERATE_COPY(from_range(all_modes())));
     const DeviceMemory device(64);
     const Stream stream(non_blocking);
-    // In rows of 16 bytes, from byte 8 on.
+    // Expects `bytes` in each row of 16 bytes, starting at byte 8.
     const auto sets = [&](std::size_t rows, const Bytes &bytes, auto call) {
         std::memset(view(device, 64), 0xee, 64);
         CHECK(call() == good);
@@ -34,7 +34,7 @@ TEST_CASE("memsets in one row and in several") {
     sets(3, Bytes(8, 6), [&] { return d.cuMemsetD2D32Async(at, 16, 0x06060606, 2, 3, stream); });
 }
 
-TEST_CASE("memsets that are refused, and those that are not") {
+TEST_CASE("arguments of memsets are checked") {
     constexpr std::size_t size = MiB, huge = ~std::size_t(0);
     const CUdeviceptr device = allocate(size);
     const ManagedMemory managed(64);
@@ -56,9 +56,10 @@ TEST_CASE("memsets that are refused, and those that are not") {
     d16[invalid] = {{device + 1, 1, 4}};
     d32[good] = {{device, 1, size / 4}};
     d32[invalid] = {{device + 2, 1, 4}, {device, 1, size / 4 + 1}};
-    d32[good] = {{device, 1, std::size_t(1) << 62}}; // as many bytes as none
+    d32[good] = {{device, 1, std::size_t(1) << 62}}; // the size in bytes wraps to 0
     expect_misuse("exceeds the address space");
-    d16[invalid] = {{device, 1, (std::size_t(1) << 63) + size}}; // twice what is there
+    d16[invalid] = {
+        {device, 1, (std::size_t(1) << 63) + size}}; // the size in bytes wraps to twice the memory
     expect_misuse("exceeds the address space");
     const Calls rows(&Driver::cuMemsetD2D8);
     rows[good] = {{device, 64, 1, 16, 4},
@@ -72,7 +73,7 @@ TEST_CASE("memsets that are refused, and those that are not") {
                      {device, 0, 1, 16, 2},
                      {device, 65536, 1, 16, 17},
                      {device + 65521, 65536, 1, 16, 16},
-                     {device, huge, 1, 16, 16} /* the real one overflows */,
+                     {device, huge, 1, 16, 16} /* overflows in a real driver */,
                      {device, 64, 1, huge, huge}};
     CHECK(d.cuMemsetD2D16(device, 63, 1, 8, 4) == invalid);
     CHECK(d.cuMemsetD2D32(device, 62, 1, 8, 4) == invalid);
@@ -92,7 +93,7 @@ TEST_CASE("memsets that are refused, and those that are not") {
     CHECK(reported(d.cuMemsetD8(device, 1, 16), "use of memory that was freed") == invalid);
 }
 
-TEST_CASE("a memset runs on a device that reaches the memory") {
+TEST_CASE("a memset needs access to memory of another device") {
     start("devices=2");
     const MemoryElsewhere there(64);
     const Stream stream(non_blocking);
@@ -106,7 +107,7 @@ TEST_CASE("a memset runs on a device that reaches the memory") {
     REQUIRE(d.cuCtxDisablePeerAccess(there.context()) == good);
 }
 
-TEST_CASE("a memset whose device no longer reaches the memory fails, and is reported") {
+TEST_CASE("a memset fails if its device loses access before it runs") {
     start("devices=2;mode=adversarial;stall=0");
     const MemoryElsewhere there(64);
     const CUstream stream = make_stream(non_blocking);

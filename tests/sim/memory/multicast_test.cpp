@@ -1,4 +1,4 @@
-// Multicast objects: who is in the team, what is bound where. No data goes through them here.
+// Multicast objects: devices of a team and bound memory. Data transfer is not simulated.
 #include "vmm_ranges.hpp"
 
 #ifndef _WIN32
@@ -32,20 +32,20 @@ CUmemGenericAllocationHandle complete_team(std::size_t size) {
 struct Team : Owned<CUmemGenericAllocationHandle, release_physical> {
     explicit Team(const CUmulticastObjectProp &properties) : Owned(create_multicast(properties)) {}
 };
-// With devices 0 and 1.
+// A team of devices 0 and 1.
 struct CompleteTeam : Owned<CUmemGenericAllocationHandle, release_physical> {
     explicit CompleteTeam(std::size_t size = 2 * G) : Owned(complete_team(size)) {}
 };
 
 } // namespace
 
-TEST_CASE("a team is created, filled and released") {
+TEST_CASE("a team accepts each device once, up to its size") {
     start(two_devices);
     const auto object = create_multicast(of_team(2));
     const Calls add(&Driver::cuMulticastAddDevice);
     add[CUDA_ERROR_INVALID_DEVICE] = {{object, 2}};
     add[good] = {{object, 0}};
-    add[invalid] = {{object, 0}}; // is in it
+    add[invalid] = {{object, 0}}; // already in the team
     add[good] = {{object, 1}};
     const Team full(of_team(1));
     add[good] = {{full, 1}};
@@ -84,7 +84,7 @@ TEST_CASE("properties of multicast objects are checked") {
     create[CUDA_ERROR_NOT_PERMITTED] = {{2, 2 * G, 8, 0}};
 }
 
-TEST_CASE("memory is bound, overlaps are refused, and unbound as it was bound") {
+TEST_CASE("bound ranges must not overlap and are unbound as they were bound") {
     start(two_devices);
     const auto object = complete_team(4 * G);
     const auto first = create_memory(2 * G, on_device(0)),
@@ -92,7 +92,8 @@ TEST_CASE("memory is bound, overlaps are refused, and unbound as it was bound") 
     const Calls bind(&Driver::cuMulticastBindMem);
     CHECK(d.cuMulticastBindMem(object, 0, first, 0, 2 * G, 0) == good);
     CHECK(d.cuMulticastBindMem(object, G, first, 0, G, 0) == invalid);
-    CHECK(d.cuMulticastBindMem(object, 0, second, 0, 2 * G, 0) == good); // another device
+    CHECK(d.cuMulticastBindMem(object, 0, second, 0, 2 * G, 0) ==
+          good); // another device may overlap
     CHECK(d.cuMulticastBindMem(object, 2 * G, first, G, G, 0) == good);
     bind[invalid] = {{object, 3 * G, first, G, 2 * G, 0}, {object, 3 * G, first, 0, 2 * G, 0},
                      {object, 3 * G + 1, first, 0, G, 0}, {object, 3 * G, first, 1, G, 0},
@@ -105,12 +106,12 @@ TEST_CASE("memory is bound, overlaps are refused, and unbound as it was bound") 
     CHECK(d.cuMulticastUnbind(object, 0, 0, 2 * G) == invalid);
     expect_misuse("unbind of a range that is not bound");
     CHECK(d.cuMulticastUnbind(object, 1, 0, 2 * G) == good);
-    for (const auto handle : {first, second, object}) { // with what is bound still
+    for (const auto handle : {first, second, object}) { // some memory is still bound
         release_physical(handle);
     }
 }
 
-TEST_CASE("memory of devices in the team is bound, and stays while it is") {
+TEST_CASE("only memory of team devices can be bound, and binding keeps it alive") {
     start("devices=3;attribute.132=1;budget=4MiB");
     const CompleteTeam object;
     const PhysicalMemory elsewhere(G, on_device(2));
@@ -123,7 +124,7 @@ TEST_CASE("memory of devices in the team is bound, and stays while it is") {
     CHECK(try_create(2 * G) == good);
 }
 
-TEST_CASE("memory is bound by its address, too") {
+TEST_CASE("memory can be bound by its address") {
     start(two_devices);
     const CompleteTeam object;
     {
@@ -136,7 +137,7 @@ TEST_CASE("memory is bound by its address, too") {
     CHECK(d.cuMulticastUnbind(object, 0, 0, G) == good);
 }
 
-TEST_CASE("a team that is not complete cannot be used yet") {
+TEST_CASE("binding or mapping an incomplete team fails and is reported") {
     start(two_devices);
     const Team object(of_team(2));
     CHECK(d.cuMulticastAddDevice(object, 0) == good);
@@ -148,7 +149,7 @@ TEST_CASE("a team that is not complete cannot be used yet") {
     expect_misuse("only 1 of 2 devices added");
 }
 
-TEST_CASE("a multicast object maps like memory, and refuses copies") {
+TEST_CASE("a multicast object can be mapped but not copied to") {
     start(two_devices);
     const Reservation address(2 * G); // outlives the team
     const CompleteTeam object;
@@ -161,7 +162,7 @@ TEST_CASE("a multicast object maps like memory, and refuses copies") {
 }
 
 #ifndef _WIN32
-TEST_CASE("a team is joined through a descriptor") {
+TEST_CASE("a team can be joined through a file descriptor") {
     start(two_devices);
     auto properties = of_team(2);
     properties.handleTypes = posix_fd;
@@ -173,7 +174,7 @@ TEST_CASE("a team is joined through a descriptor") {
     CHECK(d.cuMulticastAddDevice(object, 0) == good);
     CHECK(d.cuMulticastAddDevice(imported, 0) == invalid);
     CHECK(d.cuMulticastAddDevice(imported, 1) == good);
-    // Only memory that can be exported itself.
+    // Only memory that is exportable itself can be bound.
     const PhysicalMemory closed(2 * G, on_device()), open(2 * G, exportable());
     CHECK(d.cuMulticastBindMem(imported, 0, closed, 0, G, 0) == invalid);
     CHECK(d.cuMulticastBindMem(imported, 0, open, 0, G, 0) == good);
@@ -183,7 +184,7 @@ TEST_CASE("a team is joined through a descriptor") {
 
 #else
 
-TEST_CASE("multicast objects came with CUDA 12.1") {
+TEST_CASE("multicast objects require CUDA 12.1") {
     SKIP("the headers of this build are older");
 }
 

@@ -1,5 +1,5 @@
-// Synchronous copies between contexts: after all work that is queued in the current, the source's
-// and the destination's context, and before all that is queued later.
+// Synchronous copies between contexts: ordered after earlier work of the current, source and
+// destination context, and before later work.
 #include "memory_tools.hpp"
 
 using namespace sim_test;
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t size = 64 * KiB;
 
-// A context with memory, and a stream that waits for no other.
+// A context with memory and a non-blocking stream.
 struct Place : Unique {
     explicit Place(int ordinal)
         : on(ordinal), device(ordinal), memory(allocate(size)), stream(make_stream(non_blocking)) {}
@@ -23,7 +23,7 @@ struct Place : Unique {
     void set(int value) const {
         CHECK(d.cuMemsetD8Async(memory, static_cast<unsigned char>(value), size, stream) == good);
     }
-    // What is there when it is the turn of a stream, which may be another context's.
+    // The contents when `reader` gets there, a stream of any context.
     Bytes read_in(CUstream reader) const {
         void *pinned = allocate_pinned(size, CU_MEMHOSTALLOC_PORTABLE);
         auto *bytes = static_cast<unsigned char *>(pinned);
@@ -84,8 +84,7 @@ std::vector<std::string> modes() {
 
 } // namespace
 
-TEST_CASE(
-    "a synchronous copy between contexts comes after what is queued there, and before the rest") {
+TEST_CASE("a synchronous peer copy is ordered with the work of both contexts and the current one") {
     Copy *const copy =
         GENERATE(as<Copy *>(), copy_row, copy_block, copy_row_by_runtime, copy_block_by_runtime);
     const bool up = GENERATE(true, false);
@@ -99,13 +98,13 @@ TEST_CASE(
             to.set(1);
             caller->make_current();
             CHECK(copy(to, from));
-            from.set(9); // not before it was read
+            from.set(9); // must not run before the copy has read
             CHECK(to.read_in(to.stream) == Bytes(size, 7));
         }
     }
-    // It orders the current context, too.
+    // The current context is ordered as well.
     start("devices=3;stall=0;" + mode);
-    const Place from(up ? 0 : 1), to(up ? 1 : 0), caller(2); // which is current
+    const Place from(up ? 0 : 1), to(up ? 1 : 0), caller(2); // current
     auto *word = static_cast<unsigned char *>(allocate_pinned(1, CU_MEMHOSTALLOC_PORTABLE));
     *word = 0;
     const auto set = [](void *at) { *static_cast<unsigned char *>(at) = 1; };
@@ -114,6 +113,6 @@ TEST_CASE(
     CHECK(copy(to, from));
     CHECK(to.read_in(caller.stream) == Bytes(size, 7)); // after the copy
     CHECK(d.cuMemcpyHtoDAsync(to.memory, word, 1, to.stream) == good);
-    CHECK(to.read_in(to.stream)[0] == 1); // before it
+    CHECK(to.read_in(to.stream)[0] == 1); // ran before the copy
     release(word);
 }

@@ -1,4 +1,4 @@
-// What the driver says of an address.
+// Attributes of addresses.
 #include "pool_tools.hpp"
 
 using namespace sim_test;
@@ -18,7 +18,7 @@ CUresult status(int attribute, CUdeviceptr address) {
     return d.cuPointerGetAttribute(value, static_cast<CUpointer_attribute>(attribute), address);
 }
 
-// What the H200 returned for one address; numbers are those of CUpointer_attribute.
+// The attributes of one address on an H200; numbers are those of CUpointer_attribute.
 struct Expected {
     unsigned int type;
     bool on_host, p2p, managed, plain;
@@ -57,7 +57,7 @@ void check(CUdeviceptr base, std::size_t offset, const Expected &e) {
 
 } // namespace
 
-TEST_CASE("attributes of an address") {
+TEST_CASE("attributes of an address are those recorded on an H200") {
     const DeviceMemory device(MiB);
     const ManagedMemory managed(MiB);
     const PinnedMemory pinned(MiB);
@@ -74,7 +74,7 @@ TEST_CASE("attributes of an address") {
     REQUIRE(d.cuMemHostUnregister(registered) == good);
 }
 
-TEST_CASE("attributes of memory of a pool") {
+TEST_CASE("attributes of pool memory name the pool") {
     const PoolMemory memory(4096);
     synchronize();
     CHECK(get<CUcontext>(CU_POINTER_ATTRIBUTE_CONTEXT, memory) == nullptr);
@@ -82,10 +82,10 @@ TEST_CASE("attributes of memory of a pool") {
     CHECK(get<CUmemoryPool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory) == default_pool());
     CHECK(get<unsigned int>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, memory) == 0);
     CHECK(get<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, memory) == 4096);
-    CHECK(get<std::size_t>(18, memory) == 32 * MiB); // it is mapped in pieces
+    CHECK(get<std::size_t>(18, memory) == 32 * MiB); // mapped in blocks
 }
 
-TEST_CASE("an address that CUDA does not know has no attribute") {
+TEST_CASE("an address that CUDA does not know has no attributes") {
     const CUdeviceptr freed = allocate(4096);
     release(freed);
     int local = 0;
@@ -94,10 +94,10 @@ TEST_CASE("an address that CUDA does not know has no attribute") {
             CHECK(status(attribute, address) == invalid);
         }
     }
-    CHECK(misuses().empty()); // to ask is not use
+    CHECK(misuses().empty()); // a query is not a use
 }
 
-TEST_CASE("several attributes at once") {
+TEST_CASE("several attributes can be queried at once") {
     const CUdeviceptr freed = allocate(64);
     const DeviceMemory device(64);
     const ManagedMemory managed(64);
@@ -135,7 +135,7 @@ TEST_CASE("several attributes at once") {
     CHECK(d.cuPointerGetAttribute(nullptr, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device) == invalid);
 }
 
-TEST_CASE("the attribute that can be set: whether operations on the memory are synchronous") {
+TEST_CASE("SYNC_MEMOPS is the only attribute that can be set") {
     const DeviceMemory device(64);
     const ManagedMemory managed(64);
     const PinnedMemory pinned(64);
@@ -143,7 +143,7 @@ TEST_CASE("the attribute that can be set: whether operations on the memory are s
     const auto is_set = [](CUdeviceptr address) { return get<unsigned int>(sync, address); };
     const unsigned int yes = 1, no = 0;
     for (const CUdeviceptr address : {device + 0, managed + 0, as_device(pinned)}) {
-        CHECK(is_set(address) == (address == managed ? 1 : 0)); // of managed memory always
+        CHECK(is_set(address) == (address == managed ? 1 : 0)); // always set for managed memory
         CHECK(d.cuPointerSetAttribute(&yes, sync, address) == good);
         CHECK(is_set(address + 8) == 1);
         CHECK(d.cuPointerSetAttribute(&no, sync, address) == good);
@@ -154,14 +154,14 @@ TEST_CASE("the attribute that can be set: whether operations on the memory are s
                     {&yes, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device},
                     {&yes, static_cast<CUpointer_attribute>(99), device},
                     {nullptr, sync, device}};
-    // To ask for peer tokens sets it, too.
+    // Querying peer tokens also sets it.
     CHECK(status(CU_POINTER_ATTRIBUTE_P2P_TOKENS, device) == good);
     CHECK(is_set(device) == 1);
     CHECK(status(CU_POINTER_ATTRIBUTE_P2P_TOKENS, as_device(pinned)) == invalid);
     CHECK(is_set(as_device(pinned)) == 0);
 }
 
-TEST_CASE("without a context only the device pointer is unknown") {
+TEST_CASE("without a context only the device pointer query fails") {
     const DeviceMemory device(64);
     const WithoutContext none;
     CUdeviceptr pointer = 9;

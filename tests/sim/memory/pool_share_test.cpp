@@ -1,4 +1,4 @@
-// Memory pools that leave their process, and those that came from another.
+// Memory pools that are exported to and imported from other processes.
 #include "../support/child_process.hpp"
 #include "pool_tools.hpp"
 
@@ -31,7 +31,7 @@ CUmemoryPool import_pool(int fd) {
                              posix_fd, 0);
 }
 
-// The same pool, as another process has it.
+// The same pool as seen by another process.
 struct ImportedPool : Owned<CUmemoryPool, destroy> {
     explicit ImportedPool(int fd) : Owned(import_pool(fd)) { close(fd); }
     explicit ImportedPool(const Pool &pool) : ImportedPool(export_pool(pool)) {}
@@ -49,7 +49,7 @@ CUdeviceptr import_pointer(CUmemoryPool pool, CUmemPoolPtrExportData data) {
 
 } // namespace
 
-TEST_CASE("an exportable pool works like any other") {
+TEST_CASE("an exportable pool allocates and frees like any other") {
     start(GENERATE(from_range(all_modes())));
     const ExportablePool pool;
     const auto before = free_memory();
@@ -69,7 +69,7 @@ TEST_CASE("an exportable pool works like any other") {
     synchronize_stream();
 }
 
-TEST_CASE("a pool is exported and imported, and its memory seen") {
+TEST_CASE("memory of an imported pool is shared with the exporter") {
     const auto before = open_descriptors();
     {
         const ExportablePool pool;
@@ -90,7 +90,7 @@ TEST_CASE("a pool is exported and imported, and its memory seen") {
         CHECK(read(seen_second) == 0x88);
         write(seen + 3996, 0x99);
         CHECK(read(memory + 3996) == 0x99);
-        CHECK(try_write(seen + 3998) == invalid); // its size came along
+        CHECK(try_write(seen + 3998) == invalid); // the import knows the size
         free_async(seen);
         CHECK(d.cuMemFree(seen_second) == good);
         synchronize_stream();
@@ -99,7 +99,7 @@ TEST_CASE("a pool is exported and imported, and its memory seen") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("an imported pool gives nothing of its own") {
+TEST_CASE("an imported pool can neither allocate nor be exported or configured") {
     const ExportablePool pool;
     const ImportedPool imported(pool);
     CUdeviceptr address = 0;
@@ -110,7 +110,7 @@ TEST_CASE("an imported pool gives nothing of its own") {
     CHECK(d.cuMemPoolExportToShareableHandle(&fd, imported, posix_fd, 0) == invalid);
 }
 
-TEST_CASE("what of pools exports, and how") {
+TEST_CASE("only exportable pools and their memory can be exported") {
     const Pool closed;
     const ExportablePool open;
     int fd = -1;
@@ -131,7 +131,7 @@ TEST_CASE("what of pools exports, and how") {
     exports_pointer[invalid] = {{&data, of_closed},
                                 {&data, plain},
                                 {&data, 0},
-                                {&data, exported} /* its pool was not yet */};
+                                {&data, exported} /* its pool is not exported yet */};
     close(export_pool(open));
     exports_pointer[good] = {{&data, exported}};
     exports_pointer[invalid] = {{nullptr, exported}, {&data, exported + 16}};
@@ -141,8 +141,8 @@ TEST_CASE("what of pools exports, and how") {
     expect_misuse("export of memory that was freed");
 }
 
-TEST_CASE("descriptors of other things are not pools") {
-    const PhysicalMemory memory(G, exportable()); // of virtual memory management
+TEST_CASE("importing a descriptor that is not a pool fails and leaves it open") {
+    const PhysicalMemory memory(G, exportable()); // not a pool
     const auto before = open_descriptors();
     for (const int fd : {open("/dev/null", O_RDWR), export_fd(memory)}) {
         CHECK(try_import(fd) == CUDA_ERROR_UNKNOWN);
@@ -154,7 +154,7 @@ TEST_CASE("descriptors of other things are not pools") {
     {
         const ExportablePool pool;
         const int fd = export_pool(pool);
-        CUmemGenericAllocationHandle handle = 0; // and the other way round
+        CUmemGenericAllocationHandle handle = 0; // a pool is not physical memory either
         CHECK(d.cuMemImportFromShareableHandle(&handle, as_os_handle(fd), posix_fd) ==
               CUDA_ERROR_UNKNOWN);
         CHECK(try_import(fd, posix_fd, 1) == invalid);
@@ -167,14 +167,14 @@ TEST_CASE("descriptors of other things are not pools") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("pointer data that lies is refused") {
+TEST_CASE("invalid pointer export data is rejected") {
     const ExportablePool pool, other;
     const auto address = allocate(pool, 4096);
     const ImportedPool imported(pool), foreign(other);
     const auto honest = export_pointer(address);
     CUdeviceptr result = 0;
     CUmemPoolPtrExportData data{};
-    CHECK(d.cuMemPoolImportPointer(&result, imported, &data) == invalid); // zeros
+    CHECK(d.cuMemPoolImportPointer(&result, imported, &data) == invalid); // all zeros
     CHECK(result == 0xbdbdbdbdbdbdbdbd);
     std::memset(&data, 0xff, sizeof data);
     CHECK(d.cuMemPoolImportPointer(&result, imported, &data) == invalid);
@@ -184,7 +184,7 @@ TEST_CASE("pointer data that lies is refused") {
         data.reserved[byte] = static_cast<unsigned char>(data.reserved[byte] ^ 0xff);
         const auto status = d.cuMemPoolImportPointer(&result, imported, &data);
         if (status == good) {
-            CHECK(d.cuMemFree(result) == good); // a place in the pool that is there
+            CHECK(d.cuMemFree(result) == good); // names another valid place in the pool
         } else {
             CHECK(status == invalid);
         }
@@ -192,16 +192,16 @@ TEST_CASE("pointer data that lies is refused") {
     data = honest;
     const Calls import(&Driver::cuMemPoolImportPointer);
     import[invalid] = {{&result, foreign, &data},
-                       {&result, pool, &data}, // the exporter itself
+                       {&result, pool, &data}, // an exporter cannot import
                        {&result, nullptr, &data},
                        {nullptr, imported, &data},
                        {&result, imported, nullptr}};
     free_async(address);
     synchronize_stream();
-    import[invalid] = {{&result, imported, &data}}; // freed meanwhile
+    import[invalid] = {{&result, imported, &data}}; // already freed
 }
 
-TEST_CASE("the exporter frees last") {
+TEST_CASE("freeing pool memory before its importers do is a misuse") {
     const ExportablePool pool;
     const auto address = allocate(pool, 4096);
     const ImportedPool imported(pool);
@@ -228,14 +228,14 @@ TEST_CASE("child: imports a pool", "[.][pool]") {
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("two processes share a pool") {
+TEST_CASE("two processes share memory of a pool") {
     const ExportablePool pool;
     Child child("child: imports a pool");
     const int fd = export_pool(pool);
     child.channel().send_fd(fd);
     close(fd);
     for (unsigned int round = 0; round != 2; ++round) {
-        // The second allocation is made after the pool was shared.
+        // The second allocation follows the sharing of the pool.
         const PoolMemory memory(8192, pool);
         write(memory, 0x1000 + round);
         synchronize_stream();

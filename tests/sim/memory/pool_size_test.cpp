@@ -1,9 +1,9 @@
-// What memory pools count as used and as reserved, and what of it is missing elsewhere.
+// Used and reserved bytes of memory pools, and their effect on free memory.
 #include "pool_tools.hpp"
 
 using namespace sim_test;
 
-TEST_CASE("what is used and what is reserved is counted, with watermarks") {
+TEST_CASE("a pool counts used and reserved bytes, with high watermarks") {
     start(GENERATE(from_range(all_modes())));
     const Pool pool;
     const auto before = free_memory();
@@ -11,11 +11,11 @@ TEST_CASE("what is used and what is reserved is counted, with watermarks") {
         const PoolMemory first(MiB, pool);
         const auto second = allocate(pool, 39 * MiB);
         CHECK(used(pool) == 40 * MiB);
-        CHECK(reserved(pool) == 64 * MiB); // in steps of 32 MiB
+        CHECK(reserved(pool) == 64 * MiB); // in blocks of 32 MiB
         CHECK(free_memory() == before - 64 * MiB);
         free_async(second);
         CHECK(used(pool) == MiB);
-        CHECK(reserved(pool) == 64 * MiB); // until the next synchronisation
+        CHECK(reserved(pool) == 64 * MiB); // until the next synchronization
         CHECK(bytes_of(pool, used_most) == 40 * MiB);
         synchronize_stream();
         CHECK(reserved(pool) == 32 * MiB);
@@ -30,7 +30,7 @@ TEST_CASE("what is used and what is reserved is counted, with watermarks") {
     CHECK(free_memory() == before);
 }
 
-TEST_CASE("a synchronisation with an event or the context releases memory, too") {
+TEST_CASE("synchronizing an event or the context also releases unused memory") {
     const Pool pool;
     const Event event;
     free_async(allocate(pool, MiB));
@@ -43,7 +43,7 @@ TEST_CASE("a synchronisation with an event or the context releases memory, too")
     CHECK(reserved(pool) == 0);
 }
 
-TEST_CASE("a release threshold keeps memory in the pool, trimming takes it") {
+TEST_CASE("a pool keeps memory up to its release threshold until it is trimmed") {
     const Pool pool;
     REQUIRE(set_bytes(pool, threshold, 80 * MiB) == good);
     const PoolMemory keep(MiB, pool);
@@ -51,7 +51,7 @@ TEST_CASE("a release threshold keeps memory in the pool, trimming takes it") {
     CHECK(reserved(pool) == 128 * MiB);
     synchronize_stream();
     CHECK(reserved(pool) == 80 * MiB);
-    // It has less; it has more; what is used stays.
+    // The limit is above what is reserved, below it, and below what is used.
     for (const auto &[limit, left] :
          {std::pair{90 * MiB, 80 * MiB}, {40 * MiB, 40 * MiB}, {std::size_t(0), 32 * MiB}}) {
         CHECK(d.cuMemPoolTrimTo(pool, limit) == good);
@@ -60,10 +60,10 @@ TEST_CASE("a release threshold keeps memory in the pool, trimming takes it") {
     CHECK(d.cuMemPoolTrimTo(nullptr, 0) == invalid);
 }
 
-TEST_CASE("what a pool reserves is missing elsewhere") {
+TEST_CASE("memory reserved by a pool is unavailable to cuMemAlloc") {
     start("budget=16MiB;" + GENERATE(from_range(all_modes())));
     const auto pool = default_pool();
-    for (int i = 0; i != 20; ++i) { // freed memory can be had again at once, though nothing ran
+    for (int i = 0; i != 20; ++i) { // freed memory can be reused at once, before the free has run
         free_async(allocate(pool, 12 * MiB));
     }
     REQUIRE(set_bytes(pool, threshold, ~cuuint64_t(0)) == good);
@@ -77,7 +77,7 @@ TEST_CASE("what a pool reserves is missing elsewhere") {
     const PoolMemory rest(8 * MiB, pool);
 }
 
-TEST_CASE("a pool stays below the budget, which need not be a multiple of anything, and its size") {
+TEST_CASE("a pool is limited by the budget and by its maximum size") {
     start("budget=1000000");
     auto properties = pool_properties();
     std::size_t most = 999999, least = 1;
@@ -95,7 +95,7 @@ TEST_CASE("a pool stays below the budget, which need not be a multiple of anythi
     const PoolMemory rest(least, pool);
 }
 
-TEST_CASE("a pool that is destroyed lives until its last allocation ends") {
+TEST_CASE("a destroyed pool lives until its last allocation is freed") {
     start(GENERATE(from_range(all_modes())));
     const auto before = free_memory();
     const auto pool = create_pool();

@@ -1,10 +1,9 @@
-// Memory pools: created ones and those of the devices, their attributes, and who may use their
-// memory.
+// Memory pools: created and default ones, attributes, access of devices.
 #include "pool_tools.hpp"
 
 using namespace sim_test;
 
-TEST_CASE("every device has a default pool, which needs no context, and is not a leak", "[fresh]") {
+TEST_CASE("each device has a default pool, which needs no context and is not a leak", "[fresh]") {
     REQUIRE(d.cuInit(0) == good);
     CHECK(default_pool() == current_pool());
     CHECK(set_bytes(Pool(), threshold, 5) == good);
@@ -26,7 +25,7 @@ TEST_CASE("every device has a default pool, which needs no context, and is not a
     CHECK(d.cuMemAllocAsync(&address, 16, nullptr) == CUDA_ERROR_NOT_SUPPORTED);
 }
 
-TEST_CASE("a pool is created by properties that are checked, and destroyed") {
+TEST_CASE("properties of a new pool are checked") {
     start("devices=2");
     CUmemoryPool pool = nullptr;
     CUmemPoolProps no_type = pool_properties(), nowhere = no_type, reserved = no_type;
@@ -47,7 +46,7 @@ TEST_CASE("a pool is created by properties that are checked, and destroyed") {
     CHECK(d.cuMemPoolDestroy(nullptr) == invalid);
 }
 
-TEST_CASE("the current pool of a device is where cuMemAllocAsync takes from") {
+TEST_CASE("cuMemAllocAsync allocates from the device's current pool") {
     start("devices=2");
     const Pool elsewhere(pool_properties(1));
     {
@@ -65,12 +64,12 @@ TEST_CASE("the current pool of a device is where cuMemAllocAsync takes from") {
         free_async(address);
         synchronize_stream();
     }
-    // The end of the current pool makes the default one current again.
+    // Destroying the current pool makes the default pool current again.
     CHECK(current_pool() == default_pool());
 }
 
 #if CUDA_VERSION >= 13000
-TEST_CASE("pools by location") {
+TEST_CASE("pools can be selected by location") {
     start("devices=2");
     constexpr auto pinned = CU_MEM_ALLOCATION_TYPE_PINNED;
     CUmemLocation where = grant(1).location;
@@ -93,7 +92,7 @@ TEST_CASE("pools by location") {
 }
 #endif
 
-TEST_CASE("attributes have their defaults, and what they are set to") {
+TEST_CASE("attributes of a pool have defaults and can be set") {
     const Pool pool;
     for (const auto attribute : {CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
                                  CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
@@ -123,7 +122,7 @@ TEST_CASE("attributes have their defaults, and what they are set to") {
                     {pool, reserved_most, 1}};
 }
 
-TEST_CASE("the access of other devices") {
+TEST_CASE("access of other devices to a pool can be granted and revoked") {
     const auto access = grant(1);
     start("devices=2;peers=none");
     CHECK(d.cuMemPoolSetAccess(Pool(), &access, 1) == CUDA_ERROR_INVALID_DEVICE);
@@ -143,7 +142,7 @@ TEST_CASE("the access of other devices") {
 
     CUmemAccess_flags flags{};
     CUmemLocation where = grant(1).location, nowhere{};
-    CHECK(d.cuMemPoolSetAccess(pool, &access, 0) == good); // of no device
+    CHECK(d.cuMemPoolSetAccess(pool, &access, 0) == good); // for 0 devices
     CHECK(d.cuMemPoolSetAccess(pool, nullptr, 1) == invalid);
     CHECK(d.cuMemPoolSetAccess(nullptr, &access, 1) == invalid);
     CHECK(d.cuMemPoolGetAccess(nullptr, pool, &where) == invalid);
@@ -158,7 +157,7 @@ TEST_CASE("the access of other devices") {
     CHECK(set(grant(1, static_cast<CUmemAccess_flags>(2))) == invalid);
 }
 
-TEST_CASE("a device that a pool does not let in is refused at once") {
+TEST_CASE("copies and memsets fail at once on a device without access to the pool") {
     start("devices=2");
     const Pool pool;
     const PoolMemory memory(4096, pool);
@@ -176,12 +175,12 @@ TEST_CASE("a device that a pool does not let in is refused at once") {
     CHECK(d.cuMemcpyHtoD(memory, words, 16) == expected);
     CHECK(d.cuMemcpyDtoD(memory, memory + 16, 16) == expected);
     CHECK(d.cuStreamWriteValue32_v2(nullptr, memory, 1, 0) == expected);
-    CHECK(d.cuCtxSynchronize() == good); // nothing is lost by it
+    CHECK(d.cuCtxSynchronize() == good); // the context has not failed
     CHECK(misuses().empty());
 }
 
 // As recorded.
-TEST_CASE("a pool's memory outlives a reset where another context of the device lives") {
+TEST_CASE("pool memory survives a reset of the primary context if its device has another context") {
     start(GENERATE(from_range(all_modes())));
     CUcontext other = nullptr;
     const CUcontext primary = current();
@@ -206,7 +205,7 @@ TEST_CASE("a pool's memory outlives a reset where another context of the device 
     REQUIRE(d.cuCtxSetCurrent(primary) == good);
 }
 
-TEST_CASE("pool memory ends with a reset where only other devices have contexts") {
+TEST_CASE("pool memory is freed by a reset of the last context of its device") {
     start("devices=2");
     CUcontext other = nullptr;
     REQUIRE(d.cuCtxCreate_v2(&other, 0, 1) == good);

@@ -1,4 +1,4 @@
-// Short forms for tests of memory pools: each fails the test case where the driver refuses.
+// Short forms for tests of memory pools. Each fails the test case if the driver fails.
 #pragma once
 
 #include "vmm_ranges.hpp"
@@ -55,13 +55,12 @@ inline void free_async(CUdeviceptr address) {
     REQUIRE(d.cuMemFreeAsync(address, nullptr) == good);
 }
 
-// Of the null stream, where the short forms queue.
+// Synchronizes the null stream, which the short forms use.
 inline void synchronize_stream() {
     REQUIRE(d.cuStreamSynchronize(nullptr) == good);
 }
 
-// Memory of a pool, allocated and freed on the null stream. Its free has run at the end of the
-// scope.
+// Memory of a pool, allocated and freed in the null stream. The destructor waits for the free.
 class PoolMemory : Unique {
   public:
     explicit PoolMemory(std::size_t size, CUmemoryPool pool = current_pool())

@@ -1,4 +1,4 @@
-// Memory that is allocated and freed in the order of streams.
+// Memory that is allocated and freed in stream order.
 #include "../support/contains.hpp"
 #include "capture_tools.hpp"
 #include "memory_tools.hpp"
@@ -30,7 +30,7 @@ bool any_has(const std::vector<std::string> &lines, const std::string &text) {
                        [&](const auto &line) { return support::contains(line, text); });
 }
 
-// After a fault the context is gone, with its streams and memory.
+// After a fault the context is lost, with its streams and memory.
 void lose_context() {
     CHECK(d.cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
@@ -38,7 +38,7 @@ void lose_context() {
 
 } // namespace
 
-TEST_CASE("memory is allocated, used and freed in the order of a stream, in every mode") {
+TEST_CASE("memory can be allocated, used and freed in stream order in every mode") {
     start(GENERATE(from_range(all_modes())));
     const Stream stream(non_blocking);
     const auto address = allocate_in(stream);
@@ -53,9 +53,9 @@ TEST_CASE("memory is allocated, used and freed in the order of a stream, in ever
     CHECK(fresh != 0);
 }
 
-TEST_CASE("arguments of allocations and frees in stream order") {
+TEST_CASE("arguments of stream-ordered allocations and frees are checked") {
     const Stream stream(non_blocking);
-    REQUIRE(d.cuCtxSetCurrent(nullptr) == good); // the stream is enough
+    REQUIRE(d.cuCtxSetCurrent(nullptr) == good); // not needed with a stream
     CUdeviceptr address = 0;
     CHECK(got(d.cuMemAllocAsync(&address, 0, stream), address) == 0);
     CHECK(d.cuMemAllocAsync(nullptr, 16, stream) == invalid);
@@ -71,13 +71,13 @@ TEST_CASE("arguments of allocations and frees in stream order") {
     CHECK(finish(stream) == good);
 }
 
-TEST_CASE("a second free is refused, whether the first ran or not") {
+TEST_CASE("a second free is rejected before and after the first has run") {
     start(GENERATE(from_range(all_modes())));
     const Stream stream(non_blocking);
     const auto address = allocate_in(stream);
     CHECK(reported(d.cuMemFreeAsync(address + 16, stream),
                    "free of an address inside pool memory") == invalid);
-    const CUdeviceptr plain = allocate(16); // is freed in stream order, too
+    const CUdeviceptr plain = allocate(16); // can be freed in stream order, too
     CHECK(d.cuMemsetD8Async(plain, 1, 16, stream) == good);
     for (const CUdeviceptr memory : {address, plain}) {
         free_async(memory, stream);
@@ -90,7 +90,7 @@ TEST_CASE("a second free is refused, whether the first ran or not") {
     CHECK(reported(d.cuMemFree(address), "freed by cuMemFreeAsync") == invalid);
 }
 
-TEST_CASE("what was not freed is reported, a failed allocation is nothing") {
+TEST_CASE("memory that is not freed is a leak, a failed allocation is not") {
     start("budget=4MiB");
     const Stream stream(non_blocking);
     CUdeviceptr address = 0;
@@ -104,14 +104,14 @@ TEST_CASE("what was not freed is reported, a failed allocation is nothing") {
     CHECK(finish(stream) == good);
 }
 
-TEST_CASE("use after the free is found in every mode") {
+TEST_CASE("using memory after a stream-ordered free is caught in every mode") {
     start(GENERATE(from_range(all_modes())));
     const CUstream stream = make_stream(non_blocking);
     const auto address = allocate_in(stream);
     free_async(address, stream);
     const auto status = d.cuMemsetD8Async(address, 1, 16, stream);
     const auto end = finish(stream);
-    if (status == invalid) { // it had run
+    if (status == invalid) { // the free had run
         CHECK(end == good);
         expect_misuse("use of memory that was freed");
         destroy(stream);
@@ -119,13 +119,13 @@ TEST_CASE("use after the free is found in every mode") {
     }
     CHECK(status == good);
     CHECK(end == CUDA_ERROR_ILLEGAL_ADDRESS);
-    // Two sides of it: the memory ended with work queued, and that work came.
+    // Reported twice: when the memory is freed, and when the work runs.
     expect_misuse("enqueued operation needs it");
     expect_misuse("use of memory that was freed");
     lose_context();
 }
 
-TEST_CASE("use in another stream before the allocation is found where the order allows it") {
+TEST_CASE("using memory in another stream before its allocation is caught by most seeds") {
     int found = 0, missed = 0;
     for (int seed = 1; seed <= 20; ++seed) {
         start("mode=adversarial;seed=" + std::to_string(seed));
@@ -150,7 +150,7 @@ TEST_CASE("use in another stream before the allocation is found where the order 
     sim_control().reset();
 }
 
-TEST_CASE("an event makes another stream's use legal, in every order") {
+TEST_CASE("an event makes the use of memory in another stream valid") {
     start(GENERATE(from_range(all_modes())));
     const Event event(CU_EVENT_DISABLE_TIMING);
     const Stream first(non_blocking), second(non_blocking);
@@ -165,7 +165,7 @@ TEST_CASE("an event makes another stream's use legal, in every order") {
     CHECK(finish(second) == good);
 }
 
-TEST_CASE("a free in another stream without an event is found where the order allows it") {
+TEST_CASE("freeing memory in another stream without an event is caught by some seeds") {
     int found = 0, before_allocation = 0;
     for (int seed = 1; seed <= 20; ++seed) {
         start("mode=adversarial;seed=" + std::to_string(seed));
@@ -193,7 +193,7 @@ TEST_CASE("a free in another stream without an event is found where the order al
     sim_control().reset();
 }
 
-TEST_CASE("cuMemFree frees stream-ordered memory, too") {
+TEST_CASE("cuMemFree can free stream-ordered memory") {
     start(GENERATE(from_range(all_modes())));
     const Stream stream(non_blocking);
     const auto address = allocate_in(stream);
@@ -206,7 +206,7 @@ TEST_CASE("cuMemFree frees stream-ordered memory, too") {
     CHECK(finish(stream) == good);
 }
 
-TEST_CASE("cuMemFree does not wait for the streams that use it") {
+TEST_CASE("cuMemFree of stream-ordered memory does not wait for enqueued work") {
     start("mode=adversarial");
     const CUstream stream = make_stream(non_blocking);
     const auto address = allocate_in(stream);
@@ -217,9 +217,9 @@ TEST_CASE("cuMemFree does not wait for the streams that use it") {
     lose_context();
 }
 
-TEST_CASE("an allocation waits for its turn behind blocked work") {
+TEST_CASE("a stream-ordered allocation takes effect after earlier work of its stream") {
     start("mode=threaded");
-    static std::atomic<bool> open; // outlives the stream's work
+    static std::atomic<bool> open; // the work outlives the test case
     open = false;
     const CUstream stream = make_stream(non_blocking), other = make_stream(non_blocking);
     const auto wait = [](void *) {
@@ -228,7 +228,7 @@ TEST_CASE("an allocation waits for its turn behind blocked work") {
         }
     };
     CHECK(d.cuLaunchHostFunc(stream, wait, nullptr) == good);
-    CUdeviceptr address = 0; // is there at once
+    CUdeviceptr address = 0; // returned at once
     CHECK(d.cuMemAllocAsync(&address, 4096, stream) == good);
     CHECK(address != 0);
     CHECK(d.cuMemsetD8Async(address, 1, 16, other) == good); // too early
@@ -239,7 +239,7 @@ TEST_CASE("an allocation waits for its turn behind blocked work") {
     sim_control().reset();
 }
 
-TEST_CASE("many small allocations, in many streams") {
+TEST_CASE("many small allocations in several streams keep their contents") {
     start(GENERATE(from_range(all_modes())));
     const Stream streams[4];
     std::vector<std::uint32_t> host(200, 0);
@@ -258,7 +258,7 @@ TEST_CASE("many small allocations, in many streams") {
     }
 }
 
-TEST_CASE("allocations of one device on a stream of another, and their pool") {
+TEST_CASE("memory of one device can be allocated in a stream of another") {
     start("devices=2");
     const CUmemoryPool pool = default_pool(1);
     const Stream stream(non_blocking);
@@ -271,7 +271,7 @@ TEST_CASE("allocations of one device on a stream of another, and their pool") {
     free_async(address, stream);
 }
 
-TEST_CASE("memory whose free is planned to fail is gone all the same") {
+TEST_CASE("a stream-ordered free that is planned to fail still frees") {
     start(GENERATE_COPY(from_range(all_modes())));
     const auto memory = allocate_in(nullptr);
     fail_work("cuMemFreeAsync", CUDA_ERROR_UNKNOWN);
@@ -280,7 +280,7 @@ TEST_CASE("memory whose free is planned to fail is gone all the same") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a reset of the device ends its stream-ordered memory") {
+TEST_CASE("resetting a context frees its stream-ordered memory") {
     start(GENERATE(from_range(all_modes())));
     const auto before = free_memory();
     const auto address = allocate_in(nullptr);
@@ -295,8 +295,7 @@ TEST_CASE("a reset of the device ends its stream-ordered memory") {
     CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
 }
 
-TEST_CASE(
-    "a graph's allocation that it does not free is freed by a stream, none other by a graph") {
+TEST_CASE("a stream may free memory that a graph allocated, but not a graph that of a stream") {
     start(GENERATE(from_range(all_modes())));
     const Stream stream(non_blocking);
     const auto other = allocate_in(stream);
@@ -313,7 +312,7 @@ TEST_CASE(
     CHECK(finish(stream) == good);
 }
 
-TEST_CASE("threads allocate and free at the same time") {
+TEST_CASE("threads can allocate and free in stream order concurrently") {
     start("mode=threaded");
     const Stream streams[4];
     CHECK(in_threads([&](std::size_t t) {

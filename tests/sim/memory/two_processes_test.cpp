@@ -1,5 +1,4 @@
-// Two real processes and IPC memory, in both directions, with processes that die in between. The
-// hidden test cases are the second process of the others.
+// IPC memory of two real processes, which may die. The hidden test cases run in the second process.
 #ifndef _WIN32
 #include "base/checks.hpp"
 #include "images.hpp"
@@ -34,11 +33,11 @@ TEST_CASE("child opens memory", "[.]") {
     parent.signal();
 }
 
-TEST_CASE("a process reads and writes the memory of another") {
+TEST_CASE("a process reads and writes memory of another process") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     const std::size_t size = GENERATE(1, 100, 5000, 3 << 20, 40 << 20);
     start(mode);
-    SECTION("the child's") {
+    SECTION("memory of the child") {
         Child child("child exports memory", mode);
         child.channel().send(size);
         const auto memory = opened(child.channel().receive<CUipcMemHandle>());
@@ -54,7 +53,7 @@ TEST_CASE("a process reads and writes the memory of another") {
         child.channel().signal();
         ended(child);
     }
-    SECTION("the parent's") {
+    SECTION("memory of the parent") {
         const Filled memory(size, 1);
         Child child("child opens memory", mode);
         child.channel().send(handle_of(memory));
@@ -64,7 +63,7 @@ TEST_CASE("a process reads and writes the memory of another") {
     }
 }
 
-TEST_CASE("the handle of an interior pointer opens at the allocation's base") {
+TEST_CASE("the handle of an interior pointer opens at the base of the allocation") {
     const Filled memory(1000, 1);
     Child child("child opens memory");
     child.channel().send(handle_of(memory + 500));
@@ -84,7 +83,7 @@ TEST_CASE("child exports on request", "[.]") {
             parent.send(handle_of(all.back()));
             continue;
         }
-        if (request == 'r') { // its device is reset
+        if (request == 'r') { // resets its device
             all.clear();
             REQUIRE(d.cuDevicePrimaryCtxReset(0) == good);
         } else {
@@ -103,7 +102,7 @@ TEST_CASE("child exports on request", "[.]") {
 
 namespace {
 
-// That child: allocates and exports, frees, and ends at the end of the scope.
+// A child that allocates and exports on request, and ends with the scope.
 class Exporter : public Child {
   public:
     explicit Exporter(const std::string &settings = "")
@@ -118,7 +117,7 @@ class Exporter : public Child {
         channel().send('a');
         return channel().receive<CUipcMemHandle>();
     }
-    // 'f': frees what it allocated last, 'F': which is reported, since it is open, 'r': resets.
+    // 'f' frees the last allocation, 'F' does so although it is open, 'r' resets the device.
     void request(char what) {
         channel().send(what);
         channel().await();
@@ -129,7 +128,7 @@ class Exporter : public Child {
 
 } // namespace
 
-TEST_CASE("opening again gives the same memory, and each opening is closed once") {
+TEST_CASE("opening a handle again gives the same address, each opening is closed once") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
     Exporter child(mode);
@@ -147,12 +146,12 @@ TEST_CASE("opening again gives the same memory, and each opening is closed once"
     CHECK(reported(d.cuMemcpyDtoH(&value, memory, 1), "memory of another process") == invalid);
 
     const Opened again(handle);
-    CHECK(again != memory); // addresses are not used again
+    CHECK(again != memory); // addresses are never reused
     CHECK(byte_at(again) == 1);
     CHECK(reported(d.cuIpcCloseMemHandle(again + 1), "did not return") == invalid);
 }
 
-TEST_CASE("memory of another process is freed by its own process only, and not while it is open") {
+TEST_CASE("only the exporting process may free memory, and not while it is open elsewhere") {
     Exporter child;
     const Opened memory(child.allocate());
     CHECK(leaks().size() == 1);
@@ -166,12 +165,12 @@ TEST_CASE("memory of another process is freed by its own process only, and not w
     child.request('F');
 }
 
-TEST_CASE("handles of freed memory, and spoilt ones, are refused") {
+TEST_CASE("handles of freed memory and changed handles are rejected") {
     Exporter child;
     const auto kept = child.allocate(), first = child.allocate();
     close_memory(opened(first));
     child.request('f');
-    const auto second = child.allocate(); // where the other one was
+    const auto second = child.allocate(); // at the place of the first one
     CHECK(std::memcmp(&first, &second, sizeof first) != 0);
     CUdeviceptr memory = 0;
     CHECK(open(memory, first) == invalid);
@@ -196,20 +195,20 @@ TEST_CASE("child opens memory and waits", "[.]") {
     parent.await();
 }
 
-TEST_CASE("an importer has memory open as long as it lives") {
+TEST_CASE("memory is open in another process until that process ends") {
     const auto memory = allocated(4096, 1);
     Child child("child opens memory and waits");
     child.channel().send(handle_of(memory));
     child.channel().await();
-    SECTION("it died and was waited for") {
+    SECTION("the importer died and was waited for") {
         child.kill();
         free_memory(memory); // no misuse
     }
-    SECTION("it is a zombie") {
+    SECTION("the importer is a zombie") {
         child.kill_unnoticed();
         free_memory(memory);
     }
-    SECTION("it lives") {
+    SECTION("the importer is alive") {
         free_memory(memory);
         expect_misuse("has it open by its IPC handle");
         child.channel().signal();
@@ -217,7 +216,7 @@ TEST_CASE("an importer has memory open as long as it lives") {
     }
 }
 
-TEST_CASE("memory outlives its exporter where it is open") {
+TEST_CASE("open memory outlives its exporter") {
     Exporter child;
     const auto handle = child.allocate();
     {
@@ -226,17 +225,17 @@ TEST_CASE("memory outlives its exporter where it is open") {
         if (GENERATE(false, true)) {
             child.kill();
         } else {
-            child.kill_unnoticed(); // it is a zombie
+            child.kill_unnoticed(); // a zombie
         }
         CHECK(byte_at(memory) == 1);
         set_byte(memory, 9);
         CHECK(byte_at(memory) == 9);
     }
     CUdeviceptr again = 0;
-    CHECK(open(again, handle) == invalid); // but cannot be opened any more
+    CHECK(open(again, handle) == invalid); // cannot be opened again
 }
 
-TEST_CASE("opened memory ends with the context that opened it") {
+TEST_CASE("resetting a context closes the memory that it opened") {
     const auto before = open_descriptors();
     Exporter child;
     const auto handle = child.allocate();
@@ -251,7 +250,7 @@ TEST_CASE("opened memory ends with the context that opened it") {
     child.request('f');                      // no process has it open
 }
 
-TEST_CASE("one context per device opens what a process exports") {
+TEST_CASE("only one context of a device can open exported memory") {
     Exporter child;
     const auto handle = child.allocate();
     const auto memory = opened(handle);
@@ -268,7 +267,7 @@ TEST_CASE("one context per device opens what a process exports") {
     REQUIRE(d.cuCtxSetCurrent(first) == good);
 }
 
-TEST_CASE("a device that cannot reach the memory's does not open it") {
+TEST_CASE("a device without peer access cannot open memory of another device") {
     start("devices=2;peers=none");
     Exporter child("devices=2;peers=none");
     const auto handle = child.allocate();
@@ -280,7 +279,7 @@ TEST_CASE("a device that cannot reach the memory's does not open it") {
     close_memory(opened(handle));
 }
 
-TEST_CASE("the device that opens memory of another may work on it") {
+TEST_CASE("only the device that opened memory of another process can access it") {
     start("devices=3");
     bool viewed = false;
     sim_control().register_kernel("take", note_view, &viewed);
@@ -302,9 +301,10 @@ TEST_CASE("the device that opens memory of another may work on it") {
         expect_misuse("cuMemsetD8 on device " + device + " of memory that it cannot access");
     };
     {
-        const OnDevice third(2); // which opened nothing
+        const OnDevice third(2); // has not opened it
         refused_on("2");
-        REQUIRE(d.cuCtxEnablePeerAccess(second.context, 0) == good); // no access to what it opened
+        REQUIRE(d.cuCtxEnablePeerAccess(second.context, 0) ==
+                good); // peer access does not include opened memory
         refused_on("2");
         REQUIRE(d.cuCtxDisablePeerAccess(second.context) == good);
     }
@@ -313,10 +313,10 @@ TEST_CASE("the device that opens memory of another may work on it") {
         refused_on("0");
     }
     CHECK(got<int>(&Driver::cuPointerGetAttribute, out, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                   memory) == 1); // of the device that opened it
+                   memory) == 1); // the device that opened it
 }
 
-TEST_CASE("closing memory waits for the work that uses it, or says that it does not") {
+TEST_CASE("closing memory waits for the work that uses it, in adversarial mode it is a misuse") {
     const auto mode = GENERATE_COPY(from_range(all_modes()));
     start(mode);
     Exporter child(mode);
@@ -334,9 +334,8 @@ TEST_CASE("closing memory waits for the work that uses it, or says that it does 
     }
 }
 
-TEST_CASE("a forked child that never used the driver opens the parent's memory", "[fresh]") {
-    // As a server does that forks before it initialises. Its own test program cannot continue in
-    // the child.
+TEST_CASE("a forked child that did not use the driver can open memory of its parent", "[fresh]") {
+    // Like a server that forks before cuInit. The child cannot continue the test program.
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     const pid_t process = fork();
@@ -365,13 +364,13 @@ TEST_CASE("a forked child that never used the driver opens the parent's memory",
     close(ends[1]);
 }
 
-TEST_CASE("a forked child that ends orderly does not end what its parent exports") {
+TEST_CASE("exported memory survives the exit of a forked child") {
     const Filled memory(4096, 1);
     const auto handle = handle_of(memory);
     const pid_t process = fork();
     REQUIRE(process >= 0);
     if (process == 0) {
-        std::exit(0); // with static destructors
+        std::exit(0); // runs static destructors
     }
     int status = -1;
     REQUIRE(waitpid(process, &status, 0) == process);

@@ -1,9 +1,9 @@
-// Access to mapped memory: of devices, of the host, and none.
+// Access of devices and of the host to mapped memory.
 #include "vmm_ranges.hpp"
 
 using namespace sim_test;
 
-TEST_CASE("a mapping has no access until it is given") {
+TEST_CASE("mapped memory is inaccessible until access is set") {
     const PhysicalMemory memory(G, on_device());
     const Reservation address(2 * G);
     CHECK(try_write(address) == invalid);
@@ -13,28 +13,28 @@ TEST_CASE("a mapping has no access until it is given") {
     CHECK(try_read(address) == invalid);
     CHECK(d.cuMemsetD8(address, 1, 16) == invalid);
     CHECK(sim_control().view(address, 4) == nullptr);
-    // A refused call is not a fault of the device: the context still works.
+    // A rejected call does not fail the context.
     CHECK(d.cuCtxSynchronize() == good);
 
     const auto access = grant();
-    const Calls set(&Driver::cuMemSetAccess); // to all of what is mapped only
+    const Calls set(&Driver::cuMemSetAccess); // only for a whole mapping
     set[invalid] = {{address, G, &access, 0},     {address, G, nullptr, 1},
                     {address, 0, &access, 1},     {address, 2 * G, &access, 1},
                     {address + G, G, &access, 1}, {address, G / 2, &access, 1}};
     CHECK(try_write(address) == invalid);
     CHECK(d.cuMemSetAccess(address, G, &access, 1) == good);
     CHECK(try_write(address) == good);
-    CHECK(try_write(address + G - 2) == invalid); // over the end of what is mapped
+    CHECK(try_write(address + G - 2) == invalid); // crosses the end of the mapping
     CHECK(try_write(address + G) == invalid);
 
-    // Unmapping takes the access away.
+    // Unmapping revokes the access.
     unmap(address, G);
     CHECK(try_write(address) == invalid);
     map(address, G, memory);
     CHECK(try_write(address) == invalid);
 }
 
-TEST_CASE("access can be read-only, and be taken away again") {
+TEST_CASE("access can be read-only and can be revoked") {
     Mapped memory(G);
     write(memory.address, 77);
     REQUIRE(set_access(memory.address, G, read_only) == good);
@@ -51,14 +51,14 @@ TEST_CASE("access can be read-only, and be taken away again") {
     CHECK(try_write(memory.address) == good);
 }
 
-TEST_CASE("access that is taken away while queued work needs it is reported") {
+TEST_CASE("revoking access that enqueued work needs is reported") {
     start("mode=adversarial;devices=2;stall=0");
     const auto flags = GENERATE(no_access, read_only);
     Mapped memory(G), other(G);
     REQUIRE(set_access(memory.address, G, read_write, 1) == good);
     const CUstream stream = make_stream(non_blocking);
     REQUIRE(d.cuMemsetD8Async(memory.address, 7, 16, stream) == good);
-    // Of others, and for others: not a word.
+    // Changes of other memory or for another device are not reported.
     REQUIRE(set_access(other.address, G, no_access) == good);
     REQUIRE(set_access(memory.address, G, no_access, 1) == good);
     CHECK(misuses().empty());
@@ -71,7 +71,7 @@ TEST_CASE("access that is taken away while queued work needs it is reported") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("a copy may go over the border of two mappings") {
+TEST_CASE("a copy may cross the boundary of two mappings") {
     const PhysicalMemory first(G, on_device()), second(G, on_device());
     const Reservation address(2 * G);
     map(address, G, first);
@@ -101,13 +101,13 @@ TEST_CASE("each device has its own access") {
                     {nullptr, &where, address},
                     {&flags, nullptr, address},
                     {&flags, &where, address + G}};
-    // All or nothing.
+    // A failed call changes no access.
     const CUmemAccessDesc partly[] = {grant(2), grant(7)};
     CHECK(d.cuMemSetAccess(address, G, partly, 2) == invalid);
     CHECK(access_of(address, 2) == no_access);
 }
 
-TEST_CASE("a device without peer access is given none") {
+TEST_CASE("a device without peer access cannot be granted access") {
     start("devices=2;peers=none");
     const PhysicalMemory memory(G, on_device(1));
     const Reservation address(G);
@@ -116,7 +116,7 @@ TEST_CASE("a device without peer access is given none") {
     CHECK(set_access(address, G, read_write, 1) == good);
 }
 
-TEST_CASE("what a device may not touch is refused to its copies and memsets at once") {
+TEST_CASE("copies and memsets fail at once on a device without access") {
     start("devices=2;" + std::string(GENERATE(from_range(all_modes()))));
     const auto flags = GENERATE(no_access, read_only, read_write);
     const CUresult to_read = flags == no_access ? invalid : good;
@@ -141,13 +141,13 @@ TEST_CASE("what a device may not touch is refused to its copies and memsets at o
         CHECK(d.cuMemsetD8(at, 1, 16) == to_write);
         CHECK(d.cuMemsetD8Async(at, 1, 16, nullptr) == to_write);
         CHECK(d.cuStreamWriteValue32_v2(nullptr, at, 0x01010101, 0) == to_write);
-        CHECK(d.cuCtxSynchronize() == good); // nothing is lost by it
+        CHECK(d.cuCtxSynchronize() == good); // the context has not failed
     }
     CHECK(misuses().empty());
     CHECK(read(at) == (to_write == good ? 0x01010101u : 77u));
 }
 
-TEST_CASE("an address has a mapping as long as a device has access") {
+TEST_CASE("address queries find a mapping once a device has access") {
     start("devices=2");
     const PhysicalMemory memory(G, on_device(1));
     const Reservation address(4 * G);
@@ -168,14 +168,14 @@ TEST_CASE("an address has a mapping as long as a device has access") {
     };
     constexpr int mapping_size = 18, mapping_base = 19;
     CHECK(number(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) == 1);
-    CHECK(number(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) == address); // of the reservation
+    CHECK(number(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) == address); // the reservation's address
     CHECK(number(CU_POINTER_ATTRIBUTE_RANGE_SIZE) == 4 * G);
     CHECK(number(mapping_base) == mapped);
     CHECK(number(mapping_size) == G);
 }
 
 #ifndef _WIN32
-TEST_CASE("the host reaches mapped device memory by the simulator's view only, as access allows") {
+TEST_CASE("the host can access mapped device memory only through view, as access permits") {
     const Mapped memory(G);
     const void *view = sim_control().view(memory.address, G);
     REQUIRE(view != nullptr);
@@ -192,7 +192,7 @@ TEST_CASE("the host reaches mapped device memory by the simulator's view only, a
     CHECK(is_deadly(view));
 }
 
-TEST_CASE("memory of the host can be mapped for both") {
+TEST_CASE("mapped host memory is accessible to host and device") {
     auto properties = on_device();
     properties.location.type = static_cast<CUmemLocationType>(GENERATE(2, 3)); // HOST, HOST_NUMA
     const auto before = free_memory();
@@ -218,11 +218,11 @@ TEST_CASE("memory of the host can be mapped for both") {
 }
 #endif
 
-TEST_CASE("memory of the host: what is refused") {
+TEST_CASE("invalid uses of host memory locations are rejected") {
     auto properties = exportable();
     properties.location.type = static_cast<CUmemLocationType>(2);
     CHECK(try_create(G, properties) == invalid);
-    properties = on_device(1); // a node that is not there
+    properties = on_device(1); // no such node
     properties.location.type = static_cast<CUmemLocationType>(3);
     CHECK(try_create(G, properties) == invalid);
     const Mapped memory(G);

@@ -1,5 +1,4 @@
-// How long physical memory, mappings and reservations live, what they cost, what is left over, and
-// work that is queued on them.
+// Physical memory, mappings and reservations: lifetime, budget, leaks, enqueued work.
 #include "../support/contains.hpp"
 #include "vmm_ranges.hpp"
 
@@ -7,22 +6,22 @@
 
 using namespace sim_test;
 
-TEST_CASE("released memory lives as long as it is mapped") {
+TEST_CASE("released memory stays alive while it is mapped") {
     const auto before = free_memory();
     const auto memory = create_memory(G, on_device());
     CHECK(free_memory() == before - G);
     const Reservation address(G);
     map(address, G, memory);
     CHECK(d.cuMemRelease(memory) == good);
-    allow(address, G); // still
+    allow(address, G); // still possible
     write(address, 5);
     CHECK(read(address) == 5);
-    CHECK(d.cuMemAddressFree(address, G) == invalid); // mapped
+    CHECK(d.cuMemAddressFree(address, G) == invalid); // still mapped
     CHECK(free_memory() == before - G);
 
     CUmemGenericAllocationHandle retained = 0;
     CHECK(d.cuMemRetainAllocationHandle(&retained, as_host(address + 12345)) == good);
-    CHECK(retained == memory); // the same value
+    CHECK(retained == memory); // the same handle
     CHECK(d.cuMemUnmap(address, G) == good);
     CHECK(free_memory() == before - G);
     CHECK(d.cuMemRelease(retained) == good);
@@ -46,12 +45,12 @@ TEST_CASE("the last unmap frees released memory") {
     CHECK(free_memory() == before);
 }
 
-TEST_CASE("every retain needs a release") {
+TEST_CASE("each retain needs a release") {
     const auto memory = create_memory(G, on_device());
     const Reservation address(G);
     void *pointer = as_host(address);
     CUmemGenericAllocationHandle handle = 0;
-    CHECK(d.cuMemRetainAllocationHandle(&handle, pointer) == invalid); // nothing there
+    CHECK(d.cuMemRetainAllocationHandle(&handle, pointer) == invalid); // no mapping
     CHECK(d.cuMemRetainAllocationHandle(&handle, nullptr) == invalid);
     map(address, G, memory);
     CHECK(d.cuMemRetainAllocationHandle(nullptr, pointer) == invalid);
@@ -64,7 +63,7 @@ TEST_CASE("every retain needs a release") {
     }
 }
 
-TEST_CASE("handles of other things are refused") {
+TEST_CASE("an invalid memory handle fails and is reported") {
     const Stream stream;
     const auto as_handle =
         static_cast<CUmemGenericAllocationHandle>(reinterpret_cast<std::uintptr_t>(stream.get()));
@@ -74,20 +73,20 @@ TEST_CASE("handles of other things are refused") {
     CHECK(reported(d.cuMemRelease(12345), "is not a physical memory handle") == invalid);
 }
 
-TEST_CASE("physical memory counts against the device's budget") {
+TEST_CASE("physical memory counts against the budget of its device") {
     start("devices=2;budget=8MiB");
     {
         const PhysicalMemory half(2 * G, on_device());
         CHECK(try_create(3 * G) == CUDA_ERROR_OUT_OF_MEMORY);
         const PhysicalMemory rest(2 * G, on_device());
         CHECK(try_create(G) == CUDA_ERROR_OUT_OF_MEMORY);
-        CHECK(try_create(4 * G, on_device(1)) == good); // another device has its own
+        CHECK(try_create(4 * G, on_device(1)) == good); // another device has its own budget
     }
     CHECK(try_create(4 * G) == good);
     const Reservation costs_nothing(64 * GiB);
 }
 
-TEST_CASE("any granularity works, powers of two or not") {
+TEST_CASE("the granularity may be any multiple of 64 KiB") {
     const std::size_t bytes = GENERATE(64 * KiB, 3 * MiB, 5 * MiB);
     start("granularity=" + std::to_string(bytes));
     const auto properties = on_device();
@@ -110,7 +109,7 @@ TEST_CASE("any granularity works, powers of two or not") {
     CHECK(d.cuMemUnmap(address + bytes, bytes) == invalid);
 }
 
-TEST_CASE("a buffer grows in place") {
+TEST_CASE("a buffer can grow in place by mapping more memory") {
     const Reservation address(64 * G);
     for (std::uint32_t i = 0; i != 16; ++i) {
         const PhysicalMemory part(G, on_device());
@@ -123,7 +122,7 @@ TEST_CASE("a buffer grows in place") {
     }
 }
 
-TEST_CASE("many mappings need few descriptors") {
+TEST_CASE("thousands of mappings need few file descriptors") {
     start("granularity=64KiB");
     constexpr std::size_t step = 64 * KiB;
     const Reservation address(3000 * step);
@@ -136,7 +135,7 @@ TEST_CASE("many mappings need few descriptors") {
     CHECK(read(address + 1499 * step) == 3);
 }
 
-TEST_CASE("what is left over is reported: memory, mappings, reservations") {
+TEST_CASE("physical memory, mappings and reservations that remain are leaks") {
     {
         const PhysicalMemory memory(G, on_device());
         const Reservation address(2 * G);
@@ -156,7 +155,7 @@ TEST_CASE("what is left over is reported: memory, mappings, reservations") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a reset forgets all of it") {
+TEST_CASE("resetting the simulator frees physical memory, mappings and reservations") {
     const auto memory = create_memory(G, on_device());
     const auto address = reserve(2 * G);
     map(address, G, memory);
@@ -168,7 +167,7 @@ TEST_CASE("a reset forgets all of it") {
     CHECK(d.cuMemAddressFree(address, 2 * G) == invalid);
 }
 
-TEST_CASE("an unmap waits for queued work, or the work fails") {
+TEST_CASE("unmapping waits for enqueued work, in adversarial mode the work fails") {
     const std::string mode = GENERATE(from_range(all_modes()));
     start(mode);
     const PhysicalMemory memory(G, on_device());
@@ -181,9 +180,9 @@ TEST_CASE("an unmap waits for queued work, or the work fails") {
     if (mode.find("adversarial") == std::string::npos) {
         unmap(address, G);
         CHECK(d.cuStreamSynchronize(stream) == good);
-        CHECK(read(address + G) == 7); // the alias shows that it ran before
+        CHECK(read(address + G) == 7); // the alias shows that the work has run
     } else {
-        unmap(address + G, G); // of which nothing is queued
+        unmap(address + G, G); // no work uses this part
         unmap(address, G);
         expect_misuse("is unmapped while 1 enqueued operation needs it");
         CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -197,7 +196,7 @@ TEST_CASE("an unmap waits for queued work, or the work fails") {
     }
 }
 
-TEST_CASE("work that begins in an earlier mapping needs the later ones that it gets to") {
+TEST_CASE("unmapping any part of memory that enqueued work needs is a misuse") {
     start("mode=adversarial;stall=0;seed=" + std::to_string(GENERATE(range(0, 8))));
     const bool copies = GENERATE(false, true);
     const PhysicalMemory first(G, on_device()), second(G, on_device());
@@ -212,10 +211,10 @@ TEST_CASE("work that begins in an earlier mapping needs the later ones that it g
     const std::size_t bytes = GENERATE(std::size_t(16), std::size_t(17), G + 16);
     CHECK((copies ? d.cuMemcpyHtoDAsync(begin, pinned, bytes, stream)
                   : d.cuMemsetD8Async(begin, 7, bytes, stream)) == good);
-    unmap(address + 2 * G, G); // to which it does not get
+    unmap(address + 2 * G, G); // not used by the work
     CHECK(misuses().empty());
     unmap(address + G, G);
-    map(address + G, G, first); // so that the work succeeds, with other memory
+    map(address + G, G, first); // the work succeeds with other memory
     allow(address + G, G);
     if (bytes > 16) {
         expect_misuse("is unmapped while 1 enqueued operation needs it");
@@ -223,7 +222,7 @@ TEST_CASE("work that begins in an earlier mapping needs the later ones that it g
     CHECK(d.cuStreamSynchronize(stream) == good);
 }
 
-TEST_CASE("asynchronous work on mapped memory gives its results in every mode") {
+TEST_CASE("asynchronous work on mapped memory gives the right results in every mode") {
     start(GENERATE(from_range(all_modes())));
     Mapped first(G), second(G);
     const Stream stream;
@@ -235,7 +234,7 @@ TEST_CASE("asynchronous work on mapped memory gives its results in every mode") 
     CHECK(std::all_of(host.begin(), host.end(), [](auto v) { return v == 0x9e3779b1; }));
 }
 
-TEST_CASE("threads map and unmap at the same time") {
+TEST_CASE("threads can map and unmap concurrently") {
     start("mode=threaded");
     const Reservation address(8 * G);
     const auto properties = on_device();

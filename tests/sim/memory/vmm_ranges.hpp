@@ -1,4 +1,4 @@
-// Addresses and physical memory of virtual memory management, and their descriptors, for tests.
+// Reservations, physical memory and its descriptors, for tests.
 #pragma once
 
 #include "base/checks.hpp"
@@ -12,8 +12,7 @@ constexpr auto no_access = CU_MEM_ACCESS_FLAGS_PROT_NONE, read_only = CU_MEM_ACC
                read_write = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 constexpr auto posix_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
-// Reserved addresses. What is mapped there is unmapped, and they are freed, at the end of the
-// scope.
+// Reserved addresses. The destructor unmaps and frees them.
 class Reservation : Unique {
   public:
     explicit Reservation(std::size_t bytes, std::size_t alignment = 0)

@@ -1,4 +1,4 @@
-// Physical memory that leaves the process as a file descriptor.
+// Physical memory that is shared as a file descriptor.
 #ifndef _WIN32
 
 #include "../support/child_process.hpp"
@@ -21,7 +21,7 @@ CUresult try_import(int fd, int type = posix_fd) {
                                             static_cast<CUmemAllocationHandleType>(type));
 }
 
-// A descriptor of memory whose own handle is gone.
+// A descriptor of memory whose handle is released.
 int exported_fd(CUmemGenericAllocationHandle memory) {
     const int fd = export_fd(memory);
     release_physical(memory);
@@ -36,7 +36,7 @@ void send(Child &child, const Mapped &memory) {
 
 } // namespace
 
-TEST_CASE("an import leaves the descriptor open, gives another handle, shows the same bytes") {
+TEST_CASE("an import leaves the descriptor open and shares the memory under another handle") {
     const auto before = open_descriptors();
     int fd = -1;
     {
@@ -51,14 +51,14 @@ TEST_CASE("an import leaves the descriptor open, gives another handle, shows the
         CHECK(read(memory.address) == 0x2222);
     }
     {
-        const Mapped later(2 * G, import_fd(fd)); // the memory lives on in the descriptor
-        close(fd);                                // and in what was imported from it
+        const Mapped later(2 * G, import_fd(fd)); // the descriptor keeps the memory alive
+        close(fd);                                // the import keeps the memory alive
         CHECK(read(later.address) == 0x2222);
     }
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("every export is a descriptor of its own, and every import a handle of its own") {
+TEST_CASE("each export creates a descriptor, each import a handle") {
     const Mapped memory(G, exportable());
     const int fd = export_fd(memory.handle), other = export_fd(memory.handle);
     CHECK(fd != other);
@@ -73,7 +73,7 @@ TEST_CASE("every export is a descriptor of its own, and every import a handle of
     CHECK(read(second.address) == 3);
 }
 
-TEST_CASE("imported memory is not counted against the budget, and has its properties") {
+TEST_CASE("imported memory does not count against the budget and keeps its properties") {
     start("devices=2;budget=4MiB");
     const PhysicalMemory memory(2 * G, exportable(1));
     const int fd = export_fd(memory);
@@ -84,12 +84,12 @@ TEST_CASE("imported memory is not counted against the budget, and has its proper
     CHECK(properties.type == CU_MEM_ALLOCATION_TYPE_PINNED);
     CHECK(properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
     CHECK(properties.location.id == 1);
-    const int again = exported_fd(imported); // an import exports, too
+    const int again = exported_fd(imported); // an import can be exported
     release_physical(import_fd(again));
     close(again);
 }
 
-TEST_CASE("what exports, and how") {
+TEST_CASE("arguments of exports are checked") {
     const PhysicalMemory closed(G, on_device());
     const auto open = create_memory(G, exportable());
     int fd = -1;
@@ -107,7 +107,7 @@ TEST_CASE("what exports, and how") {
     expect_misuse("use of a destroyed physical memory");
 }
 
-TEST_CASE("descriptors of other things are refused and stay open") {
+TEST_CASE("importing a descriptor that is not memory fails and leaves it open") {
     const auto before = open_descriptors();
     int ends[2];
     REQUIRE(pipe(ends) == 0);
@@ -125,7 +125,7 @@ TEST_CASE("descriptors of other things are refused and stay open") {
     }
 }
 
-TEST_CASE("descriptors whose bytes lie are refused") {
+TEST_CASE("importing a descriptor with changed metadata fails") {
     const int fd = exported_fd(create_memory(G, exportable()));
     struct stat status {};
     REQUIRE(fstat(fd, &status) == 0);
@@ -145,7 +145,7 @@ TEST_CASE("descriptors whose bytes lie are refused") {
     close(fd);
 }
 
-TEST_CASE("import: arguments, and devices that the importer does not have") {
+TEST_CASE("arguments of imports are checked, and whether the device exists") {
     start("devices=2");
     const int fd = exported_fd(create_memory(G, exportable()));
     CUmemGenericAllocationHandle handle = 0;
@@ -163,7 +163,7 @@ TEST_CASE("import: arguments, and devices that the importer does not have") {
     close(of_second);
 }
 
-TEST_CASE("a range of device memory has a descriptor of its size for other drivers") {
+TEST_CASE("cuMemGetHandleForAddressRange returns a descriptor of the size of the range") {
     start("attribute.124=1");
     const auto before = open_descriptors();
     {
@@ -190,7 +190,7 @@ TEST_CASE("a range of device memory has a descriptor of its size for other drive
         configure("attribute.124=0");
         get[CUDA_ERROR_NOT_SUPPORTED] = {{&fd, plain, G, dma_buf, 0}};
     }
-    CHECK(open_descriptors() <= before + 1); // the heap's file
+    CHECK(open_descriptors() <= before + 1); // plus the file of the heap
 }
 
 TEST_CASE("child: imports and writes", "[.][vmm_share]") {
@@ -212,20 +212,20 @@ TEST_CASE("child: imports and writes", "[.][vmm_share]") {
     parent.signal();
 }
 
-TEST_CASE("two processes see the same memory") {
+TEST_CASE("two processes share physical memory") {
     const Mapped memory(2 * G, exportable());
     write(memory.address, 0xc0ffee);
     Child child("child: imports and writes");
     send(child, memory);
     child.channel().await();
     CHECK(read(memory.address + 2 * G - 4) == 0xdecaf);
-    SECTION("and each sees what the other writes") {
+    SECTION("each process sees what the other writes") {
         write(memory.address, 0xc0ffef);
         child.channel().signal();
         child.channel().await();
         CHECK(child.passed());
     }
-    SECTION("and it outlives a process that crashed") {
+    SECTION("the memory outlives a process that was killed") {
         child.kill();
         CHECK(read(memory.address + 2 * G - 4) == 0xdecaf);
     }

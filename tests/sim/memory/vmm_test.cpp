@@ -1,5 +1,5 @@
-// Virtual memory management in one process: physical memory, reservations, and what is mapped
-// where, by the rules read off a real driver, and in hostile use.
+// Virtual memory management in one process: physical memory, reservations and mappings, by the
+// measured rules of a real driver, and misuse.
 #include "vmm_ranges.hpp"
 
 using namespace sim_test;
@@ -11,7 +11,7 @@ constexpr std::size_t most = ~std::size_t(0) / G * G; // a multiple of the granu
 
 } // namespace
 
-TEST_CASE("nothing of virtual memory management needs a current context, but cuInit", "[fresh]") {
+TEST_CASE("virtual memory management needs cuInit, but no current context", "[fresh]") {
     CUdeviceptr address = 0;
     CHECK(try_create(G) == CUDA_ERROR_NOT_INITIALIZED);
     CHECK(d.cuMemAddressReserve(&address, G, 0, 0, 0) == CUDA_ERROR_NOT_INITIALIZED);
@@ -35,13 +35,13 @@ TEST_CASE("physical memory is created in multiples of the granularity") {
     create[invalid] = {{&handle, G + 1, &properties, 0}, {&handle, 0, &properties, 0},
                        {&handle, G / 2, &properties, 0}, {nullptr, G, &properties, 0},
                        {&handle, G, nullptr, 0},         {&handle, G, &properties, 1}};
-    CHECK(handle == 0xbdbdbdbdbdbdbdbd); // poisoned, not left alone
+    CHECK(handle == 0xbdbdbdbdbdbdbdbd); // poisoned
     CHECK(reported(d.cuMemRelease(handle), "is not a physical memory handle") == invalid);
     CHECK(try_create(most) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(try_create(3 * G) == good);
 }
 
-TEST_CASE("properties are checked") {
+TEST_CASE("properties of physical memory are checked") {
     start("attribute.102=0");
     CHECK(try_create(G) == not_supported);
     start("devices=2");
@@ -58,17 +58,18 @@ TEST_CASE("properties are checked") {
         properties.location.type = static_cast<CUmemLocationType>(type);
         CHECK(try_create(G, properties) == invalid);
     }
-    CHECK(try_create(G, on_device(0, 8)) == CUDA_ERROR_NOT_PERMITTED); // fabric, though advertised
-    CHECK(try_create(G, on_device(0, 0x40)) == good); // unknown types of handles are ignored
+    CHECK(try_create(G, on_device(0, 8)) ==
+          CUDA_ERROR_NOT_PERMITTED); // fabric handles, although the device reports them
+    CHECK(try_create(G, on_device(0, 0x40)) == good); // unknown handle types are ignored
 #ifndef _WIN32
-    CHECK(try_create(G, on_device(0, 2)) == invalid); // those of Windows
+    CHECK(try_create(G, on_device(0, 2)) == invalid); // Windows handles
     properties = on_device();
     properties.win32HandleMetaData = &properties;
     CHECK(try_create(G, properties) == invalid);
 #endif
 }
 
-TEST_CASE("the granularity is that of a device") {
+TEST_CASE("the allocation granularity is a property of the device") {
     start("devices=2");
     const auto valid = on_device(), elsewhere = on_device(-1);
     constexpr auto minimum = CU_MEM_ALLOC_GRANULARITY_MINIMUM;
@@ -85,7 +86,7 @@ TEST_CASE("the granularity is that of a device") {
     CHECK(granularity == G);
 }
 
-TEST_CASE("the properties of a handle are those that it was created with") {
+TEST_CASE("a handle reports the properties it was created with") {
     start("devices=2");
     auto properties = on_device(1);
     properties.allocFlags.gpuDirectRDMACapable = 1;
@@ -97,14 +98,14 @@ TEST_CASE("the properties of a handle are those that it was created with") {
     CHECK(d.cuMemGetAllocationPropertiesFromHandle(&read, 0) == invalid);
 }
 
-TEST_CASE("reservations: sizes, alignments, flags") {
+TEST_CASE("arguments of reservations are checked") {
     CUdeviceptr address = 0;
     const Calls reserved(&Driver::cuMemAddressReserve);
     reserved[invalid] = {{&address, 1, 0, 0, 0},
                          {&address, 0, 0, 0, 0},
                          {&address, G, 3, 0, 0},
                          {&address, G, 0, 0, 1},
-                         {&address, G, 0, 1, 0} /* the hint */,
+                         {&address, G, 0, 1, 0} /* the address hint */,
                          {nullptr, G, 0, 0, 0}};
     CHECK(address == 0xbdbdbdbdbdbdbdbd);
     reserved[CUDA_ERROR_OUT_OF_MEMORY] = {{&address, most, 0, 0, 0},
@@ -116,7 +117,7 @@ TEST_CASE("reservations: sizes, alignments, flags") {
     }
 }
 
-TEST_CASE("a reservation is freed whole, once, and not by cuMemFree") {
+TEST_CASE("a reservation is freed as a whole, once, and not by cuMemFree") {
     const auto address = reserve(4 * G);
     const DeviceMemory other(G);
     const Calls freed(&Driver::cuMemAddressFree);
@@ -127,18 +128,18 @@ TEST_CASE("a reservation is freed whole, once, and not by cuMemFree") {
     CHECK(reported(d.cuMemAddressFree(address, 4 * G), "memory that was freed") == invalid);
 }
 
-TEST_CASE("mapping follows the rules of the real driver") {
+TEST_CASE("arguments of mapping and unmapping are checked") {
     const PhysicalMemory memory(2 * G, on_device());
     const Reservation address(8 * G);
     const Calls mapped(&Driver::cuMemMap);
-    // All of the memory, from its beginning; the offset is looked at before the size.
+    // The whole memory must be mapped; the offset is checked before the size.
     mapped[not_supported] = {{address, G, G, memory, 0},
                              {address, G / 2, G / 2, memory, 0},
                              {address, G, 0, memory, 0},
                              {address, 4 * G, 0, memory, 0}};
     mapped[invalid] = {{address, G / 2, 0, memory, 0},
                        {address + 4096, 2 * G, 0, memory, 0},
-                       {address + 8 * G, 2 * G, 0, memory, 0}, // behind the end
+                       {address + 8 * G, 2 * G, 0, memory, 0}, // past the end
                        {address, 0, 0, memory, 0},
                        {address, G + 4096, 0, memory, 0},
                        {address, 2 * G, 0, memory, 1},
@@ -147,7 +148,7 @@ TEST_CASE("mapping follows the rules of the real driver") {
                        {address, most, 0, memory, 0}};
 
     CHECK(d.cuMemMap(address + 4 * G, 2 * G, 0, memory, 0) == good);
-    // Again, overlapping its end, its beginning.
+    // The same range, and ranges that overlap its end or its beginning.
     mapped[invalid] = {{address + 4 * G, 2 * G, 0, memory, 0},
                        {address + 5 * G, 2 * G, 0, memory, 0},
                        {address + 3 * G, 2 * G, 0, memory, 0}};
@@ -160,25 +161,25 @@ TEST_CASE("mapping follows the rules of the real driver") {
     CHECK(read(address + 2 * G + 100) == 0x1234);
 
     const Calls unmapped(&Driver::cuMemUnmap);
-    // Halves of mappings are not unmapped.
+    // Part of a mapping cannot be unmapped.
     unmapped[invalid] = {{address, G},         {address + G, G}, {address + G, 2 * G},
                          {address + 1, 2 * G}, {address, 9 * G}, {address, 0}};
-    unmapped[good] = {{address, 4 * G}, {address, 4 * G}}; // two mappings in one call, and again
+    unmapped[good] = {{address, 4 * G}, {address, 4 * G}}; // two mappings in one call; then none
 }
 
-TEST_CASE("a mapping may reach past the end of its reservation, where it cannot be used") {
+TEST_CASE("a mapping past the end of its reservation is a misuse and is unusable there") {
     const PhysicalMemory memory(2 * G, on_device());
     const Reservation address(8 * G);
     map(address + 7 * G, 2 * G, memory);
     expect_misuse("lie past the end of address reservation");
     map(address, 2 * G, memory);
     map(address + 4 * G, 2 * G, memory);
-    CHECK(d.cuMemUnmap(address, 8 * G) == invalid); // which would cut it
+    CHECK(d.cuMemUnmap(address, 8 * G) == invalid); // would split the mapping
     CHECK(d.cuMemUnmap(address, 4 * G) == good);
     CHECK(d.cuMemUnmap(address, 8 * G) == invalid);
     CHECK(d.cuMemUnmap(address, 6 * G) == good);
     CHECK(d.cuMemAddressFree(address, 4 * G) == invalid);
-    CHECK(d.cuMemAddressFree(address, 8 * G) == invalid); // it is mapped still
+    CHECK(d.cuMemAddressFree(address, 8 * G) == invalid); // still mapped
     CHECK(set_access(address + 7 * G, G, CU_MEM_ACCESS_FLAGS_PROT_READWRITE) == invalid);
     allow(address + 7 * G, 2 * G);
     write(address + 8 * G - 4, 0x1234);
@@ -187,5 +188,5 @@ TEST_CASE("a mapping may reach past the end of its reservation, where it cannot 
     CHECK(try_write(address + 8 * G) == invalid);
     CHECK(d.cuMemUnmap(address + 7 * G, 3 * G) == invalid);
     unmap(address + 7 * G, 2 * G);
-    CHECK(d.cuMemUnmap(address + 7 * G, 2 * G) == invalid); // nothing reaches so far any more
+    CHECK(d.cuMemUnmap(address + 7 * G, 2 * G) == invalid); // no longer in a reservation
 }
