@@ -1,11 +1,11 @@
-// What cushim_sim_control() gives to tests: how long it lasts.
+// How long strings returned by cushim_sim_control() stay valid.
 #include "handles.hpp"
 
 using namespace sim_test;
 
 namespace {
 
-// Calls whose arguments are listed where those of others were.
+// Calls whose arguments would reuse the memory of earlier ones.
 void list_calls(int count) {
     for (int i = 0; i < count; ++i) {
         CUdevice device = 0;
@@ -15,7 +15,7 @@ void list_calls(int count) {
 
 } // namespace
 
-TEST_CASE("the texts of listed calls stay until the reset") {
+TEST_CASE("strings of listed calls stay valid until the reset") {
     sim_control().log_calls(1);
     const char *text = "long enough to lie in memory of its own";
     CUmodule module = nullptr;
@@ -31,7 +31,7 @@ TEST_CASE("the texts of listed calls stay until the reset") {
     CHECK(std::string(call.name) == "cuModuleLoad");
 }
 
-TEST_CASE("the text of a problem stays until the reset, whatever is configured") {
+TEST_CASE("the text of a problem stays valid until the reset") {
     CHECK(sim_control().configure("colour=red") == -1);
     const char *first = sim_control().problem();
     const std::string text = first;
@@ -43,7 +43,7 @@ TEST_CASE("the text of a problem stays until the reset, whatever is configured")
     CHECK(std::string(sim_control().problem()).empty());
 }
 
-TEST_CASE("threads may configure and ask for the problem at once") {
+TEST_CASE("threads may configure and read the problem concurrently") {
     std::atomic<bool> stop{false};
     std::thread other([&] {
         for (int i = 0; !stop; ++i) {

@@ -1,10 +1,10 @@
-// Callbacks for notices of a device, and the profiler's switch: what little there is to get wrong.
+// Callbacks for notifications of a device, and the profiler switch.
 #include "handles.hpp"
 
 using namespace sim_test;
 
 #if CUDA_VERSION >= 12040
-TEST_CASE("a callback for notices is registered until it is unregistered") {
+TEST_CASE("a notification callback is registered until it is unregistered") {
     start("devices=2");
     const CUasyncCallback never = [](CUasyncNotificationInfo *, void *, CUasyncCallbackHandle) {};
     CUasyncCallbackHandle handle = nullptr;
@@ -22,7 +22,7 @@ TEST_CASE("a callback for notices is registered until it is unregistered") {
 }
 #endif
 
-TEST_CASE("the profiler's switch needs a context") {
+TEST_CASE("starting and stopping the profiler need a context") {
     CHECK(d.cuProfilerStart() == good);
     CHECK(d.cuProfilerStop() == good);
     REQUIRE(d.cuCtxSetCurrent(nullptr) == good);

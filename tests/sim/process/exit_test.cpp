@@ -1,5 +1,4 @@
-// Calls at the very end of threads and of the process, when their own objects are destroyed
-// already.
+// Calls at the end of threads and of the process, after objects of the simulator were destroyed.
 #include "../support/contains.hpp"
 #include "handles.hpp"
 
@@ -15,7 +14,7 @@ using support::contains;
 
 namespace {
 
-// The program's own memory, in pieces of all sizes that anything small that was freed may have had.
+// Memory of the program, of all sizes that small freed objects may have had.
 class Own {
   public:
     Own() {
@@ -26,7 +25,7 @@ class Own {
             }
         }
     }
-    // Whether nobody else has written into it.
+    // Whether no other code has written to it.
     bool intact() const {
         for (const Piece &piece : pieces_) {
             for (std::size_t i = 0; i < piece.size; ++i) {
@@ -47,8 +46,7 @@ class Own {
     std::vector<Piece> pieces_;
 };
 
-// What a destructor finds that runs after those of the objects that the simulator has in the
-// thread.
+// Results of a destructor that runs after those of thread-local objects in the simulator.
 struct Found {
     cudaError_t freed = cudaErrorUnknown;
     bool intact = false;
@@ -56,7 +54,7 @@ struct Found {
     CUresult allocated = CUDA_ERROR_UNKNOWN;
 };
 
-// Of a thread; made before the thread's first call.
+// A thread-local object, constructed before the first call of the thread.
 struct Last {
     Found *found = nullptr;
     void *memory = nullptr;
@@ -81,7 +79,7 @@ Last &last() {
 
 } // namespace
 
-TEST_CASE("a thread can make calls of the runtime until its last object is gone") {
+TEST_CASE("runtime calls work in destructors of thread-local objects") {
     Found found;
     std::thread([&] {
         last().found = &found;
@@ -91,7 +89,7 @@ TEST_CASE("a thread can make calls of the runtime until its last object is gone"
     CHECK(found.intact);
 }
 
-TEST_CASE("a context stays current until a thread's last object is gone, and for no other thread") {
+TEST_CASE("a thread's context stays current in destructors of thread-local objects") {
     const CUcontext context = current();
     for (CUcontext current : {context, CUcontext(nullptr), context, CUcontext(nullptr)}) {
         Found found;
@@ -104,7 +102,7 @@ TEST_CASE("a context stays current until a thread's last object is gone, and for
     }
 }
 
-TEST_CASE("contexts that threads had current are forgotten at a reset") {
+TEST_CASE("a reset of the simulator forgets the current contexts of all threads") {
     CUcontext context = nullptr;
     std::thread([&] {
         d.cuCtxCreate_v2(&context, 0, 0);
@@ -119,12 +117,12 @@ TEST_CASE("contexts that threads had current are forgotten at a reset") {
 #ifndef _WIN32
 namespace {
 
-// Says on standard error what calls answer now.
+// Prints the statuses of some calls.
 void ask(const char *who) {
     CUcontext context = nullptr;
     CUdeviceptr memory = 0;
     const int current = d.cuCtxGetCurrent(&context), allocated = d.cuMemAlloc(&memory, 16);
-    // The driver's own: the table falls back to names of cushim's.
+    // The driver's own function; the table would fall back to cushim's names.
     const auto name_of =
         reinterpret_cast<CUresult (*)(CUresult, const char **)>(exported("cuGetErrorName"));
     const char *name = nullptr;
@@ -139,7 +137,7 @@ void make_current() {
     allow_leaks();
 }
 
-// A device buffer of a program that lives as long as the process.
+// A device buffer that lives as long as the process.
 struct Cache {
     Cache() { r.cudaMalloc(&memory, 64); }
     ~Cache() {
@@ -155,7 +153,7 @@ struct Cache {
 
 } // namespace
 
-TEST_CASE("child asks at its exit", "[.]") {
+TEST_CASE("child makes calls at its exit", "[.]") {
     std::atexit([] { ask("registered before cuInit"); });
     make_current();
     std::atexit([] { ask("registered after cuInit"); });
@@ -170,8 +168,8 @@ TEST_CASE("child frees memory of the runtime at its exit", "[.]") {
 }
 
 // As recorded.
-TEST_CASE("the main thread's context is current in the handlers of its exit") {
-    const Outcome told = run_alone("child asks at its exit", "");
+TEST_CASE("the main thread's context is current in exit handlers registered after cuInit") {
+    const Outcome told = run_alone("child makes calls at its exit", "");
     CHECK(told.status == 0);
     CHECK(contains(told.errors, "registered after cuInit: cuCtxGetCurrent 0, cuMemAlloc 0, "
                                 "name of 4: CUDA_ERROR_DEINITIALIZED\n"));
@@ -181,7 +179,7 @@ TEST_CASE("the main thread's context is current in the handlers of its exit") {
                                 "name of 4: none\n"));
 }
 
-TEST_CASE("static objects of a program can free what they have of the runtime") {
+TEST_CASE("static objects can free memory of the runtime at exit") {
     const Outcome told = run_alone("child frees memory of the runtime at its exit", "");
     CHECK(told.status == 0);
     CHECK(contains(told.errors, "cudaMalloc 0, cudaFree 0, own memory intact\n"));

@@ -1,6 +1,5 @@
-// Host memory that the simulator asks for and does not get: a status, and never the end of the
-// process. Each allocation of a scenario fails in turn, on whatever thread it is made, in a process
-// of its own.
+// When the simulator cannot allocate host memory, calls return a status and the process continues.
+// Each allocation of a scenario fails in turn, on any thread, in a process of its own.
 #include <cushim/driver_table.hpp>
 #include <cushim/runtime_table.hpp>
 
@@ -194,7 +193,7 @@ void use_everything() {
     use_runtime();
 }
 
-// Whether there are so many allocations.
+// Returns whether the scenario makes that many allocations.
 bool use_with_failure(long number) {
     const support::FailingAllocation failing(number, support::FailingAllocation::Threads::all);
     use_everything();
@@ -203,7 +202,7 @@ bool use_with_failure(long number) {
 
 constexpr int nothing_failed = 3; // exit status of a child
 #ifdef TEST_ADDRESS_SANITIZER
-constexpr long step = 7; // a process that AddressSanitizer watches takes ten times as long
+constexpr long step = 7; // AddressSanitizer makes a process ten times as slow
 #else
 constexpr long step = 1;
 #endif
@@ -212,7 +211,7 @@ int run_failing(long number) {
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(60); // a hang fails, too
+        alarm(60); // to fail instead of hanging
         std::exit(use_with_failure(number) ? 0 : nothing_failed);
     }
     int status = 0;
@@ -220,7 +219,7 @@ int run_failing(long number) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// How many runs ended as they must not.
+// Returns how many runs ended badly.
 long sweep(const char *settings) {
     setenv("CUSHIM_SIM", settings, 1);
     long bad = 0, number = 1;
@@ -236,7 +235,7 @@ long sweep(const char *settings) {
         }
     }
     std::printf("%s: %ld of %ld runs ended the process\n", settings, bad, (number - 1) / step);
-    return number > 100 ? bad : 1; // so few cannot be
+    return number > 100 ? bad : 1; // a scenario has more allocations
 }
 
 } // namespace
@@ -261,7 +260,7 @@ int main() {
 }
 #endif
 
-// What an operation that failed half-way has lost is not the point here.
+// Operations that fail half-way may leak.
 extern "C" const char *__asan_default_options() {
     return "detect_leaks=0";
 }

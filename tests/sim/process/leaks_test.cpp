@@ -1,4 +1,4 @@
-// What the leak report says of calls that make no object, and that nobody undid.
+// The leak report for calls that create no object and were not undone.
 #include "../support/contains.hpp"
 #include "vmm_tools.hpp"
 
@@ -11,7 +11,7 @@ using support::contains;
 
 namespace {
 
-// The only leak there is, or "".
+// The only leak, or "".
 std::string leak() {
     const auto lines = leaks();
     CHECK(lines.size() <= 1);
@@ -20,7 +20,7 @@ std::string leak() {
 
 } // namespace
 
-TEST_CASE("every retain of a primary context is told until it is released") {
+TEST_CASE("a primary context is a leak until each retain is released") {
     start("devices=2");
     retain_primary(1);
     CHECK(contains(leak(),
@@ -35,47 +35,47 @@ TEST_CASE("every retain of a primary context is told until it is released") {
     CHECK(leak().empty());
 }
 
-TEST_CASE("retains of a primary context that was reset hold nothing") {
+TEST_CASE("a reset primary context is not a leak") {
     start("devices=2");
     retain_primary(1);
     CHECK(d.cuDevicePrimaryCtxReset(1) == good);
     CHECK(leak().empty());
 }
 
-TEST_CASE("what the runtime retains for itself is no leak", "[fresh]") {
+TEST_CASE("a primary context retained by the runtime is not a leak", "[fresh]") {
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     unsigned int flags = 0;
     CHECK(got<int>(&Driver::cuDevicePrimaryCtxGetState, 0, &flags, out) == 1);
     CHECK(leak().empty());
 }
 
-TEST_CASE("a pushed context is told until it is popped") {
+TEST_CASE("a pushed context is a leak until it is popped") {
     const CUcontext context = current();
     REQUIRE(d.cuCtxPushCurrent(context) == good);
     CHECK(contains(leak(), "of device 0 pushed by cuCtxPushCurrent"));
-    CHECK(d.cuCtxSetCurrent(context) == good); // in its place
+    CHECK(d.cuCtxSetCurrent(context) == good); // replaces it
     CHECK(contains(leak(), "pushed by cuCtxPushCurrent"));
     pop_current();
     CHECK(leak().empty());
     REQUIRE(d.cuCtxPushCurrent(context) == good);
-    CHECK(d.cuCtxSetCurrent(nullptr) == good); // which pops it
+    CHECK(d.cuCtxSetCurrent(nullptr) == good); // pops it
     CHECK(leak().empty());
 }
 
-TEST_CASE("a context that ends is pushed no more") {
+TEST_CASE("a destroyed context is no longer reported as pushed") {
     const CUcontext context = make_context();
     pop_current();
     REQUIRE(d.cuCtxPushCurrent(context) == good);
     CHECK(leaks().size() == 2); // and the context itself
     destroy(context);
     CHECK(leak().empty());
-    // What comes to be current in its place was not pushed.
+    // A context that becomes current later was not pushed.
     const CUcontext other = make_context();
     CHECK(contains(leak(), "context"));
     destroy(other);
 }
 
-TEST_CASE("peer access is told until it is disabled, or a context ends") {
+TEST_CASE("peer access is a leak until it is disabled or a context is released") {
     start("devices=2");
     const CUcontext other = retain_primary(1);
     REQUIRE(d.cuCtxEnablePeerAccess(other, 0) == good);
@@ -89,7 +89,7 @@ TEST_CASE("peer access is told until it is disabled, or a context ends") {
 }
 
 #ifndef _WIN32
-TEST_CASE("an exported descriptor is told until it is closed") {
+TEST_CASE("an exported descriptor is a leak until it is closed") {
     constexpr auto as_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     int descriptor = -1;
     {
@@ -100,7 +100,7 @@ TEST_CASE("an exported descriptor is told until it is closed") {
                                " exported by cuMemExportToShareableHandle in call "));
     close(descriptor);
     CHECK(leak().empty());
-    // Another file of that number is none of the simulator's.
+    // Another file may get the same number.
     REQUIRE(dup2(0, descriptor) == descriptor);
     CHECK(leak().empty());
     close(descriptor);

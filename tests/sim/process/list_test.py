@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""The list of what is not simulated, as it is checked in, against what the build found.
+"""Compares the list of functions that are not simulated, as checked in, with the list of the build.
 
 usage: list_test.py CHECKED_IN FOUND ROWS_JSON RUNTIME_SOURCE...
 
-Names that the headers of this build do not have, as where a header is missing, do not count. A function of the
-runtime is simulated only where the driver's functions that it calls are: what these cannot answer, it cannot.
+Names that the headers of this build lack are ignored. A runtime function is simulated only if the driver
+functions that it calls are.
 """
 
 import json
 import re
 import sys
 
-# CU(name), but for one whose answer nobody looks at.
+# CU(name), unless its status is ignored.
 CALL = re.compile(r'(\(void\)\s*)?\bCU(?:_ANY|_SYNC)?\((cu[A-Z]\w*)\)')
 
 
@@ -27,7 +27,7 @@ def rows(path):
 
 
 def forwarded(sources):
-    """Which of the driver's functions the runtime answers with, and where."""
+    """The driver functions that the runtime depends on, each with its source."""
     for path in sources:
         with open(path, encoding='utf-8') as file:
             for ignored, name in CALL.findall(file.read()):

@@ -1,5 +1,4 @@
-// What a call that fails leaves where it would have written: nothing that anybody can take for an
-// answer.
+// Outputs of failed calls: they are overwritten with values that cannot be mistaken for results.
 #include "handles.hpp"
 
 using namespace sim_test;
@@ -37,7 +36,7 @@ bool poisons(CUresult status, CUresult (Table::*function)(Parameters...) const,
 
 } // namespace
 
-TEST_CASE("calls before cuInit, and without a context", "[fresh]") {
+TEST_CASE("calls before cuInit and without a context poison their outputs", "[fresh]") {
     CHECK(poisons<int>(CUDA_ERROR_NOT_INITIALIZED, &Driver::cuDeviceGetCount, out));
     CHECK(poisons<CUdeviceptr>(CUDA_ERROR_NOT_INITIALIZED, &Driver::cuMemAlloc, out, 16));
     REQUIRE(d.cuInit(0) == good);
@@ -45,7 +44,7 @@ TEST_CASE("calls before cuInit, and without a context", "[fresh]") {
     CHECK(poisons<CUcontext>(CUDA_ERROR_INVALID_CONTEXT, &Driver::cuCtxPopCurrent, out));
 }
 
-TEST_CASE("numbers, handles and structures of calls that are refused") {
+TEST_CASE("calls with invalid arguments poison their outputs") {
     CHECK(d.cuDeviceGetCount(nullptr) == invalid);
     const auto nobody = reinterpret_cast<CUstream>(0x1230);
     CHECK(poisons<CUdevice>(CUDA_ERROR_INVALID_DEVICE, &Driver::cuDeviceGet, out, 99));
@@ -64,22 +63,22 @@ TEST_CASE("numbers, handles and structures of calls that are refused") {
     CHECK(holds(size, 0xbd));
 }
 
-TEST_CASE("a planned fault poisons what the call would have written") {
+TEST_CASE("a planned fault poisons the outputs of its call") {
     start("fault=cuMemAlloc_v2:1:2;fault=cuStreamCreate:1:2;fault=cuEventElapsedTime:1:600;"
           "fault=cuMemHostAlloc:1:2:after");
     CHECK(poisons<CUdeviceptr>(CUDA_ERROR_OUT_OF_MEMORY, &Driver::cuMemAlloc, out, 64));
     CHECK(poisons<CUstream>(CUDA_ERROR_OUT_OF_MEMORY, &Driver::cuStreamCreate, out, 0));
-    // That work is not done yet is no failure.
+    // NOT_READY is not a failure.
     float time = -1;
     CHECK(d.cuEventElapsedTime(&time, nullptr, nullptr) == CUDA_ERROR_NOT_READY);
     CHECK(time == -1);
-    // What has done its work has written, too.
+    // A call that did its work has written its output.
     void *host = nullptr;
     CHECK(d.cuMemHostAlloc(&host, 64, 0) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(d.cuMemFreeHost(host) == good);
 }
 
-TEST_CASE("calls into a context that has failed") {
+TEST_CASE("calls in a failed context poison their outputs") {
     start("fault=cuMemsetD8Async:1:700:async");
     const CUdeviceptr memory = allocate(64);
     REQUIRE(d.cuMemsetD8Async(memory, 0, 64, nullptr) == good);
@@ -89,7 +88,7 @@ TEST_CASE("calls into a context that has failed") {
     CHECK(d.cuDevicePrimaryCtxReset(0) == good);
 }
 
-TEST_CASE("lists, and what a call reads, stay as they are") {
+TEST_CASE("failed calls leave lists and inputs unchanged") {
     start("fault=cuGraphGetNodes:1:999;fault=cuThreadExchangeStreamCaptureMode:1:999");
     const Graph graph;
     CUgraphNode nodes[2] = {};
@@ -102,14 +101,14 @@ TEST_CASE("lists, and what a call reads, stay as they are") {
     CHECK(mode == CU_STREAM_CAPTURE_MODE_RELAXED);
 }
 
-TEST_CASE("what drivers are known to answer with a failure stays") {
+TEST_CASE("outputs that real drivers set or keep on failure are not poisoned") {
     CUgraph graph = reinterpret_cast<CUgraph>(7);
     CHECK(d.cuStreamEndCapture(nullptr, &graph) != good);
     CHECK(graph == nullptr);
     const char *text = "before";
     CHECK(d.cuGetErrorName(static_cast<CUresult>(999999), &text) == invalid);
     CHECK(text == nullptr);
-#if CUDA_VERSION >= 13000 // older drivers know no version that is too new
+#if CUDA_VERSION >= 13000 // older drivers accept any version
     int untouched = 7;
     void *address = &untouched;
     CHECK(call_exported(std::getenv("SIM_DRIVER_CURRENT"), "cuGetProcAddress", "cuMemAlloc",

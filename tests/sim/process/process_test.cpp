@@ -1,4 +1,4 @@
-// The states of a process: fork and exit. POSIX.
+// Processes: fork and exit. POSIX only.
 #include "images.hpp"
 
 #ifndef _WIN32
@@ -25,7 +25,7 @@ int in_child(Body body) {
 
 CUresult seen_after_init = CUDA_ERROR_UNKNOWN, allocated_after_init = CUDA_ERROR_UNKNOWN;
 
-// As start() does, where a failure ends the process.
+// Like start(), but a failure ends the process.
 void initialise_or_end() {
     CUcontext context = nullptr;
     if (d.cuInit(0) != good || d.cuDevicePrimaryCtxRetain(&context, 0) != good ||
@@ -34,7 +34,7 @@ void initialise_or_end() {
     }
 }
 
-// An object with static storage, whose destructor still has something to end.
+// A static object whose destructor makes calls.
 struct Static {
     CUevent event = nullptr;
     ~Static() {
@@ -49,8 +49,8 @@ struct Static {
 
 } // namespace
 
-// These two first: the handler counts from the first cuInit of the process.
-TEST_CASE("exit handlers: those from before cuInit find no driver, later ones do", "[fresh]") {
+// These two run first: the exit handler counts from the first cuInit of the process.
+TEST_CASE("exit handlers registered before cuInit find the driver shut down", "[fresh]") {
     const int status = in_child([] {
         sim_control().reset();
         std::atexit([] { // runs last
@@ -71,7 +71,8 @@ TEST_CASE("exit handlers: those from before cuInit find no driver, later ones do
     CHECK(status == 0);
 }
 
-TEST_CASE("destructors of static objects from before cuInit find no driver", "[fresh]") {
+TEST_CASE("destructors of static objects from before cuInit run after the driver's shutdown",
+          "[fresh]") {
     CHECK(in_child([] {
               sim_control().reset();
               static Static object;
@@ -83,7 +84,7 @@ TEST_CASE("destructors of static objects from before cuInit find no driver", "[f
           }) == 0);
 }
 
-TEST_CASE("in a child every call answers 3, but for what measured drivers answer") {
+TEST_CASE("in a forked child most calls fail with NOT_INITIALIZED") {
     const Event event;
     const int status = in_child([&] {
         CUcontext context = nullptr;
@@ -100,10 +101,9 @@ TEST_CASE("in a child every call answers 3, but for what measured drivers answer
 
 namespace {
 
-// The child's answer to a call: 0 where it is 3, whatever the parent's threads were in the middle
-// of.
+// Ends the child with 0 if a call returns 3, whatever the parent's threads were doing.
 [[noreturn]] void ask_in_child() {
-    alarm(20); // a child that hangs ends all the same
+    alarm(20); // a child that hangs must end
     int count = 0;
     _exit(d.cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1);
 }
@@ -143,7 +143,7 @@ class Busy : Unique {
 
 } // namespace
 
-TEST_CASE("a child answers while its parent's threads are in calls") {
+TEST_CASE("calls return in a child that is forked while threads make driver calls") {
     const auto allocate_in = [context = current()] {
         d.cuCtxSetCurrent(context);
         CUdeviceptr memory = 0;
@@ -156,7 +156,7 @@ TEST_CASE("a child answers while its parent's threads are in calls") {
 
 namespace {
 
-// What nvcc's code calls. Looked up once: a child may find the loader's own lock taken.
+// Functions that compiled code calls, looked up once: a child may find the loader's lock taken.
 struct Nvcc {
     template <class Function>
     static Function *function(const char *name) {
@@ -175,8 +175,7 @@ struct Nvcc {
     }
 };
 
-// A program that nvcc built, as far as the runtime sees it: an image, and the host's name of a
-// kernel in it.
+// A compiled CUDA program as the runtime sees it: an image, and the host's name of its kernel.
 class Registered : Unique {
   public:
     Registered() : handle_(Nvcc::get().register_image(&wrapper_)) {
@@ -209,7 +208,7 @@ cudaError_t ask_runtime() {
 
 } // namespace
 
-TEST_CASE("a child answers while its parent's threads are in calls of the runtime") {
+TEST_CASE("calls return in a child that is forked while threads make runtime calls") {
     const Registered program;
     REQUIRE(program.launch() == cudaSuccess);
     REQUIRE(ask_runtime() == cudaSuccess);
@@ -221,7 +220,7 @@ TEST_CASE("a child answers while its parent's threads are in calls of the runtim
     CHECK(busy.in_children(ask_runtime_in_child) == 0);
 }
 
-TEST_CASE("a child answers while its parent's work runs") {
+TEST_CASE("calls return in a child that is forked while work runs") {
     start("mode=threaded");
     constexpr std::size_t size = std::size_t(16) << 20;
     const Stream stream;
@@ -237,7 +236,7 @@ TEST_CASE("a child answers while its parent's work runs") {
     CHECK(failed == 0);
 }
 
-TEST_CASE("a child that exits says nothing of what its parent has") {
+TEST_CASE("a child reports no leaks of its parent at exit") {
     start("report=fail");
     const CUdeviceptr memory = allocate(64);
     int ends[2];
@@ -256,15 +255,15 @@ TEST_CASE("a child that exits says nothing of what its parent has") {
 
 namespace {
 
-// Until the simulator's threads, which have ended, are gone. ThreadSanitizer, which has one of its
-// own, lets a child begin threads only where its parent had no other.
+// Waits until the simulator's threads have ended. ThreadSanitizer, which has a thread itself, lets
+// a child start threads only if its parent had no other.
 void await_end_of_threads() {
 #ifdef __linux__
     const auto count = [] {
         const std::filesystem::directory_iterator all("/proc/self/task");
         return std::distance(begin(all), end(all));
     };
-    for (int i = 0; i < 2000 && count() > 2; ++i) { // emulators have more of their own
+    for (int i = 0; i < 2000 && count() > 2; ++i) { // emulators have additional threads
         usleep(1000);
     }
 #endif
@@ -272,7 +271,7 @@ void await_end_of_threads() {
 
 } // namespace
 
-TEST_CASE("a child can have worker threads, where its parent had some before it began anew") {
+TEST_CASE("a child can start worker threads if its parent's have ended") {
     start("mode=threaded");
     const auto use_worker = [] {
         CUstream stream = nullptr;
@@ -291,7 +290,7 @@ TEST_CASE("a child can have worker threads, where its parent had some before it 
           }) == 0);
 }
 
-TEST_CASE("a child of a process that never called cuInit can call it", "[fresh]") {
+TEST_CASE("a child can call cuInit if its parent never did", "[fresh]") {
     sim_control().reset();
     CHECK(in_child([] { _exit(d.cuInit(0) == good ? 0 : 1); }) == 0);
 }

@@ -1,4 +1,4 @@
-// What a process says of itself at its end, and with what status: leaks, misuses, notes. POSIX.
+// The report of a process at exit, and its exit status: leaks, misuses, notes. POSIX only.
 #include "../support/child_process.hpp"
 #include "../support/contains.hpp"
 #include "fatbins.hpp"
@@ -27,7 +27,7 @@ void leak() {
 
 TEST_CASE("child loads what is compressed", "[.]") {
     start();
-    // The only entry, PTX for 5.2, is compressed in an unknown way.
+    // PTX for 5.2, with an unknown compression, is the only entry.
     const std::string image = fatbin(fatbin_entry(1, 52, std::string(8, '\0'), {0x11, 8, 0}));
     for (int time = 0; time < 2; ++time) {
         CUmodule module = nullptr;
@@ -44,7 +44,7 @@ TEST_CASE("child leaves memory behind", "[.]") {
 }
 
 TEST_CASE("child misuses a handle", "[.]") {
-    // Catch2's own handler does what sanitizers do not let a signal handler do.
+    // Sanitizers do not permit what Catch2's signal handler does.
     std::signal(SIGABRT, SIG_DFL);
     REQUIRE(d.cuInit(0) == good);
     CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
@@ -53,11 +53,11 @@ TEST_CASE("child misuses a handle", "[.]") {
 
 TEST_CASE("child cannot be initialised", "[.]") {
     CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
-    configure(""); // CUSHIM_SIM stays wrong
+    configure(""); // the invalid CUSHIM_SIM still counts
     CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
 }
 
-TEST_CASE("a process that is set up wrongly gets nowhere, and is told why") {
+TEST_CASE("a process with an invalid CUSHIM_SIM fails cuInit and prints the reason") {
     for (const std::string wrong : {"mode=adverserial", "device=2", "fault=cudaMallocc:1:2"}) {
         const Outcome told = run_alone("child cannot be initialised", wrong);
         CHECK(told.status == 0);
@@ -66,7 +66,7 @@ TEST_CASE("a process that is set up wrongly gets nowhere, and is told why") {
     }
 }
 
-TEST_CASE("a report tells of faults that never fired") {
+TEST_CASE("a report lists faults that never fired") {
     const Outcome told = run_alone("child leaves nothing behind",
                                    "report=1;fault=cuMemAlloc:1:2;fault=cuInit:2:999");
     CHECK(
@@ -74,7 +74,7 @@ TEST_CASE("a report tells of faults that never fired") {
     CHECK(contains(told.errors, "note: the planned fault of cuInit never fired; it saw 1 call"));
 }
 
-TEST_CASE("a report tells once of compressed images") {
+TEST_CASE("a report mentions compressed images once") {
     const Outcome told = run_alone("child loads what is compressed", "report=1");
     const std::string note = "note: the images for this device in the fatbin are compressed";
     CHECK(told.status == 0);
@@ -82,7 +82,7 @@ TEST_CASE("a report tells once of compressed images") {
     CHECK(told.errors.find(note) == told.errors.rfind(note));
 }
 
-TEST_CASE("the report at exit, and the status that comes of it") {
+TEST_CASE("report=1 prints leaks and misuses at exit, report=fail also sets the exit status") {
     for (const auto &[child, line] :
          {std::pair("child leaves memory behind", "leak: device memory"),
           std::pair("child misuses a handle", "misuse: 0x1230 is not")}) {
@@ -101,7 +101,7 @@ TEST_CASE("the report at exit, and the status that comes of it") {
     CHECK_FALSE(contains(valid.errors, "cushim-sim"));
 }
 
-// Under glibc, which lets the handlers go on that are left.
+// Only glibc runs the remaining exit handlers.
 #ifdef __GLIBC__
 TEST_CASE("child has handlers from before cuInit", "[.]") {
     std::atexit([] { std::fputs("still called\n", stderr); });
@@ -115,7 +115,7 @@ TEST_CASE("a process that fails by its report runs its exit handlers") {
 }
 #endif
 
-TEST_CASE("the first misuse aborts where that is asked for") {
+TEST_CASE("the first misuse aborts the process with abort=1") {
     const Outcome aborted = run_alone("child misuses a handle", "abort=1");
     CHECK(aborted.status == 128 + SIGABRT);
     CHECK(contains(aborted.errors, "cushim-sim: misuse: 0x1230 is not an event handle"));
@@ -139,7 +139,7 @@ TEST_CASE("child exits while its threads make calls", "[.]") {
     std::exit(0);
 }
 
-TEST_CASE("a report comes out while threads make calls") {
+TEST_CASE("a report at exit is complete while threads make calls") {
     const Outcome told = run_alone("child exits while its threads make calls", "report=1");
     CHECK(told.status == 0);
     CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
@@ -147,8 +147,8 @@ TEST_CASE("a report comes out while threads make calls") {
 
 namespace {
 
-// Handlers of a fork that are registered first are called last before it: this one while the
-// simulator's lock is taken, which is registered when the simulator is loaded.
+// Prepare handlers of fork run in reverse order of registration. This one is registered before the
+// simulator's, which takes its lock: so it runs while the lock is held.
 std::atomic<bool> keep_lock{false}, lock_is_taken{false};
 [[maybe_unused]] const int registered = pthread_atfork(
     [] {
@@ -175,13 +175,13 @@ TEST_CASE("child exits while its lock is taken for long", "[.]") {
     std::exit(0);
 }
 
-TEST_CASE("a report waits for a thread that takes its time in a call") {
+TEST_CASE("a report at exit waits for a thread that holds the lock") {
     const Outcome told = run_alone("child exits while its lock is taken for long", "report=1");
     CHECK(told.status == 0);
     CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
 }
 
-TEST_CASE("a line of a report may make calls", "[fresh]") {
+TEST_CASE("the visitor of report lines may make calls", "[fresh]") {
     leak();
     CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("is not an event handle");
@@ -192,7 +192,7 @@ TEST_CASE("a line of a report may make calls", "[fresh]") {
         ++*static_cast<int *>(made);
     };
     int made = 0;
-    CHECK(sim_control().leaks(call, &made) == 2); // the memory, and the context that was retained
+    CHECK(sim_control().leaks(call, &made) == 2); // the memory and the retained context
     CHECK(sim_control().misuses(call, &made) == 1);
     CHECK(made == 3);
 }

@@ -1,4 +1,4 @@
-// Looking entry points up by name. What is expected here was answered by the drivers 470.256.02,
+// Looking up entry points by name. Expected values were measured with the drivers 470.256.02,
 // 535.261.03, 550.163.01 and 580.159.04.
 #include "handles.hpp"
 
@@ -10,10 +10,10 @@ namespace {
 
 constexpr cuuint64_t legacy = 1, per_thread = 2;
 
-// What a look-up came to, with the address by the name that it is exported under.
+// The result of a lookup, with the exported name of the address.
 struct Found {
     int status;
-    int query; // CUdriverProcAddressQueryResult; -1: untouched, or the first version
+    int query; // CUdriverProcAddressQueryResult; -1 if untouched or with the first version
     std::string name;
     bool operator==(const Found &) const = default;
 };
@@ -50,7 +50,7 @@ std::string variable(const char *name) {
 using First = CUresult(CUDAAPI *)(const char *, void **, int, cuuint64_t);
 using Second = CUresult(CUDAAPI *)(const char *, void **, int, cuuint64_t, int *);
 
-// The library is a variant of the driver.
+// `library` is a variant of the driver.
 Found first(const std::string &library, const char *symbol, int version, cuuint64_t flags = 0) {
     const auto function = exported_as<First>("cuGetProcAddress", library);
     void *address = &untouched;
@@ -83,7 +83,7 @@ constexpr int headers = CUDA_VERSION;
 
 #if CUDA_VERSION >= 12000
 
-TEST_CASE("the newest ABI that the version knows") {
+TEST_CASE("a lookup returns the newest ABI of the requested version") {
     CHECK(second("cuMemAlloc", headers) == Found{0, 0, "cuMemAlloc_v2"});
     CHECK(second("cuMemAlloc", 3021) == Found{0, 0, "cuMemAlloc_v2"});
     CHECK(second("cuMemAlloc", 3020) == Found{0, 0, "cuMemAlloc_v2"});
@@ -102,7 +102,7 @@ TEST_CASE("the newest ABI that the version knows") {
 #endif
 }
 
-TEST_CASE("a version that is not sufficient") {
+TEST_CASE("a lookup with a version older than the name reports VERSION_NOT_SUFFICIENT") {
     for (const int version : {0, 1, 1999}) {
         CHECK(second("cuMemAlloc", version) == not_sufficient);
     }
@@ -110,7 +110,7 @@ TEST_CASE("a version that is not sufficient") {
     CHECK(second("cuGetProcAddress", 11020) == not_sufficient);
 }
 
-TEST_CASE("only base names are known, and only exactly") {
+TEST_CASE("a lookup accepts exact base names only") {
     for (const char *name : {"cuMemAlloc_v2", "cuMemcpyHtoD_v2_ptds", "cuMemcpyHtoD_ptds",
                              "cuStreamQuery_ptsz", "cuGetProcAddress_v2", "", "nothing",
                              "cuNothing", "cumemalloc", "cuMemAlloc ", "cushim_sim_control"}) {
@@ -121,7 +121,7 @@ TEST_CASE("only base names are known, and only exactly") {
     }
 }
 
-TEST_CASE("per-thread variants") {
+TEST_CASE("a lookup with the per-thread flag returns the per-thread variant") {
     CHECK(second("cuMemcpyHtoD", headers) == Found{0, 0, "cuMemcpyHtoD_v2"});
     CHECK(second("cuMemcpyHtoD", headers, legacy) == Found{0, 0, "cuMemcpyHtoD_v2"});
     CHECK(second("cuMemcpyHtoD", headers, per_thread) == Found{0, 0, "cuMemcpyHtoD_v2_ptds"});
@@ -129,27 +129,27 @@ TEST_CASE("per-thread variants") {
           Found{0, 0, "cuMemcpyHtoD_v2_ptds"});
     CHECK(second("cuMemcpyHtoD", 7000, per_thread) == Found{0, 0, "cuMemcpyHtoD_v2_ptds"});
     CHECK(second("cuStreamQuery", headers, per_thread) == Found{0, 0, "cuStreamQuery_ptsz"});
-    // A name that has none.
+    // A name without a per-thread variant.
     CHECK(second("cuMemAlloc", headers, per_thread) == Found{0, 0, "cuMemAlloc_v2"});
-    // A name that has some, of later versions.
+    // Per-thread variants newer than the requested version.
     CHECK(second("cuMemcpyHtoD", 6999, per_thread) == not_sufficient);
     CHECK(second("cuMemcpyHtoD", 2000, per_thread) == not_sufficient);
     CHECK(second("cuStreamQuery", 3000, per_thread) == not_sufficient);
 }
 
-TEST_CASE("flags that nobody knows are refused before anything else") {
+TEST_CASE("unknown lookup flags are rejected before other arguments are checked") {
     for (const cuuint64_t flags :
          {cuuint64_t(4), cuuint64_t(8), cuuint64_t(1) << 40, ~cuuint64_t(0)}) {
         CHECK(second("cuMemAlloc", headers, flags) == Found{1, -1, "untouched"});
         CHECK(second("nothing", headers, flags) == Found{1, -1, "untouched"});
         CHECK(first(current_driver(), "cuMemAlloc", headers, flags) == Found{1, -1, "untouched"});
     }
-    // And before a null name is missed.
+    // Also before a null name.
     const auto function = exported_as<Second>("cuGetProcAddress_v2");
     CHECK(function(nullptr, nullptr, headers, 8, nullptr) == invalid);
 }
 
-TEST_CASE("versions above the driver's own") {
+TEST_CASE("a lookup with a version newer than the driver fails since CUDA 13") {
     if (headers >= 13000) {
         CHECK(second("cuMemAlloc", headers + 10) == Found{1, -1, "untouched"});
         CHECK(second("nothing", 99000) == Found{1, -1, "untouched"});
@@ -157,7 +157,7 @@ TEST_CASE("versions above the driver's own") {
     } else {
         CHECK(second("cuMemAlloc", headers + 10) == Found{0, 0, "cuMemAlloc_v2"});
     }
-    // Negative ones are not.
+    // A negative version is accepted.
     CHECK(second("cuMemAlloc", -1) == Found{0, 0, "cuMemAlloc_v2"});
     const std::string older = variable("SIM_DRIVER_12_0");
     CHECK(second(older, "cuMemAlloc", 99000) == Found{0, 0, "cuMemAlloc_v2"});
@@ -165,7 +165,7 @@ TEST_CASE("versions above the driver's own") {
     CHECK(first(older, "nothing", 99000) == Found{500, -1, "untouched"});
 }
 
-TEST_CASE("the query's result is optional") {
+TEST_CASE("the query result of a lookup is optional") {
     const auto function = exported_as<Second>("cuGetProcAddress_v2");
     void *address = nullptr;
     CHECK(function("cuInit", &address, headers, 0, nullptr) == good);
@@ -174,7 +174,7 @@ TEST_CASE("the query's result is optional") {
     CHECK(address == nullptr);
 }
 
-TEST_CASE("no name, or no place for the result, is a misuse") {
+TEST_CASE("a lookup with a null name or result is a misuse") {
     const auto function = exported_as<Second>("cuGetProcAddress_v2");
     void *address = &untouched;
     CHECK(function(nullptr, &address, headers, 0, nullptr) == invalid);
@@ -184,7 +184,7 @@ TEST_CASE("no name, or no place for the result, is a misuse") {
     expect_misuse("cuGetProcAddress");
 }
 
-TEST_CASE("what is found can be called, the right one") {
+TEST_CASE("an entry point that was looked up can be called") {
     void *address = nullptr;
     const auto function = exported_as<Second>("cuGetProcAddress_v2");
     REQUIRE(function("cuMemGetInfo", &address, headers, 0, nullptr) == good);
@@ -192,7 +192,7 @@ TEST_CASE("what is found can be called, the right one") {
     CHECK(reinterpret_cast<CUresult (*)(std::size_t *, std::size_t *)>(address)(&free, &total) ==
           good);
     CHECK(total > 0);
-    // The first ABI, with sizes of 32 bits, is there and refuses.
+    // The entry point of the first ABI, with sizes of 32 bits, exists and fails.
     REQUIRE(function("cuMemGetInfo", &address, 3019, 0, nullptr) == good);
     unsigned int narrow = 7;
     CHECK(reinterpret_cast<CUresult (*)(unsigned int *, unsigned int *)>(address)(
@@ -200,7 +200,7 @@ TEST_CASE("what is found can be called, the right one") {
     CHECK(narrow == 7);
 }
 
-TEST_CASE("some of the first ABI look at an argument before they refuse") {
+TEST_CASE("some entry points of the first ABI check an argument before they fail") {
     const std::string driver = current_driver();
     constexpr auto refused = CUDA_ERROR_INVALID_CONTEXT;
     unsigned int out = 7;
@@ -229,16 +229,16 @@ TEST_CASE("some of the first ABI look at an argument before they refuse") {
     expect_misuse("is not a stream handle");
 }
 
-TEST_CASE("a driver that is told to be an older one finds no newer names") {
+TEST_CASE("with the setting driver=VERSION lookups find no newer names") {
     configure("driver=11040");
     CHECK(second("cuGetProcAddress", 11040) == Found{0, 0, "cuGetProcAddress"});
     CHECK(second("cuGetProcAddress", 12000) == Found{0, 0, "cuGetProcAddress"});
     CHECK(second("cuLibraryLoadData", 12000) == not_found);
 }
 
-TEST_CASE("the variant without a name does not find it either") {
+TEST_CASE("a lookup of a name that the driver lacks fails") {
     const std::string lacking = variable("SIM_DRIVER_MISSING_ONE_NAME");
-    // Nor an older ABI in its place.
+    // An older ABI does not replace it.
     CHECK(second(lacking, "cuMemFree", headers) == not_found);
     CHECK(second(lacking, "cuMemFree", 3020) == not_found);
     CHECK(second(lacking, "cuMemFree", 3019) == Found{0, 0, "cuMemFree"});
@@ -247,7 +247,7 @@ TEST_CASE("the variant without a name does not find it either") {
 
 #endif
 
-TEST_CASE("the first version says that it found nothing by its status") {
+TEST_CASE("the first version of a lookup fails with NOT_FOUND for a missing name") {
     const auto find = [](const char *symbol, int version, cuuint64_t flags = 0) {
         return first(variable("SIM_DRIVER_11_4"), symbol, version, flags);
     };
@@ -261,6 +261,6 @@ TEST_CASE("the first version says that it found nothing by its status") {
     CHECK(find("cuMemcpyHtoD", 6999, per_thread) == Found{500, -1, "untouched"});
     CHECK(find("cuMemAlloc", 11040, 4) == Found{1, -1, "untouched"});
     CHECK(find("cuGetProcAddress", 12000) == Found{0, -1, "cuGetProcAddress"});
-    // Of CUDA 12.
+    // New in CUDA 12.
     CHECK(find("cuLibraryLoadData", 12000) == Found{500, -1, "untouched"});
 }

@@ -1,4 +1,4 @@
-// Every row of the tables is an export of the simulated libraries, and says whether it is
+// Each row of the tables is exported by the simulated libraries, which report whether it is
 // simulated.
 #include "handles.hpp"
 
@@ -37,7 +37,7 @@ std::vector<Told> told_entries() {
 
 } // namespace
 
-TEST_CASE("every row of both tables is exported, and found by cushim") {
+TEST_CASE("each row of both tables is exported and found by cushim") {
     const auto check_rows = [](cushim_library library, const char *file, std::size_t least) {
         REQUIRE(file != nullptr);
         const auto names = names_of(library);
@@ -52,8 +52,8 @@ TEST_CASE("every row of both tables is exported, and found by cushim") {
     check_rows(CUSHIM_LIBRARY_RUNTIME, std::getenv("CUSHIM_RUNTIME"), 200);
 }
 
-// As NVIDIA's libcudart of 11.8, 12.9 and 13.0 export them.
-TEST_CASE("what compilers call is exported") {
+// Exported by NVIDIA's libcudart of 11.8, 12.9 and 13.0.
+TEST_CASE("functions called by compiled CUDA code are exported") {
     std::vector<std::string> names = {
         "RegisterFatBinary",    "RegisterFatBinaryEnd", "UnregisterFatBinary", "RegisterFunction",
         "RegisterVar",          "RegisterManagedVar",   "RegisterHostVar",     "InitModule",
@@ -72,7 +72,7 @@ TEST_CASE("what compilers call is exported") {
     }
 }
 
-TEST_CASE("the control tells of every row, and ends") {
+TEST_CASE("entry_at returns each row of the tables, then 0") {
     const auto names = names_of(CUSHIM_LIBRARY_DRIVER);
     const auto told = told_entries();
     CHECK(told.size() >= names.size());
@@ -88,7 +88,7 @@ TEST_CASE("the control tells of every row, and ends") {
     CHECK(sim_control().entry_at(0, nullptr, nullptr) == 1);
 }
 
-TEST_CASE("what the control calls not simulated is what the build lists") {
+TEST_CASE("entry_at and the list of the build agree on what is not simulated") {
     const char *path = std::getenv("SIM_NOT_SIMULATED");
     REQUIRE(path != nullptr);
     std::ifstream file(path);
@@ -103,13 +103,14 @@ TEST_CASE("what the control calls not simulated is what the build lists") {
     }
 }
 
-TEST_CASE("what is not simulated answers 801 when it may be called, and 3 before cuInit",
+TEST_CASE("an entry point that is not simulated fails with NOT_SUPPORTED, before cuInit with "
+          "NOT_INITIALIZED",
           "[fresh]") {
-    // Of those that will hardly ever be simulated: coredump settings.
+    // Coredump settings are unlikely to be simulated.
     using Function = CUresult (*)(int, void *, std::size_t *);
     const auto function = reinterpret_cast<Function>(exported("cuCoredumpGetAttribute"));
     if (function == nullptr) {
-        SKIP("not in these headers");
+        SKIP("these headers do not declare cuCoredumpGetAttribute");
     }
     std::size_t size = 8;
     CHECK(function(1, &size, &size) == CUDA_ERROR_NOT_INITIALIZED);

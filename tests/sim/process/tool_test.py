@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cushim-sim as a person runs it, and cushim-info on the simulated drivers."""
+"""cushim-sim on the command line, and cushim-info on the simulated drivers."""
 
 import argparse
 import json
@@ -10,13 +10,13 @@ import unittest
 
 parser = argparse.ArgumentParser()
 parser.add_argument('--sim', required=True)
-parser.add_argument('--listed', required=True, help='the list that the build found')
+parser.add_argument('--listed', required=True, help='the list of functions that are not simulated, made by the build')
 parser.add_argument('--info', help='cushim-info, if it is built')
 parser.add_argument('--hello', help='the example hello_gpu, if it is built')
 parser.add_argument('wrapper', nargs='*')
 OPTIONS = parser.parse_args()
 
-# A program that says what it was given.
+# A program that prints its arguments and variables.
 ECHO = [sys.executable, '-c', 'import os, sys; print(sys.argv[1:]);'
         '[print(n, os.environ.get(n)) for n in ("CUSHIM_DRIVER", "CUSHIM_RUNTIME", "CUSHIM_SIM")]']
 NATIVE = not OPTIONS.wrapper
@@ -66,7 +66,7 @@ class Tool(unittest.TestCase):
                 self.assertIn('--help', done.stderr)
 
 
-@unittest.skipUnless(NATIVE, 'the emulator runs no program of this machine')
+@unittest.skipUnless(NATIVE, 'an emulator cannot run programs of this machine')
 class Run(unittest.TestCase):
     def said(self, *arguments, **variables):
         done = sim('run', *arguments, **variables)
@@ -113,7 +113,7 @@ class Run(unittest.TestCase):
 
 @unittest.skipUnless(OPTIONS.info, 'cushim-info is not built')
 class Info(unittest.TestCase):
-    """What cushim-info says of a simulated machine."""
+    """cushim-info on a simulated machine."""
 
     def info(self, driver=None, settings=''):
         variables = {'CUSHIM_DRIVER': driver or os.environ['CUSHIM_DRIVER'], 'CUSHIM_SIM': settings}
@@ -167,7 +167,7 @@ class Info(unittest.TestCase):
 
 @unittest.skipUnless(OPTIONS.hello, 'the example is not built')
 class Hello(unittest.TestCase):
-    """The example: what a simulation cannot do is skipped by name, or found out."""
+    """The example hello_gpu: steps that cannot be simulated are skipped explicitly, or reported."""
 
     def test_without_kernels(self):
         done = run(OPTIONS.hello, '--without-kernels', CUSHIM_SIM='report=1')

@@ -1,4 +1,4 @@
-// The variants of the simulated driver: which names each has, what each says it is.
+// The variants of the simulated driver: exported names and reported versions.
 #include "handles.hpp"
 
 using namespace sim_test;
@@ -21,7 +21,7 @@ std::vector<Entry> all_entries() {
     return entries;
 }
 
-// "" where the headers are older than the variant.
+// "" if the headers are older than the variant.
 std::string library(const std::string &variant) {
     const char *path = std::getenv(("SIM_DRIVER_" + variant).c_str());
     return path != nullptr ? path : "";
@@ -41,7 +41,7 @@ struct Variant {
 constexpr Variant variants[] = {
     {"11_2", 11020}, {"11_4", 11040}, {"12_0", 12000}, {"12_4", 12040}, {"CURRENT", CUDA_VERSION}};
 
-// What differs from "exactly the names up to the version".
+// Checks that exactly the names up to the version are exported, except for `lacking`.
 void check_names(const std::string &from, int version, const std::string &lacking) {
     for (const Entry &entry : all_entries()) {
         INFO(entry.name << " of " << entry.introduced);
@@ -54,7 +54,7 @@ void check_names(const std::string &from, int version, const std::string &lackin
 
 } // namespace
 
-TEST_CASE("a variant has the names of its version, and says so") {
+TEST_CASE("a variant exports the names of its version and reports the version") {
     const Variant variant = GENERATE(from_range(std::begin(variants), std::end(variants)));
     const std::string path = library(variant.name);
     if (path.empty()) {
@@ -64,7 +64,7 @@ TEST_CASE("a variant has the names of its version, and says so") {
     CHECK(version_of(path) == variant.version);
 }
 
-TEST_CASE("how each variant looks names up") {
+TEST_CASE("a variant exports the lookup functions of its version") {
     struct Ways {
         const char *variant;
         bool first, second;
@@ -79,8 +79,8 @@ TEST_CASE("how each variant looks names up") {
     }
 }
 
-TEST_CASE("no version has more names than the drivers of its time, and none loses any") {
-    // Counted in the link stubs of these versions; they have some that no header declares.
+TEST_CASE("each version has at most as many names as NVIDIA's driver, and all older names") {
+    // Counted in the stub libraries of these versions, which also have undeclared names.
     struct Counted {
         int version;
         std::size_t names;
@@ -110,18 +110,18 @@ TEST_CASE("no version has more names than the drivers of its time, and none lose
     }
 }
 
-TEST_CASE("a variant that lacks one name has all others") {
+TEST_CASE("a variant that lacks one name exports all others") {
     check_names(library("NOT_A_DRIVER"), CUDA_VERSION, "cuInit");
     check_names(library("MISSING_ONE_NAME"), CUDA_VERSION, "cuMemFree_v2");
 }
 
-TEST_CASE("nothing but CUDA's names and the control is exported") {
+TEST_CASE("only CUDA names and the control are exported") {
     for (const char *name : {"sim_variant_version", "sim_variant_is_stub", "sim_variant_lacks"}) {
         CHECK(exported(name) == nullptr);
     }
 }
 
-TEST_CASE("the stub has every name, answers 34, and touches no output") {
+TEST_CASE("each call of the stub fails with STUB_LIBRARY and leaves its outputs unchanged") {
     const std::string stub = library("STUB");
     check_names(stub, CUDA_VERSION, "");
     int number = -7;
@@ -141,22 +141,23 @@ TEST_CASE("the stub has every name, answers 34, and touches no output") {
     CHECK(memory == 5);
 }
 
-// What cushim makes of the variants: CUSHIM_DRIVER names another one in each of these.
+// cushim with the variants: CUSHIM_DRIVER names another variant in each of these.
 
-TEST_CASE("cushim takes the stub for none", "[.stub]") {
+TEST_CASE("cushim rejects the stub", "[.stub]") {
     CHECK(d.cuInit(0) == CUDA_ERROR_STUB_LIBRARY);
     CHECK(cushim::load_report().driver.reason == CUSHIM_REASON_LINK_STUB);
     REQUIRE(cushim::load_report().driver.candidate_count > 0);
     CHECK(cushim::load_report().driver.candidates[0].outcome == CUSHIM_OUTCOME_LINK_STUB);
 }
 
-TEST_CASE("cushim takes a library without cuInit for none", "[.not-a-driver]") {
+TEST_CASE("cushim rejects a library without cuInit", "[.not-a-driver]") {
     CHECK(static_cast<int>(d.cuInit(0)) == 303);
     REQUIRE(cushim::load_report().driver.candidate_count > 0);
     CHECK(cushim::load_report().driver.candidates[0].outcome == CUSHIM_OUTCOME_NOT_CUDA);
 }
 
-TEST_CASE("cushim answers for the name that is missing", "[.missing-one-name]") {
+TEST_CASE("calling a name that the driver lacks fails with SYMBOL_NOT_FOUND",
+          "[.missing-one-name]") {
     start();
     CUdeviceptr memory = 0;
     CHECK(d.cuMemFree_v2(memory) == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
@@ -164,7 +165,7 @@ TEST_CASE("cushim answers for the name that is missing", "[.missing-one-name]") 
     CHECK(d.cuDeviceGetCount(&devices) == good);
 }
 
-TEST_CASE("cushim answers for names that are newer than the driver", "[.old]") {
+TEST_CASE("names newer than the driver are reported as missing", "[.old]") {
     start();
     const char *version = std::getenv("SIM_EXPECTED_VERSION");
     REQUIRE(version != nullptr);
