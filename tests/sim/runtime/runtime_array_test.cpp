@@ -1,4 +1,4 @@
-// The runtime's arrays, channel formats, textures and surfaces.
+// Arrays, channel formats, textures and surfaces of the runtime.
 #include "handles.hpp"
 
 using namespace sim_test;
@@ -39,12 +39,12 @@ constexpr cudaChannelFormatDesc bytes_4{8, 8, 8, 8, cudaChannelFormatKindUnsigne
 
 } // namespace
 
-TEST_CASE("a channel description") {
+TEST_CASE("cudaCreateChannelDesc stores its arguments") {
     const auto description = r.cudaCreateChannelDesc(1, 2, 3, 4, cudaChannelFormatKindFloat);
     CHECK(equal(description, {1, 2, 3, 4, cudaChannelFormatKindFloat}));
 }
 
-TEST_CASE("formats are those of the driver, both ways") {
+TEST_CASE("channel formats correspond to driver formats in both directions") {
     for (const Pair &pair : pairs) {
         const cudaArray_t array = made(pair.runtime, 16, 8);
         CUDA_ARRAY3D_DESCRIPTOR found{};
@@ -58,7 +58,7 @@ TEST_CASE("formats are those of the driver, both ways") {
     }
 }
 
-TEST_CASE("descriptions that are no format") {
+TEST_CASE("invalid channel formats are rejected") {
     cudaArray_t array = nullptr;
     for (const cudaChannelFormatDesc &bad : {
              cudaChannelFormatDesc{0, 0, 0, 0, cudaChannelFormatKindUnsigned},
@@ -77,7 +77,7 @@ TEST_CASE("descriptions that are no format") {
     check_all(cudaSuccess, {r.cudaFreeArray(nullptr), r.cudaFreeMipmappedArray(nullptr)});
 }
 
-TEST_CASE("what an array is like") {
+TEST_CASE("cudaArrayGetInfo reports format, extent and flags of an array") {
     cudaArray_t array = nullptr;
     REQUIRE(r.cudaMalloc3DArray(&array, &bytes_4, {16, 8, 4}, cudaArraySurfaceLoadStore) ==
             cudaSuccess);
@@ -93,7 +93,7 @@ TEST_CASE("what an array is like") {
     expect_misuse("array");
 }
 
-TEST_CASE("mipmapped arrays of the runtime") {
+TEST_CASE("a mipmapped array of the runtime has smaller levels") {
     cudaMipmappedArray_t mipmapped = nullptr;
     REQUIRE(r.cudaMallocMipmappedArray(&mipmapped, &bytes_4, {16, 16, 0}, 3, 0) == cudaSuccess);
     cudaArray_t level = nullptr;
@@ -105,7 +105,7 @@ TEST_CASE("mipmapped arrays of the runtime") {
     CHECK(r.cudaFreeMipmappedArray(mipmapped) == cudaSuccess);
 }
 
-TEST_CASE("a texture object says what it was made of") {
+TEST_CASE("a texture object of the runtime reports its resource and description") {
     const cudaArray_t array = made(bytes_4, 16, 16);
     cudaResourceDesc resource{};
     resource.resType = cudaResourceTypeArray;
@@ -158,7 +158,7 @@ TEST_CASE("a texture object says what it was made of") {
     release(array);
 }
 
-TEST_CASE("textures of linear and pitched memory") {
+TEST_CASE("textures can use linear and pitched memory") {
     const RuntimeMemory memory(4096);
     cudaTextureDesc texture{};
     texture.readMode = cudaReadModeElementType;
@@ -197,7 +197,7 @@ TEST_CASE("textures of linear and pitched memory") {
     CHECK(r.cudaDestroyTextureObject(object) == cudaSuccess);
 }
 
-TEST_CASE("surface objects") {
+TEST_CASE("a surface object reports its array") {
     const cudaArray_t array = made(bytes_4, 16, 16, cudaArraySurfaceLoadStore);
     cudaResourceDesc resource{}, back{};
     resource.resType = cudaResourceTypeArray;

@@ -1,4 +1,4 @@
-// The runtime's devices and contexts: the implicit primary context, and contexts of the driver API.
+// Devices and contexts of the runtime: primary contexts, and contexts of the driver API.
 #include "handles.hpp"
 
 using namespace sim_test;
@@ -14,7 +14,7 @@ bool primary_active(int device) {
 
 } // namespace
 
-TEST_CASE("the first call that needs a context makes the primary one current", "[fresh]") {
+TEST_CASE("the first call that needs a context makes the primary context current", "[fresh]") {
     CHECK(got<int>(&Runtime::cudaGetDeviceCount, out) == 1);
     CHECK(current() == nullptr);
     CHECK_FALSE(primary_active(0));
@@ -23,10 +23,10 @@ TEST_CASE("the first call that needs a context makes the primary one current", "
     const CUcontext primary = retain_primary(0);
     CHECK(current() == primary);
     CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
-    CHECK(primary_active(0)); // the runtime holds it still
+    CHECK(primary_active(0)); // still retained by the runtime
 }
 
-TEST_CASE("what only asks makes no context", "[fresh]") {
+TEST_CASE("queries create no context", "[fresh]") {
     configure("devices=2");
     int value = 0;
     cudaDeviceProp prop;
@@ -40,7 +40,7 @@ TEST_CASE("what only asks makes no context", "[fresh]") {
     CHECK_FALSE(primary_active(1));
 }
 
-TEST_CASE("a device is chosen per thread", "[fresh]") {
+TEST_CASE("each thread selects its own device", "[fresh]") {
     configure("devices=2");
     REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
@@ -61,29 +61,29 @@ TEST_CASE("a device is chosen per thread", "[fresh]") {
 }
 
 #if CUDART_VERSION >= 12000
-TEST_CASE("choosing or initialising a device makes its context at once", "[fresh]") {
+TEST_CASE("selecting or initializing a device creates its primary context at once", "[fresh]") {
     configure("devices=3");
     CHECK(r.cudaInitDevice(1, cudaDeviceScheduleYield, cudaInitDeviceFlagsAreValid) == cudaSuccess);
     CHECK(primary_active(1));
-    CHECK(current() == nullptr); // it is not chosen
+    CHECK(current() == nullptr); // not selected
     CHECK(r.cudaInitDevice(3, 0, 0) == cudaErrorInvalidDevice);
     REQUIRE(r.cudaSetDevice(2) == cudaSuccess);
     CHECK(primary_active(2));
     CHECK(got<CUdevice>(&Driver::cuCtxGetDevice, out) == 2);
 }
 
-TEST_CASE("the own device is current once it is initialised", "[fresh]") {
+TEST_CASE("initializing the selected device makes its primary context current", "[fresh]") {
     configure("devices=2");
-    CHECK(r.cudaInitDevice(0, cudaDeviceScheduleYield, 0x80) == cudaSuccess); // no such flag
+    CHECK(r.cudaInitDevice(0, cudaDeviceScheduleYield, 0x80) == cudaSuccess); // an unknown flag
     CHECK(primary_active(0));
     CHECK(got<CUdevice>(&Driver::cuCtxGetDevice, out) == 0);
     unsigned int flags = 0;
     CHECK(d.cuCtxGetFlags(&flags) == good);
-    CHECK((flags & CU_CTX_SCHED_MASK) == 0); // they were not said to be valid
+    CHECK((flags & CU_CTX_SCHED_MASK) == 0); // the flags were not marked valid
 }
 #endif
 
-TEST_CASE("a context of the driver API that is current is used") {
+TEST_CASE("runtime calls use a current context of the driver API") {
     start("devices=2");
     const CUcontext own = make_context(1);
     CHECK(got<int>(&Runtime::cudaGetDevice, out) == 1);
@@ -93,14 +93,14 @@ TEST_CASE("a context of the driver API that is current is used") {
                          reinterpret_cast<CUdeviceptr>(memory)) == own);
     CHECK_FALSE(primary_active(1));
     CHECK(r.cudaFree(memory) == cudaSuccess);
-    // Choosing a device makes its primary context current instead, without a push.
+    // Selecting a device replaces the current context by its primary context.
     CHECK(r.cudaSetDevice(0) == cudaSuccess);
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(current() != own);
     destroy(own);
 }
 
-TEST_CASE("handles are those of the driver API") {
+TEST_CASE("runtime handles are driver handles") {
     const RuntimeStream stream(cudaStreamNonBlocking);
     const RuntimeEvent event(cudaEventDisableTiming);
     void *memory = allocate_by_runtime(4096);
@@ -119,7 +119,7 @@ TEST_CASE("handles are those of the driver API") {
     destroy(make_runtime_event());
 }
 
-TEST_CASE("a reset ends all, and the next use begins anew", "[fresh]") {
+TEST_CASE("cudaDeviceReset frees all memory, the next call creates the context again", "[fresh]") {
     void *memory = allocate_by_runtime(4096);
     const CUcontext before = current();
     CHECK(r.cudaDeviceReset() == cudaSuccess);
@@ -128,11 +128,11 @@ TEST_CASE("a reset ends all, and the next use begins anew", "[fresh]") {
     CHECK(leaks().empty());
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(primary_active(0));
-    CHECK(current() == before); // the handle of a device's primary context is always the same
+    CHECK(current() == before); // the handle of a primary context never changes
     CHECK(r.cudaFree(got(r.cudaMalloc(&memory, 4096), memory)) == cudaSuccess);
 }
 
-TEST_CASE("a reset by one thread is noticed by others", "[fresh]") {
+TEST_CASE("other threads notice a reset of the device", "[fresh]") {
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     std::thread([] { CHECK(r.cudaDeviceReset() == cudaSuccess); }).join();
     CHECK_FALSE(primary_active(0));
@@ -140,7 +140,7 @@ TEST_CASE("a reset by one thread is noticed by others", "[fresh]") {
     CHECK(primary_active(0));
 }
 
-TEST_CASE("a reset of a device that others retain through the driver", "[fresh]") {
+TEST_CASE("resetting a device destroys a primary context that the driver API retains", "[fresh]") {
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     const PrimaryContext primary(0);
     CHECK(r.cudaDeviceReset() == cudaSuccess);
@@ -152,19 +152,20 @@ TEST_CASE("a reset of a device that others retain through the driver", "[fresh]"
     CHECK(d.cuMemFree(got(d.cuMemAlloc(&address, 64), address)) == good);
 }
 
-TEST_CASE("flags of a device", "[fresh]") {
+TEST_CASE("device flags apply to the primary context", "[fresh]") {
     CHECK(r.cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) == cudaSuccess);
     unsigned int flags = 0;
     CHECK(r.cudaGetDeviceFlags(&flags) == cudaSuccess);
     CHECK((flags & cudaDeviceScheduleMask) == cudaDeviceScheduleBlockingSync);
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
     CHECK(d.cuCtxGetFlags(&flags) == good);
-    CHECK(flags == (CU_CTX_SCHED_BLOCKING_SYNC | CU_CTX_MAP_HOST)); // which the runtime always does
+    CHECK(flags ==
+          (CU_CTX_SCHED_BLOCKING_SYNC | CU_CTX_MAP_HOST)); // the runtime always sets MAP_HOST
     CHECK(r.cudaSetDeviceFlags(0xffff) == cudaErrorInvalidValue);
     CHECK(r.cudaGetDeviceFlags(nullptr) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("devices that a thread may use, in its order", "[fresh]") {
+TEST_CASE("cudaSetValidDevices selects the first device of its list", "[fresh]") {
     configure("devices=3");
     int order[] = {2, 1};
     CHECK(r.cudaSetValidDevices(order, 2) == cudaSuccess);
@@ -175,7 +176,7 @@ TEST_CASE("devices that a thread may use, in its order", "[fresh]") {
     CHECK(r.cudaSetValidDevices(order, 2) == cudaErrorInvalidDevice);
 }
 
-TEST_CASE("many threads make the first call at once", "[fresh]") {
+TEST_CASE("threads can make the first call concurrently", "[fresh]") {
     configure("devices=2");
     std::vector<std::thread> threads;
     std::vector<cudaError_t> answers(8, cudaErrorUnknown);
@@ -199,12 +200,12 @@ TEST_CASE("many threads make the first call at once", "[fresh]") {
     }
     retain_primary(0);
     CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
-    CHECK(r.cudaDeviceReset() == cudaSuccess); // one retain of the runtime, whatever the threads
+    CHECK(r.cudaDeviceReset() == cudaSuccess); // the runtime retains once for all threads
     CHECK(d.cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
 }
 
 #if CUDART_VERSION >= 12000
-TEST_CASE("a null stream is the thread's own in per-thread calls") {
+TEST_CASE("a null stream of a per-thread call is the per-thread stream") {
     const auto get_id = exported_as<cudaError_t (*)(cudaStream_t, unsigned long long *)>(
         "cudaStreamGetId_ptsz", std::getenv("CUSHIM_RUNTIME"));
     unsigned long long legacy = 0, own = 0, named = 0, again = 0;
@@ -224,7 +225,7 @@ TEST_CASE("a null stream is the thread's own in per-thread calls") {
 }
 #endif
 
-TEST_CASE("a per-thread copy waits for the thread's stream only") {
+TEST_CASE("a per-thread copy waits for the per-thread stream only") {
     start("mode=adversarial;seed=3");
     const auto copy = exported_as<cudaError_t (*)(void *, const void *, size_t, cudaMemcpyKind)>(
         "cudaMemcpy_ptds", std::getenv("CUSHIM_RUNTIME"));

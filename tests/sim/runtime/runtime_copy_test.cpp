@@ -1,5 +1,5 @@
-// The runtime's copies: kinds, rectangles, boxes, arrays, peers, batches; positions and extents in
-// the units that each takes.
+// Copies of the runtime: kinds, rectangles, boxes, arrays, peers, batches, and the units of their
+// positions and extents.
 #include "handles.hpp"
 
 #include <numeric>
@@ -21,7 +21,7 @@ class Memory : public RuntimeMemory {
     explicit Memory(std::size_t size) : RuntimeMemory(size), size_(size) {
         REQUIRE(r.cudaMemset(get(), 0xee, size) == cudaSuccess);
     }
-    // A copy from pageable memory, or within the device, may be queued still when its call is back.
+    // Copies from pageable memory or within the device may be pending after their call.
     ~Memory() { CHECK(r.cudaDeviceSynchronize() == cudaSuccess); }
 
     Bytes bytes() const {
@@ -54,7 +54,7 @@ constexpr auto invalid_value = cudaErrorInvalidValue, wrong_pitch = cudaErrorInv
 
 } // namespace
 
-TEST_CASE("each kind of a copy") {
+TEST_CASE("cudaMemcpy copies in all directions") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Bytes source = counting(100);
     Bytes back(100), third(100);
@@ -71,7 +71,7 @@ TEST_CASE("each kind of a copy") {
     CHECK(r.cudaMemcpy(a, source.data(), 50, cudaMemcpyDefault) == cudaSuccess);
 }
 
-TEST_CASE("copies that are refused") {
+TEST_CASE("arguments of runtime copies are checked") {
     Bytes host(100);
     const Memory there(100);
     void *const here = host.data();
@@ -80,11 +80,11 @@ TEST_CASE("copies that are refused") {
               {r.cudaMemcpy(there, here, 100, no_kind),
                r.cudaMemcpyAsync(there, here, 64, no_kind, nullptr),
                r.cudaMemcpy2D(there, 10, here, 10, 10, 2, no_kind), r.cudaMemcpy3D(&copy)});
-    copy.kind = in; // neither end is there
+    copy.kind = in; // both ends are null
     check_all(invalid_value,
               {r.cudaMemcpy(there, here, 101, in), r.cudaMemcpy(there, nullptr, 1, in),
                r.cudaMemcpy(nullptr, here, 1, in), r.cudaMemcpy3D(nullptr), r.cudaMemcpy3D(&copy),
-               // A pageable host address is no device memory.
+               // A pageable host address is not device memory.
                r.cudaMemcpy(here, here, 50, out_of), r.cudaMemcpy(here, there, 50, within)});
     check_all(wrong_pitch, {r.cudaMemcpy2D(there, 5, here, 10, 10, 2, in),
                             r.cudaMemcpy2D(there, 10, here, 5, 10, 2, in),
@@ -92,7 +92,7 @@ TEST_CASE("copies that are refused") {
     CHECK(r.cudaMemcpyToSymbol(here, here, 1, 0, in) == cudaErrorInvalidSymbol);
 }
 
-TEST_CASE("asynchronous copies keep their order") {
+TEST_CASE("asynchronous copies of the runtime run in stream order") {
     start(GENERATE_COPY(from_range(all_modes())));
     const RuntimeStream stream;
     const PinnedMemory pinned(64), result(64);
@@ -106,10 +106,10 @@ TEST_CASE("asynchronous copies keep their order") {
     CHECK(std::memcmp(result, pinned, 64) == 0);
 }
 
-TEST_CASE("rectangles") {
+TEST_CASE("cudaMemcpy2D copies rectangles with both pitches") {
     const Bytes source = counting(4 * 16);
     const Memory device(4 * 32);
-    // 10 bytes of each of 4 rows, 16 bytes apart here, 32 there.
+    // 4 rows of 10 bytes; the pitch is 16 on the host, 32 on the device.
     CHECK(r.cudaMemcpy2D(device, 32, source.data(), 16, 10, 4, in) == cudaSuccess);
     const Bytes found = device.bytes();
     for (std::size_t row = 0; row < 4; ++row) {
@@ -123,7 +123,7 @@ TEST_CASE("rectangles") {
     CHECK(back[39] == 3 * 16 + 9);
 }
 
-TEST_CASE("boxes of linear memory: positions and widths in bytes") {
+TEST_CASE("boxes of linear memory have positions and widths in bytes") {
     const Bytes source = counting(8 * 4 * 3); // 8 wide, 4 high, 3 deep
     const Memory device(16 * 5 * 3);          // 16 wide, 5 high
     cudaMemcpy3DParms copy{.srcPos = {1, 1, 1},
@@ -153,7 +153,7 @@ TEST_CASE("boxes of linear memory: positions and widths in bytes") {
     CHECK(r.cudaMemcpy3D(&copy) == invalid_value);
 }
 
-TEST_CASE("boxes with an array: positions and widths in elements") {
+TEST_CASE("boxes with an array have positions and widths in elements") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Array array(two_shorts, {8, 4, 2}); // elements of 4 bytes
     const Bytes source = counting(32 * 4 * 2);
@@ -177,7 +177,7 @@ TEST_CASE("boxes with an array: positions and widths in elements") {
     CHECK(r.cudaMemcpy3D(&out) == invalid_value);
 }
 
-TEST_CASE("rectangles of an array: offsets in bytes and rows") {
+TEST_CASE("rectangles of an array have offsets in bytes and rows") {
     const Array array(two_shorts, {8, 4, 0}), other(two_shorts, {8, 4, 0});
     const Bytes source = counting(32 * 4);
     CHECK(r.cudaMemcpy2DToArray(array, 0, 0, source.data(), 32, 32, 4, in) == cudaSuccess);
@@ -191,7 +191,7 @@ TEST_CASE("rectangles of an array: offsets in bytes and rows") {
     CHECK(r.cudaMemcpy2DArrayToArray(other, 0, 0, array, 0, 0, 4, 1, in) == wrong_direction);
 }
 
-TEST_CASE("nothing can be copied in any way, also in a wrong one") {
+TEST_CASE("an empty copy succeeds even with invalid arguments") {
     const Memory memory(64);
     char local[64] = {};
     cudaMemcpy3DParms copy{}, flat{.extent = {1, 1, 0}, .kind = no_kind};
@@ -206,7 +206,7 @@ TEST_CASE("nothing can be copied in any way, also in a wrong one") {
                r.cudaMemcpy3D(&copy), r.cudaMemcpy3DAsync(&copy, nullptr), r.cudaMemcpy3D(&flat)});
 }
 
-TEST_CASE("of nothing neither an array nor a symbol is looked at") {
+TEST_CASE("an empty copy succeeds with an invalid array or symbol") {
     char local[4] = {};
     check_all(cudaSuccess,
               {r.cudaMemcpy2DToArray(nullptr, 0, 0, local, 1, 4, 0, no_kind),
@@ -227,7 +227,7 @@ TEST_CASE("of nothing neither an array nor a symbol is looked at") {
                r.cudaMemcpyFromSymbolAsync(local, nullptr, 1, 0, no_kind, nullptr)});
 }
 
-TEST_CASE("bytes of an array run on over its rows") {
+TEST_CASE("copies of bytes of an array continue in the next row") {
     const Array array(two_shorts, {8, 4, 0}), other(two_shorts, {4, 8, 0});
     const Bytes source = counting(128);
     CHECK(r.cudaMemcpyToArray(array, 8, 0, source.data(), 100, in) == cudaSuccess);
@@ -240,7 +240,7 @@ TEST_CASE("bytes of an array run on over its rows") {
     CHECK(r.cudaMemcpyFromArray(back.data(), other, 0, 0, 50, out_of) == cudaSuccess);
     CHECK(Bytes(back.begin(), back.begin() + 50) == Bytes(source.begin(), source.begin() + 50));
     CHECK(r.cudaMemcpyToArray(array, 0, 3, source.data(), 33, in) == invalid_value);
-    // Behind the end of a row begins the next.
+    // The byte after the end of a row is the first of the next row.
     CHECK(r.cudaMemcpyToArray(array, 32, 1, source.data() + 7, 1, in) == cudaSuccess);
     CHECK(r.cudaMemcpyFromArray(back.data(), array, 70, 0, 1, out_of) == cudaSuccess);
     CHECK(r.cudaMemcpyFromArray(back.data(), array, 0, 2, 1, out_of) == cudaSuccess);
@@ -252,7 +252,7 @@ TEST_CASE("bytes of an array run on over its rows") {
     CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
 }
 
-TEST_CASE("copies between devices") {
+TEST_CASE("runtime copies between devices give the same bytes") {
     start("devices=2");
     const Bytes source = counting(64);
     const Memory here(64);
@@ -280,7 +280,7 @@ TEST_CASE("copies between devices") {
 }
 
 #if CUDART_VERSION >= 13000
-TEST_CASE("many copies in one call") {
+TEST_CASE("one call of the runtime runs a batch of copies") {
     const Bytes source = counting(64);
     const Memory a(64), b(64);
     void *to[] = {a, b};

@@ -1,4 +1,4 @@
-// Devices through the runtime: their properties, field by field, are the driver's attributes.
+// Devices of the runtime: each property equals a driver attribute.
 #include "handles.hpp"
 
 using namespace sim_test;
@@ -7,7 +7,7 @@ namespace {
 
 template <class T>
 bool agrees(T field, CUdevice_attribute which) {
-    int value = 0; // also of what the driver does not know
+    int value = 0; // stays 0 if the driver does not know the attribute
     (void)d.cuDeviceGetAttribute(&value, which, 0);
     return field == static_cast<T>(value);
 }
@@ -21,7 +21,7 @@ cudaDeviceProp properties(int device = 0) {
 
 } // namespace
 
-TEST_CASE("properties: identity and memory") {
+TEST_CASE("device properties include name, memory, capability, UUID and PCI address") {
     start("devices=2;name=Tester 9000;memory=3GiB;cc=8.6");
     const cudaDeviceProp first = properties(0), second = properties(1);
     CHECK(std::string(first.name) == "Tester 9000");
@@ -40,7 +40,7 @@ TEST_CASE("properties: identity and memory") {
 
 #define AGREES(field, which) CHECK(agrees(prop.field, CU_DEVICE_ATTRIBUTE_##which))
 
-TEST_CASE("properties: limits") {
+TEST_CASE("limits in the device properties equal driver attributes") {
     const cudaDeviceProp prop = properties();
     AGREES(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK);
     AGREES(regsPerBlock, MAX_REGISTERS_PER_BLOCK);
@@ -69,7 +69,7 @@ TEST_CASE("properties: limits") {
     CHECK(prop.maxThreadsPerBlock == 1024);
 }
 
-TEST_CASE("properties: textures and surfaces") {
+TEST_CASE("texture and surface limits in the device properties equal driver attributes") {
     const cudaDeviceProp prop = properties();
     AGREES(textureAlignment, TEXTURE_ALIGNMENT);
     AGREES(texturePitchAlignment, TEXTURE_PITCH_ALIGNMENT);
@@ -95,7 +95,7 @@ TEST_CASE("properties: textures and surfaces") {
     AGREES(maxSurfaceCubemapLayered[1], MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS);
 }
 
-TEST_CASE("properties: abilities") {
+TEST_CASE("capabilities in the device properties equal driver attributes") {
     start("attribute.88=1;attribute.18=1");
     const cudaDeviceProp prop = properties();
     CHECK(prop.pageableMemoryAccess == 1);
@@ -139,7 +139,7 @@ TEST_CASE("properties: abilities") {
 #endif
 }
 
-TEST_CASE("attributes are the driver's, also those that it does not know") {
+TEST_CASE("cudaDeviceGetAttribute returns driver attributes and rejects unknown ones") {
     start("attribute.16=77;attribute.17=unknown");
     int value = 0;
     CHECK(got(r.cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0), value) == 77);
@@ -151,7 +151,7 @@ TEST_CASE("attributes are the driver's, also those that it does not know") {
     CHECK(r.cudaDeviceGetAttribute(nullptr, cudaDevAttrWarpSize, 0) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("PCI addresses lead back to the device") {
+TEST_CASE("a PCI address finds its device") {
     start("devices=2");
     char text[32] = {};
     int device = -1;
@@ -161,13 +161,13 @@ TEST_CASE("PCI addresses lead back to the device") {
     CHECK(r.cudaDeviceGetByPCIBusId(&device, nullptr) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("limits, cache and priorities of the current context") {
+TEST_CASE("limits and cache settings apply to the current context") {
     CHECK(r.cudaDeviceSetLimit(cudaLimitStackSize, 8192) == cudaSuccess);
     std::size_t value = 0;
     CHECK(got(d.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE), value) == 8192);
     CHECK(got(r.cudaDeviceGetLimit(&value, cudaLimitStackSize), value) == 8192);
     for (const int limit :
-         {7, 99, -1}) { // the driver has a seventh, and another answer to what is none
+         {7, 99, -1}) { // the driver has a seventh limit and reports unknown ones differently
         CHECK(r.cudaDeviceGetLimit(&value, static_cast<cudaLimit>(limit)) == cudaErrorInvalidValue);
         CHECK(r.cudaDeviceSetLimit(static_cast<cudaLimit>(limit), 1) == cudaErrorInvalidValue);
     }
@@ -178,7 +178,7 @@ TEST_CASE("limits, cache and priorities of the current context") {
     CHECK(greatest < 0);
 }
 
-TEST_CASE("peers") {
+TEST_CASE("peer access can be enabled and disabled once") {
     start("devices=2");
     const auto can_access = [](int from, int to) {
         return got<int>(&Runtime::cudaDeviceCanAccessPeer, out, from, to);
@@ -200,14 +200,14 @@ TEST_CASE("peers") {
           1);
 }
 
-TEST_CASE("a device that is out of reach is no peer") {
+TEST_CASE("enabling peer access to an unreachable device fails") {
     start("devices=2;peers=none");
     CHECK(r.cudaDeviceEnablePeerAccess(1, 0) == cudaErrorPeerAccessUnsupported);
     CHECK(r.cudaDeviceDisablePeerAccess(1) == cudaErrorPeerAccessNotEnabled);
     CHECK(r.cudaDeviceEnablePeerAccess(0, 0) == cudaErrorPeerAccessUnsupported);
 }
 
-TEST_CASE("the device that serves best") {
+TEST_CASE("cudaChooseDevice returns a device") {
     start("devices=2");
     cudaDeviceProp wish;
     std::memset(static_cast<void *>(&wish), 0, sizeof wish);
@@ -217,7 +217,7 @@ TEST_CASE("the device that serves best") {
     CHECK(r.cudaChooseDevice(&device, nullptr) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("functions of the driver by name") {
+TEST_CASE("driver entry points can be looked up through the runtime") {
     void *found = nullptr;
     const auto address_of = [](const char *name) {
         return reinterpret_cast<void *>(exported(name));

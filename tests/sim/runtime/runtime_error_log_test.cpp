@@ -1,4 +1,4 @@
-// What the driver's error log says of calls of the runtime, and what its callbacks may call.
+// Runtime calls in the driver's error log, and calls made by log callbacks.
 #include "memory_tools.hpp"
 #include "plan_fault.hpp"
 #include "registered.hpp"
@@ -13,7 +13,7 @@ void *not_allocated() {
     return reinterpret_cast<void *>(12345);
 }
 
-// Keeps what the log tells for a scope; what it calls then is up to the test.
+// Stores the log lines of a scope. `calls` is called for each line.
 class Listener : Unique {
   public:
     explicit Listener(void (*calls)(Listener &) = nullptr) : calls_(calls) {
@@ -22,7 +22,7 @@ class Listener : Unique {
     ~Listener() { CHECK(d.cuLogsUnregisterCallback(handle_) == good); }
 
     std::vector<std::string> take() { return std::exchange(texts_, {}); }
-    int status = -1; // of what it calls
+    int status = -1; // of the call made by the callback
 
   private:
     static void CUDA_CB tell(void *self, CUlogLevel, char *message, std::size_t length) {
@@ -43,7 +43,7 @@ const Lines free_failed = {"Returning 1 (cudaErrorInvalidValue) from cudaFree"};
 
 } // namespace
 
-TEST_CASE("a call of the runtime that fails is one line") {
+TEST_CASE("a failed runtime call adds one line to the error log") {
     const Registered program;
     char missing = 0;
     program.variable(&missing, "no such variable", 4);
@@ -54,7 +54,7 @@ TEST_CASE("a call of the runtime that fails is one line") {
     CHECK(r.cudaGetSymbolAddress(&address, &missing) == cudaErrorSymbolNotFound);
     CHECK(listener.take() ==
           Lines{"Returning 500 (cudaErrorSymbolNotFound) from cudaGetSymbolAddress"});
-    // The driver refuses another thing than the runtime answers.
+    // The status of the driver differs from that of the runtime.
     cudaFuncAttributes attributes{};
     CHECK(r.cudaFuncGetAttributes(&attributes, &missing) == cudaErrorInvalidDeviceFunction);
     expect_misuse("is not a kernel handle");
@@ -62,7 +62,7 @@ TEST_CASE("a call of the runtime that fails is one line") {
           Lines{"Returning 98 (cudaErrorInvalidDeviceFunction) from cudaFuncGetAttributes"});
 }
 
-TEST_CASE("what the runtime refuses by itself is not in the driver's log") {
+TEST_CASE("an error found by the runtime itself is not in the driver's error log") {
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     Listener listener;
     CHECK(r.cudaMalloc(nullptr, 16) == cudaErrorInvalidValue);
@@ -71,7 +71,7 @@ TEST_CASE("what the runtime refuses by itself is not in the driver's log") {
     CHECK(listener.take().empty());
 }
 
-TEST_CASE("what the driver refuses a call of the runtime that succeeds is no line") {
+TEST_CASE("a failed driver call within a successful runtime call is not logged") {
     const Registered program;
     unsigned char *gone = nullptr;
     program.managed(&gone, "no such variable", 16);
@@ -81,18 +81,18 @@ TEST_CASE("what the driver refuses a call of the runtime that succeeds is no lin
     CHECK(r.cudaFuncGetAttributes(&attributes, &program.mixed) == cudaSuccess); // loads the image
     CHECK(gone == nullptr);
     CHECK(listener.take().empty());
-    CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue); // what was before is forgotten
+    CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue); // earlier failures are not logged
     CHECK(listener.take().size() == 1);
 }
 
-TEST_CASE("a callback may call the runtime") {
+TEST_CASE("a log callback may call the runtime") {
     static const Registered *program = nullptr;
     const Registered one;
     program = &one;
     char missing = 0;
     one.variable(&missing, "no such variable", 4);
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
-    // Both calls need what is registered.
+    // Both calls need the lock of registered programs.
     Listener listener([](Listener &self) {
         void *address = nullptr;
         self.status = r.cudaGetSymbolAddress(&address, &program->counter);
@@ -103,7 +103,7 @@ TEST_CASE("a callback may call the runtime") {
     CHECK(listener.take().size() == 1);
 }
 
-TEST_CASE("a callback may call the runtime while a program's code is unloaded") {
+TEST_CASE("a log callback may call the runtime while a program is unregistered") {
     Listener listener([](Listener &self) {
         void *address = nullptr;
         self.status = r.cudaGetSymbolAddress(&address, &self);
@@ -117,7 +117,7 @@ TEST_CASE("a callback may call the runtime while a program's code is unloaded") 
     CHECK(listener.take() == Lines{"Returning 999 (CUDA_ERROR_UNKNOWN) from cuLibraryUnload"});
 }
 
-TEST_CASE("what a callback calls is the client's call") {
+TEST_CASE("calls made by a log callback are calls of the client") {
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     Listener listener([](Listener &self) { self.status = d.cuMemFree(54321); });
     fail_instead("cuMemFree", CUDA_ERROR_UNKNOWN);
@@ -139,8 +139,8 @@ TEST_CASE("what a callback calls is the client's call") {
           std::string::npos);
 }
 
-// The callback stands for another thread that is quicker than the one whose call failed.
-TEST_CASE("an error is noted though the device was reset before its call returned") {
+// The callback stands for a thread that resets the device before the failed call returns.
+TEST_CASE("an error is recorded although the device is reset before its call returns") {
     void *memory = allocate_by_runtime(64);
     fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
     Listener listener(
@@ -153,7 +153,7 @@ TEST_CASE("an error is noted though the device was reset before its call returne
 }
 
 #if CUDART_VERSION >= 13000
-TEST_CASE("the runtime's log is the driver's") {
+TEST_CASE("log calls of the runtime use the driver's error log") {
     Lines told;
     cudaLogsCallbackHandle handle = nullptr;
     REQUIRE(r.cudaLogsRegisterCallback(

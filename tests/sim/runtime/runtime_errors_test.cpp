@@ -1,4 +1,4 @@
-// The runtime's errors: names, texts, and the last error of every thread.
+// Errors of the runtime: names, descriptions, and the last error of each thread.
 #include "plan_fault.hpp"
 
 using namespace sim_test;
@@ -11,7 +11,7 @@ cudaError_t fail_with_invalid_value() {
 
 } // namespace
 
-TEST_CASE("every code has a name and a text") {
+TEST_CASE("each runtime error has a name and a description") {
     const auto name = [](int code) {
         return std::string(r.cudaGetErrorName(static_cast<cudaError_t>(code)));
     };
@@ -39,7 +39,7 @@ TEST_CASE("every code has a name and a text") {
     }
 }
 
-TEST_CASE("the last error stays until it is asked for, and successes do not hide it") {
+TEST_CASE("the last error stays until it is read or replaced by another error") {
     CHECK(r.cudaGetLastError() == cudaSuccess);
     CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
     CHECK(r.cudaSetDevice(99) == cudaErrorInvalidDevice);
@@ -49,17 +49,17 @@ TEST_CASE("the last error stays until it is asked for, and successes do not hide
     CHECK(r.cudaGetLastError() == cudaErrorInvalidDevice);
     CHECK(r.cudaGetLastError() == cudaSuccess);
     CHECK(r.cudaPeekAtLastError() == cudaSuccess);
-    // Of calls that need no driver, too.
+    // Calls that need no driver also set it.
     CHECK(r.cudaRuntimeGetVersion(nullptr) == cudaErrorInvalidValue);
     CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
     CHECK(r.cudaDriverGetVersion(nullptr) == cudaErrorInvalidValue);
     CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
-    // Not of those of the driver API.
+    // Calls of the driver API do not.
     CHECK(d.cuMemFree(12345) == invalid);
     CHECK(r.cudaGetLastError() == cudaSuccess);
 }
 
-TEST_CASE("every thread has its own last error") {
+TEST_CASE("each thread has its own last error") {
     CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
     cudaError_t other = cudaErrorUnknown, after = cudaErrorUnknown;
     std::thread([&] {
@@ -72,7 +72,7 @@ TEST_CASE("every thread has its own last error") {
     CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
 }
 
-TEST_CASE("the error of a failed context is taken and replaced like any other") {
+TEST_CASE("a sticky error can be read and replaced as the last error") {
     size_t free = 0, total = 0;
     for (const bool hidden : {false, true}) {
         fail_instead("cudaMemGetInfo", cudaErrorIllegalAddress);
@@ -86,7 +86,7 @@ TEST_CASE("the error of a failed context is taken and replaced like any other") 
     }
 }
 
-TEST_CASE("a reset of the device leaves the last error") {
+TEST_CASE("cudaDeviceReset keeps the last error") {
     CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
     CHECK(r.cudaDeviceReset() == cudaSuccess);
     CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidValue);
@@ -94,7 +94,7 @@ TEST_CASE("a reset of the device leaves the last error") {
     CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
 }
 
-TEST_CASE("a fault of queued work shows in every later call, and no reset helps") {
+TEST_CASE("a failure of enqueued work fails all later calls, also after a reset") {
     void *memory = allocate_by_runtime(64);
     fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
     (void)r.cudaMemsetAsync(memory, 0, 64, nullptr);
@@ -109,7 +109,7 @@ TEST_CASE("a fault of queued work shows in every later call, and no reset helps"
     CHECK(r.cudaGetLastError() == cudaErrorDevicesUnavailable);
 }
 
-TEST_CASE("not ready is an answer, and no error to be noted") {
+TEST_CASE("cudaErrorNotReady does not become the last error") {
     start("mode=adversarial;seed=1");
     const RuntimeStream stream;
     const RuntimeMemory memory(64);
@@ -119,7 +119,7 @@ TEST_CASE("not ready is an answer, and no error to be noted") {
     REQUIRE(r.cudaEventRecord(event, stream) == cudaSuccess);
     CHECK(r.cudaEventQuery(event) == cudaErrorNotReady);
     CHECK(r.cudaPeekAtLastError() == cudaSuccess);
-    // An earlier one stays.
+    // An earlier error stays.
     CHECK(r.cudaMalloc(nullptr, 16) == cudaErrorInvalidValue);
     REQUIRE(r.cudaMemsetAsync(memory, 0, 64, stream) == cudaSuccess);
     CHECK(r.cudaStreamQuery(stream) == cudaErrorNotReady);
@@ -130,25 +130,26 @@ TEST_CASE("not ready is an answer, and no error to be noted") {
     CHECK(r.cudaStreamQuery(stream) == cudaSuccess);
 }
 
-TEST_CASE("a reset of the simulator forgets the last error") {
+TEST_CASE("a reset of the simulator clears the last error") {
     CHECK(fail_with_invalid_value() == cudaErrorInvalidValue);
     start();
     CHECK(r.cudaGetLastError() == cudaSuccess);
 }
 
-TEST_CASE("faults of runtime calls: instead, after, once") {
+TEST_CASE("planned faults of runtime calls can replace or follow the call") {
     const auto number = fail_instead("cudaMalloc", cudaErrorMemoryAllocation);
     void *memory = nullptr;
     CHECK(r.cudaMalloc(&memory, 64) == cudaErrorMemoryAllocation);
-    CHECK(reinterpret_cast<std::uintptr_t>(memory) == 0xbdbdbdbdbdbdbdbd); // who uses it is caught
+    CHECK(reinterpret_cast<std::uintptr_t>(memory) ==
+          0xbdbdbdbdbdbdbdbd); // an address that cannot be used
     CHECK(sim_control().fault_fired(number) == 1);
     CHECK(r.cudaGetLastError() == cudaErrorMemoryAllocation);
     CHECK(r.cudaMalloc(&memory, 64) == cudaSuccess);
     fail_after("cudaFree", cudaErrorUnknown);
-    CHECK(r.cudaFree(memory) == cudaErrorUnknown); // it is free all the same: no leak is left
+    CHECK(r.cudaFree(memory) == cudaErrorUnknown); // freed nevertheless
 }
 
-TEST_CASE("the log lists the runtime's calls, not what they make of the driver") {
+TEST_CASE("runtime calls are listed without the driver calls they make") {
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     sim_control().log_calls(1);
     void *memory = allocate_by_runtime(4096);

@@ -1,4 +1,4 @@
-// The runtime's external memory and semaphores, and IPC, over real descriptors.
+// External memory, external semaphores and IPC of the runtime, over real descriptors.
 
 #ifndef _WIN32
 #include "external_tools.hpp"
@@ -25,7 +25,7 @@ struct Timeline : Owned<cudaExternalSemaphore_t, destroy_semaphore> {
 
 } // namespace
 
-TEST_CASE("external memory: the descriptor is the driver's after the import") {
+TEST_CASE("importing external memory through the runtime takes ownership of the descriptor") {
     const int fd = sim_control().make_memory_fd(65536);
     REQUIRE(fd >= 0);
     cudaExternalMemoryHandleDesc handle{};
@@ -48,7 +48,7 @@ TEST_CASE("external memory: the descriptor is the driver's after the import") {
     CHECK(r.cudaImportExternalMemory(&memory, nullptr) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("external semaphores: signal and wait") {
+TEST_CASE("a stream waits for an external semaphore that another stream signals") {
     start("mode=adversarial;seed=2");
     const Timeline timeline;
     const cudaExternalSemaphore_t list[] = {timeline};
@@ -69,7 +69,7 @@ TEST_CASE("external semaphores: signal and wait") {
     CHECK(r.cudaSignalExternalSemaphoresAsync(list, nullptr, 1, first) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("nodes of external semaphores") {
+TEST_CASE("graph nodes of the runtime signal and wait for external semaphores") {
     const Timeline timeline;
     cudaExternalSemaphore_t semaphore = timeline;
     const RuntimeGraph graph;
@@ -94,7 +94,7 @@ TEST_CASE("nodes of external semaphores") {
     CHECK(r.cudaDeviceSynchronize() == cudaSuccess);
 }
 
-TEST_CASE("IPC handles are not for their own process") {
+TEST_CASE("runtime IPC handles are driver handles and do not open in their own process") {
     void *opened = nullptr;
     const RuntimeMemory memory(4096);
     cudaIpcMemHandle_t handle;

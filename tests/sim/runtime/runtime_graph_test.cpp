@@ -1,5 +1,4 @@
-// The runtime's graphs: nodes with the runtime's parameters, which are the driver's nodes with the
-// driver's.
+// Graphs of the runtime: node parameters correspond to those of the driver.
 #include "images.hpp"
 
 using namespace sim_test;
@@ -17,7 +16,7 @@ void CUDART_CB count(void *user) {
     ++*static_cast<std::atomic<int> *>(user);
 }
 
-// Memory that queued work may use until the end of the scope.
+// Memory that enqueued work may use until the end of the scope.
 struct Memory : RuntimeMemory {
     Memory() : RuntimeMemory(64) {}
     ~Memory() { CHECK(r.cudaDeviceSynchronize() == cudaSuccess); }
@@ -54,7 +53,7 @@ cudaError_t link(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to) {
 
 } // namespace
 
-TEST_CASE("memset, copy and host nodes run in their order") {
+TEST_CASE("memset, copy and host nodes run in order") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Memory memory;
     std::vector<unsigned char> back(64);
@@ -79,7 +78,7 @@ TEST_CASE("memset, copy and host nodes run in their order") {
     CHECK(calls == 1);
 }
 
-TEST_CASE("a memset node's parameters are the driver's") {
+TEST_CASE("memset node parameters correspond to those of the driver") {
     const RuntimeMemory memory(4096);
     {
         const RuntimeGraph graph;
@@ -104,7 +103,7 @@ TEST_CASE("a memset node's parameters are the driver's") {
     }
 }
 
-TEST_CASE("a copy node's parameters, in bytes and in elements") {
+TEST_CASE("copy node parameters are converted between bytes and elements") {
     const cudaChannelFormatDesc format{32, 32, 0, 0, cudaChannelFormatKindFloat}; // 8 bytes
     cudaArray_t array = nullptr;
     REQUIRE(r.cudaMalloc3DArray(&array, &format, {16, 8, 4}, 0) == cudaSuccess);
@@ -154,7 +153,7 @@ TEST_CASE("a copy node's parameters, in bytes and in elements") {
     CHECK(r.cudaFreeArray(array) == cudaSuccess);
 }
 
-TEST_CASE("events, children, user objects, clones") {
+TEST_CASE("event nodes, child graphs, clones and user objects work through the runtime") {
     const RuntimeEvent event;
     const RuntimeEvent other;
     std::atomic<int> destroyed{0};
@@ -184,7 +183,7 @@ TEST_CASE("events, children, user objects, clones") {
     CHECK(destroyed == 1);
 }
 
-TEST_CASE("an executable graph is changed and updated") {
+TEST_CASE("an executable graph can be changed and updated through the runtime") {
     const Memory memory;
     {
         const RuntimeGraph graph;
@@ -239,7 +238,7 @@ int write_7(const cushim_sim_launch *launch, void *) {
 
 } // namespace
 
-TEST_CASE("a kernel node's parameters are the driver's") {
+TEST_CASE("kernel node parameters correspond to those of the driver") {
     sim_control().register_kernel("add", write_7, nullptr);
     cudaLibrary_t library = nullptr;
     cudaKernel_t kernel = nullptr;
@@ -269,7 +268,7 @@ TEST_CASE("a kernel node's parameters are the driver's") {
         CHECK(drivers.sharedMemBytes == 128);
         CHECK(*static_cast<int *>(drivers.kernelParams[3]) == 5);
         cudaKernelNodeParams back{};
-        // The runtime tells of kernels that have a host function, not of a library's (driver 580).
+        // As measured with driver 580: only kernels with a host function are reported.
         CHECK(r.cudaGraphKernelNodeGetParams(node, &back) == cudaErrorInvalidDeviceFunction);
         launch.gridDim = {1, 1, 1};
         CHECK(r.cudaGraphKernelNodeSetParams(node, &launch) == cudaSuccess);
@@ -293,7 +292,7 @@ TEST_CASE("a kernel node's parameters are the driver's") {
 }
 #endif
 
-TEST_CASE("memory nodes") {
+TEST_CASE("memory nodes of the runtime allocate and free") {
     {
         const RuntimeGraph graph;
         cudaMemAllocNodeParams wanted{};
@@ -320,7 +319,7 @@ TEST_CASE("memory nodes") {
 }
 
 #if CUDART_VERSION >= 13000
-TEST_CASE("nodes of any kind by one function") {
+TEST_CASE("cudaGraphAddNode adds nodes of every type") {
     const Memory memory;
     {
         const RuntimeGraph graph;
@@ -373,7 +372,7 @@ TEST_CASE("nodes of any kind by one function") {
 #endif
 
 #if CUDART_VERSION >= 12000
-TEST_CASE("instantiation says what is wrong") {
+TEST_CASE("instantiating a graph with a cycle fails with a reason") {
     const RuntimeGraph graph;
     cudaGraphNode_t a = nullptr, b = nullptr;
     REQUIRE(r.cudaGraphAddEmptyNode(&a, graph, nullptr, 0) == cudaSuccess);

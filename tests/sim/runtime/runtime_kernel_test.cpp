@@ -1,13 +1,11 @@
-// The runtime's kernels: what nvcc registers, libraries that the client loads, launches,
-// attributes, symbols.
+// Kernels of the runtime: registered programs, libraries, launches, attributes, symbols.
 #include "registered.hpp"
 
 using namespace sim_test;
 
 namespace {
 
-// After a call with what is no kernel. A runtime of CUDA 12 takes it for a handle, and asks the
-// driver.
+// A runtime of CUDA 12 or newer passes an unknown kernel to the driver as a handle.
 void expect_unknown_kernel() {
 #if CUDART_VERSION >= 12000
     expect_misuse("is not a kernel handle");
@@ -60,7 +58,7 @@ struct Vectors {
 
 } // namespace
 
-TEST_CASE("a registered function is launched by its host address") {
+TEST_CASE("a registered kernel is launched by its host address") {
     start(GENERATE_COPY(from_range(all_modes())));
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
@@ -79,7 +77,7 @@ TEST_CASE("a registered function is launched by its host address") {
 }
 
 #if CUDART_VERSION >= 12000
-TEST_CASE("a launch in a stream of another device than the chosen one") {
+TEST_CASE("a kernel can be launched in a stream of a device that is not selected") {
     start("devices=2");
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
@@ -95,7 +93,7 @@ TEST_CASE("a launch in a stream of another device than the chosen one") {
 
 #endif
 
-TEST_CASE("launches that are refused") {
+TEST_CASE("arguments of runtime launches are checked") {
     const Registered program;
     Vectors v;
     void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
@@ -119,7 +117,7 @@ TEST_CASE("launches that are refused") {
     CHECK(launch(&program.missing) != cudaSuccess);
 }
 
-TEST_CASE("attributes of a function") {
+TEST_CASE("attributes of a kernel can be read and set by its host address") {
     const Registered program;
     cudaFuncAttributes found{};
     CHECK(got(r.cudaFuncGetAttributes(&found, &program.mixed), found).maxThreadsPerBlock == 256);
@@ -129,7 +127,7 @@ TEST_CASE("attributes of a function") {
                                  4096) == cudaSuccess);
     CHECK(r.cudaFuncGetAttributes(&found, &program.mixed) == cudaSuccess);
     CHECK(found.maxDynamicSharedSizeBytes == 4096);
-    // What can be read but not set, and what is no attribute: before the kernel is looked at.
+    // Attributes that cannot be set are rejected before the kernel is checked.
     for (const int none : {int(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 99}) {
         CHECK(r.cudaFuncSetAttribute(nullptr, static_cast<cudaFuncAttribute>(none), 1) ==
               cudaErrorInvalidValue);
@@ -157,7 +155,7 @@ TEST_CASE("attributes of a function") {
 #endif
 }
 
-TEST_CASE("a registered variable is used by its host address") {
+TEST_CASE("a registered variable is accessed by its host address") {
     const Registered program;
     void *address = nullptr;
     size_t size = 0;
@@ -166,7 +164,7 @@ TEST_CASE("a registered variable is used by its host address") {
     int value = 0;
     CHECK(r.cudaMemcpyFromSymbol(&value, &program.counter, 4, 0, cudaMemcpyDeviceToHost) ==
           cudaSuccess);
-    CHECK(value == 42); // as the image says
+    CHECK(value == 42); // the initial value of the image
     value = 0x01020304;
     CHECK(r.cudaMemcpyToSymbol(&program.counter, &value, 2, 2, cudaMemcpyHostToDevice) ==
           cudaSuccess);
@@ -186,7 +184,7 @@ TEST_CASE("a registered variable is used by its host address") {
     CHECK(r.cudaGetSymbolSize(nullptr, &program.counter) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("a kernel node tells its host function") {
+TEST_CASE("a kernel node reports the host function of its kernel") {
     const Registered program;
     const RuntimeGraph graph;
     void *nothing = nullptr;
@@ -205,7 +203,7 @@ TEST_CASE("a kernel node tells its host function") {
 }
 
 #if CUDART_VERSION >= 12010
-TEST_CASE("what nvcc's code of CUDA 13 calls to launch") {
+TEST_CASE("the launch functions called by code compiled with CUDA 13 launch a kernel") {
     start(GENERATE_COPY(from_range(all_modes())));
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
@@ -223,7 +221,7 @@ TEST_CASE("what nvcc's code of CUDA 13 calls to launch") {
 }
 #endif
 
-TEST_CASE("a managed variable is used by the host, and by its address") {
+TEST_CASE("a managed variable is accessible to the host and by its address") {
     const Registered program;
     CHECK(program.flags == nullptr);
     CHECK(program.initialized());
@@ -237,11 +235,11 @@ TEST_CASE("a managed variable is used by the host, and by its address") {
           cudaSuccess);
     CHECK(values[0] == 7);
     CHECK(values[1] == 8);
-    CHECK(program.initialized()); // again: it stays as it is
+    CHECK(program.initialized()); // a second call changes nothing
     CHECK(program.flags[1] == 8);
 }
 
-TEST_CASE("all devices use one copy of a managed variable") {
+TEST_CASE("all devices share a managed variable") {
     start("devices=2");
     const Registered program;
     REQUIRE(program.initialized());
@@ -255,14 +253,14 @@ TEST_CASE("all devices use one copy of a managed variable") {
                              cudaMemcpyDeviceToHost) == 7);
 }
 
-TEST_CASE("managed variables are there when a kernel of their image runs") {
+TEST_CASE("looking up a kernel initializes the managed variables of its image") {
     const Registered program;
     cudaFuncAttributes attributes{};
     REQUIRE(got(r.cudaFuncGetAttributes(&attributes, &program.add), program).flags != nullptr);
     CHECK(program.flags[0] == 7);
 }
 
-TEST_CASE("registered code survives a reset") {
+TEST_CASE("registered kernels survive a reset") {
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
     cudaFuncAttributes found{};
@@ -277,7 +275,7 @@ TEST_CASE("registered code survives a reset") {
     CHECK(r.cudaFuncGetAttributes(&found, &program.add) == cudaSuccess);
 }
 
-TEST_CASE("an image that is none is refused at its first use") {
+TEST_CASE("an invalid registered image fails at its first use") {
     FatBinary wrapper;
     wrapper.data = "this is no image";
     char function = 0;
@@ -293,7 +291,7 @@ TEST_CASE("an image that is none is refused at its first use") {
     expect_unknown_kernel();
 }
 
-TEST_CASE("configurations of launches are a stack") {
+TEST_CASE("launch configurations form a stack") {
     const auto push =
         runtime_function<unsigned (*)(dim3, dim3, size_t, void *)>("__cudaPushCallConfiguration");
     const auto pop = runtime_function<cudaError_t (*)(dim3 *, dim3 *, size_t *, void *)>(
@@ -314,7 +312,7 @@ TEST_CASE("configurations of launches are a stack") {
 }
 
 #if CUDART_VERSION >= 12080
-TEST_CASE("a library that the client loads") {
+TEST_CASE("a library loaded by the client provides kernels and variables") {
     sim_control().register_kernel("add", add_vectors, nullptr);
     cudaLibrary_t library = nullptr;
     REQUIRE(r.cudaLibraryLoadData(&library, vector_image, nullptr, nullptr, 0, nullptr, nullptr,
@@ -332,13 +330,13 @@ TEST_CASE("a library that the client loads") {
     CHECK(got<size_t>(&Runtime::cudaLibraryGetManaged, &address, out, library, "flags") == 16);
     {
         Vectors v;
-        // A kernel's handle stands for a host address.
+        // The handle of a kernel can be launched like a host address.
         CHECK(v.launch(kernel) == cudaSuccess);
         CHECK(v.added());
-        // Of a shape that is not possible the driver's word is the answer.
+        // The driver's status for an invalid shape.
         CHECK(v.launch(kernel, 0) == cudaErrorInvalidValue);
     }
-    // It is none to those that ask what a host address stands for.
+    // Lookups by host address reject the handle.
     cudaKernel_t same = nullptr;
     CHECK(r.cudaGetKernel(&same, kernel) == cudaErrorInvalidDeviceFunction);
     cudaFunction_t function = nullptr;

@@ -1,4 +1,4 @@
-// The runtime's memory: device, pitched, host, managed, pools; what an address is; filling it.
+// Memory of the runtime: device, pitched, host, managed, pools; pointer attributes; memsets.
 #include "handles.hpp"
 
 using namespace sim_test;
@@ -24,7 +24,7 @@ cudaPointerAttributes attributes(const void *pointer) {
 
 } // namespace
 
-TEST_CASE("device memory: no bytes, no memory, double free") {
+TEST_CASE("arguments of runtime allocations and frees are checked") {
     start("budget=1MiB");
     void *memory = &memory;
     CHECK(got(r.cudaMalloc(&memory, 0), memory) == nullptr);
@@ -43,7 +43,7 @@ TEST_CASE("device memory: no bytes, no memory, double free") {
     CHECK(r.cudaFree(&on_stack) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("how much memory there is") {
+TEST_CASE("cudaMemGetInfo reports free and total memory") {
     start("memory=1GiB");
     std::size_t free = 0, total = 0, less = 0;
     CHECK(got(r.cudaMemGetInfo(&free, &total), total) == std::size_t(1) << 30);
@@ -51,7 +51,7 @@ TEST_CASE("how much memory there is") {
     CHECK(free - got(r.cudaMemGetInfo(&less, &total), less) >= std::size_t(64) << 20);
 }
 
-TEST_CASE("pitched memory") {
+TEST_CASE("pitched memory is set by rows") {
     void *memory = nullptr;
     std::size_t pitch = 0;
     CHECK(got(r.cudaMallocPitch(&memory, &pitch, 100, 3), pitch) >= 100);
@@ -66,7 +66,7 @@ TEST_CASE("pitched memory") {
     CHECK(found[2 * pitch + 99] == 0x5a);
     CHECK(found[100] == 0); // between the rows
     CHECK(r.cudaMemset2D(memory, 50, 0, 100, 3) == cudaErrorInvalidValue);
-    CHECK(r.cudaMemset2D(memory, 50, 0x77, 100, 1) == cudaSuccess); // a row alone needs no pitch
+    CHECK(r.cudaMemset2D(memory, 50, 0x77, 100, 1) == cudaSuccess); // one row needs no pitch
     CHECK(found[99] == 0x77);
     CHECK(r.cudaMemset2D(memory, 50, 0, 100, 0) == cudaSuccess);
     CHECK(r.cudaMemset3D({memory, 4, 4, 4}, 0x11, {8, 1, 1}) == cudaSuccess);
@@ -77,7 +77,7 @@ TEST_CASE("pitched memory") {
     CHECK(r.cudaMallocPitch(&memory, nullptr, 1, 1) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("memory of three dimensions") {
+TEST_CASE("memory of three dimensions is set within the extent") {
     cudaPitchedPtr memory{};
     const cudaExtent extent{40, 5, 4};
     CHECK(got(r.cudaMalloc3D(&memory, extent), memory).xsize == 40);
@@ -89,7 +89,7 @@ TEST_CASE("memory of three dimensions") {
     REQUIRE(found != nullptr);
     for (std::size_t z = 0; z < 4; ++z) {
         CHECK(found[(z * 5 + 1) * memory.pitch + 39] == 3);
-        CHECK(found[(z * 5 + 2) * memory.pitch] == 0); // below the extent
+        CHECK(found[(z * 5 + 2) * memory.pitch] == 0); // outside of the extent
     }
     CHECK(r.cudaMemset3D(memory, 0, {40, 6, 2}) == cudaErrorInvalidValue);
     CHECK(r.cudaFree(memory.ptr) == cudaSuccess);
@@ -99,7 +99,7 @@ TEST_CASE("memory of three dimensions") {
     CHECK(r.cudaMalloc3D(nullptr, extent) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("filling takes the low byte") {
+TEST_CASE("cudaMemset uses the low byte of its value") {
     start(GENERATE_COPY(from_range(all_modes())));
     const RuntimeMemory memory(1000);
     CHECK(r.cudaMemset(memory, 0x1234, 1000) == cudaSuccess);
@@ -116,7 +116,7 @@ TEST_CASE("filling takes the low byte") {
     check_all(cudaErrorInvalidValue, {r.cudaMemset(memory, 0, 1001), r.cudaMemset(nullptr, 0, 1)});
 }
 
-TEST_CASE("host memory: pinned, registered, mapped") {
+TEST_CASE("host memory can be pinned and registered through the runtime") {
     void *pinned = nullptr;
     REQUIRE(r.cudaHostAlloc(&pinned, 4096, cudaHostAllocMapped | cudaHostAllocPortable) ==
             cudaSuccess);
@@ -142,7 +142,7 @@ TEST_CASE("host memory: pinned, registered, mapped") {
     CHECK(r.cudaHostUnregister(own.data() + 3) == cudaErrorHostMemoryNotRegistered);
 }
 
-TEST_CASE("what an address is") {
+TEST_CASE("pointer attributes report the kind and the device of memory") {
     start("devices=2");
     REQUIRE(r.cudaSetDevice(1) == cudaSuccess);
     void *memory = allocate_by_runtime(4096);
@@ -150,7 +150,7 @@ TEST_CASE("what an address is") {
     auto found = attributes(static_cast<char *>(memory) + 100);
     CHECK(found.type == cudaMemoryTypeDevice);
     CHECK(found.device == 1);
-    CHECK(found.devicePointer == nullptr); // none for the device that is chosen
+    CHECK(found.devicePointer == nullptr); // not accessible from the selected device
     CHECK(found.hostPointer == nullptr);
     REQUIRE(r.cudaDeviceEnablePeerAccess(1, 0) == cudaSuccess);
     CHECK(attributes(static_cast<char *>(memory) + 100).devicePointer ==
@@ -182,14 +182,14 @@ TEST_CASE("what an address is") {
     CHECK(found.devicePointer == nullptr);
     found = attributes(nullptr);
     CHECK(found.type == cudaMemoryTypeUnregistered);
-    CHECK(r.cudaGetLastError() == cudaSuccess); // to ask is no error
+    CHECK(r.cudaGetLastError() == cudaSuccess); // a query is not an error
     CHECK(r.cudaPointerGetAttributes(nullptr, &on_stack) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("managed memory: advice, prefetch, what is known of it") {
+TEST_CASE("managed memory can be advised and prefetched through the runtime") {
     void *managed = nullptr;
     REQUIRE(r.cudaMallocManaged(&managed, 8192, cudaMemAttachGlobal) == cudaSuccess);
-    std::memset(managed, 1, 8192); // the host may
+    std::memset(managed, 1, 8192); // accessible to the host
 #if CUDART_VERSION >= 13000
     const cudaMemLocation device{cudaMemLocationTypeDevice, 0};
     CHECK(r.cudaMemAdvise(managed, 8192, cudaMemAdviseSetReadMostly, device) == cudaSuccess);
@@ -209,7 +209,7 @@ TEST_CASE("managed memory: advice, prefetch, what is known of it") {
     CHECK(r.cudaMallocManaged(nullptr, 64, cudaMemAttachGlobal) == cudaErrorInvalidValue);
 }
 
-TEST_CASE("stream-ordered memory and pools") {
+TEST_CASE("memory and pools in stream order work through the runtime") {
     start(GENERATE_COPY(from_range(all_modes())));
     const RuntimeStream stream;
     void *memory = nullptr;

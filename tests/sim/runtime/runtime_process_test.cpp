@@ -1,5 +1,5 @@
-// Where the runtime cannot work: without a device, with a driver that is too old, with the link
-// stub. Each call says so before it looks at its arguments, and touches no output.
+// The runtime without a device, with a driver that is too old, and with the stub: each call fails
+// before it checks its arguments, and leaves its outputs unchanged.
 #include "handles.hpp"
 
 #ifndef _WIN32
@@ -11,7 +11,7 @@ using namespace sim_test;
 
 namespace {
 
-// What the real runtime library of CUDA 12 and 13 answers in each of these states.
+// These calls fail in each of these states in a real runtime of CUDA 12 and 13.
 void check_refused(cudaError_t why) {
     int number = 77;
     void *memory = &number;
@@ -59,13 +59,13 @@ bool is(const char *variant) {
 
 void skip_variants() {
     if (!is("current")) {
-        SKIP("for the current variant");
+        SKIP("runs with the current variant only");
     }
 }
 
 } // namespace
 
-TEST_CASE("without a device", "[fresh]") {
+TEST_CASE("runtime calls fail with NoDevice without a device", "[fresh]") {
     skip_variants();
     configure("devices=0");
     check_versions(CUDA_VERSION);
@@ -75,7 +75,7 @@ TEST_CASE("without a device", "[fresh]") {
           "no CUDA-capable device is detected");
 }
 
-TEST_CASE("with a driver that cannot start", "[fresh]") {
+TEST_CASE("runtime calls fail with SystemNotReady if the driver cannot start", "[fresh]") {
     skip_variants();
     configure("init=802");
     check_refused(cudaErrorSystemNotReady);
@@ -85,7 +85,8 @@ TEST_CASE("with a driver that cannot start", "[fresh]") {
     CHECK(r.cudaGetLastError() == cudaSuccess);
 }
 
-TEST_CASE("with a driver of an older major version, as the settings say", "[fresh]") {
+TEST_CASE("runtime calls fail with InsufficientDriver if the driver setting is too old",
+          "[fresh]") {
     skip_variants();
     const int older = (CUDART_VERSION / 1000 - 1) * 1000 + 80;
     configure("driver=" + std::to_string(older));
@@ -93,31 +94,32 @@ TEST_CASE("with a driver of an older major version, as the settings say", "[fres
     check_refused(cudaErrorInsufficientDriver);
 }
 
-TEST_CASE("with an older driver of the same major version", "[fresh]") {
+TEST_CASE("a runtime call succeeds with an older driver of the same major version", "[fresh]") {
     skip_variants();
     configure("driver=" + std::to_string(CUDART_VERSION / 1000 * 1000));
     CHECK(r.cudaFree(nullptr) == cudaSuccess);
 }
 
-TEST_CASE("variant: a driver of an older major version", "[fresh][runtime_process][old]") {
+TEST_CASE("runtime calls fail with InsufficientDriver with a driver that is too old",
+          "[fresh][runtime_process][old]") {
     const char *expected = std::getenv("SIM_EXPECTED_VERSION");
     if (expected == nullptr || std::stoi(expected) / 1000 == CUDART_VERSION / 1000 || is("stub")) {
-        SKIP("for the variants of an older major version");
+        SKIP("runs with variants of an older major version only");
     }
     check_versions(std::stoi(expected));
     check_refused(cudaErrorInsufficientDriver);
 }
 
-TEST_CASE("variant: the link stub", "[fresh][runtime_process][stub]") {
+TEST_CASE("runtime calls fail with StubLibrary with the stub", "[fresh][runtime_process][stub]") {
     if (!is("stub")) {
-        SKIP("for the stub variant");
+        SKIP("runs with the stub variant only");
     }
     check_versions(0);
     check_refused(cudaErrorStubLibrary);
 }
 
 #ifndef _WIN32
-TEST_CASE("in a child of fork the runtime has what it knew before") {
+TEST_CASE("a forked child keeps cached results of the runtime, other calls fail") {
     skip_variants();
     start("devices=3");
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);

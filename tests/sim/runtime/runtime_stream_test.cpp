@@ -1,4 +1,4 @@
-// The runtime's streams and events.
+// Streams and events of the runtime.
 #include "handles.hpp"
 
 using namespace sim_test;
@@ -24,7 +24,7 @@ void CUDART_CB count(void *user) {
 
 } // namespace
 
-TEST_CASE("streams: flags and priorities are the driver's") {
+TEST_CASE("flags and priority of a runtime stream are those of the driver") {
     cudaStream_t stream = nullptr;
     REQUIRE(r.cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, -1) == cudaSuccess);
     int priority = 0;
@@ -39,7 +39,7 @@ TEST_CASE("streams: flags and priorities are the driver's") {
     expect_misuse("stream");
 }
 
-TEST_CASE("streams: attributes") {
+TEST_CASE("attributes of a runtime stream are those of the driver") {
     const RuntimeStream stream, other;
     cudaStreamAttrValue value{};
     value.syncPolicy = cudaSyncPolicyYield;
@@ -54,7 +54,7 @@ TEST_CASE("streams: attributes") {
               .syncPolicy == CU_SYNC_POLICY_YIELD);
 }
 
-TEST_CASE("callbacks and host functions") {
+TEST_CASE("callbacks and host functions run through the runtime") {
     start(GENERATE_COPY(from_range(all_modes())));
     const RuntimeStream stream;
     Seen seen;
@@ -71,7 +71,7 @@ TEST_CASE("callbacks and host functions") {
                                       r.cudaLaunchHostFunc(stream, nullptr, nullptr)});
 }
 
-TEST_CASE("a host function must not call CUDA, but may ask how many devices there are") {
+TEST_CASE("a host function must not call the runtime except for cudaGetDeviceCount") {
     start("devices=3");
     struct Answers {
         cudaError_t allocated = cudaSuccess;
@@ -89,7 +89,7 @@ TEST_CASE("a host function must not call CUDA, but may ask how many devices ther
     CHECK(answers.devices == 3);
 }
 
-TEST_CASE("events: order and time") {
+TEST_CASE("events order runtime streams and measure time") {
     start(GENERATE_COPY(from_range(all_modes())));
     const RuntimeStream first(cudaStreamNonBlocking), second(cudaStreamNonBlocking);
     const RuntimeEvent begin, end(cudaEventBlockingSync);
@@ -106,7 +106,7 @@ TEST_CASE("events: order and time") {
     CHECK(got<unsigned char>(&Runtime::cudaMemcpy, out, memory, 1, cudaMemcpyDefault) == 2);
 }
 
-TEST_CASE("events that are refused") {
+TEST_CASE("arguments of runtime events are checked") {
     cudaEvent_t event = nullptr;
     CHECK(r.cudaEventCreate(nullptr) == cudaErrorInvalidValue);
     CHECK(r.cudaEventCreateWithFlags(&event, 0x100) == cudaErrorInvalidValue);
@@ -119,7 +119,7 @@ TEST_CASE("events that are refused") {
     CHECK(r.cudaEventDestroy(nullptr) == cudaErrorInvalidResourceHandle);
 }
 
-TEST_CASE("capture through the runtime") {
+TEST_CASE("a runtime stream can be captured into a graph") {
     start(GENERATE_COPY(from_range(all_modes())));
     const RuntimeStream stream;
     const RuntimeMemory memory(64);
@@ -160,7 +160,7 @@ TEST_CASE("capture through the runtime") {
     CHECK(r.cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess);
 }
 
-TEST_CASE("an unsafe call breaks a capture") {
+TEST_CASE("an unsafe runtime call invalidates a capture") {
     const RuntimeStream stream;
     REQUIRE(r.cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
     void *memory = nullptr;
