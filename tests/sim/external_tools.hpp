@@ -26,11 +26,11 @@ inline CUexternalSemaphore import_semaphore(int fd, CUexternalSemaphoreHandleTyp
 inline void end(CUexternalSemaphore semaphore) {
     CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
 }
-// Owns the descriptor after the import.
+// The import takes ownership of the descriptor.
 struct Semaphore : Owned<CUexternalSemaphore, end> {
     explicit Semaphore(int fd, CUexternalSemaphoreHandleType type = timeline)
         : Owned(import_semaphore(fd, type)) {}
-    // A semaphore of a copy of the descriptor.
+    // Imports a copy of the descriptor.
     explicit Semaphore(const Gate &gate, CUexternalSemaphoreHandleType type = timeline)
         : Semaphore(dup(gate.fd), type) {}
 };
@@ -62,7 +62,7 @@ inline CUexternalMemory import_memory(int fd, std::size_t size) {
 inline void end(CUexternalMemory memory) {
     CHECK(d.cuDestroyExternalMemory(memory) == good);
 }
-// Owns the descriptor after the import.
+// The import takes ownership of the descriptor.
 struct ExternalMemory : Owned<CUexternalMemory, end> {
     ExternalMemory(int fd, std::size_t size) : Owned(import_memory(fd, size)) {}
 };
@@ -79,7 +79,7 @@ inline CUdeviceptr mapped(CUexternalMemory memory, unsigned long long offset,
     return address;
 }
 
-// The mapping of a descriptor that another API has.
+// Another API's mapping of the memory.
 template <class T>
 class Theirs : Unique {
   public:

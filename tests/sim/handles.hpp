@@ -1,5 +1,5 @@
-// What most tests make: streams, events, graphs, memory. Each maker fails the test case where the
-// driver refuses; the classes destroy what they made at the end of their scope, and check that.
+// Objects for most tests: streams, events, graphs, memory. Makers fail the test case if the driver
+// fails; the classes destroy their object at the end of the scope and check the status.
 #pragma once
 
 #include "sim.hpp"
@@ -11,9 +11,9 @@ namespace sim_test {
 using Driver = cushim::DriverTable;
 using Runtime = cushim::RuntimeTable;
 
-// What a call writes: got<int>(&Driver::cuDeviceGetAttribute, out, attribute, device) calls it with
-// a pointer to an int in the place of `out`, checks that it succeeds, and returns what it wrote.
-// Before the call the value is one that none writes.
+// Returns the output of a call: got<int>(&Driver::cuDeviceGetAttribute, out, attribute, device)
+// passes a pointer to an int in the place of `out` and checks that the call succeeds. An output
+// that the call does not write has a value that no call writes.
 inline constexpr struct Out {
 } out;
 template <class T, class Result, class Table, class... Parameters, class... Arguments>
@@ -34,7 +34,7 @@ T got(Result (Table::*function)(Parameters...) const, const Arguments &...argume
     }
     return value;
 }
-// The same of a variable that the call has written.
+// For an output in a variable of the caller.
 template <class T>
 const T &got(CUresult status, const T &value) {
     CHECK(status == good);
@@ -46,7 +46,7 @@ const T &got(cudaError_t status, const T &value) {
     return value;
 }
 
-// The call returned this status, and the simulator reports a misuse with this text.
+// Checks the status, and that the simulator reports a misuse with this text.
 inline void check_misuse(CUresult status, CUresult expected, const std::string &text) {
     INFO(text);
     CHECK(status == expected);
@@ -67,7 +67,7 @@ inline std::vector<std::string> notes() {
     return lines_of(&cushim_sim::notes);
 }
 
-// Every misuse so far is expected. There must be at least one.
+// Expects all misuses so far. There must be at least one.
 inline void expect_misuses() {
     const std::size_t count = misuses().size();
     REQUIRE(count > 0);
@@ -76,7 +76,7 @@ inline void expect_misuses() {
     }
 }
 
-// Every call returned this status.
+// Checks that all calls returned this status.
 template <class Status>
 void check_all(Status expected, std::initializer_list<std::type_identity_t<Status>> statuses) {
     int number = 0;
@@ -92,14 +92,14 @@ std::vector<long long> numbers(Values... values) {
     return {static_cast<long long>(values)...};
 }
 
-// A change of valid arguments, and the status that the call returns then.
+// A change of valid arguments, and the status that the call then returns.
 template <class T>
 struct Change {
     const char *name;
     void (*make)(T &);
     CUresult expected = invalid;
 };
-// Calls with each change in turn.
+// Makes the call with each change in turn.
 template <class T, class Call>
 void check_changes(const T &valid, const Call &call,
                    std::initializer_list<Change<std::type_identity_t<T>>> changes) {
@@ -111,7 +111,7 @@ void check_changes(const T &valid, const Call &call,
     }
 }
 
-// The function that the driver, or another library, exports by this name.
+// The function that the driver or another library exports by this name.
 template <class Function>
 Function exported_as(const char *name, const std::string &library = "") {
     const auto found = library.empty() ? exported(name) : exported(library, name);
@@ -235,7 +235,7 @@ inline void release(void *pinned) {
     CHECK(d.cuMemFreeHost(pinned) == good);
 }
 template <class Handle>
-void release(Handle *) = delete; // a stream is no memory
+void release(Handle *) = delete; // a stream is not memory
 inline void release(unsigned char *pinned) {
     release(static_cast<void *>(pinned));
 }
@@ -243,7 +243,7 @@ inline void release(char *pinned) {
     release(static_cast<void *>(pinned));
 }
 
-// What ends with its scope.
+// Ends the value at the end of the scope.
 template <class Value, void (*End)(Value)>
 class Owned : Unique {
   public:
@@ -286,7 +286,7 @@ struct PinnedMemory : Owned<void *, release> {
     explicit PinnedMemory(std::size_t size, unsigned int flags = 0)
         : Owned(allocate_pinned(size, flags)) {}
 };
-// The runtime's, which it destroys itself.
+// Destroyed by the runtime.
 struct RuntimeStream : Owned<cudaStream_t, destroy_by_runtime> {
     RuntimeStream() : Owned(make_runtime_stream()) {}
     explicit RuntimeStream(unsigned int flags) : Owned(make_runtime_stream(flags)) {}
@@ -305,7 +305,7 @@ struct RuntimeMemory : Owned<void *, free_by_runtime> {
     explicit RuntimeMemory(std::size_t size) : Owned(allocate_by_runtime(size)) {}
 };
 
-// The primary context of a device, retained until the end of the scope; current() stays.
+// The primary context of a device, retained until the end of the scope but not made current.
 class PrimaryContext : Unique {
   public:
     explicit PrimaryContext(int ordinal) : ordinal_(ordinal), context_(retain_primary(ordinal)) {}

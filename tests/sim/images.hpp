@@ -1,4 +1,4 @@
-// Images that tests load, and modules that end with their scope.
+// Images that tests load, and modules that are unloaded at the end of their scope.
 #pragma once
 
 #include "handles.hpp"
@@ -20,7 +20,7 @@ texture image
 surface target
 )";
 
-// What nvcc puts around a fat binary or another image.
+// The structure in which nvcc embeds a fat binary or another image.
 struct FatBinary {
     int magic = 0x466243b1;
     int version = 1;
@@ -33,7 +33,7 @@ struct LoadedModule : Module {
     explicit LoadedModule(const void *image = vector_image) : Module(image) {}
 };
 
-// What loading it answers; unloads what was loaded.
+// Returns the status of loading the image; unloads it if that succeeds.
 inline CUresult load_status(const void *image) {
     CUmodule module = nullptr;
     const CUresult status = d.cuModuleLoadData(&module, image);
@@ -61,7 +61,7 @@ class TemporaryFile : Unique {
     std::filesystem::path path_;
 };
 
-// What the load writes into its error log.
+// The text that loading the image writes into its error log.
 inline std::string error_of(const std::string &image, CUresult expected) {
     char log[512] = "untouched";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -72,7 +72,7 @@ inline std::string error_of(const std::string &image, CUresult expected) {
     return log;
 }
 
-// A value of a kernel's arguments.
+// The value of a kernel argument.
 template <class T>
 T argument(const cushim_sim_launch &launch, unsigned int index) {
     T value{};

@@ -1,4 +1,4 @@
-// Short forms for tests of memory and copies: each fails the test case where the driver refuses.
+// Short forms for tests of memory and copies. Each fails the test case if the driver fails.
 #pragma once
 
 #include "handles.hpp"
@@ -57,7 +57,7 @@ inline std::size_t free_memory() {
     return available;
 }
 
-// Takes the context away for a scope.
+// Removes the current context for a scope.
 class WithoutContext : Unique {
   public:
     WithoutContext() { REQUIRE(d.cuCtxPopCurrent(&context_) == good); }
@@ -87,12 +87,12 @@ class OnDevice : Unique {
 };
 
 #ifndef _WIN32
-// Whether a process that touches the address dies of it.
+// Whether a process that accesses the address is killed.
 inline bool is_deadly(const void *address, bool write = false) {
     const int child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        std::signal(SIGSEGV, SIG_DFL); // no reports of Catch2 or a sanitizer
+        std::signal(SIGSEGV, SIG_DFL); // without reports of Catch2 or a sanitizer
         std::signal(SIGBUS, SIG_DFL);
         auto *byte = static_cast<volatile unsigned char *>(const_cast<void *>(address));
         if (write) {

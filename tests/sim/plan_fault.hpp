@@ -1,11 +1,11 @@
-// Faults of the next call of an entry point, for tests of what follows from one.
+// Faults of the next call of an entry point, for tests of their consequences.
 #pragma once
 
 #include "handles.hpp"
 
 namespace sim_test {
 
-// The number of the fault.
+// Returns the number of the fault.
 inline std::uint64_t plan_fault(const char *entry, int code, cushim_sim_fault_kind kind) {
     cushim_sim_fault fault{};
     fault.entry = entry;
@@ -16,7 +16,7 @@ inline std::uint64_t plan_fault(const char *entry, int code, cushim_sim_fault_ki
     return number;
 }
 
-// The call does nothing and returns the code.
+// The call returns the code without doing its work.
 inline std::uint64_t fail_instead(const char *entry, int code) {
     return plan_fault(entry, code, CUSHIM_SIM_FAULT_INSTEAD);
 }
@@ -24,7 +24,7 @@ inline std::uint64_t fail_instead(const char *entry, int code) {
 inline std::uint64_t fail_after(const char *entry, int code) {
     return plan_fault(entry, code, CUSHIM_SIM_FAULT_AFTER);
 }
-// The work that the call queues fails with the code when it runs.
+// The enqueued work fails with the code when it runs.
 inline std::uint64_t fail_work(const char *entry, int code) {
     return plan_fault(entry, code, CUSHIM_SIM_FAULT_ASYNC);
 }

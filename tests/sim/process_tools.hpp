@@ -1,5 +1,5 @@
-// Short forms for tests of two processes that share memory, events and semaphores: each fails the
-// test case where the driver refuses. POSIX only.
+// Short forms for tests of two processes that share memory, events and semaphores. Each fails the
+// test case if the driver fails. POSIX only.
 #pragma once
 
 #include "../support/child_process.hpp"
@@ -66,7 +66,7 @@ inline int byte_at(CUdeviceptr address) {
 inline void set_byte(CUdeviceptr address, int value) {
     const auto byte = static_cast<unsigned char>(value);
     REQUIRE(d.cuMemcpyHtoD(address, &byte, 1) == good);
-    REQUIRE(d.cuCtxSynchronize() == good); // before others look at it
+    REQUIRE(d.cuCtxSynchronize() == good); // visible to other processes
 }
 
 inline void end(CUstream stream) {
@@ -74,12 +74,12 @@ inline void end(CUstream stream) {
     CHECK(d.cuStreamDestroy(stream) == good);
 }
 
-// Where both sides meet: an orderly end of the child's part.
+// The child has ended without a failure.
 inline void ended(Child &child) {
     CHECK(child.passed());
 }
 
-// The other API's side of a timeline.
+// Another API's view of a timeline.
 class Gate : Unique {
   public:
     explicit Gate(std::uint64_t initial) : fd(sim_control().make_semaphore_fd(initial)) {

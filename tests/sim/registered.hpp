@@ -1,4 +1,4 @@
-// A program as nvcc makes it: what it registers with the runtime.
+// A compiled CUDA program: what it registers with the runtime.
 #pragma once
 
 #include "images.hpp"
@@ -10,8 +10,8 @@ Function runtime_function(const char *name) {
     return exported_as<Function>(name, std::getenv("CUSHIM_RUNTIME"));
 }
 
-// What nvcc makes of a translation unit, with an image of the simulator's in it. The host's names
-// of its functions and variables are the addresses of these members.
+// A translation unit as nvcc compiles it, with an image for the simulator. The addresses of the
+// members are the host names of its functions and variables.
 class Registered : Unique {
   public:
     Registered() {
@@ -39,7 +39,7 @@ class Registered : Unique {
             "__cudaRegisterManagedVar")(handle_, reinterpret_cast<void **>(host), nullptr, name, 0,
                                         size, 0, 0);
     }
-    // What nvcc's code calls where it uses a managed variable first.
+    // Compiled code calls this before its first use of a managed variable.
     bool initialized() const {
         return runtime_function<char (*)(void **)>("__cudaInitModule")(handle_) != 0;
     }
@@ -50,7 +50,7 @@ class Registered : Unique {
   private:
     FatBinary wrapper_;
     void **handle_ = nullptr;
-    // Found early: a static object goes when no assertion can be made any more.
+    // Looked up early: the destructor of a static object cannot make assertions.
     void (*unregister_)(void **) = runtime_function<void (*)(void **)>("__cudaUnregisterFatBinary");
 };
 

@@ -1,4 +1,4 @@
-// Which operations of streams ran, and in what order: host functions that note their numbers.
+// The order in which operations of streams run, noted by host functions.
 #pragma once
 
 #include "handles.hpp"
@@ -10,17 +10,17 @@ namespace sim_test {
 
 class RunOrder {
   public:
-    // Queues the operation of that number.
+    // Enqueues the operation with that number.
     CUresult launch(CUstream stream, int number) {
         return d.cuLaunchHostFunc(stream, note, entry(number));
     }
-    // Queues operations with the numbers [0, count).
+    // Enqueues operations with the numbers [0, count).
     void launch_many(CUstream stream, int count) {
         for (int number = 0; number < count; ++number) {
             REQUIRE(launch(stream, number) == good);
         }
     }
-    // For other ways to queue a host function: what note() takes.
+    // The argument of note(), for other ways to enqueue it.
     void *entry(int number) {
         const std::lock_guard held(mutex_);
         entries_.push_back({this, number});

@@ -44,7 +44,7 @@ void *handle_of(const std::string &library) {
 }
 
 std::string driver_file() {
-    // What cushim loads, if it has loaded; the same as what the variable says.
+    // The path that cushim has loaded, or else the one it will load.
     const char *loaded = cushim::load_report().driver.path;
     const char *variable = std::getenv("CUSHIM_DRIVER");
     if (loaded == nullptr && variable == nullptr) {
@@ -141,7 +141,7 @@ void expect_misuse(const std::string &text) {
     for (const auto &line : lines) {
         all += "\n  " + line;
     }
-    FAIL("no misuse with \"" << text << "\" was reported; there are:" << all);
+    FAIL("no misuse with \"" << text << "\" was reported; misuses:" << all);
 }
 
 void allow_leaks() {

@@ -1,5 +1,4 @@
-// The simulated driver that the tests run on: its control, its settings for a scope, what is
-// expected of its reports.
+// The simulated driver that the tests run on: its control interface, settings, expected reports.
 #pragma once
 
 #include <cushim/cushim.hpp>
@@ -9,7 +8,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
-// What most tests use of the standard library.
+// Standard headers that most tests need.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -26,48 +25,47 @@
 
 namespace sim_test {
 
-// What the tests call, and the two statuses that they expect most.
+// The driver's table, and the two most common statuses.
 inline constexpr cushim::DriverTable d{};
 inline constexpr cushim::RuntimeTable r{};
 constexpr auto good = CUDA_SUCCESS;
 constexpr auto invalid = CUDA_ERROR_INVALID_VALUE;
 
-// A base of what is neither copied nor moved.
+// A base of classes that are neither copied nor moved.
 struct Unique {
     Unique() = default;
     Unique(const Unique &) = delete;
     Unique &operator=(const Unique &) = delete;
 };
 
-// Of the driver that CUSHIM_DRIVER names, which is the one that cushim loads. Ends the program,
-// saying why, where that is none of ours.
+// The control interface of the driver that CUSHIM_DRIVER names and cushim loads. Ends the program
+// with a message if it is not a simulated driver.
 const cushim_sim &sim_control();
 
-// A function of that library by its exported name, or null.
+// A function that this driver exports by this name, or null.
 void (*exported(const char *name))();
-// The same of another library, which stays loaded.
+// A function of another library, which stays loaded.
 void (*exported(const std::string &library, const char *name))();
 
-// Sets what configure() understands; fails the test case where it does not.
+// Applies settings; fails the test case if they are not understood.
 void configure(const std::string &settings);
 
-// Resets the simulator, applies these settings and initialises it, with the primary context of
-// device 0 retained and current. A test case begins with this, without settings, unless it has the
-// tag [fresh].
+// Resets the simulator, applies the settings, calls cuInit and makes the primary context of device
+// 0 current. Each test case begins with start() unless it has the tag [fresh].
 void start(const std::string &settings = "");
 
-// The reports, a line each. What start() retained is no leak.
+// The reports, one line each. The context that start() retained is not a leak.
 std::vector<std::string> leaks();
 std::vector<std::string> misuses();
 
-// The next misuse of this test case must contain `text`; the listener takes it out of the report.
-// Call it after the misuse was committed: fails where none was.
+// The next misuse of this test case must contain `text` and is removed from the report. To be
+// called after the misuse; fails if none was reported.
 void expect_misuse(const std::string &text);
-// Forgets what is left over, in a test of the report itself.
+// Ignores leaks, in tests of the report itself.
 void allow_leaks();
 
-// The names of the modes, for GENERATE_COPY: "mode=immediate", "mode=threaded", and a few seeds of
-// "mode=adversarial;seed=1".
+// The modes for GENERATE_COPY: "mode=immediate", "mode=threaded", and "mode=adversarial;seed=1"
+// with several seeds.
 const std::vector<std::string> &all_modes();
 
 } // namespace sim_test

@@ -1,4 +1,4 @@
-// What the running test case has said that it expects of the simulator's reports.
+// Reports of the simulator that the running test case expects.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace sim_test {
 struct Expectations {
     std::vector<std::size_t> taken; // indices of misuses that the test case expected
     bool leaks_allowed = false;
-    std::string own_leak; // what start() retains
+    std::string own_leak; // the context that start() retains
 };
 Expectations &expectations();
 

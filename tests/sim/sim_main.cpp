@@ -1,6 +1,5 @@
-// Every test case begins as after start(), or, with the tag [fresh], before cuInit. It must leave
-// neither live objects nor misuses behind. A hidden test case runs in a child process, whose
-// settings it keeps.
+// Each test case begins after start(), or with the tag [fresh] before cuInit. It must leave no live
+// objects and no unexpected misuses. Hidden test cases run in a child process, whose settings stay.
 #include "sim.hpp"
 #include "sim_expectations.hpp"
 
@@ -32,7 +31,7 @@ std::string listed(const std::vector<std::string> &lines) {
 void check_leaks() {
     const auto left = leaks();
     if (!left.empty() && !expectations().leaks_allowed) {
-        FAIL_CHECK("the test case leaves behind:" << listed(left));
+        FAIL_CHECK("the test case leaves objects:" << listed(left));
     }
 }
 
@@ -50,7 +49,7 @@ void check_misuses() {
     }
 }
 
-// The process's; 0 where they cannot be counted.
+// Of this process; 0 if they cannot be counted.
 std::ptrdiff_t open_descriptors() {
 #ifdef __linux__
     const std::filesystem::directory_iterator all("/proc/self/fd");
@@ -60,7 +59,7 @@ std::ptrdiff_t open_descriptors() {
 #endif
 }
 
-// The simulator's own go with its reset. Not in a child that reports at its exit what it did.
+// Checked after a reset, which closes the simulator's own descriptors, except in a child.
 void check_descriptors(std::ptrdiff_t before) {
     const char *settings = std::getenv("CUSHIM_SIM");
     if (settings != nullptr && *settings != '\0') {
@@ -68,7 +67,7 @@ void check_descriptors(std::ptrdiff_t before) {
     }
     sim_control().reset();
     if (const std::ptrdiff_t left = open_descriptors() - before; left > 0) {
-        FAIL_CHECK("the test case leaves " << left << " open descriptors behind");
+        FAIL_CHECK("the test case leaves " << left << " open descriptors");
     }
 }
 
@@ -76,7 +75,7 @@ class CleanSimulator final : public Catch::EventListenerBase {
   public:
     using EventListenerBase::EventListenerBase;
 
-    // Set on the machine, it would hide devices; set to nothing, all of them.
+    // The variable would hide devices, an empty one all of them.
     void testRunStarting(const Catch::TestRunInfo &) override {
 #ifdef _WIN32
         _putenv("CUDA_VISIBLE_DEVICES=");
@@ -85,7 +84,7 @@ class CleanSimulator final : public Catch::EventListenerBase {
 #endif
     }
 
-    // Once for every path through the sections of a test case.
+    // Called for each path through the sections of a test case.
     void testCasePartialStarting(const Catch::TestCaseInfo &info, std::uint64_t) override {
         depth_ = 0;
         is_child_ = info.isHidden();
@@ -100,13 +99,12 @@ class CleanSimulator final : public Catch::EventListenerBase {
 
     void sectionStarting(const Catch::SectionInfo &) override { ++depth_; }
 
-    // The outermost section is the test case itself. What it owned is gone by then, and a failure
-    // still counts as its own.
+    // The outermost section is the test case: its objects are destroyed, failures still count.
     void sectionEnded(const Catch::SectionStats &stats) override {
         if (--depth_ == 0 && stats.assertions.failed == 0) {
             check_leaks();
             check_misuses();
-            if (!is_child_) { // what a child process says at its exit comes after this
+            if (!is_child_) { // a child reports leaks after this, at exit
                 check_descriptors(descriptors_);
             }
         }

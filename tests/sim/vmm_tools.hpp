@@ -1,5 +1,4 @@
-// Short forms for tests of virtual memory management: each fails the test case where the driver
-// refuses.
+// Short forms for tests of virtual memory management. Each fails the test case if the driver fails.
 #pragma once
 
 #include "handles.hpp"
@@ -90,12 +89,12 @@ inline CUresult try_read(CUdeviceptr address) {
     return d.cuMemcpyDtoH(&value, address, sizeof value);
 }
 
-// Memory that is reserved, mapped and accessible, and is taken down at the end of the scope.
+// Reserved, mapped and accessible memory, unmapped and freed at the end of the scope.
 class Mapped : Unique {
   public:
     explicit Mapped(std::size_t bytes, const CUmemAllocationProp &properties = on_device())
         : Mapped(bytes, create_memory(bytes, properties)) {}
-    // Takes the handle over.
+    // Takes ownership of the handle.
     Mapped(std::size_t bytes, CUmemGenericAllocationHandle memory)
         : size(bytes), handle(memory), address(reserve(bytes)) {
         map(address, size, handle);
