@@ -25,7 +25,7 @@ void leak() {
 
 } // namespace
 
-TEST_CASE("child loads what is compressed", "[.]") {
+TEST_CASE("child loads a compressed image", "[.]") {
     start();
     // PTX for 5.2, with an unknown compression, is the only entry.
     const std::string image = fatbin(fatbin_entry(1, 52, std::string(8, '\0'), {0x11, 8, 0}));
@@ -35,11 +35,11 @@ TEST_CASE("child loads what is compressed", "[.]") {
     }
 }
 
-TEST_CASE("child leaves nothing behind", "[.]") {
+TEST_CASE("child leaves no leaks", "[.]") {
     REQUIRE(d.cuInit(0) == good);
 }
 
-TEST_CASE("child leaves memory behind", "[.]") {
+TEST_CASE("child leaks memory", "[.]") {
     leak();
 }
 
@@ -67,15 +67,15 @@ TEST_CASE("a process with an invalid CUSHIM_SIM fails cuInit and prints the reas
 }
 
 TEST_CASE("a report lists faults that never fired") {
-    const Outcome told = run_alone("child leaves nothing behind",
-                                   "report=1;fault=cuMemAlloc:1:2;fault=cuInit:2:999");
+    const Outcome told =
+        run_alone("child leaves no leaks", "report=1;fault=cuMemAlloc:1:2;fault=cuInit:2:999");
     CHECK(
         contains(told.errors, "note: the planned fault of cuMemAlloc never fired; it saw 0 calls"));
     CHECK(contains(told.errors, "note: the planned fault of cuInit never fired; it saw 1 call"));
 }
 
 TEST_CASE("a report mentions compressed images once") {
-    const Outcome told = run_alone("child loads what is compressed", "report=1");
+    const Outcome told = run_alone("child loads a compressed image", "report=1");
     const std::string note = "note: the images for this device in the fatbin are compressed";
     CHECK(told.status == 0);
     REQUIRE(contains(told.errors, note));
@@ -84,7 +84,7 @@ TEST_CASE("a report mentions compressed images once") {
 
 TEST_CASE("report=1 prints leaks and misuses at exit, report=fail also sets the exit status") {
     for (const auto &[child, line] :
-         {std::pair("child leaves memory behind", "leak: device memory"),
+         {std::pair("child leaks memory", "leak: device memory"),
           std::pair("child misuses a handle", "misuse: 0x1230 is not")}) {
         INFO(child);
         const Outcome silent = run_alone(child, ""), told = run_alone(child, "report=1"),
@@ -96,7 +96,7 @@ TEST_CASE("report=1 prints leaks and misuses at exit, report=fail also sets the 
         CHECK(failed.status == 1);
         CHECK(contains(failed.errors, std::string("cushim-sim: ") + line));
     }
-    const Outcome valid = run_alone("child leaves nothing behind", "report=fail");
+    const Outcome valid = run_alone("child leaves no leaks", "report=fail");
     CHECK(valid.status == 0);
     CHECK_FALSE(contains(valid.errors, "cushim-sim"));
 }
@@ -119,7 +119,7 @@ TEST_CASE("the first misuse aborts the process with abort=1") {
     const Outcome aborted = run_alone("child misuses a handle", "abort=1");
     CHECK(aborted.status == 128 + SIGABRT);
     CHECK(contains(aborted.errors, "cushim-sim: misuse: 0x1230 is not an event handle"));
-    CHECK(run_alone("child leaves memory behind", "abort=1").status == 0);
+    CHECK(run_alone("child leaks memory", "abort=1").status == 0);
 }
 
 TEST_CASE("child exits while its threads make calls", "[.]") {
