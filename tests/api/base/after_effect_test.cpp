@@ -1,5 +1,5 @@
-// Calls that fail although CUDA did what they asked for: nothing is destroyed twice, and nothing
-// that CUDA may use is destroyed.
+// Calls that fail after CUDA has performed them: no object is destroyed twice, and objects that
+// CUDA may still use are kept.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 
@@ -68,7 +68,7 @@ TEST_CASE("a host function is destroyed once when CUDA enqueues it and reports a
     }
 }
 
-GRAPH_TEST_CASE("a graph keeps the closure of a host node that was added although the call failed",
+GRAPH_TEST_CASE("a graph keeps the closure of a host node whose addition fails after its effect",
                 "[after_effect][graph]") {
     need_simulator(needs_faults);
     auto made = make_graph(api);
@@ -84,7 +84,7 @@ GRAPH_TEST_CASE("a graph keeps the closure of a host node that was added althoug
     CHECK(misuses().empty());
 }
 
-GRAPH_TEST_CASE("a graph keeps the closure of a host node that was set although the call failed",
+GRAPH_TEST_CASE("a graph keeps the closure of a host node whose change fails after its effect",
                 "[after_effect][graph]") {
     need_simulator(needs_faults);
     auto made = make_graph(api);
@@ -135,7 +135,7 @@ GRAPH_TEST_CASE("a graph holds one reference when retaining a user object fails 
     CHECK(leaks().empty());
 }
 
-GRAPH_TEST_CASE("a node that CUDA destroys is refused afterwards although the call failed",
+GRAPH_TEST_CASE("a node that CUDA has destroyed is rejected even if the call failed",
                 "[after_effect][graph]") {
     need_simulator(needs_faults);
     auto made = make_graph(api);
@@ -151,7 +151,7 @@ GRAPH_TEST_CASE("a node that CUDA destroys is refused afterwards although the ca
     check_no_calls([&] { CHECK(refused(made.graph.destroy_node(node))); });
     CHECK(refused(made.graph.add_empty_node({node})));
     CHECK(refused(child.add_empty_node({})));
-    // A failure before its effect: the node exists, and nodes() has it.
+    // If the call fails without its effect, the node exists, and nodes() returns it.
     fail(call, CUSHIM_SIM_FAULT_INSTEAD);
     CHECK_FALSE(made.graph.destroy_node(kept).has_value());
     CHECK_FALSE(made.graph.destroy_node(kept).has_value());
@@ -161,8 +161,8 @@ GRAPH_TEST_CASE("a node that CUDA destroys is refused afterwards although the ca
     CHECK(misuses().empty());
 }
 
-// The outputs of a call that fails are not read: a driver may leave them as they were.
-TEST_CASE("a capture ends at the second try when its end and the question for it fail",
+// The outputs of a call that fails are not read: a driver may leave them unchanged.
+TEST_CASE("end_capture() tries again if the end and the query of the capture status fail",
           "[after_effect][capture]") {
     const Context context = context_after_restart("");
     const auto stream = ok(Stream::create(context));

@@ -1,6 +1,5 @@
-// Each feature that not every driver has names the version that it needs, and that exactly. The
-// numbers are those in which CUDA's headers first have it, written here once more: the library has
-// its own.
+// Each feature that some drivers lack reports exactly the version that it requires. The expected
+// versions are those of the first CUDA headers with the feature; they do not come from the library.
 #include "harness/device_code.hpp"
 #include "harness/exported_memory.hpp"
 #include "harness/mapped_memory.hpp"
@@ -11,7 +10,7 @@ using namespace cushim;
 
 namespace {
 
-// What the calls are made on; works on every driver.
+// The objects that the calls use; every driver can make them.
 struct Things {
     Device device;
     Context context;
@@ -44,7 +43,7 @@ Result<void> answer(const Result<T> &result) {
 
 constexpr std::size_t two_mebibytes = std::size_t(2) << 20;
 
-// On the library, where there is one: older drivers do not load it.
+// Older drivers cannot load the library; kernel_count() must fail before it uses the handle.
 Result<void> count_kernels() {
     const auto loaded = Library::load(device_code);
     const Library none = Library::borrow(reinterpret_cast<CUlib_st *>(16));
@@ -87,7 +86,7 @@ const Row rows[] = {
      [](const Things &on) {
          return on.kernel.launch_unchecked(on.stream, {.priority = 0}, nullptr);
      }},
-    {"nodes that are switched off", Version::of(11, 6), Feature::graph_node_enable,
+    {"disabled nodes", Version::of(11, 6), Feature::graph_node_enable,
      [](const Things &on) { return on.exec.set_enabled(on.node, false); }},
     {"cluster occupancy", Version::of(11, 7), Feature::cluster_occupancy,
      [](const Things &on) { return answer(max_active_clusters(on.context, on.kernel, {})); }},
@@ -103,51 +102,51 @@ const Row rows[] = {
      [](const Things &on) { return answer(on.graph.instantiate({.device_launch = true})); }},
     {"libraries", Version::of(12, 0), Feature::library_loading,
      [](const Things &) { return answer(Library::load(device_code)); }},
-    {"streams' numbers", Version::of(12, 0), Feature::object_ids,
+    {"stream ids", Version::of(12, 0), Feature::object_ids,
      [](const Things &on) { return answer(on.stream.id()); }},
     {"flags of executable graphs", Version::of(12, 0), Feature::graph_exec_flags,
      [](const Things &on) { return answer(on.exec.flags()); }},
-    {"graphs that are uploaded at once", Version::of(12, 0), Feature::graph_instantiate_params,
+    {"an upload by the instantiation", Version::of(12, 0), Feature::graph_instantiate_params,
      [](const Things &on) { return answer(on.graph.instantiate({.upload = &on.stream})); }},
-    {"memory of the host's nodes", Version::of(12, 2), Feature::host_numa_memory,
+    {"host NUMA memory", Version::of(12, 2), Feature::host_numa_memory,
      [](const Things &on) {
          PhysicalMemoryOptions options;
          options.host_numa_node = 0;
          return answer(PhysicalMemory::create(on.device, two_mebibytes, options));
      }},
-    {"access of the host's nodes", Version::of(12, 2), Feature::host_numa_memory, let_host_node_in},
-    {"access of the host's nodes to a pool", Version::of(12, 2), Feature::host_numa_memory,
+    {"access by a host NUMA node", Version::of(12, 2), Feature::host_numa_memory, let_host_node_in},
+    {"access by a host NUMA node to a pool", Version::of(12, 2), Feature::host_numa_memory,
      [](const Things &on) {
          return on.pool.set_access(AccessGrant::host_numa(0, AccessFlags::read_write));
      }},
-    {"access of the host's nodes to what grows", Version::of(12, 2), Feature::host_numa_memory,
-     grow_with_host_node},
-    {"memory for a fabric", Version::of(12, 3), Feature::fabric_handles,
+    {"access by a host NUMA node to a growable buffer", Version::of(12, 2),
+     Feature::host_numa_memory, grow_with_host_node},
+    {"physical memory exportable to a fabric", Version::of(12, 3), Feature::fabric_handles,
      [](const Things &on) {
          return answer(
              PhysicalMemory::create(on.device, two_mebibytes, {.exportable = {.fabric = true}}));
      }},
-    {"memory from a fabric", Version::of(12, 3), Feature::fabric_handles,
+    {"physical memory imported from a fabric", Version::of(12, 3), Feature::fabric_handles,
      [](const Things &) { return answer(PhysicalMemory::import_fabric({}, two_mebibytes)); }},
-    {"a pool for a fabric", Version::of(12, 3), Feature::fabric_handles,
+    {"a pool exportable to a fabric", Version::of(12, 3), Feature::fabric_handles,
      [](const Things &on) {
          return answer(MemoryPool::create(on.device, {.exportable = {.fabric = true}}));
      }},
-    {"a pool to a fabric", Version::of(12, 3), Feature::fabric_handles,
+    {"a pool exported to a fabric", Version::of(12, 3), Feature::fabric_handles,
      [](const Things &on) { return answer(on.pool.export_fabric()); }},
-    {"a pool from a fabric", Version::of(12, 3), Feature::fabric_handles,
+    {"a pool imported from a fabric", Version::of(12, 3), Feature::fabric_handles,
      [](const Things &) { return answer(MemoryPool::import_fabric({})); }},
     {"names of kernels", Version::of(12, 3), Feature::function_names,
      [](const Things &on) { return answer(on.kernel.name()); }},
     {"conditions", Version::of(12, 3), Feature::graph_conditional_nodes,
      [](const Things &on) { return answer(on.graph.create_condition({})); }},
-    {"captures to a graph", Version::of(12, 3), Feature::capture_to_graph, capture_to},
-    {"parameters of kernels", Version::of(12, 4), Feature::kernel_parameter_info,
+    {"captures into a graph", Version::of(12, 3), Feature::capture_to_graph, capture_to},
+    {"kernel parameters", Version::of(12, 4), Feature::kernel_parameter_info,
      [](const Things &on) { return answer(on.kernel.parameter_count()); }},
     {"kernels of a library", Version::of(12, 4), Feature::kernel_enumeration,
      [](const Things &) { return count_kernels(); }},
 #ifndef _WIN32
-    {"memory of a dma-buf", Version::of(13, 0), Feature::external_dma_buf,
+    {"a dma-buf as external memory", Version::of(13, 0), Feature::external_dma_buf,
      [](const Things &on) {
          auto source = ExternalMemorySource::dma_buf(null_device());
          return answer(ExternalMemory::import_from(on.context, std::move(source), 4096));
@@ -163,7 +162,7 @@ void check_older(const Row &row, const Result<void> &result) {
     CHECK(result.error().installed() == driver_version());
 }
 
-// Some calls take a struct that headers have later than the driver has the feature.
+// Some structs appear in the headers later than the feature in the driver.
 void check_lacking(const Row &row, const Error &error) {
     INFO(error.message());
     CHECK(error.installed() == headers_version());
@@ -180,14 +179,14 @@ void check_newer(const Result<void> &result) {
 
 } // namespace
 
-TEST_CASE("features need the version that CUDA's headers brought them with", "[driver_versions]") {
+TEST_CASE("a feature requires the CUDA version whose headers introduced it", "[driver_versions]") {
     for (const Row &row : rows) {
         INFO(row.what);
         CHECK(required_version(row.feature) == row.needed);
     }
 }
 
-TEST_CASE("an older driver is told which version is needed", "[driver_versions]") {
+TEST_CASE("a call reports the version it requires if the driver is too old", "[driver_versions]") {
     for (const Row &row : rows) {
         DYNAMIC_SECTION(row.what) {
             restart("");
@@ -211,8 +210,8 @@ TEST_CASE("an older driver is told which version is needed", "[driver_versions]"
     }
 }
 
-// Where CUDA has a field, and no feature of its own.
-TEST_CASE("an older driver bounds no pool, nor do older headers", "[driver_versions]") {
+// The limit is a field of a struct, not a Feature.
+TEST_CASE("a pool with a size limit requires CUDA 12.2", "[driver_versions]") {
     restart("");
     MemoryPoolOptions options;
     options.max_size = 16 * two_mebibytes;

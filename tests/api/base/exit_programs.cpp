@@ -1,5 +1,5 @@
-// Correct programs that destroy everything they made before main() returns: the first argument
-// names one. For exit_report_test.py, which runs them with report=fail.
+// Programs for exit_report_test.py, which runs them with report=fail; the first argument names one.
+// Unless marked as incorrect, each destroys its objects before main() returns.
 #include <cushim/cushim.hpp>
 
 #include <atomic>
@@ -46,8 +46,8 @@ Result<void> captured_function_owns_buffer(const Context &in, const Stream &stre
     return stream.synchronize();
 }
 
-// The owners of a launched graph are destroyed while the launch may be running: CUDA destroys it
-// once that is done.
+// Destroys the owners of a graph while its launch may be running: CUDA destroys the graph when the
+// launch has completed.
 Result<void> launch_is_not_awaited(const Context &in, const Stream &stream) {
     CUSHIM_TRY(const Graph graph, Graph::create(in));
     {
@@ -65,7 +65,7 @@ Result<void> host_function_is_not_awaited(const Context &in, const Stream &strea
     return stream.launch_host_function([owned = std::move(buffer)] { (void)owned; });
 }
 
-// Not correct. The stream is not destroyed: with the primary context, that would wait.
+// Incorrect. The stream is leaked: its destruction, with the primary context, would wait.
 Result<void> endless_host_function(const Context &in, const Stream &) {
     CUSHIM_TRY(Stream stream, Stream::create(in));
     static const auto *const kept = new Stream(std::move(stream));
@@ -76,7 +76,7 @@ Result<void> endless_host_function(const Context &in, const Stream &) {
     });
 }
 
-// A closure that does this when it is destroyed, on cushim's thread.
+// A closure whose destruction runs `action`, on a cushim thread.
 template <class Action>
 class AtEnd {
   public:
@@ -95,7 +95,7 @@ class AtEnd {
     bool owns_ = true;
 };
 
-// Keeps that thread busy while main() returns.
+// Keeps the cushim thread busy while main() returns.
 Result<void> slow_closure(const Context &in, const Stream &stream) {
     CUSHIM_TRY(auto buffer, numbers(in));
     CUSHIM_TRY_VOID(stream.launch_host_function(AtEnd([owned = std::move(buffer)] {
@@ -104,7 +104,7 @@ Result<void> slow_closure(const Context &in, const Stream &stream) {
     return stream.synchronize();
 }
 
-// A closure that is destroyed for longer than the exit waits: not correct.
+// Incorrect: the destruction of the closure takes longer than the exit waits.
 Result<void> endless_closure(const Context &, const Stream &stream) {
     const auto print = [](const TeardownFailure &failure, void *) {
         std::printf("teardown: %s %d\n", failure.entry_point, failure.status);
@@ -119,7 +119,7 @@ Result<void> endless_closure(const Context &, const Stream &stream) {
     return stream.synchronize();
 }
 
-// A closure that ends the process, once the main thread has destroyed everything.
+// A closure that calls exit() after the main thread has destroyed its objects.
 std::atomic<bool> all_destroyed = false;
 Result<void> exiting_closure(const Context &, const Stream &stream) {
     CUSHIM_TRY_VOID(stream.launch_host_function(AtEnd([] {

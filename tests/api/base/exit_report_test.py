@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the simulator reports at the exit of programs that destroy everything: nothing. CUSHIM_DRIVER names it.
-CUSHIM_TEST_RUNS says how often each of them is run."""
+"""The simulator's report at exit is empty for programs that destroy their objects. CUSHIM_DRIVER is the simulator;
+CUSHIM_TEST_RUNS is the number of runs of each program."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
-// The first use of CUDA by a process, raced: all rows of both tables, by more threads than there
-// are cores, on all devices.
+// More threads than cores race on the first use of CUDA in a process: they resolve all rows of both
+// tables and use all devices.
 #include "harness/devices.hpp"
 
 #include "support/child_process.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t thread_count = 128;
 
-// What a thread saw.
+// The observations of one thread.
 struct Seen {
     std::size_t driver_rows = 0;
     std::size_t runtime_rows = 0;
@@ -25,7 +25,7 @@ struct Seen {
     Result<void> used;
 };
 
-// By its number: which table first, and which device.
+// The number of the thread selects the device.
 Result<void> use_a_device(std::size_t number, int devices) {
     CUSHIM_TRY(const Device device,
                Device::get(static_cast<int>(number % static_cast<std::size_t>(devices))));
@@ -57,7 +57,7 @@ Seen race(std::size_t number) {
     return seen;
 }
 
-// All at once, in a process that has not used CUDA.
+// Starts all threads at once, in a process that has not used CUDA.
 std::vector<Seen> race_all() {
     std::vector<Seen> seen(thread_count);
     std::vector<std::thread> threads;
@@ -84,9 +84,9 @@ TEST_CASE("128 threads race on the first use of all rows of both tables", "[firs
         support::Child child("child: races on the first use", "devices=3");
         CHECK(child.passed());
     }
-    // The simulator's older drivers are tested without one.
+    // The simulator's older drivers are tested without a runtime.
     if (simulator() == nullptr && !load_runtime()) {
-        SKIP("only the driver's rows were raced: " << load_report().runtime.explanation);
+        SKIP("only driver rows were raced: " << load_report().runtime.explanation);
     }
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("child: races on the first use", "[.]") {
     const std::vector<Seen> all = race_all();
     const std::chrono::duration<double, std::milli> passed =
         std::chrono::steady_clock::now() - begin;
-    std::printf("%zu threads: %zu rows of the driver, %zu of the runtime, %d devices, %.1f ms\n",
+    std::printf("%zu threads: %zu driver rows, %zu runtime rows, %d devices, %.1f ms\n",
                 thread_count, all[0].driver_rows, all[0].runtime_rows, all[0].devices,
                 passed.count());
     CHECK(all[0].driver_rows > 400);

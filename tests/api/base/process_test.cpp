@@ -1,4 +1,4 @@
-// Owners at the end of a process, and in the child of a fork.
+// Owners at the exit of a process, and in a forked child.
 #include "harness/scenario.hpp"
 #include "harness/spied_call.hpp"
 
@@ -42,19 +42,19 @@ Result<Owners> make_owners() {
     return owners;
 }
 
-// Destroyed after main, when the driver may be gone: made before the driver was loaded.
+// Constructed before the driver is loaded, so destroyed when the driver may be unloaded.
 Owners global;
 
 } // namespace
 
-TEST_CASE("owners with static storage end quietly", "[process]") {
-    support::Child child("child: leaves owners to the end");
+TEST_CASE("destructors of static owners report no failure", "[process]") {
+    support::Child child("child: exits with static owners");
     CHECK(child.passed());
 }
 
-TEST_CASE("child: leaves owners to the end", "[.]") {
+TEST_CASE("child: exits with static owners", "[.]") {
     support::Channel::of_parent();
-    // A report after main would come too late to be counted: end at once.
+    // A report after main() cannot be counted, so it ends the process.
     set_teardown_sink({[](const TeardownFailure &, void *) { _exit(1); }, nullptr});
     auto before = required(make_owners());
     global = std::move(before);
@@ -63,12 +63,12 @@ TEST_CASE("child: leaves owners to the end", "[.]") {
     local = std::move(after);
 }
 
-TEST_CASE("another thread uses the driver while the process ends", "[process]") {
-    support::Child child("child: ends under a busy thread");
+TEST_CASE("a process exits normally while another thread uses the driver", "[process]") {
+    support::Child child("child: exits while a thread uses the driver");
     CHECK(child.passed());
 }
 
-TEST_CASE("child: ends under a busy thread", "[.]") {
+TEST_CASE("child: exits while a thread uses the driver", "[.]") {
     support::Channel::of_parent();
     const auto context = required(Trial::context());
     static std::atomic<int> rounds;
@@ -83,8 +83,8 @@ TEST_CASE("child: ends under a busy thread", "[.]") {
     }
 }
 
-// The child of a fork has no driver that works, and what it got from its parent is the parent's.
-TEST_CASE("a forked child leaves its parent's objects alone", "[process]") {
+// CUDA does not work in a forked child, and the inherited objects belong to the parent.
+TEST_CASE("a forked child does not destroy its parent's objects", "[process]") {
     restart("");
     auto owners = required(make_owners());
     const pid_t process = fork();
@@ -94,7 +94,7 @@ TEST_CASE("a forked child leaves its parent's objects alone", "[process]") {
         _exit(reports);
     }
     check_exits_well(process);
-    // Here everything lives still.
+    // The parent's objects still work.
     CHECK(fill(owners.stream, owners.buffer.span(), 1).has_value());
     CHECK(owners.event.record(owners.stream).has_value());
     CHECK(owners.stream.synchronize().has_value());
@@ -104,7 +104,7 @@ TEST_CASE("a forked child leaves its parent's objects alone", "[process]") {
     CHECK(owners.context.close().has_value());
 }
 
-TEST_CASE("a scope that a forked child leaves is its parent's", "[process]") {
+TEST_CASE("a forked child does not pop the context of its parent's scope", "[process]") {
     const auto context = context_after_restart("");
     static int pops;
     pops = 0;
@@ -121,11 +121,11 @@ TEST_CASE("a scope that a forked child leaves is its parent's", "[process]") {
         _exit(reports + pops);
     }
     check_exits_well(process);
-    CHECK(pops == 1); // the parent's own
+    CHECK(pops == 1); // by the parent
     CHECK(Context::current().value().native() == nullptr);
 }
 
-TEST_CASE("a forked child is told that CUDA does not work there", "[process]") {
+TEST_CASE("CUDA calls in a forked child fail with CUDA_ERROR_NOT_INITIALIZED", "[process]") {
     restart("");
     const auto owners = required(make_owners());
     const pid_t process = fork();

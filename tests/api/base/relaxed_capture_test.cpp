@@ -1,5 +1,4 @@
-// Owners that go while a stream is captured: what they own is destroyed, and the capture stays
-// valid.
+// Owners that are destroyed during a stream capture free their objects and keep the capture valid.
 #include "harness/device_code.hpp"
 #include "harness/mapped_memory.hpp"
 #include "harness/memory.hpp"
@@ -16,7 +15,7 @@ using namespace cushim;
 
 namespace {
 
-// A capture in the global mode by a thread of its own.
+// A capture in global mode on another thread.
 class OthersCapture {
   public:
     explicit OthersCapture(const Stream &stream) {
@@ -31,7 +30,7 @@ class OthersCapture {
     }
     ~OthersCapture() { end(); }
 
-    // Whether it was valid to its end.
+    // Returns whether the capture stayed valid.
     bool end() {
         if (thread_.joinable()) {
             ask_.set_value();
@@ -46,7 +45,7 @@ class OthersCapture {
     std::thread thread_;
 };
 
-// A capture in the thread-local mode by the thread that lets the owner go.
+// A capture in thread-local mode on the thread that destroys the owner.
 class OwnCapture {
   public:
     explicit OwnCapture(const Stream &stream) : stream_(stream) {
@@ -58,7 +57,7 @@ class OwnCapture {
     const Stream &stream_;
 };
 
-// What owners are made from.
+// The objects that owners are made from.
 struct Scene {
     Place place;
     Stream stream;
@@ -69,7 +68,7 @@ struct Scene {
 
 using Kept = std::shared_ptr<void>;
 
-// Null where the driver or the headers are too old for it.
+// Null if the driver or the headers are too old for the object.
 template <class T>
 Kept keep(Result<T> made) {
     if (!made && (made.error().kind() == ErrorKind::requires_newer_driver ||
@@ -92,7 +91,7 @@ Kept keep_external_array(Scene &scene) {
     auto exported = export_memory(1).value();
     const auto memory = import_whole(scene.context(), exported).value();
     auto mapped = memory.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 64));
-    // A real driver may refuse images in memory of CUDA's own.
+    // A real driver may refuse images in CUDA memory.
     return !mapped && simulator() == nullptr ? nullptr : keep(std::move(mapped));
 }
 #endif
@@ -103,7 +102,7 @@ constexpr Owner owners[] = {
     {"event", [](Scene &scene) { return keep(Event::create(scene.context())); }},
     {"device buffer",
      [](Scene &scene) { return keep(DeviceBuffer<int>::allocate(scene.context(), 100)); }},
-    {"device buffer that is waited for",
+    {"device buffer with release_after()",
      [](Scene &scene) {
          auto buffer = DeviceBuffer<int>::allocate(scene.context(), 100).value();
          const auto other = Stream::create(scene.context(), {.non_blocking = true}).value();
@@ -171,7 +170,7 @@ constexpr Owner owners[] = {
     {"external array", keep_external_array},
     {"external semaphore",
      [](Scene &scene) {
-         // Only other APIs make some that a real driver takes.
+         // A real driver accepts only semaphores of other APIs.
          return simulator() == nullptr
                     ? nullptr
                     : keep(BinarySemaphore::import_fd(scene.context(),
@@ -207,21 +206,21 @@ void check_goes(const Owner &owner) {
 
 } // namespace
 
-TEST_CASE("owners go while another thread captures", "[relaxed_capture]") {
+TEST_CASE("owners destroyed during another thread's capture keep it valid", "[relaxed_capture]") {
     for (const Owner &owner : owners) {
         check_goes<OthersCapture>(owner);
     }
 }
 
-TEST_CASE("owners go while their thread captures", "[relaxed_capture]") {
+TEST_CASE("owners destroyed during a capture of their thread keep it valid", "[relaxed_capture]") {
     for (const Owner &owner : owners) {
         check_goes<OwnCapture>(owner);
     }
 }
 
-// --- the calls that this costs
+// --- the calls that exchange the capture mode
 
-TEST_CASE("the mode is changed for the one call, and as it was afterwards", "[relaxed_capture]") {
+TEST_CASE("a destructor changes the capture mode only during its call", "[relaxed_capture]") {
     Scene scene = scene_now();
     auto buffer = DeviceBuffer<int>::allocate(scene.context(), 100).value();
     const auto scope = scene.context().enter().value();
@@ -237,7 +236,7 @@ TEST_CASE("the mode is changed for the one call, and as it was afterwards", "[re
     }
 }
 
-TEST_CASE("what is safe in captures needs no change of the mode", "[relaxed_capture]") {
+TEST_CASE("destroying streams and events does not change the capture mode", "[relaxed_capture]") {
     need_simulator("needs the simulator, which records the calls");
     const Scene scene = scene_now();
     auto event = Event::create(scene.context()).value();
@@ -248,7 +247,7 @@ TEST_CASE("what is safe in captures needs no change of the mode", "[relaxed_capt
           }) == std::vector<std::string>{"cuStreamDestroy_v2", "cuEventDestroy_v2"});
 }
 
-TEST_CASE("a driver that knows no modes destroys without", "[relaxed_capture]") {
+TEST_CASE("a buffer is freed by a driver without capture modes", "[relaxed_capture]") {
     const Scene scene = scene_now();
     auto buffer = DeviceBuffer<int>::allocate(scene.context(), 100).value();
     const Reports reports;
@@ -260,9 +259,9 @@ TEST_CASE("a driver that knows no modes destroys without", "[relaxed_capture]") 
     CHECK(reports.failures.empty());
 }
 
-// --- the legacy stream, in which nothing can be queued while a blocking stream is captured
+// --- the legacy stream, which accepts no work while a blocking stream is captured
 
-TEST_CASE("what the legacy stream frees spares a capture, and says that it is left",
+TEST_CASE("a free in the legacy stream during a capture is reported and keeps it valid",
           "[relaxed_capture]") {
     const Scene scene = scene_now();
     const auto scope = scene.context().enter().value();

@@ -4,7 +4,7 @@
 using namespace api_test;
 using namespace cushim;
 
-TEST_CASE("a destructor that fails tells the sink, and close() its caller", "[teardown]") {
+TEST_CASE("a destructor reports a failure to the sink, and close() returns it", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Context context = context_after_restart("");
     auto closed = required(Event::create(context));
@@ -24,7 +24,7 @@ TEST_CASE("a destructor that fails tells the sink, and close() its caller", "[te
     CHECK(failure.handle == handle);
 }
 
-TEST_CASE("a driver that is gone is no failure", "[teardown]") {
+TEST_CASE("a driver that has shut down is not reported as a failure", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Context context = context_after_restart("fault=cuEventDestroy_v2:1:4:after");
     const Reports reports;
@@ -32,7 +32,7 @@ TEST_CASE("a driver that is gone is no failure", "[teardown]") {
     CHECK(reports.failures.empty());
 }
 
-TEST_CASE("the last of several owners destroys, whichever it is", "[teardown]") {
+TEST_CASE("the last of several owners destroys the object", "[teardown]") {
     const Context context = context_after_restart("");
     auto first = required(Event::create(context));
     Event second = first.share();
@@ -41,7 +41,7 @@ TEST_CASE("the last of several owners destroys, whichever it is", "[teardown]") 
     CHECK(second.close().has_value());
 }
 
-TEST_CASE("what is released is nobody's to destroy", "[teardown]") {
+TEST_CASE("an object released by one owner is not destroyed by another", "[teardown]") {
     const Context context = context_after_restart("");
     auto first = required(Event::create(context));
     Event second = first.share();
@@ -53,7 +53,7 @@ TEST_CASE("what is released is nobody's to destroy", "[teardown]") {
 
 // --- a context that cannot be entered
 
-TEST_CASE("memory goes even where its context cannot be entered", "[teardown]") {
+TEST_CASE("memory is freed even if its context cannot be made current", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Context context = context_after_restart("");
     const Stream stream = Stream::create(context).value();
@@ -65,14 +65,14 @@ TEST_CASE("memory goes even where its context cannot be entered", "[teardown]") 
     always_fail_instead("cuCtxPushCurrent");
     plain.reset();
     pinned.reset();
-    CHECK(registered.close()); // the call that destroys it succeeds
+    CHECK(registered.close()); // the call that unregisters the memory succeeds
     simulator()->clear_faults();
     CHECK(reports.names() == std::vector<std::string>(3, "cuCtxPushCurrent_v2"));
-    // What is left is what lives here.
+    // The context and the stream.
     CHECK(leaks().size() == 2);
 }
 
-TEST_CASE("what the default stream frees goes even where its context cannot be entered",
+TEST_CASE("memory of the default stream is freed even if its context cannot be made current",
           "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Context context = context_after_restart("");
@@ -89,7 +89,7 @@ TEST_CASE("what the default stream frees goes even where its context cannot be e
     CHECK(reports.names() == std::vector<std::string>{"cuCtxPushCurrent_v2"});
 }
 
-TEST_CASE("nothing is tried in a context that is gone", "[teardown]") {
+TEST_CASE("memory is not freed if its context has been destroyed", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Context context = context_after_restart("");
     auto buffer = DeviceBuffer<int>::allocate(context, 100).value();

@@ -1,4 +1,4 @@
-// to_text() of owners that hold something. tests/values/text_test.cpp has empty owners, and enums.
+// to_text() of owners of an object. tests/values/text_test.cpp has empty owners and enums.
 #include "harness/device_code.hpp"
 #include "harness/external.hpp"
 #include "harness/mapped_memory.hpp"
@@ -23,7 +23,7 @@ std::string hexadecimal(unsigned long long number) {
     return text;
 }
 
-// Which were printed.
+// Checks texts, and records the names of the printed types.
 class Register {
   public:
     template <class T>
@@ -165,7 +165,7 @@ TEST_CASE("an owner that was moved from, closed or released prints as empty", "[
     CHECK(std::string(to_text(again.share()).c_str()) == to_text(again).c_str());
 }
 
-TEST_CASE("the device is that of the object", "[text][current]") {
+TEST_CASE("an owner prints the device of its object", "[text][current]") {
     need_simulator("needs the simulator, which always has 2 devices here");
     restart("devices=2");
     const Device second = Device::get(1).value();
@@ -183,7 +183,7 @@ TEST_CASE("the device is that of the object", "[text][current]") {
     owners.check("Event", in_borrowed, "");
 }
 
-TEST_CASE("printing calls nothing of CUDA", "[text][current]") {
+TEST_CASE("printing makes no CUDA calls", "[text][current]") {
     need_simulator("needs the simulator, which records the calls");
     const Context context = context_after_restart("");
     const Device device = Device::get(0).value();

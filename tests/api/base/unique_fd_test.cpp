@@ -1,4 +1,4 @@
-// Descriptors that are owned.
+// Owners of file descriptors.
 #include "harness/checks.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -32,11 +32,11 @@ static_assert(!std::is_convertible_v<int, UniqueFd>);
 
 } // namespace
 
-TEST_CASE("a descriptor is closed by its last owner, once", "[fd]") {
+TEST_CASE("moving a descriptor keeps it open until its owner is replaced", "[fd]") {
     UniqueFd first = open_one();
     const int number = first.get();
     UniqueFd second(std::move(first));
-    CHECK_FALSE(first); // NOLINT: what was moved from is empty
+    CHECK_FALSE(first); // NOLINT: a moved-from owner is empty
     CHECK(first.get() == -1);
     first.reset();
     CHECK(is_open(number));
@@ -55,7 +55,7 @@ TEST_CASE("a descriptor survives being moved to itself", "[fd]") {
     CHECK(is_open(number));
 }
 
-TEST_CASE("what is released stays open, what is replaced is closed", "[fd]") {
+TEST_CASE("a released descriptor stays open and a replaced one is closed", "[fd]") {
     UniqueFd descriptor = open_one();
     const int first = descriptor.release();
     CHECK_FALSE(descriptor);
@@ -68,7 +68,7 @@ TEST_CASE("what is released stays open, what is replaced is closed", "[fd]") {
     CHECK(descriptor.get() == second);
 }
 
-TEST_CASE("every negative number is an empty owner", "[fd]") {
+TEST_CASE("an owner of a negative number is empty", "[fd]") {
     CHECK_FALSE(UniqueFd(-1));
     CHECK_FALSE(UniqueFd(-7));
     CHECK(UniqueFd(-7).get() == -1);
@@ -77,7 +77,7 @@ TEST_CASE("every negative number is an empty owner", "[fd]") {
     CHECK(descriptor.get() == -1);
 }
 
-TEST_CASE("a duplicate is another descriptor, and not inherited", "[fd]") {
+TEST_CASE("a duplicate is a new descriptor with FD_CLOEXEC", "[fd]") {
     UniqueFd original = open_one();
     auto copy = api_test::required(original.duplicate());
     CHECK(copy.get() != original.get());
@@ -89,10 +89,10 @@ TEST_CASE("a duplicate is another descriptor, and not inherited", "[fd]") {
     CHECK(api_test::refused(original.duplicate()));
 }
 
-TEST_CASE("owners leave errno alone", "[fd]") {
+TEST_CASE("owners preserve errno", "[fd]") {
     errno = 77;
     {
-        UniqueFd bad(open_one().get()); // closed by now
+        UniqueFd bad(open_one().get()); // already closed
         CHECK_FALSE(bad.duplicate());
         CHECK(errno == 77);
     }
