@@ -1,5 +1,5 @@
-// adopt() takes over what is there, and nothing else: an owner of a null handle would be CUDA's
-// default stream, or the current context.
+// adopt() rejects null handles: to CUDA, a null handle is the default stream or the current
+// context.
 #include "harness/memory.hpp"
 
 using namespace api_test;
@@ -58,7 +58,7 @@ std::vector<Refused> adopt_what_cannot_be(const Context &context) {
 
 } // namespace
 
-TEST_CASE("null handles, no bytes, and what lives in no context are not adopted", "[adopting]") {
+TEST_CASE("adopt() rejects null handles, empty sizes and empty contexts", "[adopting]") {
     const auto context = context_after_restart("");
     check_no_calls([&] {
         for (const auto &[what, why, said] : adopt_what_cannot_be(context)) {

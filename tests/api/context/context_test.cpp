@@ -19,8 +19,8 @@ Result<CUcontext> current() {
 
 } // namespace
 
-SCENARIO_TEST("a scope makes a context current, and puts back what was", "[context]") {
-    trial.leave_out(Current::primary, "there is nothing else to be put back");
+SCENARIO_TEST("a scope makes a context current and restores the previous one", "[context]") {
+    trial.leave_out(Current::primary, "the previous context is the same one");
     CUSHIM_TRY(const CUcontext before, current());
     CUSHIM_TRY(const Context primary, trial.context());
     CHECK(primary.native() != before);
@@ -32,7 +32,7 @@ SCENARIO_TEST("a scope makes a context current, and puts back what was", "[conte
     return check_gives(current(), before);
 }
 
-SCENARIO_TEST("everything keeps its context alive", "[context]") {
+SCENARIO_TEST("a stream keeps its context alive", "[context]") {
     Stream stream;
     {
         CUSHIM_TRY(const Device device, Device::get(0));
@@ -43,7 +43,7 @@ SCENARIO_TEST("everything keeps its context alive", "[context]") {
     return {};
 }
 
-SCENARIO_TEST("a created context is its own world", "[context]") {
+SCENARIO_TEST("a created context has its own device, flags and work", "[context]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context created, Context::create(device, CU_CTX_SCHED_YIELD));
     CUSHIM_TRY(const Context primary, Context::primary(device));
@@ -55,7 +55,7 @@ SCENARIO_TEST("a created context is its own world", "[context]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("limits and priorities of a context", "[context]") {
+CONTEXT_SCENARIO_TEST("a context reports its limits and stream priorities", "[context]") {
     CUSHIM_TRY(const std::size_t stack, context.limit(CU_LIMIT_STACK_SIZE));
     CHECK(stack > 0);
     CUSHIM_TRY_VOID(context.set_limit(CU_LIMIT_STACK_SIZE, stack));
@@ -65,7 +65,7 @@ CONTEXT_SCENARIO_TEST("limits and priorities of a context", "[context]") {
     return check_gives(urgent.priority(), priorities.greatest);
 }
 
-SCENARIO_TEST("peers are let in and shut out", "[context]", "devices=2") {
+SCENARIO_TEST("peer access is enabled and disabled", "[context]", "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device first, Device::get(0));
     CUSHIM_TRY(const Device second, Device::get(1));
@@ -86,7 +86,7 @@ SCENARIO_TEST("two owners share one context", "[context]") {
     return second.close();
 }
 
-SCENARIO_TEST("a context that is given up is the caller's", "[context]") {
+SCENARIO_TEST("a released context can be adopted again", "[context]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(Context context, Context::create(device));
     const CUcontext native = context.release();
@@ -96,13 +96,13 @@ SCENARIO_TEST("a context that is given up is the caller's", "[context]") {
     return {};
 }
 
-TEST_CASE("a context that was created is not current", "[context]") {
+TEST_CASE("a created context is not current", "[context]") {
     restart("");
     const Context created = required(Context::create(Device::from_native(0)));
     CHECK(current_context() == nullptr);
 }
 
-TEST_CASE("owners move, and are empty after it", "[context]") {
+TEST_CASE("moving a context leaves the source empty", "[context]") {
     restart("");
     auto made = required(Context::create(Device::from_native(0)));
     Context first = std::move(made);
@@ -119,14 +119,14 @@ TEST_CASE("owners move, and are empty after it", "[context]") {
     CHECK(second.close().has_value());
 }
 
-TEST_CASE("what is borrowed is not destroyed", "[context]") {
+TEST_CASE("a borrowed context is not destroyed", "[context]") {
     restart("");
     const auto made = required(Context::create(Device::from_native(0)));
     { const Context lent = Context::borrow(made.native()).share(); }
     CHECK(made.synchronize().has_value());
 }
 
-TEST_CASE("an empty context is refused, and never means the current one", "[context]") {
+TEST_CASE("calls reject an empty context", "[context]") {
     restart("");
     const Context empty;
     CHECK(refused(empty.enter()));
@@ -137,8 +137,7 @@ TEST_CASE("an empty context is refused, and never means the current one", "[cont
     CHECK(refused(DeviceBuffer<int>::allocate(empty, 0)));
 }
 
-// Destructors of what was in it have nothing left to destroy, and report nothing.
-TEST_CASE("a primary context is reset under its objects", "[context]") {
+TEST_CASE("destructors of objects report no failure after a reset of their context", "[context]") {
     restart("");
     const Reports reports;
     {
@@ -152,11 +151,11 @@ TEST_CASE("a primary context is reset under its objects", "[context]") {
     CHECK(reports.failures.empty());
 }
 
-TEST_CASE("what is made in a context after its reset is destroyed as ever", "[context]") {
+TEST_CASE("an object made in a context after its reset is destroyed", "[context]") {
     const Context context = context_after_restart("");
     REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
     CHECK(Stream::create(context).error().status() == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    // Active again, and so is the older owner.
+    // Makes the context active again; the older owner is valid, too.
     const auto again = required(Context::primary(Device::from_native(0)));
     CHECK(again.native() == context.native());
     auto buffer = required(DeviceBuffer<int>::allocate(context, 4));
@@ -165,8 +164,8 @@ TEST_CASE("what is made in a context after its reset is destroyed as ever", "[co
     CHECK((simulator() == nullptr || leaks().size() == before - 1));
 }
 
-// A driver that is given a stream of such a context crashes.
-TEST_CASE("what was made in a context before its reset makes no calls after it", "[context]") {
+// A driver crashes if it is passed a stream of such a context.
+TEST_CASE("objects made in a context before its reset make no calls after it", "[context]") {
     const bool context_is_borrowed = GENERATE(false, true);
     const bool stream_is_borrowed = GENERATE(false, true);
     restart("");
@@ -193,7 +192,7 @@ TEST_CASE("what was made in a context before its reset makes no calls after it",
     }
 }
 
-TEST_CASE("a scope keeps its context", "[context]") {
+TEST_CASE("a scope keeps its context alive", "[context]") {
     restart("");
     auto outer = required(Context::create(Device::from_native(0)));
     const auto base = required(outer.enter());
@@ -208,7 +207,7 @@ TEST_CASE("a scope keeps its context", "[context]") {
 
 // --- devices
 
-SCENARIO_TEST("a device is found again by what names it", "[device]", "devices=3") {
+SCENARIO_TEST("a device is found by its UUID and its PCI bus id", "[device]", "devices=3") {
     CUSHIM_TRY(const int count, Device::count());
     REQUIRE(count > 0);
     CUSHIM_TRY(const Device last, Device::get(count - 1));
@@ -218,7 +217,7 @@ SCENARIO_TEST("a device is found again by what names it", "[device]", "devices=3
     return check_gives(Device::by_pci_bus_id(id.c_str()), last);
 }
 
-SCENARIO_TEST("what a device tells of itself", "[device]") {
+SCENARIO_TEST("a device reports its name, attributes and memory", "[device]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const DeviceName name, device.name());
     CHECK(std::strlen(name.c_str()) > 0);
@@ -230,8 +229,9 @@ SCENARIO_TEST("what a device tells of itself", "[device]") {
     return {};
 }
 
-// Whatever is current: the harness has a context of device 0 current.
-SCENARIO_TEST("the memory of a device is its own", "[device]", "devices=2;memory=1GiB") {
+// Independent of the current context: the harness makes one of device 0 current.
+SCENARIO_TEST("memory_info() reports the memory of its device", "[device]",
+              "devices=2;memory=1GiB") {
     CUSHIM_TRY(const int count, Device::count());
     CUSHIM_TRY(const Device last, Device::get(count - 1));
     CUSHIM_TRY(const Context context, Context::primary(last));
@@ -239,13 +239,14 @@ SCENARIO_TEST("the memory of a device is its own", "[device]", "devices=2;memory
     CUSHIM_TRY(const auto buffer, DeviceBuffer<char>::allocate(context, 64 << 20));
     CUSHIM_TRY(const MemoryInfo after, last.memory_info());
     CHECK(after.total == before.total);
-    if (simulator() != nullptr) { // on a real one others allocate and free meanwhile
+    if (simulator() != nullptr) { // on a GPU other processes allocate and free
         CHECK(after.free <= before.free - (64 << 20));
     }
     return {};
 }
 
-SCENARIO_TEST("devices tell who can access whom", "[device]", "devices=2") {
+SCENARIO_TEST("can_access() returns the peer attribute of the two devices", "[device]",
+              "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device first, Device::get(0));
     CUSHIM_TRY(const Device second, Device::get(1));
@@ -256,7 +257,7 @@ SCENARIO_TEST("devices tell who can access whom", "[device]", "devices=2") {
     return {};
 }
 
-TEST_CASE("devices that do not exist", "[device]") {
+TEST_CASE("looking up a device that does not exist fails", "[device]") {
     restart("devices=1");
     const auto count = required(Device::count());
     CHECK(error_of(Device::get(count)).status() == CUDA_ERROR_INVALID_DEVICE);
@@ -267,7 +268,7 @@ TEST_CASE("devices that do not exist", "[device]") {
     CHECK(attribute.status() == CUDA_ERROR_INVALID_VALUE);
 }
 
-// --- what is used in a stream of another context: CUDA calls it an invalid handle
+// --- objects used in a stream of another context, for which CUDA returns INVALID_HANDLE
 
 namespace {
 
@@ -299,7 +300,8 @@ void check_wrong(const Result<void> &result) {
 
 } // namespace
 
-TEST_CASE("an event is recorded only in its own context", "[wrong_context][event]") {
+TEST_CASE("recording an event in a stream of another context fails with wrong_context",
+          "[wrong_context][event]") {
     const Places at = places();
     const Event event = Event::create(at.here).value();
     check_wrong(event.record(at.stream));
@@ -308,19 +310,20 @@ TEST_CASE("an event is recorded only in its own context", "[wrong_context][event
     CHECK(own.synchronize().has_value());
 }
 
-TEST_CASE("an invalid handle that is none of another context stays one", "[wrong_context][event]") {
+TEST_CASE("an invalid handle in the right context is not wrong_context", "[wrong_context][event]") {
     const Places at = places();
     const Event event = Event::create(at.there).value();
     const Event foreign = Event::create(at.here).value();
     const ScopedOverride<entry::cuEventRecord> record(
         [](CUevent, CUstream) { return CUDA_ERROR_INVALID_HANDLE; });
     CHECK(refused(event.record(at.stream), ErrorKind::status));
-    // Nobody knows what context a borrowed one is of.
+    // The context of a borrowed event is unknown.
     CHECK(refused(Event::borrow(foreign.native()).record(at.stream), ErrorKind::status));
     CHECK(refused(foreign.record(at.stream), ErrorKind::wrong_context));
 }
 
-TEST_CASE("time is not measured between devices", "[wrong_context][event]") {
+TEST_CASE("the time between events of two devices fails with wrong_context",
+          "[wrong_context][event]") {
     restart("devices=2");
     if (Device::count().value() < 2) {
         SKIP("needs 2 devices");
@@ -338,7 +341,8 @@ TEST_CASE("time is not measured between devices", "[wrong_context][event]") {
     CHECK(events[0].elapsed_since(events[0]).has_value());
 }
 
-TEST_CASE("a kernel is launched only in its module's context", "[wrong_context][launch]") {
+TEST_CASE("launching a kernel in another context than its module's fails with wrong_context",
+          "[wrong_context][launch]") {
     const Places at = places();
     const Module module = load_device_code(at.here).value();
     const AnyKernel idle = module.kernel("idle").value();

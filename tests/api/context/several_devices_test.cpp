@@ -1,5 +1,5 @@
-// Several devices in one process: who may use whose memory, copies from one to another, and all of
-// them at work at once.
+// Several devices in one process: access to each other's memory, copies between them, and
+// concurrent work.
 #include "harness/devices.hpp"
 #include "harness/mapped_memory.hpp"
 #include "harness/memory.hpp"
@@ -30,8 +30,8 @@ bool is_accessible(Device from, Device memory) {
     return from == memory || ok(from.can_access(memory));
 }
 
-// Physical memory of a device, one granule, mapped for nobody yet.
-MappedRange map_for_nobody(Device device) {
+// Maps one granule of physical memory of a device, without access rights.
+MappedRange map_without_access(Device device) {
     const std::size_t size = ok(Granularity::of(device)).recommended;
     const auto range = ok(AddressRange::reserve(device, size));
     return ok(MappedRange::map(range, 0, ok(PhysicalMemory::create(device, size))));
@@ -52,7 +52,7 @@ struct Workers {
     std::vector<Worker> all;
 };
 
-// Four of them, or as many as there are.
+// At most four.
 Workers four_workers() {
     restart(four_devices);
     auto devices = need_devices(2);
@@ -60,7 +60,7 @@ Workers four_workers() {
     return {std::move(devices), std::move(all)};
 }
 
-// Tests of memory that one device has and another uses; where none may, they show nothing.
+// For tests of memory of one device that another uses. Skips the test if no device can.
 Workers workers_with_access() {
     Workers made = four_workers();
     for (const Device memory : made.devices) {
@@ -70,11 +70,11 @@ Workers workers_with_access() {
             }
         }
     }
-    SKIP("no device of this machine reaches another's memory");
+    SKIP("no device of this machine can access another's memory");
     return made;
 }
 
-// The simulator's orders of queued work; on a GPU there is one.
+// Settings for the simulator's orders of enqueued work; one on a GPU.
 std::vector<std::string> orders() {
     std::vector<std::string> all = {four_devices};
     if (simulator() != nullptr) {
@@ -90,11 +90,11 @@ std::vector<std::string> orders() {
 
 // --- virtual memory
 
-TEST_CASE("mapped memory is read and written by every device that may", "[several_devices][V10]") {
+TEST_CASE("every device with access reads and writes mapped memory", "[several_devices][V10]") {
     const auto [devices, all] = workers_with_access();
     for (const Device owner : devices) {
         INFO("memory of device " << owner.native());
-        const MappedRange mapped = map_for_nobody(owner);
+        const MappedRange mapped = map_without_access(owner);
         ok(mapped.set_access(grants_for(devices, owner)));
         const auto words = ok(mapped.span<int>().subspan(0, 10'000));
         for (const Worker &writer : all) {
@@ -121,12 +121,12 @@ TEST_CASE("mapped memory is read and written by every device that may", "[severa
     }
 }
 
-// Copies and fills are refused before they touch anything, and no context is lost by it: a kernel's
-// own access is processes_test.cpp's.
-TEST_CASE("mapped memory that nobody has access to is refused to all devices",
+// Copies and fills are rejected before they start, and the contexts stay usable. The access of a
+// kernel, which breaks its context, is in processes_test.cpp.
+TEST_CASE("copies and fills of mapped memory without access rights fail on all devices",
           "[several_devices][V10]") {
     const auto [devices, all] = four_workers();
-    const MappedRange mapped = map_for_nobody(devices[0]);
+    const MappedRange mapped = map_without_access(devices[0]);
     const auto words = ok(mapped.span<int>().subspan(0, 100));
     for (const Worker &worker : all) {
         INFO("device " << worker.device.native());
@@ -144,7 +144,7 @@ TEST_CASE("mapped memory that nobody has access to is refused to all devices",
     CHECK(ok(all[0].read(words)) == std::vector<int>(100, 5));
 }
 
-TEST_CASE("a growing buffer of one device is grown under the eyes of the others",
+TEST_CASE("all devices with access write to a growing buffer of one device",
           "[several_devices][growable_buffer]") {
     const auto [devices, all] = workers_with_access();
     for (const Device owner : devices) {
@@ -171,9 +171,9 @@ TEST_CASE("a growing buffer of one device is grown under the eyes of the others"
     }
 }
 
-// --- copies, and kernels that reach over
+// --- copies between devices, and kernels with peer access
 
-TEST_CASE("copies go from every device to every other", "[several_devices][copy]") {
+TEST_CASE("memory is copied from every device to every other", "[several_devices][copy]") {
     const auto [devices, all] = four_workers();
     for (const std::size_t count : {std::size_t(1), std::size_t(1000), std::size_t(1'000'003)}) {
         const auto values = numbers(count);
@@ -199,7 +199,7 @@ TEST_CASE("copies go from every device to every other", "[several_devices][copy]
     }
 }
 
-TEST_CASE("kernels reach the memory of peers that were let in", "[several_devices][context]") {
+TEST_CASE("kernels write to peer memory after enable_peer_access()", "[several_devices][context]") {
     const auto [devices, all] = workers_with_access();
     for (const Worker &here : all) {
         for (const Worker &there : all) {
@@ -216,16 +216,15 @@ TEST_CASE("kernels reach the memory of peers that were let in", "[several_device
     }
 }
 
-// --- all at once
+// --- concurrent work
 
 namespace {
 
-// In a thread of its own: what went wrong there, or nothing. The device's context is current in it,
-// as programs have it that call CUDA themselves.
+// The work of one thread. The device's context is current, as in programs that call CUDA directly.
 Result<void> work(Device device, int value, const Event &go) {
     CUSHIM_TRY(const Worker worker, Worker::on(device));
     CUSHIM_TRY(const ContextScope scope, worker.context.enter());
-    CUSHIM_TRY_VOID(worker.stream.wait_event(go)); // of another device, perhaps
+    CUSHIM_TRY_VOID(worker.stream.wait_event(go)); // may be of another device
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(worker.context, 50'000));
     for (int round = 0; round < 20; ++round) {
         CUSHIM_TRY_VOID(worker.fill(memory.span(), value + round));
@@ -244,7 +243,7 @@ Result<void> work(Device device, int value, const Event &go) {
 
 } // namespace
 
-TEST_CASE("all devices work for threads of their own", "[several_devices][threads]") {
+TEST_CASE("threads use all devices concurrently", "[several_devices][threads]") {
     const std::string order = simulator() != nullptr ? GENERATE("", ";mode=threaded") : "";
     restart(four_devices + order);
     const auto devices = need_devices(2);
@@ -271,11 +270,11 @@ TEST_CASE("all devices work for threads of their own", "[several_devices][thread
 
 namespace {
 
-// Each stream waits for an event of the device before; nothing waits on the host. Where one did not
-// wait, the value of an earlier round would come out at the end.
+// Each stream waits for an event of the previous device; the host waits only at the end. If a
+// stream did not wait, the result would be the value of an earlier round.
 void send_round(const std::string &order) {
     INFO(order);
-    // Large enough to take a device longer than the calls do.
+    // Large enough that a copy takes longer than the calls.
     const std::size_t count = simulator() != nullptr ? 20'000 : 10'000'000;
     restart(order);
     const auto devices = need_devices(2);
@@ -306,13 +305,14 @@ void send_round(const std::string &order) {
 
 } // namespace
 
-TEST_CASE("values go round all devices, each waiting for the one before", "[several_devices]") {
+TEST_CASE("streams of several devices wait for each other's events", "[several_devices]") {
     for (const std::string &order : orders()) {
         send_round(order);
     }
 }
 
-TEST_CASE("memory is exported in a context of its own device", "[several_devices]") {
+TEST_CASE("exporting memory in a context of another device fails with wrong_context",
+          "[several_devices]") {
     restart("devices=2");
     const std::vector<Device> devices = need_devices(2);
     const Context own = ok(Context::primary(devices[0]));
@@ -325,7 +325,7 @@ TEST_CASE("memory is exported in a context of its own device", "[several_devices
     CHECK(IpcExport::of(own, buffer.span()).has_value());
 }
 
-// --- a stream that memory of another device was to wait for goes with its context
+// --- a reset destroys a stream that memory of another device must be freed after
 
 namespace {
 
@@ -358,7 +358,7 @@ void reset_under_waiting_memory(bool stream_is_borrowed) {
 
 } // namespace
 
-TEST_CASE("memory does not wait for a stream that went with its context", "[several_devices]") {
+TEST_CASE("memory does not wait for a stream whose context was reset", "[several_devices]") {
     reset_under_waiting_memory(false);
     reset_under_waiting_memory(true);
 }

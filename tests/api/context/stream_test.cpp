@@ -1,4 +1,4 @@
-// Streams, events in them, and functions of the host.
+// Streams, events and host functions.
 #include "harness/watched.hpp"
 
 #include <atomic>
@@ -7,7 +7,7 @@
 using namespace api_test;
 using namespace cushim;
 
-ASIDE_SCENARIO_TEST("a stream is made as it was asked for", "[stream]") {
+ASIDE_SCENARIO_TEST("a stream has the requested flags and context", "[stream]") {
     CUSHIM_TRY(const Stream plain, Stream::create(context));
     CHECK_GIVES(plain.flags(), CU_STREAM_DEFAULT);
     CHECK_GIVES(stream.flags(), CU_STREAM_NON_BLOCKING);
@@ -17,7 +17,7 @@ ASIDE_SCENARIO_TEST("a stream is made as it was asked for", "[stream]") {
     return check_gives(stream.query(), true);
 }
 
-CONTEXT_SCENARIO_TEST("streams have numbers of their own", "[stream]") {
+CONTEXT_SCENARIO_TEST("two streams have different ids", "[stream]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Stream first, Stream::create(context));
     CUSHIM_TRY(const Stream second, Stream::create(context));
@@ -27,7 +27,7 @@ CONTEXT_SCENARIO_TEST("streams have numbers of their own", "[stream]") {
     return {};
 }
 
-STREAM_SCENARIO_TEST("a host function runs in its place", "[stream]") {
+STREAM_SCENARIO_TEST("host functions run in stream order", "[stream]") {
     const auto order = std::make_shared<std::string>();
     CUSHIM_TRY_VOID(stream.launch_host_function([order] { *order += "a"; }));
     CUSHIM_TRY_VOID(stream.launch_host_function([order] { *order += "b"; }));
@@ -38,8 +38,9 @@ STREAM_SCENARIO_TEST("a host function runs in its place", "[stream]") {
     return {};
 }
 
-// Its destructor frees device memory, which the driver forbids in its callback.
-STREAM_SCENARIO_TEST("a host function may own what CUDA has to destroy", "[stream]") {
+// The driver forbids CUDA calls in its callbacks; the destructor of the function frees device
+// memory.
+STREAM_SCENARIO_TEST("a host function may own device memory", "[stream]") {
     CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 16));
     CUSHIM_TRY_VOID(fill(stream, buffer.span(), 1));
     CUSHIM_TRY_VOID(stream.launch_host_function([kept = std::move(buffer)] { (void)kept; }));
@@ -48,13 +49,13 @@ STREAM_SCENARIO_TEST("a host function may own what CUDA has to destroy", "[strea
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("the default streams are named", "[stream]") {
+CONTEXT_SCENARIO_TEST("both default streams can be synchronized", "[stream]") {
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUSHIM_TRY_VOID(Stream::legacy().synchronize());
     return Stream::per_thread().synchronize();
 }
 
-TEST_CASE("a host function that does not run is destroyed all the same", "[stream]") {
+TEST_CASE("a host function is destroyed even if earlier work fails", "[stream]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Context context = context_after_restart("fault=cuMemsetD8Async:1:719:async");
     const auto stream = required(Stream::create(context));
@@ -68,7 +69,7 @@ TEST_CASE("a host function that does not run is destroyed all the same", "[strea
     CHECK(ran.use_count() == 1);
 }
 
-TEST_CASE("an empty stream is refused, and never means the default one", "[stream][event]") {
+TEST_CASE("calls reject an empty stream and an empty event", "[stream][event]") {
     restart("");
     const Stream empty;
     CHECK(refused(empty.synchronize()));
@@ -83,7 +84,7 @@ TEST_CASE("an empty stream is refused, and never means the default one", "[strea
     CHECK(refused(Stream::legacy().wait_event(no_event)));
 }
 
-TEST_CASE("a stream and an event in it are not through while work waits", "[stream]") {
+TEST_CASE("query() returns false while work in the stream waits", "[stream]") {
     const Context context = context_after_restart("mode=threaded");
     const Stream stream = required(Stream::create(context, {.non_blocking = true}));
     const Event event = required(Event::create(context, {.timing = false}));
@@ -100,7 +101,7 @@ TEST_CASE("a stream and an event in it are not through while work waits", "[stre
 
 // --- events
 
-STREAM_SCENARIO_TEST("an event marks what was before it", "[event]") {
+STREAM_SCENARIO_TEST("an event completes after earlier work in its stream", "[event]") {
     CUSHIM_TRY(const Event before, Event::create(context));
     CUSHIM_TRY(const Event after, Event::create(context));
     CHECK_GIVES(before.query(), true);
@@ -113,7 +114,7 @@ STREAM_SCENARIO_TEST("an event marks what was before it", "[event]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a stream waits for an event of another", "[event]") {
+CONTEXT_SCENARIO_TEST("a stream waits for an event of another stream", "[event]") {
     CUSHIM_TRY(const Stream first, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Stream second, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Event between, Event::create(context, {.timing = false}));
@@ -126,7 +127,7 @@ CONTEXT_SCENARIO_TEST("a stream waits for an event of another", "[event]") {
     return check_filled(context, buffer, 8);
 }
 
-TEST_CASE("an event for other processes measures no time", "[event]") {
+TEST_CASE("an interprocess event has no timing", "[event]") {
     const Context context = context_after_restart("");
     const Error both = error_of(Event::create(context, {.timing = true, .interprocess = true}));
     CHECK(both.kind() == ErrorKind::invalid_argument);
@@ -139,17 +140,17 @@ TEST_CASE("an event for other processes measures no time", "[event]") {
     CHECK_FALSE(other.elapsed_since(event).has_value());
 }
 
-STREAM_SCENARIO_TEST("an event for several processes is waited for in its own context", "[event]") {
+STREAM_SCENARIO_TEST("waiting for an interprocess event of another context fails", "[event]") {
     CUSHIM_TRY(const Device device, context.device());
     CUSHIM_TRY(const Context other, Context::create(device));
     CUSHIM_TRY(const Stream elsewhere, Stream::create(other));
     CUSHIM_TRY(const Event event, Event::interprocess(context));
     CUSHIM_TRY_VOID(event.record(stream));
     CUSHIM_TRY_VOID(stream.wait_event(event));
-    const auto waited = elsewhere.wait_event(event); // would end the process
+    const auto waited = elsewhere.wait_event(event); // the CUDA call would end the process
     REQUIRE_FALSE(waited.has_value());
     if (waited.error().kind() != ErrorKind::wrong_context) {
-        return waited; // the stream was asked for its context, and that failed
+        return waited; // stream.context() failed
     }
     CUSHIM_TRY(const Event own, Event::create(context, {.timing = false}));
     CUSHIM_TRY_VOID(own.record(stream));

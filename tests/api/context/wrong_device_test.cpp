@@ -1,5 +1,5 @@
-// Wrappers work on the device that they were told, whatever is current: every kind of them is used
-// on one device while the others hold sentinels, and while they are used by nobody.
+// Wrappers work on the device that they are passed, whichever is current: each kind is used on one
+// device while the other devices hold sentinels, and while the other devices are unused.
 #include "harness/devices.hpp"
 #include "harness/ipc_resources.hpp"
 #include "harness/memory.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char *three_devices = "devices=3";
 
-// Another device's memory, and what it holds.
+// Memory of another device, filled with a pattern.
 class Sentinel {
   public:
     explicit Sentinel(Device device)
@@ -29,8 +29,7 @@ class Sentinel {
 
     const Context &context() const { return context_; }
 
-    // In bytes.
-    std::size_t free_memory() const { return ok(context_.memory_info()).free; }
+    std::size_t free_memory() const { return ok(context_.memory_info()).free; } // bytes
 
     bool is_untouched() const {
         std::vector<std::uint32_t> values(memory_.size());
@@ -48,8 +47,7 @@ class Sentinel {
     DeviceBuffer<std::uint32_t> memory_;
 };
 
-// One on each device but this one.
-using Sentinels = std::vector<std::unique_ptr<Sentinel>>;
+using Sentinels = std::vector<std::unique_ptr<Sentinel>>; // one on each other device
 
 Sentinels sentinels_beside(Device device, const std::vector<Device> &all) {
     Sentinels sentinels;
@@ -61,8 +59,8 @@ Sentinels sentinels_beside(Device device, const std::vector<Device> &all) {
     return sentinels;
 }
 
-// Once, since drivers set some things up at the first use of them; and again, with what is free
-// compared.
+// Runs `work` twice, as drivers allocate at the first use; the second run must not change the free
+// memory.
 template <class Work>
 void check_unharmed(const Sentinels &sentinels, const Work &work) {
     work();
@@ -77,7 +75,7 @@ void check_unharmed(const Sentinels &sentinels, const Work &work) {
     }
 }
 
-// Device by device, each in turn current while `work` is done; and none of them current.
+// Runs `work` with each sentinel's context current in turn, then without a current context.
 template <class Work>
 void do_beside(const Sentinels &sentinels, const Work &work) {
     for (const auto &sentinel : sentinels) {
@@ -89,7 +87,7 @@ void do_beside(const Sentinels &sentinels, const Work &work) {
     CHECK(current_context() == nullptr);
 }
 
-// Whether the machine has what it takes.
+// Returns whether the machine supports it.
 bool run(const Use &use, const Workplace &place) {
     INFO(use.name);
     const Result<void> used = use.run(place);
@@ -107,7 +105,7 @@ std::vector<Use> uses_with_own_context() {
     return uses;
 }
 
-// That of CUDA: the simulated one goes with its owners.
+// NVIDIA's; the simulated runtime retains no context.
 [[maybe_unused]] bool is_runtime_used() {
     return simulator() == nullptr && load_runtime().has_value();
 }
@@ -122,7 +120,8 @@ void use_all(const Workplace &place, const Sentinels &sentinels) {
 
 } // namespace
 
-TEST_CASE("wrappers leave the memory and the contexts of other devices alone", "[wrong_device]") {
+TEST_CASE("wrappers change neither the memory nor the current context of other devices",
+          "[wrong_device]") {
     restart(three_devices);
     const auto devices = need_devices(2);
     register_kernels();
@@ -141,7 +140,7 @@ TEST_CASE("wrappers leave the memory and the contexts of other devices alone", "
 
 namespace {
 
-// New ones each time, as another process makes them on the device.
+// Opens, uses and closes resources that another process makes on the device.
 void open_goods(support::Channel &maker, Device device) {
     const Worker worker = ok(Worker::on(device));
     maker.send(true);
@@ -153,7 +152,7 @@ void open_goods(support::Channel &maker, Device device) {
 
 } // namespace
 
-TEST_CASE("what another process made is opened on its device alone", "[wrong_device]") {
+TEST_CASE("opening resources of another process uses only their device", "[wrong_device]") {
     restart(three_devices);
     const auto devices = need_devices(2);
     for (const Device device : devices) {
@@ -182,8 +181,8 @@ TEST_CASE("child: makes what is opened on one device", "[.]") {
     }
 }
 
-// In a process of its own, in which nobody has used the other devices before.
-TEST_CASE("wrappers make no other device's context active", "[wrong_device]") {
+// In a child process, in which the other devices are unused.
+TEST_CASE("wrappers do not make primary contexts of other devices active", "[wrong_device]") {
     restart(three_devices);
     const auto devices = need_devices(2);
     for (const Device device : devices) {
@@ -217,7 +216,7 @@ TEST_CASE("child: works on one device", "[.]") {
         wait_for_released_closures();
         CHECK(is_primary_active(place.device));
     }
-    if (!is_runtime_used()) { // which retains what it has worked in
+    if (!is_runtime_used()) { // the runtime retains the contexts that it uses
         CHECK_FALSE(is_primary_active(ok(Device::get(ordinal))));
     }
     check_others();
@@ -227,12 +226,12 @@ TEST_CASE("child: works on one device", "[.]") {
 
 #endif
 
-// Everything of which the tests above say something is there: nothing is left out unseen.
-TEST_CASE("every kind of wrapper is used, or its lack is told", "[wrong_device][uses]") {
+// So that the tests above do not skip a use silently.
+TEST_CASE("every kind of wrapper is used or reported as unavailable", "[wrong_device][uses]") {
     restart("");
     const Workplace place = ok(Workplace::on(ok(Device::get(0))));
     register_kernels();
-    // A driver that is older than the headers may be too old for their runtime, too.
+    // A driver older than the headers may also be too old for their runtime.
     const bool is_old =
         driver_version() < headers_version() || headers_version() < Version::of(12, 3);
     for (const Use &use : uses_with_own_context()) {
