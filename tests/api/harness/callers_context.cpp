@@ -20,15 +20,15 @@ void pop() {
     CHECK(cushim::driver().cuCtxPopCurrent(&popped) == CUDA_SUCCESS);
 }
 
-// Current afterwards, as CUDA has it.
+// Makes the new context current, as cuCtxCreate does.
 CUcontext create() {
     CUcontext context = nullptr;
     REQUIRE(cushim::driver().cuCtxCreate_v2(&context, 0, 0) == CUDA_SUCCESS);
     return context;
 }
 
-// One that nothing else works in. On a real driver there is one for the whole process, since making
-// it takes a third of a second there.
+// A context that the scenarios do not use. On a real driver the process keeps one, as making it
+// takes a third of a second.
 CUcontext enter_foreign() {
     if (simulator() != nullptr) {
         return create();
@@ -54,7 +54,7 @@ CUcontext enter_primary(CUdevice device) {
 const char *name_of(Current current) {
     switch (current) {
     case Current::foreign:
-        return "a context of the caller's own";
+        return "a context of the caller";
     case Current::primary:
         return "the primary context of device 0";
     case Current::other_device:
@@ -83,7 +83,7 @@ CallersContext::~CallersContext() {
         CHECK(cushim::driver().cuCtxDestroy(context_) == CUDA_SUCCESS);
     } else if (current_ == Current::primary) {
         CHECK(cushim::driver().cuDevicePrimaryCtxRelease(0) == CUDA_SUCCESS);
-    } else if (current_ == Current::other_device && is_simulated) { // else it stays, too
+    } else if (current_ == Current::other_device && is_simulated) { // a real driver keeps it
         CHECK(cushim::driver().cuDevicePrimaryCtxRelease(1) == CUDA_SUCCESS);
     }
 }

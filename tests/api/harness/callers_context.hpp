@@ -1,4 +1,4 @@
-// What is current on the thread before a scenario runs, and must be so again when it is over.
+// The thread's current context before a scenario, which must be current again after it.
 #pragma once
 
 #include "scenario.hpp"
@@ -19,8 +19,8 @@ class CallersContext {
     CUcontext context_ = nullptr;
 };
 
-// Keeps the primary context of device 0 on a real driver, where making it takes a third of a second
-// and much longer beside other processes that do: the runs of one scenario share it.
+// Keeps the primary context of device 0 active on a real driver, so that the runs of a scenario
+// share it: making it takes a third of a second, and much longer if other processes do so, too.
 class KeptPrimary {
   public:
     KeptPrimary();

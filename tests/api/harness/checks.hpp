@@ -1,5 +1,5 @@
-// Assertions on what calls return. They count as Catch2's own do; where one fails, the line of the
-// test is told.
+// Assertions on what calls return. They count as Catch2 assertions; a failure reports the line of
+// the test.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-// In a scenario: the call gives this value. Where it fails, the scenario returns its error.
+// In a scenario: checks the value that the call returns; returns the error if the call fails.
 //
 //     CHECK_GIVES(graph.node_count(), 3);
 //     return check_gives(graph.node_count(), 3); // as the last statement
@@ -35,13 +35,13 @@ cushim::Result<void> check_gives(const cushim::Result<T> &result,
     return {};
 }
 
-// For CHECK: whether the text has the other in it. Where it has not, both are told.
+// For CHECK: whether the text contains the other. A failure prints both.
 inline bool contains(std::string_view text, std::string_view part) {
     UNSCOPED_INFO("looking for \"" << part << "\" in: " << text);
     return text.find(part) != text.npos;
 }
 
-// What the call gives; ends the test case where it fails.
+// Returns the value of the call; ends the test case if the call fails.
 template <class T>
 T required(cushim::Result<T> result, const char *file = __builtin_FILE(),
            int line = __builtin_LINE()) {
@@ -51,7 +51,7 @@ T required(cushim::Result<T> result, const char *file = __builtin_FILE(),
     return *std::move(result);
 }
 
-// The error of a call that must fail; ends the test case where it does not.
+// Returns the error of a call that must fail; ends the test case if the call succeeds.
 template <class T>
 cushim::Error error_of(const cushim::Result<T> &result, const char *file = __builtin_FILE(),
                        int line = __builtin_LINE()) {
@@ -60,8 +60,8 @@ cushim::Error error_of(const cushim::Result<T> &result, const char *file = __bui
     return result.error();
 }
 
-// The message of a call that must be refused with invalid_argument; ends the test case where it is
-// not.
+// Returns the message of a call that must fail with invalid_argument; ends the test case if the
+// call succeeds.
 template <class T>
 std::string refusal(const cushim::Result<T> &result, const char *file = __builtin_FILE(),
                     int line = __builtin_LINE()) {
@@ -71,7 +71,7 @@ std::string refusal(const cushim::Result<T> &result, const char *file = __builti
     return error.message();
 }
 
-// The call must be refused with "invalid argument: ", and just this behind it.
+// The call must fail with the message "invalid argument: " followed by `why`.
 template <class T>
 void check_invalid(const cushim::Result<T> &result, const std::string &why,
                    const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -80,7 +80,7 @@ void check_invalid(const cushim::Result<T> &result, const std::string &why,
     CHECK(message == "invalid argument: " + why);
 }
 
-// The call must fail in this way, with a message that has `part` in it.
+// The call must fail with this kind and a message that contains `part`.
 template <class T>
 void check_refused(const cushim::Result<T> &result, const std::string &part,
                    cushim::ErrorKind kind = cushim::ErrorKind::invalid_argument,
@@ -91,7 +91,7 @@ void check_refused(const cushim::Result<T> &result, const std::string &part,
     CHECK(contains(error.message(), part));
 }
 
-// For CHECK: whether the call failed in this way. Its message is told where it is not as wanted.
+// For CHECK: whether the call failed with this kind. A failed check prints the call's message.
 template <class T>
 bool refused(const cushim::Result<T> &result,
              cushim::ErrorKind kind = cushim::ErrorKind::invalid_argument) {

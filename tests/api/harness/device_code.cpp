@@ -114,7 +114,7 @@ T parameter(const cushim_sim_launch *launch, unsigned int index) {
     return value;
 }
 
-// The host's view of an array that a parameter leads to; null where it is not all device memory.
+// The host's view of the array that a parameter points to; null if it is not all device memory.
 template <class T>
 T *array(const cushim_sim_launch *launch, unsigned int index, unsigned int count) {
     const auto address = parameter<std::uint64_t>(launch, index);

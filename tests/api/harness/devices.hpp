@@ -1,4 +1,4 @@
-// What tests of several devices and several processes have in common.
+// Helpers for tests of several devices and several processes.
 #pragma once
 
 #include "../../support/ok.hpp"
@@ -11,8 +11,8 @@
 
 namespace api_test {
 
-// All that there are. Leaves the test case where they are fewer: not on the simulator, which has as
-// many as it was told.
+// Returns all devices. Skips the test case if there are fewer than `least`; on the simulator, whose
+// settings give their number, it fails.
 inline std::vector<cushim::Device> need_devices(int least) {
     const int count = support::ok(cushim::Device::count());
     if (count < least) {
@@ -28,7 +28,7 @@ inline std::vector<cushim::Device> need_devices(int least) {
     return devices;
 }
 
-// A device at work.
+// A device with a context, a stream and the tests' kernels.
 struct Worker : support::Workplace {
     cushim::Module code;
 
@@ -38,7 +38,7 @@ struct Worker : support::Workplace {
         return Worker{std::move(place), std::move(code)};
     }
 
-    // By a kernel, and waits for it.
+    // Runs a kernel and waits for it.
     cushim::Result<void> fill(cushim::DeviceSpan<int> memory, int value) const {
         const auto count = static_cast<unsigned int>(memory.size());
         CUSHIM_TRY(const auto kernel, code.kernel<Fill>("fill"));
@@ -47,7 +47,7 @@ struct Worker : support::Workplace {
         return stream.synchronize();
     }
 
-    // What a kernel reads there, added to itself.
+    // The values that a kernel reads from `memory`, doubled.
     cushim::Result<std::vector<float>> doubled(cushim::DeviceSpan<const float> memory) const {
         const auto count = static_cast<unsigned int>(memory.size());
         CUSHIM_TRY(const auto kernel, code.kernel<Add>("add"));

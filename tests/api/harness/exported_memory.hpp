@@ -1,5 +1,5 @@
-// Memory that is exported, as every system can make it that runs these tests: physical memory of
-// CUDA's own, which imports as external memory on the simulator and on a GPU.
+// Exported memory that every machine with these tests can make: physical CUDA memory, which can be
+// imported as external memory on the simulator and on a GPU.
 #pragma once
 
 #ifndef _WIN32
@@ -39,7 +39,7 @@ inline cushim::Result<cushim::ExternalMemory> import_whole(const cushim::Context
     return cushim::ExternalMemory::import_from(context, exported.source(), exported.size());
 }
 
-// For test cases: an import of all of it, in the primary context.
+// For test cases: imports all of the memory into the primary context.
 struct Imported {
     explicit Imported(std::size_t at_least = 1)
         : exported(required(export_memory(at_least))),
@@ -60,7 +60,7 @@ inline CUDA_ARRAY3D_DESCRIPTOR image_of(CUarray_format format, std::size_t width
     return description;
 }
 
-// At an address of this process, too.
+// Maps the exported memory in this process, too.
 inline cushim::Result<cushim::MappedRange> map_own(const cushim::PhysicalMemory &memory) {
     CUSHIM_TRY(const cushim::Device device, cushim::Device::get(0));
     CUSHIM_TRY(const auto range, cushim::AddressRange::reserve(device, memory.size()));
@@ -68,7 +68,7 @@ inline cushim::Result<cushim::MappedRange> map_own(const cushim::PhysicalMemory 
                                     cushim::AccessGrant(device, cushim::AccessFlags::read_write));
 }
 
-// A descriptor that is no memory and no semaphore.
+// A descriptor of neither memory nor a semaphore.
 inline cushim::UniqueFd null_device() {
     return cushim::UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC));
 }

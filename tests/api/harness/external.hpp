@@ -1,4 +1,4 @@
-// What tests of external memory and semaphores have in common.
+// Helpers for tests of external memory and semaphores.
 #pragma once
 
 #include "scenario.hpp"
@@ -15,7 +15,7 @@ inline void *handle_of(unsigned long long value) {
     return reinterpret_cast<void *>(value);
 }
 
-// Word `index` of eight bytes, of any structure.
+// The eight-byte word at `index` of a structure.
 template <class T>
 unsigned long long word(const T &structure, std::size_t index) {
     unsigned long long value = 0;

@@ -1,4 +1,4 @@
-// Scenarios of graphs, each run for graphs of the driver API and for those of the runtime API.
+// Scenarios of graphs, each run with the driver API and with the runtime API.
 //
 //     GRAPH_SCENARIO_TEST("an event is recorded in a graph", "[graph]") {
 //         CUSHIM_TRY(const Context context, trial.context());
@@ -6,12 +6,13 @@
 //         ...
 //     }
 //
-// GRAPH_CONTEXT_SCENARIO_TEST has `context`, GRAPH_STREAM_SCENARIO_TEST also `stream`, and
-// GRAPH_ASIDE_SCENARIO_TEST one aside, as in scenario.hpp. NODE_SCENARIO_TEST, for nodes that are
-// added to an empty graph, has `context` and `graph`, and NODE_STREAM_SCENARIO_TEST also `stream`.
-// GRAPH_TEST_CASE is an ordinary TEST_CASE, also for both; make_graph() is a beginning for such.
+// GRAPH_CONTEXT_SCENARIO_TEST has `context`, GRAPH_STREAM_SCENARIO_TEST also `stream`;
+// GRAPH_ASIDE_SCENARIO_TEST has a non-blocking `stream`. NODE_SCENARIO_TEST has `context` and an
+// empty `graph`, and NODE_STREAM_SCENARIO_TEST also `stream`. GRAPH_TEST_CASE is an ordinary
+// TEST_CASE for both APIs; it starts with make_graph().
 //
-// Old drivers have no runtime library of the headers' major version: there, only the driver API.
+// Drivers that are too old for the runtime library of the headers are tested with the driver API
+// only.
 #pragma once
 
 #include "../../support/ok.hpp"
@@ -31,7 +32,6 @@ inline cushim::Result<cushim::Graph> create_graph(cushim::Api api, const cushim:
                                        : cushim::Graph::create(context);
 }
 
-// The API beside it; a call of either; and a graph as one of them has it.
 inline cushim::Api other(cushim::Api api) {
     return api == cushim::Api::driver ? cushim::Api::runtime : cushim::Api::driver;
 }
@@ -43,7 +43,7 @@ inline cushim::Result<cushim::Graph> borrow_graph(cushim::Api api, const cushim:
     return api == cushim::Api::runtime ? cushim::rt::borrow_graph(context, graph)
                                        : cushim::Graph::borrow(context, graph);
 }
-// The node as another Graph names it.
+// The same node, as a node of another Graph object.
 inline cushim::Result<cushim::GraphNode> node_in(const cushim::Graph &graph,
                                                  const cushim::GraphNode &node) {
     CUSHIM_TRY(const auto nodes, graph.nodes());
@@ -56,7 +56,7 @@ inline cushim::Result<cushim::GraphNode> node_in(const cushim::Graph &graph,
     return cushim::GraphNode();
 }
 
-// A graph, where a simulator begins anew with these settings.
+// A graph in the primary context; make_graph() restarts the simulator with these settings.
 struct Made {
     cushim::Context context;
     cushim::Graph graph;
@@ -93,8 +93,8 @@ cushim::Result<cushim::Graph> capture(cushim::Api api, const cushim::Stream &str
     return capture(api, stream, cushim::CaptureMode::per_thread, f);
 }
 
-// A kernel that graphs of either API take: a library's; for the driver's, where there are none yet,
-// a module's.
+// A kernel that graphs of the API accept: of a library, or, for the driver API before libraries, of
+// a module.
 template <class Signature>
 cushim::Result<cushim::Kernel<Signature>>
 graph_kernel(Trial &trial, cushim::Api api, const cushim::Context &context, const char *name) {
@@ -110,8 +110,8 @@ graph_kernel(Trial &trial, cushim::Api api, const cushim::Context &context, cons
     return library.kernel<Signature>(name);
 }
 
-// Gives what could go the time to go, while work of the test's is held up: on a device that may
-// hold up whoever destroys things, too.
+// Waits for releases that could happen, while work of the test is held up; on a GPU, where that
+// work may also hold up the releases, for a fixed time.
 inline void let_go_of_what_can() {
     if (simulator() != nullptr) {
         cushim::wait_for_released_closures();
@@ -120,8 +120,8 @@ inline void let_go_of_what_can() {
     }
 }
 
-// In a scenario: that it was refused so is as it should be; anything else is the failure of another
-// call.
+// In a scenario: success if the call failed with the message `why`. Another error is an injected
+// failure and is returned.
 template <class T>
 cushim::Result<void> refused(const cushim::Result<T> &result, const std::string &why) {
     if (result) {
@@ -151,13 +151,13 @@ inline cushim::Result<void> launch_and_wait(const cushim::GraphExec &exec,
     CUSHIM_TRY_VOID(exec.launch(stream));
     return stream.synchronize();
 }
-// Instantiates it, too.
+// Instantiates the graph and launches it once.
 inline cushim::Result<void> run_once(const cushim::Graph &graph, const cushim::Stream &stream) {
     CUSHIM_TRY(const cushim::GraphExec exec, graph.instantiate());
     return launch_and_wait(exec, stream);
 }
 
-// Launches it; all of the memory must be `value` then.
+// Launches the graph; every element of the memory must be `value` afterwards.
 inline cushim::Result<void> check_launch(const cushim::GraphExec &exec,
                                          const cushim::Stream &stream,
                                          cushim::DeviceSpan<const int> memory, int value,
@@ -171,7 +171,7 @@ inline cushim::Result<void> check_launch(const cushim::GraphExec &exec,
     CHECK(values == std::vector<int>(memory.size(), value));
     return {};
 }
-// Instantiates it, too.
+// check_launch() of a new executable graph.
 inline cushim::Result<void> check_run(const cushim::Graph &graph, const cushim::Stream &stream,
                                       cushim::DeviceSpan<const int> memory, int value,
                                       const char *file = __builtin_FILE(),
@@ -180,7 +180,7 @@ inline cushim::Result<void> check_run(const cushim::Graph &graph, const cushim::
     return check_launch(exec, stream, memory, value, file, line);
 }
 
-// --- graphs with graphs inside them
+// --- graphs with child graphs
 
 inline cushim::Result<cushim::GraphNode> only_node(const cushim::Graph &graph) {
     CUSHIM_TRY(const auto nodes, graph.nodes());
@@ -188,7 +188,7 @@ inline cushim::Result<cushim::GraphNode> only_node(const cushim::Graph &graph) {
     return nodes[0];
 }
 
-// A graph with one node, in which is a copy of another graph.
+// A graph with one child graph node, and its copy of the child graph.
 struct Parent {
     cushim::Graph graph;
     cushim::GraphNode child;
@@ -205,7 +205,7 @@ inline cushim::Result<Parent> make_parent(cushim::Api api, const cushim::Context
 
 } // namespace api_test
 
-// A test case for each API, in which run(trial, api) is the scenario.
+// One test case for each API; run(trial, api) is the scenario.
 #define GRAPH_SCENARIO_CASES(run, name, tags, ...)                                                 \
     TEST_CASE(name, tags) {                                                                        \
         ::api_test::run_scenario(name, [](::api_test::Trial &trial) {                              \
@@ -254,7 +254,7 @@ inline cushim::Result<Parent> make_parent(cushim::Api api, const cushim::Context
                       API_TEST_JOIN(graph_scenario_, __LINE__), name,                              \
                       tags __VA_OPT__(, ) __VA_ARGS__)
 
-// The same for ordinary test cases: of what is refused, or ends in another way than a scenario can.
+// Ordinary test cases, for calls that must fail and other checks that a scenario cannot make.
 #define GRAPH_TEST_FUNCTION(function, name, tags)                                                  \
     static void function(::cushim::Api api);                                                       \
     TEST_CASE(name, tags) {                                                                        \

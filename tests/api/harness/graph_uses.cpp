@@ -1,4 +1,4 @@
-// Graphs and captures, of the driver's and of the runtime's API.
+// Uses of graphs and captures of the driver and runtime APIs.
 #include "device_code.hpp"
 #include "graph_scenario.hpp"
 #include "uses.hpp"
@@ -21,7 +21,7 @@ Result<void> launch_twice(const Graph &graph, const Stream &stream) {
     return launch_and_wait(exec, stream);
 }
 
-// What nodes use is kept by the graph alone.
+// Only the graph keeps the resources of its nodes alive.
 Result<Graph> build(Api api, const Workplace &place, const DeviceBuffer<int> &to,
                     const std::shared_ptr<std::atomic<int>> &called) {
     CUSHIM_TRY(Graph graph, create_graph(api, place.context));
@@ -73,7 +73,7 @@ Result<void> use_memory_of_graph(Api api, const Workplace &place) {
     return trim_graph_memory(place.device);
 }
 
-// What the child's nodes use is kept by the graph around it.
+// The parent graph keeps the resources of the child graph alive.
 Result<void> use_child_graphs(Api api, const Workplace &place) {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
     const auto called = std::make_shared<std::atomic<int>>(0);
@@ -108,12 +108,12 @@ Result<void> use_capture(Api api, const Workplace &place) {
                capture(api, place.stream, [&] { return fill(place.stream, memory.span(), 35); }));
     CUSHIM_TRY_VOID(launch_twice(graph, place.stream));
     CUSHIM_TRY_VOID(must_be_filled(place.context, memory.span(), 35));
-    // One that is given up in its middle.
+    // A capture that fails halfway.
     const auto given_up = capture(api, place.stream, [&]() -> Result<void> {
         CUSHIM_TRY_VOID(fill(place.stream, memory.span(), 36));
         return Error::invalid_argument("given up");
     });
-    CUSHIM_TRY_VOID(must(!given_up, "a capture went well that was given up"));
+    CUSHIM_TRY_VOID(must(!given_up, "a failed capture reported success"));
     CUSHIM_TRY_VOID(fill(place.stream, memory.span(), 37));
     CUSHIM_TRY_VOID(place.stream.synchronize());
     return must_be_filled(place.context, memory.span(), 37);

@@ -1,5 +1,4 @@
-// Uses of what another API exports: of Vulkan's on a GPU, of the simulator's own where that is the
-// driver.
+// Uses of objects that another API exports: Vulkan on a GPU, the simulator's own without one.
 #pragma once
 
 #ifndef _WIN32
@@ -8,14 +7,14 @@
 
 namespace api_test {
 
-// In a stream and in a graph. Signals the two values after `last`.
+// Signals the two values after `last`: one in a stream, one in a graph.
 cushim::Result<void> use_timeline(const Workplace &place, cushim::UniqueFd exported,
                                   unsigned long long last);
 
-// Unsignalled before and afterwards.
+// The semaphore is unsignalled before and afterwards.
 cushim::Result<void> use_binary(const Workplace &place, cushim::UniqueFd exported);
 
-// Of 32-bit words. Its first level is written and read.
+// An image of 32-bit words; its first level is written and read.
 struct SharedImage {
     cushim::ExternalMemorySource source;
     std::size_t memory_size = 0; // bytes

@@ -18,7 +18,7 @@ Result<MappedRange> map_for(const Worker &worker, const PhysicalMemory &memory) 
     return MappedRange::map(range, 0, memory, AccessGrant(worker.device, AccessFlags::read_write));
 }
 
-constexpr const char *foreign = "memory of nobody's writing";
+constexpr const char *foreign = "the memory has words without the tag";
 
 void keep_first(Result<void> &first, const Result<void> &next) {
     if (first && !next) {
@@ -40,7 +40,7 @@ bool is_foreign(const Error &error) {
     return std::string_view(error.message()).ends_with(foreign);
 }
 
-// --- on the way
+// --- messages
 
 Result<void> ResourceMessage::send(int socket) const {
     CUSHIM_TRY_VOID(send_fd(socket, mapped.get(), std::as_bytes(std::span(&handles, 1))));
@@ -55,7 +55,7 @@ Result<ResourceMessage> ResourceMessage::receive(int socket) {
     return message;
 }
 
-// --- the maker's
+// --- the exporting process
 
 Result<IpcResources> IpcResources::make(const Worker &worker) {
     IpcResources resources;
@@ -93,7 +93,7 @@ Result<void> IpcResources::write(const Worker &worker, int value) const {
     return worker.stream.synchronize();
 }
 
-// --- the others'
+// --- the importing processes
 
 Result<OpenedIpcResources> OpenedIpcResources::open(const Worker &worker,
                                                     const ResourceMessage &message) {

@@ -1,5 +1,5 @@
-// What one process makes and others open: memory and an event by IPC handles, memory of a pool, and
-// mapped memory by descriptors. They travel by fd_channel.hpp.
+// Resources that one process makes and others open: memory and an event by IPC handles, pool memory
+// and mapped memory by descriptors. fd_channel.hpp sends them.
 #pragma once
 
 #ifndef _WIN32
@@ -10,15 +10,15 @@
 
 namespace api_test {
 
-// All words of resources are so tagged, by whoever writes them.
+// Every process writes only words with this tag.
 inline constexpr int resource_tag = 0x5a000000, resource_tag_mask = 0x7f000000;
 inline constexpr std::size_t resource_words = 50'000; // words of each kind
 
-// That all words are tagged; and whether an error says that some are not.
+// Fails if a word lacks the tag; is_foreign() recognizes that error.
 cushim::Result<void> check_words(const Worker &worker, cushim::DeviceSpan<const int> memory);
 bool is_foreign(const cushim::Error &error);
 
-// What the others are told.
+// The handles sent to other processes.
 struct ResourceHandles {
     cushim::IpcExport::Bytes memory;
     cushim::IpcEventHandle event;
@@ -26,7 +26,7 @@ struct ResourceHandles {
     std::size_t mapped_size; // bytes
 };
 
-// What has arrived, and can be passed on.
+// A received message, which can be sent on.
 struct ResourceMessage {
     ResourceHandles handles;
     cushim::UniqueFd mapped;
@@ -36,12 +36,12 @@ struct ResourceMessage {
     static cushim::Result<ResourceMessage> receive(int socket);
 };
 
-// The maker's.
+// The resources of the exporting process.
 class IpcResources {
   public:
     static cushim::Result<IpcResources> make(const Worker &worker);
     cushim::Result<ResourceMessage> to_message(const Worker &worker) const;
-    // Writes all of them anew, and waits.
+    // Writes all resources and waits.
     cushim::Result<void> write(const Worker &worker, int value) const;
 
   private:
@@ -53,16 +53,16 @@ class IpcResources {
     cushim::MappedRange mapped_;
 };
 
-// Those of another process. Its memory must last until these are gone; if that process dies, CUDA
-// keeps it.
+// Resources of another process, whose memory must outlive them. If that process dies, CUDA keeps
+// the memory.
 class OpenedIpcResources {
   public:
     static cushim::Result<OpenedIpcResources> open(const Worker &worker,
                                                    const ResourceMessage &message);
-    // Reads and writes all of them. Never waits for the event, which nobody records any more once
-    // its maker is dead: asks for it.
+    // Reads and writes all resources. Queries the event instead of waiting for it: if the exporting
+    // process is dead, it may never be recorded.
     cushim::Result<void> use(const Worker &worker, int value) const;
-    // All of it; the first failure.
+    // Closes all resources; returns the first failure.
     cushim::Result<void> close(const Worker &worker);
 
   private:

@@ -1,4 +1,4 @@
-// Short forms for tests of virtual memory management.
+// Helpers for tests of virtual memory management.
 #pragma once
 
 #include "scenario.hpp"
@@ -12,10 +12,10 @@
 
 namespace api_test {
 
-// What memory is made and mapped with.
+// A device with what virtual memory needs.
 struct Place {
     cushim::Device device;
-    cushim::Context context; // for copies: nothing else needs one
+    cushim::Context context; // for copies only
     std::size_t unit;        // the granularity
 
     static cushim::Result<Place> make(const cushim::PhysicalMemoryOptions &options = {}) {
@@ -35,14 +35,14 @@ inline Place place_now(const std::string &settings = "") {
     return required(Place::make());
 }
 
-// For PLACE_SCENARIO_TEST: runs the function of a scenario with a place.
+// For PLACE_SCENARIO_TEST: runs the scenario with a place.
 template <auto function>
 cushim::Result<void> in_place(Trial &trial) {
     CUSHIM_TRY(const Place place, Place::make());
     return function(trial, place);
 }
 
-// Memory of its own in a range of its own, accessible to the device.
+// New memory mapped to a new range, accessible to the device.
 inline cushim::Result<cushim::MappedRange>
 map_new(const Place &place, std::size_t size, const cushim::PhysicalMemoryOptions &options = {}) {
     CUSHIM_TRY(const auto range, cushim::AddressRange::reserve(place.device, size));
@@ -50,7 +50,7 @@ map_new(const Place &place, std::size_t size, const cushim::PhysicalMemoryOption
     return cushim::MappedRange::map(range, 0, memory, place.access());
 }
 
-// The call must be refused with a message that has all of these numbers in it.
+// The call must fail with a message that contains all of these numbers.
 template <class T>
 void check_tells(const cushim::Result<T> &result, std::initializer_list<std::size_t> numbers,
                  const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -60,8 +60,7 @@ void check_tells(const cushim::Result<T> &result, std::initializer_list<std::siz
     }
 }
 
-// Within a scenario, what CUDA must refuse with this status: success if it did. Another failure is
-// handed on, as that of any other call.
+// In a scenario: success if CUDA rejected the call with this status. Another error is returned.
 template <class T>
 cushim::Result<void> must_be_refused(const cushim::Result<T> &result, CUresult status) {
     if (result) {

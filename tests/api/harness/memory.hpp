@@ -1,4 +1,4 @@
-// What tests of memory have in common.
+// Helpers for tests of memory.
 #pragma once
 
 #include "../../support/failing_allocation.hpp"
@@ -8,8 +8,7 @@
 
 namespace api_test {
 
-// The calls of the driver that `function` makes, by exported name; none where there is no
-// simulator.
+// The exported names of the driver calls that `function` makes; empty without the simulator.
 template <class Function>
 std::vector<std::string> calls_in(const Function &function) {
     if (simulator() == nullptr) {
@@ -28,8 +27,7 @@ std::vector<std::string> calls_in(const Function &function) {
     return names;
 }
 
-// The same, but for those that only prepare others: the capture mode and the current context are
-// changed and restored around what destructors call.
+// The same without the calls that change and restore the capture mode and the current context.
 template <class Function>
 std::vector<std::string> destroying_calls_in(const Function &function) {
     auto names = calls_in(function);
@@ -40,7 +38,7 @@ std::vector<std::string> destroying_calls_in(const Function &function) {
     return names;
 }
 
-// The function must do what it does without any call of the driver.
+// The function must make no driver calls.
 template <class Function>
 void check_no_calls(const Function &function) {
     CHECK(calls_in(function) == std::vector<std::string>());
@@ -54,7 +52,8 @@ inline bool is_primary_active(cushim::Device device = cushim::Device::from_nativ
     return active != 0;
 }
 
-// Runs a scenario where host and device may use managed memory at the same time, as these do.
+// Runs a scenario in which host and device use managed memory at the same time; skips it on devices
+// that cannot.
 template <auto function>
 cushim::Result<void> with_concurrent_access(Trial &trial) {
     CUSHIM_TRY(const cushim::Context context, Trial::context());
@@ -76,9 +75,9 @@ inline CUcontext current_context() {
 }
 
 #ifdef API_TEST_ALLOCATIONS_FAIL
-// Calls function(), which returns a Result, with its first allocation failing, then with its second
-// one, until it succeeds: each time after prepare(), and before check() where the library refused
-// it. Returns how often it did; the simulated driver's refusals are not counted.
+// Calls prepare() and function(), which returns a Result, with the first allocation failing, then
+// with the second, until it succeeds. Calls check() after each failure of the library and returns
+// the number of them; failures of the simulated driver do not count.
 template <class Prepare, class Function, class Check>
 int refusals_without_memory(const Prepare &prepare, const Function &function, const Check &check) {
     int refusals = 0;

@@ -1,4 +1,4 @@
-// Memory of the device, of the host, and of both.
+// Uses of device, host and managed memory.
 #include "uses.hpp"
 
 #include <algorithm>
@@ -78,14 +78,15 @@ Result<void> use_managed_buffers(const Workplace &place) {
     return must(all_are(values, 9), "managed memory does not hold what was written");
 }
 
-// What is refused must not stay behind either.
+// A failed allocation must not leak.
 Result<void> use_too_much_memory(const Workplace &place) {
     CUSHIM_TRY(const std::size_t total, place.device.total_memory());
     const auto refused = DeviceBuffer<char>::allocate(place.context, 2 * total);
-    CUSHIM_TRY_VOID(must(!refused && refused.error().kind() == ErrorKind::out_of_memory,
-                         "twice a device's memory was not refused as such"));
+    CUSHIM_TRY_VOID(
+        must(!refused && refused.error().kind() == ErrorKind::out_of_memory,
+             "an allocation of twice the device's memory did not fail with out_of_memory"));
     const auto invalid = AddressRange::reserve(place.device, 1);
-    return must(!invalid, "a range of one byte was not refused");
+    return must(!invalid, "a reservation of one byte succeeded");
 }
 
 constexpr Use uses[] = {

@@ -1,4 +1,5 @@
-// What destructors report while this lives, instead of to whoever was told before.
+// Collects what destructors report during the lifetime of the object, in place of the previous
+// sink.
 #pragma once
 
 #include <cushim/teardown.hpp>
@@ -23,7 +24,7 @@ class Reports {
     Reports(const Reports &) = delete;
     Reports &operator=(const Reports &) = delete;
 
-    // Also while other threads may report.
+    // Safe while other threads report.
     bool empty() const {
         const std::lock_guard lock(mutex_);
         return failures.empty();
@@ -38,7 +39,7 @@ class Reports {
         return all;
     }
 
-    // For messages: "cuMemFree_v2: 999", each.
+    // For messages: "cuMemFree_v2: 999" for each failure.
     std::vector<std::string> lines() const {
         std::vector<std::string> all = names();
         for (std::size_t index = 0; index < all.size(); ++index) {

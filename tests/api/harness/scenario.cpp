@@ -28,7 +28,7 @@ namespace api_test {
 namespace {
 
 constexpr int seeds = 20;
-constexpr int injected = 999; // CUDA_ERROR_UNKNOWN: what no wrapper takes for an answer
+constexpr int injected = 999; // CUDA_ERROR_UNKNOWN: a status that wrappers do not handle
 
 std::string joined(const std::vector<std::string> &lines) {
     std::string all;
@@ -38,7 +38,7 @@ std::string joined(const std::vector<std::string> &lines) {
     return all;
 }
 
-// What CUDA tells on a thread of its own that it needs no more goes a little later.
+// Waits a little for resources that CUDA releases on its own thread.
 std::vector<std::string> leaks_at_last() {
     for (int rest = 100;; --rest) {
         cushim::wait_for_released_closures();
@@ -69,7 +69,7 @@ bool is_old_driver() {
     return std::getenv("API_TEST_OLD_DRIVER") != nullptr;
 }
 
-// Whether it says that something here is too old, and the test said so, too.
+// Whether the error says that the driver or the headers are too old, as the test expects.
 bool is_for_newer_cuda(const Trial &trial, const cushim::Error &error) {
     const bool is_too_new = cushim::headers_version() < trial.needed();
     switch (error.kind()) {
@@ -94,10 +94,10 @@ void check_versions(const Trial &trial, const cushim::Error &error) {
     }
 }
 
-// Why it cannot be had with these headers, where it said so.
+// Returns the reason if the scenario needs newer headers.
 std::optional<std::string> check_result(const Trial &trial, const cushim::Result<void> &result) {
     if (result) {
-        // Without newer headers it may do where the driver is newer.
+        // With a newer driver it may succeed despite older headers.
         CHECK((simulator() == nullptr || trial.needed() <= cushim::headers_version()));
         return std::nullopt;
     }
@@ -110,7 +110,7 @@ std::optional<std::string> check_result(const Trial &trial, const cushim::Result
     return is_old_driver() ? std::nullopt : std::optional<std::string>(error.message());
 }
 
-// Runs it once, undisturbed. Answers what check_result does.
+// Runs the scenario once without faults. Returns what check_result() does.
 std::optional<std::string> run_plainly(Scenario scenario, const std::string &settings,
                                        Current current = Current::foreign) {
     INFO(settings);
@@ -124,7 +124,7 @@ std::optional<std::string> run_plainly(Scenario scenario, const std::string &set
         try {
             const cushim::Result<void> result = scenario(trial);
             lacking = check_result(trial, result);
-        } catch (const Trial::LeftOut &) { // what it did until then must be clean all the same
+        } catch (const Trial::LeftOut &) { // the part that ran must leave no leaks
         }
     }
     INFO("destructors reported:" << joined(reports.lines()));
@@ -133,7 +133,7 @@ std::optional<std::string> run_plainly(Scenario scenario, const std::string &set
     return lacking;
 }
 
-// The simulator has as many devices as it is told.
+// The simulator's settings give the number of its devices.
 bool has_other_device() {
     int count = 0;
     return simulator() != nullptr ||
@@ -145,11 +145,11 @@ std::string with_two_devices(const std::string &settings) {
 }
 
 struct MadeCall {
-    std::string name; // exported
+    std::string name; // the exported one
     bool succeeded;
 };
 
-// The calls that a scenario makes, in order. Those of the harness are not among them.
+// The calls of a scenario in order, without those of the harness.
 std::vector<MadeCall> calls_of(Scenario scenario, const std::string &settings) {
     restart(settings);
     const CallersContext callers(Current::foreign);
@@ -168,8 +168,8 @@ std::vector<MadeCall> calls_of(Scenario scenario, const std::string &settings) {
     return calls;
 }
 
-// Calls that give something back: when they fail, what they were to do has happened all the same,
-// or nothing could tell a leak from the failure.
+// Calls that release something. They fail only after their effect; otherwise the failure would be
+// indistinguishable from a leak.
 bool gives_back(std::string_view name) {
     constexpr std::string_view words[] = {"Free",   "Destroy",    "Release", "Unmap",  "Close",
                                           "Unload", "Unregister", "Pop",     "Disable"};
@@ -178,15 +178,14 @@ bool gives_back(std::string_view name) {
     });
 }
 
-// One call of a scenario that is to fail.
+// A call of a scenario that must fail.
 struct Failing {
     std::string name;
     std::size_t nth; // of that name
     cushim_sim_fault_kind kind;
 };
 
-// What such a call makes in spite of its failure is leaked, as nothing tells its handle from a
-// random one.
+// An object made by a call that fails after its effect is leaked: its handle cannot be trusted.
 bool may_leak(const Failing &failing) {
     return failing.kind == CUSHIM_SIM_FAULT_AFTER && !gives_back(failing.name);
 }
@@ -214,7 +213,7 @@ std::string described(const std::vector<Failing> &calls) {
     return text;
 }
 
-// Whether one fired whose failure is an error to the scenario's caller.
+// Whether a fault fired that must reach the scenario's caller as an error.
 bool has_fired(const Trial &trial, const std::vector<Failing> &calls,
                const std::vector<std::uint64_t> &numbers) {
     for (std::size_t index = 0; index < calls.size(); ++index) {
@@ -229,7 +228,7 @@ bool has_fired(const Trial &trial, const std::vector<Failing> &calls,
 void run_failing(Scenario scenario, const std::string &settings,
                  const std::vector<Failing> &calls) {
     INFO(described(calls));
-    // With what CUDA keeps, what the program gave it to keep is leaked.
+    // A leaked CUDA object leaks the host memory that it keeps, too.
     const bool leaks_are_allowed = std::any_of(calls.begin(), calls.end(), may_leak);
 #ifdef TEST_ADDRESS_SANITIZER
     std::optional<__lsan::ScopedDisabler> leak_sanitizer_is_off; // for this thread
@@ -248,12 +247,12 @@ void run_failing(Scenario scenario, const std::string &settings,
             cushim::wait_for_released_closures();
             return result && reports.empty() && has_fired(trial, calls, numbers);
         };
-        // What goes on another thread may report a little later.
+        // Releases on another thread may report a little later.
         for (int rest = 100; is_hidden() && rest > 0; --rest) {
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
         }
         if (is_hidden()) {
-            FAIL_CHECK("the failure shows nowhere");
+            FAIL_CHECK("the failure was not reported");
         }
         simulator()->clear_faults();
     }
@@ -268,8 +267,8 @@ bool ends_capture(const Failing &call) {
     return call.name == "cuStreamEndCapture" || call.name == "cudaStreamEndCapture";
 }
 
-// Without the event that would tell it, nothing shows when a launch ends if waiting for its stream
-// fails, too: cushim keeps what the launch uses permanently, and reports both.
+// Without its event, and if synchronizing with the stream fails, too, the end of a launch is
+// unknown: cushim keeps the launch's resources permanently and reports both failures.
 bool loses_a_launch(const Failing &first, const Failing &second) {
     static const std::set<std::string> for_event = {"cuCtxGetCurrent", "cuCtxPushCurrent_v2",
                                                     "cuEventCreate", "cuEventRecord"};
@@ -280,17 +279,17 @@ bool launches_a_graph(const MadeCall &call) {
     return call.name == "cuGraphLaunch" || call.name == "cudaGraphLaunch";
 }
 
-// A capture whose end fails twice goes on, and its graph with it.
+// A capture whose end fails twice stays active, and its graph is leaked.
 bool beyond_repair(const Failing &first, const Failing &second, bool after_launch) {
     return (after_launch && loses_a_launch(first, second)) ||
            (ends_capture(first) && ends_capture(second));
 }
 
-// Every call alone; calls that succeed and give nothing back also after their effect; and calls in
-// pairs: each with the next one, with API_TEST_PAIRS=all each with every later one, and with
-// API_TEST_PAIRS=none no pairs.
+// Lets every call fail alone, and calls that succeed and release nothing also after their effect.
+// Then pairs of calls: each with the next one; API_TEST_PAIRS=all: with every later one; =none: no
+// pairs.
 void sweep_faults(Scenario scenario, const std::string &settings) {
-    // By name, as calls of cushim's own thread come in between: what fails is to be what was meant.
+    // Faults count calls by name, since another cushim thread may make calls in between.
     const std::vector<MadeCall> made = calls_of(scenario, settings);
     std::vector<Failing> calls;
     std::map<std::string, std::size_t> seen;
@@ -390,7 +389,7 @@ void run_scenario(const char *name, Scenario scenario, const std::string &settin
 
 namespace {
 
-// Prints at the end of a run what was swept.
+// Prints the counts of the fault sweep at the end of a run.
 class PrintSwept final : public Catch::EventListenerBase {
   public:
     using EventListenerBase::EventListenerBase;

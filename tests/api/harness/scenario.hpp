@@ -1,26 +1,25 @@
-// Scenarios: uses of the wrappers, from the first factory to the last owner. Each is run
+// Scenarios: uses of the wrappers, from the first factory to the last owner. Each runs
 //
-//   - on the simulator, in the immediate mode and in the adversarial one with 20 seeds;
-//   - with a context of the caller's own current, and in the immediate mode also with none, with
-//     the primary context of device 0, and with that of device 1, where there is one;
-//   - there again, once for each driver call that it makes, with that call failing;
-//   - on simulated drivers of older versions, where it may answer requires_newer_driver;
+//   - on the simulator, in immediate mode and in adversarial mode with 20 seeds;
+//   - with a foreign context current; in immediate mode also with no context, with the primary
+//     context of device 0, and with that of device 1, if it exists;
+//   - in immediate mode once for each of its driver calls, with that call failing;
+//   - on simulated drivers of older versions, where it may return requires_newer_driver;
 //   - on a real GPU.
 //
-// After each run nothing may be left behind, nothing misused, and the thread's current context must
-// be what it was before.
+// Each run must leave no leaks and no misuses, and keep the thread's current context.
 //
 //     SCENARIO_TEST("an event is waited for", "[event]") {
 //         CUSHIM_TRY(const Context context, trial.context());
 //         CUSHIM_TRY(const Event event, Event::create(context));
 //         ...
-//         CHECK(...);           what must hold wherever no call failed
+//         CHECK(...);           what must hold if no call failed
 //         return {};
 //     }
 //
-// Behind the tags may follow settings of the simulator: "devices=2". CONTEXT_SCENARIO_TEST makes
-// `context` first, the primary one of device 0; STREAM_SCENARIO_TEST also `stream` in it, and
-// ASIDE_SCENARIO_TEST one that does not wait for the default streams.
+// Settings of the simulator may follow the tags: "devices=2". CONTEXT_SCENARIO_TEST has `context`,
+// the primary context of device 0; STREAM_SCENARIO_TEST also `stream`; ASIDE_SCENARIO_TEST has a
+// non-blocking `stream`.
 #pragma once
 
 #include "checks.hpp"
@@ -36,7 +35,7 @@
 
 namespace api_test {
 
-// What is current on the thread when a scenario begins.
+// The thread's current context when a scenario begins.
 enum class Current : unsigned char { foreign, none, primary, other_device };
 
 // One run of a scenario.
@@ -44,39 +43,38 @@ class Trial {
   public:
     explicit Trial(Current current = Current::foreign) : current_(current) {}
 
-    // The primary context of device 0, as most scenarios want it.
+    // The primary context of device 0.
     static cushim::Result<cushim::Context> context();
 
-    // A failure of this call is not an error to the scenario's caller: it does without what the
-    // call would have given.
+    // A failure of this call need not reach the scenario's caller.
     void may_do_without(const char *entry_point) { dispensable_.emplace_back(entry_point); }
 
-    // Skips it on a real machine with fewer devices.
+    // Skips the scenario on a machine with fewer devices.
     cushim::Result<void> needs_devices(int least) const;
 
-    // Leaves the scenario where this machine cannot run it, saying why: on a real GPU only.
+    // Skips the scenario with this reason; on the simulator, fails it.
     void skip(const std::string &why) const;
 
-    // What it does came with this release of CUDA. Built with older headers it must say so: that it
-    // needs newer ones or, as the simulated driver is no newer than they are, a newer driver. The
-    // test then counts as skipped.
+    // The scenario requires this release of CUDA. With older headers it must fail with
+    // requires_newer_headers or, as the simulated driver is not newer than they are, with
+    // requires_newer_driver. The test then counts as skipped.
     void needs_cuda(int major, int minor) {
         needed_ = std::max(needed_, cushim::Version::of(major, minor));
     }
     cushim::Version needed() const { return needed_; }
 
-    // The same of the driver alone: older headers do, where the driver is of this release.
+    // The scenario requires a driver of this release; older headers suffice.
     void needs_driver(int major, int minor) {
         needed_of_driver_ = std::max(needed_of_driver_, cushim::Version::of(major, minor));
     }
-    // It calls libcudart, which wants a driver of the headers' major version.
+    // The scenario calls libcudart, which requires a driver of the headers' major version.
     void needs_runtime() { needs_driver(cushim::headers_version().major(), 0); }
     cushim::Version needed_of_driver() const { return std::max(needed_, needed_of_driver_); }
 
     bool is_dispensable(const std::string &entry_point) const;
 
-    // Ends the run where this is current, as what the scenario shows cannot be had there, saying
-    // why.
+    // Ends a run with this current context, in which the scenario shows nothing; `why` is the
+    // reason.
     void leave_out(Current current, const char *why) const;
     struct LeftOut {};
 
@@ -87,22 +85,21 @@ class Trial {
     cushim::Version needed_of_driver_;
 };
 
-// Leaves an ordinary test case whose subject came with this release of CUDA, where the headers are
-// older.
+// Skips an ordinary test case that requires headers of this release of CUDA.
 void need_cuda(int major, int minor);
 
 using Scenario = cushim::Result<void> (*)(Trial &trial);
 
-// Runs it in all the ways above that this process can.
+// Runs the scenario in all the ways above that are possible in this process.
 void run_scenario(const char *name, Scenario scenario, const std::string &settings = "");
 
-// A new simulator with these settings (restart()), and the context of most tests.
+// Restarts the simulator with these settings; returns the primary context of device 0.
 inline cushim::Context context_after_restart(const std::string &settings) {
     restart(settings);
     return required(Trial::context());
 }
 
-// What work that was waited for has left in the memory: in a buffer, or in a span.
+// The contents of a buffer or a span. Work that writes it must have completed.
 template <template <class> class Memory, class T>
 cushim::Result<std::vector<std::remove_const_t<T>>> read(const cushim::Context &context,
                                                          const Memory<T> &from) {
@@ -111,7 +108,8 @@ cushim::Result<std::vector<std::remove_const_t<T>>> read(const cushim::Context &
     return values;
 }
 
-// In a scenario: the memory holds this value, and nothing else, once the work in it was waited for.
+// In a scenario: checks that every element is `value`. Work that writes the memory must have
+// completed.
 //
 //     return check_filled(context, buffer, 8);
 template <class Memory, class T>
@@ -122,7 +120,7 @@ cushim::Result<void> check_filled(const cushim::Context &context, const Memory &
     return check_gives(read(context, memory), expected, file, line);
 }
 
-// What a call of the tables returned, as a result.
+// The status of a direct call, as a result.
 inline cushim::Result<void> answer(CUresult status, const char *entry_point) {
     return status == CUDA_SUCCESS ? cushim::Result<void>()
                                   : cushim::Error::status(cushim::Api::driver, status, entry_point);
@@ -132,7 +130,7 @@ inline cushim::Result<void> answer(cudaError_t status, const char *entry_point) 
                                  : cushim::Error::status(cushim::Api::runtime, status, entry_point);
 }
 
-// Runs the function of a scenario in `context`, and with `stream` where it takes one.
+// Run the function of a scenario with `context`, and with `stream` if it takes one.
 template <auto function, class... Arguments>
 cushim::Result<void> in_context(Trial &trial, Arguments... arguments) {
     CUSHIM_TRY(const cushim::Context context, Trial::context());
@@ -151,7 +149,7 @@ cushim::Result<void> in_stream_aside(Trial &trial, Arguments... arguments) {
     return function(trial, arguments..., context, stream);
 }
 
-// How many scenarios and calls were swept in this process.
+// The numbers of scenarios and calls that this process has swept.
 struct SweptCounts {
     unsigned long scenarios = 0;
     unsigned long calls = 0;
@@ -174,7 +172,7 @@ SweptCounts &swept();
 #define SCENARIO_TEST(name, tags, ...)                                                             \
     API_TEST_SCENARIO(API_TEST_JOIN(scenario_, __LINE__), name, tags __VA_OPT__(, ) __VA_ARGS__)
 
-// `run` is in_context or in_stream, and `parameters` are what it gives the function.
+// `run` is in_context or in_stream; `parameters` are those that it adds to the function.
 #define API_TEST_SCENARIO_IN(run, parameters, function, name, tags, ...)                           \
     static ::cushim::Result<void> function(::api_test::Trial &trial, parameters);                  \
     TEST_CASE(name, tags) {                                                                        \

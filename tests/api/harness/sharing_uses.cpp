@@ -1,5 +1,4 @@
-// Virtual memory, pools, and all that leaves a process or comes in, as far as one process alone can
-// use it.
+// Uses of virtual memory, pools, exports and imports, as far as one process can make them.
 #include "imported_uses.hpp"
 #include "simulator.hpp"
 #include "uses.hpp"
@@ -40,7 +39,7 @@ Result<void> use_mapped_ranges(const Workplace &place) {
     CUSHIM_TRY(const auto access, mapped.range.get_access(place.device));
     CUSHIM_TRY_VOID(must(access == AccessFlags::read_write, "the access is not what was granted"));
     CUSHIM_TRY(const auto retained, PhysicalMemory::retain_from(mapped.range.native()));
-    CUSHIM_TRY_VOID(must(retained.size() == mapped.memory.size(), "another memory is mapped"));
+    CUSHIM_TRY_VOID(must(retained.size() == mapped.memory.size(), "other memory is mapped"));
     return must_be_filled(place.context, words, 21);
 }
 
@@ -52,7 +51,7 @@ Result<void> use_growable_buffers(const Workplace &place) {
     CUSHIM_TRY_VOID(must_be_on(place, address));
     CUSHIM_TRY_VOID(fill(place.context, buffer.span(), 22));
     CUSHIM_TRY_VOID(buffer.resize(2 * step));
-    CUSHIM_TRY_VOID(must(buffer.native() == address, "a buffer has moved that grew in place"));
+    CUSHIM_TRY_VOID(must(buffer.native() == address, "the buffer moved while it grew in place"));
     CUSHIM_TRY(const auto first, buffer.span().subspan(0, step));
     CUSHIM_TRY_VOID(must_be_filled(place.context, first, 22));
     CUSHIM_TRY_VOID(buffer.resize(count));
@@ -80,8 +79,9 @@ Result<void> export_by_ipc(const Workplace &place) {
     CUSHIM_TRY(const auto handle, export_event(place.context, event));
     const auto own = IpcMemory::open(place.context, exported);
     CUSHIM_TRY_VOID(must(!own && own.error().kind() == ErrorKind::wrong_context,
-                         "memory was opened in the process that exports it"));
-    return must(!open_event(place.context, handle), "an event was opened where it was made");
+                         "memory was opened in the process that exported it"));
+    return must(!open_event(place.context, handle),
+                "an event was opened in the process that exported it");
 }
 
 #ifndef _WIN32
@@ -96,7 +96,7 @@ Result<void> export_pools(const Workplace &place) {
     CUSHIM_TRY(const UniqueFd second, pool.export_fd());
     CUSHIM_TRY(const PoolPointer pointer, buffer.export_pointer());
     (void)pointer;
-    return must(first.get() != second.get(), "two exports are one descriptor");
+    return must(first.get() != second.get(), "two exports returned the same descriptor");
 }
 
 Result<void> import_external_memory(const Workplace &place) {
@@ -115,7 +115,7 @@ Result<void> import_external_memory(const Workplace &place) {
     return must_be_filled(place.context, mapped.range.span<int>(), 25);
 }
 
-// The same memory once more, as another process would get it.
+// Imports and maps the same memory again, as another process would.
 Result<void> import_physical_memory(const Workplace &place) {
     CUSHIM_TRY(const Mapped mapped, map_new(place, {.exportable = exportable}));
     CUSHIM_TRY_VOID(fill(place.context, mapped.range.span<int>(), 26));
@@ -134,14 +134,14 @@ Result<void> import_what_is_none(const Workplace &place) {
     const auto semaphore = BinarySemaphore::import_fd(place.context, nothing());
     const UniqueFd kept = nothing();
     const auto physical = PhysicalMemory::import_fd(kept.get(), 2u << 20);
-    return must(!memory && !semaphore && !physical, "what is nothing was imported");
+    return must(!memory && !semaphore && !physical, "a descriptor of /dev/null was imported");
 }
 
-// On a GPU these come from another API: external_vulkan_test.cpp, and the soak's own uses.
+// On a GPU another API is needed: see external_vulkan_test.cpp and soak_vulkan.cpp.
 Result<void> need_simulator() {
     return simulator() != nullptr
                ? Result<void>()
-               : Error::unsupported_platform("another API's, which is not at hand here");
+               : Error::unsupported_platform("this needs an object of another API");
 }
 
 Result<void> import_semaphores(const Workplace &place) {

@@ -12,7 +12,7 @@
 namespace api_test {
 namespace {
 
-// The copy that cushim loaded, which lives as long as the process.
+// In the library that cushim loaded, which stays loaded.
 cushim_sim_control_function find_control() {
     const auto loaded = cushim::load_driver();
     const char *path = cushim::load_report().driver.path;
@@ -67,12 +67,12 @@ void restart(const std::string &settings) {
         REQUIRE(cushim::init().has_value());
         return;
     }
-    cushim::wait_for_released_closures(); // of the test before
+    cushim::wait_for_released_closures(); // of the previous test
     simulator()->reset();
     if (simulator()->configure(settings.c_str()) != 0) {
         FAIL("the simulator does not understand " << simulator()->problem());
     }
-    // cushim::init() remembers an earlier one.
+    // cushim::init() would not call cuInit() again.
     REQUIRE(cushim::driver().cuInit(0) == CUDA_SUCCESS);
 }
 

@@ -1,8 +1,8 @@
-// Looks at the arguments of every call of one entry point on its way to the library.
+// Passes the arguments of every call of an entry point to a function before the library is called.
 //
 //     SpiedCall<entry::cuGraphDestroy> destroyed([](CUgraph) { ++count; });
 //
-// The function that looks has no captures; one object for an entry point at a time.
+// The function has no captures. An entry point can have one SpiedCall at a time.
 #pragma once
 
 #include <cushim/override.hpp>

@@ -1,4 +1,4 @@
-// A file with given bytes, for a scope.
+// A temporary file with these bytes, removed on destruction.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
@@ -26,7 +26,7 @@ class TemporaryFile {
     const char *path() const { return path_.c_str(); }
 
   private:
-    // One that no other process has, nor another file of this one.
+    // A path unique in this process and among processes.
     std::string new_path() const {
         std::string all;
         for (int number = 0; all.empty() || std::filesystem::exists(all); ++number) {

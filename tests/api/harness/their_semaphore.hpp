@@ -1,4 +1,4 @@
-// A semaphore of another API's, which no such API is needed for: on the simulator.
+// A semaphore of another API, simulated: no other API is required.
 #pragma once
 
 #include "scenario.hpp"
@@ -15,7 +15,7 @@ namespace api_test {
 inline constexpr const char *needs_vulkan =
     "needs a semaphore of another API; external_vulkan_test.cpp has such tests";
 
-// The other API's side of a semaphore, as the simulator has it.
+// The other API's side of the semaphore.
 class TheirSemaphore {
   public:
     explicit TheirSemaphore(std::uint64_t initial)

@@ -1,6 +1,5 @@
-// A use of every kind of wrapper on one device, each from the factory to the last owner gone: for
-// tests of what all of them together leave behind, and of what they must leave alone. What CUDA
-// computes is compared.
+// Uses of every kind of wrapper on one device, each from the factory to the last owner, with checks
+// of the results. For tests of leaks and of effects on other devices.
 #pragma once
 
 #include "../../support/workplace.hpp"
@@ -25,27 +24,26 @@ std::span<const Use> work_uses();
 std::span<const Use> sharing_uses();
 std::span<const Use> graph_uses();
 
-// All of these.
 std::vector<Use> all_uses();
-// A context of its own, in which some of the same is done: on a real GPU making one takes a third
-// of a second.
+// The memory uses in a created context. Separate, as making a context on a GPU takes a third of a
+// second.
 Use own_context_use();
 
-// Whether it says that this machine lacks something: newer CUDA, the runtime library, or a property
-// of the device.
+// Whether the error says that the machine lacks a newer CUDA, the runtime library, or a device
+// property.
 bool is_lack(const cushim::Error &error);
 
-// --- for the uses themselves
+// --- helpers of the uses
 
-// An error that says so, unless it holds.
+// An error with the message `what` unless `holds`.
 cushim::Result<void> must(bool holds, const char *what);
 
-// That the memory lies on the device, whatever context was current when it was made.
+// Fails unless the memory is on the device.
 cushim::Result<void> must_be_on(const Workplace &place, CUdeviceptr memory);
-// The same of a stream.
+// Fails unless the stream is in the place's context.
 cushim::Result<void> must_be_in(const Workplace &place, const cushim::Stream &stream);
 
-// That every element is `value`.
+// Fails unless every element is `value`.
 cushim::Result<void> must_be_filled(const cushim::Context &context,
                                     cushim::DeviceSpan<const int> memory, int value);
 

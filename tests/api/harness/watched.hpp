@@ -1,5 +1,5 @@
-// What tests of lifetimes watch: closures that tell whether they are there, and streams that are
-// held up.
+// Helpers for tests of lifetimes: closures that report their destruction, and gates that hold up
+// streams.
 #pragma once
 
 #include "../../support/workplace.hpp"
@@ -14,7 +14,7 @@ namespace api_test {
 
 using support::Workplace;
 
-// Whether it is so within seconds.
+// Whether the predicate becomes true within seconds.
 template <class Predicate>
 bool soon(const Predicate &predicate) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -27,14 +27,14 @@ bool soon(const Predicate &predicate) {
     return true;
 }
 
-// A closure that counts its calls, and whether it is still there.
+// Makes closures, counts their calls, and reports whether all are destroyed.
 class Watched {
   public:
     auto closure() {
         return [count = count_] { ++*count; };
     }
     bool is_gone() const { return count_.use_count() == 1; }
-    // CUDA tells on a thread of its own that nothing needs a thing any more.
+    // CUDA releases resources on its own thread, a little later.
     bool is_soon_gone() const {
         return soon([this] { return is_gone(); });
     }
@@ -47,8 +47,8 @@ class Watched {
 // Holds a stream up until it is opened.
 class Gate {
   public:
-    // What the tests before have let go is gone then: driver 580 destroys no context while a host
-    // function runs, be it of another one, and who destroys it is whom the test waits for.
+    // Waits for the resources of earlier tests: while any host function runs, driver 580 destroys
+    // no context, and a thread that destroys one would hold up the test.
     Gate() { cushim::wait_for_released_closures(); }
 
     cushim::Result<void> close(const cushim::Stream &stream) const {

@@ -1,4 +1,4 @@
-// Streams, events, closures, code.
+// Uses of streams, events, closures and code.
 #include "device_code.hpp"
 #include "uses.hpp"
 
@@ -30,7 +30,7 @@ Result<void> use_streams_and_events(const Workplace &place) {
     return must_be_filled(place.context, memory.span(), 2);
 }
 
-// The closure owns CUDA objects, which go with it.
+// The closure owns CUDA objects, which are destroyed with it.
 Result<void> use_closures(const Workplace &place) {
     CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, count));
     const auto called = std::make_shared<std::atomic<int>>(0);
@@ -55,7 +55,8 @@ Result<void> use_modules(const Workplace &place) {
     CUSHIM_TRY(const Module module, Module::load(place.context, device_code));
     CUSHIM_TRY(const auto kernel, module.kernel<Fill>("fill"));
     CUSHIM_TRY(const auto attributes, kernel.attributes(place.context));
-    CUSHIM_TRY_VOID(must(attributes.max_threads_per_block >= 32, "a kernel without threads"));
+    CUSHIM_TRY_VOID(must(attributes.max_threads_per_block >= 32,
+                         "a block of the kernel has less than 32 threads"));
     CUSHIM_TRY(const auto variable, module.global<int>("counter"));
     CUSHIM_TRY_VOID(must_be_on(place, variable.address()));
     CUSHIM_TRY_VOID(must_be_filled(place.context, variable, 42));
@@ -71,13 +72,12 @@ Result<void> use_libraries(const Workplace &place) {
     return launch_fill(place, kernel, 12);
 }
 
-// Real compilers refuse it; the simulator has none.
 Result<void> use_broken_code(const Workplace &place) {
     JitLog log;
     const auto broken = Module::load(place.context, "no code at all", {}, &log);
-    CUSHIM_TRY_VOID(must(!broken, "what is no code was loaded"));
+    CUSHIM_TRY_VOID(must(!broken, "invalid code was loaded"));
     CUSHIM_TRY(const Module module, Module::load(place.context, device_code));
-    return must(!module.kernel("there is none of this name"), "a kernel of no name was found");
+    return must(!module.kernel("no_such_kernel"), "an unknown kernel was found");
 }
 
 constexpr Use uses[] = {
