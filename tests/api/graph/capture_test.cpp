@@ -1,4 +1,4 @@
-// Captures: what becomes of them, on every path.
+// Captures: how they begin and end, with success and with errors.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
@@ -32,7 +32,7 @@ Workplace make_place() {
     return place;
 }
 
-// What no capture may contain.
+// A call that CUDA forbids during a capture, unless in relaxed mode.
 Result<void> unsafe_call(const Context &context) {
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUdeviceptr address = 0;
@@ -41,7 +41,7 @@ Result<void> unsafe_call(const Context &context) {
     return {};
 }
 
-// What becomes of it, and of the capture.
+// The outcome of an unsafe call, and the status of the capture after it.
 struct Ruin {
     bool is_refused;
     CaptureStatus capture;
@@ -64,7 +64,7 @@ constexpr const char *is_ended_by_capture_to =
     "invalid argument: the capture was begun into an existing graph; end it with "
     "end_capture_to()";
 
-// A way to end a capture that is not the right one.
+// A wrong way to end a capture, and the error.
 struct Ending {
     const char *why;
     std::function<Result<void>()> end;
@@ -77,7 +77,7 @@ Result<void> without_value(const Result<T> &result) {
 
 } // namespace
 
-GRAPH_STREAM_SCENARIO_TEST("vectors are added twice by a captured graph",
+GRAPH_STREAM_SCENARIO_TEST("a captured graph with a kernel is launched twice",
                            "[graph][capture][G1][G2][G3][G4]") {
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const auto add, module.kernel<Add>("add"));
@@ -105,7 +105,7 @@ GRAPH_STREAM_SCENARIO_TEST("vectors are added twice by a captured graph",
     return {};
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a capture takes in a second stream and gives it back",
+GRAPH_STREAM_SCENARIO_TEST("a capture includes a second stream between fork and join events",
                            "[graph][capture][G4]") {
     CUSHIM_TRY(const Stream other, Stream::create(context));
     CUSHIM_TRY(const Event fork, Event::create(context, {.timing = false}));
@@ -126,7 +126,8 @@ GRAPH_STREAM_SCENARIO_TEST("a capture takes in a second stream and gives it back
     return check_run(graph, stream, second, 2);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("an error ends the capture and is the answer", "[graph][capture][G4]") {
+GRAPH_STREAM_SCENARIO_TEST("an error of the captured function ends the capture and is returned",
+                           "[graph][capture][G4]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     const auto graph = capture(api, stream, [&]() -> Result<void> {
         CUSHIM_TRY_VOID(fill(stream, memory.span(), 1));
@@ -134,13 +135,12 @@ GRAPH_STREAM_SCENARIO_TEST("an error ends the capture and is the answer", "[grap
     });
     CUSHIM_TRY_VOID(refused(graph, "invalid argument: what the caller says"));
     CHECK_GIVES(stream.capture_status(), CaptureStatus::none);
-    // The stream works as before.
+    // The stream is usable.
     CUSHIM_TRY_VOID(fill(stream, memory.span(), 3));
     return stream.synchronize();
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a captured host function is called in each launch",
-                           "[graph][capture][G13]") {
+GRAPH_STREAM_SCENARIO_TEST("each launch calls a captured host function", "[graph][capture][G13]") {
     Watched function;
     {
         CUSHIM_TRY(const Graph graph, capture(api, stream, [&]() -> Result<void> {
@@ -156,7 +156,8 @@ GRAPH_STREAM_SCENARIO_TEST("a captured host function is called in each launch",
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("a capture goes into a graph that is there", "[graph][capture][G2]") {
+NODE_STREAM_SCENARIO_TEST("a capture into an existing graph adds nodes after its dependencies",
+                          "[graph][capture][G2]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const GraphNode first, graph.add_memset_node({}, memory, 1));
@@ -167,7 +168,7 @@ NODE_STREAM_SCENARIO_TEST("a capture goes into a graph that is there", "[graph][
     return check_run(graph, stream, memory, 2);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a graph that is let go while it is captured to",
+GRAPH_STREAM_SCENARIO_TEST("a capture into a graph that is destroyed meanwhile succeeds",
                            "[graph][capture][G2]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
@@ -179,7 +180,7 @@ GRAPH_STREAM_SCENARIO_TEST("a graph that is let go while it is captured to",
     return check_gives(stream.capture_status(), CaptureStatus::none);
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("a stream that is let go, or moved, while it is captured",
+GRAPH_CONTEXT_SCENARIO_TEST("a capture succeeds if its stream is moved or destroyed meanwhile",
                             "[graph][capture][G4]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(Stream stream, Stream::create(context));
@@ -195,7 +196,7 @@ GRAPH_CONTEXT_SCENARIO_TEST("a stream that is let go, or moved, while it is capt
     return check_gives(another.node_count(), 0);
 }
 
-NODE_SCENARIO_TEST("a stream that is moved while it is captured to a graph",
+NODE_SCENARIO_TEST("a capture into a graph succeeds if its stream is moved meanwhile",
                    "[graph][capture][G2]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(Stream stream, Stream::create(context));
@@ -205,8 +206,9 @@ NODE_SCENARIO_TEST("a stream that is moved while it is captured to a graph",
     return check_gives(moved.capture_status(), CaptureStatus::none);
 }
 
-NODE_STREAM_SCENARIO_TEST("a graph that is captured to keeps its one owner",
-                          "[graph][capture][G2]") {
+NODE_STREAM_SCENARIO_TEST(
+    "ending a capture into a graph in a wrong way leaves the graph to its owner",
+    "[graph][capture][G2]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Graph another, create_graph(api, context));
@@ -228,7 +230,7 @@ NODE_STREAM_SCENARIO_TEST("a graph that is captured to keeps its one owner",
     return run_once(graph, stream);
 }
 
-NODE_STREAM_SCENARIO_TEST("a body, and a graph that is lent, are nobody else's after a capture",
+NODE_STREAM_SCENARIO_TEST("a body and a borrowed graph keep their owner after a capture into them",
                           "[graph][capture][conditional][G2]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
@@ -245,13 +247,14 @@ NODE_STREAM_SCENARIO_TEST("a body, and a graph that is lent, are nobody else's a
 }
 
 #if CUDA_VERSION >= 12030
-NODE_STREAM_SCENARIO_TEST("nor after a capture that CUDA's own call has begun",
-                          "[graph][capture][G2]") {
+NODE_STREAM_SCENARIO_TEST(
+    "a graph keeps its owner after a capture that cuStreamBeginCaptureToGraph began",
+    "[graph][capture][G2]") {
     trial.needs_driver(12, 3);
     const CUresult begun = driver().cuStreamBeginCaptureToGraph(
         stream.native(), graph.native(), nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED);
     if (begun != CUDA_SUCCESS) {
-        CUgraph captured = nullptr; // it may have begun all the same
+        CUgraph captured = nullptr; // the capture may have begun
         (void)driver().cuStreamEndCapture(stream.native(), &captured);
         return begun != 36 ? answer(begun, "cuStreamBeginCaptureToGraph")
                            : Error::requires_newer_driver("cuStreamBeginCaptureToGraph",
@@ -261,7 +264,8 @@ NODE_STREAM_SCENARIO_TEST("nor after a capture that CUDA's own call has begun",
 }
 #endif
 
-NODE_STREAM_SCENARIO_TEST("what was captured for nobody goes", "[graph][capture][G2]") {
+NODE_STREAM_SCENARIO_TEST("end_capture_to() with another graph destroys the captured graph",
+                          "[graph][capture][G2]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY_VOID(api_test::begin_capture(api, stream));
     const Result<void> queued = fill(stream, memory.span(), 2);
@@ -286,7 +290,7 @@ GRAPH_TEST_CASE("an exception ends the capture", "[graph][capture][G4]") {
     CHECK(leaks().size() == (simulator() == nullptr ? 0 : 3));
 }
 
-GRAPH_TEST_CASE("a capture that begins although the call fails is ended",
+GRAPH_TEST_CASE("a capture whose begin fails after its effect is ended",
                 "[graph][capture][current][G3]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const std::string call =
@@ -297,7 +301,8 @@ GRAPH_TEST_CASE("a capture that begins although the call fails is ended",
     CHECK(*stream.capture_status() == CaptureStatus::none);
 }
 
-GRAPH_TEST_CASE("a ruined capture says so", "[graph][capture][G3][G5]") {
+GRAPH_TEST_CASE("ending an invalidated capture fails with capture_invalidated",
+                "[graph][capture][G3][G5]") {
     const auto [device, context, stream] = make_place();
     REQUIRE(api_test::begin_capture(api, stream).has_value());
     CHECK(refused(unsafe_call(context), ErrorKind::not_permitted));
@@ -309,20 +314,20 @@ GRAPH_TEST_CASE("a ruined capture says so", "[graph][capture][G3][G5]") {
     CHECK(*stream.capture_status() == CaptureStatus::none);
 }
 
-GRAPH_TEST_CASE("what a scope answers of a ruined capture is the first error",
+GRAPH_TEST_CASE("capture() returns the error that invalidated the capture",
                 "[graph][capture][G4]") {
     const auto [device, context, stream] = make_place();
     const Reports reports;
     const Error first = error_of(capture(api, stream, [&in = context] { return unsafe_call(in); }));
     CHECK(first.kind() == ErrorKind::not_permitted);
     CHECK(first.status() == 900);
-    // Nobody looked: the end of the capture tells.
+    // If the function ignores the error, the end of the capture reports it.
     const auto ignored = capture(api, stream, [&in = context] { (void)unsafe_call(in); });
     CHECK(refused(ignored, ErrorKind::capture_invalidated));
     CHECK(reports.failures.empty());
 }
 
-GRAPH_TEST_CASE("a capture whose streams are not joined has no graph", "[graph][capture][G4]") {
+GRAPH_TEST_CASE("a capture with unjoined streams fails", "[graph][capture][G4]") {
     const auto [device, context, stream] = make_place();
     const auto other = required(Stream::create(context));
     const auto fork_event = required(Event::create(context, {.timing = false}));
@@ -336,7 +341,7 @@ GRAPH_TEST_CASE("a capture whose streams are not joined has no graph", "[graph][
     CHECK(*stream.capture_status() == CaptureStatus::none);
     CHECK(*other.capture_status() == CaptureStatus::none);
 
-    // What leaves early is the error, and that it leaves streams behind is no news.
+    // The error of the function is returned; the unjoined streams are not reported.
     const Reports reports;
     const auto left = capture(api, stream, [&]() -> Result<void> {
         CUSHIM_TRY_VOID(fork());
@@ -349,7 +354,8 @@ GRAPH_TEST_CASE("a capture whose streams are not joined has no graph", "[graph][
     CHECK(other.synchronize().has_value());
 }
 
-GRAPH_TEST_CASE("whose unsafe calls ruin a capture is said by its mode", "[graph][capture][G1]") {
+GRAPH_TEST_CASE("the capture mode selects the threads whose unsafe calls invalidate a capture",
+                "[graph][capture][G1]") {
     const Workplace place = make_place();
     const struct {
         CaptureMode mode;
@@ -370,7 +376,7 @@ GRAPH_TEST_CASE("whose unsafe calls ruin a capture is said by its mode", "[graph
     }
 }
 
-GRAPH_TEST_CASE("where no mode is said, a capture is its thread's alone", "[graph][capture][G1]") {
+GRAPH_TEST_CASE("the default capture mode is thread-local", "[graph][capture][G1]") {
     const Workplace place = make_place();
     const bool is_runtime = api == Api::runtime;
     const auto begin = [&] {
@@ -390,7 +396,8 @@ GRAPH_TEST_CASE("where no mode is said, a capture is its thread's alone", "[grap
         (is_runtime ? rt::capture(place.stream, use) : place.stream.capture(use)).has_value());
 }
 
-GRAPH_TEST_CASE("the end on another thread loses what was captured", "[graph][capture][G1]") {
+GRAPH_TEST_CASE("ending a capture on another thread fails unless it is relaxed",
+                "[graph][capture][G1]") {
     const auto [device, context, stream] = make_place();
     const auto memory = required(DeviceBuffer<int>::allocate(context, 8));
     for (const CaptureMode mode : {CaptureMode::per_thread, CaptureMode::relaxed}) {
@@ -419,7 +426,7 @@ TEST_CASE("an unsafe call is allowed in a relaxed capture", "[graph][capture][G1
     CHECK(graph.has_value());
 }
 
-TEST_CASE("what cannot be captured, and ends that nobody began", "[graph][capture]") {
+TEST_CASE("captures begin once, end once and need a created stream", "[graph][capture]") {
     const auto [device, context, stream] = make_place();
     REQUIRE(stream.begin_capture().has_value());
     CHECK(stream.begin_capture().error().status() == 401);
@@ -432,7 +439,7 @@ TEST_CASE("what cannot be captured, and ends that nobody began", "[graph][captur
     CHECK(Stream::legacy().begin_capture().error().status() == 900);
 }
 
-GRAPH_TEST_CASE("destructors of graphs do not ruin a capture", "[graph][capture]") {
+GRAPH_TEST_CASE("destructors of graphs do not invalidate a capture", "[graph][capture]") {
     const auto [device, context, stream] = make_place();
     for (const CaptureMode mode : {CaptureMode::global, CaptureMode::per_thread}) {
         auto memory = required(DeviceBuffer<int>::allocate(context, 8));
@@ -443,7 +450,7 @@ GRAPH_TEST_CASE("destructors of graphs do not ruin a capture", "[graph][capture]
         auto exec = required(graph.instantiate());
         REQUIRE(api_test::begin_capture(api, stream, mode).has_value());
         exec.reset();
-        graph.reset(); // and with it the memory
+        graph.reset(); // and the memory
         wait_for_released_closures();
         CHECK(*stream.capture_status() == CaptureStatus::active);
         CHECK(api_test::end_capture(api, stream).has_value());
@@ -454,8 +461,7 @@ GRAPH_TEST_CASE("two threads capture at once", "[graph][capture]") {
     const Context context = context_after_restart("");
     std::atomic<int> good{0};
     const auto work = [&](int value) -> Result<void> {
-        // Not blocking: what others do in the legacy stream would ruin the captures of blocking
-        // ones.
+        // Non-blocking: work in the legacy stream invalidates captures of blocking streams.
         CUSHIM_TRY(const Stream stream, Stream::create(context, {.non_blocking = true}));
         CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
         for (int round = 0; round < 20; ++round) {

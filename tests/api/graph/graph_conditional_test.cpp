@@ -1,4 +1,4 @@
-// Conditional nodes: bodies, what refuses them, and which driver has them.
+// Conditional nodes: their bodies, their errors, and the drivers that have them.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 
@@ -16,7 +16,7 @@ GRAPH_STREAM_SCENARIO_TEST("an if node runs its body", "[graph][conditional][G18
         CUSHIM_TRY(const GraphBody branch, graph.add_if_node(clear, condition));
         CHECK_GIVES(graph.node_type(branch.node), GraphNodeType::conditional);
         CUSHIM_TRY(const GraphNode fill, branch.body.add_memset_node({}, memory, 2));
-        CHECK_FALSE(graph.node_type(fill).has_value()); // it is the body's
+        CHECK_FALSE(graph.node_type(fill).has_value()); // a node of the body
         CUSHIM_TRY_VOID(check_run(graph, stream, memory, value == 0 ? 1 : 2));
     }
     return {};
@@ -47,7 +47,7 @@ NODE_STREAM_SCENARIO_TEST("a while node whose condition is 0 does not run",
     return check_run(graph, stream, memory, 1);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a switch node runs the case of that number",
+GRAPH_STREAM_SCENARIO_TEST("a switch node runs the body with the index of its condition",
                            "[graph][conditional][G18]") {
     trial.needs_cuda(12, 8);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
@@ -66,21 +66,21 @@ GRAPH_STREAM_SCENARIO_TEST("a switch node runs the case of that number",
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("what a body does is changed by an update", "[graph][conditional][G25]") {
+NODE_STREAM_SCENARIO_TEST("an update changes the nodes of a body", "[graph][conditional][G25]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
     CUSHIM_TRY(const GraphNode fill, branch.body.add_memset_node({}, memory, 2));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
-    CUSHIM_TRY_VOID(exec.set_memset_node(fill, memory, 4)); // which the update ends
+    CUSHIM_TRY_VOID(exec.set_memset_node(fill, memory, 4)); // the update replaces this
     CUSHIM_TRY_VOID(branch.body.set_memset_node(fill, memory, 3));
     CUSHIM_TRY(const GraphUpdate update, exec.update(graph));
     CHECK(update.is_success());
     return check_launch(exec, stream, memory, 3);
 }
 
-NODE_STREAM_SCENARIO_TEST("a body keeps what its nodes use", "[graph][conditional]") {
+NODE_STREAM_SCENARIO_TEST("a body keeps the resources of its nodes alive", "[graph][conditional]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const auto out, DeviceBuffer<int>::allocate(context, 4));
@@ -108,7 +108,7 @@ NODE_STREAM_SCENARIO_TEST("a condition has one node at a time", "[graph][conditi
     return check_run(graph, stream, memory, 4);
 }
 
-GRAPH_TEST_CASE("a graph with conditional nodes is no child",
+GRAPH_TEST_CASE("adding a child graph with conditional nodes fails",
                 "[graph][conditional][current][G14]") {
     need_cuda(12, 3);
     const auto [context, graph] = make_graph(api);
@@ -121,7 +121,7 @@ GRAPH_TEST_CASE("a graph with conditional nodes is no child",
 }
 
 #ifdef API_TEST_ALLOCATIONS_FAIL
-GRAPH_TEST_CASE("a conditional node whose bodies cannot be named is not left behind",
+GRAPH_TEST_CASE("a conditional node is removed if memory for its bodies is short",
                 "[graph][conditional][current]") {
     need_simulator("needs the simulator, which works while host allocations fail");
     need_cuda(12, 8);
@@ -135,12 +135,13 @@ GRAPH_TEST_CASE("a conditional node whose bodies cannot be named is not left beh
         },
         [&] { return graph.add_switch_node({}, condition, 3); },
         [&] { REQUIRE(*graph.node_count() == 0); });
-    CHECK(refused >= 8); // lists before, and the identity and the state of each body
+    CHECK(refused >= 8); // lists, and the identity and the state of each body
     CHECK(*graph.node_count() == 1);
 }
 #endif
 
-NODE_STREAM_SCENARIO_TEST("a capture goes into a body", "[graph][conditional][capture]") {
+NODE_STREAM_SCENARIO_TEST("a capture into a body adds nodes to it",
+                          "[graph][conditional][capture]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
@@ -150,7 +151,7 @@ NODE_STREAM_SCENARIO_TEST("a capture goes into a body", "[graph][conditional][ca
     return check_run(graph, stream, memory, 6);
 }
 
-TEST_CASE("conditions are of one graph", "[graph][conditional][current]") {
+TEST_CASE("a condition of another graph is rejected", "[graph][conditional][current]") {
     need_cuda(12, 3);
     auto context = context_after_restart("");
     auto graph = required(Graph::create(context)), other = required(Graph::create(context));
@@ -166,8 +167,8 @@ TEST_CASE("conditions are of one graph", "[graph][conditional][current]") {
                   "the node that contains this graph was destroyed");
 }
 
-// On every driver, old ones too, and with all headers.
-TEST_CASE("conditions need a driver of CUDA 12.3, some bodies one of 12.8",
+// Runs on every driver and with all headers.
+TEST_CASE("conditions require CUDA 12.3, else and switch bodies CUDA 12.8",
           "[graph][conditional][G18]") {
     const auto [context, graph] = make_graph(Api::driver);
     const auto condition = graph.create_condition({});

@@ -1,5 +1,4 @@
-// Graphs as text for Graphviz, which CUDA writes into a file: what is read, and what is left of the
-// file.
+// Graphs as text for Graphviz: CUDA writes a temporary file, which cushim reads and removes.
 #include "harness/graph_scenario.hpp"
 
 #include <cushim/override.hpp>
@@ -17,7 +16,7 @@ using support::ok;
 namespace {
 
 #ifndef _WIN32
-// Where temporary files go while this lives: a folder of its own, empty at first.
+// An empty folder for temporary files during the lifetime of the object.
 class TemporaryFolder {
   public:
     TemporaryFolder() {
@@ -56,7 +55,7 @@ void check_failed(const Result<std::string> &drawing, const std::string &why) {
 
 } // namespace
 
-NODE_SCENARIO_TEST("a graph is drawn", "[graph]") {
+NODE_SCENARIO_TEST("debug_dot() returns a digraph", "[graph]") {
     CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
     CUSHIM_TRY_VOID(graph.add_empty_node(a));
     CUSHIM_TRY(const std::string drawing, graph.debug_dot());
@@ -67,7 +66,7 @@ NODE_SCENARIO_TEST("a graph is drawn", "[graph]") {
     return {};
 }
 
-GRAPH_TEST_CASE("a graph is drawn to the end, however large", "[graph]") {
+GRAPH_TEST_CASE("debug_dot() returns all text of a large graph", "[graph]") {
     const auto [context, graph] = make_graph(api);
     GraphNode last = ok(graph.add_empty_node({}));
     for (int count = 0; count < 500; ++count) {
@@ -81,7 +80,7 @@ GRAPH_TEST_CASE("a graph is drawn to the end, however large", "[graph]") {
     CHECK(drawing[end] == '}');
 }
 
-TEST_CASE("a drawing that CUDA did not leave cannot be read", "[graph]") {
+TEST_CASE("debug_dot() fails if CUDA removes the file", "[graph]") {
     const auto [context, graph] = make_graph(Api::driver);
     const ScopedOverride<entry::cuGraphDebugDotPrint> without_a_file(
         [](CUgraph, const char *path, unsigned int) {
@@ -92,10 +91,10 @@ TEST_CASE("a drawing that CUDA did not leave cannot be read", "[graph]") {
 }
 
 #ifndef _WIN32
-TEST_CASE("a drawing that reading fails for is not half of one", "[graph]") {
+TEST_CASE("debug_dot() fails if reading the file fails", "[graph]") {
     const auto [context, graph] = make_graph(Api::driver);
     const TemporaryFolder folder;
-    // It can be opened, but not read.
+    // A folder can be opened but not read.
     const ScopedOverride<entry::cuGraphDebugDotPrint> as_a_folder(
         [](CUgraph, const char *path, unsigned int) {
             std::filesystem::remove(path);
@@ -105,14 +104,14 @@ TEST_CASE("a drawing that reading fails for is not half of one", "[graph]") {
     check_failed(graph.debug_dot(), "cannot read the file that CUDA wrote");
 }
 
-TEST_CASE("a graph is not drawn where no file can be made", "[graph]") {
+TEST_CASE("debug_dot() fails if no temporary file can be made", "[graph]") {
     const auto [context, graph] = make_graph(Api::driver);
     const TemporaryFolder folder;
     folder.remove();
     check_failed(graph.debug_dot(), "cannot create a temporary file");
 }
 
-GRAPH_TEST_CASE("no file is left of a drawing", "[graph]") {
+GRAPH_TEST_CASE("debug_dot() removes its temporary file", "[graph]") {
     const auto [context, graph] = make_graph(api);
     const TemporaryFolder folder;
     CHECK(graph.debug_dot().has_value());

@@ -1,4 +1,4 @@
-// Executable graphs: launching, updating, changing single nodes, and what they keep.
+// Executable graphs: launches, updates, changes of single nodes, and resources kept alive.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 
@@ -16,11 +16,11 @@ bool supports_it(Feature feature) {
     return supports(driver_version(), feature) && supports(headers_version(), feature);
 }
 
-// Three roots and three nodes after them, one edge of which is in the one or in the other place.
+// Three roots and three nodes after them. The second depends on root a and on root b or c.
 struct Crossing {
     enum class Second { after_b, after_c };
     GraphNode second;
-    GraphNode of_second; // what it waits for besides the first root
+    GraphNode of_second; // its second dependency
 };
 Result<Crossing> add_crossing(const Graph &graph, Crossing::Second how) {
     CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
@@ -36,7 +36,8 @@ Result<Crossing> add_crossing(const Graph &graph, Crossing::Second how) {
 
 } // namespace
 
-GRAPH_STREAM_SCENARIO_TEST("an update changes what is written and where", "[graph][G25]") {
+GRAPH_STREAM_SCENARIO_TEST("an update changes the value and the destination of a memset node",
+                           "[graph][G25]") {
     CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 8));
     GraphExec exec;
     {
@@ -56,7 +57,7 @@ GRAPH_STREAM_SCENARIO_TEST("an update changes what is written and where", "[grap
         CHECK(update.is_success());
         CHECK_FALSE(update.node);
     }
-    // The memory is kept by the executable graph now.
+    // The executable graph keeps the memory alive.
     CUSHIM_TRY_VOID(exec.launch(stream));
     CUSHIM_TRY_VOID(copy(stream, out.span(), DeviceSpan<const int>(second_address, 8)));
     CUSHIM_TRY_VOID(stream.synchronize());
@@ -64,7 +65,8 @@ GRAPH_STREAM_SCENARIO_TEST("an update changes what is written and where", "[grap
     return check_filled(context, first, 1);
 }
 
-NODE_STREAM_SCENARIO_TEST("an update that does not fit is no error", "[graph][G25]") {
+NODE_STREAM_SCENARIO_TEST("an update with another node type returns node_type_changed and no error",
+                          "[graph][G25]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY_VOID(graph.add_memset_node({}, memory, 1));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
@@ -74,11 +76,11 @@ NODE_STREAM_SCENARIO_TEST("an update that does not fit is no error", "[graph][G2
     CHECK_FALSE(update.is_success());
     CHECK(update.result == GraphUpdateResult::node_type_changed);
     CHECK(update.node == empty);
-    // It does what it did.
+    // The executable graph is unchanged.
     return check_launch(exec, stream, memory, 1);
 }
 
-NODE_SCENARIO_TEST("an update tells both ends of an edge that does not fit", "[graph][G25]") {
+NODE_SCENARIO_TEST("an update reports both nodes of a mismatched edge", "[graph][G25]") {
     CUSHIM_TRY(const Crossing before, add_crossing(graph, Crossing::Second::after_b));
     CHECK(before.second);
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
@@ -86,7 +88,7 @@ NODE_SCENARIO_TEST("an update tells both ends of an edge that does not fit", "[g
     CUSHIM_TRY(const Crossing after, add_crossing(other, Crossing::Second::after_c));
     CUSHIM_TRY(const GraphUpdate update, exec.update(other));
     CHECK(update.result == GraphUpdateResult::topology_changed);
-    // Which edge it is that does not fit is the driver's choice.
+    // The driver chooses which mismatched edge it reports.
     if (simulator() != nullptr) {
         CHECK(update.node == after.second);
         CHECK(update.from ==
@@ -95,7 +97,7 @@ NODE_SCENARIO_TEST("an update tells both ends of an edge that does not fit", "[g
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("nodes of an executable graph are changed", "[graph]") {
+NODE_STREAM_SCENARIO_TEST("set functions change the nodes of an executable graph", "[graph]") {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
     Watched before, after;
@@ -117,18 +119,19 @@ NODE_STREAM_SCENARIO_TEST("nodes of an executable graph are changed", "[graph]")
     }
     CUSHIM_TRY_VOID(exec.launch(stream));
     CUSHIM_TRY_VOID(exec.launch(stream));
-    // Gone while it runs: what it was made to use lives until it is through.
+    // The running launch keeps the resources of the nodes alive.
     exec.reset();
     CUSHIM_TRY_VOID(stream.synchronize());
     CHECK(std::count(out.begin(), out.end(), 9) == 8);
     CHECK(before.calls() == 0);
     CHECK(after.calls() == 2);
     CHECK(after.is_soon_gone());
-    CHECK_FALSE(before.is_gone()); // the graph keeps it
+    CHECK_FALSE(before.is_gone()); // the graph keeps it alive
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("a kernel of an executable graph is changed", "[graph]") {
+NODE_STREAM_SCENARIO_TEST(
+    "set_kernel_node() changes the arguments of a kernel in an executable graph", "[graph]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, context, "fill"));
     CUSHIM_TRY(const GraphNode fill,
@@ -138,7 +141,8 @@ NODE_STREAM_SCENARIO_TEST("a kernel of an executable graph is changed", "[graph]
     return check_launch(exec, stream, memory, 2);
 }
 
-NODE_STREAM_SCENARIO_TEST("a child graph of an executable graph is changed", "[graph]") {
+NODE_STREAM_SCENARIO_TEST("set_child_graph_node() changes a child graph in an executable graph",
+                          "[graph]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Graph inner, create_graph(api, context));
     CUSHIM_TRY_VOID(inner.add_memset_node({}, memory, 1));
@@ -150,7 +154,7 @@ NODE_STREAM_SCENARIO_TEST("a child graph of an executable graph is changed", "[g
     return check_launch(exec, stream, memory, 2);
 }
 
-NODE_STREAM_SCENARIO_TEST("a node is switched off and on", "[graph]") {
+NODE_STREAM_SCENARIO_TEST("set_enabled() disables and enables a node", "[graph]") {
     trial.needs_driver(11, 6);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const GraphNode one, graph.add_memset_node({}, memory, 1));
@@ -163,7 +167,7 @@ NODE_STREAM_SCENARIO_TEST("a node is switched off and on", "[graph]") {
     return check_launch(exec, stream, memory, 2);
 }
 
-NODE_STREAM_SCENARIO_TEST("an executable graph is uploaded, then launched", "[graph][G8][G24]") {
+NODE_STREAM_SCENARIO_TEST("an executable graph is launched after an upload", "[graph][G8][G24]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
     CHECK(fill);
@@ -172,7 +176,9 @@ NODE_STREAM_SCENARIO_TEST("an executable graph is uploaded, then launched", "[gr
     return check_launch(exec, stream, memory, 3);
 }
 
-NODE_STREAM_SCENARIO_TEST("flags, and an upload by the instantiation", "[graph][G8][G24]") {
+NODE_STREAM_SCENARIO_TEST(
+    "an executable graph reports its flags and is uploaded by the instantiation",
+    "[graph][G8][G24]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
@@ -181,12 +187,13 @@ NODE_STREAM_SCENARIO_TEST("flags, and an upload by the instantiation", "[graph][
     CHECK_GIVES(plain.flags(), 1);
     CUSHIM_TRY(const GraphExec exec,
                graph.instantiate({.upload = &stream, .use_node_priority = true}));
-    // Measured: neither of these is told.
+    // Measured: CUDA reports neither of these flags.
     CHECK_GIVES(exec.flags(), 0);
     return launch_and_wait(exec, stream);
 }
 
-NODE_STREAM_SCENARIO_TEST("an executable graph for launches by the device", "[graph][G8]") {
+NODE_STREAM_SCENARIO_TEST(
+    "instantiation for device launch accepts kernels and rejects host functions", "[graph][G8]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     register_kernels();
@@ -197,16 +204,16 @@ NODE_STREAM_SCENARIO_TEST("an executable graph for launches by the device", "[gr
     CHECK(fill);
     CUSHIM_TRY(const GraphExec exec, graph.instantiate({.device_launch = true}));
     CHECK_GIVES(exec.flags(), 4);
-    // The host may launch it, too.
+    // The host can launch it, too.
     CUSHIM_TRY_VOID(check_launch(exec, stream, memory, 4));
 
-    // A host function cannot be launched by the device. Which node that is need not be told.
+    // The device cannot launch host functions. CUDA need not report the node.
     trial.may_do_without(api == Api::driver ? "cuGraphGetNodes" : "cudaGraphGetNodes");
     CUSHIM_TRY(const GraphNode call, graph.add_host_node(fill, [] {}));
     InstantiateFailure failure;
     const Error refused = error_of(graph.instantiate({.device_launch = true}, &failure));
     if (refused.status() == 999) {
-        return refused; // planned
+        return refused; // the injected fault
     }
     CHECK(failure.result == InstantiateResult::node_operation_not_supported);
     CHECK((failure.node == call || !failure.node));
@@ -214,8 +221,7 @@ NODE_STREAM_SCENARIO_TEST("an executable graph for launches by the device", "[gr
 }
 
 #if CUDA_VERSION >= 12040
-TEST_CASE("a node with which an instantiation fails has the name of its own graph's",
-          "[graph][current][G8]") {
+TEST_CASE("a failed instantiation reports the node as one of its body", "[graph][current][G8]") {
     need_simulator("needs the simulator, which always reports the node that failed");
     const Api api = GENERATE(Api::driver, Api::runtime);
     const auto [context, graph] = make_graph(api, "");
@@ -228,7 +234,7 @@ TEST_CASE("a node with which an instantiation fails has the name of its own grap
     CHECK(failure.node == inside);
     CHECK(body.body.destroy_node(failure.node).has_value());
 
-    // Of the graph inside a node nobody has asked for.
+    // A node of a child graph without a Graph object is not reported.
     const Graph child = ok(create_graph(api, context));
     (void)ok(child.add_host_node({}, [] {}));
     (void)ok(graph.add_child_graph_node({}, child));
@@ -239,7 +245,7 @@ TEST_CASE("a node with which an instantiation fails has the name of its own grap
 #endif
 
 #if CUDA_VERSION >= 12000
-GRAPH_TEST_CASE("an instantiation that does not begin reports nothing but the error",
+GRAPH_TEST_CASE("an instantiation that fails with another error reports no node",
                 "[graph][current][G8]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const std::string call = api == Api::runtime ? "cudaGraphInstantiate" : "cuGraphInstantiate";
@@ -251,7 +257,7 @@ GRAPH_TEST_CASE("an instantiation that does not begin reports nothing but the er
 }
 #endif
 
-NODE_STREAM_SCENARIO_TEST("launch attributes of an executable graph's kernel stay",
+NODE_STREAM_SCENARIO_TEST("changing the launch attributes of a kernel in an executable graph fails",
                           "[graph][G11][G25]") {
     trial.needs_cuda(11, 8);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
@@ -269,7 +275,7 @@ NODE_STREAM_SCENARIO_TEST("launch attributes of an executable graph's kernel sta
     return check_launch(exec, stream, memory, 3);
 }
 
-GRAPH_TEST_CASE("a launch into the legacy stream is one into the current context", "[graph][G24]") {
+GRAPH_TEST_CASE("a launch into the legacy stream uses the current context", "[graph][G24]") {
     const auto [context, graph] = make_graph(api);
     const GraphExec exec = ok(graph.instantiate());
     const auto launched = exec.launch(Stream::legacy());
@@ -289,7 +295,7 @@ TEST_CASE("an executable graph cannot be launched into a capture", "[graph][capt
     CHECK(captured.status() == 900);
 }
 
-TEST_CASE("nodes of another graph cannot be set", "[graph][G22]") {
+TEST_CASE("setting nodes of another graph fails", "[graph][G22]") {
     auto context = context_after_restart("");
     auto graph = required(Graph::create(context)), other = required(Graph::create(context));
     auto memory = required(DeviceBuffer<int>::allocate(context, 8));
@@ -304,7 +310,7 @@ TEST_CASE("nodes of another graph cannot be set", "[graph][G22]") {
     graph.reset();
     CHECK_FALSE(exec.set_enabled(second, false).has_value());
 
-    // The executable graph itself outlives its graph.
+    // The executable graph outlives its graph.
     auto stream = required(Stream::create(context));
     CHECK(exec.launch(stream).has_value());
     CHECK(stream.synchronize().has_value());

@@ -1,6 +1,5 @@
-// What a graph costs grows with the number of its nodes, and not faster: shown on the simulator by
-// counting calls, and by the times of what the wrapper does beyond them. On a GPU
-// tests/gpu/graph_cost_test.cpp shows it.
+// The cost of a graph grows linearly with the number of its nodes: on the simulator, the number of
+// calls and the time of the wrapper. tests/gpu/graph_cost_test.cpp is the same for a GPU.
 #include "harness/simulator.hpp"
 
 #include <cushim/cushim.hpp>
@@ -37,7 +36,7 @@ class Calls {
     Calls(const Calls &) = delete;
     Calls &operator=(const Calls &) = delete;
 
-    // Since the last time.
+    // The number of calls since the last take().
     std::size_t take() const {
         wait_for_released_closures();
         const std::size_t count = simulator()->call_count();
@@ -46,7 +45,7 @@ class Calls {
     }
 };
 
-// Of a graph with so many thousands of nodes.
+// Numbers of calls for a graph with thousands of nodes.
 struct CallCounts {
     std::size_t first_thousand = 0;
     std::size_t last_thousand = 0;
@@ -84,7 +83,7 @@ void check_calls(Api api) {
     const ContextScope scope = ok(context.enter());
     const Stream stream = ok(Stream::create(context));
     const Parts parts(context);
-    (void)calls_of(api, 1, stream, parts); // what the first use loads
+    (void)calls_of(api, 1, stream, parts); // the first use loads libraries
     const CallCounts few = calls_of(api, 1, stream, parts);
     const CallCounts many = calls_of(api, 20, stream, parts);
     CHECK(many.first_thousand == few.first_thousand);
@@ -99,7 +98,7 @@ void check_calls(Api api) {
 
 // --- times
 
-// Microseconds of processor time, of all threads.
+// Microseconds of processor time of all threads.
 template <class Work>
 double time_of(const Work &work) {
     const std::clock_t begin = std::clock();
@@ -131,7 +130,7 @@ void wrapped_life(Api api, std::size_t nodes, const Stream &stream, const Parts 
     wait_for_released_closures();
 }
 
-// For each node of a graph's whole life, in microseconds: medians.
+// Median microseconds for each node, from the creation of the graph to its destruction.
 struct Cost {
     double raw;  // of the simulator
     double more; // of the wrapper
@@ -156,18 +155,18 @@ Cost cost_of(std::size_t nodes, int rounds, const Stream &stream, const Parts &p
 template <class RawCalls>
 void check_times() {
 #ifdef TEST_ADDRESS_SANITIZER
-    SKIP("times with AddressSanitizer tell nothing");
+    SKIP("times with AddressSanitizer are not meaningful");
 #endif
     const Context context = restarted();
     const ContextScope scope = ok(context.enter());
     const Stream stream = ok(Stream::create(context));
     const Parts parts(context);
-    raw_life<RawCalls>(1000, stream, parts); // what the first use loads
+    raw_life<RawCalls>(1000, stream, parts); // the first use loads libraries
     const Cost few = cost_of<RawCalls>(1'000, 9, stream, parts);
     (void)cost_of<RawCalls>(10'000, 1, stream, parts);
     const Cost many = cost_of<RawCalls>(100'000, 1, stream, parts);
-    // Larger tables miss the caches more often: fivefold is room for that. What grows with the
-    // square would be hundredfold.
+    // A factor of 5 allows for cache misses of larger tables. Quadratic growth would be a factor of
+    // 100.
     CHECK(many.raw <= 5 * few.raw);
     CHECK(many.more <= 5 * std::max(few.more, few.raw / 5));
 }
@@ -190,7 +189,7 @@ TEST_CASE("a graph's cost grows no faster than its nodes (runtime)",
     check_times<chains::RuntimeCalls>();
 }
 #else
-TEST_CASE("chains of a library's kernels need headers of CUDA 12.0", "[graph]") {
+TEST_CASE("chains of library kernels need headers of CUDA 12.0", "[graph]") {
     SKIP("these are older");
 }
 #endif

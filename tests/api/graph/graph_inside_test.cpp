@@ -1,6 +1,5 @@
-// Nodes of graphs inside an executable graph's own: of child graphs at any depth, and of
-// conditional nodes' bodies.
-// How long what they use is kept: graph_uses_test.cpp.
+// Nodes of child graphs at any depth, and of conditional bodies, in an executable graph. The
+// lifetime of their resources is tested in graph_uses_test.cpp.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "support/workplace.hpp"
@@ -12,9 +11,8 @@ using support::Workplace;
 
 namespace {
 
-// With memory for eight numbers.
 struct Place : Workplace {
-    DeviceBuffer<int> memory;
+    DeviceBuffer<int> memory; // 8 elements
 
     static Result<Place> make() {
         CUSHIM_TRY(auto place, Workplace::first({.non_blocking = true}));
@@ -23,14 +21,14 @@ struct Place : Workplace {
     }
 };
 
-// A graph of one fill.
+// A graph with one memset node.
 Result<Graph> make_fill(Api api, const Place &at, int value) {
     CUSHIM_TRY(Graph graph, create_graph(api, at.context));
     CUSHIM_TRY_VOID(graph.add_memset_node({}, at.memory, value));
     return graph;
 }
 
-// What a launch leaves in memory that was 0.
+// Launches on memory of zeros and returns the value of all elements.
 Result<int> launched(const GraphExec &exec, const Place &at) {
     CUSHIM_TRY_VOID(fill(at.stream, at.memory.span(), 0));
     CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
@@ -39,7 +37,7 @@ Result<int> launched(const GraphExec &exec, const Place &at) {
     return values[0];
 }
 
-// All that can be said of a fill, which a launch does by now with 1.
+// Sets, disables and enables a memset node of the value 1.
 Result<void> change_fill(const GraphExec &exec, const GraphNode &node, const Place &at) {
     CHECK_GIVES(launched(exec, at), 1);
     CUSHIM_TRY_VOID(exec.set_memset_node(node, at.memory, 2));
@@ -58,29 +56,28 @@ Result<void> change_fill(const GraphExec &exec, const GraphNode &node, const Pla
 
 } // namespace
 
-GRAPH_SCENARIO_TEST("a node of a child graph is changed in the executable graph",
-                    "[graph][G14][G25]") {
+GRAPH_SCENARIO_TEST("an executable graph changes a node of its child graph", "[graph][G14][G25]") {
     CUSHIM_TRY(const Place at, Place::make());
     CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
     CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const GraphNode node, only_node(parent.inside));
     CUSHIM_TRY(const GraphExec exec, parent.graph.instantiate());
     CUSHIM_TRY_VOID(change_fill(exec, node, at));
-    // The graph is what it was.
+    // The graph itself is unchanged.
     CUSHIM_TRY(const MemsetNodeParams params, parent.inside.memset_node_params(node));
     CHECK(params.value == 1);
     CUSHIM_TRY(const GraphExec another, parent.graph.instantiate());
     return check_gives(launched(another, at), 1);
 }
 
-GRAPH_SCENARIO_TEST("a node of a child's child is changed in the executable graph",
+GRAPH_SCENARIO_TEST("an executable graph changes a node of a nested child graph",
                     "[graph][G14][G25]") {
     CUSHIM_TRY(const Place at, Place::make());
     CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
     CUSHIM_TRY(const Parent branch, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const Parent root, make_parent(api, at.context, branch.graph));
     CUSHIM_TRY(const GraphExec exec, root.graph.instantiate());
-    // Whether before or after that somebody has asked for what is inside.
+    // The Graph of the outer child exists before the instantiation, the inner one only after it.
     CUSHIM_TRY(const GraphNode inner, only_node(root.inside));
     GraphNode node;
     {
@@ -97,7 +94,8 @@ GRAPH_SCENARIO_TEST("a node of a child's child is changed in the executable grap
     return check_gives(launched(exec, at), 4);
 }
 
-GRAPH_SCENARIO_TEST("nodes of all kinds are set inside a child graph", "[graph][G14]") {
+GRAPH_SCENARIO_TEST("an executable graph sets nodes of all kinds in its child graph",
+                    "[graph][G14]") {
     CUSHIM_TRY(const Place at, Place::make());
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(at.context, 8));
     CUSHIM_TRY(auto second_out, PinnedBuffer<int>::allocate(at.context, 8));
@@ -143,7 +141,7 @@ GRAPH_SCENARIO_TEST("nodes of all kinds are set inside a child graph", "[graph][
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a node of a body is changed in the executable graph",
+GRAPH_SCENARIO_TEST("an executable graph changes a node of a conditional body",
                     "[graph][conditional][G18][G25]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Place at, Place::make());
@@ -155,7 +153,7 @@ GRAPH_SCENARIO_TEST("a node of a body is changed in the executable graph",
     return change_fill(exec, node, at);
 }
 
-GRAPH_SCENARIO_TEST("a node of a child graph in a body is changed in the executable graph",
+GRAPH_SCENARIO_TEST("an executable graph changes a node of a child graph in a body",
                     "[graph][conditional][G18][G25]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Place at, Place::make());
@@ -172,7 +170,7 @@ GRAPH_SCENARIO_TEST("a node of a child graph in a body is changed in the executa
     return check_gives(launched(exec, at), 1);
 }
 
-// --- what is refused
+// --- rejected nodes
 
 namespace {
 
@@ -187,7 +185,7 @@ void check_foreign(const GraphExec &exec, const GraphNode &node, const DeviceBuf
 
 } // namespace
 
-GRAPH_TEST_CASE("nodes that are inside another graph are not the executable graph's",
+GRAPH_TEST_CASE("an executable graph rejects nodes of other copies of its child graph",
                 "[graph][G22]") {
     const Context context = context_after_restart("");
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
@@ -197,20 +195,20 @@ GRAPH_TEST_CASE("nodes that are inside another graph are not the executable grap
     const Parent other = ok(make_parent(api, context, leaf));
     const Graph clone = ok(parent.graph.clone());
     const Graph in_clone = ok(clone.child_graph(ok(only_node(clone))));
-    // Names of another Graph for the same one.
+    // Another Graph object of the same graph.
     const Graph lent = ok(borrow_graph(api, context, parent.inside.native()));
     const GraphExec exec = ok(parent.graph.instantiate());
     for (const GraphNode &node :
          {copied, ok(only_node(other.inside)), ok(only_node(in_clone)), ok(only_node(lent))}) {
         check_foreign(exec, node, memory, leaf);
     }
-    // And the outer graph's are not an inner one's.
+    // An executable graph of the child rejects nodes of the parent.
     const GraphExec of_leaf = ok(leaf.instantiate());
     check_foreign(of_leaf, ok(only_node(parent.inside)), memory, leaf);
     check_foreign(of_leaf, parent.child, memory, leaf);
 }
 
-GRAPH_TEST_CASE("nodes inside a graph that are gone cannot be set", "[graph][G22]") {
+GRAPH_TEST_CASE("an executable graph rejects destroyed nodes of its child graph", "[graph][G22]") {
     const Context context = context_after_restart("");
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
     const Graph leaf = ok(create_graph(api, context));
@@ -225,7 +223,7 @@ GRAPH_TEST_CASE("nodes inside a graph that are gone cannot be set", "[graph][G22
     ok(ok(root.inside.child_graph(inner)).destroy_node(nodes[0]));
     check_invalid(exec.set_memset_node(nodes[0], memory, 2), "the node was destroyed");
     CHECK(exec.set_memset_node(nodes[1], memory, 2).has_value());
-    ok(root.graph.destroy_node(root.child)); // and with it the graphs inside
+    ok(root.graph.destroy_node(root.child)); // and the nested graphs
     check_foreign(exec, nodes[1], memory, leaf);
     check_foreign(exec, inner, memory, leaf);
 
@@ -237,7 +235,8 @@ GRAPH_TEST_CASE("nodes inside a graph that are gone cannot be set", "[graph][G22
     check_foreign(of_parent, node, memory, leaf);
 }
 
-GRAPH_TEST_CASE("nodes that were added inside a graph later cannot be set", "[graph][G22]") {
+GRAPH_TEST_CASE("setting a node added to a child graph after the instantiation fails",
+                "[graph][G22]") {
     const Context context = context_after_restart("");
     const Stream stream = ok(Stream::create(context));
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
@@ -253,8 +252,8 @@ GRAPH_TEST_CASE("nodes that were added inside a graph later cannot be set", "[gr
 }
 
 #ifdef API_TEST_ALLOCATIONS_FAIL
-// Whatever fails, the next attempt finds all as it was.
-GRAPH_TEST_CASE("nodes inside a graph are set after memory was short", "[graph][G14][current]") {
+// After any failed allocation, the next attempt succeeds.
+GRAPH_TEST_CASE("a nested node is set after host memory was short", "[graph][G14][current]") {
     const auto [context, root] = make_graph(api);
     need_simulator("needs the simulator, which works while host allocations fail");
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));

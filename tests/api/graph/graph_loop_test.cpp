@@ -1,5 +1,5 @@
-// A while loop that its own kernel ends, by CUDA's device runtime, which the driver links to the
-// kernel. The simulator's kernel runs on the host and says it to the simulator.
+// A while loop that its kernel ends with cudaGraphSetConditional of the device runtime, which the
+// driver links to the kernel. The simulated kernel calls the simulator instead.
 #include "examples/device_runtime.hpp"
 #include "harness/graph_scenario.hpp"
 
@@ -77,7 +77,7 @@ Result<Library> load_loop(Trial &trial, const Context &context) {
     }
     const std::string runtime = example::find_device_runtime();
     if (runtime.empty()) {
-        trial.skip("there is no libcudadevrt.a: set CUDA_PATH to a toolkit");
+        trial.skip("libcudadevrt.a not found: set CUDA_PATH to a toolkit");
     }
     CUSHIM_TRY(const auto scope, context.enter());
     example::Linker linker;
@@ -87,7 +87,7 @@ Result<Library> load_loop(Trial &trial, const Context &context) {
     return library;
 }
 
-// A kernel that counts down what is left, and its rounds.
+// A kernel that decrements `left` and increments `rounds`.
 struct Parts {
     Context context;
     Stream stream;
@@ -105,13 +105,13 @@ struct Parts {
         return parts;
     }
 
-    // The node after which `more` is what the kernel makes of what is left.
+    // Adds the kernel, which sets `more` to whether `left` is positive.
     Result<GraphNode> add_step(const Graph &graph, const GraphDependencies &after,
                                const GraphCondition &more) const {
         return graph.add_kernel_node(after, step, {}, left, rounds, more.native());
     }
 
-    // Launches it once, and returns what it leaves in `from`.
+    // Launches the graph once and returns the value in `from`.
     Result<int> launch(const GraphExec &exec, const DeviceBuffer<int> &from) const {
         CUSHIM_TRY_VOID(exec.launch(stream));
         int found = -1;
@@ -133,20 +133,20 @@ GRAPH_SCENARIO_TEST("a while loop runs until its kernel ends it", "[graph][condi
     CUSHIM_TRY(const GraphBody loop, graph.add_while_node(clear, more));
     CUSHIM_TRY_VOID(parts.add_step(loop.body, {}, more));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
-    for (int launch = 0; launch < 2; ++launch) { // each begins with the condition's initial value
+    for (int launch = 0; launch < 2; ++launch) { // each launch begins with the initial value
         CHECK_GIVES(parts.launch(exec, parts.rounds), 5);
     }
     return {};
 }
 
-GRAPH_SCENARIO_TEST("a condition without an initial value keeps that of the launch before",
+GRAPH_SCENARIO_TEST("a condition without an initial value keeps the previous launch's value",
                     "[graph][conditional][G18]") {
     trial.needs_driver(12, 3);
     CUSHIM_TRY(const Parts parts, Parts::make(trial));
     CUSHIM_TRY(const auto mark, DeviceBuffer<int>::allocate(parts.context, 1));
     CUSHIM_TRY_VOID(fill(parts.context, parts.left.span(), 3));
     CUSHIM_TRY(const Graph graph, create_graph(api, parts.context));
-    // Not applied: the first of these launches begins with whatever value.
+    // The initial value is not applied: the first launch begins with an undefined value.
     CUSHIM_TRY(const auto more, graph.create_condition({.initial = 1, .assign_initial = false}));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, mark, 0));
     CUSHIM_TRY(const GraphBody branch, graph.add_if_node(clear, more));

@@ -15,7 +15,7 @@ namespace {
 
 const Device device = Device::from_native(0);
 
-// What CUDA is told to allocate by a node, by either API.
+// Records the parameters of an allocation node, of either API.
 class ToldAllocation {
   public:
     ToldAllocation() { told_ = {}; }
@@ -40,7 +40,7 @@ class ToldAllocation {
 
 } // namespace
 
-GRAPH_TEST_CASE("memory of a graph is pinned, of its device, and nobody else's",
+GRAPH_TEST_CASE("graph memory is pinned memory of its device without other access rights",
                 "[graph][memory][G16]") {
     const auto [context, graph] = make_graph(api);
     const ToldAllocation told;
@@ -54,7 +54,7 @@ GRAPH_TEST_CASE("memory of a graph is pinned, of its device, and nobody else's",
     CHECK(memory.address() != 0);
 }
 
-GRAPH_TEST_CASE("memory of a graph is of the device that is named", "[graph][memory][G16]") {
+GRAPH_TEST_CASE("graph memory is allocated on the requested device", "[graph][memory][G16]") {
     const auto [context, graph] = make_graph(api, "devices=2");
     if (ok(Device::count()) < 2) {
         SKIP("needs 2 devices");
@@ -66,7 +66,7 @@ GRAPH_TEST_CASE("memory of a graph is of the device that is named", "[graph][mem
     CHECK(ok(graph.mem_alloc_node_params(memory.node())).device == second.native());
 }
 
-NODE_STREAM_SCENARIO_TEST("memory of a graph has one address in all launches",
+NODE_STREAM_SCENARIO_TEST("graph memory has the same address in all launches",
                           "[graph][memory][G16]") {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 16));
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
@@ -87,7 +87,8 @@ NODE_STREAM_SCENARIO_TEST("memory of a graph has one address in all launches",
     return {};
 }
 
-GRAPH_TEST_CASE("a graph with memory has one executable graph at a time", "[graph][memory][G16]") {
+GRAPH_TEST_CASE("a graph with memory nodes has at most one executable graph at a time",
+                "[graph][memory][G16]") {
     const auto [context, graph] = make_graph(api);
     const auto memory = ok(graph.add_mem_alloc_node<int>({}, device, 16));
     (void)ok(graph.add_mem_free_node(memory.node(), memory));
@@ -97,7 +98,8 @@ GRAPH_TEST_CASE("a graph with memory has one executable graph at a time", "[grap
     CHECK(graph.instantiate().has_value());
 }
 
-NODE_STREAM_SCENARIO_TEST("a graph allocates, uses and frees", "[graph][memory][G16][G17][G22]") {
+NODE_STREAM_SCENARIO_TEST("a graph allocates, uses and frees memory in each launch",
+                          "[graph][memory][G16][G17][G22]") {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 100));
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 100));
     CHECK(memory.size() == 100);
@@ -119,7 +121,7 @@ NODE_STREAM_SCENARIO_TEST("a graph allocates, uses and frees", "[graph][memory][
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("what a graph left allocated is freed by the next launch",
+NODE_STREAM_SCENARIO_TEST("auto_free_on_launch frees the previous launch's memory",
                           "[graph][memory][G16]") {
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate({.auto_free_on_launch = true}));
@@ -130,7 +132,7 @@ NODE_STREAM_SCENARIO_TEST("what a graph left allocated is freed by the next laun
     return stream.synchronize();
 }
 
-NODE_SCENARIO_TEST("a graph with memory cannot be cloned or be a child",
+NODE_SCENARIO_TEST("a graph with memory nodes cannot be cloned or added as a child",
                    "[graph][memory][G14][G16]") {
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
     CUSHIM_TRY_VOID(graph.add_mem_free_node(memory.node(), memory));
@@ -145,7 +147,7 @@ NODE_SCENARIO_TEST("a graph with memory cannot be cloned or be a child",
     return child.error().status() == 801 ? Result<void>() : child.error();
 }
 
-STREAM_SCENARIO_TEST("how much memory graphs take is told and trimmed", "[graph][memory]") {
+STREAM_SCENARIO_TEST("graph memory usage is reported and trimmed", "[graph][memory]") {
     CUSHIM_TRY_VOID(reset_graph_memory_high_marks(device));
     {
         CUSHIM_TRY(const Graph graph, Graph::create(context));
@@ -165,7 +167,7 @@ STREAM_SCENARIO_TEST("how much memory graphs take is told and trimmed", "[graph]
     return {};
 }
 
-TEST_CASE("a node that allocates nothing, or too much", "[graph][memory]") {
+TEST_CASE("an allocation node of size 0 or of an overflowing size is rejected", "[graph][memory]") {
     auto context = context_after_restart("");
     auto graph = required(Graph::create(context));
     check_invalid(graph.add_mem_alloc_node<int>({}, device, 0),

@@ -1,4 +1,4 @@
-// What nodes of each type do, and that a graph keeps what they use.
+// Nodes of each type: their effects, and the resources that the graph keeps alive for them.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 
@@ -20,7 +20,7 @@ Result<Kernel<Fill>> fill_kernel(Trial &trial, Api api, const Context &context) 
     return graph_kernel<Fill>(trial, api, context, "fill");
 }
 
-// Of a kernel node, as the driver has it. The first words say all of those that are asked for here.
+// The value of a kernel node attribute. Its first words suffice for the attributes used here.
 struct Words {
     alignas(8) std::array<unsigned int, 16> words = {};
     int first() const { return static_cast<int>(words[0]); }
@@ -56,7 +56,7 @@ NODE_STREAM_SCENARIO_TEST("empty, memset and kernel nodes run in order", "[graph
     return {};
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a graph keeps its kernel and its memory", "[graph][G11]") {
+GRAPH_STREAM_SCENARIO_TEST("a graph keeps its kernel and its memory alive", "[graph][G11]") {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 100));
     GraphExec exec;
     {
@@ -68,13 +68,13 @@ GRAPH_STREAM_SCENARIO_TEST("a graph keeps its kernel and its memory", "[graph][G
         CUSHIM_TRY_VOID(graph.add_memcpy_node(fill, out, memory));
         CUSHIM_TRY(exec, graph.instantiate());
     }
-    // Graph, kernel and memory have no owners left but the executable graph.
+    // The executable graph is the only owner of the graph, the kernel and the memory.
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(std::count(out.begin(), out.end(), 3) == 100);
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("memset nodes of 1, 2 and 4 bytes", "[graph][G12]") {
+NODE_STREAM_SCENARIO_TEST("memset nodes fill elements of 1, 2 and 4 bytes", "[graph][G12]") {
     CUSHIM_TRY(const auto bytes, DeviceBuffer<unsigned char>::allocate(context, 10));
     CUSHIM_TRY(const auto words, DeviceBuffer<unsigned short>::allocate(context, 10));
     CUSHIM_TRY(const auto floats, DeviceBuffer<float>::allocate(context, 10));
@@ -99,7 +99,7 @@ NODE_STREAM_SCENARIO_TEST("memset nodes of 1, 2 and 4 bytes", "[graph][G12]") {
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("copies and fills of rows", "[graph][G12]") {
+NODE_STREAM_SCENARIO_TEST("nodes copy and fill rows of pitched memory", "[graph][G12]") {
     CUSHIM_TRY(const auto image, PitchedBuffer<int>::allocate(context, {5, 4}));
     CUSHIM_TRY(const auto other, PitchedBuffer<int>::allocate(context, {5, 4}));
     std::vector<int> from = numbers(20), to(20);
@@ -123,7 +123,7 @@ NODE_STREAM_SCENARIO_TEST("copies and fills of rows", "[graph][G12]") {
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("copies and fills of layers", "[graph][G12]") {
+NODE_STREAM_SCENARIO_TEST("nodes copy and fill layers of pitched memory", "[graph][G12]") {
     const Extent extent = {5, 3, 2};
     CUSHIM_TRY(const auto image, PitchedBuffer<int>::allocate(context, extent));
     CUSHIM_TRY(const auto other, PitchedBuffer<int>::allocate(context, extent));
@@ -152,7 +152,7 @@ NODE_STREAM_SCENARIO_TEST("copies and fills of layers", "[graph][G12]") {
         "invalid argument: a memset node cannot fill 2 layers of 2 rows with a distance of 3 rows");
 }
 
-NODE_SCENARIO_TEST("a copy and a fill of nothing are empty nodes", "[graph]") {
+NODE_SCENARIO_TEST("a copy and a fill of 0 elements are empty nodes", "[graph]") {
     const DeviceBuffer<int> nothing;
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, nothing, 1));
     CUSHIM_TRY(const GraphNode moved, graph.add_memcpy_node(fill, nothing, nothing));
@@ -160,7 +160,8 @@ NODE_SCENARIO_TEST("a copy and a fill of nothing are empty nodes", "[graph]") {
     return check_gives(graph.dependencies(moved), std::vector{fill});
 }
 
-GRAPH_STREAM_SCENARIO_TEST("copies and host functions run in order", "[graph][G13]") {
+GRAPH_STREAM_SCENARIO_TEST("copies and host functions run in the order of their edges",
+                           "[graph][G13]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
     CUSHIM_TRY(auto host, PinnedBuffer<int>::allocate(context, 16));
     Watched counter;
@@ -187,7 +188,7 @@ GRAPH_STREAM_SCENARIO_TEST("copies and host functions run in order", "[graph][G1
     return {};
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("a closure goes when the last graph that may call it has",
+GRAPH_CONTEXT_SCENARIO_TEST("a closure is destroyed with the last graph that can call it",
                             "[graph][G13]") {
     Watched counter;
     CUSHIM_TRY(Graph graph, create_graph(api, context));
@@ -203,7 +204,7 @@ GRAPH_CONTEXT_SCENARIO_TEST("a closure goes when the last graph that may call it
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("child graphs, and events that nodes record and wait for",
+NODE_STREAM_SCENARIO_TEST("a graph runs a child graph and records and waits for an event",
                           "[graph][G14][G15]") {
     CUSHIM_TRY(const Stream other, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
@@ -218,7 +219,7 @@ NODE_STREAM_SCENARIO_TEST("child graphs, and events that nodes record and wait f
     CUSHIM_TRY(const Event waited, graph.event_of(wait));
     CHECK(waited.native() == event.native());
 
-    // The node has a copy of the inner graph, with nodes of its own.
+    // The node has a copy of the inner graph with new nodes.
     CUSHIM_TRY(const Graph inside, graph.child_graph(child));
     CUSHIM_TRY(const auto nodes, inside.nodes());
     CHECK(nodes.size() == 1);
@@ -240,7 +241,8 @@ NODE_STREAM_SCENARIO_TEST("child graphs, and events that nodes record and wait f
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("a graph keeps its events and what it is told to", "[graph][G15]") {
+NODE_STREAM_SCENARIO_TEST("a graph keeps its events and the objects of keep_alive() alive",
+                          "[graph][G15]") {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 4));
     {
         CUSHIM_TRY(const Event event, Event::create(context, {.timing = false}));
@@ -256,7 +258,7 @@ NODE_STREAM_SCENARIO_TEST("a graph keeps its events and what it is told to", "[g
     return {};
 }
 
-STREAM_SCENARIO_TEST("values in memory are written and waited for by a node", "[graph]") {
+STREAM_SCENARIO_TEST("a batch memory operation node writes a value and waits for it", "[graph]") {
     trial.needs_driver(11, 7);
     CUSHIM_TRY(const auto memory, DeviceBuffer<unsigned int>::allocate(context, 2));
     CUstreamBatchMemOpParams operations[2] = {};
@@ -281,7 +283,7 @@ STREAM_SCENARIO_TEST("values in memory are written and waited for by a node", "[
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("parameters of nodes are changed", "[graph]") {
+NODE_STREAM_SCENARIO_TEST("set functions change the nodes of a graph", "[graph]") {
     CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 10));
     CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 10));
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 10));
@@ -307,7 +309,7 @@ NODE_STREAM_SCENARIO_TEST("parameters of nodes are changed", "[graph]") {
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("parameters of a kernel are changed", "[graph][G11]") {
+NODE_STREAM_SCENARIO_TEST("set_kernel_node() changes the arguments", "[graph][G11]") {
     CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 10));
     CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 10));
     CUSHIM_TRY_VOID(fill(context, first.span(), 0));
@@ -320,7 +322,7 @@ NODE_STREAM_SCENARIO_TEST("parameters of a kernel are changed", "[graph][G11]") 
     return check_filled(context, second, 8);
 }
 
-NODE_STREAM_SCENARIO_TEST("launch attributes of a node are those of the last configuration",
+NODE_STREAM_SCENARIO_TEST("a kernel node has the launch attributes of its last configuration",
                           "[graph][G11]") {
     trial.needs_cuda(11, 8);
     CUSHIM_TRY(const StreamPriorities range, context.stream_priorities());
@@ -343,7 +345,7 @@ NODE_STREAM_SCENARIO_TEST("launch attributes of a node are those of the last con
     return check(0, 0);
 }
 
-NODE_STREAM_SCENARIO_TEST("a node is in clusters as long as the configuration says so",
+NODE_STREAM_SCENARIO_TEST("a kernel node has the cluster size of its last configuration",
                           "[graph][G11]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Device device, context.device());
@@ -360,7 +362,8 @@ NODE_STREAM_SCENARIO_TEST("a node is in clusters as long as the configuration sa
     CUSHIM_TRY(const Words before, attribute(node, cluster));
     CHECK((before.words[0] == 2 && before.words[1] == 1 && before.words[2] == 1));
     CUSHIM_TRY_VOID(run_once(graph, stream));
-    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 3, .block = 32})); // no pairs
+    CUSHIM_TRY_VOID(
+        graph.set_kernel_node(node, idle, {.grid = 3, .block = 32})); // not divisible by 2
     CUSHIM_TRY_VOID(run_once(graph, stream));
     CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 8, .block = 32, .cluster = 4}));
     CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 5, .block = 32}));
@@ -369,13 +372,15 @@ NODE_STREAM_SCENARIO_TEST("a node is in clusters as long as the configuration sa
     return run_once(graph, stream);
 }
 
-GRAPH_TEST_CASE("a kernel node that cannot be changed is what it was", "[graph][current][G11]") {
+GRAPH_TEST_CASE("a kernel node whose change fails keeps its parameters and attributes",
+                "[graph][current][G11]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     need_cuda(12, 0);
     const bool is_runtime = api == Api::runtime;
     const std::string prefix = is_runtime ? "cudaGraphKernelNode" : "cuGraphKernelNode";
     const std::string parameters = is_runtime ? "SetParams" : "SetParams_v2";
-    // Of the attributes the first two are the new node's. Then one goes, and one comes.
+    // The first two attribute calls are those of the new node; then one is removed and one is
+    // added.
     for (const std::string &failing :
          {parameters + ":1", std::string("SetAttribute:3"), std::string("SetAttribute:4"),
           std::string("GetAttribute:1"), std::string("GetAttribute:3"),
@@ -402,7 +407,7 @@ GRAPH_TEST_CASE("a kernel node that cannot be changed is what it was", "[graph][
 }
 
 #if CUDA_VERSION >= 12020
-NODE_STREAM_SCENARIO_TEST("any node is added by CUDA's own parameters", "[graph][G19]") {
+NODE_STREAM_SCENARIO_TEST("add_node_raw() adds a node with CUDA's parameters", "[graph][G19]") {
     trial.needs_driver(12, 2);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const GraphNode first, graph.add_memset_node({}, memory, 1));
@@ -428,7 +433,7 @@ NODE_STREAM_SCENARIO_TEST("any node is added by CUDA's own parameters", "[graph]
 }
 #endif
 
-TEST_CASE("a closure that cannot be added is destroyed", "[graph][G13]") {
+TEST_CASE("a closure is destroyed if its node cannot be added", "[graph][G13]") {
     auto context = context_after_restart("");
     auto graph = required(Graph::create(context));
     Watched counter;
@@ -437,7 +442,7 @@ TEST_CASE("a closure that cannot be added is destroyed", "[graph][G13]") {
     CHECK(counter.is_soon_gone());
 }
 
-TEST_CASE("parameters that no node can have are refused", "[graph]") {
+TEST_CASE("invalid node parameters are rejected", "[graph]") {
     auto context = context_after_restart("");
     auto graph = required(Graph::create(context));
     auto memory = required(DeviceBuffer<int>::allocate(context, 8));
@@ -458,7 +463,7 @@ TEST_CASE("parameters that no node can have are refused", "[graph]") {
     CHECK(graph.node_count().value() == 2);
 }
 
-// --- functions of the host whose copies cannot be made
+// --- host functions whose copy constructor throws
 
 namespace {
 
@@ -488,7 +493,7 @@ void check_refused(const Stream &stream, const Graph &graph) {
 
 } // namespace
 
-TEST_CASE("a function whose copy throws is refused, and the program goes on", "[closure]") {
+TEST_CASE("a host function whose copy throws fails with out_of_memory", "[closure]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
     const auto graph = required(Graph::create(context));
@@ -498,8 +503,8 @@ TEST_CASE("a function whose copy throws is refused, and the program goes on", "[
     CHECK(stream.synchronize().has_value());
 }
 
-// --- kernels of a module on a thread that has no current context: driver 580 ends the process
-// where one is added without
+// --- module kernels on a thread without a current context. Driver 580 ends the process if one is
+// added without a current context.
 
 namespace {
 
@@ -507,12 +512,12 @@ bool is_of_kernel_node(const std::string &call) {
     return call.find("KernelNode") != std::string::npos || call.starts_with("cuGraphAddNode");
 }
 
-// That all of what `work` calls for kernel nodes, which is something, is called inside a scope.
+// Checks that `work` makes calls for kernel nodes, all of them inside a context scope.
 template <class Work>
 void check_in_context(const Work &work) {
     const std::vector<std::string> calls = calls_in(work);
     if (simulator() == nullptr) {
-        return; // that the process is still there is what is shown
+        return; // the test shows that the process survives
     }
     int entered = 0, found = 0;
     for (const std::string &call : calls) {
@@ -528,7 +533,7 @@ void check_in_context(const Work &work) {
     CHECK(entered == 0);
 }
 
-// A kernel of a module, and nothing current.
+// A kernel of a module, and no current context.
 struct Parts {
     Context context;
     Graph graph;
@@ -547,7 +552,7 @@ const LaunchConfig plain = LaunchConfig::covering(1);
 
 } // namespace
 
-TEST_CASE("a module's kernel is added in the graph's context", "[graph][G11]") {
+TEST_CASE("a module kernel is added in the context of the graph", "[graph][G11]") {
     const auto [context, graph, idle] = make_parts();
     check_in_context([&, &to = graph, &kernel = idle] {
         const GraphNode node = ok(to.add_kernel_node({}, kernel, plain));
@@ -556,7 +561,8 @@ TEST_CASE("a module's kernel is added in the graph's context", "[graph][G11]") {
     });
 }
 
-TEST_CASE("a module's kernel is changed in the executable graph's context", "[graph][G11][G25]") {
+TEST_CASE("a module kernel is changed in the context of the executable graph",
+          "[graph][G11][G25]") {
     const auto [context, graph, idle] = make_parts();
     const GraphNode node = ok(graph.add_kernel_node({}, idle, plain));
     const GraphExec exec = ok(graph.instantiate());
@@ -565,7 +571,7 @@ TEST_CASE("a module's kernel is changed in the executable graph's context", "[gr
     });
 }
 
-TEST_CASE("attributes of a module's kernel are changed in the graph's context",
+TEST_CASE("attributes of a module kernel are changed in the context of the graph",
           "[graph][G11][current]") {
     need_cuda(11, 8);
     const auto [context, graph, idle] = make_parts();
@@ -574,12 +580,12 @@ TEST_CASE("attributes of a module's kernel are changed in the graph's context",
     check_in_context([&, &to = graph, &kernel = idle] {
         const GraphNode node = ok(to.add_kernel_node({}, kernel, cooperative));
         ok(to.set_kernel_node(node, kernel, plain));
-        ok(to.set_kernel_node(node, kernel, cooperative)); // keeps a copy of the node meanwhile
+        ok(to.set_kernel_node(node, kernel, cooperative)); // copies the node during the change
     });
 }
 
 #if CUDA_VERSION >= 12020
-TEST_CASE("a module's kernel is added with CUDA's parameters in the graph's context",
+TEST_CASE("add_node_raw() adds a module kernel in the context of the graph",
           "[graph][G19][current]") {
     const auto [context, graph, idle] = make_parts();
     CUgraphNodeParams parameters{};

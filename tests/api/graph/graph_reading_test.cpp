@@ -1,5 +1,4 @@
-// What nodes tell of themselves: their types, and what they were given, by the API that made them
-// and by the other.
+// The types and parameters of nodes, read by the API that made them and by the other.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 
@@ -17,7 +16,7 @@ using namespace api_test;
 using namespace cushim;
 using support::ok;
 
-// CUDA's own numbers.
+// Types have CUDA's numbers.
 constexpr bool is_type(GraphNodeType type, int number) {
     return static_cast<int>(type) == number;
 }
@@ -47,7 +46,7 @@ static_assert(static_cast<int>(GraphConditionalType::switch_) == CU_GRAPH_COND_T
 
 namespace {
 
-// That each node is told to be of its type, by a Graph of either API.
+// Checks that Graphs of both APIs report the type of each node.
 struct Typed {
     GraphNode node;
     GraphNodeType type;
@@ -66,7 +65,7 @@ Result<void> check_types(Api api, const Context &context, const Graph &graph,
 
 } // namespace
 
-NODE_SCENARIO_TEST("nodes that one API adds are read by both",
+NODE_SCENARIO_TEST("both APIs read the nodes that one of them adds",
                    "[graph][memory][G9][G12][G14][G15][G16][G17][G22]") {
     trial.needs_runtime();
     CUSHIM_TRY(const Device device, Device::get(0));
@@ -130,7 +129,7 @@ NODE_SCENARIO_TEST("nodes that one API adds are read by both",
     return check_gives(same.mem_free_ptr(named(free)), allocation.address());
 }
 
-NODE_SCENARIO_TEST("the function of a host node is told", "[graph][G13][G22]") {
+NODE_SCENARIO_TEST("a host node reports its function", "[graph][G13][G22]") {
     trial.needs_runtime();
     Watched first, second;
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, first.closure()));
@@ -164,7 +163,7 @@ using StatusOf = std::conditional_t<std::is_same_v<Node, CUDA_EXT_SEM_SIGNAL_NOD
                                         std::is_same_v<Node, CUDA_EXT_SEM_WAIT_NODE_PARAMS>,
                                     CUresult, cudaError_t>;
 
-// Of one semaphore with a flag, and 0 in all else.
+// Parameters of one semaphore with a flag; the rest is 0.
 template <class Node, class Operation, unsigned int flag>
 StatusOf<Node> tell_flag(CUgraphNode, Node *node) {
     static std::remove_cvref_t<decltype(node->extSemArray[0])> semaphore{};
@@ -178,7 +177,8 @@ StatusOf<Node> tell_flag(CUgraphNode, Node *node) {
 
 } // namespace
 
-NODE_SCENARIO_TEST("signals and waits are told in their order", "[graph][X8][X9][G22]") {
+NODE_SCENARIO_TEST("semaphore nodes report their signals and waits in order",
+                   "[graph][X8][X9][G22]") {
     trial.needs_runtime();
     need_simulator(trial);
     const TheirSemaphore theirs(1), theirs_too(1);
@@ -222,14 +222,14 @@ NODE_SCENARIO_TEST("signals and waits are told in their order", "[graph][X8][X9]
     REQUIRE(same_waited.size() == 2);
     CHECK(same_waited[1].semaphore == one.native());
     CHECK(same_waited[1].value == 3);
-    CHECK(signalled[0].value == 1ULL << 40); // what was told stays
+    CHECK(signalled[0].value == 1ULL << 40); // an earlier result is unchanged
     return {};
 }
 
-// Which of a semaphore's values count is its kind's affair, which CUDA is not told by a node: so
-// nodes of the kinds that this system has none of can be made of any semaphore, as long as nobody
-// launches them.
-GRAPH_TEST_CASE("keys, times and fences are told", "[graph][current][X8][X9][G22]") {
+// A node does not pass the kind of its semaphore to CUDA. Until it is launched, a timeline
+// semaphore can stand in for the kinds that this system lacks.
+GRAPH_TEST_CASE("semaphore nodes report keys, timeouts and fences",
+                "[graph][current][X8][X9][G22]") {
     need_simulator(needs_vulkan);
     const auto [context, graph] = make_graph(api);
     const TheirSemaphore theirs(1);
@@ -256,8 +256,8 @@ GRAPH_TEST_CASE("keys, times and fences are told", "[graph][current][X8][X9][G22
     CHECK(signalled[1].fence == &fence);
 }
 
-// Flags only a semaphore of NvSciSync may have: what a node with one would tell.
-GRAPH_TEST_CASE("that memory is not made coherent is told", "[graph][current][X8][X9][G22]") {
+// Only NvSciSync semaphores have flags, so the driver's result is replaced.
+GRAPH_TEST_CASE("semaphore nodes report skip_memory_sync", "[graph][current][X8][X9][G22]") {
     need_simulator(needs_vulkan);
     const auto [context, graph] = make_graph(api);
     const TheirSemaphore theirs(1);
@@ -306,7 +306,8 @@ struct WriteAndWait {
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("memory operations are told in their order", "[graph][G22]") {
+CONTEXT_SCENARIO_TEST("a batch memory operation node reports its operations in order",
+                      "[graph][G22]") {
     trial.needs_cuda(11, 7);
     CUSHIM_TRY(const auto memory, DeviceBuffer<unsigned int>::allocate(context, 2));
     CUSHIM_TRY(const Graph graph, Graph::create(context));
@@ -332,7 +333,7 @@ CONTEXT_SCENARIO_TEST("memory operations are told in their order", "[graph][G22]
 }
 
 #if CUDA_VERSION >= 11070
-TEST_CASE("the runtime API tells no memory operations", "[graph][current][G22]") {
+TEST_CASE("the runtime API does not report memory operations", "[graph][current][G22]") {
     need_simulator("needs the simulator, whose runtime reports the types of all nodes");
     const auto [context, graph] = make_graph(Api::driver);
     const auto memory = ok(DeviceBuffer<unsigned int>::allocate(context, 2));
@@ -351,7 +352,7 @@ TEST_CASE("the runtime API tells no memory operations", "[graph][current][G22]")
 
 namespace {
 
-// Whether it is the body, with the same names for its nodes.
+// Checks that both are the same body, with equal nodes.
 Result<void> check_body(const Graph &told, const Graph &body) {
     CHECK(told.native() == body.native());
     CUSHIM_TRY(const GraphNode added, body.add_empty_node({}));
@@ -360,7 +361,7 @@ Result<void> check_body(const Graph &told, const Graph &body) {
 
 } // namespace
 
-NODE_SCENARIO_TEST("a conditional node tells its condition and its bodies",
+NODE_SCENARIO_TEST("a conditional node reports its condition and its bodies",
                    "[graph][conditional][G18][G22]") {
     trial.needs_cuda(13, 2);
     CUSHIM_TRY(const auto may, graph.create_condition({.initial = 1}));
@@ -397,7 +398,7 @@ NODE_SCENARIO_TEST("a conditional node tells its condition and its bodies",
 }
 
 #if CUDA_VERSION >= 12030 && CUDA_VERSION < 13020
-GRAPH_TEST_CASE("before CUDA 13.2 a conditional node tells what it would need",
+GRAPH_TEST_CASE("before CUDA 13.2 reading a conditional node fails with the required version",
                 "[graph][current][conditional][G22]") {
     const auto [context, graph] = make_graph(api);
     const GraphBody body = ok(graph.add_if_node({}, ok(graph.create_condition({}))));
@@ -408,9 +409,9 @@ GRAPH_TEST_CASE("before CUDA 13.2 a conditional node tells what it would need",
 }
 #endif
 
-// --- what is no node of that type
+// --- nodes of another type
 
-GRAPH_TEST_CASE("of another type than its own a node tells nothing", "[graph][G22]") {
+GRAPH_TEST_CASE("reading a node as another type fails", "[graph][G22]") {
     const auto [context, graph] = make_graph(api);
     const GraphNode empty = ok(graph.add_empty_node({}));
     const auto of_type = [](int type) {

@@ -1,6 +1,6 @@
-// Graphs that were cloned from one another are destroyed, cloned and instantiated by one thread at
-// a time, since drivers do not lock what they note of such relatives (src/api/graph/relatives.hpp).
-// On a GPU the tests with two threads end the process where that does not hold.
+// One thread at a time destroys, clones or instantiates graphs cloned from one another, since
+// drivers do not lock their shared data (src/api/graph/relatives.hpp). On a GPU the tests with two
+// threads crash if that fails.
 #include "harness/graph_scenario.hpp"
 
 #include <atomic>
@@ -31,7 +31,7 @@ class Inside {
     Inside &operator=(const Inside &) = delete;
 };
 
-// While it lives, calls of the entry point are counted, and take long.
+// Counts and prolongs calls of the entry point during its lifetime.
 template <class Entry, class Function = std::remove_pointer_t<typename Entry::pfn>>
 class Counted;
 template <class Entry, class Result, class... Arguments>
@@ -48,7 +48,7 @@ class Counted<Entry, Result(Arguments...)> {
     const ScopedOverride<Entry> override_{call};
 };
 
-// All that is done to relatives, by two threads.
+// Every call that concerns relatives, on two threads.
 void use_relatives(Api api, int rounds) {
     const Context context = ok(Context::primary(ok(Device::get(0))));
     const Graph leaf = ok(create_graph(api, context));
@@ -80,7 +80,7 @@ void check_one_at_a_time(Api api) {
 }
 
 void skip_on_gpu() {
-    need_simulator("on a GPU the use of relatives by two threads shows it");
+    need_simulator("on a GPU the tests with two threads show this");
     restart("");
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("one thread at a time destroys, clones or instantiates a graph (runtim
     check_one_at_a_time(Api::runtime);
 }
 
-GRAPH_TEST_CASE("two threads use graphs that were cloned from one another", "[graph]") {
+GRAPH_TEST_CASE("two threads use graphs cloned from one another", "[graph]") {
     restart("");
     use_relatives(api, simulator() == nullptr ? 2000 : 50);
 }

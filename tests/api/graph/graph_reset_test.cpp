@@ -1,6 +1,6 @@
-// Graphs outlive a reset of their context, executable graphs do not: measured on driver 580, where
-// cuGraphDestroy then returns 0, and cuGraphExecDestroy never returns. What either kept is
-// released.
+// Graphs outlive a reset of their context, executable graphs do not. Measured on driver 580: after
+// a reset cuGraphDestroy returns 0, and cuGraphExecDestroy never returns. Both release their
+// resources.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
@@ -15,7 +15,7 @@ void reset_device() {
     REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
 }
 
-// The calls of f() that destroy graphs.
+// Calls of f() that destroy graphs.
 template <class F>
 std::vector<std::string> destroyed_in(const F &f) {
     std::vector<std::string> calls = calls_in(f);
@@ -33,8 +33,7 @@ void check_clean() {
 
 } // namespace
 
-GRAPH_TEST_CASE("graphs are destroyed after a reset of their context, and release what they kept",
-                "[graph][reset]") {
+GRAPH_TEST_CASE("graphs release their resources after a reset of their context", "[graph][reset]") {
     auto made = make_graph(api);
     const Reports reports;
     Watched in_graph, in_child;
@@ -51,7 +50,7 @@ GRAPH_TEST_CASE("graphs are destroyed after a reset of their context, and releas
     const auto calls = destroyed_in([&] {
         CHECK(child.close().has_value());
         CHECK(made.graph.close().has_value());
-        CHECK_FALSE(in_graph.is_gone()); // the clone keeps it
+        CHECK_FALSE(in_graph.is_gone()); // the clone keeps it alive
         CHECK_FALSE(in_child.is_gone());
         CHECK(clone.close().has_value());
     });
@@ -65,7 +64,7 @@ GRAPH_TEST_CASE("graphs are destroyed after a reset of their context, and releas
     check_clean();
 }
 
-GRAPH_TEST_CASE("a graph is destroyed after a reset and the end of its context's last owner",
+GRAPH_TEST_CASE("a graph is destroyed after a reset and after its last context owner",
                 "[graph][reset]") {
     auto made = make_graph(api);
     Watched kept;
@@ -77,7 +76,7 @@ GRAPH_TEST_CASE("a graph is destroyed after a reset and the end of its context's
     check_clean();
 }
 
-GRAPH_TEST_CASE("an executable graph is not destroyed after a reset, and what it kept is released",
+GRAPH_TEST_CASE("an executable graph releases its resources after a reset, without a CUDA call",
                 "[graph][reset]") {
     auto made = make_graph(api);
     const Reports reports;
@@ -105,7 +104,7 @@ GRAPH_TEST_CASE("an executable graph is not destroyed after a reset, and what it
     check_clean();
 }
 
-GRAPH_TEST_CASE("what an executable graph stopped using before a reset is released after it",
+GRAPH_TEST_CASE("resources that an executable graph replaced before a reset are released",
                 "[graph][reset]") {
     auto made = make_graph(api, "mode=adversarial");
     Watched first, second;
@@ -114,7 +113,7 @@ GRAPH_TEST_CASE("what an executable graph stopped using before a reset is releas
     ok(exec.set_host_node(node, first.closure()));
     auto stream = ok(Stream::create(made.context));
     ok(exec.launch(stream));
-    ok(exec.set_host_node(node, second.closure())); // the launch may still run the first one
+    ok(exec.set_host_node(node, second.closure())); // the launch may still call the first one
     reset_device();
     CHECK(first.is_soon_gone());
     exec.reset();

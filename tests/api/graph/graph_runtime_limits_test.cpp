@@ -1,5 +1,4 @@
-// What the runtime API's graphs lack or refuse, what their errors say, and what they are on drivers
-// that are older than the runtime.
+// Limits of runtime API graphs: missing features, errors, and drivers older than the runtime.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
@@ -14,7 +13,7 @@ using support::ok;
 
 namespace {
 
-// Whether it is said that there is no such thing, and of what.
+// Whether the call fails with unsupported_platform and a message that contains `what`.
 template <class T>
 bool is_lacking(const Result<T> &result, const std::string &what) {
     const Error error = error_of(result);
@@ -24,9 +23,9 @@ bool is_lacking(const Result<T> &result, const std::string &what) {
 
 } // namespace
 
-// --- what the runtime API lacks, or another API's graph would have to be
+// --- features that the runtime API lacks, and graphs of the other API
 
-TEST_CASE("a module's kernel is none for the runtime API", "[graph][current][G11]") {
+TEST_CASE("runtime API graphs reject kernels of a module", "[graph][current][G11]") {
     const auto [context, graph] = make_graph(Api::runtime);
     const Module module = ok(load_device_code(context));
     const auto kernel = ok(module.kernel<void()>("idle"));
@@ -40,14 +39,14 @@ TEST_CASE("a module's kernel is none for the runtime API", "[graph][current][G11
 }
 
 #if CUDART_VERSION < 12000
-TEST_CASE("a library's kernel is none for the runtime API of CUDA 11", "[graph][current][G11]") {
+TEST_CASE("runtime API graphs of CUDA 11 reject kernels of a library", "[graph][current][G11]") {
     const auto [context, graph] = make_graph(Api::runtime);
     const auto kernel = ok(AnyKernel::borrow(reinterpret_cast<CUkern_st *>(16)).as<void()>());
     CHECK(is_lacking(graph.add_kernel_node({}, kernel, LaunchConfig::covering(1)), "kernels"));
 }
 #endif
 
-TEST_CASE("the runtime API has no memory operations", "[graph][current]") {
+TEST_CASE("runtime API graphs reject memory operations", "[graph][current]") {
     const auto [context, graph] = make_graph(Api::runtime);
     const GraphNode empty = ok(graph.add_empty_node({}));
     const GraphExec exec = ok(graph.instantiate());
@@ -57,7 +56,8 @@ TEST_CASE("the runtime API has no memory operations", "[graph][current]") {
     CHECK(is_lacking(exec.set_batch_mem_op_node(empty, operations), "memory operations"));
 }
 
-TEST_CASE("a graph of one API is not put into one of the other", "[graph][current][G14][G25]") {
+TEST_CASE("a graph of one API is rejected as a child of the other API's",
+          "[graph][current][G14][G25]") {
     const auto [context, graph] = make_graph(Api::runtime);
     const Graph drivers = ok(Graph::create(context));
     CHECK(is_lacking(graph.add_child_graph_node({}, drivers), "other API"));
@@ -68,7 +68,7 @@ TEST_CASE("a graph of one API is not put into one of the other", "[graph][curren
     CHECK(is_lacking(exec.set_child_graph_node(child, drivers), "other API"));
 }
 
-TEST_CASE("an executable graph of somebody else's is updated by a graph of the runtime API",
+TEST_CASE("a runtime API graph updates an executable graph from rt::borrow_exec()",
           "[graph][current][G23][G25]") {
     const auto [context, graph] = make_graph(Api::runtime);
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
@@ -92,7 +92,7 @@ TEST_CASE("an executable graph of somebody else's is updated by a graph of the r
 
 // --- errors
 
-TEST_CASE("an update that is refused is not the thread's last error", "[graph][current][G25]") {
+TEST_CASE("a rejected update does not set the thread's last error", "[graph][current][G25]") {
     const auto [context, graph] = make_graph(Api::runtime);
     const Graph another = ok(rt::create_graph(context));
     const GraphNode empty = ok(another.add_empty_node({}));
@@ -102,7 +102,7 @@ TEST_CASE("an update that is refused is not the thread's last error", "[graph][c
     CHECK(runtime().cudaGetLastError() == cudaSuccess);
 }
 
-TEST_CASE("what closing answers is the runtime's", "[graph][current][G6][G23]") {
+TEST_CASE("close() returns the error of the runtime API", "[graph][current][G6][G23]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Reports reports;
     const std::string call = GENERATE("cudaGraphDestroy", "cudaGraphExecDestroy");
@@ -116,7 +116,7 @@ TEST_CASE("what closing answers is the runtime's", "[graph][current][G6][G23]") 
     CHECK(reports.failures.empty());
 }
 
-TEST_CASE("destructors tell the sink, but not of a runtime that is gone",
+TEST_CASE("destructors report failures to the sink unless the runtime has shut down",
           "[graph][current][G6][G23]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Reports reports;
@@ -136,7 +136,7 @@ TEST_CASE("destructors tell the sink, but not of a runtime that is gone",
     }
 }
 
-// --- drivers that are older than the runtime: on every driver
+// --- drivers older than the runtime: these tests run on every driver
 
 namespace {
 
@@ -165,18 +165,18 @@ void check_needs(const Result<T> &result, const char *entry_point, Feature featu
 
 } // namespace
 
-TEST_CASE("a driver of an older major version is too old for the runtime", "[graph]") {
+TEST_CASE("the runtime API requires a driver of its major version", "[graph]") {
     const Context context = context_after_restart("");
     check_needs(rt::create_graph(context), "cudaGraphCreate",
                 Version::of(CUDART_VERSION / 1000, 0));
 }
 
-TEST_CASE("what the runtime's headers or its driver have not says which it needs", "[graph][G18]") {
+TEST_CASE("runtime API calls report the version they require", "[graph][G18]") {
     const Context context = context_after_restart("");
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 16));
     const auto made = rt::create_graph(context);
     if (!made) {
-        CHECK(made.error().kind() == ErrorKind::requires_newer_driver); // in all, as said above
+        CHECK(made.error().kind() == ErrorKind::requires_newer_driver); // as the test above shows
         return;
     }
     const Graph &graph = *made;
@@ -193,7 +193,7 @@ TEST_CASE("what the runtime's headers or its driver have not says which it needs
     cudaGraphNodeParams parameters{};
     parameters.type = cudaGraphNodeTypeEmpty;
 #else
-    int parameters = 0; // nobody looks at them
+    int parameters = 0; // not read
 #endif
     check_needs(graph.add_node_raw({}, &parameters), "cudaGraphAddNode",
                 Feature::graph_generic_nodes);
@@ -205,7 +205,7 @@ TEST_CASE("what the runtime's headers or its driver have not says which it needs
     if (begun) {
         CHECK(stream.end_capture_to(graph).has_value());
     }
-    // Reading needs nothing of it.
+    // Reading works with every version.
     CHECK(ok(graph.edges()).empty());
     CHECK(ok(graph.dependencies(set)).empty());
 }

@@ -1,6 +1,5 @@
-// Graphs of both APIs beside each other: what one makes the other reads, changes and launches. That
-// graphs of either API do what they are to do is shown by the other tests of graphs, which are run
-// for both.
+// Graphs of both APIs together: one API reads, changes and launches graphs of the other. The other
+// tests of graphs run with each API alone.
 #include "harness/graph_scenario.hpp"
 
 #ifndef _WIN32
@@ -18,7 +17,7 @@ using support::ok;
 
 namespace {
 
-// Something that the test got from the runtime library itself.
+// An object made by a direct call of the runtime library.
 template <class Handle>
 class TheirObject {
   public:
@@ -30,7 +29,7 @@ class TheirObject {
     TheirObject &operator=(const TheirObject &) = delete;
 
     Handle *out() { return &handle_; }
-    // What the call that was to make it answers: it is there or not.
+    // Takes the result of the call that makes the object; a failed call made none.
     Result<void> made(Result<void> result) {
         if (!result) {
             handle_ = nullptr;
@@ -50,7 +49,7 @@ class TheirObject {
 };
 
 #if CUDART_VERSION >= 12030 && !defined(_WIN32)
-// A function that nvcc's code calls and no header declares, of the simulated libcudart.
+// A function of the simulated libcudart that nvcc's code calls and no header declares.
 template <class Function>
 Function compiler_function(const char *name) {
     void *const library = dlopen(std::getenv("CUSHIM_RUNTIME"), RTLD_LAZY | RTLD_NOLOAD);
@@ -61,7 +60,7 @@ Function compiler_function(const char *name) {
     return reinterpret_cast<Function>(found);
 }
 
-// What nvcc makes of a kernel and its image: a function of the host, whose address stands for it.
+// Registers a kernel as code from nvcc does: the address of a host symbol identifies the kernel.
 class Registered {
   public:
     explicit Registered(const char *name) {
@@ -92,9 +91,9 @@ class Registered {
 
 } // namespace
 
-// --- what one API makes the other reads
+// --- reading through the other API
 
-NODE_SCENARIO_TEST("memory of a graph is granted to a second device", "[graph][memory][G16]",
+NODE_SCENARIO_TEST("graph memory is accessible to a second device", "[graph][memory][G16]",
                    "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device device, Device::get(0));
@@ -115,7 +114,7 @@ NODE_SCENARIO_TEST("memory of a graph is granted to a second device", "[graph][m
 // --- kernels
 
 #if CUDART_VERSION >= 12000
-NODE_SCENARIO_TEST("a kernel and its attributes are read by the other API", "[graph][G11][G22]") {
+NODE_SCENARIO_TEST("the other API reads a kernel and its attributes", "[graph][G11][G22]") {
     trial.needs_runtime();
     register_kernels();
     CUSHIM_TRY(const Library library, Library::load(device_code));
@@ -129,7 +128,7 @@ NODE_SCENARIO_TEST("a kernel and its attributes are read by the other API", "[gr
     CHECK(params.function == idle.native());
     CHECK(params.grid == config.grid);
     CHECK(params.block == config.block);
-    // Calls of the test's own: libcudart would make a context current where there is none.
+    // For the direct calls: without a current context, libcudart would make one current.
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUkernelNodeAttrValue to_driver{};
     CUSHIM_TRY_VOID(answer(driver().cuGraphKernelNodeGetAttribute(
@@ -146,7 +145,7 @@ NODE_SCENARIO_TEST("a kernel and its attributes are read by the other API", "[gr
 #endif
 
 #if CUDART_VERSION >= 12030 && !defined(_WIN32)
-TEST_CASE("a kernel that a compiler has registered is read as the driver has it",
+TEST_CASE("a kernel registered by a compiler is read as its driver handle",
           "[graph][current][G11][G22]") {
     need_simulator("needs the simulator, which accepts kernels that no compiler registered");
     const auto [context, graph] = make_graph(Api::runtime);
@@ -171,7 +170,7 @@ TEST_CASE("a kernel that a compiler has registered is read as the driver has it"
 #endif
 
 #if CUDART_VERSION >= 12000
-TEST_CASE("what libcudart does not tell of nodes is no thread's last error",
+TEST_CASE("reading nodes that libcudart cannot does not set the last error",
           "[graph][current][G22]") {
     const auto [context, graph] = make_graph(Api::runtime);
     register_kernels();
@@ -198,7 +197,7 @@ GRAPH_STREAM_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of b
         [](cudaLibrary_t loaded) { return runtime().cudaLibraryUnload(loaded); });
     cudaKernel_t kernel = nullptr;
     {
-        // libcudart would make a context current where there is none.
+        // Without a current context, libcudart would make one current.
         CUSHIM_TRY(const ContextScope scope, context.enter());
         CUSHIM_TRY_VOID(
             library.made(answer(runtime().cudaLibraryLoadData(library.out(), device_code, nullptr,
@@ -220,13 +219,13 @@ GRAPH_STREAM_SCENARIO_TEST("a kernel that the runtime loaded runs in graphs of b
 }
 #endif
 
-NODE_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
+NODE_SCENARIO_TEST("both APIs read edges with data", "[graph][G20]") {
     trial.needs_runtime();
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto idle, graph_kernel<void()>(trial, api, context, "idle"));
     CUSHIM_TRY(const GraphNode a, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
     CUSHIM_TRY(const GraphNode b, graph.add_kernel_node({}, idle, LaunchConfig::covering(1)));
-    // b may begin when a says so.
+    // b may begin when a triggers it.
     const GraphEdgeData early = {.from_port = 1, .to_port = 0, .type = 1};
     const GraphEdge edge[] = {{a, b, early}};
     CUSHIM_TRY_VOID(graph.add_dependencies(edge));
@@ -245,9 +244,9 @@ NODE_SCENARIO_TEST("edges with data are read by both APIs", "[graph][G20]") {
     return {};
 }
 
-// --- what one API makes the other changes and launches
+// --- changes and launches through the other API
 
-NODE_STREAM_SCENARIO_TEST("a graph is changed and launched by the other API", "[graph][G24]") {
+NODE_STREAM_SCENARIO_TEST("the other API changes and launches a graph", "[graph][G24]") {
     trial.needs_runtime();
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
     CUSHIM_TRY(const GraphNode set, graph.add_memset_node({}, memory, 1));
@@ -260,7 +259,7 @@ NODE_STREAM_SCENARIO_TEST("a graph is changed and launched by the other API", "[
     return check_run(same, stream, memory, 3);
 }
 
-NODE_STREAM_SCENARIO_TEST("an executable graph of either API is launched by the driver API",
+NODE_STREAM_SCENARIO_TEST("the driver API launches an executable graph of either API",
                           "[graph][G23][G24]") {
     Watched count;
     CUSHIM_TRY_VOID(graph.add_host_node({}, count.closure()));
@@ -273,7 +272,7 @@ NODE_STREAM_SCENARIO_TEST("an executable graph of either API is launched by the 
     return {};
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("a stream and an event of the runtime's serve graphs of both APIs",
+GRAPH_CONTEXT_SCENARIO_TEST("graphs of both APIs use streams and events of the runtime",
                             "[graph][current][G15][G24]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
     TheirObject<cudaStream_t> stream(
@@ -308,7 +307,7 @@ GRAPH_CONTEXT_SCENARIO_TEST("a stream and an event of the runtime's serve graphs
     return stream.destroy();
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("a capture that one API begins the other ends",
+GRAPH_ASIDE_SCENARIO_TEST("one API ends a capture that the other begins",
                           "[graph][capture][G2][G3]") {
     trial.needs_runtime();
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
@@ -317,7 +316,7 @@ GRAPH_ASIDE_SCENARIO_TEST("a capture that one API begins the other ends",
     const Result<void> queued = fill(stream, memory.span(), 8);
     auto ended = by_runtime ? stream.end_capture() : rt::end_capture(stream);
     if (!ended) {
-        (void)stream.end_capture(); // so that the stream captures no longer
+        (void)stream.end_capture(); // so that the capture has ended
         return ended.error();
     }
     CUSHIM_TRY_VOID(queued);
@@ -327,7 +326,7 @@ GRAPH_ASIDE_SCENARIO_TEST("a capture that one API begins the other ends",
 }
 
 #ifndef _WIN32
-NODE_STREAM_SCENARIO_TEST("semaphores of another API are waited for and signalled by nodes",
+NODE_STREAM_SCENARIO_TEST("nodes wait for and signal semaphores of another API",
                           "[graph][X8][X9]") {
     need_simulator(trial);
     TheirSemaphore theirs(1);

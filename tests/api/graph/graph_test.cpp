@@ -1,4 +1,4 @@
-// Graphs as objects: making, cloning, ordering, reading, destroying; which nodes are there.
+// Graph objects: creation, clones, edges, nodes and destruction.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/spied_call.hpp"
@@ -13,7 +13,7 @@ using support::ok;
 static_assert(!std::is_copy_constructible_v<Graph> && std::is_nothrow_move_constructible_v<Graph>);
 static_assert(!std::is_copy_constructible_v<GraphExec>);
 
-// What a graph can keep alive.
+// Types that a graph can keep alive.
 using detail::Owning;
 static_assert(Owning<DeviceBuffer<int>> && Owning<PoolBuffer<int>> && Owning<GrowableBuffer<int>>);
 static_assert(Owning<PinnedBuffer<int>> && Owning<HostMappedBuffer<int>> &&
@@ -33,7 +33,7 @@ Result<void> check_edges(const Graph &graph, const std::vector<GraphEdge> &expec
     return {};
 }
 
-// How often graphs are destroyed, by either API.
+// Counts destructions of graphs, by either API.
 class Destructions {
   public:
     Destructions() { count_ = 0; }
@@ -46,7 +46,7 @@ class Destructions {
     SpiedCall<entry::cudaGraphDestroy> by_runtime_{[](CUgraph) { ++count_; }};
 };
 
-// The dependencies that CUDA is told for an empty node, by either API.
+// Records the dependencies passed for an empty node, by either API.
 class ToldDependencies {
   public:
     ToldDependencies() { nodes_ = &unset_; }
@@ -77,7 +77,7 @@ NODE_STREAM_SCENARIO_TEST("an empty graph is launched", "[graph][G6][G7][G8][G24
     return launch_and_wait(exec, stream);
 }
 
-NODE_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][G21]") {
+NODE_SCENARIO_TEST("a graph adds, reads and removes edges", "[graph][G9][G10][G20][G21]") {
     CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
     CUSHIM_TRY(const GraphNode b, graph.add_empty_node(a));
     CUSHIM_TRY(const GraphNode c, graph.add_empty_node({a, b}));
@@ -101,7 +101,7 @@ NODE_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][G
     CUSHIM_TRY_VOID(graph.add_dependencies(same));
     CUSHIM_TRY_VOID(check_edges(graph, expected));
 
-    // Several at once: each from the one at its own index.
+    // Several edges at once.
     const GraphNode two_from[] = {a, b}, two_to[] = {c, c};
     CUSHIM_TRY_VOID(graph.remove_dependencies(two_from, two_to));
     CUSHIM_TRY_VOID(check_edges(graph, {{a, b}}));
@@ -109,7 +109,7 @@ NODE_SCENARIO_TEST("edges are added, read and removed", "[graph][G9][G10][G20][G
     return check_edges(graph, expected);
 }
 
-NODE_SCENARIO_TEST("more dependencies than fit on the stack", "[graph][G10]") {
+NODE_SCENARIO_TEST("a node has more dependencies than fit on the stack", "[graph][G10]") {
     std::vector<GraphNode> many;
     for (int index = 0; index < 20; ++index) {
         CUSHIM_TRY(const GraphNode node, graph.add_empty_node({}));
@@ -121,7 +121,7 @@ NODE_SCENARIO_TEST("more dependencies than fit on the stack", "[graph][G10]") {
     return {};
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a clone runs by itself", "[graph][G6]") {
+GRAPH_STREAM_SCENARIO_TEST("a clone runs after its original is destroyed", "[graph][G6]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 64));
     CUSHIM_TRY(Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 7));
@@ -133,7 +133,7 @@ GRAPH_STREAM_SCENARIO_TEST("a clone runs by itself", "[graph][G6]") {
     return check_run(clone, stream, memory, 7);
 }
 
-NODE_SCENARIO_TEST("a destroyed node is known to be gone", "[graph][G22]") {
+NODE_SCENARIO_TEST("a destroyed node is rejected", "[graph][G22]") {
     CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
     CUSHIM_TRY(const GraphNode b, graph.add_empty_node(a));
     CUSHIM_TRY_VOID(graph.destroy_node(a));
@@ -141,14 +141,14 @@ NODE_SCENARIO_TEST("a destroyed node is known to be gone", "[graph][G22]") {
     CHECK(before.empty());
     const auto again = graph.destroy_node(a);
     check_invalid(again, "the node was destroyed");
-    // CUDA may give its handle again: the old name stays a dead one.
+    // CUDA may reuse the handle; the old GraphNode stays invalid.
     CUSHIM_TRY(const GraphNode c, graph.add_empty_node({}));
     CHECK(c != a);
     CHECK_FALSE(graph.node_type(a).has_value());
     return {};
 }
 
-GRAPH_TEST_CASE("a node's name is as good as its copies, in its graph alone", "[graph][G22]") {
+GRAPH_TEST_CASE("copies of a GraphNode are equal, and valid only in its graph", "[graph][G22]") {
     auto [context, graph] = make_graph(api);
     const GraphNode node = ok(graph.add_empty_node({}));
     const GraphNode copy = node;
@@ -156,7 +156,7 @@ GRAPH_TEST_CASE("a node's name is as good as its copies, in its graph alone", "[
     CHECK(copy.native() == node.native());
     CHECK(ok(graph.nodes()) == std::vector{copy});
 
-    // The graph may have another owner, or a further one.
+    // Moving or sharing the graph keeps its nodes valid.
     Graph moved = std::move(graph);
     CHECK(ok(moved.node_type(copy)) == GraphNodeType::empty);
     CHECK(ok(moved.share().node_type(copy)) == GraphNodeType::empty);
@@ -169,7 +169,7 @@ GRAPH_TEST_CASE("a node's name is as good as its copies, in its graph alone", "[
     CHECK(refusal(around.node_type(copy)) == foreign);
     CHECK(refusal(ok(around.child_graph(child)).node_type(copy)) == foreign);
 
-    // It dies with the graph, whatever still knows of it.
+    // A GraphNode is valid until the last owner of the graph is destroyed.
     const GraphExec exec = ok(moved.instantiate());
     const Graph shared = moved.share();
     moved.reset();
@@ -179,7 +179,7 @@ GRAPH_TEST_CASE("a node's name is as good as its copies, in its graph alone", "[
     check_invalid(Graph().node_type(copy), "the graph is empty");
 }
 
-GRAPH_TEST_CASE("a node of a graph that is gone is refused", "[graph][G22]") {
+GRAPH_TEST_CASE("a node of a destroyed graph is rejected", "[graph][G22]") {
     auto [context, graph] = make_graph(api);
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
     const GraphNode set = ok(graph.add_memset_node({}, memory, 1));
@@ -188,14 +188,14 @@ GRAPH_TEST_CASE("a node of a graph that is gone is refused", "[graph][G22]") {
     const char *const gone = "invalid argument: the node was destroyed";
     CHECK(refusal(exec.set_memset_node(set, memory, 2)) == gone);
     CHECK(refusal(exec.set_enabled(set, false)) == gone);
-    // Where CUDA gives its place to another graph's node, the name stays a dead one.
+    // If CUDA reuses the handle for another graph, the old GraphNode stays invalid.
     const Graph next = ok(create_graph(api, context));
     const GraphNode other = ok(next.add_memset_node({}, memory, 1));
     CHECK(other != set);
     check_invalid(next.node_type(set), "the node belongs to another graph");
 }
 
-GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][G22]") {
+GRAPH_TEST_CASE("find_in_clone() accepts only nodes of the original", "[graph][G6][G22]") {
     const auto [context, graph] = make_graph(api);
     const GraphNode gone = ok(graph.add_empty_node({}));
     const GraphNode node = ok(graph.add_empty_node({}));
@@ -210,7 +210,7 @@ GRAPH_TEST_CASE("only nodes of the original are found in a clone", "[graph][G6][
     check_invalid(clone.find_in_clone(graph, gone), "the node was destroyed");
 }
 
-TEST_CASE("a node of another graph is refused", "[graph][G22]") {
+TEST_CASE("a node of another graph is rejected", "[graph][G22]") {
     const auto [context, graph] = make_graph(Api::driver);
     const Graph other = ok(Graph::create(context));
     const GraphNode node = ok(graph.add_empty_node({}));
@@ -227,7 +227,7 @@ TEST_CASE("a node of another graph is refused", "[graph][G22]") {
     CHECK(*graph.node_count() == 1);
 }
 
-GRAPH_TEST_CASE("edges from so many nodes to so many others", "[graph][G20]") {
+GRAPH_TEST_CASE("edges with different numbers of ends are rejected", "[graph][G20]") {
     const auto [context, graph] = make_graph(api);
     const GraphNode a = ok(graph.add_empty_node({}));
     const GraphNode b = ok(graph.add_empty_node({}));
@@ -238,7 +238,7 @@ GRAPH_TEST_CASE("edges from so many nodes to so many others", "[graph][G20]") {
     CHECK(ok(graph.edges()).empty());
 }
 
-GRAPH_TEST_CASE("for no edges CUDA is not asked", "[graph][G20]") {
+GRAPH_TEST_CASE("adding and removing 0 edges makes no CUDA calls", "[graph][G20]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const auto [context, graph] = make_graph(api);
     const GraphNode a = ok(graph.add_empty_node({}));
@@ -256,7 +256,7 @@ GRAPH_TEST_CASE("for no edges CUDA is not asked", "[graph][G20]") {
     CHECK(graph.remove_dependencies(edge).error().status() == 999);
 }
 
-GRAPH_TEST_CASE("no dependencies are a null pointer to none", "[graph][G21]") {
+GRAPH_TEST_CASE("CUDA receives a null pointer for 0 dependencies", "[graph][G21]") {
     const auto [context, graph] = make_graph(api);
     const std::vector<GraphNode> none;
     const GraphDependencies ways[] = {{}, none, std::span<const GraphNode>(none)};
@@ -278,7 +278,7 @@ GRAPH_TEST_CASE("no dependencies are a null pointer to none", "[graph][G21]") {
 
 // --- owners
 
-GRAPH_TEST_CASE("a graph goes with the last of those that share it", "[graph][G6]") {
+GRAPH_TEST_CASE("a graph is destroyed with the last of its owners", "[graph][G6]") {
     auto [context, graph] = make_graph(api);
     const Destructions destructions;
     const GraphNode node = ok(graph.add_empty_node({}));
@@ -304,7 +304,8 @@ GRAPH_TEST_CASE("a graph goes with the last of those that share it", "[graph][G6
     CHECK(*destructions == 2);
 }
 
-GRAPH_TEST_CASE("a graph and what is made of it hold their context", "[graph][G6]") {
+GRAPH_TEST_CASE("a graph, its clone and its executable graph keep their context alive",
+                "[graph][G6]") {
     auto [context, graph] = make_graph(api);
     context.reset();
     CHECK(is_primary_active());
@@ -318,11 +319,11 @@ GRAPH_TEST_CASE("a graph and what is made of it hold their context", "[graph][G6
     CHECK(is_primary_active());
     exec.reset();
     if (simulator() != nullptr && api == Api::driver) {
-        CHECK_FALSE(is_primary_active()); // elsewhere others hold it, too
+        CHECK_FALSE(is_primary_active()); // otherwise it has other owners
     }
 }
 
-TEST_CASE("an empty graph object is refused", "[graph][G6]") {
+TEST_CASE("calls reject an empty graph", "[graph][G6]") {
     restart("");
     const Graph none;
     check_invalid(none.add_empty_node({}), "the graph is empty");
@@ -349,7 +350,7 @@ TEST_CASE("graphs are adopted and borrowed", "[graph][G6]") {
     check_invalid(Graph::borrow(context, nullptr), "the handle is null");
 }
 
-GRAPH_TEST_CASE("a cycle is told when the graph is instantiated", "[graph][G8]") {
+GRAPH_TEST_CASE("instantiating a graph with a cycle fails", "[graph][G8]") {
     const auto [context, graph] = make_graph(api);
     const GraphNode a = ok(graph.add_empty_node({}));
     const GraphNode b = ok(graph.add_empty_node(a));
@@ -358,19 +359,18 @@ GRAPH_TEST_CASE("a cycle is told when the graph is instantiated", "[graph][G8]")
     InstantiateFailure failure;
     const Error exec = error_of(graph.instantiate({}, &failure));
     CHECK(exec.api() == api);
-    CHECK(exec.status() == 1); // either API's invalid value
+    CHECK(exec.status() == 1); // invalid value in both APIs
     const Version oldest = std::min(driver_version(), headers_version());
     CHECK(failure.result == (supports(oldest, Feature::graph_instantiate_params)
                                  ? InstantiateResult::invalid_structure
                                  : InstantiateResult::error));
-    // Older drivers tell the node by another call. Which node of the cycle it is, is up to the
-    // driver.
+    // Older drivers report the node by another call. The driver chooses the node of the cycle.
     if (api == Api::driver) {
         CHECK((failure.node == a || (failure.node == b && simulator() == nullptr)));
     }
 }
 
-// --- what names the nodes that another one waits for
+// --- GraphDependencies
 
 namespace {
 
@@ -382,7 +382,7 @@ std::vector<GraphNode> add_empty_nodes(const Graph &graph, std::size_t count) {
     return nodes;
 }
 
-// Uses the stack where temporaries of the caller's expressions were.
+// Overwrites the stack of destroyed temporaries.
 [[gnu::noinline]] void overwrite_stack() {
     volatile unsigned char bytes[4096];
     for (volatile unsigned char &byte : bytes) {
@@ -402,7 +402,7 @@ void check_named(const Graph &graph, const GraphDependencies &named,
 
 } // namespace
 
-GRAPH_TEST_CASE("dependencies with a name own the nodes that are given in braces", "[graph]") {
+GRAPH_TEST_CASE("a GraphDependencies variable owns nodes passed in braces", "[graph]") {
     const auto made = make_graph(api);
     const std::vector<GraphNode> nodes = add_empty_nodes(made.graph, 6);
     const GraphNode a = nodes[0], b = nodes[1];
@@ -415,7 +415,7 @@ GRAPH_TEST_CASE("dependencies with a name own the nodes that are given in braces
     check_named(made.graph, many, nodes);
     check_named(made.graph, temporary, nodes);
     check_named(made.graph, nodes, nodes);
-    CHECK(GraphDependencies(nodes).nodes().data() == nodes.data()); // a view
+    CHECK(GraphDependencies(nodes).nodes().data() == nodes.data()); // not a copy
     GraphDependencies assigned{a};
     assigned = many;
     check_named(made.graph, assigned, nodes);
@@ -423,7 +423,7 @@ GRAPH_TEST_CASE("dependencies with a name own the nodes that are given in braces
     check_named(made.graph, assigned, {a, b});
 }
 
-NODE_STREAM_SCENARIO_TEST("a node copies from and to ranges that have a name", "[graph]") {
+NODE_STREAM_SCENARIO_TEST("a memcpy node copies from and to named ranges", "[graph]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 3));
     std::vector<int> from = {1, 2, 3}, to(3);
     CUSHIM_TRY(const GraphNode there, graph.add_memcpy_node({}, memory, from));
@@ -444,7 +444,7 @@ concept AddsCopy = requires(const Graph &graph, To &&to, From &&from) {
 };
 static_assert(AddsCopy<DeviceBuffer<int> &, std::vector<int> &>);
 static_assert(AddsCopy<DeviceSpan<int>, std::span<const int>>);
-static_assert(!AddsCopy<DeviceBuffer<int> &, std::vector<int>>); // its elements would be gone
+static_assert(!AddsCopy<DeviceBuffer<int> &, std::vector<int>>); // its elements would be destroyed
 static_assert(!AddsCopy<std::vector<int>, DeviceBuffer<int> &>);
 static_assert(!AddsCopy<const std::vector<int> &, DeviceBuffer<int> &>);
 

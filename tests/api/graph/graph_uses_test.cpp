@@ -1,4 +1,4 @@
-// How long what a node uses is kept: as long as something may run the node, and not longer.
+// A graph keeps the resources of a node alive as long as the node can run, and no longer.
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
@@ -11,7 +11,7 @@ using namespace api_test;
 using namespace cushim;
 using support::ok;
 
-GRAPH_ASIDE_SCENARIO_TEST("what a node of an executable graph used goes when it is set anew",
+GRAPH_ASIDE_SCENARIO_TEST("setting a node of an executable graph releases its former resources",
                           "[graph][G23]") {
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
@@ -19,7 +19,7 @@ GRAPH_ASIDE_SCENARIO_TEST("what a node of an executable graph used goes when it 
     Watched first, second, third;
     CUSHIM_TRY_VOID(exec.set_host_node(call, first.closure()));
     CUSHIM_TRY_VOID(exec.set_host_node(call, second.closure()));
-    CHECK(first.is_soon_gone()); // was never launched
+    CHECK(first.is_soon_gone()); // never launched
     CUSHIM_TRY_VOID(exec.launch(stream));
     CUSHIM_TRY_VOID(exec.set_host_node(call, third.closure()));
     CUSHIM_TRY_VOID(stream.synchronize());
@@ -31,7 +31,8 @@ GRAPH_ASIDE_SCENARIO_TEST("what a node of an executable graph used goes when it 
     return {};
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("an update lets go what nodes were set to before", "[graph][G23]") {
+GRAPH_ASIDE_SCENARIO_TEST("an update releases the resources of earlier node settings",
+                          "[graph][G23]") {
     CUSHIM_TRY(const Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
@@ -44,13 +45,13 @@ GRAPH_ASIDE_SCENARIO_TEST("an update lets go what nodes were set to before", "[g
         CHECK(update.result == GraphUpdateResult::success);
     }
     CHECK(own.is_soon_gone());
-    CHECK_FALSE(updated.is_gone()); // the graph is gone, and the executable graph keeps it
+    CHECK_FALSE(updated.is_gone()); // only the executable graph keeps it alive
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(updated.calls() == 1);
     return {};
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("an executable graph keeps the child graph that it is set to",
+GRAPH_ASIDE_SCENARIO_TEST("an executable graph keeps the resources of its new child graph alive",
                           "[graph][G14]") {
     CUSHIM_TRY(const Graph inner, create_graph(api, context));
     CUSHIM_TRY_VOID(inner.add_host_node({}, [] {}));
@@ -70,7 +71,7 @@ GRAPH_ASIDE_SCENARIO_TEST("an executable graph keeps the child graph that it is 
     return {};
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("launches in streams of another context are waited for, too",
+GRAPH_CONTEXT_SCENARIO_TEST("launches in a stream of another context keep resources alive",
                             "[graph][G23]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context other, Context::create(device));
@@ -90,7 +91,7 @@ GRAPH_CONTEXT_SCENARIO_TEST("launches in streams of another context are waited f
 
 namespace {
 
-// An executable graph with one node, which was set to call `watched`.
+// An executable graph with one node, which is set to call `watched`.
 struct SetCall {
     SetCall(Api api, const std::string &settings) : SetCall(make_graph(api, settings)) {}
     explicit SetCall(Made made)
@@ -99,7 +100,7 @@ struct SetCall {
           call(ok(graph.add_host_node({}, [] {}))), exec(ok(graph.instantiate())) {
         ok(exec.set_host_node(call, watched.closure()));
     }
-    // So that nothing but launches uses `watched`.
+    // Sets another closure, so that only launches use `watched`.
     void set_anew() const {
         ok(exec.set_host_node(call, [] {}));
     }
@@ -114,9 +115,9 @@ struct SetCall {
 
 } // namespace
 
-TEST_CASE("nothing that a running launch uses goes", "[graph][G23][current]") {
+TEST_CASE("a running launch keeps its resources alive", "[graph][G23][current]") {
     const Api api = GENERATE(Api::driver, Api::runtime);
-    // An event tells of launches in streams of its own context only.
+    // Events report only launches in streams of their own context.
     const bool elsewhere = GENERATE(false, true);
     const SetCall at(api, "mode=threaded");
     const Context other = ok(Context::create(ok(Device::get(0))));
@@ -134,7 +135,7 @@ TEST_CASE("nothing that a running launch uses goes", "[graph][G23][current]") {
     CHECK(at.watched.calls() == 1);
 }
 
-TEST_CASE("a launch whose end could not be learned is through when a later one is",
+TEST_CASE("a launch whose end is unknown has ended once a later launch has",
           "[graph][G23][current]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Api api = GENERATE(Api::driver, Api::runtime);
@@ -144,9 +145,9 @@ TEST_CASE("a launch whose end could not be learned is through when a later one i
     const Stream another = ok(Stream::create(at.context, {.non_blocking = true}));
     const Gate gate;
     ok(gate.close(at.stream));
-    ok(at.exec.launch(at.stream)); // neither recorded nor waited for
+    ok(at.exec.launch(at.stream)); // its event and its synchronization fail
     CHECK(reports.names() == std::vector<std::string>{"cuEventRecord"});
-    ok(at.exec.launch(another)); // comes after it all the same
+    ok(at.exec.launch(another)); // runs after the first launch
     at.set_anew();
     let_go_of_what_can();
     CHECK_FALSE(at.watched.is_gone());
@@ -156,7 +157,8 @@ TEST_CASE("a launch whose end could not be learned is through when a later one i
     CHECK(at.watched.calls() == 2);
 }
 
-TEST_CASE("what is let go waits for the launches before it alone", "[graph][G23][current]") {
+TEST_CASE("replaced resources wait only for the launches before the change",
+          "[graph][G23][current]") {
     const SetCall at(GENERATE(Api::driver, Api::runtime), "mode=threaded");
     const Gate before, behind;
     ok(before.close(at.stream));
@@ -173,7 +175,7 @@ TEST_CASE("what is let go waits for the launches before it alone", "[graph][G23]
     ok(at.stream.synchronize());
 }
 
-TEST_CASE("a refusal to set a node leaves launches as they were", "[graph][G23][current]") {
+TEST_CASE("a failed change of a node adds no events to launches", "[graph][G23][current]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Api api = GENERATE(Api::driver, Api::runtime);
     const Made made =
@@ -189,7 +191,7 @@ TEST_CASE("a refusal to set a node leaves launches as they were", "[graph][G23][
     ok(stream.synchronize());
 }
 
-TEST_CASE("a graph keeps each of many things that its nodes use", "[graph][G23][current]") {
+TEST_CASE("a graph keeps each of many events of its nodes alive", "[graph][G23][current]") {
     need_simulator("needs the simulator, which records the calls");
     const Api api = GENERATE(Api::driver, Api::runtime);
     auto [context, graph] = make_graph(api, "");
@@ -213,8 +215,9 @@ TEST_CASE("a graph keeps each of many things that its nodes use", "[graph][G23][
     CHECK(destroyed_in([&, &owner = graph] { owner.reset(); }) == 20);
 }
 
-TEST_CASE("what was set in an executable graph that is released stays", "[graph][current]") {
-    // For ever: this test lets it go.
+TEST_CASE("a released executable graph keeps the resources of its nodes alive",
+          "[graph][current]") {
+    // Static, since cushim keeps the closure permanently.
     static SetCall at(Api::driver, "");
     const CUgraphExec native = at.exec.release();
     at.graph.reset();
@@ -228,7 +231,8 @@ TEST_CASE("what was set in an executable graph that is released stays", "[graph]
     at.context.reset();
 }
 
-TEST_CASE("what an executable graph lets go ruins no capture", "[graph][capture]") {
+TEST_CASE("resources released by an executable graph do not invalidate a capture",
+          "[graph][capture]") {
     SetCall at(Api::driver, "mode=threaded");
     const Stream captured = ok(Stream::create(at.context, {.non_blocking = true}));
     const Gate gate;
@@ -248,7 +252,8 @@ TEST_CASE("what an executable graph lets go ruins no capture", "[graph][capture]
     CHECK(at.stream.synchronize().has_value());
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("memory that a graph keeps is not freed beneath it", "[graph][G12]") {
+GRAPH_ASIDE_SCENARIO_TEST("free_async() does not free memory that a graph keeps alive",
+                          "[graph][G12]") {
     for (const bool in_order : {false, true}) {
         CUSHIM_TRY(auto memory, in_order ? DeviceBuffer<int>::allocate_async(stream, 8)
                                          : DeviceBuffer<int>::allocate(context, 8));
@@ -278,7 +283,7 @@ const char *user_object(Api api) {
 
 } // namespace
 
-GRAPH_TEST_CASE("a graph does not keep itself", "[graph][G6]") {
+GRAPH_TEST_CASE("keep_alive() rejects the graph itself", "[graph][G6]") {
     const char *const why = "invalid argument: Graph::keep_alive: a graph cannot keep itself alive";
     {
         const auto [context, graph] = make_graph(api);
@@ -299,7 +304,7 @@ GRAPH_TEST_CASE("a graph does not keep itself", "[graph][G6]") {
     }
 }
 
-TEST_CASE("a graph has one user object, whatever its nodes use", "[graph][current]") {
+TEST_CASE("a graph has one user object for the resources of all nodes", "[graph][current]") {
     need_simulator("needs the simulator, which records the calls");
     const Api api = GENERATE(Api::driver, Api::runtime);
     const auto [context, graph] = make_graph(api);
@@ -314,7 +319,7 @@ TEST_CASE("a graph has one user object, whatever its nodes use", "[graph][curren
     CHECK(std::ranges::count(calls, user_object(api)) == 1);
 }
 
-TEST_CASE("a graph that has nothing to keep has no user object", "[graph][current]") {
+TEST_CASE("a graph without resources to keep alive has no user object", "[graph][current]") {
     need_simulator("needs the simulator, which records the calls");
     const Api api = GENERATE(Api::driver, Api::runtime);
     const auto [context, graph] = make_graph(api);
@@ -331,11 +336,11 @@ TEST_CASE("a graph that has nothing to keep has no user object", "[graph][curren
     CHECK(kept_in(event, memory) == 1);
 }
 
-// --- what nodes of graphs inside an executable graph's own use
+// --- resources of nodes in child graphs and bodies
 
 namespace {
 
-// A graph with one node, which calls nothing that matters, or this.
+// A graph with one host node, which calls `called` or an empty function.
 Result<Graph> make_call(Api api, const Context &context, Watched *called = nullptr) {
     CUSHIM_TRY(Graph graph, create_graph(api, context));
     CUSHIM_TRY_VOID(called == nullptr ? graph.add_host_node({}, [] {})
@@ -345,7 +350,7 @@ Result<Graph> make_call(Api api, const Context &context, Watched *called = nullp
 
 } // namespace
 
-GRAPH_ASIDE_SCENARIO_TEST("what a node of a child graph used goes when it is set anew",
+GRAPH_ASIDE_SCENARIO_TEST("setting a node of a child graph releases its former resources",
                           "[graph][G14][G23]") {
     CUSHIM_TRY(const Graph leaf, make_call(api, context));
     CUSHIM_TRY(const Parent parent, make_parent(api, context, leaf));
@@ -366,7 +371,7 @@ GRAPH_ASIDE_SCENARIO_TEST("what a node of a child graph used goes when it is set
     return {};
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("an update lets go what nodes of a child graph were set to",
+GRAPH_ASIDE_SCENARIO_TEST("an update releases the resources of nodes of a child graph",
                           "[graph][G14][G25]") {
     CUSHIM_TRY(const Graph leaf, make_call(api, context));
     CUSHIM_TRY(const Parent parent, make_parent(api, context, leaf));
@@ -387,7 +392,7 @@ GRAPH_ASIDE_SCENARIO_TEST("an update lets go what nodes of a child graph were se
     return {};
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("a child graph set anew lets go what nodes inside it were set to",
+GRAPH_ASIDE_SCENARIO_TEST("replacing a child graph releases the resources of its nodes",
                           "[graph][G14][G23]") {
     CUSHIM_TRY(const Graph leaf, make_call(api, context));
     CUSHIM_TRY(const Parent branch, make_parent(api, context, leaf));
@@ -431,7 +436,7 @@ GRAPH_ASIDE_SCENARIO_TEST("a child graph set anew lets go what nodes inside it w
     return {};
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("an executable graph keeps what a node of a body is set to",
+GRAPH_ASIDE_SCENARIO_TEST("an executable graph keeps the resources of a changed body node alive",
                           "[graph][conditional][G18]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
@@ -455,7 +460,7 @@ GRAPH_ASIDE_SCENARIO_TEST("an executable graph keeps what a node of a body is se
 }
 
 GRAPH_ASIDE_SCENARIO_TEST(
-    "an executable graph keeps what a graph inside a node uses that it is set to", "[graph][G14]") {
+    "set_child_graph_node() keeps the resources of a graph inside a node alive", "[graph][G14]") {
     CUSHIM_TRY(const Graph leaf, make_call(api, context));
     CUSHIM_TRY(const Parent parent, make_parent(api, context, leaf));
     CUSHIM_TRY(GraphExec exec, parent.graph.instantiate());
@@ -464,7 +469,7 @@ GRAPH_ASIDE_SCENARIO_TEST(
     CUSHIM_TRY(const Parent other, make_parent(api, context, other_leaf));
     other_leaf.reset();
     CUSHIM_TRY_VOID(exec.set_child_graph_node(parent.child, other.inside));
-    CUSHIM_TRY_VOID(other.graph.destroy_node(other.child)); // with the graph inside
+    CUSHIM_TRY_VOID(other.graph.destroy_node(other.child)); // destroys the nested graph
     for (int i = 0; i < 3; ++i) {
         wait_for_released_closures();
     }
@@ -478,7 +483,7 @@ GRAPH_ASIDE_SCENARIO_TEST(
 
 namespace {
 
-// An executable graph in whose child graph a call was set.
+// An executable graph with a changed host node in its child graph.
 struct SetInside {
     SetInside(Api api, const char *settings, Watched &watched)
         : context(start(settings)), stream(ok(Stream::create(context, {.non_blocking = true}))),
@@ -500,7 +505,7 @@ struct SetInside {
 
 } // namespace
 
-TEST_CASE("nothing goes that a running launch uses when a child graph is set anew",
+TEST_CASE("a running launch keeps the resources of a replaced child graph alive",
           "[graph][G14][G23][current]") {
     Watched watched;
     const SetInside at(GENERATE(Api::driver, Api::runtime), "mode=threaded", watched);
@@ -516,7 +521,7 @@ TEST_CASE("nothing goes that a running launch uses when a child graph is set ane
     CHECK(watched.calls() == 1);
 }
 
-TEST_CASE("a child graph that could not be set leaves what nodes inside it were set to",
+TEST_CASE("a failed replacement of a child graph keeps the resources of its nodes",
           "[graph][G14][G23][current]") {
     const Api api = GENERATE(Api::driver, Api::runtime);
     Watched watched;
@@ -530,7 +535,7 @@ TEST_CASE("a child graph that could not be set leaves what nodes inside it were 
     CHECK(watched.calls() == 1);
 }
 
-TEST_CASE("a closure for a node that was added inside a graph later is not kept",
+TEST_CASE("a closure for a node added to a child graph after instantiation is destroyed",
           "[graph][G13][current]") {
     const Api api = GENERATE(Api::driver, Api::runtime);
     const Context context = context_after_restart("");
