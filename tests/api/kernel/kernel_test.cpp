@@ -14,7 +14,7 @@ enum Plain { plain };
 template <class Argument, class Parameter>
 constexpr bool accepts = detail::KernelArgument<Argument, Parameter>;
 
-// Numbers: only what always fits.
+// Numbers: only conversions that keep every value.
 static_assert(accepts<int, int> && accepts<unsigned int, unsigned int> && accepts<float, float>);
 static_assert(accepts<short, int> && accepts<int, long long> && accepts<float, double>);
 static_assert(accepts<unsigned int, unsigned long long> && accepts<bool, int>);
@@ -44,7 +44,7 @@ static_assert(!accepts<DeviceSpan<const float>, float *> && !accepts<DeviceBuffe
 static_assert(!accepts<DeviceBuffer<float>, Incomplete *> &&
               !accepts<DeviceBuffer<float>, CUdeviceptr>);
 
-// Everything else as it is.
+// Other types: only the same type.
 static_assert(accepts<Line, Line> && !accepts<Derived, Line>);
 static_assert(accepts<Colour, Colour> && !accepts<Colour, int>);
 
@@ -66,7 +66,6 @@ struct Loaded {
     AnyKernel idle = required(module.kernel("idle"));
 };
 
-// Of a module's kernel or a library's.
 Result<void> check_parameters_of(const AnyKernel &kernel) {
     CHECK_GIVES(kernel.parameter_count(), 3);
     CUSHIM_TRY(const KernelParameter values, kernel.parameter(0));
@@ -96,32 +95,31 @@ Result<void> check_attributes_of(const AnyKernel &kernel, const Context &context
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("the parameters of a module's kernel and of a library's are known",
-                      "[kernel]") {
+CONTEXT_SCENARIO_TEST("kernels of modules and libraries report their parameters", "[kernel]") {
     trial.needs_cuda(12, 4);
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel of_module, module.kernel("line"));
     CUSHIM_TRY_VOID(check_parameters_of(of_module));
-    // It is asked in the current context; where there is none, in one that is active.
+    // The query uses the current context or, without one, an active context.
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel of_library, library.kernel("line"));
     return check_parameters_of(of_library);
 }
 
-CONTEXT_SCENARIO_TEST("a module's kernel has attributes", "[kernel]") {
+CONTEXT_SCENARIO_TEST("a module kernel reads and sets its attributes", "[kernel]") {
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
     return check_attributes_of(kernel, context);
 }
 
-CONTEXT_SCENARIO_TEST("a library's kernel has attributes", "[kernel]") {
+CONTEXT_SCENARIO_TEST("a library kernel reads and sets its attributes", "[kernel]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("add"));
     return check_attributes_of(kernel, context);
 }
 
-CONTEXT_SCENARIO_TEST("a kernel knows its name", "[kernel]") {
+CONTEXT_SCENARIO_TEST("a kernel reports its name", "[kernel]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
@@ -132,7 +130,7 @@ CONTEXT_SCENARIO_TEST("a kernel knows its name", "[kernel]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a library's kernel is a function in a context", "[kernel]") {
+CONTEXT_SCENARIO_TEST("function_in() returns the function of a library kernel", "[kernel]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("idle"));
@@ -142,7 +140,7 @@ CONTEXT_SCENARIO_TEST("a library's kernel is a function in a context", "[kernel]
     return {};
 }
 
-STREAM_SCENARIO_TEST("a module's kernels are borrowed", "[kernel]") {
+STREAM_SCENARIO_TEST("a borrowed module kernel is launched", "[kernel]") {
     register_kernels();
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("idle"));
@@ -152,7 +150,7 @@ STREAM_SCENARIO_TEST("a module's kernels are borrowed", "[kernel]") {
     return stream.synchronize();
 }
 
-STREAM_SCENARIO_TEST("a library's kernels are borrowed", "[kernel]") {
+STREAM_SCENARIO_TEST("a borrowed library kernel is launched", "[kernel]") {
     trial.needs_cuda(12, 0);
     register_kernels();
     CUSHIM_TRY(const Library library, Library::load(device_code));
@@ -164,10 +162,11 @@ STREAM_SCENARIO_TEST("a library's kernels are borrowed", "[kernel]") {
     return stream.synchronize();
 }
 
-TEST_CASE("a signature with another number of parameters is refused with both", "[kernel][W10]") {
+TEST_CASE("a signature with another number of parameters is rejected with both numbers",
+          "[kernel][W10]") {
     const auto [context, module, idle] = Loaded();
     if (!driver_knows_parameters()) {
-        CHECK(module.kernel<void(int *)>("fill").has_value()); // nobody can tell
+        CHECK(module.kernel<void(int *)>("fill").has_value()); // not checked
         return;
     }
     check_refused(module.kernel<void(int *)>("fill"), "3 in the kernel, but 1 in the signature");
@@ -177,7 +176,7 @@ TEST_CASE("a signature with another number of parameters is refused with both", 
     CHECK(module.kernel<void()>("idle").has_value());
 }
 
-TEST_CASE("a parameter that there is not is refused with its number", "[kernel]") {
+TEST_CASE("reading a missing parameter fails with its number", "[kernel]") {
     const auto [context, module, idle] = Loaded();
     if (!driver_knows_parameters()) {
         SKIP("needs information about parameters");
@@ -187,7 +186,7 @@ TEST_CASE("a parameter that there is not is refused with its number", "[kernel]"
     check_refused(kernel->parameter(3), "no parameter 3");
 }
 
-TEST_CASE("a signature with other sizes is refused with both", "[kernel][W10]") {
+TEST_CASE("a signature with other parameter sizes is rejected with both sizes", "[kernel][W10]") {
     const auto [context, module, idle] = Loaded();
     if (!driver_knows_parameters()) {
         SKIP("needs information about parameters");
@@ -199,7 +198,7 @@ TEST_CASE("a signature with other sizes is refused with both", "[kernel][W10]") 
     CHECK(refused(library.kernel<void(int *, short, unsigned int)>("fill")));
 }
 
-TEST_CASE("a module's kernel is used only in its own context", "[kernel]") {
+TEST_CASE("using a module kernel in another context fails with wrong_context", "[kernel]") {
     const auto [context, module, kernel] = Loaded();
     const auto other = required(Context::create(Device::from_native(0)));
     CHECK(refused(kernel.attributes(other), ErrorKind::wrong_context));
@@ -208,7 +207,7 @@ TEST_CASE("a module's kernel is used only in its own context", "[kernel]") {
     CHECK(kernel.function_in(context).value() == kernel.native());
 }
 
-TEST_CASE("numbers that no kernel can take are refused", "[kernel]") {
+TEST_CASE("invalid attribute values are rejected with the value", "[kernel]") {
     const auto [context, module, kernel] = Loaded();
     check_refused(kernel.set_max_dynamic_shared_bytes(context, std::size_t(1) << 40),
                   "1099511627776");
@@ -216,7 +215,7 @@ TEST_CASE("numbers that no kernel can take are refused", "[kernel]") {
     CHECK(refused(kernel.set_shared_memory_carveout(context, -2)));
 }
 
-TEST_CASE("an empty kernel is refused", "[kernel]") {
+TEST_CASE("calls reject an empty kernel", "[kernel]") {
     const auto context = context_after_restart("");
     const AnyKernel empty;
     CHECK_FALSE(empty);
@@ -230,7 +229,7 @@ TEST_CASE("an empty kernel is refused", "[kernel]") {
     CHECK(refused(Kernel<void()>().launch(Stream::legacy(), {})));
 }
 
-TEST_CASE("kernels move and share as owners do", "[kernel]") {
+TEST_CASE("moved and shared kernels keep their module loaded", "[kernel]") {
     auto [context, module, idle] = Loaded();
     auto first = required(module.kernel<void()>("idle"));
     module.reset();
@@ -273,20 +272,21 @@ Result<void> check_occupancy(const Context &context, const AnyKernel &kernel) {
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("a module's kernel has an occupancy", "[occupancy]") {
+CONTEXT_SCENARIO_TEST("a module kernel reports its occupancy", "[occupancy]") {
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
     return check_occupancy(context, kernel);
 }
 
-CONTEXT_SCENARIO_TEST("a library's kernel has an occupancy", "[occupancy]") {
+CONTEXT_SCENARIO_TEST("a library kernel reports its occupancy", "[occupancy]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("add"));
     return check_occupancy(context, kernel);
 }
 
-CONTEXT_SCENARIO_TEST("clusters are counted", "[occupancy]") {
+CONTEXT_SCENARIO_TEST("the largest cluster and the number of active clusters are reported",
+                      "[occupancy]") {
     trial.needs_driver(11, 7);
     CUSHIM_TRY(const Device device, context.device());
     CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
@@ -294,7 +294,7 @@ CONTEXT_SCENARIO_TEST("clusters are counted", "[occupancy]") {
         trial.skip("the device has no clusters");
         return {};
     }
-    // What older drivers say, they say of any kernel.
+    // Older drivers report the same for every kernel.
     const bool knows = driver_version() >= Version::of(11, 8);
     CUSHIM_TRY(const Module module, Module::load(context, knows ? cluster_code : device_code));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("idle"));
@@ -308,7 +308,7 @@ CONTEXT_SCENARIO_TEST("clusters are counted", "[occupancy]") {
     return {};
 }
 
-TEST_CASE("what makes no sense for an occupancy is refused", "[occupancy]") {
+TEST_CASE("invalid arguments of occupancy queries are rejected", "[occupancy]") {
     const auto context = context_after_restart("");
     const auto module = required(load_device_code(context));
     const auto kernel = required(module.kernel("idle"));

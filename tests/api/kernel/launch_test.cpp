@@ -23,7 +23,7 @@ Worker load_or_fail() {
     return required(first_worker());
 }
 
-// A launch that nothing but the configuration can go wrong with.
+// A launch without arguments.
 Result<void> launch_idle(const Worker &loaded, const LaunchConfig &config) {
     CUSHIM_TRY(const auto idle, loaded.code.kernel<void()>("idle"));
     CUSHIM_TRY_VOID(idle.launch(loaded.stream, config));
@@ -36,7 +36,7 @@ bool has_clusters() {
 
 } // namespace
 
-SCENARIO_TEST("kernels run in order, with the arguments that they were given", "[launch]") {
+SCENARIO_TEST("kernels run in stream order with their arguments", "[launch]") {
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUSHIM_TRY(const auto add, loaded.code.kernel<Add>("add"));
     CUSHIM_TRY(const auto scale, loaded.code.kernel<Scale>("line"));
@@ -61,7 +61,7 @@ SCENARIO_TEST("kernels run in order, with the arguments that they were given", "
     return {};
 }
 
-SCENARIO_TEST("a kernel works in memory of the host's", "[launch]") {
+SCENARIO_TEST("a kernel writes to mapped and managed memory", "[launch]") {
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUSHIM_TRY(const auto fill_kernel, loaded.code.kernel<Fill>("fill"));
     CUSHIM_TRY(const auto mapped, HostMappedBuffer<int>::allocate(loaded.context, count));
@@ -88,7 +88,7 @@ SCENARIO_TEST("arguments are copied before the launch returns", "[launch]") {
     return check_filled(loaded.context, buffer, 5);
 }
 
-SCENARIO_TEST("a launch whose arguments nobody checked", "[launch]") {
+SCENARIO_TEST("launch_unchecked() passes raw arguments", "[launch]") {
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUSHIM_TRY(const AnyKernel fill_kernel, loaded.code.kernel("fill"));
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(loaded.context, count));
@@ -102,12 +102,12 @@ SCENARIO_TEST("a launch whose arguments nobody checked", "[launch]") {
     return check_filled(loaded.context, buffer, 8);
 }
 
-SCENARIO_TEST("a cooperative launch", "[launch]") {
+SCENARIO_TEST("a cooperative kernel is launched", "[launch]") {
     CUSHIM_TRY(const Worker loaded, first_worker());
     return launch_idle(loaded, {.grid = 2, .block = 32, .cooperative = true});
 }
 
-SCENARIO_TEST("a launch in clusters", "[launch]") {
+SCENARIO_TEST("a kernel is launched in clusters", "[launch]") {
     trial.needs_driver(11, 6);
     CUSHIM_TRY(Worker loaded, first_worker());
     CUSHIM_TRY(const Device device, loaded.context.device());
@@ -116,13 +116,13 @@ SCENARIO_TEST("a launch in clusters", "[launch]") {
         trial.skip("the device has no clusters");
         return {};
     }
-    if (has_clusters()) { // what older drivers say, they say of any kernel
+    if (has_clusters()) { // older drivers treat every kernel the same
         CUSHIM_TRY(loaded.code, Module::load(loaded.context, cluster_code));
     }
     return launch_idle(loaded, {.grid = 4, .block = 32, .cluster = 2});
 }
 
-SCENARIO_TEST("a launch with a priority, after one that it may overlap", "[launch]") {
+SCENARIO_TEST("kernels are launched with priorities and with overlap", "[launch]") {
     trial.needs_driver(11, 6);
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUSHIM_TRY(const auto idle, loaded.code.kernel<void()>("idle"));
@@ -134,7 +134,7 @@ SCENARIO_TEST("a launch with a priority, after one that it may overlap", "[launc
 }
 
 #if CUDA_VERSION >= 11080
-SCENARIO_TEST("a launch with an attribute of CUDA's own", "[launch]") {
+SCENARIO_TEST("a kernel is launched with raw CUDA attributes", "[launch]") {
     trial.needs_driver(11, 6);
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUlaunchAttribute attributes[2] = {};
@@ -144,7 +144,7 @@ SCENARIO_TEST("a launch with an attribute of CUDA's own", "[launch]") {
     return launch_idle(loaded, {.more = {attributes, 2}});
 }
 
-TEST_CASE("attributes that are nowhere, and more than there is room for, are refused", "[launch]") {
+TEST_CASE("null attributes and more than 32 attributes are rejected", "[launch]") {
     const Worker loaded = load_or_fail();
     const std::vector<CUlaunchAttribute> attributes(33);
     const auto too_many = launch_idle(loaded, {.more = {attributes.data(), attributes.size()}});
@@ -157,7 +157,7 @@ TEST_CASE("attributes that are nowhere, and more than there is room for, are ref
 
 namespace {
 
-// What the last launch said of its priority.
+// The priority attributes of the last launch.
 struct {
     int count;
     int value;
@@ -174,7 +174,7 @@ void look_at_priority(const CUlaunchConfig *config, CUfunction, void **, void **
 
 } // namespace
 
-TEST_CASE("a priority is told to the driver, and only one that was set", "[launch]") {
+TEST_CASE("the driver receives a priority only if it is set", "[launch]") {
     const Worker loaded = load_or_fail();
     if (driver_version() < Version::of(11, 8)) {
         SKIP("needs CUDA 11.8");
@@ -191,7 +191,7 @@ TEST_CASE("a priority is told to the driver, and only one that was set", "[launc
 
 #endif
 
-TEST_CASE("several threads launch one kernel, and one of them is its last owner", "[launch]") {
+TEST_CASE("several threads share and launch one kernel", "[launch]") {
     Worker loaded = load_or_fail();
     auto fill_kernel = required(loaded.code.kernel<Fill>("fill"));
     const auto buffer = required(DeviceBuffer<int>::allocate(loaded.context, count));
@@ -215,7 +215,7 @@ TEST_CASE("several threads launch one kernel, and one of them is its last owner"
     CHECK(failures == 0);
 }
 
-TEST_CASE("launches are numbers of any integers", "[launch]") {
+TEST_CASE("launch sizes accept all integer types", "[launch]") {
     const std::size_t size = 7;
     const short width = 8;
     CHECK(Dim3() == Dim3(1, 1, 1));
@@ -229,7 +229,7 @@ TEST_CASE("launches are numbers of any integers", "[launch]") {
     CHECK(LaunchConfig::covering(100, 32).block == Dim3(32));
 }
 
-TEST_CASE("nothing, and what CUDA has no room for, is refused with the numbers", "[launch]") {
+TEST_CASE("launch sizes of zero or beyond CUDA's range are rejected with the value", "[launch]") {
     const Worker loaded = load_or_fail();
     const struct {
         LaunchConfig config;
@@ -255,7 +255,7 @@ TEST_CASE("nothing, and what CUDA has no room for, is refused with the numbers",
     CHECK(refused(idle.launch(Stream(), {})));
 }
 
-TEST_CASE("what is too much for the device is CUDA's answer", "[launch]") {
+TEST_CASE("launch sizes beyond the device's limits fail with CUDA's status", "[launch]") {
     const Worker loaded = load_or_fail();
     for (const LaunchConfig &config :
          {LaunchConfig{.block = 2048}, LaunchConfig{.grid = {1, 65536}},
@@ -281,7 +281,7 @@ TEST_CASE("a launch makes the oldest call that can do it", "[launch]") {
     CHECK(calls({.grid = 0}).empty());
 }
 
-TEST_CASE("what fails in a kernel shows where it is waited for", "[launch]") {
+TEST_CASE("synchronize() returns the error of a kernel", "[launch]") {
     need_simulator("leaves a context that no other test can use");
     const Worker loaded = load_or_fail();
     const auto fill_kernel = required(loaded.code.kernel<Fill>("fill"));
@@ -291,7 +291,6 @@ TEST_CASE("what fails in a kernel shows where it is waited for", "[launch]") {
 
 namespace {
 
-// Each kind of memory that a kernel takes, as its owner.
 template <class Buffer, class Make>
 void check_closed_is_refused(const Worker &loaded, const Make &make) {
     const auto fill = required(loaded.code.kernel<Fill>("fill"));
@@ -314,7 +313,7 @@ void check_closed_is_refused(const Worker &loaded, const Make &make) {
 
 } // namespace
 
-TEST_CASE("a launch with a closed or moved-from buffer is refused", "[launch]") {
+TEST_CASE("a launch rejects a closed or moved-from buffer", "[launch]") {
     const Worker loaded = load_or_fail();
     check_closed_is_refused<DeviceBuffer<int>>(
         loaded, [&] { return DeviceBuffer<int>::allocate(loaded.context, count); });
@@ -327,7 +326,7 @@ TEST_CASE("a launch with a closed or moved-from buffer is refused", "[launch]") 
         loaded, [&] { return PoolBuffer<int>::allocate(pool, loaded.stream, count); });
 }
 
-TEST_CASE("a null address is passed to a kernel as nullptr or as an empty span", "[launch]") {
+TEST_CASE("a kernel receives a null address from nullptr and from an empty span", "[launch]") {
     const Worker loaded = load_or_fail();
     const auto fill = required(loaded.code.kernel<Fill>("fill"));
     CHECK(fill.launch(loaded.stream, {}, nullptr, 7, 0u).has_value());
@@ -338,7 +337,7 @@ TEST_CASE("a null address is passed to a kernel as nullptr or as an empty span",
 
 namespace {
 
-// Moved, it is still one; what it was moved from, and what was closed, is not.
+// A moved buffer stays valid; a moved-from or closed one is rejected.
 template <class Buffer>
 void check_zero_length_is_passed(const Worker &loaded, Result<Buffer> made) {
     const auto fill = required(loaded.code.kernel<Fill>("fill"));
@@ -357,8 +356,7 @@ void check_zero_length_is_passed(const Worker &loaded, Result<Buffer> made) {
 
 } // namespace
 
-TEST_CASE("a buffer that was made with no elements is passed to a kernel as a null address",
-          "[launch]") {
+TEST_CASE("a kernel receives a null address from a buffer of 0 elements", "[launch]") {
     const Worker loaded = load_or_fail();
     check_zero_length_is_passed(loaded, DeviceBuffer<int>::allocate(loaded.context, 0));
     check_zero_length_is_passed(loaded, DeviceBuffer<int>::allocate_async(loaded.stream, 0));

@@ -18,7 +18,7 @@ Result<Library> load_library() {
     return Library::load(device_code);
 }
 
-// Launches it in a context, and checks what it left.
+// Launches the kernel in a context and checks the result.
 Result<void> fill_in(const Context &context, const Kernel<Fill> &kernel, int value) {
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
@@ -27,7 +27,7 @@ Result<void> fill_in(const Context &context, const Kernel<Fill> &kernel, int val
     return check_filled(context, buffer, value);
 }
 
-// What older drivers and headers return, the scenarios show.
+// Scenarios test the errors of older drivers and headers.
 Context context_with_libraries() {
     Context context = context_after_restart("");
     if (CUDA_VERSION < 12000 || !supports(driver_version(), Feature::library_loading)) {
@@ -38,7 +38,7 @@ Context context_with_libraries() {
 
 } // namespace
 
-SCENARIO_TEST("a kernel of a library runs in every context", "[library]") {
+SCENARIO_TEST("a library kernel runs in every context", "[library]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context first, Context::primary(device));
@@ -61,7 +61,7 @@ CONTEXT_SCENARIO_TEST("a kernel keeps its library loaded", "[library]") {
     return fill_in(context, kept, 3);
 }
 
-CONTEXT_SCENARIO_TEST("a library is loaded from a file, which may go", "[library]") {
+CONTEXT_SCENARIO_TEST("a library outlives the file it was loaded from", "[library]") {
     trial.needs_cuda(12, 0);
     register_kernels();
     Library library;
@@ -81,7 +81,7 @@ SCENARIO_TEST("a library needs no context", "[library]") {
     return {};
 }
 
-SCENARIO_TEST("the kernels of a library are counted and listed", "[library]") {
+SCENARIO_TEST("a library counts and lists its kernels", "[library]") {
     trial.needs_cuda(12, 4);
     CUSHIM_TRY(const Library library, load_library());
     CUSHIM_TRY(const std::size_t all, library.kernel_count());
@@ -101,7 +101,7 @@ SCENARIO_TEST("the kernels of a library are counted and listed", "[library]") {
     return check_gives(library.kernels(kernels.data(), 1), 1);
 }
 
-SCENARIO_TEST("each context has its own variables of a library", "[library]") {
+SCENARIO_TEST("library variables are separate in each context", "[library]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context first, Context::primary(device));
@@ -117,7 +117,7 @@ SCENARIO_TEST("each context has its own variables of a library", "[library]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a managed variable of a library is one for all", "[library]") {
+CONTEXT_SCENARIO_TEST("a managed library variable is accessible on the host", "[library]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Library library, Library::load(managed_code));
     CUSHIM_TRY(const auto shared, library.managed<int>(context, "shared_value"));
@@ -126,7 +126,7 @@ CONTEXT_SCENARIO_TEST("a managed variable of a library is one for all", "[librar
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("what a library is in a context is a module", "[library]") {
+CONTEXT_SCENARIO_TEST("module() returns the library's module in a context", "[library]") {
     trial.needs_cuda(12, 0);
     Module module;
     {
@@ -139,7 +139,7 @@ CONTEXT_SCENARIO_TEST("what a library is in a context is a module", "[library]")
     return module.close();
 }
 
-SCENARIO_TEST("a library is adopted and borrowed", "[library]") {
+SCENARIO_TEST("libraries are adopted and borrowed", "[library]") {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(Library library, load_library());
     CUSHIM_TRY(Library adopted, Library::adopt(library.release()));
@@ -150,14 +150,14 @@ SCENARIO_TEST("a library is adopted and borrowed", "[library]") {
     return adopted.close();
 }
 
-TEST_CASE("what is wrong with a library's code shows, with the compiler's words", "[library]") {
+TEST_CASE("loading an invalid library fails with the compiler's message", "[library]") {
     const Context context = context_with_libraries();
     JitLog log;
     const auto library = Library::load(broken_code, {}, &log);
     if (simulator() != nullptr) {
         REQUIRE_FALSE(library.has_value());
     }
-    if (library.has_value()) { // a real driver may look at it only now
+    if (library.has_value()) { // a real driver may compile only now
         CHECK(error_of(library->module(context)).status() == CUDA_ERROR_INVALID_PTX);
         return;
     }
@@ -169,7 +169,7 @@ TEST_CASE("what is wrong with a library's code shows, with the compiler's words"
 #if CUDA_VERSION >= 12000
 namespace {
 
-// As a real driver may do it: a library is loaded without a word, and keeps where its log goes.
+// Stands in for a driver that keeps the log buffer and compiles after the library is loaded.
 struct LateCompiler {
     static inline char *log = nullptr;
 
@@ -195,7 +195,7 @@ struct LateCompiler {
 
 } // namespace
 
-TEST_CASE("what the compiler says late goes into memory that is still there", "[library]") {
+TEST_CASE("the log buffer of a library outlives its loading", "[library]") {
     const LateCompiler compiler;
     const ScopedOverride<entry::cuLibraryGetKernel> get(
         [](CUkernel *, CUlibrary, const char *) -> CUresult {
@@ -211,20 +211,20 @@ TEST_CASE("what the compiler says late goes into memory that is still there", "[
 }
 
 #ifdef API_TEST_ALLOCATIONS_FAIL
-TEST_CASE("words that come while a log is copied do not spoil the copy", "[library]") {
+TEST_CASE("copying a log is safe while the compiler writes to it", "[library]") {
     const LateCompiler compiler;
     const auto library = required(Library::load(device_code));
     REQUIRE(LateCompiler::log != nullptr);
-    // The copy's memory is got once it is known how long the texts are.
+    // The copy allocates its memory after it has measured the texts.
     const support::AtAllocation late([] { std::copy_n("late words\n", 12, LateCompiler::log); });
     const JitLog log = library.jit_log();
     REQUIRE(std::string_view(LateCompiler::log) == "late words\n");
-    CHECK(log.error()[0] == '\0'); // as long as it was then
+    CHECK(log.error()[0] == '\0'); // the measured length
 }
 #endif
 #endif
 
-TEST_CASE("a name that is not in the library is in the message", "[library]") {
+TEST_CASE("looking up an unknown name in a library fails with the name", "[library]") {
     const Context context = context_with_libraries();
     const auto library = required(load_library());
     for (const Error &error : {error_of(library.kernel("nothing_of_it")),
@@ -241,7 +241,7 @@ TEST_CASE("a name that is not in the library is in the message", "[library]") {
     CHECK(refused(library.module(Context())));
 }
 
-TEST_CASE("kernels are not put into an array at address 0", "[library]") {
+TEST_CASE("listing kernels into a null array is rejected", "[library]") {
     restart("");
     if (headers_version() < Version::of(12, 4) || driver_version() < Version::of(12, 4)) {
         SKIP("needs CUDA 12.4");
@@ -250,7 +250,7 @@ TEST_CASE("kernels are not put into an array at address 0", "[library]") {
     check_refused(library.kernels(nullptr, 3), "the array is null");
 }
 
-TEST_CASE("an empty library and an empty image are refused", "[library]") {
+TEST_CASE("calls reject an empty library and invalid images", "[library]") {
     (void)context_with_libraries();
     CHECK(refused(Library().kernel("idle")));
     CHECK(Library().kernel_count().error().kind() == (headers_version() < Version::of(12, 4)

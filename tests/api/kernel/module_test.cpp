@@ -19,7 +19,7 @@ constexpr unsigned int count = 1000;
 
 } // namespace
 
-ASIDE_SCENARIO_TEST("a kernel of a module fills memory", "[module]") {
+ASIDE_SCENARIO_TEST("a module kernel writes to memory", "[module]") {
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const auto fill_kernel, module.kernel<Fill>("fill"));
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
@@ -28,7 +28,7 @@ ASIDE_SCENARIO_TEST("a kernel of a module fills memory", "[module]") {
     return check_filled(context, buffer, 7);
 }
 
-SCENARIO_TEST("a kernel keeps its module loaded, and that its context", "[module]") {
+SCENARIO_TEST("a kernel keeps its module loaded and its context alive", "[module]") {
     Kernel<Fill> kept;
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context context, Context::create(device));
@@ -43,7 +43,7 @@ SCENARIO_TEST("a kernel keeps its module loaded, and that its context", "[module
     return check_filled(context, buffer, 9);
 }
 
-CONTEXT_SCENARIO_TEST("variables of a module are read and written", "[module]") {
+CONTEXT_SCENARIO_TEST("module variables are read and written", "[module]") {
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const auto counter, module.global<unsigned int>("counter"));
     CHECK(counter.size() == 1);
@@ -70,16 +70,16 @@ CONTEXT_SCENARIO_TEST("a module is loaded from a file", "[module]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("PTX needs no NUL where its size is told", "[module]") {
+CONTEXT_SCENARIO_TEST("PTX with an explicit size needs no NUL", "[module]") {
     const std::string_view text = device_code;
     std::vector<char> bytes(text.begin(), text.end());
-    bytes.insert(bytes.end(), {'/', '/'}); // and what is behind it is not read
+    bytes.insert(bytes.end(), {'/', '/'}); // must not be read
     CUSHIM_TRY(const Module module, Module::load(context, {bytes.data(), text.size()}));
     CHECK(module);
     return {};
 }
 
-STREAM_SCENARIO_TEST("a module is adopted and borrowed", "[module]") {
+STREAM_SCENARIO_TEST("modules are adopted and borrowed", "[module]") {
     CUSHIM_TRY(Module module, load_device_code(context));
     CUSHIM_TRY(Module adopted, Module::adopt(context, module.release()));
     CHECK_FALSE(module);
@@ -90,12 +90,12 @@ STREAM_SCENARIO_TEST("a module is adopted and borrowed", "[module]") {
     return adopted.close();
 }
 
-SCENARIO_TEST("whether modules are loaded lazily is known", "[module]") {
+SCENARIO_TEST("the module loading mode is reported", "[module]") {
     trial.needs_driver(11, 7);
     return Module::loads_lazily().transform([](bool) {});
 }
 
-CONTEXT_SCENARIO_TEST("options reach the compiler", "[module]") {
+CONTEXT_SCENARIO_TEST("the compiler receives the JIT options", "[module]") {
     JitLog log;
     const JitOptions options{
         .max_registers = 24, .optimization_level = 2, .line_info = true, .verbose = true};
@@ -104,13 +104,13 @@ CONTEXT_SCENARIO_TEST("options reach the compiler", "[module]") {
     CUSHIM_TRY(const KernelAttributes attributes, kernel.attributes(context));
     CHECK(attributes.registers <= 24);
     CHECK(std::string_view(log.error()).empty());
-    if (simulator() != nullptr) { // a real compiler is not asked where its cache knows
+    if (simulator() != nullptr) { // a real driver may use its cache
         CHECK_THAT(log.info(), ContainsSubstring("Compiling entry function 'add'"));
     }
     return {};
 }
 
-TEST_CASE("what the compiler says of broken PTX is in the message and in the log", "[module]") {
+TEST_CASE("broken PTX fails with the compiler's text in the message and the log", "[module]") {
     const Context context = context_after_restart("");
     JitLog log;
     const Error module = error_of(Module::load(context, broken_code, {}, &log));
@@ -119,15 +119,15 @@ TEST_CASE("what the compiler says of broken PTX is in the message and in the log
     const std::string_view first_line =
         std::string_view(log.error()).substr(0, std::strcspn(log.error(), "\n"));
     CHECK_THAT(module.message(), ContainsSubstring(std::string(first_line)));
-    // Without one, too.
+    // The message has it without a log, too.
     CHECK_THAT(Module::load(context, broken_code).error().message(),
                ContainsSubstring(std::string(first_line)));
-    // A later load that says nothing leaves nothing behind.
+    // A later load without errors clears the log.
     CHECK(Module::load(context, device_code, {}, &log).has_value());
     CHECK(std::string_view(log.error()).empty());
 }
 
-TEST_CASE("a log that is too short is cut", "[module]") {
+TEST_CASE("a log is truncated to its size", "[module]") {
     const Context context = context_after_restart("");
     JitLog log;
     const auto module = Module::load(context, broken_code, {.error_log_size = 16}, &log);
@@ -138,7 +138,7 @@ TEST_CASE("a log that is too short is cut", "[module]") {
     CHECK(std::string_view(log.error()).empty());
 }
 
-TEST_CASE("bytes that are no image are refused", "[module]") {
+TEST_CASE("invalid images are rejected", "[module]") {
     const Context context = context_after_restart("");
     CHECK(Module::load(context, "garbage").error().status() == CUDA_ERROR_INVALID_IMAGE);
     CHECK(Module::load(context, "").error().status() == CUDA_ERROR_INVALID_IMAGE);
@@ -147,10 +147,10 @@ TEST_CASE("bytes that are no image are refused", "[module]") {
     CHECK(refused(Module::load(context, CodeImage::unsized(nullptr))));
 }
 
-TEST_CASE("an image that is cut short never reaches CUDA", "[module]") {
+TEST_CASE("a truncated image is rejected with both sizes", "[module]") {
     const Context context = context_after_restart("");
     unsigned char cubin[128] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
-    cubin[40] = 100; // its sections are at 100: two of them, of 64 bytes
+    cubin[40] = 100; // two section headers of 64 bytes at offset 100
     cubin[58] = 64;
     cubin[60] = 2;
     const auto cut = Module::load(context, {cubin, sizeof cubin});
@@ -160,14 +160,14 @@ TEST_CASE("an image that is cut short never reaches CUDA", "[module]") {
 
     unsigned char fatbin[16] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 100};
     check_refused(Module::load(context, {fatbin, sizeof fatbin}), "116");
-    std::memset(fatbin + 8, 0xff, 8); // more than an address space holds
+    std::memset(fatbin + 8, 0xff, 8); // beyond the address space
     CHECK(refused(Module::load(context, {fatbin, sizeof fatbin})));
 
     const TemporaryFile file(std::string_view(reinterpret_cast<const char *>(cubin), sizeof cubin));
     check_refused(Module::load_file(context, file.path()), "228");
 }
 
-TEST_CASE("a file that is not there is named", "[module]") {
+TEST_CASE("loading a missing file fails with its path", "[module]") {
     const Context context = context_after_restart("");
     const auto missing = Module::load_file(context, "/nonexistent/kernels.ptx");
     CHECK(missing.error().status() == CUDA_ERROR_FILE_NOT_FOUND);
@@ -177,7 +177,7 @@ TEST_CASE("a file that is not there is named", "[module]") {
     CHECK(Module::load_file(context, folder.c_str()).error().status() == CUDA_ERROR_FILE_NOT_FOUND);
 }
 
-TEST_CASE("a long file is read to its end", "[module]") {
+TEST_CASE("a long file is read completely", "[module]") {
     const Context context = context_after_restart("");
     const TemporaryFile file(device_code + ("// " + std::string(200000, 'x') + "\n") +
                              ".visible .entry last() { ret; }\n");
@@ -185,7 +185,7 @@ TEST_CASE("a long file is read to its end", "[module]") {
     CHECK(module.kernel("last").has_value());
 }
 
-TEST_CASE("a name that is not in the module is in the message", "[module]") {
+TEST_CASE("looking up an unknown name in a module fails with the name", "[module]") {
     const Context context = context_after_restart("");
     const auto module = required(load_device_code(context));
     const auto kernel = module.kernel("nothing_of_it");
@@ -198,7 +198,7 @@ TEST_CASE("a name that is not in the module is in the message", "[module]") {
     CHECK(refused(module.global<int>("")));
 }
 
-TEST_CASE("a variable of other elements is refused with the numbers", "[module]") {
+TEST_CASE("a variable of another size is rejected with both sizes", "[module]") {
     const Context context = context_after_restart("");
     const auto module = required(load_device_code(context));
     check_refused(module.global<int>("odd"), "10");
@@ -206,7 +206,7 @@ TEST_CASE("a variable of other elements is refused with the numbers", "[module]"
     CHECK(module.global<char>("odd").value().size() == 10);
 }
 
-TEST_CASE("options out of their range are refused", "[module]") {
+TEST_CASE("JIT options out of range are rejected", "[module]") {
     const Context context = context_after_restart("");
     const auto refused = [&](const JitOptions &options) {
         return Module::load(context, device_code, options).error();
@@ -215,12 +215,13 @@ TEST_CASE("options out of their range are refused", "[module]") {
     CHECK(refused({.error_log_size = std::size_t(1) << 40}).kind() == ErrorKind::invalid_argument);
     CHECK(refused({.target = {-1, 0}}).kind() == ErrorKind::invalid_argument);
     CHECK(refused({.target = {9, 10}}).kind() == ErrorKind::invalid_argument);
-    constexpr int largest = std::numeric_limits<int>::max(); // CUDA is told ten times as much
+    constexpr int largest =
+        std::numeric_limits<int>::max(); // CUDA receives ten times the major version
     CHECK(refused({.target = {largest, 9}}).kind() == ErrorKind::invalid_argument);
     CHECK(refused({.target = {largest / 10 + 1, 0}}).kind() == ErrorKind::invalid_argument);
 }
 
-TEST_CASE("an empty module and an empty context are refused", "[module]") {
+TEST_CASE("calls reject an empty module and an empty context", "[module]") {
     restart("");
     CHECK(refused(Module().kernel("idle")));
     CHECK(refused(Module().global<int>("counter")));
