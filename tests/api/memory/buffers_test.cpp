@@ -1,4 +1,4 @@
-// What holds for every buffer that is allocated in a context, whatever its memory is.
+// Tests of every kind of buffer that is allocated in a context.
 #include "harness/memory.hpp"
 #include "harness/spied_call.hpp"
 
@@ -13,7 +13,7 @@ using namespace api_test;
 using namespace cushim;
 
 #define EACH_BUFFER DeviceBuffer<int>, PinnedBuffer<int>, HostMappedBuffer<int>, ManagedBuffer<int>
-// Those whose memory the host reads, too.
+// Buffers with memory that the host reads.
 #define EACH_HOST_BUFFER PinnedBuffer<int>, HostMappedBuffer<int>, ManagedBuffer<int>
 
 namespace {
@@ -35,7 +35,7 @@ Result<std::span<int>> host_span_after(const Buffer &buffer, const After &after)
     return buffer.host_span_after(after);
 }
 
-// Enqueues work that writes 7 to all of the buffer.
+// Enqueues work that writes 7 to every element.
 Result<void> write_sevens(const Stream &stream, const DeviceBuffer<int> &buffer) {
     return fill(stream, buffer.span(), 7);
 }
@@ -64,7 +64,7 @@ void free(void *native) {
     driver().cuMemFreeHost(native);
 }
 
-// Managed memory, which host and device may use at the same time only on some systems.
+// Skips managed memory on systems where host and device cannot use it at the same time.
 template <class Buffer>
 Result<void> need_concurrent_access(const Trial &trial, const Context &context) {
     if constexpr (std::is_same_v<Buffer, ManagedBuffer<int>>) {
@@ -78,13 +78,13 @@ Result<void> need_concurrent_access(const Trial &trial, const Context &context) 
     return {};
 }
 
-// Without release_after() the simulator would report memory that was freed under queued work.
+// Without release_after() the simulator would report memory that is freed while work uses it.
 template <class Buffer>
 Result<void> waits_for_stream(Trial &, const Context &context, const Stream &stream) {
     CUSHIM_TRY(const Stream idle, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(auto buffer, Buffer::allocate(context, 1000));
     CUSHIM_TRY_VOID(buffer.release_after(idle));
-    CUSHIM_TRY_VOID(buffer.release_after(stream)); // the last one counts
+    CUSHIM_TRY_VOID(buffer.release_after(stream)); // replaces `idle`
     CUSHIM_TRY_VOID(write_sevens(stream, buffer));
     return buffer.close();
 }
@@ -109,7 +109,7 @@ Result<void> is_given_up(Trial &trial, const Context &context, const Stream &str
     const auto native = buffer.release();
     CHECK(buffer.empty());
     auto adopted = adopt<Buffer>(context, native, 10);
-    if (!adopted) { // what failed took nothing over
+    if (!adopted) { // a failed adopt() leaves ownership to the caller
         CUSHIM_TRY(const ContextScope scope, context.enter());
         free(native);
         return adopted.error();
@@ -143,7 +143,7 @@ Result<void> is_read_after(Trial &trial, const Context &context, const Stream &s
     CUSHIM_TRY_VOID(another.release_after(stream));
     CUSHIM_TRY_VOID(write_sevens(stream, other));
     CUSHIM_TRY_VOID(written.record(stream));
-    CUSHIM_TRY_VOID(write_sevens(stream, another)); // goes on
+    CUSHIM_TRY_VOID(write_sevens(stream, another)); // after the event
     CUSHIM_TRY(const std::span<int> later, host_span_after(other, written));
     CHECK(are(later, 7));
     return {};
@@ -163,20 +163,20 @@ TEMPLATE_TEST_CASE("a buffer waits for its stream before it is freed", "[buffers
     run_scenario("it waits for its stream", in_stream_aside<waits_for_stream<TestType>>);
 }
 
-TEMPLATE_TEST_CASE("a buffer keeps its context", "[buffers][Z2]", EACH_BUFFER) {
-    run_scenario("it keeps its context", keeps_its_context<TestType>);
+TEMPLATE_TEST_CASE("a buffer keeps its context alive", "[buffers][Z2]", EACH_BUFFER) {
+    run_scenario("it keeps its context alive", keeps_its_context<TestType>);
 }
 
-TEMPLATE_TEST_CASE("memory that a buffer releases is the caller's", "[buffers]", EACH_BUFFER) {
+TEMPLATE_TEST_CASE("released memory can be adopted again", "[buffers]", EACH_BUFFER) {
     run_scenario("it is released and adopted", in_stream_aside<is_given_up<TestType>>);
 }
 
-TEMPLATE_TEST_CASE("the host reads what a stream wrote, after the stream or after an event",
-                   "[buffers][Z5]", EACH_HOST_BUFFER) {
+TEMPLATE_TEST_CASE("the host reads memory after a stream or an event", "[buffers][Z5]",
+                   EACH_HOST_BUFFER) {
     run_scenario("it is read after a stream", in_stream_aside<is_read_after<TestType>>);
 }
 
-TEMPLATE_TEST_CASE("a buffer is freed once, in its own context, on any thread", "[buffers][Z6]",
+TEMPLATE_TEST_CASE("a buffer is freed once and in its own context on any thread", "[buffers][Z6]",
                    EACH_BUFFER) {
     restart("");
     const auto context = required(Context::create(Device::from_native(0)));
@@ -216,7 +216,7 @@ TEMPLATE_TEST_CASE("a buffer with no elements makes no CUDA call", "[buffers][Z2
     CHECK(refused(TestType::allocate(Context(), 0)));
 }
 
-TEMPLATE_TEST_CASE("what no buffer can be is refused with the numbers", "[buffers][Z2]",
+TEMPLATE_TEST_CASE("invalid sizes, addresses, contexts and streams are rejected", "[buffers][Z2]",
                    EACH_BUFFER) {
     const auto context = context_after_restart("");
     constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 4 + 1;
@@ -235,9 +235,9 @@ TEMPLATE_TEST_CASE("what no buffer can be is refused with the numbers", "[buffer
     check_refused(buffer.release_after(Stream::per_thread()), "default");
 }
 
-// --- what pinned buffers alone do
+// --- pinned buffers only
 
-ASIDE_SCENARIO_TEST("pinned memory goes to the device and back", "[host_buffer]") {
+ASIDE_SCENARIO_TEST("pinned memory is copied to the device and back", "[host_buffer]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(1000)));
     CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 1000));
@@ -260,7 +260,7 @@ CONTEXT_SCENARIO_TEST("a pinned buffer is a range", "[host_buffer]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a pinned buffer as its options say", "[host_buffer]") {
+CONTEXT_SCENARIO_TEST("a pinned buffer reports the flags of its options", "[host_buffer]") {
     CUSHIM_TRY(const auto buffer, PinnedBuffer<int>::allocate(
                                       context, 10, {.portable = true, .write_combined = true}));
     CUSHIM_TRY(const unsigned int flags, buffer.flags());

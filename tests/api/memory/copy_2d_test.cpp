@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 
-// An image on the host, every row with some room behind it.
+// An image on the host with padding after every row.
 struct Image {
     Image(const Extent &of, std::size_t room, int value)
         : extent(of), pitch{(of.width + room) * sizeof(int), of.height},
@@ -24,7 +24,7 @@ struct Image {
     std::vector<int> values;
 };
 
-// Every element its own number.
+// Gives each element a different number.
 Result<void> number(const HostPitchedSpan<int> &view) {
     int next = 0;
     for (std::size_t z = 0; z < view.depth(); ++z) {
@@ -53,7 +53,7 @@ Result<bool> is_numbered(const HostPitchedSpan<int> &view) {
     return true;
 }
 
-// To the device, to another buffer there, and back; what is between the rows stays what it was.
+// Copies to the device, to another buffer and back; the padding must be unchanged.
 Result<void> go_round(const Context &context, const Extent &extent) {
     CUSHIM_TRY(const auto first, PitchedBuffer<int>::allocate(context, extent));
     CUSHIM_TRY(const auto second, PitchedBuffer<int>::allocate(context, extent));
@@ -70,7 +70,7 @@ Result<void> go_round(const Context &context, const Extent &extent) {
     return {};
 }
 
-// What is there by now, read past everything that waits for the default streams.
+// Reads the memory in a stream that does not wait for the default streams.
 Result<bool> is_numbered_aside(const Context &context, const DevicePitchedSpan<const int> &span) {
     CUSHIM_TRY(const Stream aside, Stream::create(context, {.non_blocking = true}));
     Image received(span.extent(), 1, -1);
@@ -82,12 +82,12 @@ Result<bool> is_numbered_aside(const Context &context, const DevicePitchedSpan<c
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("rows and layers go to the device and back", "[copy_2d]") {
+CONTEXT_SCENARIO_TEST("rows and layers are copied to the device and back", "[copy_2d]") {
     CUSHIM_TRY_VOID(go_round(context, {100, 20}));
     return go_round(context, {33, 7, 5});
 }
 
-CONTEXT_SCENARIO_TEST("a pitched buffer knows how it lies", "[copy_2d]") {
+CONTEXT_SCENARIO_TEST("a pitched buffer reports its extent and pitch", "[copy_2d]") {
     CUSHIM_TRY(const auto buffer, PitchedBuffer<int>::allocate(context, {100, 20, 3}));
     CHECK(buffer.extent() == Extent{100, 20, 3});
     CHECK(buffer.pitch().row >= 400);
@@ -101,7 +101,8 @@ CONTEXT_SCENARIO_TEST("a pitched buffer knows how it lies", "[copy_2d]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("copies of rows and layers are done when they return", "[copy_2d]") {
+CONTEXT_SCENARIO_TEST("copies of rows and layers in a context have completed when they return",
+                      "[copy_2d]") {
     for (const Extent &extent : {Extent{50, 8}, Extent{50, 4, 2}}) {
         CUSHIM_TRY(const auto first, PitchedBuffer<int>::allocate(context, extent));
         CUSHIM_TRY(const auto second, PitchedBuffer<int>::allocate(context, extent));
@@ -116,7 +117,7 @@ CONTEXT_SCENARIO_TEST("copies of rows and layers are done when they return", "[c
     return {};
 }
 
-ASIDE_SCENARIO_TEST("copies of rows and layers are queued in a stream", "[copy_2d]") {
+ASIDE_SCENARIO_TEST("copies of rows and layers in a stream run in its order", "[copy_2d]") {
     for (const Extent &extent : {Extent{50, 8}, Extent{50, 4, 2}}) {
         CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(400)));
         CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 400));
@@ -143,7 +144,7 @@ ASIDE_SCENARIO_TEST("copies of rows and layers are queued in a stream", "[copy_2
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a part of an image, or of layers, is copied", "[copy_2d]") {
+CONTEXT_SCENARIO_TEST("a part of an image or of layers is copied", "[copy_2d]") {
     const auto check = [&context](const Extent &all, const Position &from, const Extent &extent,
                                   const std::vector<int> &expected) -> Result<void> {
         CUSHIM_TRY(const auto linear, DeviceBuffer<int>::copy_of(
@@ -162,10 +163,10 @@ CONTEXT_SCENARIO_TEST("a part of an image, or of layers, is copied", "[copy_2d]"
     return check({4, 3, 3}, {1, 0, 1}, {2, 2, 2}, {13, 14, 17, 18, 25, 26, 29, 30});
 }
 
-ASIDE_SCENARIO_TEST("rows are filled, and nothing between them", "[copy_2d]") {
+ASIDE_SCENARIO_TEST("filling rows does not change their padding", "[copy_2d]") {
     CUSHIM_TRY(const auto linear, DeviceBuffer<short>::allocate(context, 4 * 6 * 3));
     CUSHIM_TRY_VOID(fill(context, linear.span(), 1));
-    // Three layers of two rows of three, in rows of four, in layers of six.
+    // 3 layers of 2 rows of 3 elements; a row takes 4 elements, a layer 6 rows.
     CUSHIM_TRY(const auto view,
                DevicePitchedSpan<short>::of(linear, {3, 2, 3}, {4 * sizeof(short), 6}));
     CUSHIM_TRY_VOID(fill(context, view, 2));
@@ -182,7 +183,7 @@ ASIDE_SCENARIO_TEST("rows are filled, and nothing between them", "[copy_2d]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("elements of every size are filled in rows", "[copy_2d]") {
+CONTEXT_SCENARIO_TEST("rows are filled with elements of every size", "[copy_2d]") {
     const auto check = [&context]<class T>(const T &value) -> Result<void> {
         CUSHIM_TRY(const auto buffer, PitchedBuffer<T>::allocate(context, {5, 4, 2}));
         CUSHIM_TRY_VOID(fill(context, buffer.span(), value));
@@ -197,7 +198,7 @@ CONTEXT_SCENARIO_TEST("elements of every size are filled in rows", "[copy_2d]") 
     return check(1.5F);
 }
 
-SCENARIO_TEST("images go from device to device", "[copy_2d]", "devices=2") {
+SCENARIO_TEST("images are copied between devices", "[copy_2d]", "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Context here, trial.context());
@@ -215,15 +216,15 @@ SCENARIO_TEST("images go from device to device", "[copy_2d]", "devices=2") {
     return {};
 }
 
-// Without release_after() the simulator would tell of memory that was freed under queued work.
-ASIDE_SCENARIO_TEST("a pitched buffer waits for its stream before it goes", "[copy_2d]") {
+// Without release_after() the simulator would report memory that is freed while work uses it.
+ASIDE_SCENARIO_TEST("a pitched buffer waits for its stream before it is freed", "[copy_2d]") {
     CUSHIM_TRY(auto buffer, PitchedBuffer<int>::allocate(context, {100, 20}));
     CUSHIM_TRY_VOID(buffer.release_after(stream));
     CUSHIM_TRY_VOID(fill(stream, buffer.span(), 1));
     return buffer.close();
 }
 
-TEST_CASE("rows and layers of nothing", "[copy_2d]") {
+TEST_CASE("copies and fills of empty extents make no CUDA calls", "[copy_2d]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
     check_no_calls([&] {
@@ -244,7 +245,7 @@ TEST_CASE("rows and layers of nothing", "[copy_2d]") {
     });
 }
 
-TEST_CASE("views that do not fit", "[copy_2d]") {
+TEST_CASE("a view that exceeds its memory or its pitch is rejected", "[copy_2d]") {
     std::vector<int> values(60);
     const auto view = [&](const Extent &extent, const Pitch &pitch = {}) {
         return HostPitchedSpan<int>::of(values, extent, pitch);
@@ -261,13 +262,13 @@ TEST_CASE("views that do not fit", "[copy_2d]") {
     check_refused(view({1, all}), std::to_string(all));
     check_refused(view({1, 2, all}), std::to_string(all));
     check_refused(view({1, 2, 3}, {40, all}), std::to_string(all));
-    // The last row needs no room behind it.
+    // The last row needs no padding.
     CHECK(view({4, 6}, {44}).has_value());
     CHECK_FALSE(view({6, 6}, {44}).has_value());
 }
 
-// Also where a span is made as its maker says, and two of them begin near each other.
-TEST_CASE("a pitch of 0 leaves no room", "[copy_2d]") {
+// For spans from unchecked constructors, too, and for the overlap check.
+TEST_CASE("a pitch of 0 means rows and layers without padding", "[copy_2d]") {
     const auto context = context_after_restart("");
     const auto buffer = required(DeviceBuffer<int>::allocate(context, 60));
     const Extent extent = {5, 4, 3};
@@ -285,12 +286,12 @@ TEST_CASE("a pitch of 0 leaves no room", "[copy_2d]") {
     CHECK(fill(context, memory, 7).has_value());
     CHECK(copy(context, std::span(back), buffer.span()).has_value());
     CHECK(back == std::vector<int>(60, 7));
-    // Of more bytes than there are numbers.
+    // The number of bytes overflows.
     const DevicePitchedSpan<int> wrapping(buffer.native(), {all / 4 + 1, 2}, {});
     check_refused(fill(context, wrapping, 1), "address space");
 }
 
-TEST_CASE("parts that are not in a view", "[copy_2d]") {
+TEST_CASE("a part or a row outside its view is rejected", "[copy_2d]") {
     std::vector<int> values(60);
     const auto view = required(HostPitchedSpan<int>::of(values, {5, 4, 3}));
     CHECK(view.part({}, view.extent()).has_value());
@@ -307,7 +308,7 @@ TEST_CASE("parts that are not in a view", "[copy_2d]") {
     check_refused(view.row(0, 3), "layer 3");
 }
 
-TEST_CASE("copies of rows that cannot be", "[copy_2d]") {
+TEST_CASE("copies of different extents and fills of invalid spans are rejected", "[copy_2d]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
     const auto buffer = required(PitchedBuffer<int>::allocate(context, {5, 4, 3}));
@@ -321,7 +322,7 @@ TEST_CASE("copies of rows that cannot be", "[copy_2d]") {
         check_refused(copy(Stream(), *other, buffer), "stream");
         check_refused(fill(Context(), buffer.span(), 1), "context");
         check_refused(fill(Stream(), buffer.span(), 1), "stream");
-        // Whose maker was wrong.
+        // From unchecked constructors.
         const DevicePitchedSpan<int> narrow(buffer.native(), {5, 4}, {16, 4});
         check_refused(fill(stream, narrow, 1), "row pitch 16");
         check_refused(copy(context, narrow, narrow), "row pitch 16");
@@ -332,7 +333,7 @@ TEST_CASE("copies of rows that cannot be", "[copy_2d]") {
     });
 }
 
-TEST_CASE("what no pitched buffer can be", "[copy_2d]") {
+TEST_CASE("an invalid or too large pitched buffer is rejected", "[copy_2d]") {
     const auto context = context_after_restart("");
     check_refused(PitchedBuffer<int>::allocate(Context(), {1}), "context");
     check_refused(PitchedBuffer<int>::allocate(context, {all / 2}), "4 bytes");
@@ -342,7 +343,8 @@ TEST_CASE("what no pitched buffer can be", "[copy_2d]") {
     REQUIRE_FALSE(large.has_value());
 }
 
-TEST_CASE("rows that overlap are not copied, and rows between others are", "[copy_2d]") {
+TEST_CASE("copies of overlapping rows are rejected, copies of interleaved rows are not",
+          "[copy_2d]") {
     const Context context = context_after_restart("");
     const auto stream = Stream::create(context).value();
     const auto buffer = PitchedBuffer<int>::allocate(context, {8, 6}).value();
@@ -377,8 +379,8 @@ TEST_CASE("rows that overlap are not copied, and rows between others are", "[cop
     CHECK(stream.synchronize().has_value());
 }
 
-TEST_CASE("views of more bytes than there are numbers", "[copy_2d]") {
-    // Their sizes in bytes are 4, as far as a size can tell.
+TEST_CASE("views whose number of bytes overflows are rejected", "[copy_2d]") {
+    // The sizes in bytes overflow to 4.
     const DeviceSpan<int> device(16, all / sizeof(int) + 2);
     REQUIRE(device.size_bytes() == 4);
     check_refused(DevicePitchedSpan<int>::of(device, {1}), "address space");

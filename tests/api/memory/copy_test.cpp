@@ -11,7 +11,7 @@ using namespace cushim;
 
 namespace {
 
-// What is on the device by now, read past everything that waits for the default streams.
+// Reads the memory in a stream that does not wait for the default streams.
 Result<std::vector<int>> seen_aside(const Context &context, DeviceSpan<const int> span) {
     CUSHIM_TRY(const Stream aside, Stream::create(context, {.non_blocking = true}));
     std::vector<int> values(span.size());
@@ -41,8 +41,8 @@ Result<void> check_fill(const Context &context, const Stream &stream, const T &o
 
 } // namespace
 
-// CUDA itself returns when it has read pageable memory, and not when that has arrived.
-CONTEXT_SCENARIO_TEST("a copy or a fill is done when it returns", "[copy]") {
+// CUDA returns once it has read pageable memory, before the data has arrived.
+CONTEXT_SCENARIO_TEST("copies and fills in a context have completed on return", "[copy]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(copy(context, buffer.span(), numbers(1000)));
     CHECK_GIVES(seen_aside(context, buffer), numbers(1000));
@@ -53,15 +53,14 @@ CONTEXT_SCENARIO_TEST("a copy or a fill is done when it returns", "[copy]") {
     return check_gives(seen_aside(context, buffer), std::vector<int>(1000, 9));
 }
 
-STREAM_SCENARIO_TEST("what a context copies comes after its blocking streams", "[copy]") {
+STREAM_SCENARIO_TEST("a copy in a context runs after work in its blocking streams", "[copy]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 100));
     CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3));
     return check_filled(context, buffer, 3);
 }
 
-// CUDA itself looks at what is current, and refuses a pool's memory where that is another device's
-// context.
-ASIDE_SCENARIO_TEST("copies are queued in a stream, of a pool's memory and in a borrowed one, too",
+// CUDA rejects pool memory if the current context is of another device.
+ASIDE_SCENARIO_TEST("copies run in stream order, for pool memory and borrowed streams, too",
                     "[copy]") {
     CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(100)));
     for (const bool pooled : {false, true}) {
@@ -89,17 +88,17 @@ CONTEXT_SCENARIO_TEST("parts of memory are copied", "[copy]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::copy_of(context, numbers(100)));
     CUSHIM_TRY(const auto middle, buffer.span().subspan(40, 3));
     std::array<int, 3> values{};
-    CUSHIM_TRY_VOID(copy(context, std::span(values), middle)); // of a size that the compiler knows
+    CUSHIM_TRY_VOID(copy(context, std::span(values), middle)); // a span of static extent
     CHECK(values == std::array{40, 41, 42});
     CUSHIM_TRY(const auto elsewhere, buffer.span().subspan(43, 3));
-    CUSHIM_TRY_VOID(copy(context, elsewhere, middle)); // next to each other,
-    CUSHIM_TRY_VOID(copy(context, middle, elsewhere)); // and the other way round
+    CUSHIM_TRY_VOID(copy(context, elsewhere, middle)); // adjacent
+    CUSHIM_TRY_VOID(copy(context, middle, elsewhere)); // adjacent, in the other direction
     CUSHIM_TRY_VOID(copy(context, std::span(values), elsewhere));
     CHECK(values == std::array{40, 41, 42});
     return {};
 }
 
-ASIDE_SCENARIO_TEST("elements of every size are filled", "[copy]") {
+ASIDE_SCENARIO_TEST("memory is filled with elements of every size", "[copy]") {
     CUSHIM_TRY_VOID(check_fill<signed char>(context, stream, -1, 2));
     CUSHIM_TRY_VOID(check_fill<bool>(context, stream, false, true));
     CUSHIM_TRY_VOID(check_fill<unsigned short>(context, stream, 0x1234, 0xfedc));
@@ -107,7 +106,7 @@ ASIDE_SCENARIO_TEST("elements of every size are filled", "[copy]") {
     return check_fill<Pair>(context, stream, {1, 2}, {3, 4});
 }
 
-SCENARIO_TEST("copies go from device to device", "[copy]", "devices=2") {
+SCENARIO_TEST("memory is copied between devices", "[copy]", "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Context here, trial.context());
@@ -123,7 +122,7 @@ SCENARIO_TEST("copies go from device to device", "[copy]", "devices=2") {
     return check_gives(seen_aside(here, target), numbers(1000));
 }
 
-SCENARIO_TEST("copies go from context to context", "[copy]") {
+SCENARIO_TEST("memory is copied between contexts", "[copy]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context first, Context::create(device));
     CUSHIM_TRY(const Context second, trial.context());
@@ -133,7 +132,7 @@ SCENARIO_TEST("copies go from context to context", "[copy]") {
     return check_gives(seen_aside(second, target), numbers(100));
 }
 
-TEST_CASE("a stream's copy waits for its turn", "[copy]") {
+TEST_CASE("a copy in a stream is asynchronous", "[copy]") {
     need_simulator("needs the simulator, which decides when enqueued work runs");
     const auto context = context_after_restart("mode=adversarial");
     const auto stream = required(Stream::create(context));
@@ -145,7 +144,7 @@ TEST_CASE("a stream's copy waits for its turn", "[copy]") {
     CHECK(pinned.span()[9] == 9);
 }
 
-TEST_CASE("copies of nothing never reach CUDA", "[copy]") {
+TEST_CASE("copies and fills of 0 elements make no CUDA calls", "[copy]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
     const std::vector<int> none;
@@ -165,7 +164,7 @@ TEST_CASE("copies of nothing never reach CUDA", "[copy]") {
     check_refused(fill(Stream(), DeviceSpan<int>(), 1), "stream");
 }
 
-TEST_CASE("copies that cannot be", "[copy]") {
+TEST_CASE("copies of different sizes or of overlapping memory are rejected", "[copy]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
     const auto buffer = required(DeviceBuffer<int>::copy_of(context, numbers(10)));
@@ -179,7 +178,7 @@ TEST_CASE("copies that cannot be", "[copy]") {
             check_refused(copy(context, to, from), "the size is 24");
             check_refused(copy(stream, to, from), "overlap");
         }
-        // Whose maker was wrong.
+        // From unchecked constructors.
         constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 2;
         const DeviceSpan<int> large(buffer.native(), many), other(buffer.native() + 4, many);
         check_refused(copy(stream, large, other), std::to_string(many));
@@ -187,7 +186,7 @@ TEST_CASE("copies that cannot be", "[copy]") {
     });
 }
 
-TEST_CASE("fills begin at multiples of their elements", "[copy]") {
+TEST_CASE("a fill at a misaligned address is rejected", "[copy]") {
     const auto context = context_after_restart("");
     const auto buffer = required(DeviceBuffer<char>::allocate(context, 16));
     struct Bytes {
@@ -199,7 +198,7 @@ TEST_CASE("fills begin at multiples of their elements", "[copy]") {
     CHECK(fill(context, straight, Bytes{}).has_value());
 }
 
-STREAM_SCENARIO_TEST("copies and fills take buffers and ranges in place of their spans", "[copy]") {
+STREAM_SCENARIO_TEST("copies and fills accept buffers and ranges", "[copy]") {
     CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 100));
     CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 100));
     const std::vector<int> values = numbers(100);

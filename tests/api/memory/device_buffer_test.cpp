@@ -8,7 +8,7 @@ using namespace cushim;
 
 namespace {
 
-// The end of a stream that is full of work.
+// Enqueues several fills.
 Result<void> keep_busy(const Stream &stream, const DeviceBuffer<int> &buffer) {
     for (int round = 0; round < 4; ++round) {
         CUSHIM_TRY_VOID(fill(stream, buffer.span(), round));
@@ -18,7 +18,8 @@ Result<void> keep_busy(const Stream &stream, const DeviceBuffer<int> &buffer) {
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("device memory holds what it is given", "[device_buffer]") {
+CONTEXT_SCENARIO_TEST("copy_of() makes device memory with the values of a range",
+                      "[device_buffer]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::copy_of(context, numbers(1000)));
     CHECK(buffer.size() == 1000);
     CHECK(buffer.size_bytes() == 4000);
@@ -27,8 +28,8 @@ CONTEXT_SCENARIO_TEST("device memory holds what it is given", "[device_buffer]")
     return check_gives(read(context, buffer), numbers(1000));
 }
 
-// Freed any earlier, it would be used after that.
-ASIDE_SCENARIO_TEST("stream-ordered memory goes in order of its stream", "[device_buffer]") {
+// The simulator reports work that uses freed memory.
+ASIDE_SCENARIO_TEST("stream-ordered memory is freed in stream order", "[device_buffer]") {
     CUSHIM_TRY(const auto result, DeviceBuffer<int>::allocate_async(stream, 1000));
     {
         CUSHIM_TRY(const auto scratch, DeviceBuffer<int>::allocate_async(stream, 1000));
@@ -39,7 +40,7 @@ ASIDE_SCENARIO_TEST("stream-ordered memory goes in order of its stream", "[devic
     return check_filled(context, result, 5);
 }
 
-SCENARIO_TEST("stream-ordered memory keeps its stream", "[device_buffer]") {
+SCENARIO_TEST("stream-ordered memory keeps its stream alive", "[device_buffer]") {
     DeviceBuffer<int> buffer;
     {
         CUSHIM_TRY(const Context context, trial.context());
@@ -50,7 +51,8 @@ SCENARIO_TEST("stream-ordered memory keeps its stream", "[device_buffer]") {
     return buffer.close();
 }
 
-CONTEXT_SCENARIO_TEST("memory is freed in order of another stream", "[device_buffer]") {
+CONTEXT_SCENARIO_TEST("stream-ordered memory is freed in the order of another stream",
+                      "[device_buffer]") {
     CUSHIM_TRY(const Stream first, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Stream second, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Event between, Event::create(context, {.timing = false}));
@@ -75,7 +77,7 @@ CONTEXT_SCENARIO_TEST("memory is freed in order of another stream", "[device_buf
     return {};
 }
 
-ASIDE_SCENARIO_TEST("plain memory is freed in order of a stream", "[device_buffer]") {
+ASIDE_SCENARIO_TEST("free_async() frees plain memory in stream order", "[device_buffer]") {
     CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(keep_busy(stream, buffer));
     CUSHIM_TRY_VOID(buffer.free_async(stream));
@@ -83,8 +85,8 @@ ASIDE_SCENARIO_TEST("plain memory is freed in order of a stream", "[device_buffe
     return stream.synchronize();
 }
 
-// The legacy stream is that of whatever context is current: when it is freed, another one is.
-CONTEXT_SCENARIO_TEST("memory of a default stream goes in the context that it is of",
+// The default streams are those of the current context, which is another one at the free.
+CONTEXT_SCENARIO_TEST("memory of a default stream is freed in its own context",
                       "[device_buffer][pool]") {
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(Device::from_native(0)));
     for (const bool legacy : {true, false}) {
@@ -118,7 +120,7 @@ TEST_CASE("an ordered buffer or a copy with no elements makes no CUDA call", "[d
     });
 }
 
-TEST_CASE("what no device buffer can be", "[device_buffer]") {
+TEST_CASE("invalid sizes, streams and ranges of device memory are rejected", "[device_buffer]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
     constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 4 + 1;
@@ -135,7 +137,7 @@ TEST_CASE("what no device buffer can be", "[device_buffer]") {
     check_refused(buffer.span().subspan(1, all), "1");
 }
 
-TEST_CASE("more memory than there is", "[device_buffer]") {
+TEST_CASE("allocating more than the device's memory fails with out_of_memory", "[device_buffer]") {
     const auto context = context_after_restart("");
     CHECK(error_of(DeviceBuffer<char>::allocate(context, std::size_t{1} << 50)).kind() ==
           ErrorKind::out_of_memory);

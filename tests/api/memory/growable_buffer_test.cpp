@@ -14,7 +14,7 @@ namespace {
 
 using Words = GrowableBuffer<std::uint32_t>;
 
-// Quicker than the 2 MiB of real devices.
+// Faster than the 2 MiB of real devices.
 constexpr const char *small = "granularity=64KiB";
 
 constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
@@ -24,12 +24,12 @@ struct Triple {
 };
 static_assert(!std::is_copy_constructible_v<Words> && std::is_nothrow_move_constructible_v<Words>);
 
-// Elements in one unit of the granularity.
+// The number of elements in one granule.
 std::size_t words_of(const Place &place) {
     return place.unit / sizeof(std::uint32_t);
 }
 
-// Every part, by what the buffer says and by what CUDA says.
+// Checks the access to every part, as reported by the buffer and by CUDA.
 Result<void> all_may_write(const Words &buffer, std::size_t part, std::span<const Device> devices) {
     const auto range = AddressRange::borrow(buffer.native(), buffer.size_bytes());
     for (const Device device : devices) {
@@ -41,8 +41,7 @@ Result<void> all_may_write(const Words &buffer, std::size_t part, std::span<cons
     return {};
 }
 
-// Access for a device that there is not. A call that the sweep lets fail is another failure, and
-// shows.
+// Grants access to a missing device, which must fail. An injected failure is returned.
 Result<void> grants_nothing(Words &buffer, Device nowhere) {
     const auto granted = buffer.set_access({nowhere, AccessFlags::read_write});
     CHECK_FALSE(granted);
@@ -51,8 +50,7 @@ Result<void> grants_nothing(Words &buffer, Device nowhere) {
 
 } // namespace
 
-PLACE_SCENARIO_TEST("a buffer grows, and what is in it stays where it is", "[growable_buffer]",
-                    small) {
+PLACE_SCENARIO_TEST("a buffer grows in place and keeps its contents", "[growable_buffer]", small) {
     const std::size_t unit = words_of(place);
     CUSHIM_TRY(auto buffer, Words::create(place.device, 8 * unit));
     CHECK(buffer.empty());
@@ -76,8 +74,7 @@ PLACE_SCENARIO_TEST("a buffer grows, and what is in it stays where it is", "[gro
     return buffer.close();
 }
 
-PLACE_SCENARIO_TEST("a buffer grows by what is needed, or by its step", "[growable_buffer]",
-                    small) {
+PLACE_SCENARIO_TEST("a buffer maps at least its step when it grows", "[growable_buffer]", small) {
     GrowableBufferOptions options;
     options.step = 2 * place.unit + 1; // rounded up to three units
     CUSHIM_TRY(auto buffer, Words::create(place.device, 4 * words_of(place), options));
@@ -88,12 +85,12 @@ PLACE_SCENARIO_TEST("a buffer grows by what is needed, or by its step", "[growab
     CUSHIM_TRY_VOID(buffer.resize(3 * words_of(place)));
     CHECK(buffer.mapped_bytes() == 3 * place.unit);
     CUSHIM_TRY_VOID(buffer.resize(3 * words_of(place) + 1));
-    CHECK(buffer.mapped_bytes() == 4 * place.unit); // no further than the range reaches
+    CHECK(buffer.mapped_bytes() == 4 * place.unit); // limited by the range
     CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(4 * words_of(place))));
     return {};
 }
 
-PLACE_SCENARIO_TEST("beyond its capacity a buffer grows nowhere, and is as it was",
+PLACE_SCENARIO_TEST("growing beyond the capacity fails and leaves the buffer unchanged",
                     "[growable_buffer]", small) {
     CUSHIM_TRY(auto buffer, Words::create(place.device, words_of(place)));
     CUSHIM_TRY_VOID(buffer.resize(100));
@@ -107,15 +104,15 @@ PLACE_SCENARIO_TEST("beyond its capacity a buffer grows nowhere, and is as it wa
     return check_gives(read(place, buffer.native(), 100), pattern(100));
 }
 
-PLACE_SCENARIO_TEST("with more room a buffer moves, and keeps what is in it", "[growable_buffer]",
-                    small) {
+PLACE_SCENARIO_TEST("reserve() beyond the capacity moves a buffer and keeps its contents",
+                    "[growable_buffer]", small) {
     const std::size_t unit = words_of(place);
     CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit));
     CUSHIM_TRY_VOID(buffer.resize(unit));
     CUSHIM_TRY_VOID(buffer.resize(2 * unit));
     CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(2 * unit)));
     const CUdeviceptr before = buffer.native();
-    CUSHIM_TRY_VOID(buffer.reserve(2 * unit)); // there is that much
+    CUSHIM_TRY_VOID(buffer.reserve(2 * unit)); // within the capacity
     CHECK(buffer.native() == before);
     CUSHIM_TRY_VOID(buffer.reserve(5 * unit));
     CHECK(buffer.native() != before);
@@ -126,7 +123,7 @@ PLACE_SCENARIO_TEST("with more room a buffer moves, and keeps what is in it", "[
     return write(place, buffer.native(), pattern(5 * unit));
 }
 
-PLACE_SCENARIO_TEST("a buffer without room gets some later", "[growable_buffer]", small) {
+PLACE_SCENARIO_TEST("reserve() adds capacity to a buffer without any", "[growable_buffer]", small) {
     CUSHIM_TRY(auto buffer, Words::create(place.device, 0));
     CHECK(buffer);
     CHECK(buffer.native() == 0);
@@ -138,7 +135,7 @@ PLACE_SCENARIO_TEST("a buffer without room gets some later", "[growable_buffer]"
     return write(place, buffer.native(), pattern(1));
 }
 
-PLACE_SCENARIO_TEST("what a buffer no longer needs is given back", "[growable_buffer]", small) {
+PLACE_SCENARIO_TEST("shrink_to_fit() unmaps unused memory", "[growable_buffer]", small) {
     const std::size_t unit = words_of(place);
     CUSHIM_TRY(auto buffer, Words::create(place.device, 4 * unit));
     for (const std::size_t size : {unit, 3 * unit, 4 * unit}) {
@@ -146,9 +143,9 @@ PLACE_SCENARIO_TEST("what a buffer no longer needs is given back", "[growable_bu
     }
     CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(unit)));
     CUSHIM_TRY_VOID(buffer.resize(unit + 1));
-    CHECK(buffer.mapped_bytes() == 4 * place.unit); // shrinking alone gives nothing back
+    CHECK(buffer.mapped_bytes() == 4 * place.unit); // resize() unmaps no memory
     CUSHIM_TRY_VOID(buffer.shrink_to_fit());
-    CHECK(buffer.mapped_bytes() == 3 * place.unit); // of which the second piece is in use
+    CHECK(buffer.mapped_bytes() == 3 * place.unit); // the second piece is in use
     CHECK_GIVES(read(place, buffer.native(), unit), pattern(unit));
     CUSHIM_TRY_VOID(buffer.resize(4 * unit));
     CHECK(buffer.mapped_bytes() == 4 * place.unit);
@@ -159,7 +156,7 @@ PLACE_SCENARIO_TEST("what a buffer no longer needs is given back", "[growable_bu
     return {};
 }
 
-SCENARIO_TEST("several devices have access to a buffer, however it grows", "[growable_buffer]",
+SCENARIO_TEST("several devices keep access to a buffer while it grows", "[growable_buffer]",
               "devices=3;granularity=192KiB") {
     CUSHIM_TRY_VOID(trial.needs_devices(3));
     CUSHIM_TRY(const Place place, Place::make());
@@ -174,7 +171,7 @@ SCENARIO_TEST("several devices have access to a buffer, however it grows", "[gro
     CUSHIM_TRY_VOID(buffer.set_access({third, AccessFlags::read_write}));
     CUSHIM_TRY_VOID(buffer.set_access({second, AccessFlags::read_write}));
     const Device all[] = {place.device, second, third};
-    CUSHIM_TRY_VOID(all_may_write(buffer, place.unit, all)); // what there was
+    CUSHIM_TRY_VOID(all_may_write(buffer, place.unit, all)); // existing memory
     CUSHIM_TRY_VOID(buffer.resize(2 * unit));
     CUSHIM_TRY_VOID(all_may_write(buffer, place.unit, all));
     CUSHIM_TRY_VOID(buffer.reserve(4 * unit));
@@ -183,7 +180,7 @@ SCENARIO_TEST("several devices have access to a buffer, however it grows", "[gro
     return check_gives(buffer.get_access(Device::from_native(9)), AccessFlags::none);
 }
 
-PLACE_SCENARIO_TEST("access that cannot be given is refused before there is memory, too",
+PLACE_SCENARIO_TEST("granting access to a missing device fails with and without memory",
                     "[growable_buffer]", small) {
     const Device nowhere = Device::from_native(99);
     CUSHIM_TRY(auto buffer, Words::create(place.device, words_of(place)));
@@ -198,8 +195,7 @@ PLACE_SCENARIO_TEST("access that cannot be given is refused before there is memo
     return write(place, buffer.native(), pattern(words_of(place)));
 }
 
-PLACE_SCENARIO_TEST("a buffer grows while work uses it, and waits before it goes",
-                    "[growable_buffer]", small) {
+PLACE_SCENARIO_TEST("a buffer grows and moves while work uses it", "[growable_buffer]", small) {
     const std::size_t unit = words_of(place);
     CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY(auto target, DeviceBuffer<std::uint32_t>::allocate(place.context, 2 * unit));
@@ -211,7 +207,7 @@ PLACE_SCENARIO_TEST("a buffer grows while work uses it, and waits before it goes
     CUSHIM_TRY(const auto second, buffer.span().subspan(unit, unit));
     CUSHIM_TRY_VOID(fill(stream, second, 2u));
     CUSHIM_TRY_VOID(copy(stream, target.span(), buffer.span()));
-    CUSHIM_TRY_VOID(buffer.reserve(3 * unit)); // the old address goes
+    CUSHIM_TRY_VOID(buffer.reserve(3 * unit)); // waits, and frees the old address
     CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3u));
     CUSHIM_TRY_VOID(buffer.close());
     std::vector<std::uint32_t> expected(unit, 1u);
@@ -219,7 +215,8 @@ PLACE_SCENARIO_TEST("a buffer grows while work uses it, and waits before it goes
     return check_gives(read(place, target.native(), 2 * unit), expected);
 }
 
-PLACE_SCENARIO_TEST("what a buffer grew by is waited for, too", "[growable_buffer]", small) {
+PLACE_SCENARIO_TEST("shrink_to_fit() waits for work in memory added after release_after()",
+                    "[growable_buffer]", small) {
     const std::size_t unit = words_of(place);
     CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY(auto buffer, Words::create(place.device, 2 * unit));
@@ -231,7 +228,8 @@ PLACE_SCENARIO_TEST("what a buffer grew by is waited for, too", "[growable_buffe
     return buffer.shrink_to_fit();
 }
 
-PLACE_SCENARIO_TEST("elements that do not divide the granularity", "[growable_buffer]", small) {
+PLACE_SCENARIO_TEST("the element size need not divide the granularity", "[growable_buffer]",
+                    small) {
     const std::size_t count = place.unit / sizeof(Triple) + 1;
     CUSHIM_TRY(auto buffer, GrowableBuffer<Triple>::create(place.device, count));
     CHECK(buffer.capacity() >= count);
@@ -243,7 +241,7 @@ PLACE_SCENARIO_TEST("elements that do not divide the granularity", "[growable_bu
     return copy(place.context, buffer.span(), std::span(values));
 }
 
-TEST_CASE("a buffer that memory does not suffice for stays as it is", "[growable_buffer]") {
+TEST_CASE("a buffer is unchanged if memory is short", "[growable_buffer]") {
     need_simulator("would use all memory of the device");
     const Place place = place_now("memory=64MiB");
     const std::size_t unit = words_of(place);
@@ -258,7 +256,7 @@ TEST_CASE("a buffer that memory does not suffice for stays as it is", "[growable
     CHECK(buffer.close());
 }
 
-TEST_CASE("a buffer that was moved from is empty", "[growable_buffer]") {
+TEST_CASE("moving a buffer leaves the source empty", "[growable_buffer]") {
     const Place place = place_now();
     auto made = required(Words::create(place.device, words_of(place)));
     REQUIRE(made.resize(10));
@@ -279,7 +277,7 @@ TEST_CASE("a buffer that was moved from is empty", "[growable_buffer]") {
     CHECK(made.close());
 }
 
-TEST_CASE("every failure of a buffer's end shows", "[growable_buffer]") {
+TEST_CASE("closing a buffer reports every failure", "[growable_buffer]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Place place = place_now(small);
     auto buffer = required(Words::create(place.device, 3 * words_of(place)));
@@ -295,7 +293,7 @@ TEST_CASE("every failure of a buffer's end shows", "[growable_buffer]") {
     CHECK(reports.names() == std::vector<std::string>(2, "cuMemUnmap"));
 }
 
-TEST_CASE("what cannot be asked of a buffer is refused", "[growable_buffer]") {
+TEST_CASE("invalid sizes and streams are rejected by growable buffers", "[growable_buffer]") {
     const Place place = place_now();
     CHECK(refused(Words::create(place.device, most)));
     CHECK(refused(Words::create(place.device, most / 4)));
@@ -305,8 +303,7 @@ TEST_CASE("what cannot be asked of a buffer is refused", "[growable_buffer]") {
     CHECK(buffer.close());
 }
 
-TEST_CASE("a device without virtual memory management has no such buffer",
-          "[growable_buffer][V13]") {
+TEST_CASE("a growable buffer requires virtual memory management", "[growable_buffer][V13]") {
     need_simulator("needs the simulator, whose devices can lack a feature");
     restart("attribute.102=0");
     const auto device = required(Device::get(0));

@@ -1,4 +1,4 @@
-// Memory of the host that the device uses, too: allocated for it, or registered.
+// Host memory that the device uses: mapped buffers and registrations.
 #include "harness/memory.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ struct Particle {
     int charge = -2;
 };
 
-// What can be copied bytewise, and has no default.
+// Trivially copyable without a default constructor.
 struct Named {
     explicit Named(int given) : number(given) {}
     int number;
@@ -25,7 +25,7 @@ bool all_are(std::span<const int> values, int expected) {
                        [expected](int value) { return value == expected; });
 }
 
-// Where the device is said to have host memory, whatever the host's address.
+// A device address that differs from the host address.
 constexpr CUdeviceptr elsewhere = 0x123456789000;
 
 CUresult CUDAAPI answer_elsewhere(CUdeviceptr *address, void *, unsigned int) {
@@ -38,13 +38,14 @@ CUresult CUDAAPI answer_elsewhere(CUdeviceptr *address, void *, unsigned int) {
 template <class T>
 concept HasMappedBuffer = requires { typename HostMappedBuffer<T>; };
 
-TEST_CASE("mapped memory holds what can be copied byte by byte", "[host_mapped_buffer][Z1]") {
+TEST_CASE("mapped memory holds trivially copyable types", "[host_mapped_buffer][Z1]") {
     STATIC_REQUIRE(HasMappedBuffer<Particle>);
     STATIC_REQUIRE_FALSE(HasMappedBuffer<std::string>);
     STATIC_REQUIRE_FALSE(HasMappedBuffer<int &>);
 }
 
-CONTEXT_SCENARIO_TEST("host and device use the same memory", "[host_mapped_buffer][Z4]") {
+CONTEXT_SCENARIO_TEST("host and device see each other's writes to mapped memory",
+                      "[host_mapped_buffer][Z4]") {
     CUSHIM_TRY(const auto buffer, HostMappedBuffer<int>::allocate(context, 1000));
     CHECK(buffer.host_data() != nullptr);
     CHECK(buffer.device_data() != nullptr);
@@ -62,7 +63,8 @@ CONTEXT_SCENARIO_TEST("host and device use the same memory", "[host_mapped_buffe
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("the elements have their default", "[host_mapped_buffer][Z2]") {
+CONTEXT_SCENARIO_TEST("elements of mapped memory are value-initialized",
+                      "[host_mapped_buffer][Z2]") {
     CUSHIM_TRY(const auto particles, HostMappedBuffer<Particle>::allocate(context, 100));
     for (const Particle &particle : particles.host_span()) {
         CHECK((particle.mass == 1 && particle.charge == -2));
@@ -72,7 +74,8 @@ CONTEXT_SCENARIO_TEST("the elements have their default", "[host_mapped_buffer][Z
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a mapped buffer as its options say", "[host_mapped_buffer][Z2]") {
+CONTEXT_SCENARIO_TEST("a mapped buffer reports the flags of its options",
+                      "[host_mapped_buffer][Z2]") {
     const auto flags_of = [&](const PinnedOptions &options) -> Result<unsigned int> {
         CUSHIM_TRY(const auto buffer, HostMappedBuffer<int>::allocate(context, 10, options));
         return buffer.flags();
@@ -89,7 +92,7 @@ CONTEXT_SCENARIO_TEST("a mapped buffer as its options say", "[host_mapped_buffer
     return {};
 }
 
-TEST_CASE("host_span() waits for nobody", "[host_mapped_buffer][Z5]") {
+TEST_CASE("host_span() does not synchronize", "[host_mapped_buffer][Z5]") {
     need_simulator("needs the simulator, which decides when enqueued work runs");
     const auto context = context_after_restart("mode=adversarial");
     const auto stream = required(Stream::create(context));
@@ -100,15 +103,17 @@ TEST_CASE("host_span() waits for nobody", "[host_mapped_buffer][Z5]") {
     CHECK(all_are(buffer.host_span(), 7));
 }
 
-TEST_CASE("waiting for nothing is refused", "[host_mapped_buffer][Z5]") {
+TEST_CASE("host_span_after() rejects an empty stream and an empty event",
+          "[host_mapped_buffer][Z5]") {
     const auto context = context_after_restart("");
     const auto buffer = required(HostMappedBuffer<int>::allocate(context, 10));
     check_invalid(buffer.host_span_after(Stream()), "the stream is empty");
     check_invalid(buffer.host_span_after(Event()), "the event is empty");
 }
 
-// Where host and devices share one address space, CUDA maps what is not asked for as mapped, too.
-TEST_CASE("mapped memory is asked for as mapped", "[host_mapped_buffer][Z2]") {
+// With a unified address space, CUDA also maps memory that is not requested as mapped.
+TEST_CASE("mapped host memory is requested with CU_MEMHOSTALLOC_DEVICEMAP",
+          "[host_mapped_buffer][Z2]") {
     const auto context = context_after_restart("");
     static unsigned int asked;
     const ScopedOverride<entry::cuMemHostAlloc> allocation(
@@ -126,18 +131,18 @@ TEST_CASE("mapped memory is asked for as mapped", "[host_mapped_buffer][Z2]") {
     CHECK(asked == 0);
 }
 
-// On WSL and WDDM it is not the host's.
-TEST_CASE("the device's address is always asked for", "[host_mapped_buffer][Z2][Z4]") {
+// On WSL and WDDM it differs from the host address.
+TEST_CASE("a mapped buffer queries its device address", "[host_mapped_buffer][Z2][Z4]") {
     const auto context = context_after_restart("");
     const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(answer_elsewhere);
     const auto buffer = required(HostMappedBuffer<int>::allocate(context, 10));
     CHECK(buffer.device_span().address() == elsewhere);
     CHECK(buffer.device_data() == reinterpret_cast<int *>(elsewhere));
     CHECK(buffer.host_data() != buffer.device_data());
-    buffer.host_span()[9] = 1; // the host's own address still
+    buffer.host_span()[9] = 1; // the host address
 }
 
-TEST_CASE("memory that the device cannot have is freed again", "[host_mapped_buffer][Z2]") {
+TEST_CASE("memory without a device address is freed", "[host_mapped_buffer][Z2]") {
     const auto context = context_after_restart("");
     static int freed;
     freed = 0;
@@ -155,7 +160,8 @@ TEST_CASE("memory that the device cannot have is freed again", "[host_mapped_buf
     CHECK(freed == 1);
 }
 
-TEST_CASE("elements without a default", "[host_mapped_buffer][Z2]") {
+TEST_CASE("elements without a default constructor need value_initialize = false",
+          "[host_mapped_buffer][Z2]") {
     const auto context = context_after_restart("");
     check_refused(HostMappedBuffer<Named>::allocate(context, 3), "no default");
     const auto named =
@@ -164,7 +170,8 @@ TEST_CASE("elements without a default", "[host_mapped_buffer][Z2]") {
     CHECK(named.host_span()[2].number == 5);
 }
 
-SCENARIO_TEST("mapped memory is that of every context", "[host_mapped_buffer]", "devices=2") {
+SCENARIO_TEST("portable mapped memory is usable in every context", "[host_mapped_buffer]",
+              "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Context here, trial.context());
@@ -185,7 +192,7 @@ SCENARIO_TEST("mapped memory is that of every context", "[host_mapped_buffer]", 
 static_assert(!std::is_copy_constructible_v<HostMappedBuffer<int>>);
 static_assert(std::is_nothrow_move_constructible_v<HostMappedBuffer<int>>);
 
-// --- memory of the host that is registered
+// --- registered host memory
 
 namespace {
 
@@ -198,7 +205,7 @@ Result<bool> reads_only(const Context &context) {
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("registered memory is the device's, too", "[host_registration]") {
+CONTEXT_SCENARIO_TEST("the device reads and writes registered memory", "[host_registration]") {
     std::vector<int> values = numbers(1000);
     CUSHIM_TRY(const auto registration, HostRegistration<int>::create(context, values));
     CHECK(registration.size() == 1000);
@@ -212,8 +219,7 @@ CONTEXT_SCENARIO_TEST("registered memory is the device's, too", "[host_registrat
     return {};
 }
 
-ASIDE_SCENARIO_TEST("memory that is only read, and copied while the host goes on",
-                    "[host_registration]") {
+ASIDE_SCENARIO_TEST("a registration of const memory waits for its stream", "[host_registration]") {
     const std::vector<int> values = numbers(1000);
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     {
@@ -229,7 +235,7 @@ ASIDE_SCENARIO_TEST("memory that is only read, and copied while the host goes on
     return check_gives(read(context, buffer), values);
 }
 
-CONTEXT_SCENARIO_TEST("memory can be registered again after it was let go", "[host_registration]") {
+CONTEXT_SCENARIO_TEST("memory can be registered again after close()", "[host_registration]") {
     std::vector<int> values(1000);
     CUSHIM_TRY(auto first, HostRegistration<int>::create(context, values));
     CUSHIM_TRY_VOID(first.close());
@@ -238,7 +244,7 @@ CONTEXT_SCENARIO_TEST("memory can be registered again after it was let go", "[ho
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("read-only registration", "[host_registration]") {
+CONTEXT_SCENARIO_TEST("the device reads read-only registered memory", "[host_registration]") {
     const std::vector<int> values = numbers(10);
     CUSHIM_TRY(const bool supported, reads_only(context));
     if (!supported) {
@@ -252,7 +258,7 @@ CONTEXT_SCENARIO_TEST("read-only registration", "[host_registration]") {
     return {};
 }
 
-SCENARIO_TEST("a registration keeps its context", "[host_registration]") {
+SCENARIO_TEST("a registration keeps its context alive", "[host_registration]") {
     std::vector<int> values(100);
     HostRegistration<int> registration;
     {
@@ -263,7 +269,7 @@ SCENARIO_TEST("a registration keeps its context", "[host_registration]") {
     return registration.close();
 }
 
-TEST_CASE("read-only registration where the device has none", "[host_registration]") {
+TEST_CASE("read-only registration fails on a device without it", "[host_registration]") {
     need_simulator("needs the simulator, whose devices can lack a feature");
     const auto context = context_after_restart("attribute.113=0");
     const std::vector<int> values(10);
@@ -273,7 +279,7 @@ TEST_CASE("read-only registration where the device has none", "[host_registratio
     CHECK(HostRegistration<const int>::create(context, values).has_value());
 }
 
-TEST_CASE("the device's address of registered memory is asked for", "[host_registration]") {
+TEST_CASE("a registration queries its device address", "[host_registration]") {
     const auto context = context_after_restart("");
     const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(answer_elsewhere);
     std::vector<int> values(10);
@@ -282,8 +288,8 @@ TEST_CASE("the device's address of registered memory is asked for", "[host_regis
     CHECK(registration.host_span().data() == values.data());
 }
 
-// Where host and devices share one address space, CUDA maps what is not asked for as mapped, too.
-TEST_CASE("registering asks CUDA for what the options say", "[host_registration]") {
+// With a unified address space, CUDA also maps memory that is not requested as mapped.
+TEST_CASE("a registration passes the flags of its options", "[host_registration]") {
     const auto context = context_after_restart("");
     static unsigned int asked;
     const ScopedOverride<entry::cuMemHostRegister> registering(
@@ -299,7 +305,7 @@ TEST_CASE("registering asks CUDA for what the options say", "[host_registration]
     CHECK(asked == CU_MEMHOSTREGISTER_PORTABLE);
 }
 
-TEST_CASE("memory that the device cannot have is unregistered again", "[host_registration]") {
+TEST_CASE("memory without a device address is unregistered", "[host_registration]") {
     const auto context = context_after_restart("");
     std::vector<int> values(10);
     {
@@ -310,7 +316,7 @@ TEST_CASE("memory that the device cannot have is unregistered again", "[host_reg
     CHECK(HostRegistration<int>::create(context, values).has_value());
 }
 
-TEST_CASE("what cannot be registered", "[host_registration]") {
+TEST_CASE("invalid registrations are rejected", "[host_registration]") {
     const auto context = context_after_restart("");
     std::vector<int> values(10);
     const auto at_null = std::span<int>(static_cast<int *>(nullptr), 3);
@@ -323,7 +329,7 @@ TEST_CASE("what cannot be registered", "[host_registration]") {
           CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 }
 
-TEST_CASE("a registration of nothing", "[host_registration]") {
+TEST_CASE("a registration of 0 elements makes no CUDA calls", "[host_registration]") {
     const auto context = context_after_restart("");
     check_no_calls([&] {
         auto registration = required(HostRegistration<int>::create(context, {}, {.mapped = true}));

@@ -30,7 +30,7 @@ bool all_are(std::span<const int> values, int expected) {
 
 } // namespace
 
-MANAGED_SCENARIO_TEST("managed memory is everybody's", "[managed_buffer]") {
+MANAGED_SCENARIO_TEST("host and device write to managed memory", "[managed_buffer]") {
     CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 1000));
     CHECK(buffer.size() == 1000);
     CHECK(buffer.size_bytes() == 4000);
@@ -43,7 +43,7 @@ MANAGED_SCENARIO_TEST("managed memory is everybody's", "[managed_buffer]") {
     return {};
 }
 
-MANAGED_SCENARIO_TEST("managed memory goes where it is wanted", "[managed_buffer]") {
+MANAGED_SCENARIO_TEST("prefetch() moves managed memory to a device and back", "[managed_buffer]") {
     CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 1 << 20));
     std::fill(buffer.host_span().begin(), buffer.host_span().end(), 1);
     constexpr auto last = CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION;
@@ -57,8 +57,8 @@ MANAGED_SCENARIO_TEST("managed memory goes where it is wanted", "[managed_buffer
     return {};
 }
 
-MANAGED_SCENARIO_TEST("a part of managed memory goes where it is wanted", "[managed_buffer]") {
-    constexpr std::size_t half = 1 << 20; // four MiB: whole pages of every size
+MANAGED_SCENARIO_TEST("prefetch() moves a part of managed memory", "[managed_buffer]") {
+    constexpr std::size_t half = 1 << 20; // 4 MiB: whole pages of every size
     CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 2 * half));
     CUSHIM_TRY_VOID(buffer.prefetch(stream, ManagedLocation::host()));
     CUSHIM_TRY_VOID(buffer.prefetch(stream, device, half, half));
@@ -72,7 +72,7 @@ MANAGED_SCENARIO_TEST("a part of managed memory goes where it is wanted", "[mana
     return {};
 }
 
-MANAGED_SCENARIO_TEST("advice is taken and given up", "[managed_buffer]") {
+MANAGED_SCENARIO_TEST("advice is set and unset for parts of managed memory", "[managed_buffer]") {
     constexpr std::size_t half = 1 << 20;
     CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 2 * half));
     const auto front = *buffer.device_span().subspan(0, half);
@@ -97,7 +97,7 @@ MANAGED_SCENARIO_TEST("advice is taken and given up", "[managed_buffer]") {
     return {};
 }
 
-MANAGED_SCENARIO_TEST("managed memory is attached", "[managed_buffer]") {
+MANAGED_SCENARIO_TEST("managed memory is attached to a stream", "[managed_buffer]") {
     CUSHIM_TRY(const auto buffer,
                ManagedBuffer<int>::allocate(context, 100, {.attachment = ManagedAttachment::host}));
     std::fill(buffer.host_span().begin(), buffer.host_span().end(), 1);
@@ -109,7 +109,7 @@ MANAGED_SCENARIO_TEST("managed memory is attached", "[managed_buffer]") {
     return stream.synchronize();
 }
 
-TEST_CASE("a managed buffer of nothing", "[managed_buffer]") {
+TEST_CASE("a managed buffer of 0 elements makes no CUDA calls", "[managed_buffer]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
     const auto device = Device::from_native(0);
@@ -126,7 +126,7 @@ TEST_CASE("a managed buffer of nothing", "[managed_buffer]") {
     });
 }
 
-TEST_CASE("what managed memory cannot be asked", "[managed_buffer]") {
+TEST_CASE("invalid attachments, streams and ranges are rejected", "[managed_buffer]") {
     const auto context = context_after_restart("");
     const auto stream = required(Stream::create(context));
     const auto device = Device::from_native(0);

@@ -13,7 +13,7 @@ const Device of = Device::from_native(0);
 
 } // namespace
 
-STREAM_SCENARIO_TEST("memory of a pool is used in order of its stream", "[pool]") {
+STREAM_SCENARIO_TEST("pool memory is used and freed in stream order", "[pool]") {
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     std::vector<int> values(1000);
     {
@@ -26,7 +26,7 @@ STREAM_SCENARIO_TEST("memory of a pool is used in order of its stream", "[pool]"
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a buffer keeps its pool and its stream", "[pool]") {
+CONTEXT_SCENARIO_TEST("a pool buffer keeps its pool and its stream alive", "[pool]") {
     PoolBuffer<char> buffer;
     {
         CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
@@ -37,7 +37,7 @@ CONTEXT_SCENARIO_TEST("a buffer keeps its pool and its stream", "[pool]") {
     return buffer.close();
 }
 
-STREAM_SCENARIO_TEST("a pool tells what it holds", "[pool]") {
+STREAM_SCENARIO_TEST("a pool reports its usage", "[pool]") {
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     constexpr std::size_t size = 1 << 20;
     CUSHIM_TRY(auto buffer, PoolBuffer<char>::allocate(pool, stream, size));
@@ -57,7 +57,7 @@ STREAM_SCENARIO_TEST("a pool tells what it holds", "[pool]") {
     return {};
 }
 
-SCENARIO_TEST("what a pool is told it does", "[pool]") {
+SCENARIO_TEST("a pool reports its threshold, reuse and access as set", "[pool]") {
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     CUSHIM_TRY_VOID(pool.set_release_threshold(1 << 24));
     CHECK_GIVES(pool.release_threshold(), 1 << 24);
@@ -69,7 +69,7 @@ SCENARIO_TEST("what a pool is told it does", "[pool]") {
     return check_gives(pool.get_access(of), AccessFlags::read_write);
 }
 
-SCENARIO_TEST("a pool lets another device in", "[pool]", "devices=2") {
+SCENARIO_TEST("a pool grants access to another device", "[pool]", "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device other, Device::get(1));
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
@@ -77,7 +77,7 @@ SCENARIO_TEST("a pool lets another device in", "[pool]", "devices=2") {
     return check_gives(pool.get_access(other), AccessFlags::read_write);
 }
 
-SCENARIO_TEST("the current pool is chosen, and the default one borrowed", "[pool]") {
+SCENARIO_TEST("set_current() selects the current pool of a device", "[pool]") {
     CUSHIM_TRY(const MemoryPool by_default, MemoryPool::default_of(of));
     CUSHIM_TRY(const MemoryPool own, MemoryPool::create(of));
     CUSHIM_TRY_VOID(own.set_current(of));
@@ -86,7 +86,7 @@ SCENARIO_TEST("the current pool is chosen, and the default one borrowed", "[pool
     return by_default.set_current(of);
 }
 
-TEST_CASE("no memory out of a pool", "[pool]") {
+TEST_CASE("a pool returns an empty buffer for size 0 and rejects invalid allocations", "[pool]") {
     const Context context = context_after_restart("");
     const auto pool = required(MemoryPool::create(of));
     const auto stream = required(Stream::create(context));
@@ -98,7 +98,7 @@ TEST_CASE("no memory out of a pool", "[pool]") {
     CHECK(refused(PoolBuffer<int>::allocate(pool, Stream(), 1)));
 }
 
-TEST_CASE("access to a pool is granted in one call, or not at all", "[pool]") {
+TEST_CASE("access to a pool is granted for all devices or for none of them", "[pool]") {
     restart("devices=2");
     if (Device::count().value() < 2) {
         SKIP("needs 2 devices");
@@ -114,7 +114,7 @@ TEST_CASE("access to a pool is granted in one call, or not at all", "[pool]") {
     CHECK(pool.get_access(other).value() == AccessFlags::read_write);
 }
 
-TEST_CASE("how a pool reuses memory is changed as a whole, or not at all", "[pool]") {
+TEST_CASE("a failed set_reuse() leaves the reuse of a pool unchanged", "[pool]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     for (const std::uint64_t failing : {1u, 2u, 3u}) {
         INFO("call " << failing);
@@ -141,10 +141,10 @@ CUmemoryPool exported_pool = nullptr;
 
 } // namespace
 
-TEST_CASE("a pool goes through a fabric", "[pool]") {
+TEST_CASE("a pool is exported to a fabric and imported from it", "[pool]") {
     restart("");
     if (!supports(driver_version(), Feature::fabric_handles)) {
-        SKIP("this driver knows no fabric handles");
+        SKIP("this driver has no fabric handles");
     }
     const auto pool = MemoryPool::create(of).value();
     exported_pool = pool.native();
@@ -170,18 +170,18 @@ TEST_CASE("a pool goes through a fabric", "[pool]") {
         });
     const auto handle = required(pool.export_fabric());
     auto imported = required(MemoryPool::import_fabric(handle));
-    CHECK(imported.release() == pool.native()); // there is but one, and it has its owner
+    CHECK(imported.release() == pool.native()); // the same pool, owned by `pool`
     CHECK(MemoryPool::import_fabric({}).error().status() == CUDA_ERROR_INVALID_VALUE);
     CHECK(refused(MemoryPool().export_fabric()));
 }
 
 namespace {
 
-CUdeviceptr their_memory = 0; // as another process would have exported it
+CUdeviceptr their_memory = 0; // stands in for an export of another process
 
 } // namespace
 
-TEST_CASE("memory out of an imported pool has no more bytes than there are", "[pool]") {
+TEST_CASE("importing more bytes than were exported fails", "[pool]") {
     const Context context = context_after_restart("");
     const auto pool = MemoryPool::create(of).value();
     const auto stream = Stream::create(context).value();
@@ -195,11 +195,11 @@ TEST_CASE("memory out of an imported pool has no more bytes than there are", "[p
     const auto more = PoolBuffer<int>::import_from(pool, stream, PoolPointer(), many);
     check_refused(more, std::to_string(many * sizeof(int)));
     CHECK(stream.synchronize().has_value());
-    CHECK(pool.usage().value().used == 0); // it was given back
+    CHECK(pool.usage().value().used == 0); // it was freed
 }
 
 #if CUDA_VERSION >= 12020
-TEST_CASE("how much a pool may hold is told to the driver", "[pool]") {
+TEST_CASE("the driver receives the maximum size of a pool", "[pool]") {
     restart("");
     if (driver_version() < Version::of(12, 2)) {
         SKIP("needs CUDA 12.2");
@@ -216,7 +216,7 @@ TEST_CASE("how much a pool may hold is told to the driver", "[pool]") {
 }
 #endif
 
-TEST_CASE("NT handles of pools are Windows's", "[pool]") {
+TEST_CASE("NT handles of pools require Windows", "[pool]") {
     restart("");
     int attributes = 0;
     MemoryPoolOptions options;

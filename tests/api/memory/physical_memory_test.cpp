@@ -1,4 +1,4 @@
-// Physical memory: how it is made, what it tells, how it leaves the process.
+// Physical memory: creation, properties and export.
 #include "harness/mapped_memory.hpp"
 
 #include <cstdint>
@@ -28,7 +28,7 @@ std::size_t unit_of(Device device) {
     return required(Granularity::of(device)).minimum;
 }
 
-// The properties that CUDA was asked with, in order.
+// The properties passed to CUDA, in order.
 std::vector<CUmemAllocationProp> asked;
 
 CUresult CUDAAPI granularity_asked(std::size_t *granularity, const CUmemAllocationProp *properties,
@@ -49,7 +49,7 @@ CUresult CUDAAPI released(CUmemGenericAllocationHandle) {
     return CUDA_SUCCESS;
 }
 
-// Takes the place of the calls that make memory.
+// Replaces the calls that make memory.
 struct Recorded {
     Recorded() { asked.clear(); }
     ScopedOverride<entry::cuMemGetAllocationGranularity> granularity{granularity_asked};
@@ -59,7 +59,7 @@ struct Recorded {
 
 } // namespace
 
-SCENARIO_TEST("memory is made in multiples of the granularity of its options",
+SCENARIO_TEST("memory reports its size and the properties of its options",
               "[physical_memory][V1][V5]") {
     CUSHIM_TRY(const Device device, Device::get(0));
     const PhysicalMemoryOptions options{.exportable = {}, .gpu_direct_rdma = true};
@@ -77,8 +77,7 @@ SCENARIO_TEST("memory is made in multiples of the granularity of its options",
     return {};
 }
 
-TEST_CASE("sizes are rounded up to the granularity, and never past the end",
-          "[physical_memory][V5]") {
+TEST_CASE("round_up() returns a multiple of the granularity or fails", "[physical_memory][V5]") {
     const Granularity granularity{1000, 4000};
     CHECK(*granularity.round_up(0) == 0);
     CHECK(*granularity.round_up(1) == 1000);
@@ -91,7 +90,7 @@ TEST_CASE("sizes are rounded up to the granularity, and never past the end",
     CHECK(refused(Granularity{}.round_up(1)));
 }
 
-TEST_CASE("the granularity is asked with the properties that the memory is made with",
+TEST_CASE("the granularity is queried with the properties of the memory",
           "[physical_memory][V1][V2]") {
     const Device device = device_now();
     PhysicalMemoryOptions options;
@@ -115,8 +114,7 @@ TEST_CASE("the granularity is asked with the properties that the memory is made 
 #endif
 }
 
-TEST_CASE("by default memory is the device's, pinned, and not exportable",
-          "[physical_memory][V2]") {
+TEST_CASE("by default memory is pinned device memory and not exportable", "[physical_memory][V2]") {
     const Device device = device_now();
     const Recorded recorded;
     REQUIRE(PhysicalMemory::create(device, 4096));
@@ -127,7 +125,7 @@ TEST_CASE("by default memory is the device's, pinned, and not exportable",
     CHECK(std::memcmp(&asked.back(), &expected, sizeof expected) == 0);
 }
 
-TEST_CASE("sizes that are none are refused with the numbers", "[physical_memory][V5]") {
+TEST_CASE("a size that is not a multiple of the granularity is rejected", "[physical_memory][V5]") {
     const Device device = device_now();
     const std::size_t unit = unit_of(device);
     for (const std::size_t size : {std::size_t(0), unit + 1, unit / 2, unit - 1}) {
@@ -137,7 +135,7 @@ TEST_CASE("sizes that are none are refused with the numbers", "[physical_memory]
                   ErrorKind::out_of_memory));
 }
 
-PLACE_SCENARIO_TEST("memory has several owners, and a borrower is none",
+PLACE_SCENARIO_TEST("memory has several owners, and a borrowed object does not own it",
                     "[physical_memory][V5][V6]") {
     CUSHIM_TRY(auto memory, PhysicalMemory::create(place.device, place.unit));
     PhysicalMemory second = memory.share();
@@ -152,7 +150,7 @@ PLACE_SCENARIO_TEST("memory has several owners, and a borrower is none",
     return second.close();
 }
 
-PLACE_SCENARIO_TEST("memory that was made elsewhere is taken over", "[physical_memory]") {
+PLACE_SCENARIO_TEST("adopt() takes ownership of memory", "[physical_memory]") {
     CUSHIM_TRY(auto made, PhysicalMemory::create(place.device, place.unit));
     const std::size_t size = made.size();
     CUSHIM_TRY(const auto adopted, PhysicalMemory::adopt(made.native(), size));
@@ -164,8 +162,7 @@ PLACE_SCENARIO_TEST("memory that was made elsewhere is taken over", "[physical_m
     return {};
 }
 
-PLACE_SCENARIO_TEST("memory is released before it is unmapped, and stays as long",
-                    "[physical_memory][V6]") {
+PLACE_SCENARIO_TEST("memory stays mapped after its owner is destroyed", "[physical_memory][V6]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, place.unit));
     CUSHIM_TRY(auto memory, PhysicalMemory::create(place.device, place.unit));
     CUSHIM_TRY(const auto mapped, MappedRange::map(range, 0, memory, place.access()));
@@ -174,7 +171,8 @@ PLACE_SCENARIO_TEST("memory is released before it is unmapped, and stays as long
     return check_gives(read(place, mapped.native(), 100), pattern(100));
 }
 
-PLACE_SCENARIO_TEST("memory is found again from its address", "[physical_memory][retain]") {
+PLACE_SCENARIO_TEST("retain_from() returns the memory mapped at an address",
+                    "[physical_memory][retain]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 4 * place.unit));
     CUSHIM_TRY(auto memory, PhysicalMemory::create(place.device, 2 * place.unit));
     CUSHIM_TRY(auto mapped, MappedRange::map(range, 0, memory, place.access()));
@@ -191,8 +189,7 @@ PLACE_SCENARIO_TEST("memory is found again from its address", "[physical_memory]
     return check_gives(read(place, again.native(), 100), pattern(100));
 }
 
-TEST_CASE("an address where nothing is mapped has no memory to retain",
-          "[physical_memory][retain]") {
+TEST_CASE("retain_from() fails for an address without a mapping", "[physical_memory][retain]") {
     const Device device = device_now();
     const auto range = required(AddressRange::reserve(device, unit_of(device)));
     CHECK_FALSE(PhysicalMemory::retain_from(range.native()));
@@ -201,8 +198,7 @@ TEST_CASE("an address where nothing is mapped has no memory to retain",
     CHECK(misuses().empty());
 }
 
-SCENARIO_TEST("memory of the host is mapped for the device, and for the host",
-              "[physical_memory][V2]") {
+SCENARIO_TEST("host NUMA memory is mapped for the device and the host", "[physical_memory][V2]") {
     trial.needs_cuda(12, 2);
     const PhysicalMemoryOptions options{.host_numa_node = 0, .exportable = {}};
     CUSHIM_TRY(const Place place, Place::make());
@@ -212,8 +208,7 @@ SCENARIO_TEST("memory of the host is mapped for the device, and for the host",
     });
     if (!made) {
         if (simulator() == nullptr) {
-            trial.skip(std::string("no memory of the host's NUMA node 0: ") +
-                       made.error().message());
+            trial.skip(std::string("no memory of host NUMA node 0: ") + made.error().message());
         }
         return made.error();
     }
@@ -231,12 +226,13 @@ SCENARIO_TEST("memory of the host is mapped for the device, and for the host",
     return {};
 }
 
-TEST_CASE("a device that lacks what an option asks for says so", "[physical_memory][V13]") {
+TEST_CASE("an option that the device lacks fails with not_supported_by_device",
+          "[physical_memory][V13]") {
     need_simulator("needs the simulator, whose devices can lack a feature");
     struct Case {
         const char *settings;
         PhysicalMemoryOptions options;
-        const char *lacking; // what drivers themselves do not say
+        const char *lacking; // the driver does not report it
     };
     const PhysicalMemoryOptions compressible{.exportable = {}, .compressible = true},
         rdma{.exportable = {}, .gpu_direct_rdma = true};
@@ -259,19 +255,20 @@ TEST_CASE("a device that lacks what an option asks for says so", "[physical_memo
     CHECK(leaks().empty());
 }
 
-TEST_CASE("compressible memory is asked for, and says what it is", "[physical_memory][V2]") {
+TEST_CASE("compressible memory is requested with generic compression", "[physical_memory][V2]") {
     const Device device = device_now("attribute.107=1");
     const PhysicalMemoryOptions options{.exportable = {}, .compressible = true};
     const Recorded recorded;
     const auto memory = PhysicalMemory::create(device, 4096, options);
     if (refused(memory, ErrorKind::not_supported_by_device)) {
-        SKIP("this device compresses nothing");
+        SKIP("this device has no compressible memory");
     }
     REQUIRE(memory);
     CHECK(asked.back().allocFlags.compressionType == CU_MEM_ALLOCATION_COMP_GENERIC);
 }
 
-TEST_CASE("handles of the other operating system are refused", "[physical_memory][share]") {
+TEST_CASE("handles of the other operating system fail with unsupported_platform",
+          "[physical_memory][share]") {
     const Device device = device_now();
     const std::size_t unit = unit_of(device);
     const auto memory = required(PhysicalMemory::create(device, unit));
@@ -294,7 +291,7 @@ TEST_CASE("handles of the other operating system are refused", "[physical_memory
     CHECK(refused(PhysicalMemory::create(device, unit, stray)));
 }
 
-TEST_CASE("memory cannot be exported where it was not made for it", "[physical_memory][share]") {
+TEST_CASE("exporting memory that was not made exportable fails", "[physical_memory][share]") {
     const Device device = device_now();
     const auto memory = required(PhysicalMemory::create(device, unit_of(device)));
     const PhysicalMemory nothing;
@@ -307,7 +304,7 @@ TEST_CASE("memory cannot be exported where it was not made for it", "[physical_m
     CHECK(refused(nothing.properties()));
 }
 
-TEST_CASE("fabric handles are probed, whatever the attribute says", "[physical_memory][fabric]") {
+TEST_CASE("fabric_works() tests the fabric instead of the attribute", "[physical_memory][fabric]") {
     const Device device = device_now("attribute.128=1");
     const auto works = PhysicalMemory::fabric_works(device);
     if (!supports(driver_version(), Feature::fabric_handles)) {
@@ -327,11 +324,10 @@ TEST_CASE("fabric handles are probed, whatever the attribute says", "[physical_m
     CHECK(refused(PhysicalMemory::import_fabric({}, 0)));
 }
 
-TEST_CASE("a fabric that works is recognised, and one that the device lacks",
-          "[physical_memory][fabric]") {
+TEST_CASE("fabric_works() returns whether an export succeeds", "[physical_memory][fabric]") {
     restart("attribute.128=1");
     if (!supports(driver_version(), Feature::fabric_handles)) {
-        SKIP("this driver knows no fabric handles");
+        SKIP("this driver has no fabric handles");
     }
     const Device device = required(Device::get(0));
     {
@@ -349,8 +345,7 @@ TEST_CASE("a fabric that works is recognised, and one that the device lacks",
     }
 }
 
-SCENARIO_TEST("whether there is a fabric is found out without a trace",
-              "[physical_memory][fabric]") {
+SCENARIO_TEST("fabric_works() leaves no resources behind", "[physical_memory][fabric]") {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const bool works, PhysicalMemory::fabric_works(device));
@@ -362,7 +357,8 @@ SCENARIO_TEST("whether there is a fabric is found out without a trace",
 
 #ifndef _WIN32
 
-SCENARIO_TEST("a descriptor carries memory, and stays the caller's", "[physical_memory][share]") {
+SCENARIO_TEST("importing memory by descriptor leaves the descriptor open",
+              "[physical_memory][share]") {
     CUSHIM_TRY(const Place place, Place::make(shareable));
     CUSHIM_TRY(const auto mapped, map_new(place, 2 * place.unit, shareable));
     CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(100)));
@@ -385,7 +381,8 @@ SCENARIO_TEST("a descriptor carries memory, and stays the caller's", "[physical_
     return check_gives(read(place, mapped.native() + place.unit, 100), pattern(100, 7));
 }
 
-TEST_CASE("what is no memory is not imported, and stays open", "[physical_memory][share]") {
+TEST_CASE("importing another file fails and leaves its descriptor open",
+          "[physical_memory][share]") {
     const Device device = device_now();
     const std::size_t unit = unit_of(device);
     CHECK(refused(PhysicalMemory::import_fd(-1, unit)));
@@ -398,7 +395,7 @@ TEST_CASE("what is no memory is not imported, and stays open", "[physical_memory
     CHECK(refused(PhysicalMemory::import_fd(closed, unit)));
 }
 
-TEST_CASE("an imported size that cannot be is refused", "[physical_memory][share]") {
+TEST_CASE("importing memory with a wrong size fails", "[physical_memory][share]") {
     const Device device = device_now();
     const std::size_t unit = unit_of(device);
     {

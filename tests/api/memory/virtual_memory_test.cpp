@@ -1,4 +1,4 @@
-// Ranges of addresses, what is mapped in them, and who may access it.
+// Address ranges, mappings and access.
 #include "harness/mapped_memory.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
@@ -20,7 +20,7 @@ constexpr CUresult invalid = CUDA_ERROR_INVALID_VALUE;
 constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
 
 void check_clean() {
-    // But for the context, which lives on.
+    // Only the primary context may remain.
     const auto left = leaks();
     CHECK(std::all_of(left.begin(), left.end(), [](const std::string &line) {
         return line.find("primary context") != std::string::npos;
@@ -30,7 +30,7 @@ void check_clean() {
 
 } // namespace
 
-PLACE_SCENARIO_TEST("bytes go there and back through mapped memory", "[virtual_memory]") {
+PLACE_SCENARIO_TEST("mapped memory is written and read", "[virtual_memory]") {
     CUSHIM_TRY(const auto granularity, Granularity::of(place.device));
     CUSHIM_TRY(const std::size_t size, granularity.round_up(std::size_t(1) << 20));
     CUSHIM_TRY(auto range, AddressRange::reserve(place.device, size));
@@ -45,14 +45,14 @@ PLACE_SCENARIO_TEST("bytes go there and back through mapped memory", "[virtual_m
     return range.close();
 }
 
-PLACE_SCENARIO_TEST("a range is reserved where it is wanted, as far as CUDA follows",
+PLACE_SCENARIO_TEST("a range has the requested alignment, and a hint may be ignored",
                     "[virtual_memory][V3]") {
     const std::size_t alignment = std::size_t(64) << 20;
     CUSHIM_TRY(auto range,
                AddressRange::reserve(place.device, std::size_t(4) << 30, {.alignment = alignment}));
     CHECK(range.native() % alignment == 0);
     CHECK(range.size() == std::size_t(4) << 30);
-    // Behind a range of others: nothing is there, or CUDA takes another place.
+    // CUDA may ignore this hint.
     const CUdeviceptr behind = range.native() + range.size();
     CUSHIM_TRY(const auto next, AddressRange::reserve(place.device, place.unit, {.hint = behind}));
     CHECK(next.native() != 0);
@@ -62,7 +62,7 @@ PLACE_SCENARIO_TEST("a range is reserved where it is wanted, as far as CUDA foll
     return {};
 }
 
-TEST_CASE("a hint and an alignment are told to CUDA", "[virtual_memory][V3]") {
+TEST_CASE("CUDA receives the hint and the alignment of a range", "[virtual_memory][V3]") {
     const Place place = place_now();
     static CUdeviceptr hint;
     static std::size_t alignment;
@@ -82,7 +82,8 @@ TEST_CASE("a hint and an alignment are told to CUDA", "[virtual_memory][V3]") {
     CHECK(alignment == 0);
 }
 
-TEST_CASE("ranges that cannot be are refused with the numbers", "[virtual_memory][V3]") {
+TEST_CASE("invalid sizes and alignments of ranges are rejected with the value",
+          "[virtual_memory][V3]") {
     const Place place = place_now();
     CHECK(refused(AddressRange::reserve(place.device, 0)));
     check_tells(AddressRange::reserve(place.device, place.unit + 1), {place.unit + 1});
@@ -93,7 +94,7 @@ TEST_CASE("ranges that cannot be are refused with the numbers", "[virtual_memory
     CHECK(refused(AddressRange::reserve(place.device, place.unit, {.hint = 1})));
 }
 
-PLACE_SCENARIO_TEST("a range is freed after its last owner, whole", "[virtual_memory][V4]") {
+PLACE_SCENARIO_TEST("a range is freed with its last owner", "[virtual_memory][V4]") {
     CUSHIM_TRY(auto range, AddressRange::reserve(place.device, 8 * place.unit));
     AddressRange second = range.share();
     CHECK(second.native() == range.native());
@@ -107,8 +108,7 @@ PLACE_SCENARIO_TEST("a range is freed after its last owner, whole", "[virtual_me
     return {};
 }
 
-PLACE_SCENARIO_TEST("a range that was reserved elsewhere is taken over, or lent",
-                    "[virtual_memory][V4]") {
+PLACE_SCENARIO_TEST("ranges are adopted and borrowed", "[virtual_memory][V4]") {
     CUSHIM_TRY(auto made, AddressRange::reserve(place.device, place.unit));
     const std::size_t size = made.size();
     CUSHIM_TRY(auto adopted, AddressRange::adopt(made.native(), size));
@@ -121,7 +121,8 @@ PLACE_SCENARIO_TEST("a range that was reserved elsewhere is taken over, or lent"
     return adopted.close();
 }
 
-PLACE_SCENARIO_TEST("access is none, to read, or to read and write", "[virtual_memory][V7]") {
+PLACE_SCENARIO_TEST("set_access() sets read-write access, read access or no access",
+                    "[virtual_memory][V7]") {
     CUSHIM_TRY(const auto mapped, map_new(place, place.unit));
     CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(10)));
     CHECK_GIVES(mapped.get_access(place.device), AccessFlags::read_write);
@@ -137,7 +138,7 @@ PLACE_SCENARIO_TEST("access is none, to read, or to read and write", "[virtual_m
     return {};
 }
 
-TEST_CASE("what would reach past the end is refused with the numbers", "[virtual_memory][V8]") {
+TEST_CASE("a mapping beyond the range is rejected with the sizes", "[virtual_memory][V8]") {
     const Place place = place_now();
     const std::size_t unit = place.unit;
     const auto range = required(AddressRange::reserve(place.device, 4 * unit));
@@ -149,7 +150,7 @@ TEST_CASE("what would reach past the end is refused with the numbers", "[virtual
     check_tells(MappedRange::map(range, unit / 2, memory), {unit / 2, unit});
 }
 
-TEST_CASE("what is empty is refused", "[virtual_memory][V5]") {
+TEST_CASE("calls reject empty ranges, memory and mappings", "[virtual_memory][V5]") {
     const Place place = place_now();
     const auto range = required(AddressRange::reserve(place.device, place.unit));
     const auto memory = required(PhysicalMemory::create(place.device, place.unit));
@@ -163,7 +164,7 @@ TEST_CASE("what is empty is refused", "[virtual_memory][V5]") {
     CHECK(refused(range.get_access(place.unit, place.device)));
 }
 
-PLACE_SCENARIO_TEST("CUDA reports an overlap, and nothing is changed by it",
+PLACE_SCENARIO_TEST("a mapping that overlaps another fails and leaves it unchanged",
                     "[virtual_memory][V8]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 4 * place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, 2 * place.unit));
@@ -174,8 +175,7 @@ PLACE_SCENARIO_TEST("CUDA reports an overlap, and nothing is changed by it",
     return check_gives(read(place, alias.native(), 10), pattern(10));
 }
 
-PLACE_SCENARIO_TEST("a new mapping is accessible to nobody until access is set",
-                    "[virtual_memory][V9]") {
+PLACE_SCENARIO_TEST("a new mapping has no access until access is set", "[virtual_memory][V9]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
     CUSHIM_TRY(const auto mapped, MappedRange::map(range, 0, memory));
@@ -185,7 +185,8 @@ PLACE_SCENARIO_TEST("a new mapping is accessible to nobody until access is set",
     return write(place, mapped.native(), pattern(10));
 }
 
-PLACE_SCENARIO_TEST("where access cannot be given, nothing stays mapped", "[virtual_memory][V9]") {
+PLACE_SCENARIO_TEST("a mapping whose access cannot be granted is unmapped",
+                    "[virtual_memory][V9]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
     const AccessGrant nobody(Device::from_native(99), AccessFlags::read);
@@ -200,7 +201,7 @@ SCENARIO_TEST("two devices get access in one call", "[virtual_memory][V10]", "de
     CUSHIM_TRY(const Device other, Device::get(1));
     CUSHIM_TRY(const bool peers, other.can_access(place.device));
     if (!peers) {
-        trial.skip("the devices are no peers");
+        trial.skip("the devices are not peers");
     }
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
@@ -213,7 +214,7 @@ SCENARIO_TEST("two devices get access in one call", "[virtual_memory][V10]", "de
     return check_gives(mapped.get_access(other), AccessFlags::none);
 }
 
-PLACE_SCENARIO_TEST("a range gives access to all that is mapped in a part of it",
+PLACE_SCENARIO_TEST("set_access() of a range applies to all mappings in its part",
                     "[virtual_memory][V10]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 4 * place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
@@ -226,14 +227,14 @@ PLACE_SCENARIO_TEST("a range gives access to all that is mapped in a part of it"
     for (const std::size_t offset : {std::size_t(0), place.unit, 2 * place.unit - 1}) {
         CHECK_GIVES(range.get_access(offset, place.device), AccessFlags::read_write);
     }
-    // With a hole.
+    // Part of it is unmapped.
     CUSHIM_TRY_VOID(must_be_refused(range.set_access(0, 3 * place.unit, place.access()), invalid));
     CUSHIM_TRY_VOID(range.set_access(0, 0, place.access(AccessFlags::none)));
     CUSHIM_TRY_VOID(range.set_access(0, place.unit, std::span<const AccessGrant>()));
     return check_gives(first.get_access(place.device), AccessFlags::read_write);
 }
 
-TEST_CASE("all grants go to CUDA in one call", "[virtual_memory][V10]") {
+TEST_CASE("several grants are one CUDA call", "[virtual_memory][V10]") {
     need_simulator("needs the simulator, which records the calls");
     const Place place = place_now("devices=4");
     const auto range = required(AddressRange::reserve(place.device, 2 * place.unit));
@@ -248,7 +249,7 @@ TEST_CASE("all grants go to CUDA in one call", "[virtual_memory][V10]") {
           std::vector<std::string>{"cuMemSetAccess"});
 }
 
-PLACE_SCENARIO_TEST("a mapping says where it is", "[virtual_memory][V11]") {
+PLACE_SCENARIO_TEST("a mapping reports its address, offset and size", "[virtual_memory][V11]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 8 * place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, 2 * place.unit));
     CUSHIM_TRY(const auto mapped, MappedRange::map(range, 3 * place.unit, memory));
@@ -263,7 +264,7 @@ PLACE_SCENARIO_TEST("a mapping says where it is", "[virtual_memory][V11]") {
     return {};
 }
 
-TEST_CASE("owners go in any order, and the calls in the right one", "[virtual_memory][V12]") {
+TEST_CASE("memory is unmapped first, in any order of destruction", "[virtual_memory][V12]") {
     std::vector<int> order = {0, 1, 2, 3};
     do {
         INFO(order[0] << order[1] << order[2] << order[3]);
@@ -285,14 +286,15 @@ TEST_CASE("owners go in any order, and the calls in the right one", "[virtual_me
             continue;
         }
         REQUIRE(calls.size() == 3);
-        CHECK(calls[0] == "cuMemUnmap"); // first of all, whoever is dropped first
+        CHECK(calls[0] == "cuMemUnmap"); // always first
         CHECK(std::find(calls.begin(), calls.end(), "cuMemAddressFree") != calls.end());
         CHECK(std::find(calls.begin(), calls.end(), "cuMemRelease") != calls.end());
         check_clean();
     } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("the last mapping takes its range down, then its memory", "[virtual_memory][V12]") {
+TEST_CASE("closing the last mapping unmaps, frees its range and releases its memory",
+          "[virtual_memory][V12]") {
     need_simulator("needs the simulator, which records the calls");
     const Place place = place_now();
     auto mapped = required(map_new(place, place.unit));
@@ -301,7 +303,8 @@ TEST_CASE("the last mapping takes its range down, then its memory", "[virtual_me
     check_clean();
 }
 
-PLACE_SCENARIO_TEST("a mapping waits for its stream before it goes", "[virtual_memory][V12]") {
+PLACE_SCENARIO_TEST("a mapping waits for its stream before it is unmapped",
+                    "[virtual_memory][V12]") {
     CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY(auto mapped, map_new(place, place.unit));
     CUSHIM_TRY(auto target, DeviceBuffer<std::uint32_t>::allocate(place.context, 1000));
@@ -314,7 +317,8 @@ PLACE_SCENARIO_TEST("a mapping waits for its stream before it goes", "[virtual_m
                        std::vector<std::uint32_t>(1000, 0x1234u));
 }
 
-TEST_CASE("without that, memory is unmapped under the work that uses it", "[virtual_memory][V12]") {
+TEST_CASE("without release_after() memory is unmapped while work uses it",
+          "[virtual_memory][V12]") {
     need_simulator("leaves a context that no other test can use");
     const Place place = place_now("mode=adversarial");
     {
@@ -327,7 +331,7 @@ TEST_CASE("without that, memory is unmapped under the work that uses it", "[virt
     restart("");
 }
 
-PLACE_SCENARIO_TEST("waiting disturbs no capture", "[virtual_memory][V12]") {
+PLACE_SCENARIO_TEST("waiting for a stream keeps a capture valid", "[virtual_memory][V12]") {
     CUSHIM_TRY(const Stream captured, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY(const Stream stream, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY(auto mapped, map_new(place, place.unit));
@@ -338,7 +342,7 @@ PLACE_SCENARIO_TEST("waiting disturbs no capture", "[virtual_memory][V12]") {
     return closed;
 }
 
-TEST_CASE("a stream that is being captured is not waited for", "[virtual_memory][V12]") {
+TEST_CASE("closing a mapping fails if its stream is being captured", "[virtual_memory][V12]") {
     const Place place = place_now();
     const auto stream = required(Stream::create(place.context, {.non_blocking = true}));
     auto mapped = required(map_new(place, place.unit));
@@ -349,7 +353,7 @@ TEST_CASE("a stream that is being captured is not waited for", "[virtual_memory]
     CHECK(misuses().empty());
 }
 
-TEST_CASE("waiting and unmapping may both fail, and both failures show", "[virtual_memory][V12]") {
+TEST_CASE("failures of both waiting and unmapping are reported", "[virtual_memory][V12]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Place place = place_now();
     const auto stream = required(Stream::create(place.context));
@@ -365,7 +369,8 @@ TEST_CASE("waiting and unmapping may both fail, and both failures show", "[virtu
     CHECK(reports.names() == std::vector<std::string>{"cuMemUnmap"});
 }
 
-TEST_CASE("streams that cannot be waited for later are refused", "[virtual_memory][V12]") {
+TEST_CASE("release_after() rejects empty and default streams and borrowed mappings",
+          "[virtual_memory][V12]") {
     const Place place = place_now();
     const auto mapped = required(map_new(place, place.unit));
     CHECK(refused(mapped.release_after(Stream())));
@@ -375,7 +380,7 @@ TEST_CASE("streams that cannot be waited for later are refused", "[virtual_memor
     CHECK(refused(MappedRange::borrow(mapped.native(), 1).release_after(stream)));
 }
 
-TEST_CASE("owners of one mapping are used by several threads", "[virtual_memory][V12]") {
+TEST_CASE("several threads share one mapping", "[virtual_memory][V12]") {
     const Place place = place_now();
     {
         const auto first = required(Stream::create(place.context, {.non_blocking = true}));
@@ -401,7 +406,7 @@ TEST_CASE("owners of one mapping are used by several threads", "[virtual_memory]
     CHECK(misuses().empty());
 }
 
-PLACE_SCENARIO_TEST("a mapping that was made elsewhere is taken over", "[virtual_memory]") {
+PLACE_SCENARIO_TEST("mappings are adopted and borrowed", "[virtual_memory]") {
     CUSHIM_TRY(const auto range, AddressRange::reserve(place.device, 2 * place.unit));
     CUSHIM_TRY(const auto memory, PhysicalMemory::create(place.device, place.unit));
     CUSHIM_TRY(auto made, MappedRange::map(range, place.unit, memory, place.access()));
@@ -412,7 +417,7 @@ PLACE_SCENARIO_TEST("a mapping that was made elsewhere is taken over", "[virtual
     return check_gives(lent.get_access(place.device), AccessFlags::read_write);
 }
 
-TEST_CASE("nothing of it needs a current context, nor makes one", "[virtual_memory][V3]") {
+TEST_CASE("virtual memory calls neither need nor make a current context", "[virtual_memory][V3]") {
     restart("");
     const auto device = required(Device::get(0));
     REQUIRE(driver().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
@@ -429,7 +434,7 @@ TEST_CASE("nothing of it needs a current context, nor makes one", "[virtual_memo
     CHECK((simulator() == nullptr || !is_primary_active(device)));
 }
 
-TEST_CASE("a device without virtual memory management says so", "[virtual_memory][V13]") {
+TEST_CASE("reserving a range requires virtual memory management", "[virtual_memory][V13]") {
     need_simulator("needs the simulator, whose devices can lack a feature");
     restart("attribute.102=0");
     const auto device = required(Device::get(0));
