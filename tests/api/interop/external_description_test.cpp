@@ -1,4 +1,4 @@
-// What CUDA is told of handles of memory and of semaphores, in its own structures.
+// Handles of memory and semaphores in CUDA's structures.
 #include "harness/external.hpp"
 
 #include "../../src/api/interop/external_descriptions.hpp"
@@ -11,7 +11,7 @@ using namespace cushim;
 
 // --- memory
 
-TEST_CASE("a handle of Windows is described by its handle or its name", "[X11]") {
+TEST_CASE("a Windows handle is described by its value or its name", "[X11]") {
     const auto by_handle = detail::description_of(
         ExternalMemorySource::opaque_win32(Win32Handle::handle(handle_of(0xDEADBEEF12345678))),
         2048);
@@ -30,7 +30,7 @@ TEST_CASE("a handle of Windows is described by its handle or its name", "[X11]")
     CHECK(by_name.flags == CUDA_EXTERNAL_MEMORY_DEDICATED);
 }
 
-TEST_CASE("every kind of memory is described as CUDA wants it", "[X11][X12]") {
+TEST_CASE("every kind of memory has CUDA's type and flags", "[X11][X12]") {
     const auto nt = Win32Handle::handle(handle_of(16));
     struct Expected {
         ExternalMemorySource source;
@@ -64,7 +64,7 @@ TEST_CASE("every kind of memory is described as CUDA wants it", "[X11][X12]") {
     }
 }
 
-TEST_CASE("what needs no driver to be refused does not reach it", "[X2][X12]") {
+TEST_CASE("invalid sources are rejected without a driver call", "[X2][X12]") {
     const Context context = context_after_restart("");
     int calls = 0;
     static int *counted = nullptr;
@@ -122,7 +122,7 @@ CUresult describe_memory(CUexternalMemory *, const CUDA_EXTERNAL_MEMORY_HANDLE_D
 
 } // namespace
 
-TEST_CASE("the number that the driver gets stands where CUDA looks for it", "[X11]") {
+TEST_CASE("an imported descriptor is in the fd field of the description", "[X11]") {
     restart("");
     const ScopedOverride<entry::cuImportExternalMemory> import(describe_memory);
     const Context context = primary();
@@ -151,8 +151,7 @@ CUresult describe_semaphore(CUexternalSemaphore *,
 
 } // namespace
 
-TEST_CASE("every kind of semaphore is imported as its own, where there is such a thing",
-          "[X7][X11][X12]") {
+TEST_CASE("every kind of semaphore is imported with its type on its platform", "[X7][X11][X12]") {
     const Context context = context_after_restart("");
     const ScopedOverride<entry::cuImportExternalSemaphore> import(describe_semaphore);
 #ifdef _WIN32
@@ -162,7 +161,7 @@ TEST_CASE("every kind of semaphore is imported as its own, where there is such a
     constexpr bool on_windows = false;
     UniqueFd some_fd = null_device();
 #endif
-    // The driver gets a handle of this type, where the system has such handles.
+    // The driver must receive a handle of this type if the system has such handles.
     const auto check = [](const auto &result, int type, bool is_possible) {
         INFO("type " << type);
         const Error error = error_of(result);

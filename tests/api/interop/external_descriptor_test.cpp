@@ -1,4 +1,4 @@
-// Who closes a file descriptor of external memory or of a semaphore.
+// Ownership of the file descriptors of external memory and semaphores.
 #include "harness/external.hpp"
 
 #include "harness/exported_memory.hpp"
@@ -25,7 +25,7 @@ std::size_t open_descriptors() {
 
 // --- memory
 
-TEST_CASE("a wrong descriptor comes back from the import", "[X2]") {
+TEST_CASE("a failed import returns its descriptor", "[X2]") {
     const Context context = context_after_restart("");
     auto source = ExternalMemorySource::opaque_fd(null_device());
     const int number = source.fd().get();
@@ -40,7 +40,7 @@ TEST_CASE("a wrong descriptor comes back from the import", "[X2]") {
     CHECK_FALSE(source.fd());
 }
 
-// Descriptors of imports that CUDA made although the call failed: nothing closes these.
+// Descriptors of imports that failed after their effect; these are leaked.
 static std::size_t descriptors_of_failed_imports() {
     const auto left = leaks();
     return static_cast<std::size_t>(std::count_if(left.begin(), left.end(), [](const auto &line) {
@@ -49,7 +49,7 @@ static std::size_t descriptors_of_failed_imports() {
     }));
 }
 
-CONTEXT_SCENARIO_TEST("an import takes its descriptor, and opens no other", "[X2]") {
+CONTEXT_SCENARIO_TEST("an import takes ownership of its descriptor and opens no other", "[X2]") {
     CUSHIM_TRY(auto exported, export_memory(1));
     const std::size_t size = exported.size();
     auto source = exported.source();
@@ -66,14 +66,14 @@ CONTEXT_SCENARIO_TEST("an import takes its descriptor, and opens no other", "[X2
     return {};
 }
 
-// --- memory, whatever a driver does with descriptors
+// --- memory: descriptors closed or kept by the driver
 
 namespace {
 
-// What an import that cushim made was given.
+// The description that the last import received.
 CUDA_EXTERNAL_MEMORY_HANDLE_DESC given{};
 
-// Stands in for drivers that close the descriptor, or do not, and that succeed, or do not.
+// Stands in for drivers that close the descriptor or not, and succeed or fail.
 template <bool closes, CUresult status>
 CUresult import_otherwise(CUexternalMemory *memory,
                           const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *description) {
@@ -104,7 +104,7 @@ void check_descriptors_after(ExternalMemorySource source) {
         CHECK(memory.has_value() == taken);
         CHECK(static_cast<bool>(source.fd()) != taken);
         CHECK(is_open(own) == (!taken || source.type() == ExternalMemorySource::dma_buf_type));
-        // What it was given is a duplicate.
+        // The driver received a duplicate.
         CHECK(given.handle.fd != own);
     }
     CHECK(support::open_descriptors() == (taken ? before - 1 : before));
@@ -112,7 +112,7 @@ void check_descriptors_after(ExternalMemorySource source) {
 
 } // namespace
 
-TEST_CASE("a descriptor is closed once, whatever the driver closes", "[X2]") {
+TEST_CASE("a descriptor is closed once, whether the driver closes it or not", "[X2]") {
     restart("");
     const auto opaque = [] { return ExternalMemorySource::opaque_fd(null_device()); };
     check_descriptors_after<true, CUDA_SUCCESS>(opaque());
@@ -120,10 +120,10 @@ TEST_CASE("a descriptor is closed once, whatever the driver closes", "[X2]") {
     check_descriptors_after<false, CUDA_ERROR_INVALID_VALUE>(opaque());
 }
 
-TEST_CASE("a dma-buf is closed after its import, whether the driver takes it or not", "[X2][X12]") {
+TEST_CASE("a dma-buf descriptor is closed once, whether the driver closes it or not", "[X2][X12]") {
     restart("");
     if (driver_version() < Version::of(13, 0)) {
-        SKIP("the driver has no dma-bufs");
+        SKIP("the driver does not support dma-bufs");
     }
     const auto dma_buf = [] { return ExternalMemorySource::dma_buf(null_device()); };
     check_descriptors_after<true, CUDA_SUCCESS>(dma_buf());
@@ -138,8 +138,8 @@ namespace {
 const char *opened_meanwhile = nullptr;
 UniqueFd somebody_elses;
 
-// Closes what it is given, as driver 580 does, and then another thread opens a file, which gets
-// that number.
+// Closes the descriptor, as driver 580 does, and opens a file with the same number, as another
+// thread might.
 CUresult close_and_reuse(CUexternalMemory *, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *description) {
     close(description->handle.fd);
     const UniqueFd opened(open(opened_meanwhile, O_RDWR | O_CLOEXEC));
@@ -159,7 +159,7 @@ void check_left_open(const char *meanwhile) {
     somebody_elses.reset();
 }
 
-// Whether this system tells openings of one file apart; where it does not, that number is closed.
+// Whether this system distinguishes two openings of one file; otherwise cushim closes the number.
 bool tells_openings_apart() {
     const UniqueFd file = null_device();
     return fcntl(file.get(), 1027, file.get()) == 1; // F_DUPFD_QUERY, since Linux 6.10
@@ -167,7 +167,7 @@ bool tells_openings_apart() {
 
 } // namespace
 
-TEST_CASE("a number that somebody else got in the meantime is left open", "[X2]") {
+TEST_CASE("a descriptor number that another thread has reused stays open", "[X2]") {
     restart("");
     check_left_open("/dev/zero");
     if (tells_openings_apart()) {
@@ -177,7 +177,8 @@ TEST_CASE("a number that somebody else got in the meantime is left open", "[X2]"
 
 // --- semaphores
 
-CONTEXT_SCENARIO_TEST("a semaphore takes its descriptor, if it is imported", "[X7]") {
+CONTEXT_SCENARIO_TEST("a semaphore takes ownership of its descriptor if the import succeeds",
+                      "[X7]") {
     need_simulator(trial);
     UniqueFd fd(simulator()->make_semaphore_fd(0));
     const int number = fd.get();
@@ -192,7 +193,7 @@ CONTEXT_SCENARIO_TEST("a semaphore takes its descriptor, if it is imported", "[X
     return semaphore->close();
 }
 
-TEST_CASE("a wrong descriptor is left as it is by semaphores", "[X7]") {
+TEST_CASE("a failed import of a semaphore leaves its descriptor to the caller", "[X7]") {
     const Context context = context_after_restart("");
     UniqueFd wrong = null_device();
     const int number = wrong.get();
@@ -204,12 +205,12 @@ TEST_CASE("a wrong descriptor is left as it is by semaphores", "[X7]") {
     }
     CHECK(wrong.get() == number);
     CHECK(support::is_open(number));
-    if (simulator() != nullptr) { // a real driver may keep some of its own
+    if (simulator() != nullptr) { // a real driver may open some
         CHECK(support::open_descriptors() == before);
     }
 }
 
-TEST_CASE("what is no descriptor is refused", "[X7]") {
+TEST_CASE("semaphore imports reject descriptors that are not open", "[X7]") {
     const Context context = context_after_restart("");
     const int closed = null_device().get();
     UniqueFd stale(closed);

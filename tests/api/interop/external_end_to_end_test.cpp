@@ -1,6 +1,5 @@
-// Memory that CUDA exports and imports again as external memory: what external_memory.hpp does, end
-// to end, with no other API, on every device. Every byte is compared, and the descriptors are
-// counted.
+// CUDA memory that is exported and imported again as external memory, on every device and without
+// another API. Every byte is compared, and descriptors are counted.
 #include "harness/devices.hpp"
 
 #include "harness/mapped_memory.hpp"
@@ -18,7 +17,7 @@ constexpr PhysicalMemoryOptions shareable{.exportable = {.posix_fd = true}};
 
 using Words = std::vector<std::uint32_t>;
 
-// Physical memory in a mapping, and imported.
+// Physical memory, its mapping and its import.
 struct Both {
     PhysicalMemory memory;
     MappedRange mapped;
@@ -47,7 +46,7 @@ Words read(const Worker &worker, DeviceSpan<const std::uint32_t> from) {
 
 } // namespace
 
-TEST_CASE("what is written through one mapping is read through the other", "[X13]") {
+TEST_CASE("the mapping and the import of memory see each other's writes", "[X13]") {
     restart("devices=2");
     for (const Device device : need_devices(1)) {
         const Worker worker = ok(Worker::on(device));
@@ -65,7 +64,7 @@ TEST_CASE("what is written through one mapping is read through the other", "[X13
     }
 }
 
-TEST_CASE("a buffer in a part of an import is just that part of the memory", "[X3][X13]") {
+TEST_CASE("a buffer in a part of an import maps only that part", "[X3][X13]") {
     restart("");
     const Worker worker = ok(Worker::on(need_devices(1)[0]));
     const Both both = export_and_import(worker, 3);
@@ -82,7 +81,7 @@ TEST_CASE("a buffer in a part of an import is just that part of the memory", "[X
     }
 }
 
-TEST_CASE("an import keeps the memory when everything else of it is gone", "[X1][X13]") {
+TEST_CASE("an import keeps the memory alive without its other owners", "[X1][X13]") {
     restart("");
     const Worker worker = ok(Worker::on(need_devices(1)[0]));
     Both both = export_and_import(worker, 2);
@@ -95,7 +94,7 @@ TEST_CASE("an import keeps the memory when everything else of it is gone", "[X1]
     CHECK(read(worker, ok(buffer.as<std::uint32_t>())) == pattern(words));
 }
 
-TEST_CASE("neither descriptors nor memory are lost by it", "[X2][X13]") {
+TEST_CASE("exports and imports leak neither descriptors nor memory", "[X2][X13]") {
     restart("");
     const Worker worker = ok(Worker::on(need_devices(1)[0]));
     const auto round = [&] {
@@ -103,7 +102,7 @@ TEST_CASE("neither descriptors nor memory are lost by it", "[X2][X13]") {
         const auto buffer = ok(both.imported.map_buffer(0, both.mapped.size()));
         ok(fill(worker.context, buffer.span(), std::byte{1}));
     };
-    round(); // a driver may open something for good at the first
+    round(); // a driver may keep something open after the first round
     const std::size_t descriptors = support::open_descriptors();
     const MemoryInfo before = ok(worker.context.memory_info());
     for (int index = 0; index < 50; ++index) {

@@ -1,5 +1,4 @@
-// Memory of other APIs: imports, and buffers in them. The rows of the checklist that a case shows
-// stand in its tags.
+// Memory of other APIs: imports, and buffers in them. Tags such as [X1] name rows of the checklist.
 #include "harness/external.hpp"
 #include "harness/memory.hpp"
 #include "harness/spied_call.hpp"
@@ -20,7 +19,7 @@ using namespace cushim;
 
 #ifdef _WIN32
 
-CONTEXT_SCENARIO_TEST("a handle of Windows is imported, and stays the caller's",
+CONTEXT_SCENARIO_TEST("importing memory by a Windows handle leaves the handle open",
                       "[X1][X2][X3][X13]") {
     constexpr std::size_t size = 4096;
     if (simulator() == nullptr) {
@@ -45,7 +44,7 @@ CONTEXT_SCENARIO_TEST("a handle of Windows is imported, and stays the caller's",
 
 #else
 
-// --- what is imported
+// --- imports
 
 namespace {
 
@@ -53,8 +52,7 @@ constexpr std::size_t page = 4096;
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("exported memory imports as external memory, and is the same",
-                      "[X1][X2][X3][X13]") {
+CONTEXT_SCENARIO_TEST("exported memory is the same memory after its import", "[X1][X2][X3][X13]") {
     CUSHIM_TRY(auto exported, export_memory(1));
     const std::size_t size = exported.size();
     CUSHIM_TRY(const auto own, map_own(exported.memory));
@@ -79,7 +77,7 @@ CONTEXT_SCENARIO_TEST("exported memory imports as external memory, and is the sa
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a buffer outlives the names of what it lies in", "[X1][X3]") {
+CONTEXT_SCENARIO_TEST("a buffer keeps its import and its context alive", "[X1][X3]") {
     ExternalBuffer buffer;
     {
         CUSHIM_TRY(auto exported, export_memory(1));
@@ -119,7 +117,7 @@ CONTEXT_SCENARIO_TEST("buffers of one import may overlap", "[X3]") {
     return {};
 }
 
-// Without release_after() the simulator would tell of memory that was freed under queued work.
+// Without release_after() the simulator would report memory that is freed while work uses it.
 ASIDE_SCENARIO_TEST("a buffer waits for the work that uses it", "[external_memory]") {
     CUSHIM_TRY(auto exported, export_memory(1));
     CUSHIM_TRY(const auto memory, import_whole(context, exported));
@@ -133,7 +131,7 @@ ASIDE_SCENARIO_TEST("a buffer waits for the work that uses it", "[external_memor
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("an import is given up, taken over and borrowed", "[X4]") {
+CONTEXT_SCENARIO_TEST("imports are released, adopted and borrowed", "[X4]") {
     CUSHIM_TRY(auto exported, export_memory(1));
     CUSHIM_TRY(auto memory, import_whole(context, exported));
     const CUexternalMemory native = memory.release();
@@ -149,7 +147,7 @@ CONTEXT_SCENARIO_TEST("an import is given up, taken over and borrowed", "[X4]") 
     return adopted.close();
 }
 
-TEST_CASE("an import of no bytes is refused, and leaves the descriptor", "[X2]") {
+TEST_CASE("an import of 0 bytes is rejected and leaves the descriptor open", "[X2]") {
     const Context context = context_after_restart("");
     auto exported = export_memory(1).value();
     auto source = exported.source();
@@ -160,7 +158,7 @@ TEST_CASE("an import of no bytes is refused, and leaves the descriptor", "[X2]")
                   "and size 0 must not be 0");
 }
 
-TEST_CASE("a range must lie in its import", "[X3]") {
+TEST_CASE("a buffer beyond its import is rejected", "[X3]") {
     const Imported at;
     constexpr auto most = std::numeric_limits<std::size_t>::max();
     const std::pair<std::size_t, std::size_t> ranges[] = {{0, at.exported.size() + 1},
@@ -173,7 +171,7 @@ TEST_CASE("a range must lie in its import", "[X3]") {
     for (const auto &[offset, length] : ranges) {
         check_refused(at.memory.map_buffer(offset, length), std::to_string(at.exported.size()));
     }
-    // Of no bytes, and none that reaches the driver.
+    // 0 bytes, without a driver call.
     const auto empty = required(at.memory.map_buffer(at.exported.size(), 0));
     CHECK(empty.empty());
     CHECK(empty.native() == 0);
@@ -183,7 +181,7 @@ TEST_CASE("a range must lie in its import", "[X3]") {
     check_refused(ExternalMemory::adopt(at.context, nullptr, 1), "");
 }
 
-TEST_CASE("a buffer has whole and aligned elements", "[external_memory]") {
+TEST_CASE("a buffer rejects partial and misaligned elements", "[external_memory]") {
     const Imported at;
     {
         const auto buffer = at.memory.map_buffer(page, 12).value();
@@ -202,11 +200,11 @@ TEST_CASE("a buffer has whole and aligned elements", "[external_memory]") {
     check_refused(odd.as<float>(), "element alignment, 4");
 }
 
-TEST_CASE("the driver refuses what the memory has not", "[external_memory]") {
+TEST_CASE("a buffer beyond the memory fails with the driver's status", "[external_memory]") {
     const Context context = context_after_restart("");
     auto exported = export_memory(1).value();
     const std::size_t size = exported.size();
-    // It may be told too much, and maps only what is there.
+    // The stated size may be too large; the driver maps only existing memory.
     const auto memory = ExternalMemory::import_from(context, exported.source(), 4 * size).value();
     CHECK(memory.map_buffer(0, size));
     const Error beyond = error_of(memory.map_buffer(size, size));
@@ -214,9 +212,9 @@ TEST_CASE("the driver refuses what the memory has not", "[external_memory]") {
     CHECK(beyond.api() == Api::driver);
 }
 
-// --- in what order, and what of that fails
+// --- order and failures of destruction
 
-TEST_CASE("a buffer is freed before its import, and that before its context", "[X3][X5]") {
+TEST_CASE("a buffer is freed before its import, and the import before its context", "[X3][X5]") {
     STATIC_REQUIRE(std::is_nothrow_destructible_v<ExternalMemory>);
     STATIC_REQUIRE(std::is_nothrow_destructible_v<ExternalBuffer>);
     need_simulator("needs the simulator, which records the calls");
@@ -243,8 +241,8 @@ TEST_CASE("a buffer is freed before its import, and that before its context", "[
     CHECK(leaks().empty());
 }
 
-// The address may be another memory's by then.
-TEST_CASE("a reset is known to a buffer in an import that is borrowed", "[external_memory]") {
+// After the reset the address may belong to other memory.
+TEST_CASE("a buffer in a borrowed import makes no call after a reset", "[external_memory]") {
     const Context context = context_after_restart("");
     auto exported = export_memory(1).value();
     auto owned = import_whole(context, exported).value();
@@ -257,7 +255,7 @@ TEST_CASE("a reset is known to a buffer in an import that is borrowed", "[extern
     });
 }
 
-TEST_CASE("closing an import says what failed", "[external_memory]") {
+TEST_CASE("closing an import returns the failure", "[external_memory]") {
     const Context context = context_after_restart("");
     auto exported = export_memory(1).value();
     auto memory = import_whole(context, exported).value();
@@ -271,7 +269,7 @@ TEST_CASE("closing an import says what failed", "[external_memory]") {
     CHECK(driver().cuDestroyExternalMemory(native) == CUDA_SUCCESS);
 }
 
-TEST_CASE("kinds that the driver knows are its to refuse", "[X12]") {
+TEST_CASE("a kind that the driver lacks fails with requires_newer_driver or its status", "[X12]") {
     restart("");
     need_simulator("needs the simulator, which checks invalid handles");
     const Context context = primary();
@@ -294,7 +292,7 @@ TEST_CASE("kinds that the driver knows are its to refuse", "[X12]") {
 
 // --- images
 
-CONTEXT_SCENARIO_TEST("an image is mapped, and its levels are there", "[X12]") {
+CONTEXT_SCENARIO_TEST("a mapped image has its levels", "[X12]") {
     CUSHIM_TRY(auto exported, export_memory(1));
     const std::size_t size = exported.size();
     const auto description = image_of(CU_AD_FORMAT_FLOAT, 64, 32, 4);
@@ -317,7 +315,7 @@ CONTEXT_SCENARIO_TEST("an image is mapped, and its levels are there", "[X12]") {
     return {};
 }
 
-TEST_CASE("an image is described to the driver as it was to cushim", "[X12]") {
+TEST_CASE("the driver receives the description of an image", "[X12]") {
     need_simulator("needs the simulator, which accepts descriptions of images that do not exist");
     const Imported at;
     static CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC passed;
@@ -345,7 +343,7 @@ TEST_CASE("an image waits for its stream before it is destroyed", "[X12]") {
     CHECK(std::find(waited, calls.end(), "cuMipmappedArrayDestroy") != calls.end());
 }
 
-TEST_CASE("an image must have a size, and begin in its import", "[X12]") {
+TEST_CASE("an image of size 0 or beyond its import is rejected", "[X12]") {
     const Imported at;
     check_refused(ExternalMemory().map_mipmapped(0, {}), "empty");
     check_refused(at.memory.map_mipmapped(at.exported.size(), {}),

@@ -1,5 +1,5 @@
-// Semaphores of other APIs, imported and used in streams. The rows of the checklist that a case
-// shows stand in its tags.
+// Semaphores of other APIs, imported and used in streams. Tags such as [X7] name rows of the
+// checklist.
 #include "../../src/api/interop/external_descriptions.hpp"
 #include "harness/external.hpp"
 #include "harness/spied_call.hpp"
@@ -22,7 +22,7 @@ using namespace cushim;
 
 #ifdef _WIN32
 
-CONTEXT_SCENARIO_TEST("a semaphore of Windows is imported, and its handle stays the caller's",
+CONTEXT_SCENARIO_TEST("importing a semaphore by a Windows handle leaves the handle open",
                       "[X7][X8][X9]") {
     if (simulator() == nullptr) {
         trial.skip("needs a semaphore of another API");
@@ -41,7 +41,7 @@ CONTEXT_SCENARIO_TEST("a semaphore of Windows is imported, and its handle stays 
     return second.synchronize();
 }
 
-TEST_CASE("a device without timelines says so of a handle of Windows", "[X7][X12]") {
+TEST_CASE("a timeline of a Windows handle fails on a device without timelines", "[X7][X12]") {
     need_simulator("needs the simulator, whose devices can lack a feature");
     const Context context = context_after_restart(
         "attribute.114=0"); // CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED
@@ -70,7 +70,7 @@ Result<unsigned int> first_of(const Context &context, DeviceSpan<unsigned int> s
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("a stream waits for what another one signals", "[X8][X9]") {
+CONTEXT_SCENARIO_TEST("a stream waits for the signal of another stream", "[X8][X9]") {
     need_simulator(trial);
     const TheirSemaphore theirs(0);
     CUSHIM_TRY(const auto semaphore, TimelineSemaphore::import_fd(context, theirs.exported()));
@@ -103,7 +103,7 @@ CONTEXT_SCENARIO_TEST("each signal of a binary semaphore lets one wait through",
     return {};
 }
 
-STREAM_SCENARIO_TEST("a batch signals and waits for all of it", "[X8][X9]") {
+STREAM_SCENARIO_TEST("a batch signals and waits for several semaphores", "[X8][X9]") {
     need_simulator(trial);
     const TheirSemaphore one(0), two(0);
     CUSHIM_TRY(const auto timeline, TimelineSemaphore::import_fd(context, one.exported()));
@@ -116,8 +116,8 @@ STREAM_SCENARIO_TEST("a batch signals and waits for all of it", "[X8][X9]") {
     return {};
 }
 
-// The contract of the whole: the other API draws, this side computes on what it drew, by turns.
-ASIDE_SCENARIO_TEST("two APIs take turns on one memory", "[X13]") {
+// The other API writes and this side computes, in turns.
+ASIDE_SCENARIO_TEST("two APIs take turns on shared memory", "[X13]") {
     need_simulator(trial);
     TheirSemaphore theirs(0);
     CUSHIM_TRY(auto exported, export_memory(1));
@@ -126,7 +126,7 @@ ASIDE_SCENARIO_TEST("two APIs take turns on one memory", "[X13]") {
     CUSHIM_TRY(const auto words, buffer.as<unsigned int>());
     CUSHIM_TRY(const auto frame, TimelineSemaphore::import_fd(context, theirs.exported()));
     for (unsigned int n = 1; n <= 3; ++n) {
-        theirs.set(2 * n - 1); // the other side has drawn
+        theirs.set(2 * n - 1); // the other side has written
         CUSHIM_TRY_VOID(frame.wait(stream, 2 * n - 1));
         CUSHIM_TRY_VOID(fill(stream, words, n));
         CUSHIM_TRY_VOID(frame.signal(stream, 2 * n));
@@ -136,7 +136,7 @@ ASIDE_SCENARIO_TEST("two APIs take turns on one memory", "[X13]") {
     return check_gives(first_of(context, words), 3);
 }
 
-CONTEXT_SCENARIO_TEST("a semaphore is shared, given up and taken over", "[X6][X10]") {
+CONTEXT_SCENARIO_TEST("semaphores are shared, released and adopted", "[X6][X10]") {
     need_simulator(trial);
     const TheirSemaphore theirs(0);
     CUSHIM_TRY(auto first, TimelineSemaphore::import_fd(context, theirs.exported()));
@@ -152,7 +152,7 @@ CONTEXT_SCENARIO_TEST("a semaphore is shared, given up and taken over", "[X6][X1
     return adopted.close();
 }
 
-TEST_CASE("a device without timelines says so", "[X12]") {
+TEST_CASE("importing a timeline fails on a device without timelines", "[X12]") {
     need_simulator("needs the simulator, whose devices can lack a feature");
     const Context context = context_after_restart(
         "attribute.114=0"); // CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED
@@ -173,7 +173,7 @@ TEST_CASE("a device without timelines says so", "[X12]") {
           ErrorKind::not_supported_by_device);
 }
 
-TEST_CASE("closing a semaphore says what failed", "[X10]") {
+TEST_CASE("closing a semaphore returns the failure", "[X10]") {
     need_simulator(needs_vulkan);
     const Context context = context_after_restart("");
     const TheirSemaphore theirs(0);
@@ -190,7 +190,7 @@ TEST_CASE("closing a semaphore says what failed", "[X10]") {
 
 #endif
 
-// --- what CUDA is told of signals and waits, and what it answers
+// --- parameters and statuses of signals and waits
 
 namespace {
 
@@ -198,11 +198,11 @@ CUexternalSemaphore number(std::uintptr_t value) {
     return reinterpret_cast<CUexternalSemaphore>(value);
 }
 
-// That the driver never sees.
+// Made-up handles, which do not reach the driver.
 const Context context = Context::borrow(reinterpret_cast<CUcontext>(16));
 const Stream stream = Stream::borrow(reinterpret_cast<CUstream>(32));
 
-// What the driver would have got.
+// The parameters of the last calls.
 struct Seen {
     std::vector<CUexternalSemaphore> semaphores;
     std::vector<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> signals;
@@ -212,7 +212,7 @@ struct Seen {
 };
 Seen seen;
 
-// As long as it lives, signals and waits are written down, and no more.
+// Records signals and waits instead of calling the driver.
 class Recorder {
   public:
     Recorder() { seen = Seen(); }
@@ -238,7 +238,7 @@ class Recorder {
         }};
 };
 
-// Whether all of it but these words is zero.
+// Whether all other words are zero.
 template <class T>
 bool zero_but(T structure, std::initializer_list<std::size_t> words) {
     for (const std::size_t index : words) {
@@ -254,7 +254,7 @@ bool zero_but(T structure, std::initializer_list<std::size_t> words) {
 
 } // namespace
 
-TEST_CASE("each kind of semaphore passes on what is its own", "[X7][X8][X9][X11]") {
+TEST_CASE("each kind of semaphore passes its own parameters", "[X7][X8][X9][X11]") {
     const Recorder recorder;
     SECTION("binary") {
         const auto semaphore = BinarySemaphore::borrow(context, number(48));
@@ -303,7 +303,7 @@ TEST_CASE("each kind of semaphore passes on what is its own", "[X7][X8][X9][X11]
     }
 }
 
-TEST_CASE("a batch is one call, of all kinds, in its order", "[X8][X9]") {
+TEST_CASE("a batch of all kinds of semaphores is one call in order", "[X8][X9]") {
     const auto binary = BinarySemaphore::borrow(context, number(1));
     const auto timeline = TimelineSemaphore::borrow(context, number(2));
     const auto mutex = KeyedMutex::borrow(context, number(3));
@@ -315,7 +315,7 @@ TEST_CASE("a batch is one call, of all kinds, in its order", "[X8][X9]") {
     CHECK(zero_but(seen.signals.at(1), {}));
     CHECK(seen.signals.at(2).params.keyedMutex.key == 11);
 
-    // The last that fit on the stack, and the first that do not.
+    // The most that fit on the stack, and more.
     for (const unsigned int count : {4U, 5U, 100U}) {
         std::vector<SemaphoreWait> waits;
         for (unsigned int i = 0; i < count; ++i) {
@@ -333,7 +333,7 @@ TEST_CASE("a batch is one call, of all kinds, in its order", "[X8][X9]") {
     CHECK(seen.semaphores.empty());
 }
 
-TEST_CASE("a wait that takes too long says so", "[X9]") {
+TEST_CASE("a wait that times out returns CUDA_ERROR_TIMEOUT", "[X9]") {
     const auto mutex = KeyedMutex::borrow(context, number(48));
     const Recorder recorder;
     seen.answer = CUDA_ERROR_TIMEOUT;
@@ -343,7 +343,7 @@ TEST_CASE("a wait that takes too long says so", "[X9]") {
     CHECK(std::string(waited.entry_point()) == "cuWaitExternalSemaphoresAsync");
 }
 
-TEST_CASE("empty semaphores and streams do not reach the driver", "[X8][X9]") {
+TEST_CASE("empty semaphores and streams are rejected without a driver call", "[X8][X9]") {
     const Stream stream = Stream::legacy();
     const Recorder recorder;
     seen.answer = CUDA_ERROR_UNKNOWN;
@@ -363,7 +363,8 @@ TEST_CASE("empty semaphores and streams do not reach the driver", "[X8][X9]") {
 
 #ifndef _WIN32
 
-TEST_CASE("a stream of another context is told apart from a wrong handle", "[X8][X9]") {
+TEST_CASE("a stream of another context fails with wrong_context, a bad handle does not",
+          "[X8][X9]") {
     need_simulator(needs_vulkan);
     const Context context = context_after_restart("");
     const TheirSemaphore theirs(0);
@@ -388,7 +389,7 @@ TEST_CASE("a stream of another context is told apart from a wrong handle", "[X8]
     seen.answer = CUDA_ERROR_INVALID_HANDLE;
     const Stream own = Stream::create(context).value();
     check_status(semaphore.signal(own, 1), CUDA_ERROR_INVALID_HANDLE);
-    // One of a batch is enough.
+    // One semaphore of another context in a batch.
     const auto foreign =
         BinarySemaphore::borrow(Context::borrow(reinterpret_cast<CUcontext>(16)), number(48));
     check_refused(signal_semaphores(own, {semaphore.signaling(1), foreign.signaling()}),

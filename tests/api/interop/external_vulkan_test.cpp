@@ -1,5 +1,5 @@
-// External memory and semaphores with the API that they are made for: Vulkan on the same GPU,
-// without a window. The simulator has no Vulkan; it shows the same in external_semaphore_test.cpp.
+// External memory and semaphores of Vulkan on the same GPU, without a window.
+// external_semaphore_test.cpp tests the same on the simulator, which has no Vulkan.
 #include "harness/scenario.hpp"
 #include "support/vulkan_device.hpp"
 
@@ -11,9 +11,9 @@ using support::VulkanDevice;
 
 namespace {
 
-constexpr std::size_t half = 1 << 20; // bytes: what Vulkan and CUDA write, and a copy of Vulkan's
+constexpr std::size_t half = 1 << 20; // bytes; Vulkan copies the first half to the second
 
-// Both APIs on one device, and memory of Vulkan's that CUDA sees.
+// Both APIs on one device, and Vulkan memory that CUDA has imported.
 struct Interop {
     Interop() {
         if (simulator() != nullptr) {
@@ -47,7 +47,7 @@ struct Interop {
         return values == std::vector<unsigned int>(span.size(), expected);
     }
 
-    std::unique_ptr<VulkanDevice> other; // goes last
+    std::unique_ptr<VulkanDevice> other; // destroyed last
     Context context;
     Stream stream;
     vulkan::Buffer theirs = 0;
@@ -60,7 +60,7 @@ constexpr vulkan::BufferCopy to_second_half{.from = 0, .to = half, .size = half}
 
 } // namespace
 
-TEST_CASE("Vulkan and CUDA take turns by a timeline", "[X13][X8][X9][vulkan]") {
+TEST_CASE("Vulkan and CUDA take turns with a timeline semaphore", "[X13][X8][X9][vulkan]") {
     Interop both;
     auto exported = both.other->export_timeline();
     const vulkan::Semaphore theirs = exported.semaphore;
@@ -68,14 +68,14 @@ TEST_CASE("Vulkan and CUDA take turns by a timeline", "[X13][X8][X9][vulkan]") {
     CHECK_FALSE(exported.fd);
     unsigned int turn = 0;
     for (unsigned int n = 1; n <= 3; ++n) {
-        // Vulkan draws, after CUDA's last turn.
+        // Vulkan fills the memory after CUDA's last turn.
         both.other->fill(both.theirs, half, n, VulkanDevice::At{theirs, turn}, {theirs, turn + 1});
-        // CUDA looks, and writes.
+        // CUDA reads and writes.
         frame.wait(both.stream, turn + 1).value();
         CHECK(both.all_are(both.written, n));
         fill(both.stream, both.written, 100 + n).value();
         frame.signal(both.stream, turn + 2).value();
-        // Vulkan copies what CUDA wrote.
+        // Vulkan copies the words that CUDA wrote.
         both.other->copy(both.theirs, to_second_half, VulkanDevice::At{theirs, turn + 2},
                          {theirs, turn + 3});
         frame.wait(both.stream, turn + 3).value();
@@ -85,7 +85,7 @@ TEST_CASE("Vulkan and CUDA take turns by a timeline", "[X13][X8][X9][vulkan]") {
     both.other->wait_idle();
 }
 
-TEST_CASE("Vulkan and CUDA take turns by binary semaphores", "[X7][X13][vulkan]") {
+TEST_CASE("Vulkan and CUDA take turns with binary semaphores", "[X7][X13][vulkan]") {
     Interop both;
     auto to_cuda = both.other->export_binary();
     auto to_vulkan = both.other->export_binary();
@@ -105,7 +105,7 @@ TEST_CASE("Vulkan and CUDA take turns by binary semaphores", "[X7][X13][vulkan]"
     both.other->wait_idle();
 }
 
-TEST_CASE("one batch waits for a timeline and a binary semaphore of Vulkan's", "[X9][vulkan]") {
+TEST_CASE("one batch waits for a timeline and a binary semaphore of Vulkan", "[X9][vulkan]") {
     Interop both;
     auto line = both.other->export_timeline();
     auto flag = both.other->export_binary();

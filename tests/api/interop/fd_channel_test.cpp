@@ -1,5 +1,5 @@
-// Descriptors that travel over a socket, and what must not: wrong sizes, wrong numbers of them, and
-// messages of others. No CUDA is needed.
+// Descriptors sent over a socket, and rejected messages: wrong sizes, wrong numbers of descriptors,
+// foreign messages. No CUDA is needed.
 #include <catch2/catch_test_macros.hpp>
 #include <cushim/cushim.hpp>
 
@@ -30,7 +30,7 @@ using namespace cushim;
 
 #ifdef _WIN32
 
-TEST_CASE("Windows has no such sockets", "[fd_channel]") {
+TEST_CASE("sending descriptors fails on Windows", "[fd_channel]") {
     check_refused(send_fd(0, 0), "", ErrorKind::unsupported_platform);
     check_refused(receive_fd(0), "", ErrorKind::unsupported_platform);
 }
@@ -71,7 +71,7 @@ std::vector<std::byte> bytes_of(std::size_t size) {
     return bytes;
 }
 
-// Sends what any program may: these bytes, with these descriptors.
+// Sends bytes and descriptors without cushim.
 void send_raw(int socket, const void *bytes, std::size_t size, const std::vector<int> &fds) {
     iovec part{const_cast<void *>(bytes), size};
     msghdr message{};
@@ -100,7 +100,7 @@ std::vector<char> message_of(std::uint64_t announced, std::size_t payload) {
 
 } // namespace
 
-TEST_CASE("a descriptor and its description arrive", "[fd_channel]") {
+TEST_CASE("a descriptor and its payload are received", "[fd_channel]") {
     for (const int kind : kinds) {
         INFO("socket type " << kind);
         const Ends ends(kind);
@@ -114,12 +114,12 @@ TEST_CASE("a descriptor and its description arrive", "[fd_channel]") {
             CHECK(arrived.get() != file.get());
             CHECK(same_file(arrived.get(), file.get()));
             CHECK((fcntl(arrived.get(), F_GETFD) & FD_CLOEXEC) != 0);
-            CHECK(support::is_open(file.get())); // it stays the sender's
+            CHECK(support::is_open(file.get())); // the sender keeps it
         }
     }
 }
 
-TEST_CASE("messages stay apart", "[fd_channel]") {
+TEST_CASE("two messages are received one at a time", "[fd_channel]") {
     for (const int kind : kinds) {
         const Ends ends(kind);
         const UniqueFd file = some_file();
@@ -134,7 +134,7 @@ TEST_CASE("messages stay apart", "[fd_channel]") {
     }
 }
 
-TEST_CASE("a message of another size than expected is refused, with both", "[fd_channel]") {
+TEST_CASE("a message of an unexpected size is rejected with both sizes", "[fd_channel]") {
     for (const int kind : kinds) {
         for (const std::size_t expected : {0, 7, 9, 1000}) {
             const Ends ends(kind);
@@ -152,8 +152,7 @@ TEST_CASE("a message of another size than expected is refused, with both", "[fd_
 
 namespace {
 
-// Whether the system says so where there is room for only some of a message's descriptors, and
-// closes the others.
+// Whether the system reports that it has closed descriptors that did not fit in the receive buffer.
 bool tells_of_lost_descriptors() {
     const Ends ends(SOCK_STREAM);
     const UniqueFd file = some_file();
@@ -177,7 +176,7 @@ bool tells_of_lost_descriptors() {
     return (message.msg_flags & MSG_CTRUNC) != 0;
 }
 
-// What another program sends to a receiver that expects this payload.
+// A message of another program to a receiver that expects a payload of this size.
 struct RawMessage {
     std::string what;
     std::vector<char> bytes;
@@ -194,7 +193,7 @@ std::vector<RawMessage> raw_messages() {
     std::vector<RawMessage> all = {{"not cushim's", not_ours, 1, 8, "not a cushim message"}};
     all.push_back(
         {"more bytes than announced", message_of(8, 9), 1, 8, "exceeds its stated size, 8"});
-    all.back().in_streams = false; // where the next message would begin
+    all.back().in_streams = false; // the rest would begin the next message
     for (const std::size_t size : {1, 8, 15, 16, 17, 47}) {
         auto cut = message_of(32, 32);
         cut.resize(size);
@@ -213,8 +212,7 @@ std::vector<RawMessage> raw_messages() {
 
 } // namespace
 
-TEST_CASE("a message that is not as cushim sends it is refused, and no descriptor stays open",
-          "[fd_channel]") {
+TEST_CASE("a foreign message is rejected and its descriptors are closed", "[fd_channel]") {
     const UniqueFd file = some_file();
     for (const RawMessage &raw : raw_messages()) {
         for (const int kind : kinds) {
@@ -234,7 +232,7 @@ TEST_CASE("a message that is not as cushim sends it is refused, and no descripto
     }
 }
 
-TEST_CASE("a descriptor in each half of a stream's message is one too many", "[fd_channel]") {
+TEST_CASE("a descriptor in each half of a message is rejected", "[fd_channel]") {
     const Ends ends(SOCK_STREAM);
     const UniqueFd file = some_file();
     const std::size_t before = support::open_descriptors();
@@ -246,7 +244,7 @@ TEST_CASE("a descriptor in each half of a stream's message is one too many", "[f
     CHECK(support::open_descriptors() == before);
 }
 
-TEST_CASE("credentials that a socket brings along do not matter", "[fd_channel]") {
+TEST_CASE("credentials in a message are ignored", "[fd_channel]") {
     const Ends ends(SOCK_STREAM);
     const int on = 1;
     REQUIRE(setsockopt(ends.there.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0);
@@ -256,7 +254,7 @@ TEST_CASE("credentials that a socket brings along do not matter", "[fd_channel]"
     CHECK(receive_fd(ends.there.get(), received));
 }
 
-TEST_CASE("a closed socket is an error of the system's, and ends no process", "[fd_channel]") {
+TEST_CASE("a closed socket fails with a system error and raises no signal", "[fd_channel]") {
     Ends ends(SOCK_STREAM);
     ends.there.reset();
     const UniqueFd file = some_file();
@@ -266,7 +264,7 @@ TEST_CASE("a closed socket is an error of the system's, and ends no process", "[
     check_refused(receive_fd(ends.here.get()), "closed", ErrorKind::status);
 }
 
-TEST_CASE("a socket's time runs out", "[fd_channel]") {
+TEST_CASE("receiving fails with CUDA_ERROR_TIMEOUT after the socket's time limit", "[fd_channel]") {
     for (const int kind : kinds) {
         const Ends ends(kind);
         const timeval soon{0, 20'000};
@@ -275,7 +273,7 @@ TEST_CASE("a socket's time runs out", "[fd_channel]") {
     }
 }
 
-TEST_CASE("only Unix sockets and open descriptors are taken", "[fd_channel]") {
+TEST_CASE("other sockets and closed descriptors are rejected", "[fd_channel]") {
     const UniqueFd file = some_file();
     const Ends ends(SOCK_STREAM);
     check_refused(send_fd(-1, file.get()), "-1 is not a Unix socket");
@@ -288,13 +286,13 @@ TEST_CASE("only Unix sockets and open descriptors are taken", "[fd_channel]") {
     }
 }
 
-// --- signals of the process do not end what waits for a socket
+// --- signals do not interrupt sending and receiving
 
 namespace {
 
 std::atomic<int> handled = 0;
 
-// Without SA_RESTART, so that a call that waits ends with EINTR.
+// Without SA_RESTART, so that a blocked call fails with EINTR.
 class Handler {
   public:
     Handler() {
@@ -311,8 +309,7 @@ class Handler {
     struct sigaction before_ {};
 };
 
-// Runs `waits` on a thread of its own, which is signalled again and again before `ends` lets it go
-// on.
+// Runs `waits` on another thread, which receives signals until `ends` is called.
 template <class Waits, class Ends>
 auto interrupted(const Waits &waits, const Ends &ends) {
     const Handler handler;
@@ -339,7 +336,7 @@ auto interrupted(const Waits &waits, const Ends &ends) {
 
 } // namespace
 
-TEST_CASE("a signal does not end the wait for a descriptor", "[fd_channel]") {
+TEST_CASE("a signal does not interrupt receiving a descriptor", "[fd_channel]") {
     const Ends ends(SOCK_STREAM);
     const UniqueFd file = some_file();
     bool is_sent = false;
@@ -351,8 +348,7 @@ TEST_CASE("a signal does not end the wait for a descriptor", "[fd_channel]") {
     CHECK(arrived.has_value());
 }
 
-TEST_CASE("a signal does not end the sending of what is larger than the socket's buffer",
-          "[fd_channel]") {
+TEST_CASE("a signal does not interrupt sending more than the socket's buffer", "[fd_channel]") {
     const Ends ends(SOCK_STREAM);
     const UniqueFd file = some_file();
     const std::vector<std::byte> sent(8 << 20, std::byte{7});
@@ -370,15 +366,14 @@ TEST_CASE("a signal does not end the sending of what is larger than the socket's
 namespace {
 
 constexpr auto limit = std::chrono::milliseconds(300);
-// With room for a busy machine.
-constexpr auto longest = std::chrono::seconds(3);
+constexpr auto longest = std::chrono::seconds(3); // for a busy machine
 
 void limit_time(const UniqueFd &socket, int option) {
     const timeval value = {0, std::chrono::microseconds(limit).count()};
     REQUIRE(setsockopt(socket.get(), SOL_SOCKET, option, &value, sizeof value) == 0);
 }
 
-// Runs `waits`, which must end with the socket's time, while `disturb` is called every 10 ms.
+// Runs `waits`, which must end at the socket's time limit; calls `disturb` every 10 ms meanwhile.
 template <class Waits, class Disturb>
 void check_limit(const Waits &waits, const Disturb &disturb) {
     const Handler handler;
@@ -407,13 +402,13 @@ void signal_it(pthread_t waiter) {
 
 } // namespace
 
-TEST_CASE("signals do not prolong the wait for a descriptor", "[fd_channel]") {
+TEST_CASE("signals do not extend the time limit of receiving", "[fd_channel]") {
     const Ends ends(SOCK_STREAM);
     limit_time(ends.there, SO_RCVTIMEO);
     check_limit([&] { return receive_fd(ends.there.get()); }, signal_it);
 }
 
-TEST_CASE("signals do not prolong the sending of what does not fit", "[fd_channel]") {
+TEST_CASE("signals do not extend the time limit of sending", "[fd_channel]") {
     const Ends ends(SOCK_STREAM);
     const UniqueFd file = some_file();
     const std::vector<std::byte> sent(8 << 20);
@@ -421,7 +416,7 @@ TEST_CASE("signals do not prolong the sending of what does not fit", "[fd_channe
     check_limit([&] { return send_fd(ends.here.get(), file.get(), sent); }, signal_it);
 }
 
-TEST_CASE("a message that comes byte by byte has one time limit", "[fd_channel]") {
+TEST_CASE("the time limit applies to a whole message received byte by byte", "[fd_channel]") {
     const Ends ends(SOCK_STREAM);
     limit_time(ends.there, SO_RCVTIMEO);
     std::vector<std::byte> payload(1 << 16);
@@ -440,7 +435,7 @@ TEST_CASE("a message that comes byte by byte has one time limit", "[fd_channel]"
     CHECK(next > 1);
 }
 
-TEST_CASE("a message that is read byte by byte has one time limit", "[fd_channel]") {
+TEST_CASE("the time limit applies to a whole message sent in parts", "[fd_channel]") {
     const Ends ends(SOCK_STREAM);
     const UniqueFd file = some_file();
     const std::vector<std::byte> sent(8 << 20);
@@ -451,7 +446,7 @@ TEST_CASE("a message that is read byte by byte has one time limit", "[fd_channel
         [&](pthread_t) { (void)recv(ends.there.get(), some.data(), some.size(), MSG_DONTWAIT); });
 }
 
-TEST_CASE("a socket that is not to block never waits", "[fd_channel]") {
+TEST_CASE("receiving from a non-blocking socket does not wait", "[fd_channel]") {
     const Ends ends(SOCK_STREAM);
     REQUIRE(fcntl(ends.there.get(), F_SETFL, O_NONBLOCK) == 0);
     CHECK(error_of(receive_fd(ends.there.get())).status() == CUDA_ERROR_TIMEOUT);

@@ -11,7 +11,7 @@ using namespace cushim;
 
 namespace {
 
-// Some bytes of what nobody exported.
+// A made-up export.
 IpcExport made_up_export(unsigned char offset = 0, unsigned char size = 16) {
     std::array<std::byte, IpcExport::byte_count> bytes{};
     bytes[64] = std::byte{offset};
@@ -24,7 +24,7 @@ concept can_be_shared = requires(const Owner &owner) { owner.share(); };
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("memory is exported, whole and in part", "[ipc][P2]") {
+CONTEXT_SCENARIO_TEST("whole allocations and parts of them are exported", "[ipc][P2]") {
     CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY(const IpcExport whole, IpcExport::of(context, buffer.span()));
     CHECK(whole.offset() == 0);
@@ -37,14 +37,14 @@ CONTEXT_SCENARIO_TEST("memory is exported, whole and in part", "[ipc][P2]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("an event is exported", "[ipc]") {
+CONTEXT_SCENARIO_TEST("an interprocess event is exported", "[ipc]") {
     CUSHIM_TRY(const Event event, Event::interprocess(context));
     CUSHIM_TRY(const IpcEventHandle handle, export_event(context, event));
     CHECK(IpcEventHandle::from_bytes(handle.bytes()) == handle);
     return {};
 }
 
-TEST_CASE("what is no event for several processes is refused", "[ipc]") {
+TEST_CASE("exporting a plain event and opening an invalid handle fail", "[ipc]") {
     const Context context = context_after_restart("");
     const Event plain = Event::create(context).value();
     CHECK(export_event(context, plain).error().status() == CUDA_ERROR_INVALID_HANDLE);
@@ -57,7 +57,7 @@ TEST_CASE("what is no event for several processes is refused", "[ipc]") {
     CHECK(refused(open_event(context, handle), ErrorKind::wrong_context));
 }
 
-TEST_CASE("exported memory travels as bytes", "[ipc][P1]") {
+TEST_CASE("a memory handle converts to bytes and back", "[ipc][P1]") {
     std::array<std::byte, 64> bytes{};
     for (std::size_t index = 0; index < bytes.size(); ++index) {
         bytes[index] = static_cast<std::byte>((index * 3) ^ 0x55);
@@ -72,7 +72,7 @@ TEST_CASE("exported memory travels as bytes", "[ipc][P1]") {
     STATIC_REQUIRE(std::is_same_v<decltype(handle.bytes()), std::span<const std::byte, 64>>);
 }
 
-TEST_CASE("a part of an allocation travels as bytes", "[ipc]") {
+TEST_CASE("an export converts to bytes and back, and invalid bytes are rejected", "[ipc]") {
     std::array<std::byte, IpcExport::byte_count> sent{};
     CHECK(refused(IpcExport::from_bytes(sent))); // no size
     sent[72] = std::byte{16};
@@ -80,17 +80,17 @@ TEST_CASE("a part of an allocation travels as bytes", "[ipc]") {
     CHECK(received.size() == 16);
     const auto again = required(IpcExport::from_bytes(received.bytes()));
     CHECK(again.size() == 16);
-    // A byte too many.
+    // One byte too many.
     std::array<std::byte, IpcExport::byte_count + 1> longer{};
     std::copy(sent.begin(), sent.end(), longer.begin());
     CHECK(refused(IpcExport::from_bytes(longer)));
-    // An offset so large that the sum overflows; bytes that are too few.
+    // An offset whose sum with the size overflows; too few bytes.
     std::fill_n(sent.begin() + 64, 8, std::byte{0xff});
     CHECK(refused(IpcExport::from_bytes(sent)));
     CHECK(refused(IpcExport::from_bytes(std::span(sent).first(79))));
 }
 
-TEST_CASE("a bare handle of a program without cushim is an export with its size", "[ipc]") {
+TEST_CASE("from_handle() makes an export of a plain CUDA handle and a size", "[ipc]") {
     std::array<std::byte, 64> bytes{};
     bytes[5] = std::byte{7};
     const IpcMemHandle handle = IpcMemHandle::from_bytes(bytes);
@@ -106,7 +106,7 @@ TEST_CASE("a bare handle of a program without cushim is an export with its size"
     check_refused(IpcExport::from_handle(handle, SIZE_MAX, 1), "at offset 1 is invalid");
 }
 
-TEST_CASE("memory that cannot be exported says what to use instead", "[ipc][P2]") {
+TEST_CASE("exporting other memory fails with the alternative", "[ipc][P2]") {
     const Context context = context_after_restart("");
     const auto check_says = [&](DeviceSpan<int> memory, const char *instead) {
         INFO(instead);
@@ -124,8 +124,7 @@ TEST_CASE("memory that cannot be exported says what to use instead", "[ipc][P2]"
     check_says(mapped.span<int>(), "PhysicalMemory::export_fd");
 }
 
-TEST_CASE("of a part of an allocation the driver is given the beginning of all of it",
-          "[ipc][P2]") {
+TEST_CASE("the driver receives the start of the allocation for a part of it", "[ipc][P2]") {
     const Context context = context_after_restart("");
     const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     static CUdeviceptr asked;
@@ -136,7 +135,7 @@ TEST_CASE("of a part of an allocation the driver is given the beginning of all o
     CHECK(asked == buffer.native());
 }
 
-TEST_CASE("what is exported lies in one allocation", "[ipc][P2]") {
+TEST_CASE("an export of size 0 or beyond its allocation is rejected", "[ipc][P2]") {
     const Context context = context_after_restart("");
     check_refused(IpcExport::of(context, DeviceSpan<int>()), "the size is 0");
     const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
@@ -144,7 +143,7 @@ TEST_CASE("what is exported lies in one allocation", "[ipc][P2]") {
     check_refused(IpcExport::of(context, beyond), std::to_string(beyond.size_bytes()));
 }
 
-TEST_CASE("memory of another process has one owner", "[ipc][P4]") {
+TEST_CASE("IpcMemory can be moved, but neither copied nor shared", "[ipc][P4]") {
     STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<IpcMemory>);
     STATIC_REQUIRE_FALSE(std::is_copy_assignable_v<IpcMemory>);
     STATIC_REQUIRE(std::is_nothrow_move_constructible_v<IpcMemory>);
@@ -152,8 +151,7 @@ TEST_CASE("memory of another process has one owner", "[ipc][P4]") {
     STATIC_REQUIRE_FALSE(can_be_shared<IpcMemory>);
 }
 
-// Nothing is left out of a build: a machine where it does not work says so when it is asked.
-TEST_CASE("where memory and events cannot be shared, calls say so", "[ipc][P7]") {
+TEST_CASE("IPC calls fail with not_supported_by_device on machines without IPC", "[ipc][P7]") {
     const Context context = context_after_restart("");
     const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     const auto event = Event::interprocess(context).value();
@@ -176,7 +174,7 @@ TEST_CASE("where memory and events cannot be shared, calls say so", "[ipc][P7]")
     CHECK(export_event(context, event));
 }
 
-TEST_CASE("what the driver answers about shared memory is kept", "[ipc][P8]") {
+TEST_CASE("opening memory returns the driver's status", "[ipc][P8]") {
     const Context context = context_after_restart("");
     const ScopedOverride<entry::cuIpcOpenMemHandle> open(
         [](CUdeviceptr *, CUipcMemHandle, unsigned int) { return CUDA_ERROR_ALREADY_MAPPED; });
@@ -187,7 +185,7 @@ TEST_CASE("what the driver answers about shared memory is kept", "[ipc][P8]") {
     CHECK(std::string(opened.entry_point()) == "cuIpcOpenMemHandle_v2");
 }
 
-TEST_CASE("memory cannot be opened where it was exported", "[ipc]") {
+TEST_CASE("opening memory in the process that exported it fails", "[ipc]") {
     const Context context = context_after_restart("");
     const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     const auto exported = IpcExport::of(context, buffer.span()).value();
@@ -195,7 +193,7 @@ TEST_CASE("memory cannot be opened where it was exported", "[ipc]") {
     CHECK_FALSE(IpcMemory::open(context, IpcExport()).has_value());
 }
 
-TEST_CASE("where there is no memory, none is exported", "[ipc][P2]") {
+TEST_CASE("exporting freed memory fails", "[ipc][P2]") {
     const Context context = context_after_restart("");
     DeviceSpan<int> freed;
     {
@@ -207,7 +205,7 @@ TEST_CASE("where there is no memory, none is exported", "[ipc][P2]") {
     }
 }
 
-TEST_CASE("memory of more bytes than there are numbers is not exported", "[ipc][P2]") {
+TEST_CASE("exporting memory whose number of bytes overflows fails", "[ipc][P2]") {
     const Context context = context_after_restart("");
     const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
     const DeviceSpan<int> wrapping(buffer.native(), SIZE_MAX / sizeof(int) + 2);
@@ -217,7 +215,7 @@ TEST_CASE("memory of more bytes than there are numbers is not exported", "[ipc][
 
 namespace {
 
-// Stand in for what another process exported.
+// Stands in for an export of another process.
 CUdeviceptr opened_address = 0;
 int closed_count = 0;
 
@@ -250,7 +248,7 @@ TEST_CASE("opened memory waits for its stream before it is closed", "[ipc][P5]")
     auto memory = IpcMemory::open(context, made_up_export()).value();
     {
         const Stream stream = Stream::create(context).value();
-        REQUIRE(memory.release_after(stream).has_value()); // keeps it
+        REQUIRE(memory.release_after(stream).has_value()); // keeps the stream alive
     }
     check_refused(memory.release_after(Stream()), "stream is empty");
     check_refused(memory.release_after(Stream::legacy()), "default stream");
@@ -262,8 +260,8 @@ TEST_CASE("opened memory waits for its stream before it is closed", "[ipc][P5]")
     CHECK(IpcMemory().release_after(Stream::create(context).value()).has_value());
 }
 
-// In another context the call would close what somebody else has open there.
-TEST_CASE("opened memory is not closed outside of its context", "[ipc][P5]") {
+// In another context the CUDA call would close memory opened there.
+TEST_CASE("opened memory is not closed in another context", "[ipc][P5]") {
     const StandIn other_process;
     const Context &context = other_process.context;
     auto memory = IpcMemory::open(context, made_up_export()).value();
@@ -276,8 +274,7 @@ TEST_CASE("opened memory is not closed outside of its context", "[ipc][P5]") {
     CHECK_FALSE(memory);
 }
 
-TEST_CASE("opened memory has whole and aligned elements, whatever the other process says",
-          "[ipc][P1]") {
+TEST_CASE("opened memory rejects partial and misaligned elements", "[ipc][P1]") {
     const StandIn other_process;
     const Context &context = other_process.context;
     const auto odd = IpcMemory::open(context, made_up_export(3, 16)).value();

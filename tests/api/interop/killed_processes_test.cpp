@@ -1,8 +1,7 @@
-// Processes that share memory and are killed at random moments: those that survive do not hang,
-// lose nothing, and are told clearly what does not work any more. One process makes what three
-// open: two others, and this one.
+// Processes that share memory and are killed at random times: the survivors do not hang, leak
+// nothing, and get clear errors. One process makes resources; two others and this one open them.
 //
-// API_TEST_ROUNDS sets how often that is done, API_TEST_SEED repeats a run.
+// API_TEST_ROUNDS is the number of rounds; API_TEST_SEED repeats a run.
 #include "harness/exported_memory.hpp"
 #include "harness/ipc_resources.hpp"
 
@@ -40,13 +39,13 @@ void set_patience(int socket) {
     REQUIRE(setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time) == 0);
 }
 
-// Whether the other side has sent something, or is done.
+// Whether the other side has sent something or has shut down the channel.
 bool is_told(int socket) {
     pollfd waiting{socket, POLLIN, 0};
     return poll(&waiting, 1, 0) == 1;
 }
 
-// No error is without a word on which call failed, or what was wrong with an argument.
+// Whether the error names the call that failed, or describes an invalid argument.
 bool is_clear(const Error &error) {
     const std::string message = error.message();
     const std::string call = error.entry_point();
@@ -54,12 +53,12 @@ bool is_clear(const Error &error) {
                                : !call.empty() && message.find(call) != std::string::npos;
 }
 
-// What came of an opener's work: where a call failed, what it said.
+// The result of an opening process, with its first error.
 struct Outcome {
     int uses = 0;
     bool failed = false;
     bool clear = true;
-    bool whole = true; // what was read is what one of them wrote
+    bool whole = true; // every word that was read has the tag
     bool in_time = true;
     char message[240] = "";
 
@@ -74,7 +73,7 @@ struct Outcome {
     }
 };
 
-// Opens what arrives at the socket, uses it until `done()`, closes it.
+// Opens the resources of the message, uses them until `done()`, and closes them.
 template <class Done>
 Outcome open_and_use(const Worker &worker, const ResourceMessage &message, const Done &done) {
     Outcome outcome;
@@ -94,7 +93,7 @@ Outcome open_and_use(const Worker &worker, const ResourceMessage &message, const
 
 } // namespace
 
-// --- the processes that may be killed: they end when the channel is shut down
+// --- the processes that may be killed; they exit when the channel is shut down
 
 TEST_CASE("child: makes what others open", "[.]") {
     const Channel parent = Channel::of_parent();
@@ -127,11 +126,11 @@ TEST_CASE("child: opens what another makes", "[.]") {
 
 namespace {
 
-// Who is killed, and when.
+// The processes to kill, and the time.
 struct Plan {
     bool maker = false;
     bool openers[2] = {};
-    Clock::duration delay{}; // from the moment on when the first of them is started
+    Clock::duration delay{}; // after the start of the first process
 
     static Plan random(std::mt19937 &random, Clock::duration usual) {
         const unsigned int who = std::uniform_int_distribution(1u, 7u)(random);
@@ -150,7 +149,7 @@ struct Plan {
 
 struct RoundResult {
     Outcome survivor;
-    Outcome openers[2]; // of those that were not killed
+    Outcome openers[2]; // of openers that were not killed
     Clock::duration until_arrival{};
 };
 
@@ -202,7 +201,7 @@ class Round {
         killed_ = true;
     }
 
-    // Some uses more after the others are dead.
+    // Some more uses after the processes are killed.
     bool is_over() { return killed_ && ++uses_after_ > 3; }
 
     Outcome end(Child &opener) {
@@ -222,7 +221,7 @@ class Round {
     int uses_after_ = 0;
 };
 
-// Only who has lost the maker may fail, and then says clearly what at. Nobody may be given other
+// An opener may fail only if the maker was killed, with a clear error, and must not read other
 // memory.
 void check_outcome(const Outcome &outcome, const Plan &plan) {
     INFO("after " << outcome.uses << " uses: " << outcome.message);
@@ -232,7 +231,7 @@ void check_outcome(const Outcome &outcome, const Plan &plan) {
     CHECK(outcome.in_time);
 }
 
-// What this process has open, and what is free of the device.
+// Open descriptors of this process, and free device memory.
 struct Holdings {
     std::size_t descriptors = 0;
     std::size_t free_memory = 0;
@@ -243,7 +242,7 @@ struct Holdings {
     friend bool operator==(const Holdings &, const Holdings &) = default;
 };
 
-// The system takes back what killed processes had, and may take a moment for it.
+// The system releases resources of killed processes a little later.
 Holdings holdings_at_last(const Worker &worker, const Holdings &expected) {
     Holdings now = Holdings::of(worker);
     for (int rest = 100; rest > 0 && now != expected; --rest) {
@@ -259,11 +258,11 @@ unsigned int number_in(const char *variable, unsigned int otherwise) {
                                             : otherwise;
 }
 
-// How often the survivor got how far.
+// Counts of the results of the survivor.
 struct Tally {
     unsigned int unopened = 0; // the maker died too early
-    unsigned int failed = 0;   // something did not work any more
-    unsigned int used = 0;     // all worked, whoever had died
+    unsigned int failed = 0;   // a use failed
+    unsigned int used = 0;     // all uses succeeded
 
     void add(const Outcome &outcome) {
         ++(outcome.uses == 0 ? unopened : outcome.failed ? failed : used);
@@ -275,8 +274,8 @@ struct Tally {
     }
 };
 
-// Undisturbed, and so that drivers have by then what they keep. How long it takes until something
-// arrives.
+// Runs a round without kills, in which drivers allocate what they keep. Returns the time until the
+// message arrives.
 Clock::duration run_undisturbed(const Worker &worker) {
     const RoundResult result = Round(worker, {}).run();
     for (const Outcome &outcome : {result.survivor, result.openers[0], result.openers[1]}) {
@@ -288,7 +287,7 @@ Clock::duration run_undisturbed(const Worker &worker) {
 
 } // namespace
 
-TEST_CASE("a word that nobody wrote is told from a call that fails", "[killed_processes]") {
+TEST_CASE("a word without the tag is distinguished from a failed call", "[killed_processes]") {
     restart("");
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
     const auto memory = ok(DeviceBuffer<int>::allocate(worker.context, resource_words));
@@ -301,7 +300,7 @@ TEST_CASE("a word that nobody wrote is told from a call that fails", "[killed_pr
     CHECK_FALSE(is_foreign(refused));
 }
 
-TEST_CASE("what a process exported before it died is refused clearly, or there still",
+TEST_CASE("IPC handles of a dead process fail clearly, and its descriptors stay usable",
           "[killed_processes][ipc][virtual_memory]") {
     restart("");
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
@@ -310,11 +309,11 @@ TEST_CASE("what a process exported before it died is refused clearly, or there s
         set_patience(maker.channel().socket());
         const ResourceMessage message = ok(ResourceMessage::receive(maker.channel().socket()));
         maker.kill();
-        const auto opened = OpenedIpcResources::open(worker, message); // by IPC handles, too
+        const auto opened = OpenedIpcResources::open(worker, message); // includes IPC handles
         REQUIRE_FALSE(opened.has_value());
         INFO(opened.error().message());
         CHECK(is_clear(opened.error()));
-        // A descriptor keeps its memory, whoever made it.
+        // A descriptor keeps its memory alive.
         const std::size_t size = message.handles.mapped_size;
         const auto memory = ok(PhysicalMemory::import_fd(message.mapped.get(), size));
         const auto mapped = ok(map_own(memory));
@@ -333,7 +332,7 @@ TEST_CASE("what a process exported before it died is refused clearly, or there s
     }
 }
 
-TEST_CASE("processes are killed while they share memory, and the others live on",
+TEST_CASE("the survivors of killed processes fail clearly and leak nothing",
           "[killed_processes][ipc][pool][virtual_memory]") {
     restart("");
     const unsigned int rounds = number_in("API_TEST_ROUNDS", simulator() != nullptr ? 8 : 200);
@@ -364,7 +363,7 @@ TEST_CASE("processes are killed while they share memory, and the others live on"
         CHECK(after.descriptors == before.descriptors);
         CHECK(after.free_memory == before.free_memory);
         losses += after == before ? 0 : 1;
-        REQUIRE(losses < 3); // each takes seconds to be sure of
+        REQUIRE(losses < 3); // each takes seconds to confirm
         before = after;
     }
     tally.print();

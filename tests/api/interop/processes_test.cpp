@@ -1,6 +1,6 @@
-// What processes share that were started apart: memory and events by IPC handles, memory and
-// semaphores by descriptors, and pools; on one device, and on two. The other process is this
-// program again, with one hidden test case.
+// Resources shared by two processes, on one device and on two: memory and events by IPC handles,
+// memory and semaphores by descriptors, and pools. The other process is this program with one
+// hidden test case.
 #include "harness/devices.hpp"
 #include "harness/exported_memory.hpp"
 #include "harness/external.hpp"
@@ -21,7 +21,7 @@ namespace {
 constexpr const char *three_devices = "devices=3";
 constexpr std::size_t count = 20'000;
 
-// The device that the child works on, and the one that the memory is of.
+// The device of the child, and the device of the memory.
 struct Task {
     CUdevice here = 0;
     CUdevice memory = 0;
@@ -35,7 +35,7 @@ Worker worker_on(CUdevice ordinal) {
     return ok(Worker::on(ok(Device::get(ordinal))));
 }
 
-// Every device with itself, and with the next one where that reaches it.
+// Every device with itself, and with the next one if that can access it.
 std::vector<Task> tasks() {
     restart(three_devices);
     const auto devices = need_devices(1);
@@ -50,12 +50,11 @@ std::vector<Task> tasks() {
     return all;
 }
 
-// Those of two devices.
 std::vector<Task> tasks_of_two() {
     std::vector<Task> all = tasks();
     std::erase_if(all, [](const Task &task) { return task.here == task.memory; });
     if (all.empty()) {
-        SKIP("no device of this machine can reach another's memory");
+        SKIP("no device of this machine can access another's memory");
     }
     return all;
 }
@@ -109,13 +108,13 @@ TEST_CASE("child: opens memory", "[.]") {
     ok(elsewhere.synchronize());
     const Event written = ok(Event::interprocess(worker.context));
     auto memory = ok(IpcMemory::open(worker.context, exported));
-    const auto again = ok(IpcMemory::open(worker.context, exported)); // each closes its own
+    const auto again = ok(IpcMemory::open(worker.context, exported)); // each is closed separately
     REQUIRE(memory.size() == 200);
     ok(worker.stream.wait_event(filled_there));
     ok(worker.stream.synchronize());
     const auto words = ok(again.as<int>());
     CHECK(ok(worker.read(ok(memory.as<int>()))) == std::vector<int>(50, 1));
-    ok(worker.fill(words, 3)); // a kernel: the opening lets this device in
+    ok(worker.fill(words, 3)); // a kernel; opening grants access to this device
     CHECK(ok(worker.read(words)) == std::vector<int>(50, 3));
     ok(fill(worker.stream, words, 2));
     parent.send(ok(export_event(worker.context, written)));
@@ -128,7 +127,7 @@ TEST_CASE("child: opens memory", "[.]") {
 
 namespace {
 
-// The child receives the export of a small buffer, which lives until the child ends.
+// The child receives the export of a small buffer, which outlives the child.
 void check_child_given_memory(const char *name) {
     const Context context = context_after_restart("");
     const auto buffer = ok(DeviceBuffer<int>::allocate(context, 16));
@@ -139,7 +138,7 @@ void check_child_given_memory(const char *name) {
 
 } // namespace
 
-TEST_CASE("opened memory keeps its context, and is closed in it", "[processes][ipc][P3][P5]") {
+TEST_CASE("opened memory keeps its context alive and is closed in it", "[processes][ipc][P3][P5]") {
     check_child_given_memory("child: closes memory without a context");
 }
 
@@ -147,7 +146,7 @@ TEST_CASE("child: closes memory without a context", "[.]") {
     Channel parent = Channel::of_parent();
     restart("");
     const auto exported = ok(IpcExport::from_bytes(parent.receive<IpcExport::Bytes>()));
-    auto memory = ok(IpcMemory::open(primary(), exported)); // the context has no other owner
+    auto memory = ok(IpcMemory::open(primary(), exported)); // the only owner of the context
     CHECK(is_primary_active());
     const DeviceSpan<const int> span = ok(memory.as<int>());
     CHECK(ok(read(primary(), span)).size() == 16);
@@ -161,10 +160,10 @@ TEST_CASE("child: closes memory without a context", "[.]") {
     const auto scope = ok(other.enter());
     CHECK(memory.close());
     CHECK(current_context() == other.native());
-    CHECK(leaks().size() <= 2); // the other context, current
+    CHECK(leaks().size() <= 2); // the other context
 }
 
-TEST_CASE("opened memory is closed while streams are captured", "[processes][ipc]") {
+TEST_CASE("closing opened memory keeps a capture valid", "[processes][ipc]") {
     check_child_given_memory("child: closes memory in a capture");
 }
 
@@ -182,7 +181,7 @@ TEST_CASE("child: closes memory in a capture", "[.]") {
     CHECK(driver().cuGraphDestroy(graph) == CUDA_SUCCESS);
 }
 
-TEST_CASE("an export that claims more than there is is refused", "[processes][ipc][P3]") {
+TEST_CASE("opening an export larger than its allocation fails", "[processes][ipc][P3]") {
     check_child_given_memory("child: opens too much");
 }
 
@@ -190,7 +189,7 @@ TEST_CASE("child: opens too much", "[.]") {
     Channel parent = Channel::of_parent();
     const Context context = context_after_restart("");
     auto bytes = parent.receive<IpcExport::Bytes>();
-    bytes.stored[72 + 5] = std::byte{1}; // a terabyte more
+    bytes.stored[72 + 5] = std::byte{1}; // adds a terabyte
     CHECK(refused(IpcMemory::open(context, ok(IpcExport::from_bytes(bytes)))));
 }
 
@@ -223,7 +222,7 @@ Shared share_memory_of(Device device) {
     return {std::move(memory), std::move(mapped)};
 }
 
-// A descriptor on its way, and the size of its memory.
+// Sends a descriptor and the size of its memory.
 void send_memory(Channel &to, const UniqueFd &fd, std::size_t size) {
     to.send(size);
     to.send_fd(fd.get());
@@ -268,7 +267,7 @@ TEST_CASE("child: maps the memory of a descriptor", "[.]") {
     parent.signal();
 }
 
-TEST_CASE("a descriptor keeps the memory of a process that has let go of it",
+TEST_CASE("a descriptor keeps memory alive after its owner has freed it",
           "[processes][virtual_memory]") {
     restart("");
     const Worker worker = worker_on(0);
@@ -293,7 +292,7 @@ TEST_CASE("child: maps memory that only the descriptor keeps", "[.]") {
     CHECK(ok(worker.read({mapped.native(), count})) == filled(41));
 }
 
-TEST_CASE("no descriptor is left open, whatever fails", "[processes][virtual_memory]") {
+TEST_CASE("exports and imports close their descriptors", "[processes][virtual_memory]") {
     restart("");
     const Worker worker = worker_on(0);
     const std::size_t before = support::open_descriptors();
@@ -313,7 +312,7 @@ TEST_CASE("no descriptor is left open, whatever fails", "[processes][virtual_mem
 
 namespace {
 
-// In a process of its own: the context that it takes place in is lost.
+// The access is in a child process, as it breaks the context.
 void check_stopped(const Task &task, AccessFlags access) {
     INFO(task.text());
     const Worker worker = worker_on(task.memory);
@@ -331,17 +330,17 @@ void check_stopped(const Task &task, AccessFlags access) {
 
 } // namespace
 
-TEST_CASE("a kernel without access to memory is stopped, and the memory stays as it was",
+TEST_CASE("a kernel without access to memory fails and does not change it",
           "[processes][virtual_memory]") {
     for (const Task &task : tasks_of_two()) {
         check_stopped(task, AccessFlags::none);
     }
 }
 
-TEST_CASE("a kernel does not write to memory that its device may only read",
+TEST_CASE("a kernel with read access fails and does not change the memory",
           "[processes][virtual_memory]") {
     if (simulator() != nullptr) {
-        SKIP("kernels are functions of the host here, which a write like that would end");
+        SKIP("needs a GPU: simulated kernels are host functions, which such a write would crash");
     }
     for (const Task &task : tasks_of_two()) {
         check_stopped(task, AccessFlags::read);
@@ -359,7 +358,7 @@ TEST_CASE("child: writes without access", "[.]") {
     const MappedRange mapped = map_for(memory, grants);
     const Result<void> written = worker.fill({mapped.native(), count}, 99);
     parent.send(written ? 0 : written.error().status());
-    _exit(0); // nothing of this process can be trusted any more
+    _exit(0); // the process is in an undefined state
 }
 
 // --- pools
@@ -386,7 +385,7 @@ TEST_CASE("child: imports a pool", "[.]") {
     const Worker worker = worker_on(parent.receive<Task>().here);
     UniqueFd fd(parent.receive_fd());
     const auto pool = ok(MemoryPool::import_fd(fd.get()));
-    fd.reset(); // stays ours: the import has its own
+    fd.reset(); // the import has its own
     ok(pool.set_access({worker.device, AccessFlags::read_write}));
     const auto allocated = PoolBuffer<int>::allocate(pool, worker.stream, 1);
     CHECK(error_of(allocated).kind() != ErrorKind::out_of_memory);
@@ -400,7 +399,7 @@ TEST_CASE("child: imports a pool", "[.]") {
 
 // --- external memory and semaphores
 
-TEST_CASE("external memory is shared between two processes by a descriptor", "[processes][X13]") {
+TEST_CASE("two processes share external memory by a descriptor", "[processes][X13]") {
     const Context context = context_after_restart("");
     auto exported = ok(export_memory(1));
     auto own = ok(map_own(exported.memory));
@@ -429,11 +428,11 @@ TEST_CASE("child: writes to external memory", "[.]") {
     CHECK(ok(read(context, words)) == std::vector<unsigned int>(words.size(), 41));
     ok(fill(context, words, 42u));
     parent.signal();
-    parent.await(); // it has read that, and let go of the memory
+    parent.await(); // it has read the words and freed the memory
     CHECK(ok(read(context, words)).back() == 42);
 }
 
-TEST_CASE("two processes take turns by a timeline", "[processes][X13]") {
+TEST_CASE("two processes take turns with a timeline semaphore", "[processes][X13]") {
     need_simulator(needs_vulkan);
     const Context context = context_after_restart("");
     const TheirSemaphore theirs(0);
