@@ -1,11 +1,11 @@
-// Makes, uses and destroys every kind of wrapper for a time, and looks at what the process holds:
-// host memory, device memory, descriptors, threads. All of that is to be flat after a fifth of the
-// time. Status 0 where it was.
+// Makes, uses and destroys every kind of wrapper for a time, and measures what the process holds:
+// host memory, device memory, descriptors and threads, which must not grow after a fifth of the
+// time. Exit status 0 if they did not.
 //
 //     soak [--seconds N] [--use NAME] [--leak allocation|descriptor|host|memory|thread]
 //
-// Eight minutes where nothing is said. With --use it repeats that one alone; --use list names them.
-// With --leak it leaks in each round, and status 0 means that it noticed just that.
+// The default is eight minutes. --use repeats one use; --use list prints the names. --leak leaks in
+// each round; then exit status 0 means that exactly this leak was found.
 #include "soak.hpp"
 #include "../harness/device_code.hpp"
 #include "../harness/simulator.hpp"
@@ -35,8 +35,8 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
     double seconds = 480;
-    std::string_view use; // empty: all; "list": tells their names
-    int partner = -1;     // the socket, where this is the other process
+    std::string_view use; // empty: all; "list": prints the names
+    int partner = -1;     // the socket, if this is the other process
     std::string_view leak;
 };
 
@@ -45,7 +45,7 @@ struct Options {
 struct Figures {
     std::size_t rss = 0;           // bytes
     std::size_t allocated = 0;     // bytes of it, by operator new
-    std::size_t device_memory = 0; // bytes in use on the device, by whomever
+    std::size_t device_memory = 0; // bytes in use on the device, by all processes
     std::size_t descriptors = 0;
     std::size_t threads = 0;
     unsigned long rounds = 0;
@@ -108,8 +108,7 @@ std::vector<Use> uses_with_names() {
     return uses;
 }
 
-// All of each round, or where a name is given the one that has it: none where it is nobody's. What
-// another API exports is Vulkan's on a GPU.
+// All uses of a round, or the one with this name; empty if the name is unknown.
 std::vector<Use> wanted_uses(std::string_view name) {
     if (name.empty()) {
         return uses_of_each_round();
@@ -129,7 +128,7 @@ std::string names_of_uses() {
 
 unsigned int left_out = 0;
 
-// Without those that this machine cannot do, which are told.
+// The uses that this machine supports. Prints the others.
 Result<std::vector<Use>> possible_uses(const Workplace &place, std::string_view wanted) {
     std::vector<Use> possible;
     for (const Use &use : wanted_uses(wanted)) {
@@ -155,7 +154,7 @@ std::atomic<unsigned long> teardown_failures = 0;
 void count_teardown_failures() {
     set_teardown_sink({[](const TeardownFailure &failure, void *) {
                            ++teardown_failures;
-                           std::fprintf(stderr, "destructor: %s answered %d\n", failure.entry_point,
+                           std::fprintf(stderr, "destructor: %s returned %d\n", failure.entry_point,
                                         failure.status);
                        },
                        nullptr});
@@ -165,9 +164,8 @@ class Soak {
   public:
     Soak(const Workplace &place, const Options &options) : place_(place), options_(options) {}
 
-    // The figures after a fifth of the time, and at the end. Drivers give device memory back in
-    // their own time, and hold now more, now less: what counts is the least that was in use in the
-    // fifth before each.
+    // The figures after a fifth of the time, and at the end. Drivers release device memory late, so
+    // each figure is the minimum in use during the fifth of the time before it.
     Result<std::pair<Figures, Figures>> run() {
         CUSHIM_TRY(uses_, possible_uses(place_, options_.use));
         CUSHIM_TRY(const Figures settled, run_until(options_.seconds / 5));
@@ -189,7 +187,7 @@ class Soak {
                 print(seconds(), now);
             }
         }
-        // Drivers keep some things of what was last: the same each time.
+        // Drivers keep some resources of the last uses; these are the same each time.
         if (options_.use.empty()) {
             CUSHIM_TRY_VOID(api_test::own_context_use().run(place_));
         }
@@ -252,19 +250,19 @@ void require_equal(const char *what, std::size_t settled, std::size_t last) {
 }
 
 void judge(const Figures &settled, const Figures &last) {
-    const std::size_t spread = api_test::simulator() != nullptr ? 0 : 32u << 20; // of the least
+    const std::size_t spread = api_test::simulator() != nullptr ? 0 : 32u << 20; // of the minimum
     require(last.device_memory <= settled.device_memory + spread,
             "bytes of the device in use were " + std::to_string(settled.device_memory) +
                 ", and are " + std::to_string(last.device_memory));
     require_equal("open descriptors", settled.descriptors, last.descriptors);
     require_equal("threads", settled.threads, last.threads);
-    // The simulator remembers what is gone, so that it can tell of later uses.
+    // The simulator records freed objects to report later uses of them.
     require(api_test::simulator() != nullptr || last.allocated <= settled.allocated,
             "bytes by operator new were " + std::to_string(settled.allocated) + ", and are " +
                 std::to_string(last.allocated));
-    // Beside operator new's bytes, which are told exactly, drivers keep some of their own: driver
-    // 580 208 bytes of each executable graph with a user object that was launched, as the same
-    // calls without wrappers show (driver_growth_test.cpp), and some of each context. Of a dozen
+    // Besides the bytes of operator new, which are exact, drivers allocate memory that they keep.
+    // Driver 580 keeps some for each context, and 208 bytes for each launched executable graph with
+    // a user object, as the same calls without wrappers show (driver_growth_test.cpp). With a dozen
     // such graphs that is 2.5 KB a round.
     constexpr std::size_t drivers_own = 4 << 10;
     const std::size_t allowed =
@@ -338,7 +336,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     if (wanted_uses(options->use).empty()) {
-        std::fprintf(stderr, "no use has this name. These there are:\n%s", names_of_uses().c_str());
+        std::fprintf(stderr, "no use has this name; the names are:\n%s", names_of_uses().c_str());
         return 2;
     }
     count_teardown_failures();

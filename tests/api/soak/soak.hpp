@@ -11,42 +11,42 @@
 
 namespace gpu_test {
 
-// How much a program holds through operator new: with a real driver, whose allocations are its own,
-// what the program and cushim hold.
+// The bytes held through operator new: those of the program and cushim, but not of a real driver.
 std::size_t live_bytes() noexcept;
 
-// --- another process, which makes what it opens in each round: memory and an event by IPC handles,
-// memory of a pool and mapped memory by descriptors
+// --- another process, whose resources are opened in each round: memory and an event by IPC
+// handles, pool memory and mapped memory by descriptors
 
-// Makes and hands out until the other end of the socket is closed. The status of the process.
+// Makes resources and sends them until the other end of the socket is closed. Returns the exit
+// status.
 int be_partner(int socket);
 
-// Starts it: this program with `--partner SOCKET`. False where that fails. Before CUDA is used.
+// Starts this program with `--partner SOCKET`, before CUDA is used. Returns false on failure.
 bool start_partner();
-// Until it has made what it makes, or cannot: what it takes of the device is flat from then on.
+// Waits until the partner has made its resources or failed; its device memory is constant
+// afterwards.
 void await_partner();
-// Closes the socket, and waits for its end. Whether all went well there.
+// Closes the socket and waits for the partner to exit. Returns whether it succeeded.
 bool end_partner();
 
-// Asks for what it makes, opens all of that, uses it, closes it. CUDA's first device is the place.
+// Requests, opens, uses and closes the partner's resources, on device 0.
 api_test::Use partner_use();
 
-// --- semaphores and images of Vulkan's, imported anew in each round
+// --- Vulkan semaphores and images, imported in each round
 
-// Each says that it lacks Vulkan where there is none for the place's device.
+// Each use fails with unsupported_platform if the device has no Vulkan.
 std::span<const api_test::Use> vulkan_uses();
 
-// Gives back what Vulkan made for all rounds.
+// Destroys the Vulkan objects of all rounds.
 void close_vulkan();
 
-// --- what it leaves behind on purpose, to show that it notices
+// --- deliberate leaks, to test that they are found
 
-// What the finding begins with that tells of the leak of this name; nullptr: there is none of this
-// name.
+// The first words of the finding for the leak of this name; nullptr if the name is unknown.
 const char *finding_of_leak(std::string_view name);
 // "one|another"
 std::string names_of_leaks();
-// Once in each round.
+// Leaks once; called in each round.
 cushim::Result<void> leave_behind(std::string_view name, const cushim::Context &context);
 
 } // namespace gpu_test

@@ -17,7 +17,7 @@ using namespace cushim;
 namespace {
 
 Result<void> leak_allocation(const Context &) {
-    static std::atomic<char *> last; // else compilers leave the allocation out
+    static std::atomic<char *> last; // otherwise compilers remove the allocation
     last = new char[64];
     return {};
 }
@@ -27,7 +27,7 @@ Result<void> leak_descriptor(const Context &) {
     return {};
 }
 
-// By malloc, and written to: more than a driver keeps of each round.
+// Memory from malloc, written to, and more than a driver keeps for each round.
 Result<void> leak_host_memory(const Context &) {
     constexpr std::size_t size = 1 << 20;
     static std::atomic<void *> last;

@@ -25,11 +25,11 @@ using api_test::Workplace;
 
 namespace {
 
-// What the partner says before it hands out anything; where it cannot at all, once and unasked.
+// Sent by the partner before each message; if the partner fails, sent once without a request.
 struct Answer {
     enum class Kind : char { here_it_is, lacks_something, failed };
     Kind kind = Kind::failed;
-    char why_not[160] = "the other process is gone";
+    char why_not[160] = "the other process has exited";
 };
 
 bool send(int socket, const Answer &answer) {
@@ -39,7 +39,7 @@ bool send(int socket, const Answer &answer) {
 int process = -1;
 int own_end = -1;
 std::unique_ptr<Worker> worker; // one for all rounds
-Answer last;                    // a refusal is the last one
+Answer last;                    // a failure stays the last one
 
 Result<void> hand_out(int socket) {
     CUSHIM_TRY(const Device device, Device::get(0));
@@ -49,7 +49,7 @@ Result<void> hand_out(int socket) {
         CUSHIM_TRY_VOID(resources.write(maker, 7));
         CUSHIM_TRY(const ResourceMessage message, resources.to_message(maker));
         if (!send(socket, {.kind = Answer::Kind::here_it_is, .why_not = ""})) {
-            return Error::invalid_argument("nobody listens");
+            return Error::invalid_argument("the socket is closed");
         }
         CUSHIM_TRY_VOID(message.send(socket));
     }
@@ -57,7 +57,7 @@ Result<void> hand_out(int socket) {
 }
 
 Result<ResourceMessage> ask() {
-    // One that has ended cannot be asked, but has answered.
+    // A partner that has exited has already sent its last message.
     (void)::send(own_end, "?", 1, MSG_NOSIGNAL);
     Answer answer;
     if (recv(own_end, &answer, sizeof answer, MSG_WAITALL) == sizeof answer) {
@@ -119,7 +119,7 @@ bool start_partner() {
 }
 
 void await_partner() {
-    (void)ask(); // a refusal is told to who asks again
+    (void)ask(); // a failure is kept for the next request
 }
 
 bool end_partner() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the soak says where it cannot do all that it is to do. On the simulator: CUSHIM_DRIVER names it."""
+"""The reports of the soak if some uses are unavailable, on the simulator, which CUSHIM_DRIVER names."""
 
 import os
 import pathlib
@@ -28,12 +28,12 @@ class Run:
 
 
 class SoakTest(unittest.TestCase):
-    def test_the_simulator_can_do_all_that_the_headers_know(self):
+    def test_the_simulator_supports_all_uses_of_the_headers(self):
         run = Run()
         self.assertEqual((run.status, run.counts.passed), (0, 1), run.said)
         self.assertEqual([skip for skip in run.skips if not OLD_HEADERS.search(skip)], [], run.said)
 
-    def test_what_the_device_cannot_is_a_skip_with_its_reason(self):
+    def test_an_unsupported_use_is_skipped_with_its_reason(self):
         run = Run(settings=NO_DESCRIPTORS)
         self.assertEqual((run.status, run.counts.passed), (0, 1), run.said)
         self.assertEqual(run.counts.skipped, len(run.skips), run.said)
@@ -41,19 +41,19 @@ class SoakTest(unittest.TestCase):
         self.assertEqual(len(partner), 1, run.said)
         self.assertIn("export of memory as file descriptors", partner[0])
 
-    def test_what_fails_in_the_other_process_is_a_failure_with_its_reason(self):
+    def test_a_failure_in_the_other_process_is_reported_with_its_reason(self):
         run = Run("--use", PARTNER, settings="fault=cuMemPoolCreate:1:999")
         self.assertEqual((run.status, run.counts.failed), (1, 1), run.said)
         self.assertRegex(run.said, "FAILED: .*the other process: cuMemPoolCreate")
 
-    def test_a_name_that_no_use_has_is_refused_with_all_names(self):
+    def test_an_unknown_name_is_rejected_with_all_names(self):
         names = Run("--use", "list").said.splitlines()
         self.assertIn(PARTNER, names)
         run = Run("--use", "captuers")
         self.assertEqual((run.status, run.counts.failed), (2, 1), run.said)
         self.assertEqual([name for name in names if name not in run.said.splitlines()], [])
 
-    def test_where_all_is_skipped_nothing_was_shown(self):
+    def test_a_run_that_skips_all_uses_fails(self):
         run = Run("--use", PARTNER, settings=NO_DESCRIPTORS)
         self.assertEqual((run.status, run.counts), (1, (0, 1, 1)), run.said)
 

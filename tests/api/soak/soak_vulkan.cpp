@@ -19,9 +19,9 @@ namespace {
 
 constexpr ImageShape shape{256, 128, 9};
 
-// What Vulkan makes once, and CUDA imports often.
+// Objects that Vulkan makes once, and CUDA imports in each round.
 struct Things {
-    std::unique_ptr<VulkanDevice> device; // goes last
+    std::unique_ptr<VulkanDevice> device; // destroyed last
     std::unique_ptr<VulkanTransfers> transfers;
     VulkanTransfers::Shared image;
     UniqueFd timeline;
@@ -43,7 +43,7 @@ void make_things(const DeviceUuid &uuid) {
     }
 }
 
-// Once for all rounds.
+// Makes the objects in the first round.
 Result<void> need_things(const Workplace &place) {
     if (things == nullptr && why_not.empty()) {
         CUSHIM_TRY(const DeviceUuid uuid, place.device.uuid());
