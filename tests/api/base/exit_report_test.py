@@ -21,7 +21,7 @@ def run(program, settings):
 
 
 class ExitReport(unittest.TestCase):
-    def test_correct_programs_are_not_accused(self):
+    def test_correct_programs_have_an_empty_report(self):
         for program in PROGRAMS:
             for mode in MODES:
                 with self.subTest(program=program, mode=mode):
@@ -31,7 +31,7 @@ class ExitReport(unittest.TestCase):
                         done = run(program, mode + seed)
                         if (done.returncode, done.stderr) != (0, ''):
                             failed.append(done.stdout + done.stderr)
-                    print(f'{program}, {mode}: {len(failed)} of {RUNS} runs report something',
+                    print(f'{program}, {mode}: {len(failed)} of {RUNS} runs have a report',
                           flush=True)
                     self.assertEqual(failed, [])
 
@@ -46,7 +46,7 @@ class ExitReport(unittest.TestCase):
                          (0, 'teardown: wait_for_released_closures 909\n'))
         self.assertLess(time.monotonic() - begin, 30)
 
-    def test_wait_for_queued_work_is_bounded_and_noted(self):
+    def test_wait_for_enqueued_work_is_bounded_and_noted(self):
         for mode in ('mode=threaded', 'mode=adversarial'):
             with self.subTest(mode=mode):
                 begin = time.monotonic()

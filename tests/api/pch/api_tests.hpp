@@ -1,4 +1,4 @@
-// Compiled once, ahead of the tests: what all of them include, and what that takes long for.
+// The precompiled header of the tests: headers that all of them include or that compile slowly.
 #include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 
