@@ -51,7 +51,7 @@ TEST_CASE("an object released by one owner is not destroyed by another", "[teard
     CHECK(driver().cuEventDestroy(native) == CUDA_SUCCESS);
 }
 
-// --- a context that cannot be entered
+// --- a context that cannot be made current
 
 TEST_CASE("memory is freed even if its context cannot be made current", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");

@@ -109,7 +109,7 @@ TEST_CASE("every owner prints its handle, device and size", "[text][current]") {
 
 #ifndef _WIN32
     if (simulator() == nullptr) {
-        return; // a real driver refuses such an image, and memory that this process exported
+        return; // a real driver rejects such an image and memory exported by this process
     }
     auto exported = export_memory(1).value();
     const auto imported = import_whole(context, exported).value();

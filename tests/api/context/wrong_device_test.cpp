@@ -157,7 +157,7 @@ TEST_CASE("opening resources of another process uses only their device", "[wrong
     const auto devices = need_devices(2);
     for (const Device device : devices) {
         INFO("working on device " << device.native());
-        support::Child child("child: makes what is opened on one device", three_devices);
+        support::Child child("child: makes resources on one device", three_devices);
         child.channel().send(device.native());
         const Sentinels sentinels = sentinels_beside(device, devices);
         const Reports reports;
@@ -170,7 +170,7 @@ TEST_CASE("opening resources of another process uses only their device", "[wrong
     CHECK(misuses().empty());
 }
 
-TEST_CASE("child: makes what is opened on one device", "[.]") {
+TEST_CASE("child: makes resources on one device", "[.]") {
     support::Channel parent = support::Channel::of_parent();
     const auto ordinal = parent.receive<CUdevice>();
     const auto worker = ok(Worker::on(ok(Device::get(ordinal))));

@@ -221,7 +221,8 @@ NODE_STREAM_SCENARIO_TEST(
 }
 
 #if CUDA_VERSION >= 12040
-TEST_CASE("a failed instantiation reports the node as one of its body", "[graph][current][G8]") {
+TEST_CASE("a failed instantiation reports a node of the graph that contains it",
+          "[graph][current][G8]") {
     need_simulator("needs the simulator, which always reports the node that failed");
     const Api api = GENERATE(Api::driver, Api::runtime);
     const auto [context, graph] = make_graph(api, "");

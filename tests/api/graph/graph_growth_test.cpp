@@ -181,15 +181,16 @@ TEST_CASE("every node of a graph costs as many calls as the first (runtime)",
     check_calls(Api::runtime);
 }
 
-TEST_CASE("a graph's cost grows no faster than its nodes", "[graph][growth][current]") {
+TEST_CASE("the cost of a graph grows no faster than its number of nodes",
+          "[graph][growth][current]") {
     check_times<chains::DriverCalls>();
 }
-TEST_CASE("a graph's cost grows no faster than its nodes (runtime)",
+TEST_CASE("the cost of a graph grows no faster than its number of nodes (runtime)",
           "[graph][growth][runtime][current]") {
     check_times<chains::RuntimeCalls>();
 }
 #else
 TEST_CASE("chains of library kernels need headers of CUDA 12.0", "[graph]") {
-    SKIP("these are older");
+    SKIP("the headers are older");
 }
 #endif

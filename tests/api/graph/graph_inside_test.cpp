@@ -253,7 +253,8 @@ GRAPH_TEST_CASE("setting a node added to a child graph after the instantiation f
 
 #ifdef API_TEST_ALLOCATIONS_FAIL
 // After any failed allocation, the next attempt succeeds.
-GRAPH_TEST_CASE("a nested node is set after host memory was short", "[graph][G14][current]") {
+GRAPH_TEST_CASE("setting a nested node succeeds after failed host allocations",
+                "[graph][G14][current]") {
     const auto [context, root] = make_graph(api);
     need_simulator("needs the simulator, which works while host allocations fail");
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));

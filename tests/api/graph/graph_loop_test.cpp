@@ -162,6 +162,6 @@ GRAPH_SCENARIO_TEST("a condition without an initial value keeps the previous lau
 }
 #else
 TEST_CASE("loops need headers of CUDA 12.3", "[graph]") {
-    SKIP("these are older");
+    SKIP("the headers are older");
 }
 #endif

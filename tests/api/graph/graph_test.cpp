@@ -26,7 +26,7 @@ static_assert(std::is_trivially_copyable_v<GraphNode> && sizeof(GraphNode) == 24
 
 namespace {
 
-// In any order.
+// Checks the edges, in any order.
 Result<void> check_edges(const Graph &graph, const std::vector<GraphEdge> &expected) {
     CUSHIM_TRY(const auto edges, graph.edges());
     CHECK(std::is_permutation(edges.begin(), edges.end(), expected.begin(), expected.end()));

@@ -52,7 +52,7 @@ inline cushim::Result<cushim::GraphNode> node_in(const cushim::Graph &graph,
             return same;
         }
     }
-    FAIL("the node is not there");
+    FAIL("the graph does not have the node");
     return cushim::GraphNode();
 }
 

@@ -102,7 +102,7 @@ int refusals_without_memory(const Prepare &prepare, const Function &function, co
 }
 #endif
 
-// 0, 1, 2, ...
+// The numbers 0, 1, 2, ...
 inline std::vector<int> numbers(std::size_t count) {
     std::vector<int> all(count);
     for (std::size_t index = 0; index < count; ++index) {

@@ -18,7 +18,6 @@ struct Use {
     cushim::Result<void> (*run)(const Workplace &place);
 };
 
-// By topic.
 std::span<const Use> memory_uses();
 std::span<const Use> work_uses();
 std::span<const Use> sharing_uses();

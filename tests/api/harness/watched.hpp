@@ -44,7 +44,7 @@ class Watched {
     std::shared_ptr<std::atomic<int>> count_ = std::make_shared<std::atomic<int>>(0);
 };
 
-// Holds a stream up until it is opened.
+// Holds up a stream until the gate is opened.
 class Gate {
   public:
     // Waits for the resources of earlier tests: while any host function runs, driver 580 destroys

@@ -106,7 +106,7 @@ TEST_CASE("from_handle() makes an export of a plain CUDA handle and a size", "[i
     check_refused(IpcExport::from_handle(handle, SIZE_MAX, 1), "at offset 1 is invalid");
 }
 
-TEST_CASE("exporting other memory fails with the alternative", "[ipc][P2]") {
+TEST_CASE("exporting memory without IPC handles fails with the alternative", "[ipc][P2]") {
     const Context context = context_after_restart("");
     const auto check_says = [&](DeviceSpan<int> memory, const char *instead) {
         INFO(instead);

@@ -95,7 +95,7 @@ Outcome open_and_use(const Worker &worker, const ResourceMessage &message, const
 
 // --- the processes that may be killed; they exit when the channel is shut down
 
-TEST_CASE("child: makes what others open", "[.]") {
+TEST_CASE("child: makes resources for others", "[.]") {
     const Channel parent = Channel::of_parent();
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
     const IpcResources resources = ok(IpcResources::make(worker));
@@ -108,7 +108,7 @@ TEST_CASE("child: makes what others open", "[.]") {
     }
 }
 
-TEST_CASE("child: opens what another makes", "[.]") {
+TEST_CASE("child: opens resources of another", "[.]") {
     Channel parent = Channel::of_parent();
     set_patience(parent.socket());
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
@@ -214,9 +214,9 @@ class Round {
     const Worker &worker_;
     const Plan plan_;
     const Clock::time_point begin_ = Clock::now();
-    Child maker_{"child: makes what others open"};
-    Child openers_[2] = {Child("child: opens what another makes"),
-                         Child("child: opens what another makes")};
+    Child maker_{"child: makes resources for others"};
+    Child openers_[2] = {Child("child: opens resources of another"),
+                         Child("child: opens resources of another")};
     std::atomic<bool> killed_ = false;
     int uses_after_ = 0;
 };
@@ -268,9 +268,9 @@ struct Tally {
         ++(outcome.uses == 0 ? unopened : outcome.failed ? failed : used);
     }
     void print() const {
-        std::printf("the survivor: %u times all worked, %u times something did not any more, %u "
-                    "times nothing could be opened\n",
-                    used, failed, unopened);
+        std::printf(
+            "the survivor: all uses succeeded in %u rounds, failed in %u; opening failed in %u\n",
+            used, failed, unopened);
     }
 };
 
@@ -300,12 +300,12 @@ TEST_CASE("a word without the tag is distinguished from a failed call", "[killed
     CHECK_FALSE(is_foreign(refused));
 }
 
-TEST_CASE("IPC handles of a dead process fail clearly, and its descriptors stay usable",
+TEST_CASE("opening IPC handles of a dead process fails, and its descriptors stay usable",
           "[killed_processes][ipc][virtual_memory]") {
     restart("");
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
     const auto open_after_death = [&] {
-        Child maker("child: makes what others open");
+        Child maker("child: makes resources for others");
         set_patience(maker.channel().socket());
         const ResourceMessage message = ok(ResourceMessage::receive(maker.channel().socket()));
         maker.kill();
@@ -332,7 +332,7 @@ TEST_CASE("IPC handles of a dead process fail clearly, and its descriptors stay 
     }
 }
 
-TEST_CASE("the survivors of killed processes fail clearly and leak nothing",
+TEST_CASE("the survivors of killed processes get clear errors and leak nothing",
           "[killed_processes][ipc][pool][virtual_memory]") {
     restart("");
     const unsigned int rounds = number_in("API_TEST_ROUNDS", simulator() != nullptr ? 8 : 200);
@@ -341,7 +341,7 @@ TEST_CASE("the survivors of killed processes fail clearly and leak nothing",
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
     (void)run_undisturbed(worker);
     const Clock::duration usual = run_undisturbed(worker);
-    std::printf("the first things arrive after %.3f s\n", Seconds(usual).count());
+    std::printf("the first message arrives after %.3f s\n", Seconds(usual).count());
     Holdings before = Holdings::of(worker);
     Tally tally;
     unsigned int losses = 0;

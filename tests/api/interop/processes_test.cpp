@@ -308,7 +308,7 @@ TEST_CASE("exports and imports close their descriptors", "[processes][virtual_me
     CHECK(support::open_descriptors() == before);
 }
 
-// --- access that was not granted
+// --- access without a grant
 
 namespace {
 

@@ -368,7 +368,7 @@ TEST_CASE("copies of overlapping rows are rejected, copies of interleaved rows a
     CHECK(overlaps(part({0, 0}, {4, 6}), part({3, 0}, {4, 6})));
     CHECK(overlaps(part({3, 1}, {4, 5}), part({0, 0}, {4, 5})));
     CHECK(overlaps(part({0, 2}, {8, 3}), part({0, 0}, {8, 3})));
-    // Every other row of two columns, into or beside two columns of every row.
+    // Every second row of two columns, and two adjacent or overlapping columns of every row.
     const Pitch pitch = whole.pitch();
     const DevicePitchedSpan<int> every_other(whole.address(), {2, 3}, {2 * pitch.row, 3});
     CHECK(copied(part({2, 0}, {2, 3}), every_other));

@@ -68,7 +68,7 @@ CONTEXT_SCENARIO_TEST("stream-ordered memory is freed in the order of another st
     CUSHIM_TRY_VOID(copy(second, *result.span().subspan(50, 50), *later.span().subspan(0, 50)));
     CUSHIM_TRY_VOID(now.free_async(second));
     CHECK(now.empty());
-    CUSHIM_TRY_VOID(now.free_async(second)); // nothing is left to free
+    CUSHIM_TRY_VOID(now.free_async(second)); // already freed
     CUSHIM_TRY_VOID(later.close());
     CUSHIM_TRY_VOID(second.synchronize());
     CUSHIM_TRY(const auto values, read(context, result));
