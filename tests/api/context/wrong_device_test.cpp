@@ -105,7 +105,7 @@ std::vector<Use> uses_with_own_context() {
     return uses;
 }
 
-// NVIDIA's; the simulated runtime retains no context.
+// Whether NVIDIA's runtime is used, which retains contexts; the simulated one does not.
 [[maybe_unused]] bool is_runtime_used() {
     return simulator() == nullptr && load_runtime().has_value();
 }
