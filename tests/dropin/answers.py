@@ -1,4 +1,4 @@
-"""What the program tests/dropin/programs/plain.c prints, and the exit code that is its own."""
+"""The output of tests/dropin/programs/plain.c, and its own exit code."""
 
 ABSENT_STATUS = 3
 ABSENT = '''\

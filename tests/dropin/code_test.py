@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The machine code of the drop-in: a function is a jump through its slot, and nothing else.
+"""The machine code of the drop-in: every function is a single jump through its slot.
 
 usage: code_test.py ARCHIVE... --rows ROWS_JSON --objdump OBJDUMP --machine CPU --core static|shared
                     --compiler ID
 
-On x86-64 Linux the number of instructions is a promise; elsewhere it is printed. Landing pads are not
-counted: landing_pads_test.py.
+On x86-64 Linux the number of instructions is limited; elsewhere it is only printed. Landing pads are not
+counted; landing_pads_test.py checks them.
 """
 
 import collections
@@ -21,14 +21,14 @@ import machine_code
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import options  # noqa: E402
 
-# With an archive of cushim-core; one more where a shared library has the slot.
+# With a static cushim-core. If a shared library holds the slot, one instruction more is allowed.
 MOST = {'gcc': 1, 'clang': 2}
-# What a compiler's code calls around a launch, which no header declares (src/dropin/compiler_calls.cpp).
+# Functions that compilers call around a launch; no header declares them (src/dropin/compiler_calls.cpp).
 AROUND_A_LAUNCH = ['__cudaPushCallConfiguration', '__cudaPopCallConfiguration', '__cudaGetKernel',
                    '__cudaLaunchKernel', '__cudaLaunchKernel_ptsz']
-# What a calling convention makes longer: arguments smaller than a register, which g++ extends once more;
-# structures by value in registers, which it also writes to the stack; a structure as the result. Of the
-# longest rows, none is one that programs call in a tight loop but the launch.
+# The calling convention makes these longer: g++ extends small arguments a second time and writes structures
+# that are passed in registers to the stack; cudaCreateChannelDesc returns a structure. The launch is the only
+# one of the longest functions that programs call in tight loops.
 LONGER = {
     'gcc': {r'cuMemsetD(2D)?(8|16)(Async)?(_v2)?(_ptds|_ptsz)?': 3,
             r'(__)?cudaLaunch(Cooperative)?Kernel(_ptds|_ptsz)?': 5,
@@ -55,7 +55,7 @@ def rows():
 
 
 def most(name):
-    """How many instructions a function may have."""
+    """The largest number of instructions that this function may have."""
     count = next((longer for pattern, longer in LONGER[COMPILER].items()
                   if re.fullmatch(pattern, name)), MOST[COMPILER])
     return count + (1 if arguments.text('core') == 'shared' else 0)
@@ -74,7 +74,7 @@ def print_counts(lengths):
 class Code(unittest.TestCase):
     maxDiff = None
 
-    def test_has_every_row(self):
+    def test_archive_defines_every_function_of_the_tables(self):
         names = rows()
         self.assertGreater(len(names), 800)
         for archive in ARCHIVES:
@@ -83,14 +83,14 @@ class Code(unittest.TestCase):
             more = {name for name in code - set(names) if re.match('cu(da)?[A-Z]', name)}
             self.assertEqual(more, set(), 'functions that no header declares')
 
-    def test_each_is_in_a_section_of_its_own(self):
-        """Else a program would carry what it never calls."""
+    def test_every_function_has_its_own_section(self):
+        """Otherwise a program would contain functions that it never calls."""
         for archive in ARCHIVES:
             code = functions(archive)
             for name in rows() + AROUND_A_LAUNCH:
                 self.assertRegex(code[name].section, rf'^\.text[.$]{name}$')
 
-    def test_each_is_a_jump(self):
+    def test_every_function_is_one_jump(self):
         code = {archive.name: self.work(archive) for archive in ARCHIVES}
         for name, work in code.items():
             print(f'{name}: ', end='')

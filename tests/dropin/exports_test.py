@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What NVIDIA's libcudart exports and code can call, the drop-in defines: what is compiled for the one can be
-linked to the other.
+"""The drop-in defines every function that NVIDIA's libcudart exports and that code can call: objects compiled
+for libcudart can be linked to the drop-in.
 
 usage: exports_test.py ARCHIVE... --rows ROWS_JSON
 
-The libcudart is that which CUSHIM_RUNTIME_REAL names, or that of the toolkit that the headers are of.
+The libcudart is the one that CUSHIM_RUNTIME_REAL names, or the one of the toolkit that has the headers.
 """
 
 import functools
@@ -19,11 +19,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import binaries  # noqa: E402
 import options  # noqa: E402
 
-# Of headers that are no part of the tables.
+# Functions of headers that the tables leave out.
 INTEROP = (r'cuda(Graphics)?(EGL|GL|VDPAU).*|cudaEventCreateFromEGLSync|'
            r'cudaGraphicsResourceGetMappedEglFrame')
-# No compiler calls these.
-NOT_CALLED = {'__cudaGetProcAddress'}  # of CUDA 13: answers 0 whatever it is asked
+# Compilers never call these. CUDA 13 has __cudaGetProcAddress, which always returns 0.
+NOT_CALLED = {'__cudaGetProcAddress'}
 
 arguments = options.of_command_line()
 
@@ -35,7 +35,7 @@ def headers():
 
 
 def runtime():
-    """CUSHIM_RUNTIME_REAL, or the one of the toolkit that the headers are of; None where there is none."""
+    """The file that CUSHIM_RUNTIME_REAL names, or the one beside the headers; None if neither exists."""
     if named := os.environ.get('CUSHIM_RUNTIME_REAL'):
         return pathlib.Path(named)
     return next((library for name in ('lib64', 'lib')
@@ -50,7 +50,7 @@ def words_of_headers():
 
 
 def can_be_called(name):
-    """What no header declares is there for CUDA's own libraries."""
+    """Whether a header declares it. Functions that no header declares serve NVIDIA's own libraries."""
     return re.sub('_pt(ds|sz)$', '', name) in words_of_headers() and not re.fullmatch(INTEROP, name)
 
 
@@ -58,7 +58,7 @@ class Exports(unittest.TestCase):
     def setUp(self):
         path = runtime()
         if path is None:
-            self.skipTest('there is no libcudart beside the headers, and CUSHIM_RUNTIME_REAL names none')
+            self.skipTest('CUSHIM_RUNTIME_REAL is not set, and there is no libcudart beside the headers')
         library = binaries.read(path)
         self.names = {name for name, here, binding in library.symbols(dynamic=True)
                       if here and binding != library.LOCAL and re.match('(__)?cuda[A-Z]', name)}
@@ -67,12 +67,12 @@ class Exports(unittest.TestCase):
         for archive in arguments.words:
             self.assertEqual(names - binaries.defined_by_archive(archive), set(), archive)
 
-    def test_what_compilers_call(self):
+    def test_functions_that_compilers_call_are_defined(self):
         names = {name for name in self.names if name.startswith('__')}
         self.assertIn('__cudaRegisterFatBinary', names)
         self.check(names - NOT_CALLED)
 
-    def test_what_programs_call(self):
+    def test_functions_that_programs_call_are_defined(self):
         names = {name for name in self.names if can_be_called(name)}
         self.assertGreater(len(names), 300)
         self.check(names)

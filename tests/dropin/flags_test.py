@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The drop-in is optimised whatever the environment says (CXXFLAGS): built that way, its machine code is what
-code_test.py wants.
+"""The drop-in is optimised even if CXXFLAGS asks for an unoptimised build: its machine code still passes
+code_test.py.
 
 usage: flags_test.py --source FOLDER --work FOLDER --cxx COMPILER --headers FOLDER -- OPTIONS OF code_test.py
 """

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Processors may check that an indirect jump lands where one is expected (Intel's CET, Arm's BTI). What is
-linked to the drop-in or the loader loses nothing of that: their functions have landing pads, and their
-objects say so, each of them. One that does not, and the linker gives the check up for all of a program.
+"""Processors may check that an indirect jump lands on a landing pad (Intel's CET, Arm's BTI). Linkers enable
+the check only if every object is marked as ready for it. Linking the drop-in or the loader must not disable it:
+their functions have landing pads, and each of their objects is marked.
 
 usage: landing_pads_test.py HIDDEN EXPORTED --version-script FILE [--archives ARCHIVE...]
                             --protections NAME... --objdump OBJDUMP --readelf READELF --work FOLDER
                             --compile WORDS
 
-The archives are what programs link besides one of the two: the loader, the wrappers.
+--archives: the other archives that programs link besides one of the two, the loader and the wrappers.
 """
 
 import pathlib
@@ -23,7 +23,7 @@ import marks  # noqa: E402
 import options  # noqa: E402
 
 LINKERS = ('bfd', 'gold', 'lld', 'mold')
-# By these a link ends at an object that is not fit; and by that the compiler makes one.
+# The linker option that rejects an unmarked object, and the compiler option that makes such an object.
 REFUSE_UNFIT = {'IBT': ('-Wl,-z,cet-report=error', '-fcf-protection=none'),
                 'BTI': ('-Wl,-z,force-bti,--fatal-warnings', '-mbranch-protection=none')}
 
@@ -36,7 +36,7 @@ WORK, VERSION_SCRIPT = given.path('work'), given.text('version-script')
 
 
 def global_names(archive):
-    """(member, name) of everything that others may call or take the address of."""
+    """(member, name) of every function that other objects may call or take the address of."""
     return {(member, name)
             for member, data in binaries.archive_members(archive)
             for name, here, binding in binaries.Elf(data).symbols()
@@ -46,7 +46,7 @@ def global_names(archive):
 class Archives(unittest.TestCase):
     maxDiff = None
 
-    def test_every_object_is_fit(self):
+    def test_every_object_is_marked(self):
         for archive in ARCHIVES:
             members = machine_code.protections(READELF, archive)
             print(f'{archive.name}: {len(members)} objects')
@@ -55,19 +55,19 @@ class Archives(unittest.TestCase):
                 self.assertEqual(member, PROTECTIONS, archive.name)
 
     def test_every_function_has_a_landing_pad(self):
-        """The functions of CUDA, whose addresses programs take, and what the slots point to."""
+        """The CUDA functions, whose addresses programs take, and the functions that the slots point to."""
         for archive in ARCHIVES:
             names = {(member, name.partition('@')[0]) for member, name in global_names(archive)}
             code = [function for function in machine_code.functions(OBJDUMP, archive)
                     if (function.file, function.name) in names]
-            print(f'{archive.name}: {len(code)} functions that others see')
+            print(f'{archive.name}: {len(code)} visible functions')
             self.assertGreater(len(code), 800)
             self.assertEqual([f'{function.file}: {function.name}' for function in code
                               if not function.has_landing_pad], [])
 
 
 class Linked(unittest.TestCase):
-    """Nothing but the archives, whole: start files and libraries of the system may be behind."""
+    """Links only the whole archives: the system's start files and libraries may be unmarked."""
 
     def setUp(self):
         WORK.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ class Linked(unittest.TestCase):
         self.empty.write_text('extern int nothing;\nint nothing;\n')
 
     def link(self, output, linker, *inputs, options=()):
-        """Whether it could be linked at all."""
+        """Whether the link succeeds."""
         command = [*COMPILE, '-shared', '-nostdlib', f'-fuse-ld={linker}', *options,
                    f'-Wl,--version-script={VERSION_SCRIPT}', '-Wl,--whole-archive', *inputs,
                    '-Wl,--no-whole-archive', '-o', output]
@@ -85,17 +85,17 @@ class Linked(unittest.TestCase):
         return done.returncode == 0
 
     def linkers(self):
-        """Those that keep the note at all."""
+        """The linkers that write the note."""
         for linker in LINKERS:
             empty = WORK / f'empty-{linker}.so'
             if not self.link(empty, linker, self.empty):
                 print(f'{linker}: not on this machine')
             elif machine_code.protections(READELF, empty) != [PROTECTIONS]:
-                print(f'{linker}: writes no such note')
+                print(f'{linker}: does not write the note')
             else:
                 yield linker
 
-    def test_note_is_that_of_all(self):
+    def test_linked_library_is_marked(self):
         checked = 0
         for linker in self.linkers():
             for archive in DROPINS:
@@ -103,13 +103,13 @@ class Linked(unittest.TestCase):
                 with self.subTest(linker=linker, archive=archive.name):
                     self.assertTrue(self.link(output, linker, archive, *ARCHIVES[2:]), self.messages)
                     self.assertEqual(machine_code.protections(READELF, output), [PROTECTIONS])
-                    # Beside that note, `cushim-info --audit` still finds its own.
+                    # `cushim-info --audit` still finds its own note beside that one.
                     self.assertLessEqual({marks.DROPIN}, marks.of(output))
                     print(f'{linker}, {archive.name}: {", ".join(sorted(PROTECTIONS))}')
                     checked += 1
-        self.assertGreater(checked, 0, 'no linker here keeps the note')
+        self.assertGreater(checked, 0, 'no linker on this machine writes the note')
 
-    def test_linkers_that_refuse_the_unfit(self):
+    def test_strict_linkers_accept_the_archives(self):
         option, unfit_option = REFUSE_UNFIT['BTI' if 'BTI' in PROTECTIONS else 'IBT']
         unfit = WORK / 'unfit.o'
         subprocess.run([*COMPILE, unfit_option, '-c', self.empty, '-o', unfit], check=True)
@@ -118,7 +118,7 @@ class Linked(unittest.TestCase):
             output = WORK / f'refusing-{linker}.so'
             if not self.link(output, linker, self.empty, options=[option]) or \
                     self.link(output, linker, unfit, options=[option]):
-                print(f'{linker} {option}: not on this machine, or it refuses nothing')
+                print(f'{linker} {option}: not on this machine, or without the option')
                 continue
             refusing += 1
             for archive in DROPINS:
@@ -127,7 +127,7 @@ class Linked(unittest.TestCase):
                                               options=[option]), self.messages)
                     print(f'{linker} {option}: takes {archive.name}')
         if refusing == 0:
-            self.skipTest(f'no linker here refuses anything for {option}')
+            self.skipTest(f'no linker on this machine supports {option}')
 
 
 if __name__ == '__main__':

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Programs and libraries linked to the drop-in in every way that people link, by every linker that is
-there: they need no CUDA library, start without one, and work with one."""
+"""Programs and libraries linked to the drop-in in every usual way, by every linker on this machine: they need
+no CUDA library, start without one, and work with one."""
 
 import platform
 import shutil
@@ -13,7 +13,7 @@ from toolbox import (
     CORE_IS_SHARED, EXPORTED, HIDDEN, arguments, link, link_command, must_run, run)
 
 folder = toolbox.fresh_folder(__file__)
-# What the program plain.c calls, as its headers have it.
+# The functions that plain.c calls, with the names that the headers give them.
 CALLED = {
     'cuInit', 'cuGetErrorName', 'cuGetErrorString', 'cuDeviceGet', 'cuDevicePrimaryCtxRetain',
     'cuDevicePrimaryCtxRelease_v2', 'cuCtxSetCurrent', 'cuMemAlloc_v2', 'cuMemFree_v2',
@@ -37,8 +37,8 @@ class LinkTest(unittest.TestCase):
             self.assertEqual(run(program, env=toolbox.present()), (0, answers.PRESENT))
 
     def link_in_each_way(self, *options, source='plain.c', libraries=HIDDEN, kind='hidden'):
-        """(linker, program) for each linker that can do this at all: one that cannot link an empty
-        program so says nothing about the drop-in."""
+        """(linker, program) for each linker that supports the options. A linker that cannot link even an
+        empty program is left out."""
         made = []
         for linker in toolbox.linkers():
             flags = [f'-fuse-ld={linker}', *options]
@@ -52,7 +52,7 @@ class LinkTest(unittest.TestCase):
                 self.assertFalse(self.links_nothing(flags), f'{linker} {options}:\n{output}')
                 print(f'{linker} {" ".join(options)}: not on this machine')
         if not made:
-            self.skipTest(f'no linker here knows {options}')
+            self.skipTest(f'no linker on this machine supports {options}')
         return made
 
     @staticmethod
@@ -60,14 +60,14 @@ class LinkTest(unittest.TestCase):
         return run(*link_command(folder / 'nothing', 'nothing.c', *flags))[0] == 0
 
     def of_both_archives(self, *options):
-        """(kind, linker, program) of each."""
+        """(kind, linker, program) for the hidden and the exported archive."""
         for kind, libraries in ARCHIVES.items():
             for linker, program in self.link_in_each_way(*options, libraries=libraries, kind=kind):
                 yield kind, linker, program
 
 
 class Linkers(unittest.TestCase):
-    def test_which_are_tried(self):
+    def test_at_least_one_linker_is_found(self):
         self.assertTrue(any(toolbox.has_linker(name) for name in toolbox.LINKERS))
         for name in toolbox.LINKERS:
             with self.subTest(linker=name):
@@ -81,7 +81,7 @@ class Programs(LinkTest):
             with self.subTest(kind=kind, linker=linker):
                 self.check_plain(program, **more)
 
-    def test_as_it_is(self):
+    def test_default_options(self):
         self.check()
 
     def test_needs_the_c_library_only(self):
@@ -93,7 +93,7 @@ class Programs(LinkTest):
     def test_as_needed(self):
         self.check('-Wl,--as-needed')
 
-    def test_bound_at_start(self):
+    def test_eager_binding(self):
         self.check('-Wl,-z,now', '-Wl,-z,relro')
 
     def test_position_independent(self):
@@ -105,8 +105,8 @@ class Programs(LinkTest):
     def test_without_plt(self):
         self.check('-fno-plt')
 
-    def test_all_is_exported(self):
-        """Of the program's own functions; the hidden ones stay hidden."""
+    def test_rdynamic(self):
+        """Exports the program's own functions; the hidden archive's stay hidden."""
         for kind, linker, program in self.of_both_archives('-rdynamic'):
             with self.subTest(kind=kind, linker=linker):
                 self.check_plain(program)
@@ -116,7 +116,7 @@ class Programs(LinkTest):
                     self.assertEqual(toolbox.of_cuda(toolbox.exported(program)), set())
 
     def test_whole_archive(self):
-        """Every function, and every slot that it jumps through."""
+        """Keeps every function and its slot."""
         for kind, (archive, *rest) in ARCHIVES.items():
             whole = ['-Wl,--whole-archive', archive, '-Wl,--no-whole-archive', *rest]
             for linker, program in self.link_in_each_way('-DWHOLE', libraries=whole, kind=kind):
@@ -127,7 +127,7 @@ class Programs(LinkTest):
     def test_landing_pads(self):
         flags = {'x86_64': '-fcf-protection=full', 'aarch64': '-mbranch-protection=standard'}
         if platform.machine() not in flags:
-            self.skipTest('no flag is known for this machine')
+            self.skipTest('no compiler flag is known for this machine')
         flag = flags[platform.machine()]
         for linker, program in self.link_in_each_way(flag):
             with self.subTest(linker=linker):
@@ -136,7 +136,7 @@ class Programs(LinkTest):
                                                      f'-fuse-ld={linker}', flag))
 
     def check_protections(self, program, nothing):
-        """What an empty program is fit for, by the start files of this system, so is the program."""
+        """The program has the same protections as an empty program, which has those of the start files."""
         readelf = shutil.which('readelf')
         if readelf is not None:
             found = machine_code.protections(readelf, program)
@@ -144,16 +144,16 @@ class Programs(LinkTest):
             self.assertEqual(found, machine_code.protections(readelf, nothing))
 
     @unittest.skipIf(CORE_IS_SHARED, 'the core is a shared library')
-    def test_static(self):
-        """Such a program may load libraries only with the C library that it was linked to, and not all
-        of them: glibc says so when it links one. Without CUDA it starts as any other."""
+    def test_static_program(self):
+        """A static program may load libraries only with the C library that it was linked to, and not all of
+        them; glibc's linker warning says so. Without CUDA it starts like any other."""
         for options in (['-static'], ['-static-pie', '-fPIE']):
             for kind, linker, program in self.of_both_archives(*options):
                 with self.subTest(kind=kind, linker=linker):
                     self.assertEqual(toolbox.needed(program), [])
                     self.check_plain(program, simulated=False)
 
-    def test_optimised_at_link_time(self):
+    def test_link_time_optimisation(self):
         self.check(*LTO, '-O2')
 
     def test_garbage_collected(self):
@@ -167,12 +167,12 @@ class Programs(LinkTest):
                 print(f'{linker}, {kind}: {size} bytes with the loader, stripped')
                 self.assertLess(size, 160_000)
 
-    def test_identical_functions_are_one(self):
-        """None are alike, even those of one type: each has a slot of its own."""
+    def test_identical_code_folding(self):
+        """No two functions are identical, even with equal parameters: each has its own slot."""
         self.check('-Wl,--icf=all', '-Wl,--gc-sections')
 
     def test_per_thread_streams(self):
-        """The same source, compiled for streams of each thread's own, calls other functions."""
+        """The same source compiled for per-thread default streams calls other functions."""
         suffixed = {name + '_ptds' for name in PER_STREAM}
         for _, program in self.link_in_each_way('-Wl,--gc-sections',
                                                 '-DCUDA_API_PER_THREAD_DEFAULT_STREAM'):
@@ -185,7 +185,7 @@ class Libraries(LinkTest):
         for linker, library in self.link_in_each_way('-shared', '-fPIC', '-Wl,-z,defs',
                                                      source='library.c'):
             self.assertEqual(toolbox.of_cuda(toolbox.exported(library)), set(),
-                             'a library gives its copy to others')
+                             'the library exports its copy')
             program = link(folder / f'library-user-{linker}', 'library_user.c',
                            f'-fuse-ld={linker}', libraries=[library])
             self.assertEqual(toolbox.needed_of_cuda(library), [])

@@ -1,10 +1,10 @@
-"""The machine code of objects, archives and libraries, and what they say of it, as binutils print it."""
+"""The machine code of objects, archives and libraries, and the protections they are marked for, from binutils."""
 
 import dataclasses
 import re
 import subprocess
 
-# Instructions at which an indirect jump may land; the last one is there for more than that.
+# Instructions at which an indirect jump may land; paciasp also signs the return address.
 LANDING_PAD = re.compile(r'(endbr64|bti\s+j?c|paciasp)\b')
 PADDING = re.compile(r'(data16 |cs )*(nop|xchg +%ax,%ax|int3|udf)')
 
@@ -22,7 +22,7 @@ class Function:
 
     @property
     def work(self):
-        """The instructions that do something."""
+        """The instructions without a landing pad that does nothing else."""
         padded = self.has_landing_pad and not self.instructions[0].startswith('paciasp')
         return self.instructions[1 if padded else 0:]
 
@@ -33,7 +33,7 @@ def run(*command):
 
 
 def functions(objdump, path):
-    """All functions of a file; a version that is part of a name is left out."""
+    """All functions of a file. Version suffixes of names are removed."""
     found, file, section = [], None, None
     for line in run(objdump, '-d', '--no-show-raw-insn', path).splitlines():
         if match := re.match(r'(\S.*): +file format ', line):
@@ -49,7 +49,7 @@ def functions(objdump, path):
 
 
 def protections(readelf, path):
-    """What a file says that it is fit for, of IBT, SHSTK, BTI and PAC; of an archive: each member."""
+    """The protections a file is marked for: IBT, SHSTK, BTI, PAC. For an archive, those of each member."""
     texts = re.split(r'^File: ', run(readelf, '-n', path), flags=re.M)
     members = [text for text in texts if text.strip()] or ['']
     return [set(re.findall(r'\b(IBT|SHSTK|BTI|PAC)\b', text)) for text in members]

@@ -1,4 +1,4 @@
-"""Reads cushim's marks in a program or library: notes of its own (src/loader/marker.hpp)."""
+"""Reads the notes by which cushim marks a program or library (src/loader/marker.hpp)."""
 
 import struct
 
@@ -9,7 +9,7 @@ SEGMENT_NOTE = 4
 
 
 def of(path):
-    """The types of its marks."""
+    """The types of its cushim marks."""
     binary = binaries.read(path)
     if isinstance(binary, binaries.Elf):
         places = [(offset, size) for kind, offset, _, size in binary.segments()
@@ -23,7 +23,7 @@ def of(path):
 
 
 def notes(data):
-    """(owner, type) of each; their parts are padded to four bytes."""
+    """(owner, type) of each note; the parts of a note are padded to four bytes."""
     at = 0
     while at + 12 <= len(data):
         name_size, text_size, kind = struct.unpack_from('<III', data, at)

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Programs that are linked to the drop-in and to CUDA's own libraries at once, by mistake or for what the
-drop-in does not have: whichever comes first on the command line serves the program, as with any other two
-libraries."""
+"""Programs that are linked both to the drop-in and to NVIDIA's libraries, by mistake or for functions that the
+drop-in does not have. The first one on the command line serves the program, as with any two libraries."""
 
 import unittest
 
@@ -43,7 +42,7 @@ class Both(unittest.TestCase):
         self.assertIn('error while loading shared libraries: libcud', output)
 
     def test_dropin_first_and_libraries_as_needed(self):
-        """As many compilers link by themselves: nothing is left of the mistake."""
+        """Many compilers pass --as-needed by default. The program then needs only the drop-in."""
         for linker, program in link_by_each('as-needed', ['-Wl,--as-needed', *HIDDEN, *self.cuda]):
             with self.subTest(linker=linker):
                 self.assertEqual(toolbox.needed_of_cuda(program), [])
@@ -51,17 +50,17 @@ class Both(unittest.TestCase):
                 self.check_present(program, toolbox.present())
 
     def test_dropin_first(self):
-        """The libraries have to be there at start-up, but it is the drop-in that is called."""
+        """The libraries must exist at start-up, but the program calls the drop-in."""
         for linker, program in link_by_each('first', ['-Wl,--no-as-needed', *HIDDEN, *self.cuda]):
             with self.subTest(linker=linker):
                 self.assertEqual(len(toolbox.needed_of_cuda(program)), 2)
                 self.check_does_not_start(program)
                 self.check_absent(program, **self.found)
-                # The copies that are there already are taken, without a variable.
+                # The drop-in uses the copies that are already loaded; no variable is needed.
                 self.check_present(program, toolbox.environment(**self.found))
 
     def test_libraries_first(self):
-        """As if there were no drop-in."""
+        """The drop-in has no effect."""
         for linker, program in link_by_each('last', [*self.cuda, *HIDDEN]):
             with self.subTest(linker=linker):
                 self.assertEqual(len(toolbox.needed_of_cuda(program)), 2)
@@ -84,11 +83,11 @@ class StaticRuntime(unittest.TestCase):
     def setUp(self):
         archive = toolbox.static_runtime()
         if archive is None:
-            self.skipTest('there is no libcudart_static.a beside the headers')
+            self.skipTest('libcudart_static.a was not found')
         self.archive = [archive, '-lrt', '-ldl', '-pthread']
 
     def test_dropin_first(self):
-        """nvcc adds it to every program, after what the user names: nothing of it is taken."""
+        """nvcc adds the static runtime to every program after the user's libraries; none of it is used."""
         for linker, program in link_by_each('before-static', [*HIDDEN, *self.archive]):
             with self.subTest(linker=linker):
                 self.assertFalse([name for name in toolbox.defined(program)
@@ -97,7 +96,7 @@ class StaticRuntime(unittest.TestCase):
                                  (answers.ABSENT_STATUS, answers.ABSENT))
 
     def test_static_runtime_first(self):
-        """The runtime API is NVIDIA's, the driver API the drop-in's: no name is there twice."""
+        """NVIDIA's runtime API and the drop-in's driver API; no name is defined twice."""
         for linker, program in link_by_each('after-static', [*self.archive, *HIDDEN]):
             with self.subTest(linker=linker):
                 self.assertTrue([name for name in toolbox.defined(program)
@@ -108,8 +107,8 @@ class StaticRuntime(unittest.TestCase):
 
 
 class Interop(unittest.TestCase):
-    """The functions for OpenGL, EGL and VDPAU are not in the drop-in: for those alone a program needs
-    -lcuda beside it."""
+    """The drop-in does not have the functions for OpenGL, EGL and VDPAU. Programs that call them also need
+    -lcuda or -lcudart."""
 
     @classmethod
     def setUpClass(cls):
@@ -121,8 +120,8 @@ class Interop(unittest.TestCase):
             (cls.place / f'{library.partition(".")[0]}.so').symlink_to(library)
 
     def check_needs_the_library(self, missing, option, library, *options):
-        """By each linker: the drop-in alone does not do, and the linker names what is missing. The program that
-        is linked to the library, too."""
+        """With every linker: the drop-in alone fails to link, and the linker names the missing function. The
+        program that is also linked to the library."""
         for linker in toolbox.linkers():
             with self.subTest(linker=linker):
                 program = folder / f'{missing}-{linker}'
@@ -137,7 +136,7 @@ class Interop(unittest.TestCase):
                 yield program
 
     def test_functions_of_the_driver(self):
-        """Libcuda has to be there at start-up. The drop-in passes on to that very copy."""
+        """Needs libcuda at start-up. The drop-in forwards to that copy."""
         found = {'LD_LIBRARY_PATH': str(self.place)}
         for program in self.check_needs_the_library('cuGraphicsGLRegisterBuffer', '-lcuda', 'libcuda.so.1'):
             self.assertIn('cuInit', toolbox.defined(program))
@@ -147,17 +146,17 @@ class Interop(unittest.TestCase):
                              (0, 'cuInit: 303, cuGraphicsGLRegisterBuffer: 772\n'))
 
     def test_functions_of_the_runtime(self):
-        """Those take a shared libcudart, as those of the driver take libcuda."""
+        """The runtime's functions come from a shared libcudart, as the driver's come from libcuda."""
         for program in self.check_needs_the_library('cudaGraphicsGLRegisterBuffer', '-lcudart', 'libcudart.so.99',
                                                     '-DRUNTIME'):
             self.assertEqual(run(program, env=toolbox.absent(LD_LIBRARY_PATH=str(self.place))),
                              (0, 'cudaGetDeviceCount: 35, cudaGraphicsGLRegisterBuffer: 772\n'))
 
     def test_functions_of_the_static_runtime(self):
-        """It has each of its functions, or none: what the drop-in has would be there twice."""
+        """The static runtime cannot be used: functions that the drop-in also has are defined twice."""
         archive = toolbox.static_runtime()
         if archive is None:
-            self.skipTest('there is no libcudart_static.a beside the headers')
+            self.skipTest('libcudart_static.a was not found')
         status, output = run(*toolbox.link_command(
             folder / 'interop-static', 'interop.c', '-DRUNTIME',
             libraries=[*HIDDEN, archive, '-lrt', '-ldl', '-pthread']))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The drop-in among others in one process: a plugin with a copy of its own, and libraries that are linked to
-CUDA's own ones. Nobody gets in between them; but where it is asked for, the program serves libraries that
-name no CUDA library."""
+"""The drop-in beside other users of CUDA in one process: a plugin with its own copy, and libraries linked to
+NVIDIA's libraries. Each keeps its own functions. Only the exported drop-in serves libraries that name no CUDA
+library."""
 
 import itertools
 import re
@@ -25,11 +25,11 @@ class Neighbours(unittest.TestCase):
         cls.plugin = link(folder / 'libplugin.so', 'library.c', *SHARED, libraries=HIDDEN)
         cls.linked = link(folder / 'liblinked.so', 'library.c', *SHARED, '-Wl,--no-as-needed',
                           libraries=[f'-L{cls.real}', '-lcuda', '-lcudart'])
-        # Leaves it to the program where its CUDA comes from.
+        # Linked to no CUDA library: the program must provide the functions.
         cls.open = link(folder / 'libopen.so', 'library.c', *SHARED)
 
     def check(self, program, paths, expected):
-        """Who serves whom; all answer what the one driver does, that of the tests."""
+        """Checks which file serves each caller. All calls reach the one driver of the test."""
         env = toolbox.environment(CUSHIM_DRIVER=str(self.real / 'libcuda.so.1'),
                                   LD_LIBRARY_PATH=str(self.real))
         status, output = run(program, *paths, env=env)
@@ -39,8 +39,8 @@ class Neighbours(unittest.TestCase):
         self.assertFalse(answers & {'0', '34', '303'}, output)
         self.assertEqual(re.sub(r': \d+ by ', ': ', output).splitlines(), expected)
 
-    def test_everybody_has_his_own(self):
-        """Whoever comes first."""
+    def test_each_keeps_its_own_functions(self):
+        """In either order of loading."""
         served = {self.plugin: 'libplugin.so', self.linked: 'libcuda.so.1'}
         for kind, archives in (('hidden', HIDDEN), ('exported', EXPORTED)):
             program = link(folder / f'host-{kind}', 'host.c', libraries=archives)
@@ -52,8 +52,8 @@ class Neighbours(unittest.TestCase):
                         f'program: {program.name}'])
 
     @with_each_linker
-    def test_library_that_is_linked_to_the_real_one(self, linker):
-        """Even where the program is linked to that library."""
+    def test_library_linked_to_libcuda_keeps_its_own_functions(self, linker):
+        """Also if the program itself is linked to that library."""
         program = self.host(linker, HIDDEN, self.linked)
         self.assertEqual(toolbox.of_cuda(toolbox.exported(program)), set())
         self.check(program, [self.plugin], [
@@ -74,8 +74,8 @@ class Neighbours(unittest.TestCase):
             0, f'program: 303 by {program.name}\nlinked: 303 by {program.name}\n'))
 
     @with_each_linker
-    def test_exported_serves_it_where_only_what_is_used_is_kept(self, linker):
-        """By the program or by the library: what neither calls goes."""
+    def test_exported_keeps_only_used_functions(self, linker):
+        """Functions that neither the program nor the library calls are removed."""
         program = link(folder / f'collected-{linker}', 'library_user.c',
                        f'-fuse-ld={linker}', '-Wl,--gc-sections', f'-Wl,-rpath,{folder}',
                        libraries=[self.open, *EXPORTED])
@@ -84,9 +84,9 @@ class Neighbours(unittest.TestCase):
         self.assertEqual(run(program, env=toolbox.absent()), (0, 'library: 303, 35, 0 devices\n'))
 
     @with_each_linker
-    def test_exported_before_the_library_that_wants_it(self, linker):
-        """GNU ld and gold take of an archive what was wanted before it came, and say what is missing; others
-        look back."""
+    def test_exported_before_the_library_on_the_command_line(self, linker):
+        """GNU ld and gold take from an archive only what earlier objects need, and name what is missing; other
+        linkers also look back."""
         program = folder / f'before-{linker}'
         status, output = run(*toolbox.link_command(
             program, 'library_user.c', f'-fuse-ld={linker}', f'-Wl,-rpath,{folder}',
@@ -98,14 +98,14 @@ class Neighbours(unittest.TestCase):
             self.assertEqual(run(program, env=toolbox.absent()),
                              (0, 'library: 303, 35, 0 devices\n'))
 
-    def test_plugin_before_a_library_that_asks_by_name(self):
-        """By RTLD_GLOBAL a plugin offers what it exports to dlsym(RTLD_DEFAULT): the exported drop-in, and with
-        it what CUSHIM_DISABLE says."""
+    def test_exporting_plugin_serves_dlsym_of_later_libraries(self):
+        """With RTLD_GLOBAL, a plugin's exported functions are found by dlsym(RTLD_DEFAULT). The exported drop-in
+        is, and CUSHIM_DISABLE affects it."""
         by_name = link(folder / 'libbyname.so', 'library.c', '-DBY_NAME', *SHARED, libraries=['-ldl'])
         exporting = link(folder / 'libexporting.so', 'library.c', *SHARED,
                          f'-Wl,--version-script={arguments.version_script}', libraries=EXPORTED)
         program = link(folder / 'host-by-name', 'host.c', libraries=HIDDEN)
-        for plugin, served in ((exporting, '303 by libexporting.so'), (self.plugin, '-1 by nobody')):
+        for plugin, served in ((exporting, '303 by libexporting.so'), (self.plugin, '-1 by no file')):
             self.assertEqual(run(program, plugin, by_name, env=toolbox.absent()), (
                 0, f'{plugin.name}: 303 by {plugin.name}\nlibbyname.so: {served}\n'
                    f'program: 303 by {program.name}\n'))
@@ -114,8 +114,8 @@ class Neighbours(unittest.TestCase):
             f'program: {program.name}'])
 
     @with_each_linker
-    def test_hidden_does_not_serve_it(self, linker):
-        """Some linkers refuse the program, with others it does not start: none goes wrong in silence."""
+    def test_hidden_does_not_serve_a_library_without_cuda(self, linker):
+        """The link fails, or the program does not start; it never runs with missing functions."""
         program = folder / f'unserved-{linker}'
         command = toolbox.link_command(
             program, 'host.c', '-DWITH_LIBRARY', f'-fuse-ld={linker}',
@@ -131,19 +131,19 @@ class Neighbours(unittest.TestCase):
             self.assertRegex(output, r'undefined symbol: cu')
 
     @with_each_linker
-    def test_exported_and_a_library_that_is_linked_to_the_real_driver(self, linker):
-        """Libcuda's functions have no versions: that library's calls go through the program, and arrive where
-        they would have. There is one driver."""
+    def test_exported_serves_a_library_linked_to_libcuda(self, linker):
+        """The functions of libcuda have no versions, so the library calls the program's, which forward to the
+        same driver."""
         program = self.host(linker, EXPORTED, self.linked)
         self.check(program, [], [f'program: {program.name}', f'linked: {program.name}'])
 
 
 class Runtimes(unittest.TestCase):
-    """The exported drop-in, and libraries that are linked to the libcudart of any major version: libcudart's
-    functions have versions, and so have the program's."""
+    """The exported drop-in beside libraries that are linked to a libcudart of any major version. The functions of
+    libcudart have versions, and so have the program's."""
 
     maxDiff = None
-    # These make a version that an object of a program asks for; others want a script that has it.
+    # These add the versions that objects of the program define; other linkers need a version script.
     MAKE_VERSIONS = ('bfd', 'gold')
 
     @classmethod
@@ -159,13 +159,13 @@ class Runtimes(unittest.TestCase):
         return link(folder / f'libuses-{name}.so', 'library.c', '-DRUNTIME', *SHARED, libraries=libraries)
 
     def served(self, library, program=None):
-        """What the library is told: its own, or what the program has."""
+        """The major version that the library gets, and from which file: its own libcudart or the program."""
         runtime = self.runtimes[library == self.other and program is None]
         major = re.fullmatch(r'libcudart\.so\.(\d+)(\.0)?', runtime.name).group(1)
         return f'{major} by {program.name if program else runtime.name}'
 
     def check(self, program, expected):
-        """Of the library that the program is linked to; and of the others, which it opens."""
+        """`expected`: first the library that the program is linked to, then those that it opens."""
         env = toolbox.environment(
             CUSHIM_DRIVER=str(arguments.fake_driver), CUSHIM_RUNTIME=str(arguments.fake_runtime),
             LD_LIBRARY_PATH=':'.join(str(runtime.parent) for runtime in self.runtimes))
@@ -177,7 +177,7 @@ class Runtimes(unittest.TestCase):
             f'linked: {expected[linked]}']))
 
     def program(self, linker, library, *options):
-        """All that it has is exported: the most that may get in between."""
+        """A program that exports all of its functions, the worst case."""
         folders = [f'-Wl,-rpath-link,{runtime.parent}' for runtime in self.runtimes]
         name = '-'.join(['runtimes', linker, library.stem, *map(str, range(len(options)))])
         program = link(folder / name, 'host.c', '-DRUNTIME', '-DWITH_LIBRARY', f'-fuse-ld={linker}', '-rdynamic',
@@ -185,7 +185,7 @@ class Runtimes(unittest.TestCase):
         self.assertIn('cudaRuntimeGetVersion', toolbox.exported(program))
         return program
 
-    def check_each_has_his_own(self, linker, *options):
+    def check_each_keeps_its_runtime(self, linker, *options):
         for linked in (self.other, self.same):
             program = self.program(linker, linked, *options)
             self.assertTrue(toolbox.defines_versions(program))
@@ -193,20 +193,19 @@ class Runtimes(unittest.TestCase):
             self.check(program, {**{path: self.served(path) for path in (linked, *opened)},
                                  self.open: self.served(self.open, program)})
 
-    def test_each_has_his_own(self):
+    def test_each_library_keeps_its_runtime(self):
         for linker in toolbox.linkers():
             if linker in self.MAKE_VERSIONS:
                 with self.subTest(linker=linker):
-                    self.check_each_has_his_own(linker)
+                    self.check_each_keeps_its_runtime(linker)
 
     @with_each_linker
-    def test_each_has_his_own_by_a_version_script(self, linker):
-        """With every linker."""
-        self.check_each_has_his_own(linker, f'-Wl,--version-script={arguments.version_script}')
+    def test_each_library_keeps_its_runtime_with_a_version_script(self, linker):
+        self.check_each_keeps_its_runtime(linker, f'-Wl,--version-script={arguments.version_script}')
 
     @with_each_linker
-    def test_shared_library_wants_the_version_script(self, linker):
-        """It then serves others as a program does; without the script no linker links it."""
+    def test_shared_library_needs_the_version_script(self, linker):
+        """It then serves others as a program does. Without the script every linker rejects it."""
         server = folder / f'libserver-{linker}.so'
         command = toolbox.link_command(server, 'library.c', f'-fuse-ld={linker}', *SHARED,
                                        libraries=EXPORTED)
@@ -217,14 +216,14 @@ class Runtimes(unittest.TestCase):
         self.assertIn('cudaRuntimeGetVersion', toolbox.exported(server))
         self.assertTrue(toolbox.defines_versions(server))
 
-    def test_linkers_that_make_no_version(self):
-        """There the program's functions get in between, and the library is told of another runtime than
+    def test_without_versions_the_program_serves_all_libraries(self):
+        """Without versions the program's functions take precedence, and the library gets another runtime than
         the one that it was built for."""
         for linker in toolbox.linkers():
             program = self.program(linker, self.other)
             if not toolbox.defines_versions(program):
                 with self.subTest(linker=linker):
-                    print(f'{linker}: the program has no versions')
+                    print(f'{linker}: its functions have no versions')
                     self.check(program, {path: self.served(path, program)
                                          for path in (self.other, self.same, self.open)})
 
@@ -234,7 +233,7 @@ class Runtimes(unittest.TestCase):
         self.check(program, {self.open: self.served(self.open, program)})
 
     def test_all_functions_of_libcudart_have_the_version(self):
-        """Those that compilers call, too; and none of libcuda's has. It names the major version, as theirs."""
+        """Including those that compilers call; those of libcuda have none. It names the major version."""
         self.assertEqual(self.version, 'CUSHIM_' + self.served(self.same).split()[0])
         names = {name for _, member in binaries.archive_members(arguments.exported)
                  for name, here, _ in binaries.Elf(member).symbols() if here}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A C program that calls CUDA and knows nothing of cushim, linked to the drop-in: it starts everywhere,
-and its own checks tell it what a static libcudart would tell.
+"""A C program that calls CUDA and knows nothing of cushim, linked to the drop-in. It starts everywhere, and its
+own checks get the statuses that they get from a static libcudart.
 
 usage: program_test.py PROGRAM LAST_ERROR SMALL_PROGRAM [--driver SIMULATED --runtime SIMULATED]
 """
@@ -26,15 +26,15 @@ class Program(unittest.TestCase):
 
     def test_needs_no_cuda_library(self):
         needed = binaries.read(PROGRAM).needed()
-        self.assertTrue(needed, 'nothing was read of what it needs')
+        self.assertTrue(needed, 'the list of needed libraries is empty')
         self.assertFalse([name for name in needed if 'cuda' in name.lower() or 'stdc++' in name], needed)
 
-    def test_mark_is_left_in_a_small_program(self):
-        """By it cushim-info --audit knows the drop-in: nothing in the program reads it."""
+    def test_linkers_keep_the_mark(self):
+        """cushim-info --audit recognizes the drop-in by the mark, which no code refers to."""
         for program in (PROGRAM, SMALL):
             self.assertIn(marks.DROPIN, marks.of(program))
 
-    def test_without_cuda(self):
+    def test_program_reports_that_cuda_is_missing(self):
         for variables in ({'CUSHIM_DISABLE': '1'}, {'CUSHIM_DRIVER': '/nonexistent/libcuda.so.1'}):
             with self.subTest(**variables):
                 self.assertEqual(run(PROGRAM, **variables),
@@ -43,7 +43,7 @@ class Program(unittest.TestCase):
     def test_last_error_is_kept_per_thread(self):
         self.assertEqual(run(LAST_ERROR, CUSHIM_DISABLE='1'), (0, '', ''))
 
-    def test_on_the_simulator(self):
+    def test_program_runs_on_the_simulator(self):
         if not arguments.text('driver'):
             self.skipTest('the simulator was not built')
         self.assertEqual(run(PROGRAM, CUSHIM_DRIVER=arguments.text('driver'),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Without a driver, every function of the runtime API answers as that of NVIDIA's static libcudart does, but
-for the differences listed here."""
+"""Without a driver, every function of the runtime API returns what NVIDIA's static libcudart returns, except for
+the differences listed here."""
 
 import ctypes
 import re
@@ -11,18 +11,18 @@ from binaries import defined_by_archive
 from toolbox import HIDDEN, arguments, run
 
 folder = toolbox.fresh_folder(__file__)
-# These return no status: NAMES shows them.
+# These return no status; NAMES calls them.
 NO_STATUS = {'cudaCreateChannelDesc', 'cudaGetErrorName', 'cudaGetErrorString'}
-# And why.
+# The functions that differ, and why.
 DIFFERENT = {
-    'cudaGetDeviceCount': 'it writes 0: programs look at the number alone',
-    'cudaGetExportTable': "libcudart's tables of its own: 1 or 999, where the drop-in has none to give",
-    'cudaGetLastError': "libcudart's answers 35 before any call failed, and again when it was taken",
+    'cudaGetDeviceCount': 'it writes 0, for programs that check only the count',
+    'cudaGetExportTable': "the internal tables of libcudart: 1 or 999, the drop-in has no tables",
+    'cudaGetLastError': "libcudart returns 35 before any call failed, and again after it was read",
     'cudaPeekAtLastError': 'as above',
 }
 
-# Once with nothing (pointers, numbers), once with pointers to memory of the program's. Without a driver no
-# function gets as far as other arguments.
+# Calls each function once with zeros and once with pointers to memory of the program. Without a driver,
+# functions return before they look at other arguments.
 PROGRAM = '''
 #include <stdio.h>
 #include <string.h>
@@ -125,12 +125,12 @@ class SameAnswers(unittest.TestCase):
     def setUp(self):
         self.archive = toolbox.static_runtime()
         if self.archive is None:
-            self.skipTest('there is no libcudart_static.a beside the headers')
+            self.skipTest('libcudart_static.a was not found')
         if has_driver():
             self.skipTest('this machine has a driver')
 
     def answers(self, name, text, env=None):
-        """What the program prints with NVIDIA's library, and with the drop-in."""
+        """The output of the program linked to NVIDIA's library, and linked to the drop-in."""
         source = folder / f'{name}.c'
         source.write_text(text, encoding='utf-8')
         for kind, libraries in (('static', [self.archive, '-lrt', '-ldl', '-pthread']),
@@ -140,7 +140,7 @@ class SameAnswers(unittest.TestCase):
             self.assertEqual(status, 0, output)
             yield output.splitlines()
 
-    def test_of_every_function(self):
+    def test_every_function_returns_the_same_status(self):
         both = defined_by_archive(self.archive) & defined_by_archive(arguments.dropin)
         names = sorted(name for name in both if re.match('cuda[A-Z]', name) and name not in NO_STATUS)
         self.assertGreater(len(names), 300)
@@ -154,19 +154,19 @@ class SameAnswers(unittest.TestCase):
             print(f'{line}; the drop-in: {mine}')
         self.assertEqual(set(differ), set(DIFFERENT))
 
-    def test_of_those_without_a_status(self):
+    def test_functions_without_a_status_return_the_same(self):
         static, dropin = self.answers('names', NAMES)
         self.assertIn('35 cudaErrorInsufficientDriver', static)
         self.assertEqual(static, dropin)
 
-    def test_where_the_only_libcuda_is_the_link_stub(self):
-        """The static libcudart calls it, and passes on what it answers: 34. For the drop-in it is no driver.
-        A shared libcudart beside it makes no difference."""
+    def test_link_stub_counts_as_no_driver(self):
+        """The static libcudart calls the stub and returns its status, 34. The drop-in ignores the stub, with or
+        without a shared libcudart beside it."""
         root = self.archive.parent
         stub = next((place for place in (root / 'stubs/libcuda.so', root / 'lib64/stubs/libcuda.so')
                      if place.exists()), None)
         if stub is None:
-            self.skipTest('there is no link stub of libcuda beside the static libcudart')
+            self.skipTest('the link stub of libcuda was not found beside the static libcudart')
         for runtime in (None, next(root.glob(arguments.fake_runtime.name), None)):
             place = folder / f'stub-{"alone" if runtime is None else "and-libcudart"}'
             place.mkdir()
@@ -178,12 +178,12 @@ class SameAnswers(unittest.TestCase):
             self.assertEqual(static, ['34 cudaErrorStubLibrary, 77 devices, then 34, 34'])
             self.assertEqual(dropin, ['35 cudaErrorInsufficientDriver, 0 devices, then 35, 35'])
 
-    def test_at_exit(self):
-        """A libcudart that is loaded by the first call ends before the handlers that were registered earlier
-        run, and answers 4 there. One that is found where there is no driver is not asked."""
+    def test_exit_handlers_get_the_same_statuses(self):
+        """A libcudart that the first call loads shuts down before earlier registered exit handlers run, and
+        returns 4 to them. Without a driver, the drop-in does not call a libcudart that it finds."""
         runtime = next(self.archive.parent.glob(arguments.fake_runtime.name), None)
         if runtime is None:
-            self.skipTest('there is no libcudart beside the static one')
+            self.skipTest('the shared libcudart was not found beside the static one')
         static, dropin = self.answers('at_exit', EXIT_HANDLERS,
                                       toolbox.environment(LD_LIBRARY_PATH=str(runtime.parent)))
         self.assertEqual(static, [f'{when}: 35, 35, 35' for when in (

@@ -1,5 +1,5 @@
-"""What the tests of the drop-in share: they link C programs that know nothing of cushim, as the makefile
-of such a program does, and run them where there is no CUDA and where there is the simulated one."""
+"""Shared by the tests of the drop-in: link C programs that know nothing of cushim, as their makefiles would, and
+run them without CUDA or on the simulator."""
 
 import functools
 import os
@@ -47,7 +47,7 @@ def absent(**more):
 
 
 def present(**more):
-    """The simulated driver and runtime, by the variables of the loader."""
+    """The environment that selects the simulated driver and runtime."""
     return environment(CUSHIM_DRIVER=str(arguments.sim_driver),
                        CUSHIM_RUNTIME=str(arguments.sim_runtime), **more)
 
@@ -57,7 +57,7 @@ def has_simulator():
 
 
 def real_libraries(folder, driver, runtime):
-    """A folder in which these two have the names that -lcuda, -lcudart and the dynamic linker look for."""
+    """A folder with both libraries under the names that -lcuda, -lcudart and the dynamic linker look for."""
     real = folder / 'real'
     real.mkdir()
     for library, name in ((driver, 'libcuda'), (runtime, 'libcudart')):
@@ -67,8 +67,8 @@ def real_libraries(folder, driver, runtime):
 
 
 def static_runtime():
-    """NVIDIA's libcudart_static.a of the drop-in's major version: beside the headers, or where a toolkit is
-    installed."""
+    """NVIDIA's libcudart_static.a of the drop-in's major version, beside the headers or in an installed
+    toolkit; otherwise None."""
     include = pathlib.Path(arguments.headers or '/usr/local/cuda/include').resolve()
     if major_of_headers(include) != versions.major_of_archive(arguments.exported):
         return None
@@ -78,7 +78,7 @@ def static_runtime():
 
 
 def major_of_headers(include):
-    """None where there are none."""
+    """The major version of the headers, or None without cuda.h."""
     header = include / 'cuda.h'
     text = header.read_text(errors='replace') if header.exists() else ''
     found = re.search(r'^#define CUDA_VERSION +([0-9]+)', text, re.MULTILINE)
@@ -86,7 +86,7 @@ def major_of_headers(include):
 
 
 def run(*command, env=None):
-    """Status and output, both streams, of a command."""
+    """Exit status and combined output of a command."""
     done = subprocess.run([str(word) for word in command], env=env or environment(), text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)
@@ -117,8 +117,8 @@ def link_command(output, source, *options, libraries=()):
 
 
 def without_debug_information(options):
-    """That of the archives: two megabytes for each of many programs. By this option some mold leaves out all
-    symbols."""
+    """Leaves out the archives' debug information, two megabytes per program. Some versions of mold leave out
+    all symbols with this option."""
     return [] if '-fuse-ld=mold' in options else ['-Wl,-S']
 
 
@@ -129,7 +129,7 @@ def link(output, source, *options, libraries=()):
 
 @functools.cache
 def has_linker(name):
-    """Whether this compiler can be told to use it."""
+    """Whether the compiler can use this linker."""
     with tempfile.TemporaryDirectory() as empty:
         return shutil.which(f'ld.{name}') is not None and run(*link_command(
             pathlib.Path(empty) / 'nothing', 'nothing.c', f'-fuse-ld={name}'))[0] == 0
@@ -140,7 +140,7 @@ def linkers():
 
 
 def with_each_linker(test):
-    """The test once for each linker that is there."""
+    """Runs the test as a subtest for each linker on this machine."""
     @functools.wraps(test)
     def tests(self):
         for linker in linkers():
@@ -158,24 +158,24 @@ def needed_of_cuda(path):
 
 
 def defined(path):
-    """Names that a program or library defines, without the versions that some linkers add, and without
-    the stubs to which mold gives names ("cuInit$plt")."""
+    """The names that a program or library defines, without the versions that some linkers add and without the
+    stubs that mold names ("cuInit$plt")."""
     names = (name.partition('@')[0] for name, here, _ in binaries.read(path).symbols() if here)
     return {name for name in names if not name.endswith('$plt')}
 
 
 def exported(path):
-    """Names that a program or library offers to others."""
+    """The names that a program or library exports."""
     elf = binaries.read(path)
     return {name for name, here, binding in elf.symbols(dynamic=True)
             if here and binding != elf.LOCAL}
 
 
 def defines_versions(path):
-    """Whether a program or library has versions of its own functions."""
+    """Whether a program or library defines versions of its functions."""
     return any(name == '.gnu.version_d' for name, *_ in binaries.read(path).sections())
 
 
 def of_cuda(names):
-    """Only the names of CUDA's functions."""
+    """The CUDA functions among the names."""
     return {name for name in names if name.startswith('cu') and not name.startswith('cushim')}

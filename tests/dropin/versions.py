@@ -1,5 +1,5 @@
-"""The version that the runtime API's functions have in the exported archive: one for each major version of
-CUDA, whose structures differ."""
+"""The symbol version of the runtime API in the exported archive: one for each major version of CUDA, because
+their structures differ."""
 
 import binaries
 
@@ -7,7 +7,7 @@ PREFIX = 'CUSHIM_'
 
 
 def of_archive(archive):
-    """Its name; as it was given where the archive was compiled."""
+    """The version's name, as passed to the compilation of the archive."""
     found = {name.partition('@@')[2] for _, member in binaries.archive_members(archive)
              for name, here, _ in binaries.Elf(member).symbols() if here and '@@' in name}
     version, = found
@@ -17,5 +17,5 @@ def of_archive(archive):
 
 
 def major_of_archive(archive):
-    """That of the headers that the drop-in was built with."""
+    """The major version of the headers that the drop-in was built with."""
     return int(of_archive(archive)[len(PREFIX):])

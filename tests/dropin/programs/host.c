@@ -1,6 +1,6 @@
-/* A program that calls CUDA itself, and opens libraries that do: says of each what it is answered,
- * and by which file. With RUNTIME that is the major version of the runtime, with WITH_LIBRARY one
- * library is linked to it. usage: host LIBRARY... */
+/* A program that calls CUDA and opens libraries that do. Prints the status that each gets, and the
+ * file whose function it calls. With RUNTIME: the major version of the runtime instead. With
+ * WITH_LIBRARY: also for a library that is linked to it. usage: host LIBRARY... */
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -20,7 +20,7 @@ static const char *file_name(const char *path) {
 }
 
 static int open_library(const char *path) {
-    /* For all that is opened later, too: the worst neighbour there is. */
+    /* Global, so that it also serves libraries that are opened later: the worst case. */
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (library == NULL) {
         printf("%s\n", dlerror());
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
 #else
     CUresult (*volatile function)(unsigned int) = cuInit;
     Dl_info found;
-    const char *own = dladdr((void *)function, &found) ? found.dli_fname : "nobody";
+    const char *own = dladdr((void *)function, &found) ? found.dli_fname : "no file";
     printf("program: %d by %s\n", (int)cuInit(0), file_name(own));
 #endif
 #ifdef WITH_LIBRARY

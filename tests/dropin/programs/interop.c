@@ -1,7 +1,6 @@
-/* A program that shares a buffer with OpenGL: one function of cuda.h, one of cudaGL.h, which is
- * declared here as there since that header wants OpenGL's own; with RUNTIME the same by the runtime
- * API. With LIBRARY it is the library that has these functions, each of which answers what nothing
- * else does. */
+/* A program that shares a buffer with OpenGL. Calls one function of cuda.h and one of cudaGL.h,
+ * which is declared here because that header needs OpenGL's. With RUNTIME: the runtime API instead.
+ * With LIBRARY: the library that defines these functions; each returns a value of its own. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

@@ -1,5 +1,5 @@
-/* A shared library that calls CUDA and knows nothing of cushim; with RUNTIME the runtime API alone,
- * with BY_NAME what it finds by name in whatever the process has. */
+/* A shared library that calls CUDA and knows nothing of cushim. With RUNTIME: only the runtime API.
+ * With BY_NAME: the function that dlsym finds in the process. */
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -12,7 +12,7 @@ static void *called(void) {
     return (void *)function;
 }
 
-/* The major version that it is told; -1: it is told nothing. */
+/* The major version of the runtime; -1 if the call fails. */
 int library_answer(void) {
     int version = -1000;
     return cudaRuntimeGetVersion(&version) == cudaSuccess ? version / 1000 : -1;
@@ -45,5 +45,5 @@ int library_count(int *count) {
 /* The file whose function it calls. */
 const char *library_serves(void) {
     Dl_info found;
-    return called() != NULL && dladdr(called(), &found) ? found.dli_fname : "nobody";
+    return called() != NULL && dladdr(called(), &found) ? found.dli_fname : "no file";
 }

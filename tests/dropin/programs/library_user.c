@@ -1,4 +1,4 @@
-/* A program that leaves CUDA to a shared library. */
+/* A program that uses CUDA only through a shared library. */
 #include <stdio.h>
 
 extern int library_answer(void);

@@ -1,4 +1,4 @@
-/* Links wherever a linker links at all. */
+/* An empty program, to find out whether a linker works. */
 int main(void) {
     return 0;
 }

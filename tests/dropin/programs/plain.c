@@ -1,6 +1,5 @@
-/* A program as it was before there was cushim: the driver API and the runtime API by their own
- * names, with the checks that such programs make. Prints what it was answered; its own exit code is
- * 3 where there is no device. */
+/* An ordinary CUDA program that knows nothing of cushim: driver and runtime API by their own names,
+ * with the usual checks. Prints the statuses. Its exit code without a device is 3. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

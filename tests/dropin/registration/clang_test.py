@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What clang's code registers before main reaches libcudart when the program first calls it.
+"""The registrations in clang's code, made before main, reach libcudart at the program's first CUDA call.
 
 usage: clang_test.py PROGRAM RUNTIME DRIVER; the program is by_clang.cu of the samples
 """
@@ -17,7 +17,7 @@ PROGRAM, RUNTIME, DRIVER = sys.argv[1:4]
 class Clang(unittest.TestCase):
     maxDiff = None
 
-    def test_everything_arrives_in_order(self):
+    def test_registrations_arrive_in_order(self):
         with tempfile.TemporaryDirectory() as folder:
             log = os.path.join(folder, 'log')
             kept = {name: value for name, value in os.environ.items() if not name.startswith('CUSHIM_')}
@@ -27,7 +27,7 @@ class Clang(unittest.TestCase):
             with open(log, encoding='utf-8') as file:
                 lines = file.read().splitlines()
         handle = lines[1].split()[1]
-        self.assertEqual(int(lines[0].split()[1], 16) + 1, int(handle, 16))  # as the fake one has it
+        self.assertEqual(int(lines[0].split()[1], 16) + 1, int(handle, 16))  # the fake libcudart's handle
         self.assertEqual([re.sub('0x[0-9a-f]+', 'AT', line.replace(handle, 'HANDLE')) for line in lines], [
             'RegisterFatBinary AT',
             'RegisterFunction HANDLE AT AT _Z8multiplyPi -1 (nil) (nil) (nil) (nil) (nil)',

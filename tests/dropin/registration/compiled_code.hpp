@@ -1,5 +1,5 @@
-// The calls that a CUDA compiler writes into a translation unit with device code, as nvcc 13 does;
-// written by hand, so that no compiler for devices is needed. No header declares them for others.
+// The calls that nvcc 13 writes into a translation unit with device code. Written by hand, so that
+// no device compiler is needed. No header declares these functions.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -31,7 +31,7 @@ cudaError_t __cudaLaunchKernel(struct CUkern_st *, dim3, dim3, void **, size_t, 
 cudaError_t __cudaLaunchKernel_ptsz(struct CUkern_st *, dim3, dim3, void **, size_t, cudaStream_t);
 }
 
-// An address that is only a number: it stands in the log as it is.
+// An address that is only a number, so that the log shows it unchanged.
 template <class Pointer = char *>
 Pointer at(std::uintptr_t number) {
     return reinterpret_cast<Pointer>(number);

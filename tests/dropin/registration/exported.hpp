@@ -1,4 +1,4 @@
-// A function that a library gives to others.
+// Exports a function from a shared library.
 #pragma once
 
 #if defined(_WIN32)

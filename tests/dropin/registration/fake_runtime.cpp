@@ -1,5 +1,5 @@
-// A libcudart that writes down what a compiler's code registers with it: one line a call, with
-// every argument, into the file that REGISTRATION_LOG names.
+// A libcudart that logs registrations: one line per call, with every argument, appended to the file
+// that REGISTRATION_LOG names.
 #include "exported.hpp"
 
 #include <cuda_runtime_api.h>
@@ -31,7 +31,7 @@ std::string text(const dim3 &size) {
     return text(int(size.x)) + "," + text(int(size.y)) + "," + text(int(size.z));
 }
 
-// Each line opens the file anew: the last ones come when the process is nearly over.
+// Opens the file for each line: the last lines come while the process is ending.
 template <class... Arguments>
 void write_down(const char *call, const Arguments &...arguments) {
     const char *path = std::getenv("REGISTRATION_LOG");
@@ -58,7 +58,8 @@ EXPORTED cudaError_t cudaRuntimeGetVersion(int *version) {
     return cudaSuccess;
 }
 
-// How many functions are known: a caller must find all that were registered before its call.
+// The number of registered functions. Must include all that were registered before the caller's
+// call.
 EXPORTED cudaError_t cudaGetDeviceCount(int *known) {
     *known = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
     return cudaSuccess;
@@ -69,13 +70,14 @@ EXPORTED cudaError_t cudaDeviceSynchronize() {
     return cudaSuccess;
 }
 
-// The handle is the code's address and one: what comes back must be this, not the code.
+// The handle is the code's address plus one, so that a caller who passes the address back is
+// noticed.
 EXPORTED void *__cudaRegisterFatBinary(void *code) {
     write_down("RegisterFatBinary", code);
     return static_cast<char *>(code) + 1;
 }
 
-// Pointers are void * here: only names are written down as texts.
+// Pointers are void *; only names are logged as text.
 EXPORTED void __cudaRegisterFatBinaryEnd(void *handle) {
     write_down("RegisterFatBinaryEnd", handle);
 }

@@ -1,5 +1,5 @@
-// A plugin with device code: registered when it is loaded, withdrawn when it is unloaded or the
-// process ends.
+// A plugin with device code. Registers it when the plugin is loaded and unregisters it when the
+// plugin is unloaded or the process ends.
 #include "compiled_code.hpp"
 #include "exported.hpp"
 

@@ -1,5 +1,5 @@
-// A program as a CUDA compiler makes it: it registers device code before main. What it does then,
-// its first argument says; registration_test.py reads what libcudart got.
+// A program like those that a CUDA compiler makes: it registers device code before main. The first
+// argument selects what it does next; registration_test.py reads what reached libcudart.
 #include "../../support/loading.hpp"
 #include "compiled_code.hpp"
 
@@ -87,7 +87,7 @@ int late() {
     return 0;
 }
 
-// Before any use: what is before the others, and what comes behind them.
+// Unregisters the first fat binary before first use, then registers more after the others.
 int withdrawn_first() {
     __cudaUnregisterFatBinary(all_kinds);
     register_kernel(second, 0x600, "more for the second");
@@ -101,7 +101,7 @@ int withdrawn() {
     return first_use();
 }
 
-// More for one that libcudart has, while it has others behind it, too.
+// Registers more for a fat binary that libcudart has, and that is not the newest one.
 int more_for_older() {
     (void)cudaDeviceSynchronize();
     void **newest = register_one(0x300, "newest");
@@ -130,7 +130,7 @@ int launch() {
     return done ? 0 : 1;
 }
 
-// As with a static libcudart: the launch fails, and cudaGetLastError says why.
+// As with a static libcudart, the launch fails, and cudaGetLastError returns the cause.
 int absent() {
     const bool started = cudaPeekAtLastError() == cudaSuccess && __cudaInitModule(all_kinds) == 0;
     const bool refused = __cudaPushCallConfiguration({1, 1, 1}, {1, 1, 1}, 0, nullptr) != 0;
@@ -147,8 +147,8 @@ int absent() {
     return started && refused && told && counted && launched ? 0 : 1;
 }
 
-// What it costs to withdraw this many one by one: the last first, as programs do at their end; and,
-// while they are there, each as soon as it has come.
+// CPU time to unregister `count` fat binaries, newest first as programs do when they end, after as
+// many were registered and immediately unregistered.
 std::clock_t cost_of(int count) {
     std::vector<void **> handles;
     for (int i = 0; i < count; ++i) {
@@ -164,8 +164,8 @@ std::clock_t cost_of(int count) {
     return std::clock() - start;
 }
 
-// Four times as many cost four times as much, not sixteen times. The best of several, of CPU time:
-// what else the machine does is in none of them.
+// Four times the number takes about four times the CPU time, not sixteen times. The best of several
+// runs counts.
 int many() {
     constexpr int count = 4000, limit = 9;
     std::clock_t few = cost_of(count), more = cost_of(4 * count);
@@ -177,8 +177,7 @@ int many() {
     return more <= limit * few ? first_use() : 1;
 }
 
-// Whoever gets an answer of the runtime's finds everything there that was registered before he
-// asked.
+// A call of the runtime finds everything that was registered before it.
 int threads() {
     constexpr int users = 100, registrars = 20, each = 25;
     std::atomic<bool> go{false};
@@ -195,7 +194,7 @@ int threads() {
                 registered.fetch_add(1);
                 if (j % 5 == 4) {
                     __cudaUnregisterFatBinary(
-                        handle); // its kernel was counted all the same, or never
+                        handle); // its kernel is counted, or was never registered
                     registered.fetch_sub(1);
                 }
             }
@@ -224,7 +223,7 @@ int threads() {
 
 #if defined(_WIN32)
 int in_child(int (*)()) {
-    return 0; // there is no fork
+    return 0; // no fork on Windows
 }
 #else
 int in_child(int (*function)()) {
@@ -242,11 +241,11 @@ int forked() {
     return in_child([] { return first_use() + (known() == 2 ? 0 : 2); });
 }
 
-// Whatever another thread was at when the fork came, the child goes on: nobody else lets go of the
-// lists.
+// A child can use the runtime whatever another thread of its parent was doing during the fork; in
+// the child, no other thread can release the lists' locks.
 int forked_in_between() {
 #ifdef __SANITIZE_THREAD__
-    std::puts("ThreadSanitizer knows no forks among threads");
+    std::puts("ThreadSanitizer does not support fork in a program with threads");
     return 77;
 #endif
     std::atomic<bool> done{false};
@@ -273,8 +272,8 @@ int forked_in_between() {
     return status;
 }
 
-// A plugin with device code and a drop-in of its own comes, uses the runtime, and goes, if not at
-// exit only.
+// A plugin with device code and its own drop-in is loaded, uses the runtime, and is unloaded unless
+// it stays until exit.
 int plugin(const char *path, bool used_before, bool goes = true) {
     if (used_before) {
         (void)cudaDeviceSynchronize();
@@ -290,11 +289,11 @@ int plugin(const char *path, bool used_before, bool goes = true) {
     return answer == 0 && cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
 }
 
-// Unloaded before anybody used CUDA, it is gone, and nothing of it is left behind: what was
-// registered, what watches for forks. Loaded again, it works.
+// A plugin that is unloaded before the first use of CUDA leaves no registration and no fork handler
+// behind. Loaded again, it works.
 int plugin_unused(const char *path) {
 #ifdef __SANITIZE_THREAD__
-    std::puts("ThreadSanitizer keeps the exit handlers of modules that are gone");
+    std::puts("ThreadSanitizer keeps the exit handlers of unloaded modules");
     return 77;
 #endif
     for (int i = 0; i < 2; ++i) {

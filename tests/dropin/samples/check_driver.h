@@ -1,4 +1,4 @@
-/* How the programs of the driver API check what they are answered. */
+/* How the driver API programs check the status of each call. */
 #ifndef CHECK_DRIVER_H
 #define CHECK_DRIVER_H
 
@@ -26,7 +26,7 @@ static inline void check(CUresult status, const char *call, const char *file, in
     }
 }
 
-/* The number of devices; a program without any ends here. */
+/* The number of devices. Ends the program if there are none. */
 static inline int need_device(void) {
     int count = 0;
     CUresult status = cuInit(0);

@@ -1,4 +1,4 @@
-/* How the programs of the runtime API check what they are answered. */
+/* How the runtime API programs check the status of each call. */
 #ifndef CHECK_RUNTIME_H
 #define CHECK_RUNTIME_H
 
@@ -19,7 +19,7 @@ static inline void check(cudaError_t status, const char *call, const char *file,
     }
 }
 
-/* The number of devices; a program without any ends here. */
+/* The number of devices. Ends the program if there are none. */
 static inline int need_device(void) {
     int count = 0;
     cudaError_t status = cudaGetDeviceCount(&count);

@@ -1,5 +1,4 @@
-// Device query, runtime API: what the devices are, from their properties, which must agree with
-// their attributes.
+// Device query, runtime API: the properties of the devices, which must agree with their attributes.
 #include "check_runtime.h"
 
 #include <cstring>
@@ -19,7 +18,7 @@ int attribute(cudaDeviceAttr which, int number) {
     return value;
 }
 
-// Prints the properties; how many differ from their attributes.
+// Prints the properties. Returns how many differ from their attributes.
 int print(const cudaDeviceProp &device, int number) {
     char address[32] = "";
     CHECK(cudaDeviceGetPCIBusId(address, sizeof address, number));

@@ -47,7 +47,7 @@ static void print(CUdevice device, int number) {
     }
 }
 
-/* Found by its address on the bus, a device is the same one. */
+/* The device found by its bus address is the same device. */
 static int same_by_address(CUdevice device) {
     char address[32];
     CUdevice found = -1;

@@ -1,4 +1,4 @@
-/* What a program says by its exit code; 0: all is as it should be. */
+/* The exit codes of the programs; 0 means success. */
 #ifndef EXIT_CODES_H
 #define EXIT_CODES_H
 

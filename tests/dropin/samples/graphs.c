@@ -1,5 +1,5 @@
-/* Graphs, runtime API: one captured from a stream, one made of nodes; copies, fills and host
- * functions. */
+/* Graphs, runtime API: one captured from a stream and one built from nodes, with copies, memsets
+ * and host functions. */
 #include "check_runtime.h"
 
 #include <string.h>
@@ -8,11 +8,11 @@ enum { LENGTH = 4096, BYTES = LENGTH * sizeof(int), LAUNCHES = 3 };
 
 struct work {
     int *from;   /* on the host, pinned */
-    int *to;     /* the same */
+    int *to;     /* on the host, pinned */
     int *first;  /* on the device */
-    int *second; /* the same */
-    int runs;    /* of the host function */
-    long sum;    /* that it found in `to` */
+    int *second; /* on the device */
+    int runs;    /* calls of the host function */
+    long sum;    /* of `to`, as the host function found it */
 };
 
 static void CUDART_CB add_up(void *data) {
@@ -42,7 +42,8 @@ static void release(struct work *work) {
     CHECK(cudaFree(work->second));
 }
 
-/* Of 0 .. LENGTH-1, the first quarter of which is zeros. */
+/* The sum of 0 .. LENGTH-1 if the first quarter is zero, with each_more added to every other
+ * element. */
 static long expected_sum(long each_more) {
     long sum = 0;
     for (int i = LENGTH / 4; i < LENGTH; ++i) {
@@ -69,7 +70,7 @@ static cudaGraph_t captured(cudaStream_t stream, struct work *work) {
     return graph;
 }
 
-/* The same, and which copy it is that fills `to`. */
+/* The same graph built from nodes. Also returns the node that fills `to`. */
 static cudaGraph_t made(struct work *work, cudaGraphNode_t *last_copy) {
     cudaGraph_t graph;
     cudaGraphNode_t up, zeros, across, host;
@@ -94,7 +95,7 @@ static cudaGraph_t made(struct work *work, cudaGraphNode_t *last_copy) {
     return graph;
 }
 
-/* How many nodes there are of each type. */
+/* Prints the number of nodes of each type. */
 static void print_nodes(const char *name, cudaGraph_t graph) {
     cudaGraphNode_t nodes[16];
     size_t count = sizeof nodes / sizeof *nodes, roots = 0;
@@ -147,7 +148,7 @@ static int with_made(cudaStream_t stream, struct work *work) {
     CHECK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
     int wrong = run("made", exec, stream, work, expected_sum(0));
 
-    /* From now on the last copy takes other numbers. */
+    /* The last copy now reads another buffer. */
     int *other;
     CHECK(cudaMalloc((void **)&other, BYTES));
     for (int i = 0; i < LENGTH; ++i) {

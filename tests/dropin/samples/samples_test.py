@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Ordinary CUDA programs linked to the drop-in: they start without CUDA, they are right on the simulator,
-and on a GPU they do what they do when linked to NVIDIA's own libraries.
+"""Ordinary CUDA programs linked to the drop-in: they start without CUDA, give correct results on the simulator,
+and on a GPU behave as when they are linked to NVIDIA's libraries.
 
 usage: samples_test.py absent PROGRAM...
        samples_test.py simulated PROGRAM... --driver SIMULATED --runtime SIMULATED
        samples_test.py right PROGRAM...
        samples_test.py same PROGRAM... --linked PROGRAM... --libraries FOLDER
 
-Programs check their own results, and say by their exit codes what they found: see exit_codes.h. "right" and
-"same" need a GPU.
+The programs check their own results and return the exit codes of exit_codes.h. "right" and "same" need a
+GPU.
 """
 
 import functools
@@ -26,14 +26,14 @@ from quiet import run  # noqa: E402
 
 NO_DEVICE, CUDA_ERROR = 2, 3
 OF_THE_DRIVER_API = {'device_query_driver', 'vector_add_driver', 'virtual_memory'}
-# They look for no device: their first launch fails.
+# These do not look for a device: their first launch fails.
 CARELESS = {'reduction', 'reduction_per_thread'}
-# Linked device code is for the GPUs that device_code/meson.build lists.
+# Relocatable device code supports only the GPUs that device_code/meson.build lists.
 FOR_SOME_GPUS = {'nested', 'vector_add_by_nvcc', 'vector_add_relocatable'}
 NO_DRIVER = 'no CUDA driver is installed, or it is older than the CUDA runtime needs'
 NO_LIBRARY = 'the CUDA library was not found or cannot be loaded'
 
-# The simulator's: when queued work runs.
+# Settings of the simulator: when enqueued work runs.
 BY_ITSELF = ['mode=immediate', 'mode=threaded']
 WHEN_WAITED_FOR = [f'mode=adversarial;seed={seed}' for seed in range(4)]
 
@@ -48,12 +48,12 @@ def name_of(program):
 def needed_of_cuda(program):
     needed = binaries.read(program).needed()
     if not needed:
-        raise AssertionError(f'{program}: nothing was read of what it needs')
+        raise AssertionError(f'{program}: the list of needed libraries is empty')
     return [name for name in needed if re.search('cuda', name, re.IGNORECASE)]
 
 
 def for_each_program(test):
-    """The test once for each program: what one of them does wrong keeps no other from its turn."""
+    """Runs the test as a subtest for each program."""
     @functools.wraps(test)
     def tests(self):
         for program in PROGRAMS:
@@ -72,17 +72,17 @@ class Absent(SamplesTest):
         self.assertEqual(needed_of_cuda(program), [])
 
     @for_each_program
-    def test_has_nothing_of_the_static_runtime(self, program):
-        """nvcc names it after the drop-in. Its functions, too, are told apart by a prefix."""
+    def test_contains_nothing_of_the_static_runtime(self, program):
+        """nvcc names it after the drop-in. Its internal functions have a prefix."""
         binary = binaries.read(program)
         if not isinstance(binary, binaries.Elf):
-            self.skipTest('only ELF files are looked into')
+            self.skipTest('only ELF files are checked')
         names = [name for name, *_ in binary.symbols()]
         self.assertIn('main', names)
         self.assertEqual([name for name in names if name.startswith('libcudart_static')], [])
 
     @for_each_program
-    def test_says_so(self, program):
+    def test_reports_that_there_is_no_device(self, program):
         for variables in ({'CUSHIM_DISABLE': '1'}, {'CUSHIM_DRIVER': '/nonexistent/libcuda.so.1'}):
             self.check(name_of(program), run(program, **variables))
 
@@ -103,9 +103,9 @@ class Simulated(SamplesTest):
                    CUSHIM_SIM=settings)
 
     @for_each_program
-    def test_right_and_tidy_in_every_order(self, program):
-        """Leaks and misuses count as failures."""
-        # Here it is the other process that waits.
+    def test_correct_and_without_reports_in_every_order(self, program):
+        """Leaks and misuse count as failures."""
+        # Here another process waits, and the simulator runs enqueued work only when this one does.
         by_itself = name_of(program) == 'two_processes'
         printed = set()
         for order in BY_ITSELF + ([] if by_itself else WHEN_WAITED_FOR):
@@ -116,13 +116,13 @@ class Simulated(SamplesTest):
         self.assertNotEqual(printed, {''})
 
     @for_each_program
-    def test_without_a_device(self, program):
+    def test_reports_that_the_simulator_has_no_device(self, program):
         code, printed, complained = self.simulated(program, 'devices=0')
         self.assertEqual((code, printed), (NO_DEVICE, ''))
         self.assertRegex(complained, r'^There is no CUDA device: no .*device.*\n$')
 
     @for_each_program
-    def test_devices_are_those_of_the_driver(self, program):
+    def test_prints_the_simulated_devices(self, program):
         if name_of(program) not in ('device_query', 'device_query_driver'):
             return
         code, printed, _ = self.simulated(program, 'devices=2;name=A sample;cc=8.6;memory=4GiB')
@@ -133,19 +133,19 @@ class Simulated(SamplesTest):
 
 class Right(SamplesTest):
     @for_each_program
-    def test_results(self, program):
+    def test_results_are_correct(self, program):
         code, printed, complained = run(program)
         print(f'--- {name_of(program)}\n{printed}{complained}', end='')
         if name_of(program) in FOR_SOME_GPUS and 'cudaErrorNoKernelImageForDevice' in complained:
-            self.skipTest('it has no code for this GPU')
+            self.skipTest('the program has no code for this GPU')
         self.assertEqual((code, complained), (0, ''), printed)
 
 
 class Same(SamplesTest):
-    """Each program beside its twin, which needs NVIDIA's libraries. Both find the same ones."""
+    """Each program and its twin, which is linked to NVIDIA's libraries. Both find the same libraries."""
 
     @for_each_program
-    def test_as_when_linked(self, program):
+    def test_output_equals_that_of_the_linked_program(self, program):
         twin = next(twin for twin in arguments.all('linked') if name_of(twin) == name_of(program))
         self.assertEqual(needed_of_cuda(program), [])
         self.assertNotEqual(needed_of_cuda(twin), [])

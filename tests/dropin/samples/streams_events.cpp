@@ -1,5 +1,5 @@
-// Streams and events: slices of an array go to the device and back in streams of their own, host
-// functions run between them, and events put two streams in order.
+// Streams and events: slices of an array are copied to the device and back, each in its own stream,
+// host functions run between the copies, and events order two streams.
 #include "check_runtime.h"
 
 #include <algorithm>
@@ -18,10 +18,10 @@ struct Slice {
     int *host;
     int *device;
     int sum;       // written by a host function
-    int callbacks; // what ran after the work
+    int callbacks; // callbacks run after the work
 };
 
-// Runs in the stream, between two copies: CUDA may not be called here.
+// Runs between two copies. Must not call CUDA.
 void CUDART_CB add_up(void *data) {
     Slice &slice = *static_cast<Slice *>(data);
     slice.sum = 0;
@@ -37,7 +37,7 @@ void CUDART_CB count_callback(cudaStream_t stream, cudaError_t status, void *dat
 
 void start(Slice &slice, int value, const int *source) {
     CHECK(cudaMemcpyAsync(slice.device, source, slice_bytes, cudaMemcpyHostToDevice, slice.stream));
-    // The second half gets other bytes.
+    // The second half gets another value.
     CHECK(cudaMemsetAsync(slice.device + slice_length / 2, value, slice_bytes / 2, slice.stream));
     CHECK(cudaMemcpyAsync(slice.host, slice.device, slice_bytes, cudaMemcpyDeviceToHost,
                           slice.stream));
@@ -81,8 +81,8 @@ int slices() {
     return wrong;
 }
 
-// A second stream waits for the first by an event, and takes its memory from the pool of the
-// device.
+// A second stream waits for the first through an event, and allocates from the device's memory
+// pool.
 int one_after_the_other() {
     cudaStream_t first, second;
     cudaEvent_t begin, filled, end;
@@ -120,7 +120,7 @@ int one_after_the_other() {
     return right == static_cast<long>(slice_bytes) && milliseconds >= 0 ? 0 : 1;
 }
 
-// The default stream, by no name and by its names.
+// The default stream: the null handle and the two named handles.
 int default_streams() {
     unsigned char *device = nullptr, host[3] = {0, 0, 0};
     CHECK(cudaMalloc(reinterpret_cast<void **>(&device), 3));
@@ -136,7 +136,7 @@ int default_streams() {
     return host[0] == 1 && host[1] == 2 && host[2] == 3 ? 0 : 1;
 }
 
-// An error is told once, and does no harm to what comes after it.
+// An error is returned once and does not affect later calls.
 int mistakes() {
     cudaEvent_t event;
     float milliseconds = 0;

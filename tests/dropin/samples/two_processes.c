@@ -1,5 +1,5 @@
-/* Memory and events of another process, runtime API. Forks before either process has touched CUDA,
- * since neither may after that. */
+/* Memory and events shared between processes, runtime API. Forks before either process uses CUDA:
+ * CUDA cannot be used in a child whose parent used it. */
 #include "check_runtime.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static void send_bytes(int pipe_end, const void *data, size_t size) {
     }
 }
 
-/* Whether the other process sent anything before it ended. */
+/* Whether the other process sent the data before it ended. */
 static int receive_bytes(int pipe_end, void *data, size_t size) {
     size_t got = 0;
     while (got < size) {
@@ -55,13 +55,13 @@ static size_t bytes_that_are(const unsigned char *device, unsigned char wanted) 
     return count;
 }
 
-/* Reads what the parent wrote, and writes an answer. */
+/* Reads the parent's data and writes data of its own. */
 static int child(int from_parent, int to_parent) {
     struct message message;
     cudaEvent_t filled;
     unsigned char *memory;
     if (!receive_bytes(from_parent, &message, sizeof message)) {
-        return EXIT_NO_DEVICE; /* the parent has said so */
+        return EXIT_NO_DEVICE; /* the parent has reported it */
     }
     CHECK(cudaSetDevice(0));
     CHECK(cudaIpcOpenEventHandle(&filled, message.filled));
@@ -90,7 +90,7 @@ static int parent(int to_child, int from_child) {
     CHECK(cudaIpcGetEventHandle(&message.filled, filled));
     send_bytes(to_child, &message, sizeof message);
     if (!receive_bytes(from_child, &right_there, sizeof right_there)) {
-        fprintf(stderr, "the child sent no answer\n");
+        fprintf(stderr, "the child sent no reply\n");
         return EXIT_WRONG_RESULT;
     }
     const size_t right_here = bytes_that_are(memory, FROM_CHILD);

@@ -1,5 +1,5 @@
-// Vector addition, driver API: the kernel comes as PTX text and is launched in both ways that there
-// are.
+// Vector addition, driver API: the kernel is PTX text, launched with an array of arguments and with
+// an argument buffer.
 #include "check_driver.h"
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Virtual memory management, driver API: a range of addresses that grows by mapping physical memory
-// into it, and physical memory that is exported as a file descriptor and mapped a second time.
+// Virtual memory management, driver API: an address range that grows by mapping physical memory,
+// and physical memory that is exported as a file descriptor and mapped a second time.
 #include "check_driver.h"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ bool has(CUdevice device, CUdevice_attribute which) {
     return value != 0;
 }
 
-// A vector that never moves: addresses for all that it may come to hold, memory for what it holds.
+// A vector that never moves: reserves addresses for its largest size, maps memory for its current
+// one.
 class GrowingVector {
   public:
     GrowingVector(CUdevice device, size_t most) : properties_(pinned_on(device)) {
@@ -43,7 +44,7 @@ class GrowingVector {
         CHECK(cuMemAddressFree(base_, reserved_));
     }
 
-    // By one chunk.
+    // Adds one chunk.
     void grow() {
         CUmemGenericAllocationHandle handle = 0;
         CHECK(cuMemCreate(&handle, chunk_, &properties_, 0));
@@ -75,7 +76,7 @@ bool holds(CUdeviceptr memory, size_t size, unsigned char wanted) {
                        [wanted](unsigned char each) { return each == wanted; });
 }
 
-// What was there before stays, at the same addresses; one operation spans all chunks.
+// Growing keeps addresses and contents; one operation may span all chunks.
 int grows(GrowingVector &vector) {
     vector.grow();
     CHECK(cuMemsetD8(vector.base(), 0x11, vector.size()));
@@ -89,7 +90,7 @@ int grows(GrowingVector &vector) {
     return (kept ? 0 : 1) + (spanned ? 0 : 1);
 }
 
-// Two mappings of the same memory.
+// Maps the same memory twice.
 int shares(const GrowingVector &vector) {
     int descriptor = -1;
     CHECK(cuMemExportToShareableHandle(&descriptor, vector.handle(0),

@@ -1,5 +1,5 @@
-// What clang makes of a kernel and of variables on the host's side. The names are such that the device code
-// may come from another compiler.
+// Clang's host code for a kernel and for variables. The names are chosen so that another compiler can provide
+// the device code.
 #include "../check_runtime.h"
 
 constexpr int threads = 64;

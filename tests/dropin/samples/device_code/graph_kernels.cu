@@ -53,7 +53,7 @@ int launch_and_check(const char *what, cudaGraphExec_t exec, cudaStream_t stream
     return check_all(what, memory.out, wanted);
 }
 
-// a and b are filled side by side.
+// Fills a and b in parallel branches.
 cudaGraph_t captured(cudaStream_t stream, const Memory &memory) {
     cudaStream_t beside;
     cudaEvent_t forked, joined;
@@ -92,7 +92,7 @@ int with_capture(cudaStream_t stream, const Memory &memory) {
     return wrong + (nodes == 3 && roots == 2 ? 0 : 1);
 }
 
-// The runtime knows a kernel by its host function.
+// The runtime identifies a kernel by its host function.
 cudaKernelNodeParams call_of(void *function, void **arguments) {
     cudaKernelNodeParams parameters = {};
     parameters.func = function;

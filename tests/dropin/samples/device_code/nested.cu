@@ -1,4 +1,4 @@
-// A kernel that launches kernels: device code that calls the runtime's part for devices (libcudadevrt).
+// A kernel that launches kernels: device code that uses the device runtime (libcudadevrt).
 #include "../check_runtime.h"
 
 namespace {

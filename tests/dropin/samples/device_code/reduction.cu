@@ -1,5 +1,5 @@
-// Reduction with templated kernels: shared memory of fixed size, and of a size that the launch tells.
-// The program looks for no device: its first use of CUDA is a launch, and it checks that.
+// Reduction with templated kernels that use static and dynamic shared memory. The program does not look for a
+// device: its first CUDA call is a launch, whose status it checks.
 #include "../check_runtime.h"
 
 #include <vector>
@@ -11,7 +11,7 @@ constexpr int block_count = 64;
 
 __global__ void warm_up() {}
 
-// Each block adds up a part; its sum goes to partial[block].
+// Each block adds up one part and writes the sum to partial[block].
 template <class T, int threads>
 __global__ void reduce(const T *values, int n, T *partial) {
     __shared__ T sums[threads];
@@ -33,7 +33,7 @@ __global__ void reduce(const T *values, int n, T *partial) {
     }
 }
 
-// One block adds up what is left: shared memory for as many elements as there are.
+// One block adds up the partial sums in dynamic shared memory.
 template <class T>
 __global__ void reduce_rest(const T *values, T *result) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -75,7 +75,7 @@ int reduce_and_check(const char *name) {
     return sum == expected ? 0 : 1;
 }
 
-// More shared memory than a block may have: the launch is refused, and what comes after it is not.
+// A launch with more shared memory than a block may have fails; the next launch succeeds.
 int refuses_too_much() {
     warm_up<<<1, 1, 1 << 20>>>();
     const cudaError_t refused = cudaGetLastError();

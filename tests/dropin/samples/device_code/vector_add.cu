@@ -30,7 +30,7 @@ void set_weights(float first, float second) {
     CHECK(cudaMemcpyToSymbol(weights, both, sizeof both));
 }
 
-// What the runtime knows of the variables and of the kernel.
+// The kernel and the variables as the runtime describes them.
 int about_the_code() {
     size_t size = 0;
     void *address = nullptr;
@@ -62,7 +62,7 @@ int wrong_sums(const std::vector<float> &a, const std::vector<float> &b, const f
     return wrong;
 }
 
-// What the kernel left in the variables, seen from the host.
+// The values of the variables after the kernel, as the host reads them.
 int wrong_variables(int launched_blocks) {
     int index = 0;
     CHECK(cudaMemcpyFromSymbol(&index, last_index, sizeof index));

@@ -1,10 +1,10 @@
-/* What the two translation units of vector_add offer each other. */
+/* The functions that the two translation units of vector_add share. */
 #ifndef VECTOR_ADD_H
 #define VECTOR_ADD_H
 
-/* vector_add_scale.cu: multiplies every element, on the device. */
+/* Multiplies every element on the device (vector_add_scale.cu). */
 void scale(float *device, int count, float by);
-/* How many elements its kernel has multiplied. */
+/* The number of elements that its kernel has multiplied. */
 unsigned long long scaled_elements();
 
 #endif

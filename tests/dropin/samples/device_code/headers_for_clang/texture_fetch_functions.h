@@ -1,1 +1,1 @@
-/* CUDA 13 has no such header any more, and clang's own ones still include it. */
+/* clang's headers include this file, which CUDA 13 no longer has. */
