@@ -1,5 +1,5 @@
-"""Reads what the tests want to know of programs, libraries and archives: ELF and PE, with nothing but
-Python, so that it works for every target on every build machine."""
+"""Reads properties of programs, libraries and archives: ELF and PE, in plain Python, for every target on every
+build machine."""
 
 import struct
 
@@ -9,7 +9,7 @@ class NotABinary(Exception):
 
 
 class Elf:
-    """An ELF program, shared library or object: little-endian, as all our targets are."""
+    """An ELF program, shared library or object. Little-endian, as all targets are."""
 
     DYNAMIC_NEEDED, DYNAMIC_STRTAB, DYNAMIC_STRSZ = 1, 5, 10
     SECTION_SYMTAB, SECTION_NOBITS, SECTION_DYNSYM = 2, 8, 11
@@ -27,7 +27,7 @@ class Elf:
          self.section_size, self.section_count, self.names_index) = struct.unpack_from(header, data, 24)
 
     def segments(self):
-        """(type, offset, address, size in the file) of each."""
+        """(type, offset, address, size in the file) of each segment."""
         for i in range(self.segment_count):
             at = self.segment_offset + i * self.segment_size
             if self.wide:
@@ -37,7 +37,7 @@ class Elf:
             yield kind, offset, address, size
 
     def sections(self):
-        """(name, type, offset, size, link, entry size) of each."""
+        """(name, type, offset, size, link, entry size) of each section."""
         raw = []
         for i in range(self.section_count):
             at = self.section_offset + i * self.section_size
@@ -51,7 +51,7 @@ class Elf:
         return self.data[offset:self.data.index(b'\0', offset)].decode()
 
     def needed(self):
-        """The libraries that the dynamic linker must bring (NEEDED)."""
+        """The shared libraries that the dynamic linker loads with this file (NEEDED)."""
         entries = []
         layout, size = ('<QQ', 16) if self.wide else ('<II', 8)
         for kind, offset, _, length in self.segments():
@@ -71,7 +71,7 @@ class Elf:
         raise NotABinary('a string table outside of every segment')
 
     def symbols(self, dynamic=False):
-        """(name, whether it is defined here, binding: LOCAL, GLOBAL, WEAK) of each."""
+        """(name, whether it is defined here, binding: LOCAL, GLOBAL, WEAK) of each symbol."""
         wanted = self.SECTION_DYNSYM if dynamic else self.SECTION_SYMTAB
         sections = self.sections()
         for _, kind, offset, size, link, entry in sections:
@@ -147,11 +147,11 @@ def is_binary_start(path):
 
 
 def archive_members(path):
-    """(name, contents) of each member of an archive; a thin one, which holds none, is refused."""
+    """(name, contents) of each member of an archive. A thin archive is rejected: it has no contents."""
     with open(path, 'rb') as file:
         data = file.read()
     if not data.startswith(b'!<arch>\n'):
-        raise NotABinary(f'{path} is a thin archive, or none')
+        raise NotABinary(f'{path} is a thin archive or not an archive')
     long_names, at, members = b'', 8, []
     while at + 60 <= len(data):
         name = data[at:at + 16].decode().rstrip()
@@ -169,6 +169,6 @@ def archive_members(path):
 
 
 def defined_by_archive(path):
-    """Names that its members, ELF objects, give to others, without the versions that some have."""
+    """The global names that its members, ELF objects, define, without versions."""
     return {name.split('@')[0] for _, contents in archive_members(path)
             for name, here, binding in Elf(contents).symbols() if here and binding != Elf.LOCAL}

@@ -29,7 +29,7 @@ namespace {
 constexpr int patience_ms = 30000;
 constexpr const char *variable = "SIM_TEST_CHANNEL";
 
-// Its own environment with two variables set.
+// The environment of this process with two variables set.
 std::vector<std::string> environment_of_child(int socket, const std::string &settings) {
     std::vector<std::string> all;
     for (char **entry = environ; *entry != nullptr; ++entry) {
@@ -51,7 +51,7 @@ std::vector<char *> pointers_to(std::vector<std::string> &texts) {
     return pointers;
 }
 
-// What starts it once more: its file, after the emulator that Meson runs it with, if any.
+// The command that starts this program again: its file, after Meson's emulator if there is one.
 std::vector<std::string> this_program() {
     std::vector<std::string> words;
     const char *wrapper = std::getenv("MESON_EXE_WRAPPER");
@@ -74,7 +74,7 @@ Channel::~Channel() {
 Channel Channel::of_parent() {
     const char *socket = std::getenv(variable);
     if (socket == nullptr) {
-        SKIP("this test case is the second process of another one");
+        SKIP("this test case runs only as the second process of another one");
     }
     return Channel(std::atoi(socket));
 }
@@ -121,7 +121,7 @@ void Channel::receive_bytes(void *bytes, std::size_t size, int *fd) {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     message.msg_control = control;
     message.msg_controllen = sizeof control;
-    // Nothing at all: the other process ended.
+    // No bytes arrive if the other process has ended.
     REQUIRE(recvmsg(socket_, &message, MSG_CMSG_CLOEXEC) == static_cast<ssize_t>(size));
     const cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (fd != nullptr && header != nullptr && header->cmsg_type == SCM_RIGHTS) {
@@ -160,7 +160,7 @@ bool Child::passed() {
             usleep(2000);
         }
     }
-    REQUIRE(ended == process_); // else it hangs
+    REQUIRE(ended == process_); // otherwise the process hangs
     process_ = 0;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -204,7 +204,7 @@ std::size_t open_descriptors() {
         ++count;
     }
     closedir(folder);
-    return count - 3; // ".", ".." and the folder's own
+    return count - 3; // ".", ".." and the descriptor of the open folder
 }
 
 bool is_open(int fd) {

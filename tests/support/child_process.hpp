@@ -1,5 +1,5 @@
-// A second process for tests: this program again, with one hidden test case, and a channel between
-// both that carries values and file descriptors. POSIX only.
+// A second process for tests: this program again, running one hidden test case, and a channel
+// between the two for values and file descriptors. POSIX only.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace support {
 
-// One end of the connection. What does not arrive in time fails the test case.
+// One end of the connection. Receiving fails the test case after a time limit.
 class Channel {
   public:
     explicit Channel(int socket) noexcept : socket_(socket) {}
@@ -17,7 +17,7 @@ class Channel {
     Channel(const Channel &) = delete;
     Channel &operator=(const Channel &) = delete;
 
-    // The child's end, in the child.
+    // The end that the child uses.
     static Channel of_parent();
 
     template <class T>
@@ -32,15 +32,15 @@ class Channel {
         receive_bytes(&value, sizeof value, nullptr);
         return value;
     }
-    // A descriptor, which stays the sender's, and is another one at the receiver.
+    // The sender keeps its descriptor; the receiver gets a new one.
     void send_fd(int fd);
     int receive_fd();
-    // A step of both that carries nothing: signal() here, await() there.
+    // Synchronizes both processes: signal() in one, await() in the other.
     void signal() { send('.'); }
     void await() { receive<char>(); }
 
     void adopt(int socket) noexcept { socket_ = socket; }
-    // For those who send and receive in other ways; stays the channel's.
+    // For direct access. The channel keeps ownership.
     int socket() const noexcept { return socket_; }
 
   private:
@@ -51,19 +51,18 @@ class Channel {
 
 class Child {
   public:
-    // Runs the hidden test case of this name in a new process, with these settings of the
-    // simulator.
+    // Runs the hidden test case in a new process, with these settings of the simulator.
     explicit Child(const std::string &test_case, const std::string &settings = "");
-    ~Child(); // ends it
+    ~Child(); // kills the process
     Child(const Child &) = delete;
     Child &operator=(const Child &) = delete;
 
     Channel &channel() noexcept { return channel_; }
-    // Waits for its end; whether its test case passed.
+    // Waits for the end of the process. Returns whether its test case passed.
     bool passed();
-    // Ends it at once, as a crash does.
+    // Kills the process, like a crash.
     void kill();
-    // Ends it, but does not take note of it: it stays in the table of processes.
+    // Kills the process without waiting for it, so that it remains as a zombie.
     void kill_unnoticed();
 
   private:
@@ -71,20 +70,20 @@ class Child {
     Channel channel_;
 };
 
-// What came of a hidden test case in a process of its own that has no channel.
+// The outcome of a hidden test case in a process without a channel.
 struct Outcome {
-    int status;         // of its exit, or 128 and the signal that ended it
-    std::string errors; // what it wrote to standard error
+    int status;         // exit status, or 128 plus the signal that ended it
+    std::string errors; // its standard error
 };
 Outcome run_alone(const std::string &test_case, const std::string &settings);
 
-// How many descriptors this process has open.
+// The number of open descriptors of this process.
 std::size_t open_descriptors();
 bool is_open(int fd);
 
 } // namespace support
 
-namespace sim_test { // by this name for tests/sim
+namespace sim_test { // tests/sim uses these names
 using support::Channel;
 using support::Child;
 using support::is_open;

@@ -1,4 +1,4 @@
-// Whether a text has another in it: std::string::contains() is C++23's.
+// Whether a text contains another: std::string::contains() requires C++23.
 #pragma once
 
 #include <string>

@@ -10,8 +10,8 @@
 namespace support {
 namespace {
 
-thread_local long left = 0;                // 0: none fails
-std::atomic<long> left_of_all_threads = 0; // likewise
+thread_local long left = 0;                // 0: all allocations succeed
+std::atomic<long> left_of_all_threads = 0; // as above
 thread_local void (*at_next)() = nullptr;
 std::atomic<long> all = 0, live = 0;
 std::atomic<bool> no_memory = false;
@@ -82,7 +82,7 @@ AtAllocation::~AtAllocation() {
 
 } // namespace support
 
-// Those of arrays, too: a sanitizer's own would not come here.
+// Also replaces the array forms, because a sanitizer's array forms do not call these.
 void *operator new(std::size_t size) {
     if (void *const memory = support::allocate(size)) {
         return memory;

@@ -1,10 +1,10 @@
-// Lets one allocation fail, of whatever this thread allocates through operator new: the wrappers,
-// and a simulated driver. Counts all allocations.
+// Makes one allocation through operator new fail, in this thread or all, of the wrappers or a
+// simulated driver. Counts all allocations.
 #pragma once
 
 #include "sanitizers.h"
 
-// Not in DLLs, whose allocations go another way.
+// Not for DLLs, which have their own operator new.
 #if TEST_OWNS_OPERATOR_NEW && !defined(_WIN32)
 #define API_TEST_ALLOCATIONS_FAIL 1
 #endif
@@ -14,20 +14,20 @@ namespace support {
 class FailingAllocation {
   public:
     enum class Threads { own, all };
-    // The one of this number, from 1 on, while this lives.
+    // Allocation number `nth`, counted from 1, fails during the lifetime of this object.
     explicit FailingAllocation(long nth, Threads threads = Threads::own);
     ~FailingAllocation();
-    // Whether it has failed. Of all threads' allocations.
+    // Whether it has failed, in any thread.
     bool has_failed() const noexcept;
     FailingAllocation(const FailingAllocation &) = delete;
     FailingAllocation &operator=(const FailingAllocation &) = delete;
 };
 
-// Allocations since the program started, and those that have not been freed.
+// The number of allocations since the program started, and of those not yet freed.
 long allocations();
 long live_allocations();
 
-// While this lives, the form of operator new that does not throw has no memory.
+// During its lifetime, the nothrow form of operator new returns null.
 class NoMemory {
   public:
     NoMemory();
@@ -36,7 +36,7 @@ class NoMemory {
     NoMemory &operator=(const NoMemory &) = delete;
 };
 
-// Does something at this thread's next allocation, as another thread might at that moment.
+// Calls a function at this thread's next allocation, as another thread might at that moment.
 class AtAllocation {
   public:
     explicit AtAllocation(void (*function)());

@@ -1,4 +1,4 @@
-// The part of a fake library that is the same for every row: counts, the record, and the answers.
+// The part of a fake library that all rows share: counts, the record, and the results.
 #include "fake_control.h"
 #include "fake_rows.h"
 
@@ -22,7 +22,7 @@ int status_of(unsigned int row) {
     return fake_forced_status != 0 ? fake_forced_status : fake_rows[row].value;
 }
 
-// A row whose arguments do not fit is recorded as cut off, which no test takes for complete.
+// A call whose arguments do not fit is recorded as truncated, which fails every comparison.
 void keep(unsigned int row, unsigned int count, const fake_argument *arguments) {
     record.name = fake_rows[row].name;
     record.count = count;
@@ -97,7 +97,7 @@ void reset() {
     }
 }
 
-// Initialised when the library is loaded, before anybody can ask.
+// Initialised when the library is loaded, before a test can request it.
 const fake_control control = {fake_row_count, name_of, calls_of, answer_of, arm, last, reset};
 
 } // namespace

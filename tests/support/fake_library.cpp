@@ -11,7 +11,8 @@ void (*function_of(const std::string &path, const char *name))() {
     void *const library = load(path.c_str());
     auto *const found = library != nullptr ? function_in<void()>(library, name) : nullptr;
     if (found == nullptr) {
-        throw std::runtime_error(path + " is not the fake library that was expected: no " + name);
+        throw std::runtime_error(path + " is not the expected fake library: it does not export " +
+                                 name);
     }
     return found;
 }

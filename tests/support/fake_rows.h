@@ -1,4 +1,4 @@
-/* What the generated functions of a fake library and its hand-written core know of each other. */
+/* The interface between the generated functions of a fake library and its hand-written core. */
 #ifndef CUSHIM_TESTS_FAKE_ROWS_H
 #define CUSHIM_TESTS_FAKE_ROWS_H
 
@@ -8,7 +8,7 @@
 #define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
 #endif
 
-/* What a row gives its caller. */
+/* The result of a row. */
 enum fake_shape {
     FAKE_STATUS, /* an enumeration or integer: the row's own value */
     FAKE_STRING, /* const char *: the row's own name */
@@ -20,7 +20,7 @@ struct fake_row {
     const char *name;
     fake_shape shape;
     unsigned int size; /* of the result */
-    int value;         /* FAKE_STATUS: what it answers */
+    int value;         /* FAKE_STATUS: the status that it returns */
 };
 
 /* Generated. */
@@ -30,21 +30,21 @@ extern const unsigned int fake_row_count;
 extern const int fake_headers_version;
 
 /* From fake_variant.cpp: what distinguishes the fake libraries of one set of objects. */
-extern const int fake_forced_status;   /* not 0: every status is this, and no version is told */
-extern const int fake_runtime_version; /* not 0: what the runtime tells as its version */
+extern const int fake_forced_status;   /* if not 0: every status, and no version is written */
+extern const int fake_runtime_version; /* if not 0: the runtime's version */
 
 struct fake_argument {
     const void *bytes;
     unsigned int size;
 };
 
-/* Counts the call, records it if the fake is armed, and gives the row's status. */
+/* Counts the call, records it if the fake is armed, and returns the row's status. */
 int fake_called(unsigned int row, unsigned int count, const fake_argument *arguments);
 
-/* Writes the bytes of a row that answers a structure. */
+/* Writes the bytes of a row that returns a structure. */
 void fake_fill(unsigned int row, void *result);
 
-/* The rows that must behave unless the fake is armed: whether this call was answered here. */
+/* The rows that behave normally unless the fake is armed. Return whether they handled this call. */
 bool fake_driver_version(unsigned int row, int *version, int *status);
 bool fake_runtime_version_told(unsigned int row, int *version, int *status);
 bool fake_name_not_found(unsigned int row, int *status);

@@ -1,4 +1,4 @@
-// What distinguishes one fake library from another built from the same objects; see fake_rows.h.
+// The values that distinguish fake libraries built from the same objects; see fake_rows.h.
 #include "fake_rows.h"
 
 #ifndef FAKE_FORCED_STATUS

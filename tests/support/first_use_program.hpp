@@ -1,10 +1,10 @@
-// The main of the programs that tests/bench and tests/gpu run: how long the one first use takes in
-// a fresh process.
+// The main of the programs that tests/bench and tests/gpu run: the time of one first use in a fresh
+// process.
 //
 // usage: PROGRAM version|init|runtime|all [FILE WITH NAMES]
 //
-// Prints nanoseconds, and what came of it: the driver's version, the status of cuInit or of
-// cudaDeviceSynchronize, how many names were found.
+// Prints nanoseconds, and the result: the driver's version, the status of cuInit or of
+// cudaDeviceSynchronize, or the number of names found.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// Each program's own way.
+// The part that each program implements.
 struct Arguments {
     // File names, from FIRST_USE_DRIVER and FIRST_USE_RUNTIME.
     const char *driver = "libcuda.so.1";
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
     if (argc > 2) {
         arguments.names = lines_of(argv[2]);
     }
-    (void)Clock::now(); // its own first use costs, too
+    (void)Clock::now(); // excludes the cost of the clock's own first use
     const auto begin = Clock::now();
     const int outcome = use(arguments);
     const auto passed = std::chrono::duration<double, std::nano>(Clock::now() - begin);

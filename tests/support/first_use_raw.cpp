@@ -1,4 +1,4 @@
-// What no loader can do without: open the library, look names up.
+// The least that any loader must do: open the library and look names up.
 #include "first_use_program.hpp"
 
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ int first_init(const Arguments &arguments) {
     return init != nullptr ? init(0) : -1;
 }
 
-// As cushim does, it opens the driver before the runtime.
+// Opens the driver before the runtime, as cushim does.
 int first_runtime_call(const Arguments &arguments) {
     if (dlopen(arguments.driver, RTLD_NOW | RTLD_LOCAL) == nullptr) {
         return -1;

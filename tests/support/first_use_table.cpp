@@ -1,4 +1,4 @@
-// The same through cushim.
+// The same work through cushim.
 #include "first_use_program.hpp"
 
 #include <cushim/driver_table.hpp>

@@ -1,6 +1,5 @@
-// Graphs whose nodes wait for each other one by one, and each use something that lives on: built by
-// raw calls of either API, and by the wrapper, which keeps what they use. For what a node costs,
-// and growth with their number.
+// Chains of graph nodes that use resources: built by raw calls of either API, and by the wrapper,
+// which keeps the resources alive. For the cost of a node and growth with the number of nodes.
 #pragma once
 
 #include <cushim/cushim.hpp>
@@ -10,12 +9,12 @@
 #include "nothing_ptx.hpp"
 #include "ok.hpp"
 
-#if CUDA_VERSION >= 12000 // has libraries
+#if CUDA_VERSION >= 12000 // which has cudaLibrary_t
 namespace chains {
 
 using support::ok;
 
-enum class NodeKind { kernel, memset, mixed }; // mixed: one of each by turns
+enum class NodeKind { kernel, memset, mixed }; // mixed: alternating
 
 constexpr bool is_kernel(NodeKind kind, std::size_t index) {
     return kind == NodeKind::kernel || (kind == NodeKind::mixed && index % 2 == 0);
@@ -29,7 +28,7 @@ constexpr const char *name(cushim::Api api) {
     return api == cushim::Api::driver ? "driver" : "runtime";
 }
 
-// What the nodes use.
+// The resources that the nodes use.
 struct Parts {
     explicit Parts(const cushim::Context &in) : context(in.share()) {}
 
@@ -41,7 +40,7 @@ struct Parts {
 
 // --- by raw calls
 
-// A null node waits for nothing.
+// A null `after` adds no dependency.
 struct Place {
     CUgraph graph;
     CUgraphNode after;
@@ -145,7 +144,7 @@ struct RuntimeCalls {
     static void destroy(cudaGraphExec_t exec) { ok(cushim::runtime().cudaGraphExecDestroy(exec)); }
 };
 
-// Nobody keeps the parts but the caller.
+// The caller must keep the parts alive.
 template <class Calls>
 CUgraph build_raw(NodeKind kind, std::size_t length, const Parts &parts) {
     const CUgraph graph = Calls::create();
@@ -165,7 +164,7 @@ inline cushim::Graph create(cushim::Api api, const cushim::Context &context) {
                                          : cushim::rt::create_graph(context));
 }
 
-// Appends so many nodes after `last`, and returns the last of them. The graph keeps the parts.
+// Appends `count` nodes after `last` and returns the last one. The graph keeps the parts alive.
 inline cushim::GraphNode append(const cushim::Graph &graph, cushim::GraphNode last, NodeKind kind,
                                 std::size_t count, const Parts &parts) {
     for (std::size_t index = 0; index < count; ++index) {

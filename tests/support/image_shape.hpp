@@ -1,5 +1,5 @@
-// Images of 32-bit words with mipmap levels, and how they lie in linear memory: level after level,
-// row after row.
+// Images of 32-bit words with mipmap levels, and their layout in linear memory: level by level, row
+// by row.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct ImageLevel {
 struct ImageShape {
     unsigned int width = 0;
     unsigned int height = 0;
-    unsigned int level_count = 0; // 0: it is a buffer, no image
+    unsigned int level_count = 0; // 0 for a buffer
 
     std::vector<ImageLevel> levels() const {
         std::vector<ImageLevel> all;

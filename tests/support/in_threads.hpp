@@ -7,7 +7,7 @@
 
 namespace support {
 
-// Runs work(0), ..., work(count - 1), each in a thread of its own, and waits for all of them.
+// Runs work(0), ..., work(count - 1), each in its own thread, and joins all of them.
 template <class Work>
 void in_threads(unsigned int count, Work work) {
     std::atomic<unsigned int> arriving = count;

@@ -1,4 +1,4 @@
-// Libraries that a program loads itself.
+// Loads shared libraries explicitly.
 #pragma once
 
 #include <cstdio>

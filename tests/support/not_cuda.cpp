@@ -1,4 +1,4 @@
-// A library that loads, but has nothing of CUDA.
+// A library that loads but has no CUDA function.
 #include "fake_rows.h"
 
 FAKE_EXPORT int not_cuda() {

@@ -1,4 +1,4 @@
-// A kernel that does nothing with its parameters: for what costs and graphs are measured with.
+// A kernel that does nothing with its parameters, for measurements of launches and graphs.
 #pragma once
 
 using Nothing = void(int *, unsigned int);

@@ -1,5 +1,5 @@
-// Calls that must succeed, where a test cannot go on without: raw ones by their status, wrappers by
-// what they give. Anything else ends the test case, and says why.
+// Calls that must succeed for a test to continue: raw calls by their status, wrappers by their
+// result. A failure ends the test case and is printed.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>

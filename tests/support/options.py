@@ -1,4 +1,4 @@
-"""What meson.build passes to a test that is a script: words, and `--name VALUE...`. Behind `--` words follow again."""
+"""The arguments of a test script, from meson.build: words, and `--name VALUE...`. After `--`, words follow again."""
 
 import pathlib
 import sys
@@ -26,12 +26,12 @@ class Options:
         return pathlib.Path(self.text(name)) if self.all(name) else None
 
     def command(self, name):
-        """The words of a command, which the unit separator (0x1f) joins."""
+        """The words of a command, which meson.build joins by the unit separator (0x1f)."""
         return self.text(name, '').split('\x1f')
 
 
 def of_command_line():
-    """Takes them all away, so that unittest sees none."""
+    """Removes all arguments from sys.argv, so that unittest does not parse them."""
     options = Options(sys.argv[1:])
     del sys.argv[1:]
     return options

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The enums and owners that the public headers declare, read from their text.
+"""Lists the enums and owners that the public headers declare, read from their text.
 
 usage: public_types.py OUTPUT HEADER...
 
-writes a header that lists them: PUBLIC_ENUMERATORS(M) calls M(enum, enumerator) for each, PUBLIC_OWNERS(M)
+Writes a header that lists them: PUBLIC_ENUMERATORS(M) calls M(enum, enumerator) for each, PUBLIC_OWNERS(M)
 M(name, type), where the type of a template has an argument.
 """
 
@@ -11,24 +11,24 @@ import pathlib
 import re
 import sys
 
-# What looks like an owner, and has no to_text().
+# Classes that look like owners but have no to_text().
 NO_OWNERS = {
     'ContextScope',          # a scope without a handle
     'DevicePitchedSpan',     # a view
     'Error',                 # has message()
     'Exception',             # has what()
-    'ExternalMemorySource',  # an argument: its fd() prints
+    'ExternalMemorySource',  # an argument: its fd() has to_text()
     'GraphAllocation',       # an address without an owner
     'GraphDependencies',     # a list of nodes
     'HostPitchedSpan',       # a view
-    'JitLog',                # is text
-    'Result',                # its value or its error prints
+    'JitLog',                # a text
+    'Result',                # its value or error has to_text()
     'ScopedOverride',        # a scope without a handle
 }
 
 
 def public_text(path):
-    """A header without comments, preprocessor lines, and what is in namespace detail."""
+    """A header without comments, preprocessor lines and namespace detail."""
     text = pathlib.Path(path).read_text(encoding='utf-8')
     text = re.sub(r'/\*.*?\*/|//[^\n]*', '', text, flags=re.DOTALL)
     text = re.sub(r'^\s*#(?:[^\n]*\\\n)*[^\n]*$', '', text, flags=re.MULTILINE)
@@ -40,13 +40,13 @@ def public_text(path):
 
 
 def block_end(text, begin):
-    """Behind the brace that closes what is open at `begin`."""
+    """The position after the brace that closes the block open at `begin`."""
     depth = 1
     for match in re.finditer(r'[{}]', text[begin:]):
         depth += 1 if match.group() == '{' else -1
         if depth == 0:
             return begin + match.end()
-    raise ValueError('a brace is not closed')
+    raise ValueError('missing closing brace')
 
 
 def enums(paths):
@@ -59,7 +59,7 @@ def enums(paths):
 
 
 def owners(paths):
-    """Name and type of the classes with a destructor, a base class, or a member that owns: the owners, and
+    """Name and type of the classes with a destructor, a base class or an owning member: the owners and
     NO_OWNERS."""
     found = {}
     for path in paths:

@@ -1,8 +1,8 @@
-/* Which sanitizers this file is compiled with, as far as a test has to heed them. */
+/* The sanitizers that this file is compiled with, if a test depends on them. */
 #ifndef CUSHIM_TESTS_SANITIZERS_H
 #define CUSHIM_TESTS_SANITIZERS_H
 
-/* g++ defines macros, clang++ has features. */
+/* g++ defines macros, clang++ has __has_feature. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define TEST_ADDRESS_SANITIZER 1
@@ -16,8 +16,8 @@
 #define TEST_ADDRESS_SANITIZER 1
 #endif
 
-/* clang links a sanitizer's operator new into the program, where nobody replaces it; with
- * -shared-libsan, of which TEST_SHARED_SANITIZER tells, the program's own comes first. */
+/* clang links a sanitizer's operator new into the program, which the program cannot replace. With
+ * -shared-libsan (TEST_SHARED_SANITIZER), the program's own takes precedence. */
 #if defined(TEST_CLANG_SANITIZER) && !defined(TEST_SHARED_SANITIZER)
 #define TEST_OWNS_OPERATOR_NEW 0
 #else

@@ -1,8 +1,8 @@
-/* Starts programs in turn and measures each from its start to its end.
+/* Starts programs by turns and measures each from start to end.
  *
- * usage: PROGRAM ROUNDS PROGRAM... Prints one line a round: for each program the microseconds that
- * passed and the microseconds of processor time that it took. Every round begins with another
- * program, so that no place in the order favours one.
+ * usage: PROGRAM ROUNDS PROGRAM... Prints one line per round: for each program the elapsed
+ * microseconds and the microseconds of processor time. Every round begins with another program, so
+ * that the order favours none of them.
  */
 #define _GNU_SOURCE
 #include <spawn.h>

@@ -1,4 +1,4 @@
-/* A C program that does nothing; with WITH_LOADER it could, but does not, use the loader. */
+/* A C program that does nothing. WITH_LOADER refers to the loader without calling it. */
 #include <stdio.h>
 
 #ifdef WITH_LOADER

@@ -20,7 +20,7 @@ def joined(path):
     begin = 1 + max((at for at, line in enumerate(lines) if re.match(r'#\s*include\b', line)), default=-1)
     while lines[begin:begin + 1] == ['#endif']:
         begin += 1
-    conditions = []  # that are open at the last #include: they are closed there, and opened again behind it
+    conditions = []  # open at the last #include: closed before the namespace and reopened in it
     for at, line in enumerate(lines[:begin], 1):
         if not BEFORE_CODE.fullmatch(line):
             sys.exit(f'{path}:{at}: code before the last #include')

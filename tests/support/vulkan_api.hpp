@@ -1,13 +1,12 @@
-// What the tests use of Vulkan, declared as its specification has it, so that they need no header
-// of Vulkan's. Names are Vulkan's without their prefix; handles that are not dispatchable are
-// numbers.
+// The part of Vulkan that the tests use, declared as in its specification, so that no Vulkan header
+// is needed. Names are Vulkan's names without their prefix; non-dispatchable handles are numbers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 
-// Throws where Vulkan refuses, so that programs without test cases can use it, too.
+// Throws if the call fails, so that programs without test cases can use it, too.
 #define VULKAN_REQUIRE(condition)                                                                  \
     (static_cast<bool>(condition) ? void()                                                         \
                                   : throw std::runtime_error("Vulkan: not so: " #condition))
@@ -52,23 +51,23 @@ enum StructureType : std::uint32_t {
     timeline_semaphore_submit_info = 1000207003,
 };
 
-constexpr Flags opaque_fd = 1;            // of external memory, and of external semaphores
-constexpr Flags transfer_source = 1;      // of a buffer
-constexpr Flags transfer_destination = 2; //
-constexpr Flags device_local = 1;         // of memory
-constexpr Flags at_transfer = 0x1000;     // a stage of the pipeline
+constexpr Flags opaque_fd = 1;            // for external memory and semaphores
+constexpr Flags transfer_source = 1;      // for buffers
+constexpr Flags transfer_destination = 2; // for buffers
+constexpr Flags device_local = 1;         // for memory
+constexpr Flags at_transfer = 0x1000;     // a pipeline stage
 constexpr std::uint32_t version_1_2 = (1u << 22) | (2u << 12);
 
-// How most structures begin: what it is, and what it is extended by.
+// The first members of most structures: type and extension chain.
 template <StructureType Type>
 struct Chained {
     StructureType type = Type;
     const void *next = nullptr;
 };
 static_assert(sizeof(Chained<application_info>) ==
-              16); // nothing that a derived one could use again
+              16); // no tail padding that a derived structure could reuse
 
-// The kinds of handles that something may be exported as.
+// The handle types for export.
 template <StructureType Type>
 struct Exportable : Chained<Type> {
     Flags handle_types = opaque_fd;
@@ -207,7 +206,7 @@ struct CommandBufferAllocateInfo : Chained<command_buffer_allocate_info> {
 };
 
 struct CommandBufferBeginInfo : Chained<command_buffer_begin_info> {
-    Flags flags = 1; // submitted once
+    Flags flags = 1; // submit once
     const void *inheritance = nullptr;
 };
 
@@ -234,7 +233,7 @@ struct SubmitInfo : Chained<submit_info> {
     const Semaphore *signals = nullptr;
 };
 
-// As the specification's own declarations come out on 64-bit systems.
+// The sizes of the specification's declarations on 64-bit systems.
 static_assert(sizeof(ApplicationInfo) == 48);
 static_assert(sizeof(InstanceCreateInfo) == 64);
 static_assert(sizeof(IdProperties) == 64);

@@ -16,10 +16,10 @@ using GetInstanceProcAddr = VoidFunction (*)(Instance, const char *);
 
 constexpr const char *device_extensions[] = {"VK_KHR_external_memory_fd",
                                              "VK_KHR_external_semaphore_fd"};
-constexpr std::uint32_t memory_extensions = 1; // of them, from the first on
+constexpr std::uint32_t memory_extensions = 1; // the first of them
 
-// What Vulkan answers where a driver, a part of it or a capability is not there. All else is a
-// failure.
+// The statuses of vkCreateInstance and vkCreateDevice if the driver, an extension or a feature is
+// missing. Any other failure is an error.
 constexpr Result initialization_failed = -3, extension_not_present = -7, feature_not_present = -8,
                  incompatible_driver = -9;
 
@@ -29,7 +29,7 @@ void require_lack(bool lack, const std::string &message) {
     }
 }
 
-// Vulkan's loader, or where that is not installed, NVIDIA's implementation itself.
+// Vulkan's loader or, if it is not installed, NVIDIA's implementation.
 GetInstanceProcAddr entry_of_vulkan() {
     if (void *loader = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL)) {
         return reinterpret_cast<GetInstanceProcAddr>(dlsym(loader, "vkGetInstanceProcAddr"));
@@ -97,7 +97,7 @@ std::unique_ptr<VulkanDevice> VulkanDevice::any(std::string &why_not) {
 
 bool VulkanDevice::load(std::string &why_not) {
     call_->get = entry_of_vulkan();
-    why_not = "Vulkan is not installed: neither libvulkan.so.1 nor libGLX_nvidia.so.0 is there";
+    why_not = "Vulkan is not installed: neither libvulkan.so.1 nor libGLX_nvidia.so.0 was found";
     return call_->get != nullptr;
 }
 
@@ -109,7 +109,7 @@ bool VulkanDevice::make_instance(std::string &why_not) {
     info.application = &application;
     const Result made = create != nullptr ? create(&info, nullptr, &instance_) : -1;
     if (made != 0) {
-        why_not = "vkCreateInstance answers " + std::to_string(made);
+        why_not = "vkCreateInstance returns " + std::to_string(made);
         require_lack(made == incompatible_driver || made == initialization_failed, why_not);
         return false;
     }
@@ -140,7 +140,7 @@ bool VulkanDevice::choose(const cushim::DeviceUuid *uuid, std::string &why_not) 
             on_.physical = device;
         }
     }
-    why_not = "none of Vulkan's " + std::to_string(count) + " devices is the CUDA device";
+    why_not = "none of the " + std::to_string(count) + " Vulkan devices is the CUDA device";
     return on_.physical != nullptr;
 }
 
@@ -149,7 +149,7 @@ bool VulkanDevice::make_device(std::uint32_t extension_count, std::string &why_n
     call_->GetPhysicalDeviceQueueFamilyProperties(on_.physical, &count, nullptr);
     std::vector<QueueFamilyProperties> families(count);
     call_->GetPhysicalDeviceQueueFamilyProperties(on_.physical, &count, families.data());
-    constexpr Flags graphics_compute_or_transfer = 7; // each can copy
+    constexpr Flags graphics_compute_or_transfer = 7; // each supports copies
     while (on_.family < count && (families[on_.family].flags & graphics_compute_or_transfer) == 0) {
         ++on_.family;
     }
@@ -166,8 +166,8 @@ bool VulkanDevice::make_device(std::uint32_t extension_count, std::string &why_n
     const Result made = call_->CreateDevice(on_.physical, &info, nullptr, &on_.device);
     if (made != 0) {
         on_.device = nullptr;
-        why_not = "vkCreateDevice, with memory and semaphores as descriptors, answers " +
-                  std::to_string(made);
+        why_not =
+            "vkCreateDevice with export of memory and semaphores returns " + std::to_string(made);
         require_lack(made == extension_not_present || made == feature_not_present, why_not);
         return false;
     }
@@ -176,7 +176,7 @@ bool VulkanDevice::make_device(std::uint32_t extension_count, std::string &why_n
     return true;
 }
 
-// --- what is exported
+// --- exports
 
 VulkanDevice::ExportedBuffer VulkanDevice::export_buffer(std::size_t size) {
     ExportedBuffer exported;

@@ -1,4 +1,4 @@
-// The other API of the tests on a real GPU: Vulkan without a window, loaded where it is found.
+// Vulkan without a window, loaded at run time: the other API of the tests on a real GPU.
 #pragma once
 
 #ifndef _WIN32
@@ -12,28 +12,27 @@
 
 namespace support {
 
-// Vulkan's view of a CUDA device. Each function throws where Vulkan refuses.
+// The Vulkan device that is a CUDA device. Each function throws on failure.
 class VulkanDevice {
   public:
-    // Null where Vulkan is not there, or knows no such device, or cannot export what the tests
-    // need: and then says why. Whatever else goes wrong is thrown.
+    // Returns null and sets why_not if Vulkan is missing, does not list this device, or cannot
+    // export what the tests need. Throws on any other failure.
     static std::unique_ptr<VulkanDevice> find(const cushim::DeviceUuid &uuid, std::string &why_not);
-    // The first device there is, whatever it is, which may not be able to export semaphores: for
-    // what Vulkan does by itself.
+    // The first device, which may be unable to export semaphores, for tests of Vulkan alone.
     static std::unique_ptr<VulkanDevice> any(std::string &why_not);
     ~VulkanDevice();
     VulkanDevice(const VulkanDevice &) = delete;
     VulkanDevice &operator=(const VulkanDevice &) = delete;
 
-    // For work of other kinds than the functions below do. Valid as long as this is.
+    // For other kinds of work than the functions below. Valid during the lifetime of this object.
     std::unique_ptr<VulkanObjects> objects() const;
 
     struct ExportedBuffer {
         vulkan::Buffer buffer = 0;
-        std::size_t memory_size = 0; // of the memory object, in bytes
+        std::size_t memory_size = 0; // bytes of the memory object
         cushim::UniqueFd fd;
     };
-    // In memory of the device's, allocated for it alone.
+    // In device memory with a dedicated allocation.
     ExportedBuffer export_buffer(std::size_t size);
 
     struct ExportedSemaphore {
@@ -44,7 +43,7 @@ class VulkanDevice {
     ExportedSemaphore export_timeline();
 
     using At = VulkanMoment;
-    // Work that begins after `wait` and ends with `signal`; queued, as CUDA's in a stream.
+    // Enqueues work that begins after `wait` and ends with `signal`.
     void fill(vulkan::Buffer buffer, std::size_t size, unsigned int value, std::optional<At> wait,
               At signal);
     void copy(vulkan::Buffer buffer, const vulkan::BufferCopy &part, std::optional<At> wait,
@@ -59,7 +58,7 @@ class VulkanDevice {
                                               std::uint32_t extension_count, std::string &why_not);
     bool load(std::string &why_not);
     bool make_instance(std::string &why_not);
-    // With this UUID, or the first one where there is none.
+    // Selects the device with this UUID, or the first one if null.
     bool choose(const cushim::DeviceUuid *uuid, std::string &why_not);
     bool make_device(std::uint32_t extension_count, std::string &why_not);
     ExportedSemaphore export_semaphore(bool timeline);

@@ -1,5 +1,5 @@
-// What tests make with a Vulkan device: buffers, images, memory, semaphores and commands, which are
-// all destroyed together. The device is left unchanged.
+// The objects that tests create with a Vulkan device: buffers, images, memory, semaphores and
+// command buffers. All are destroyed together. The device is not changed.
 #pragma once
 
 #include "vulkan_transfer_api.hpp"
@@ -23,7 +23,7 @@ struct DeviceFunctions {
 
 namespace support {
 
-// A device, and the queue for all work.
+// A device and the queue for all work.
 struct VulkanQueue {
     vulkan::PhysicalDevice physical = nullptr;
     vulkan::Device device = nullptr;
@@ -31,13 +31,13 @@ struct VulkanQueue {
     std::uint32_t family = 0;
 };
 
-// A semaphore, and where it is a timeline, the value.
+// A semaphore, with the value if it is a timeline.
 struct VulkanMoment {
     vulkan::Semaphore semaphore;
     std::uint64_t value = 0;
 };
 
-// Each function throws where Vulkan refuses.
+// Each function throws on failure.
 class VulkanObjects : public vulkan::DeviceFunctions {
   public:
     using VoidFunction = void (*)();
@@ -47,26 +47,26 @@ class VulkanObjects : public vulkan::DeviceFunctions {
     VulkanObjects(const VulkanObjects &) = delete;
     VulkanObjects &operator=(const VulkanObjects &) = delete;
 
-    // ~0 where the device has no such memory.
+    // ~0 if the device has no such memory.
     std::uint32_t memory_type(std::uint32_t allowed, vulkan::Flags flags) const;
     vulkan::DeviceMemory allocate(const vulkan::MemoryRequirements &needed, vulkan::Flags flags,
                                   const void *extension = nullptr);
-    // Memory of the device, for this buffer or image alone, and to be exported.
+    // Exportable device memory with a dedicated allocation for this buffer or image.
     vulkan::DeviceMemory allocate_shared(const vulkan::MemoryRequirements &needed,
                                          vulkan::Buffer buffer, vulkan::Image image);
     vulkan::Buffer make_buffer(std::size_t size, bool is_shared);
     vulkan::MemoryRequirements needs_of(vulkan::Buffer buffer) const;
     vulkan::Image make_image(const vulkan::ImageCreateInfo &info);
     vulkan::Semaphore make_semaphore(bool is_timeline, bool is_shared);
-    // A new descriptor each time.
+    // Returns a new descriptor each time.
     cushim::UniqueFd export_memory(vulkan::DeviceMemory memory) const;
     cushim::UniqueFd export_semaphore(vulkan::Semaphore semaphore) const;
 
-    // Work that begins after `wait` and ends with `signal`; enqueued.
+    // Records work, which begins after `wait` and ends with `signal`.
     vulkan::CommandBuffer begin();
     void submit(vulkan::CommandBuffer commands, std::optional<VulkanMoment> wait,
                 VulkanMoment signal) const;
-    // The host waits. All work that is enqueued must end before that.
+    // Blocks the host. All enqueued work must end before this moment.
     void await(VulkanMoment moment);
 
     const VulkanQueue on;

@@ -1,4 +1,5 @@
-// What the tests use of Vulkan beside vulkan_api.hpp: images, memory that the host sees, barriers.
+// The part of Vulkan beyond vulkan_api.hpp that transfers use: images, host-visible memory,
+// barriers.
 #pragma once
 
 #include "vulkan_api.hpp"
@@ -14,19 +15,19 @@ constexpr auto memory_barrier = static_cast<StructureType>(46);
 constexpr auto external_memory_image_create_info = static_cast<StructureType>(1000072001);
 constexpr auto semaphore_wait_info = static_cast<StructureType>(1000207004);
 
-constexpr Flags host_visible = 2; // of memory
+constexpr Flags host_visible = 2; // for memory
 constexpr Flags host_coherent = 4;
 constexpr Flags host_cached = 8;
-constexpr Flags sampled = 4; // of an image; transfer_source and transfer_destination as of a buffer
-constexpr Flags color = 1;   // of an image: what is copied
+constexpr Flags sampled = 4; // for images; transfer_source and transfer_destination as for buffers
+constexpr Flags color = 1;   // the aspect of an image that is copied
 constexpr Flags at_host = 0x4000;
-constexpr Flags transfer_read = 0x800; // of a barrier
+constexpr Flags transfer_read = 0x800; // for barriers
 constexpr Flags transfer_write = 0x1000;
 constexpr Flags host_read = 0x2000;
 constexpr std::uint32_t format_r32_uint = 98;
 constexpr std::uint32_t layout_undefined = 0;
 constexpr std::uint32_t layout_general = 1;
-constexpr std::uint32_t family_external = ~1u; // another API's, on the same device
+constexpr std::uint32_t family_external = ~1u; // the queues of another API on the same device
 constexpr std::uint32_t family_ignored = ~0u;
 
 struct Extent {
@@ -39,13 +40,13 @@ using ExternalMemoryImageCreateInfo = Exportable<external_memory_image_create_in
 
 struct ImageCreateInfo : Chained<image_create_info> {
     Flags flags = 0;
-    std::uint32_t image_type = 1; // of two dimensions
+    std::uint32_t image_type = 1; // two-dimensional
     std::uint32_t format = format_r32_uint;
     Extent extent;
     std::uint32_t levels = 1;
     std::uint32_t layers = 1;
     std::uint32_t samples = 1;
-    std::uint32_t tiling = 0; // the device's own
+    std::uint32_t tiling = 0; // optimal
     Flags usage = transfer_source | transfer_destination | sampled;
     std::uint32_t sharing_mode = 0;
     std::uint32_t family_count = 0;
@@ -54,7 +55,7 @@ struct ImageCreateInfo : Chained<image_create_info> {
 };
 
 struct BufferImageCopy {
-    std::uint64_t offset = 0; // in the buffer, in bytes
+    std::uint64_t offset = 0; // bytes, in the buffer
     std::uint32_t row_length = 0;
     std::uint32_t image_height = 0;
     Flags aspect = color;

@@ -30,7 +30,7 @@ VulkanTransfers::Staging VulkanTransfers::staging(std::size_t words) {
     Staging made;
     made.buffer = objects_->make_buffer(size, false);
     const MemoryRequirements needed = objects_->needs_of(made.buffer);
-    // The host reads memory that is not cached a hundred times more slowly.
+    // Host reads of uncached memory are a hundred times slower.
     Flags flags = host_visible | host_coherent | host_cached;
     if (objects_->memory_type(needed.type_bits, flags) == ~0u) {
         flags = host_visible | host_coherent;
@@ -91,7 +91,7 @@ void VulkanTransfers::await(At at) {
 
 // --- work
 
-// The memory's content goes from one family of queues to another one; CUDA counts as a family.
+// Transfers ownership from one queue family to another; CUDA counts as an external family.
 void VulkanTransfers::hand_over(CommandBuffer commands, const Shared &shared, std::uint32_t from,
                                 std::uint32_t to) {
     constexpr Flags all = transfer_read | transfer_write;
@@ -119,7 +119,7 @@ void VulkanTransfers::release(CommandBuffer commands, const Shared &shared) {
     hand_over(commands, shared, objects_->on.family, family_external);
 }
 
-// An image is in no layout at first. Waits.
+// Gives a new image its layout, and waits for that.
 void VulkanTransfers::lay_out(const Shared &shared) {
     const At done{timeline(false), 1};
     const CommandBuffer commands = objects_->begin();

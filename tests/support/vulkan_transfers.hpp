@@ -1,5 +1,5 @@
-// Vulkan's half of the frames that it shares with CUDA: memory and a timeline that are exported,
-// and copies between that memory and some that the host sees.
+// The Vulkan side of the frames that it shares with CUDA: exported memory, an exported timeline,
+// and copies between that memory and host-visible memory.
 #pragma once
 
 #include "image_shape.hpp"
@@ -10,22 +10,21 @@
 
 namespace support {
 
-// Each function throws where Vulkan refuses. What it makes goes with it: the device is left as it
-// was before.
+// Each function throws on failure. Destroys everything that it created.
 class VulkanTransfers {
   public:
     using At = VulkanDevice::At;
 
     explicit VulkanTransfers(const VulkanDevice &device);
 
-    // In memory of the host's.
+    // In host memory.
     struct Staging {
         vulkan::Buffer buffer = 0;
         std::span<unsigned int> words;
     };
     Staging staging(std::size_t words);
 
-    // In memory of the device's, which is exported and holds nothing else.
+    // In exported device memory with a dedicated allocation.
     struct Shared {
         vulkan::Buffer buffer = 0; // or an image
         vulkan::Image image = 0;
@@ -36,17 +35,17 @@ class VulkanTransfers {
     };
     Shared shared_buffer(std::size_t words);
     Shared shared_image(const ImageShape &shape);
-    // A new descriptor each time.
+    // Returns a new descriptor each time.
     cushim::UniqueFd export_memory(const Shared &shared);
 
-    // A timeline at 0.
+    // A timeline whose value is 0.
     vulkan::Semaphore timeline(bool exportable);
     cushim::UniqueFd export_timeline(vulkan::Semaphore timeline);
 
-    // Queued: begin after `wait`, end with `signal`.
+    // Enqueued: begin after `wait`, end with `signal`.
     void upload(const Staging &from, const Shared &to, At wait, At signal);
     void download(const Shared &from, const Staging &to, At wait, At signal);
-    // The host waits, and nothing may be queued that does not end before that.
+    // Blocks the host. All enqueued work must end before this moment.
     void await(At at);
 
   private:

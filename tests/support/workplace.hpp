@@ -1,4 +1,4 @@
-// A device, its primary context and a stream there: where the work of a test runs.
+// A device, its primary context and a stream, in which the work of a test runs.
 #pragma once
 
 #include <cushim/context.hpp>
