@@ -1,5 +1,5 @@
-// Kernels compute, memory holds what was put there: through the raw tables, on the device. Compiled
-// once for each mode of the default stream.
+// Kernels compute correct results and memory keeps its contents, through the raw tables, on the
+// device. Compiled once for each mode of the default stream.
 #include <catch2/catch_test_macros.hpp>
 #include <cushim/cushim.hpp>
 
@@ -18,7 +18,7 @@ void expect(CUresult status, const char *what) {
             cushim::Error::status(cushim::Api::driver, status, what).message());
 }
 
-// Adds `count` pairs with the default stream of the mode; the number of wrong sums.
+// Adds `count` pairs in the default stream of the mode; returns the number of wrong sums.
 std::size_t wrong_sums(unsigned int count) {
     const auto cuda = cushim::driver();
     cushim::init().value();
@@ -60,11 +60,11 @@ std::size_t wrong_sums(unsigned int count) {
 
 } // namespace
 
-TEST_CASE("a kernel on the default stream", "[gpu]") {
+TEST_CASE("a kernel on the default stream computes correct sums", "[gpu]") {
     CHECK(wrong_sums(1'000'003) == 0);
 }
 
-TEST_CASE("eight threads compute at once", "[gpu]") {
+TEST_CASE("eight threads compute correct sums at the same time", "[gpu]") {
     std::size_t wrong[8];
     support::in_threads(8, [&wrong](unsigned int i) {
         try {
@@ -98,7 +98,8 @@ TEST_CASE("the runtime table computes on the same device", "[gpu]") {
     CHECK(cuda.cudaMemcpy(target.data(), memory, size, cudaMemcpyDeviceToHost) == cudaSuccess);
     CHECK(target == std::vector<int>(source.size(), -1));
     CHECK(cuda.cudaFree(memory) == cudaSuccess);
-    // The struct's layout is that of the headers' major version, and so of this very library.
+    // The layout of the structure is that of the headers' major version, which the library also
+    // has.
     cudaDeviceProp properties = {};
     REQUIRE(cuda.cudaGetDeviceProperties(&properties, 0) == cudaSuccess);
     std::size_t total = 0;

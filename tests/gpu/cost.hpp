@@ -1,12 +1,11 @@
-// Measures what a wrapper costs beyond the raw calls that it makes, on a real GPU.
+// Measures the cost of a wrapper beyond the raw calls that it makes, on a real GPU.
 //
-// The same work is done by raw table calls and by wrappers, in short blocks by turns. Two blocks
-// that follow each other make a pair, and what the wrapper took more in it is one measurement:
-// whatever slows the machine down for longer than a pair slows both. The order within a pair
-// changes from one to the next, so that neither side profits from being second. What is told and
-// checked is the median over the pairs: half of them may be disturbed by other work of the host,
-// and no lucky one counts more than its neighbours. How many there are is settled before the first
-// by how long one takes.
+// The same work is done by raw table calls and by wrappers, in short blocks by turns. Two
+// successive blocks form a pair, and the difference of their times is one measurement, so that
+// slowdowns that last longer than a pair affect both sides. The order within a pair alternates, so
+// that neither side gains from being second. The median over all pairs is printed and checked:
+// other work of the host may disturb half of the pairs, and single lucky pairs have no effect. The
+// number of pairs is fixed in advance, from the time that one takes.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
@@ -27,8 +26,8 @@ namespace cost {
 
 using support::ok;
 
-// Raw calls need its context current; wrappers are measured with it current, as most programs have
-// it.
+// Raw calls need the current context; wrappers are measured with it current too, as in most
+// programs.
 struct Gpu : support::Workplace {
     Gpu() : Workplace(ok(Workplace::first())) {}
 
@@ -48,7 +47,7 @@ double time_of(Work &&work) {
         .count();
 }
 
-// The value that this part of them does not exceed.
+// The value below which this part of the times lies.
 inline double quantile(std::vector<double> values, double part) {
     const auto nth =
         values.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1));
@@ -56,10 +55,10 @@ inline double quantile(std::vector<double> values, double part) {
     return *nth;
 }
 
-// Medians, and between which two the half of the pairs lies, in nanoseconds.
+// Medians and the interquartile range of the difference, in nanoseconds.
 struct Difference {
     double raw = 0;
-    double more = 0; // of the wrapper
+    double more = 0; // added by the wrapper
     double more_low = 0;
     double more_high = 0;
 
@@ -76,8 +75,8 @@ inline void print(const char *name, const Difference &found) {
                 found.more_high);
 }
 
-// Runs both by turns; each returns the times of its phases as a std::array. A Difference for each
-// phase.
+// Runs both by turns. Each returns the times of its phases as a std::array; the result has a
+// Difference for each phase.
 template <class Raw, class Wrapped>
 auto take_turns(int pairs, Raw &&raw, Wrapped &&wrapped) {
     using Times = std::invoke_result_t<Raw &>;
@@ -105,8 +104,8 @@ auto take_turns(int pairs, Raw &&raw, Wrapped &&wrapped) {
     return found;
 }
 
-// As many pairs as take two seconds, but a thousand at least: the less a median's pairs agree, the
-// more it takes.
+// As many pairs as take two seconds, from 1,000 to 20,000: the median of varying measurements needs
+// many.
 template <class Pair>
 int pairs_for(Pair &&pair) {
     constexpr int tried = 10;
@@ -119,7 +118,7 @@ int pairs_for(Pair &&pair) {
     return static_cast<int>(std::clamp(wanted * tried / passed, 1e3, 2e4));
 }
 
-// One run of `count` by turns; `between` ends what was queued, and is not measured.
+// Compares runs of `count` calls. `between` waits for the enqueued work and is not measured.
 template <class Raw, class Wrapped, class Between>
 Difference difference(int count, Raw &raw, Wrapped &wrapped, Between &between) {
     const auto block = [count, &between](auto &work) {
@@ -140,15 +139,14 @@ Difference difference(int count, Raw &raw, Wrapped &wrapped, Between &between) {
     return take_turns(pairs, of_raw, of_wrapped)[0];
 }
 
-// Each operation may cost 2 % or 100 ns more by a wrapper, whichever is larger.
+// A wrapper may add 2 % or 100 ns to an operation, whichever is larger.
 inline bool within_limit(const Difference &found) {
     return found.more <= std::max(100.0, found.raw * 0.02);
 }
 
-// What `measure` returns for the operations of these names is told and held to the limit. What is
-// beyond it is measured anew, twice at most, and told each time: other work of the host can disturb
-// more than half of the pairs of one measurement, but what a wrapper itself costs shows in all of
-// them.
+// Prints the results of `measure` for the named operations and checks them against the limit. If
+// one exceeds it, all are measured again, at most twice, and printed each time: other work of the
+// host can disturb most pairs of one measurement, but the cost of a wrapper shows in all of them.
 template <std::size_t count, class Measure>
 void check(const std::array<const char *, count> &names, Measure &&measure) {
     constexpr int measurements = 3;
@@ -159,11 +157,11 @@ void check(const std::array<const char *, count> &names, Measure &&measure) {
         }
         const bool within = std::all_of(found.begin(), found.end(), within_limit);
         if (within || nth == measurements) {
-            INFO("measurements: " << nth << "; each operation may cost 2 % or 100 ns more");
+            INFO("measurements: " << nth << "; a wrapper may add 2 % or 100 ns to an operation");
             CHECK(within);
             return;
         }
-        std::printf("beyond the limit; measured anew:\n");
+        std::printf("an operation exceeds the limit; measuring again:\n");
     }
 }
 
@@ -172,10 +170,10 @@ void compare(const char *name, int count, Raw raw, Wrapped wrapped, Between betw
     check(std::array{name}, [&] { return std::array{difference(count, raw, wrapped, between)}; });
 }
 
-// --- making and destroying
+// --- creation and destruction
 
-// What making `count` of them takes, and what destroying them does, for each one of them. `between`
-// ends what was queued.
+// The times per object of creating `count` objects and of destroying them. `between` waits for the
+// enqueued work.
 template <class Made, class Make, class Destroy, class Between>
 std::array<double, 2> lives(std::size_t count, Make &make, Destroy &destroy, Between &between) {
     std::vector<Made> made(count);
@@ -199,8 +197,8 @@ struct LifeNames {
     const char *destroying;
 };
 
-// The raw handle or address is what `make` returns and `destroy` takes; the owner's destructor
-// destroys.
+// `make` returns a raw handle or address, which `destroy` destroys; the owner's reset() destroys
+// the wrapper's.
 template <class Make, class Destroy, class Wrapped, class Between>
 void compare_lives(const LifeNames &names, std::size_t count, Make make, Destroy destroy,
                    Wrapped wrapped, Between between) {

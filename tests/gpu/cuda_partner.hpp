@@ -1,5 +1,5 @@
-// CUDA's half of frames that it shares with Vulkan. Frame n begins at 2 n on their timeline;
-// whoever gives it goes on to 2 n + 1, and who takes it to 2 n + 2.
+// The CUDA side of frames that it shares with Vulkan. On their timeline, frame n begins at 2 n, has
+// been written at 2 n + 1, and has been taken at 2 n + 2.
 #pragma once
 
 #include "../support/image_shape.hpp"
@@ -24,30 +24,30 @@ constexpr unsigned long long begun(unsigned int frame) {
     return 2ull * frame;
 }
 
-// What Vulkan exports, and must say of it.
+// The memory and the timeline that Vulkan exports, and their description.
 struct Exported {
     cushim::UniqueFd memory;
     cushim::UniqueFd timeline;
     std::size_t memory_size = 0; // bytes
     std::size_t words = 0;
-    ImageShape shape; // without levels: it is a buffer
+    ImageShape shape; // a buffer if it has no levels
 };
 
-// Each function fails the test case where CUDA refuses.
+// Each function fails the test case if a CUDA call fails.
 class CudaPartner {
   public:
     CudaPartner(const cushim::Context &context, Exported &&exported, unsigned int frames);
 
-    // Queued: gives a frame, filled by a kernel where its number is even, else by a copy.
+    // Enqueued: writes a frame, by a kernel if its number is even, otherwise by a copy.
     void give(unsigned int frame);
-    // Queued: takes a frame into the host's memory.
+    // Enqueued: copies a frame to host memory.
     void take(unsigned int frame);
-    // Waits for what is queued; then what was taken last is the host's to look at.
+    // Waits for all enqueued work; then the host may read the last taken frame.
     std::span<const unsigned int> taken_words();
 
   private:
-    void copy_to_image(); // from the linear memory
-    void copy_to_host();  // of what is shared
+    void copy_to_image(); // from linear memory
+    void copy_to_host();  // of the shared memory
     void copy_level(const ImageLevel &level, unsigned int index, bool to_image);
 
     ImageShape shape_;
@@ -57,15 +57,15 @@ class CudaPartner {
     cushim::ExternalBuffer buffer_;
     cushim::ExternalMipmappedArray image_;
     cushim::TimelineSemaphore timeline_;
-    cushim::DeviceSpan<unsigned int> shared_; // of a buffer
+    cushim::DeviceSpan<unsigned int> shared_; // if a buffer is shared
     cushim::PinnedBuffer<unsigned int> noise_;
     cushim::PinnedBuffer<unsigned int> taken_;
-    cushim::DeviceBuffer<unsigned int> linear_; // an image's words, level after level
+    cushim::DeviceBuffer<unsigned int> linear_; // the words of an image, level by level
     cushim::Module module_;
     cushim::Kernel<WriteNoise> write_noise_;
 };
 
-// Fails where they differ, and says which word.
+// Fails if they differ, and reports the word.
 void require_frame(std::span<const unsigned int> found, std::span<const unsigned int> expected,
                    unsigned int frame);
 

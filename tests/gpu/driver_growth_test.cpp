@@ -1,7 +1,7 @@
-// What a driver keeps for ever of each executable graph that was launched and has a user object, it
-// keeps of the same graph made by raw calls, too, and the wrappers add nothing to it: that is why
-// the soak's host memory grows. Counted by what malloc has given, which is exact, where a process's
-// size is of whole pages.
+// For each launched executable graph with a user object, the driver keeps some host memory
+// permanently. It does so for graphs made by raw calls as well, and the wrappers add nothing; this
+// is why the soak's host memory grows. Measured by mallinfo2, which is exact, unlike the size of
+// the process in pages.
 #include "cost.hpp"
 #include "figure.hpp"
 
@@ -25,7 +25,7 @@ double bytes_held() {
     return static_cast<double>(all.uordblks + all.hblkhd);
 }
 
-// For each round, in the part of them where it grew least: what comes once is no growth.
+// The growth per round in the part where it was smallest, which excludes one-time allocations.
 template <class Round>
 double growth(Round &&round) {
     constexpr int warm_up = 50, parts = 3, rounds = 300;
@@ -43,13 +43,13 @@ double growth(Round &&round) {
     return least;
 }
 
-// Drivers let go of user objects on a thread of theirs, soon after the graph is gone.
+// Drivers release user objects on a thread of their own, soon after the graph is destroyed.
 template <class Condition>
 void wait_until(Condition &&holds) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (!holds()) {
         if (std::chrono::steady_clock::now() > limit) {
-            FAIL("what a graph has kept is not let go");
+            FAIL("a graph's resources were not released");
         }
         std::this_thread::yield();
     }
@@ -115,7 +115,7 @@ void compare(const Gpu &gpu, Api api, double raw) {
 
 } // namespace
 
-TEST_CASE("what the driver keeps of launched graphs is its own", "[gpu]") {
+TEST_CASE("wrapped graphs leave no more host memory behind than raw graphs", "[gpu]") {
     const Gpu gpu;
     const double bare = growth([&] { raw_round(gpu, false); });
     report("raw calls", bare);
@@ -127,12 +127,12 @@ TEST_CASE("what the driver keeps of launched graphs is its own", "[gpu]") {
     }
 }
 
-TEST_CASE("a leak of the wrapper's would be noticed", "[gpu]") {
-    static std::atomic<void *> last; // else compilers leave the allocation out
+TEST_CASE("the measurement notices a leak of 24 bytes", "[gpu]") {
+    static std::atomic<void *> last; // otherwise compilers remove the allocation
     CHECK(growth([] { last = std::malloc(24); }) > 16);
 }
 #else
-TEST_CASE("what the driver keeps of launched graphs is its own", "[gpu]") {
-    SKIP("this C library does not tell what malloc has given");
+TEST_CASE("wrapped graphs leave no more host memory behind than raw graphs", "[gpu]") {
+    SKIP("needs mallinfo2 (glibc 2.33 or newer)");
 }
 #endif

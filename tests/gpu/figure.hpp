@@ -1,5 +1,5 @@
-// Prints what a test measured, as a line that tools/ci/gpu_report.py reads. A name is printed once
-// a run, and is understood without the name of the test. One GPU has no bandwidth between GPUs.
+// Prints a measurement as a line that tools/ci/gpu_report.py reads. Each name is printed once per
+// run and is clear without the name of the test. One GPU has no bandwidth between GPUs.
 #pragma once
 
 #include <cstdio>

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What the first use of the real driver costs, by cushim and by bare dlopen and dlsym, in one run.
+"""The cost of the first use of the real driver, by cushim and by bare dlopen and dlsym, in one run.
 
-Medians over fresh processes that take turns. What takes more than LIMIT times as long as without cushim, and
-more than MORE_US longer, fails.
+Medians over fresh processes that run by turns. A use that takes more than LIMIT times as long as without cushim,
+and more than MORE_US longer, fails.
 The peer is cuda.bindings of a Python environment (GPU_TEST_PYTHON names another Python): another loader of the
-same driver, imported and used by a Python process. Where no Python has it, that is a skip; where it fails, a
-failure.
+same driver, imported and used by a Python process. If no Python has it, its test is skipped; if it does not
+work, the test fails.
 """
 
 import json
@@ -40,7 +40,7 @@ print(time.perf_counter_ns() - begin, version if int(status) == 0 else -1)
 
 
 def printed_numbers(command):
-    # What Meson adds to find mistakes costs time.
+    # Meson sets this variable to find mistakes; it costs time.
     env = {key: value for key, value in os.environ.items() if key != "MALLOC_PERTURB_"}
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     if done.returncode != 0:
@@ -49,7 +49,7 @@ def printed_numbers(command):
 
 
 def alternate(rounds, commands):
-    """Median nanoseconds of each command, and what each came to."""
+    """Median nanoseconds and outcome of each command."""
     times, outcomes = {name: [] for name in commands}, {}
     for number in range(rounds):
         names = list(commands)
@@ -89,7 +89,7 @@ def measure_uses(given, table, names_file):
 
 
 def check(use, outcomes):
-    """Both did the same: found a version, initialised, found names (which of them, others test)."""
+    """Both succeeded with the same use; other tests check which names are found."""
     raw, cushim = outcomes["raw"], outcomes["cushim"]
     right = {
         "version": raw == cushim > 0,
@@ -97,11 +97,11 @@ def check(use, outcomes):
         "all": raw > 0 and cushim > 0,
     }[use]
     if not right:
-        raise SystemExit(f"{TITLES[use]}: raw says {raw:.0f}, cushim {cushim:.0f}")
+        raise SystemExit(f"{TITLES[use]}: raw printed {raw:.0f}, cushim printed {cushim:.0f}")
 
 
 def measure_start(given, table):
-    """Of programs that make no call: without the loader, and linked to it."""
+    """Starts of programs that make no CUDA call, without the loader and linked to it."""
     lines = subprocess.run([given.timer, str(STARTS), given.start, given.start_linked], check=True,
                            capture_output=True, text=True).stdout.splitlines()
     columns = [statistics.median(column)
@@ -117,7 +117,7 @@ def has_peer(python):
 
 
 def measure_peer():
-    """False where no Python has it."""
+    """Returns False if no Python has cuda.bindings."""
     pythons = filter(None, (os.environ.get("GPU_TEST_PYTHON"), "python3", sys.executable))
     python = next(filter(has_peer, pythons), None)
     if python is None:

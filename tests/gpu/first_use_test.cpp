@@ -1,4 +1,4 @@
-// First use of a real driver: raced by more threads than there are cores, and what it costs.
+// First use of a real driver: a race of more threads than there are cores, and its cost.
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ double nanoseconds_since(Clock::time_point begin) {
 
 } // namespace
 
-// First in this file: the process has not used the driver yet.
-TEST_CASE("128 threads race on the first use of every row", "[gpu]") {
+// Must be first: the process must not have used the driver.
+TEST_CASE("128 threads race for the first use of every row", "[gpu]") {
     constexpr int count = 128;
     std::vector<size_t> resolved(count);
     std::vector<int> versions(count);
@@ -43,7 +43,7 @@ TEST_CASE("128 threads race on the first use of every row", "[gpu]") {
     CHECK(*entry::cuInit::slot() != entry::cuInit::first());
 }
 
-TEST_CASE("a call through the table costs what a call through a pointer costs", "[gpu]") {
+TEST_CASE("a call through the table takes as long as a call through a pointer", "[gpu]") {
     const auto pointer = cushim::driver().pfn<entry::cuDriverGetVersion>().value();
     constexpr int calls = 1'000'000;
     double table = 1e18, bare = 1e18;
@@ -60,5 +60,5 @@ TEST_CASE("a call through the table costs what a call through a pointer costs", 
     }
     std::printf("cuDriverGetVersion: %.2f ns through the table, %.2f ns through a pointer\n", table,
                 bare);
-    CHECK(table < bare * 1.5 + 1); // a debug build, on a machine that does other things too
+    CHECK(table < bare * 1.5 + 1); // allows for debug builds and other work of the machine
 }

@@ -1,8 +1,7 @@
-// What graphs cost by the wrapper, on a real GPU, beyond the same calls through the table: at most
-// 2 % or 100 ns for a launch, and 10 % or 100 ns a node for a graph that is ready to launch, built
-// and instantiated, although the wrapper's graphs keep what their nodes use. That it grows with the
-// number of nodes as the calls themselves do. And what a graph is good for: the gain of a launch as
-// one.
+// The cost of graphs by the wrapper on a real GPU, beyond the same calls through the table: at most
+// 2 % or 100 ns for a launch, and 10 % or 100 ns per node for building and instantiating a graph,
+// although the wrapper's graphs keep their nodes' resources alive. The cost grows with the number
+// of nodes as that of the raw calls does. Also the time that one graph saves over single launches.
 #include "cost.hpp"
 #include "figure.hpp"
 
@@ -50,14 +49,14 @@ void compare_launches() {
     const auto wait = [&] { gpu.wait(); };
     cost::compare(row_name(Calls::api, NodeKind::kernel, nodes, "launch").c_str(), 50, raw_launch,
                   launch, wait);
-    // Then each launch is followed by an event, for what the nodes use by now: told, and not
-    // limited.
+    // After this change each launch is followed by an event, which tracks the node's resources:
+    // printed without a limit.
     const auto node = ok(graph.nodes()).front();
     ok(exec.set_kernel_node(node, parts.kernel, {.grid = 1, .block = 32}, parts.memory, 2u));
     cost::print(
         row_name(Calls::api, NodeKind::kernel, nodes, "launch after a node changed").c_str(),
         cost::difference(50, raw_launch, launch, wait));
-    // What it costs the driver that the graph has something to keep: told, too.
+    // The driver's own cost of a graph with a user object: also printed without a limit.
     const CUgraph bare = chains::build_raw<Calls>(NodeKind::kernel, nodes, parts);
     const CUgraphExec bare_exec = Calls::instantiate(bare);
     const GraphExec kept = ok(graph.instantiate());
@@ -69,10 +68,10 @@ void compare_launches() {
     Calls::destroy(bare);
 }
 
-// --- building, and all that follows
+// --- building, instantiating, destroying
 
-// The times of one graph's life, for each node. Where the wrapper's go, what they kept is let go on
-// another thread, which is waited for, but not measured.
+// The times per node of one graph's life. The wrapper's resources are released on another thread;
+// that is awaited but not measured.
 enum Phase { building, instantiating, destroying, phases };
 constexpr const char *phase_names[] = {"build per node", "instantiate per node",
                                        "destroy per node"};
@@ -119,16 +118,16 @@ std::array<Difference, phases> compare_lives(NodeKind kind, std::size_t nodes, i
     return found;
 }
 
-// A graph that can be launched: 10 %, or 100 ns a node, as for other calls that take less than a
+// Building and instantiating together may add 10 % or 100 ns per node, as other calls below a
 // microsecond.
 void check_ready(const std::array<Difference, phases> &found) {
     CHECK(found[building].more + found[instantiating].more <=
           std::max((found[building].raw + found[instantiating].raw) * 0.1, 100.0));
 }
 
-// What one node costs more may grow threefold, as what there is outgrows the caches. Up to a
-// quarter of what the calls take it is noise; what grows with the square would be a hundredfold, in
-// the best quarter of so few pairs, too.
+// The added cost per node may triple, because large graphs exceed the caches. Up to a quarter of
+// the calls' own time is noise. Quadratic growth would be a hundredfold, even in the best quarter
+// of so few pairs.
 void check_growth(const Difference &few, const Difference &many) {
     CHECK(many.more_low <= std::max(3 * few.more, many.raw * 0.25));
 }
@@ -138,7 +137,7 @@ void compare_building(NodeKind kind) {
     need(Calls::api);
     const Gpu gpu;
     const Parts parts(gpu.context);
-    (void)raw_life<Calls>(kind, 1000, parts); // what the first use loads
+    (void)raw_life<Calls>(kind, 1000, parts); // loads what the first use needs
     const auto few = compare_lives<Calls>(kind, 1'000, 101, parts);
     check_ready(few);
     const auto several = compare_lives<Calls>(kind, 10'000, 21, parts);
@@ -152,19 +151,22 @@ void compare_building(NodeKind kind) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("what launching a graph costs", "", DriverCalls, RuntimeCalls) {
+TEMPLATE_TEST_CASE("launching a wrapped graph costs at most 2 % or 100 ns more", "", DriverCalls,
+                   RuntimeCalls) {
     compare_launches<TestType>();
 }
 
-TEMPLATE_TEST_CASE("what graphs of kernels cost for each node", "", DriverCalls, RuntimeCalls) {
+TEMPLATE_TEST_CASE("wrapped graphs of kernels cost at most 10 % or 100 ns more per node", "",
+                   DriverCalls, RuntimeCalls) {
     compare_building<TestType>(NodeKind::kernel);
 }
 
-TEMPLATE_TEST_CASE("what graphs of fills cost for each node", "", DriverCalls, RuntimeCalls) {
+TEMPLATE_TEST_CASE("wrapped graphs of memsets cost at most 10 % or 100 ns more per node", "",
+                   DriverCalls, RuntimeCalls) {
     compare_building<TestType>(NodeKind::memset);
 }
 
-TEST_CASE("a thousand small kernels as one graph, and one by one") {
+TEST_CASE("a graph of a thousand small kernels is faster than a thousand launches") {
     constexpr int kernels = 1000, rounds = 101;
     const Gpu gpu;
     const Parts parts(gpu.context);
@@ -178,7 +180,7 @@ TEST_CASE("a thousand small kernels as one graph, and one by one") {
     const Graph graph = ok(gpu.stream.capture(one_by_one));
     const GraphExec exec = ok(graph.instantiate());
     ok(exec.upload(gpu.stream));
-    // Until the last kernel has run.
+    // The time until the last kernel has completed.
     const auto time = [&gpu](const auto &work) {
         gpu.wait();
         return cost::time_of([&] {
@@ -198,7 +200,7 @@ TEST_CASE("a thousand small kernels as one graph, and one by one") {
     CHECK(after < before);
 }
 #else
-TEST_CASE("what graphs cost needs headers of CUDA 12.0") {
-    SKIP("these are older");
+TEST_CASE("the cost of graphs is measured with headers of CUDA 12.0 or newer") {
+    SKIP("needs headers of CUDA 12.0 or newer");
 }
 #endif

@@ -1,5 +1,5 @@
-// What the tests use of NCCL, declared as its header has it and loaded where it is found: nothing
-// of it is needed to build them.
+// The part of NCCL that the tests use, declared as in its header and loaded at run time: building
+// the tests does not need NCCL.
 #pragma once
 
 #include <cuda.h>
@@ -16,7 +16,7 @@ namespace gpu_test::nccl {
 using Result = int; // 0: success
 using Communicator = struct CommunicatorHandle *;
 
-// Passed by value, as NCCL has it.
+// Passed by value, as in NCCL.
 struct UniqueId {
     char bytes[128];
 };
@@ -42,11 +42,11 @@ struct Functions {
 #undef NCCL_DECLARE
 };
 
-// NVLink's multicast stays off, whatever the environment says: it is a resource of all of the
-// machine's programs. Then loads the library of that name. False, with a line in the standard error
-// output, where there is none, or it lacks a function.
+// Turns off NVLink multicast, whatever the environment says: it is a resource shared by all
+// programs of the machine. Then loads the library. Returns false and prints a line to standard
+// error if the library or one of the functions is missing.
 inline bool load(const char *library, Functions &functions) {
-    // NVLink SHARP is multicast. It needs memory of cuMemCreate's, which NCCL does without, too.
+    // NVLink SHARP is multicast. It needs memory from cuMemCreate, which NCCL can do without.
     for (const char *variable : {"NCCL_NVLS_ENABLE", "NCCL_CUMEM_ENABLE", "NCCL_MNNVL_ENABLE"}) {
         setenv(variable, "0", 1);
     }

@@ -1,16 +1,16 @@
-// One process of nccl_test.py: one GPU, one rank. NCCL adds up what lies in cushim's buffers.
+// One process of nccl_test.py: one GPU, one rank. NCCL reduces data in cushim's buffers.
 //
-// usage: gpu_nccl_rank LIBRARY version       prints NCCL's version; status 77 where it cannot be
+// usage: gpu_nccl_rank LIBRARY version       prints NCCL's version; status 77 if it cannot be
 // loaded
-//        gpu_nccl_rank LIBRARY devices       prints how many GPUs there are
+//        gpu_nccl_rank LIBRARY devices       prints the number of GPUs
 //        gpu_nccl_rank LIBRARY reduce FILE COUNT
-//                                            takes part, as one of so many; rank 0 writes NCCL's
-//                                            unique id to the file
+//                                            runs one of COUNT ranks; rank 0 writes NCCL's unique
+//                                            id to the file
 //        gpu_nccl_rank LIBRARY measure FILE COUNT
-//                                            does the same, and rank 0 prints the bandwidth
+//                                            the same, and rank 0 prints the bandwidth
 //
-// Rank and number of ranks come from the environment: RANK and WORLD_SIZE, else those of MPI
-// launchers or Slurm.
+// Rank and number of ranks come from the environment: RANK and WORLD_SIZE, else the variables of
+// MPI launchers or Slurm.
 #include "nccl.hpp"
 
 #include "figure.hpp"
@@ -34,7 +34,7 @@ namespace {
 constexpr int skipped = 77;
 constexpr std::size_t words = (16 << 20) + 3;
 
-// --- what may fail
+// --- errors
 
 void ok(const Result<void> &result) {
     if (!result) {
@@ -49,7 +49,7 @@ T ok(Result<T> result) {
     return *std::move(result);
 }
 
-// --- who this process is
+// --- rank
 
 struct Rank {
     int number = -1;
@@ -58,7 +58,7 @@ struct Rank {
 
 Rank rank_in_environment() {
     constexpr const char *variables[][2] = {
-        {"RANK", "WORLD_SIZE"},                           // whoever sets these means them
+        {"RANK", "WORLD_SIZE"},                           // explicit settings come first
         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, // Open MPI
         {"PMI_RANK", "PMI_SIZE"},                         // MPICH, Intel MPI
         {"PMIX_RANK", "PMIX_SIZE"},
@@ -72,7 +72,7 @@ Rank rank_in_environment() {
     throw std::runtime_error("the environment does not say which rank this is");
 }
 
-// A process that takes itself for the only one adds nothing up, and every sum is right.
+// A process that believed it was the only one would add up nothing and find every sum correct.
 Rank own_rank(int processes) {
     const Rank rank = rank_in_environment();
     if (rank.count != processes || rank.number < 0 || rank.number >= processes) {
@@ -173,11 +173,11 @@ void add_up(const char *what, Communicator &all, const Stream &stream,
     check_sum(what, stream, span, rank);
 }
 
-// What was added up is no longer right afterwards.
+// Afterwards the sums are no longer correct.
 void measure(const char *what, Communicator &all, const Stream &stream,
              DeviceSpan<unsigned int> span, Rank rank) {
     constexpr int times = 20;
-    all.add_up(stream, span); // after which no rank is behind the others
+    all.add_up(stream, span); // synchronizes the ranks
     ok(stream.synchronize());
     const auto begin = std::chrono::steady_clock::now();
     for (int index = 0; index < times; ++index) {

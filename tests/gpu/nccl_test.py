@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""NCCL adds up what lies in cushim's buffers, over all GPUs of the machine, one process a GPU.
+"""NCCL reduces data in cushim's buffers, over all GPUs of the machine, one process per GPU.
 
-The processes are started by this script, and again by an MPI launcher where there is one. NCCL is
-libnccl.so.2 of the dynamic linker's search, else the one in a Python environment; GPU_TEST_NCCL names
-another file, GPU_TEST_PYTHON another Python. Status 77, and the reason, where there is no NCCL.
+This script starts the processes, then an MPI launcher starts them again if there is one. NCCL is libnccl.so.2 of
+the dynamic linker's search, else the one in a Python environment; GPU_TEST_NCCL names another file,
+GPU_TEST_PYTHON another Python. Without NCCL the status is 77 and the reason is printed.
 """
 
 import os
@@ -20,15 +20,15 @@ IN_PYTHON = "import nvidia.nccl as n; print(list(n.__path__)[0])"
 
 
 def environment(**more):
-    """NVLink's multicast is off in every process: it is a resource of all of the machine's programs."""
+    """Turns off NVLink multicast in every process: all programs of the machine share that resource."""
     fixed = {"NCCL_NVLS_ENABLE": "0", "NCCL_CUMEM_ENABLE": "0", "NCCL_MNNVL_ENABLE": "0"}
-    # All of it is one machine.
+    # All processes are on one machine.
     usual = {"NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": "1"}
     return usual | dict(os.environ) | fixed | more
 
 
 def output(command):
-    """Standard output of a command that succeeds, else None."""
+    """Standard output of a command that succeeds, otherwise None."""
     try:
         done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -73,7 +73,7 @@ def start_ourselves(command, count, id_file):
 
 
 def launcher_options(launcher):
-    """Open MPI refuses to run as root, and more processes than it counts cores, unless told to."""
+    """Open MPI needs options to run as root and to run more processes than it counts cores."""
     version = output([launcher, "--version"]) or ""
     if "Open MPI" in version or "OpenRTE" in version or "PRRTE" in version:
         root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
@@ -82,7 +82,7 @@ def launcher_options(launcher):
 
 
 def find_launcher():
-    """One that works at all here, and its options; else why there is none."""
+    """A working launcher with its options, and None; or None and the reason."""
     for name in LAUNCHERS:
         path = shutil.which(name)
         if path is None:
@@ -91,13 +91,13 @@ def find_launcher():
         if output([path, *options, "-n", "1", "true"]) is not None:
             return [path, *options], None
         return None, f"{path} cannot start a program here"
-    return None, f"there is no MPI launcher ({', '.join(LAUNCHERS)})"
+    return None, f"no MPI launcher was found ({', '.join(LAUNCHERS)})"
 
 
 def start_by_launcher(launcher, command, count, id_file):
     full = [*launcher, "-n", str(count), *command, id_file, str(count)]
     print(" ".join(full), flush=True)
-    # Ranks are the launcher's to give.
+    # The launcher sets the ranks.
     inherited = {key: value for key, value in environment().items()
                  if key not in ("RANK", "WORLD_SIZE")}
     try:
@@ -116,7 +116,7 @@ def main():
     program = sys.argv[1]
     devices = subprocess.run([program, "", "devices"], capture_output=True, text=True)
     if devices.returncode != 0:
-        print(f"there is no GPU: {devices.stderr.strip()}")
+        print(f"no GPU was found: {devices.stderr.strip()}")
         return 1
     count = int(devices.stdout)
     library = find_nccl(program)
@@ -124,11 +124,11 @@ def main():
         print(f"{os.environ['GPU_TEST_NCCL']}, which GPU_TEST_NCCL names, cannot be used")
         return 1
     if library is None:
-        print("SKIPPED: there is no NCCL: libnccl.so.2 is neither in the dynamic linker's search nor "
+        print("SKIPPED: NCCL was not found: libnccl.so.2 is neither in the dynamic linker's search nor "
               "in a Python environment; GPU_TEST_NCCL and GPU_TEST_PYTHON name others")
         return SKIPPED
     command = [program, library, "reduce"]
-    # Measured once, and not over one GPU: that has no bandwidth between GPUs.
+    # Measured once, and only over several GPUs: one GPU has no bandwidth between GPUs.
     first = [program, library, "measure"] if count > 1 else command
     skips = 0
     if count == 1:

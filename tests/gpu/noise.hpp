@@ -1,5 +1,5 @@
-// What frames are filled with: words that differ from frame to frame in each place, so that neither
-// an old frame nor a part of one passes for the new one.
+// The contents of frames: every word differs from frame to frame, so that an old frame or a part of
+// it is not mistaken for the new one.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace gpu_test {
 // Frame n is words n, n + 1, ... of one sequence.
 class Noise {
   public:
-    // For frames of `words` words, from frame 0 on.
+    // For frames of `words` words, starting with frame 0.
     Noise(std::size_t words, unsigned int frames) : words_(words), all_(words + frames) {
         for (std::size_t index = 0; index < all_.size(); ++index) {
             all_[index] = static_cast<unsigned int>(index) * factor;
@@ -29,7 +29,7 @@ class Noise {
     std::vector<unsigned int> all_;
 };
 
-// The same by a kernel: to[i] is word first + i, for i < count.
+// The same as a kernel: to[i] is word first + i, for i < count.
 using WriteNoise = void(unsigned int *to, unsigned int count, unsigned int first);
 inline constexpr char noise_ptx[] = R"(
 .version 7.0

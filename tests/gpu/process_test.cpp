@@ -1,4 +1,4 @@
-// What a process does around a real driver: it forks, it exits.
+// Forks and exits of a process that uses a real driver.
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstdio>
@@ -11,21 +11,21 @@
 
 namespace {
 
-// Runs the body in a child process, and returns its exit status.
+// Runs the body in a child process and returns its exit status.
 template <class Body>
 int in_child(Body body) {
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child == 0) {
         const int status = body();
-        std::exit(status); // with the exit handlers: they are part of the test
+        std::exit(status); // runs the exit handlers, which the test needs
     }
     int status = -1;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// What an exit handler saw goes out as the process's exit status.
+// Exit handlers return what they saw as the exit status.
 int seen_by_handler = 0;
 
 int driver_status() {
@@ -35,8 +35,8 @@ int driver_status() {
 
 } // namespace
 
-// Children before this process touches the driver: each is a process of its own.
-TEST_CASE("the exit flag is up before the driver is down", "[gpu]") {
+// These tests fork before this process uses the driver.
+TEST_CASE("the exit flag is set before the driver shuts down", "[gpu]") {
     // A handler registered before cuInit runs after the driver's own teardown.
     const int status = in_child([] {
         std::atexit([] {
@@ -47,12 +47,12 @@ TEST_CASE("the exit flag is up before the driver is down", "[gpu]") {
             return 99;
         return cushim_exiting() == 0 && driver_status() == CUDA_SUCCESS ? 0 : 98;
     });
-    std::printf("exit handler registered before cuInit: exiting %d, cuDeviceGet answers %d\n",
+    std::printf("exit handler registered before cuInit: exiting %d, cuDeviceGet returns %d\n",
                 status / 100, status % 100);
     CHECK(status == 100 + CUDA_ERROR_DEINITIALIZED);
 }
 
-TEST_CASE("an exit handler registered after init still has the driver", "[gpu]") {
+TEST_CASE("an exit handler registered after init can use the driver", "[gpu]") {
     const int status = in_child([] {
         if (!cushim::init())
             return 99;
@@ -62,10 +62,10 @@ TEST_CASE("an exit handler registered after init still has the driver", "[gpu]")
         });
         return 98;
     });
-    CHECK(status == 0); // not exiting yet for us, and the driver answers
+    CHECK(status == 0); // the exit flag is not set yet, and the driver works
 }
 
-TEST_CASE("a process that only loaded the driver may fork, and use it in the child", "[gpu]") {
+TEST_CASE("the child of a process that only loaded the driver can use it", "[gpu]") {
     REQUIRE(cushim::load_driver());
     const int status = in_child([] {
         const auto ready = cushim::init();
@@ -74,7 +74,7 @@ TEST_CASE("a process that only loaded the driver may fork, and use it in the chi
     CHECK(status == CUDA_SUCCESS);
 }
 
-TEST_CASE("the child of a process that used the driver is told so", "[gpu]") {
+TEST_CASE("CUDA calls fail in the child of a process that used the driver", "[gpu]") {
     REQUIRE(cushim::init());
     const unsigned int generation = cushim_fork_generation();
     const int status = in_child([generation] {

@@ -34,7 +34,7 @@ Counts count(cushim_library library) {
 
 } // namespace
 
-TEST_CASE("there is a driver, and a device", "[gpu]") {
+TEST_CASE("the driver loads and has a device", "[gpu]") {
     const auto loaded = cushim::load_driver();
     INFO((loaded ? "" : loaded.error().message()));
     REQUIRE(loaded);
@@ -46,7 +46,7 @@ TEST_CASE("there is a driver, and a device", "[gpu]") {
     CHECK(devices > 0);
 }
 
-TEST_CASE("every name that the driver should have resolves", "[gpu]") {
+TEST_CASE("every entry point that the driver should have resolves", "[gpu]") {
     const Counts counts = count(CUSHIM_LIBRARY_DRIVER);
     for (const std::string &name : counts.wrong)
         UNSCOPED_INFO(name);
@@ -56,21 +56,21 @@ TEST_CASE("every name that the driver should have resolves", "[gpu]") {
                 cushim_visit_entry_points(CUSHIM_LIBRARY_DRIVER, nullptr, nullptr));
 }
 
-TEST_CASE("every name of the runtime resolves", "[gpu]") {
+TEST_CASE("every entry point of the runtime resolves", "[gpu]") {
     if (!cushim::load_runtime())
         SKIP(cushim::load_report().runtime.explanation);
     const size_t all = cushim_visit_entry_points(CUSHIM_LIBRARY_RUNTIME, nullptr, nullptr);
     const Counts counts = count(CUSHIM_LIBRARY_RUNTIME);
     std::printf("runtime %s: %zu of %zu entry points\n",
                 cushim::to_text(cushim::runtime_version()).c_str(), counts.resolved, all);
-    // A runtime older than the headers, of the same major version, lacks what came later.
+    // A runtime older than the headers, of the same major version, lacks newer entry points.
     if (cushim::runtime_version() >= cushim::headers_version())
         CHECK(counts.resolved == all);
     else
         CHECK(counts.resolved > 0);
 }
 
-TEST_CASE("arguments, outputs and statuses are the driver's own", "[gpu]") {
+TEST_CASE("table calls pass the driver's arguments, outputs and statuses unchanged", "[gpu]") {
     const auto cuda = cushim::driver();
     REQUIRE(cushim::init());
     CUdevice device = -1;
@@ -88,10 +88,10 @@ TEST_CASE("arguments, outputs and statuses are the driver's own", "[gpu]") {
     CHECK(cuda.cuGetErrorName(CUDA_ERROR_OUT_OF_MEMORY, &name) == CUDA_SUCCESS);
     CHECK(std::string(name) == "CUDA_ERROR_OUT_OF_MEMORY");
     CHECK(cuda.cuGetErrorName(static_cast<CUresult>(-5), &name) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(name == nullptr); // as cushim's own answer without a driver
+    CHECK(name == nullptr); // as cushim itself does without a driver
 }
 
-TEST_CASE("the runtime's last error is its own", "[gpu]") {
+TEST_CASE("the runtime keeps its own last error", "[gpu]") {
     if (!cushim::load_runtime())
         SKIP(cushim::load_report().runtime.explanation);
     const auto cuda = cushim::runtime();
@@ -108,7 +108,7 @@ TEST_CASE("the runtime's last error is its own", "[gpu]") {
     CHECK(description.f == cudaChannelFormatKindUnsigned);
 }
 
-TEST_CASE("an override stands before the real driver for its scope only", "[gpu]") {
+TEST_CASE("an override replaces the driver's function only within its scope", "[gpu]") {
     int devices = -1;
     {
         const cushim::ScopedOverride<entry::cuDeviceGetCount> none([](int *count) {

@@ -1,5 +1,5 @@
-// Vulkan's half of the frames with nobody at the other end, on whatever device Vulkan has, a
-// processor too: what fails here is no fault of CUDA's.
+// The Vulkan side of the frames without a partner, on any Vulkan device, even a CPU: a failure here
+// is not a failure of CUDA.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -34,7 +34,7 @@ void go_round(const support::VulkanDevice &device, const Subject &subject, unsig
 
 } // namespace
 
-TEST_CASE("frames go through Vulkan's memory and come out whole", "[vulkan][alone]") {
+TEST_CASE("frames pass through Vulkan memory unchanged", "[vulkan][alone]") {
     const Subject &subject = GENERATE(from_range(std::begin(subjects), std::end(subjects)));
     INFO(subject.name);
     std::string why_not;
@@ -42,7 +42,7 @@ TEST_CASE("frames go through Vulkan's memory and come out whole", "[vulkan][alon
     if (device == nullptr) {
         SKIP(why_not);
     }
-    go_round(*device, subject, 1); // opens what the driver keeps open
+    go_round(*device, subject, 1); // opens the descriptors that the driver keeps
     const std::size_t descriptors = support::open_descriptors();
     go_round(*device, subject, 10);
     CHECK(support::open_descriptors() == descriptors);

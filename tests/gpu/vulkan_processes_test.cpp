@@ -1,5 +1,5 @@
-// The same frames between two processes: Vulkan in one, CUDA in the other, which is this program
-// again with one hidden test case.
+// The same frames between two processes: Vulkan in this one, CUDA in a second one, which is this
+// program running a hidden test case.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -16,9 +16,9 @@ using support::ok;
 
 namespace {
 
-// One session of the child's. Two descriptors follow: the memory's and the timeline's.
+// One session of the child. Two descriptors follow, for the memory and the timeline.
 struct Plan {
-    unsigned int frames; // 0: there are no more sessions
+    unsigned int frames; // 0 ends the child
     Way way;
     std::size_t memory_size;
     std::size_t words;
@@ -34,7 +34,7 @@ void run_session(Channel &child, const Interop &both, const Subject &subject, Wa
         child.send_fd(exported.memory.get());
         child.send_fd(exported.timeline.get());
     }
-    child.await(); // it has imported them
+    child.await(); // the child has imported both
     for (unsigned int frame = 0; frame < frames; ++frame) {
         if (way == Way::cuda_to_vulkan) {
             vulkan.take(frame);
@@ -43,7 +43,7 @@ void run_session(Channel &child, const Interop &both, const Subject &subject, Wa
             vulkan.give(frame);
         }
     }
-    child.await(); // it has let go of them
+    child.await(); // the child has released both
 }
 
 void follow(Channel &parent, const Context &context, const Plan &plan) {
@@ -59,7 +59,7 @@ void follow(Channel &parent, const Context &context, const Plan &plan) {
     for (unsigned int frame = 0; frame < plan.frames; ++frame) {
         if (plan.way == Way::cuda_to_vulkan) {
             cuda.give(frame);
-            cuda.taken_words(); // no more than one frame ahead
+            cuda.taken_words(); // at most one frame ahead
         } else {
             cuda.take(frame);
             require_frame(cuda.taken_words(), noise.frame(frame), frame);
@@ -69,7 +69,7 @@ void follow(Channel &parent, const Context &context, const Plan &plan) {
 
 } // namespace
 
-TEST_CASE("child: CUDA's half of frames that another process shares", "[.]") {
+TEST_CASE("child: the CUDA side of frames shared with another process", "[.]") {
     Channel parent = Channel::of_parent();
     const Context context = ok(Context::primary(ok(Device::get(0))));
     for (auto plan = parent.receive<Plan>(); plan.frames != 0; plan = parent.receive<Plan>()) {
@@ -79,14 +79,14 @@ TEST_CASE("child: CUDA's half of frames that another process shares", "[.]") {
     }
 }
 
-TEST_CASE("each of 1,000 frames arrives whole in another process", "[gpu][vulkan]") {
+TEST_CASE("each of 1,000 frames arrives unchanged in another process", "[gpu][vulkan]") {
     const Subject &subject = GENERATE(from_range(std::begin(subjects), std::end(subjects)));
     const Way way = GENERATE(Way::cuda_to_vulkan, Way::vulkan_to_cuda);
     INFO(subject.name << ", " << name(way));
     const Interop both;
-    Child child("child: CUDA's half of frames that another process shares");
+    Child child("child: the CUDA side of frames shared with another process");
     std::size_t there = 0, here = 0;
-    // The first, short one opens what the drivers keep open.
+    // The first session is short and opens the descriptors that the drivers keep.
     for (const unsigned int frames : {2u, 1000u}) {
         run_session(child.channel(), both, subject, way, frames);
         const auto open_there = child.channel().receive<std::size_t>();

@@ -1,4 +1,4 @@
-// Vulkan and CUDA on one GPU, and frames that go from one to the other.
+// Vulkan and CUDA on one GPU, and frames that are passed from one to the other.
 #pragma once
 
 #include "../support/vulkan_transfers.hpp"
@@ -11,22 +11,21 @@ namespace gpu_test {
 using support::ImageShape;
 using support::VulkanTransfers;
 
-// Vulkan's device for CUDA's device 0, or the end of the test case as skipped where there is no
-// Vulkan.
+// The Vulkan device that is CUDA device 0. Skips the test case if there is none.
 struct Interop {
     Interop();
 
-    std::unique_ptr<support::VulkanDevice> vulkan; // goes last
+    std::unique_ptr<support::VulkanDevice> vulkan; // destroyed last
     cushim::Context context;
 };
 
-// Which way frames go.
+// The direction of the frames.
 enum class Way { cuda_to_vulkan, vulkan_to_cuda };
 constexpr const char *name(Way way) {
     return way == Way::cuda_to_vulkan ? "CUDA to Vulkan" : "Vulkan to CUDA";
 }
 
-// What is shared: an image, or a buffer where that has no levels.
+// The shared object: an image, or a buffer if it has no levels.
 struct Subject {
     const char *name;
     std::size_t words;
@@ -46,19 +45,19 @@ inline const Subject subjects[] = {
     Subject::image("image of 1024 x 1024", {1024, 1024, 1}),
 };
 
-// Vulkan's half of a session: what both use, and what of each frame is Vulkan's part.
+// The Vulkan side of a session: the shared objects, and Vulkan's part of each frame.
 class VulkanHalf {
   public:
     VulkanHalf(const support::VulkanDevice &device, const Subject &subject, unsigned int frames);
 
-    // New descriptors each time.
+    // Returns new descriptors each time.
     Exported exported();
 
-    // Queued: takes a frame of CUDA's.
+    // Enqueued: takes a frame from CUDA.
     void take(unsigned int frame);
-    // Waits for the frame that was taken, and compares every byte of it.
+    // Waits for the taken frame and compares every byte.
     void check(unsigned int frame);
-    // Queued: gives a frame.
+    // Enqueued: writes a frame.
     void give(unsigned int frame);
 
   private:

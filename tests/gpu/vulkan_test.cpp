@@ -1,5 +1,5 @@
-// Frames that go from CUDA to Vulkan and back, by memory and a timeline that Vulkan exports: in one
-// process.
+// Frames from CUDA to Vulkan and back in one process, through memory and a timeline that Vulkan
+// exports.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -36,12 +36,12 @@ void run(const Interop &both, const Subject &subject, Way way, unsigned int fram
 
 } // namespace
 
-TEST_CASE("each of 1,000 frames arrives whole", "[gpu][vulkan]") {
+TEST_CASE("each of 1,000 frames arrives unchanged", "[gpu][vulkan]") {
     const Subject &subject = GENERATE(from_range(std::begin(subjects), std::end(subjects)));
     const Way way = GENERATE(Way::cuda_to_vulkan, Way::vulkan_to_cuda);
     INFO(subject.name << ", " << name(way));
     const Interop both;
-    run(both, subject, way, warm_up_frames); // opens what the drivers keep open
+    run(both, subject, way, warm_up_frames); // opens the descriptors that the drivers keep
     const std::size_t descriptors = support::open_descriptors();
     const auto begin = std::chrono::steady_clock::now();
     run(both, subject, way, all_frames);
@@ -52,7 +52,7 @@ TEST_CASE("each of 1,000 frames arrives whole", "[gpu][vulkan]") {
            passed.count() / all_frames, "us per frame");
 }
 
-TEST_CASE("a frame may be queued after the other API waits for it", "[gpu][vulkan]") {
+TEST_CASE("a frame can be enqueued after the other API waits for it", "[gpu][vulkan]") {
     const Way way = GENERATE(Way::cuda_to_vulkan, Way::vulkan_to_cuda);
     const Interop both;
     const Subject &subject = subjects[1];

@@ -1,4 +1,4 @@
-// What a wrapper costs beyond the calls that it makes, on a real GPU: at most 2 % or 100 ns an
+// The cost of wrappers beyond the calls that they make, on a real GPU: at most 2 % or 100 ns per
 // operation, whichever is larger.
 #include "cost.hpp"
 #include "figure.hpp"
@@ -13,7 +13,7 @@ using cost::compare_lives;
 using cost::Gpu;
 using support::ok;
 
-TEST_CASE("what wrappers cost") {
+TEST_CASE("creating and destroying by wrappers costs at most 2 % or 100 ns more") {
     const Gpu gpu;
     const CUstream stream = gpu.stream.native();
     constexpr std::size_t mebi = 1 << 20;
@@ -48,8 +48,8 @@ TEST_CASE("what wrappers cost") {
         [](CUdeviceptr address) { ok(driver().cuMemFree(address)); },
         [&] { return ok(DeviceBuffer<char>::allocate(gpu.context, mebi)); });
 
-    // The pool keeps what is freed: what is compared is the reuse of it, and the synchronisation
-    // between two runs gives nothing back.
+    // The pool reuses freed memory, which is what is compared; the synchronisation between two runs
+    // returns none of it to the system.
     constexpr std::size_t live = 50;
     const MemoryPool pool = ok(MemoryPool::current_of(gpu.device));
     ok(pool.set_release_threshold(live * mebi));
@@ -65,7 +65,7 @@ TEST_CASE("what wrappers cost") {
         [&] { gpu.wait(); });
 }
 
-TEST_CASE("what a mapped range costs") {
+TEST_CASE("mapping by wrappers costs at most 2 % or 100 ns more") {
     const Gpu gpu;
     constexpr std::size_t size = 2 << 20, count = 5;
     const AddressRange range = ok(AddressRange::reserve(gpu.device, size * count));
@@ -85,7 +85,7 @@ TEST_CASE("what a mapped range costs") {
         [&] { return ok(MappedRange::map(range, next_offset(), memory, grant)); });
 }
 
-TEST_CASE("what queueing by wrappers costs") {
+TEST_CASE("enqueueing by wrappers costs at most 2 % or 100 ns more") {
     const Gpu gpu;
     const CUstream stream = gpu.stream.native();
     const auto from = ok(DeviceBuffer<int>::allocate(gpu.context, 1000));
@@ -111,9 +111,8 @@ TEST_CASE("what queueing by wrappers costs") {
         [&] { gpu.wait(); });
 }
 
-// 1 GiB to 2 GiB in steps of 64 MiB: by growing in place, and by allocating anew, copying, and
-// freeing.
-TEST_CASE("growing in place against copying") {
+// From 1 GiB to 2 GiB in steps of 64 MiB: in place, and by allocating, copying and freeing.
+TEST_CASE("growing in place is faster than allocating and copying") {
     const Gpu gpu;
     constexpr std::size_t mebi = 1 << 20;
     constexpr std::size_t first = 1024 * mebi, last = 2048 * mebi, step = 64 * mebi;
