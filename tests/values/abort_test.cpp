@@ -1,4 +1,4 @@
-// value() of a failure ends the program with the message where there are no exceptions.
+// Built without exceptions, value() of a failure ends the program with the message.
 #include <cushim/result.hpp>
 
 #include "check.hpp"
@@ -8,7 +8,7 @@
 #include <utility>
 
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(__GXX_RTTI)
-#error "this belongs into the program that is built without exceptions and RTTI"
+#error "this file is for the program that is built without exceptions and RTTI"
 #endif
 
 using cushim::Error;
@@ -24,7 +24,7 @@ const std::string expected = "cushim: Result::value() of a failure: invalid argu
 
 } // namespace
 
-TEST_CASE("value() of a failure aborts with the message, however it is called") {
+TEST_CASE("value() of a failure prints the message and aborts") {
     CHECK(values::aborts_with([] {
               Result<int> result = failed();
               result.value() = 1;

@@ -1,5 +1,5 @@
-// Whether the tests' allocations are counted (support/failing_allocation.hpp), and whether those of
-// the library are among them: the allocations of a DLL go another way.
+// Whether the tests count allocations (support/failing_allocation.hpp), and whether that includes
+// the library's own: a DLL has its own operator new.
 #pragma once
 
 #include "../support/failing_allocation.hpp"

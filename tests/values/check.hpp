@@ -1,6 +1,6 @@
-// Catch2, or the few of its macros that these tests use where there are no exceptions and no RTTI.
+// Catch2, or a substitute for the macros that these tests use: Catch2 needs exceptions and RTTI.
 //
-// The tests of this folder are built twice: for the first, and with VALUES_PLAIN for the second.
+// The tests of this folder are built twice: with Catch2, and with the substitute (VALUES_PLAIN).
 #pragma once
 
 #ifndef VALUES_PLAIN
@@ -18,7 +18,7 @@ struct Test {
     Test *next;
 };
 
-// Counts, and prints what does not hold.
+// Counts the check, and prints it if it fails.
 bool check(bool holds, const char *expression, const char *file, int line);
 
 } // namespace values

@@ -1,4 +1,4 @@
-// Whether a function aborts, and what it writes before. Not for Windows, which has no fork.
+// Whether a function aborts, and what it prints first. Not for Windows, which has no fork.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace values {
 
-// What the function wrote to stderr in a child process that ended by abort(); "did not abort"
-// where it ended in any other way.
+// The function's standard error output in a child process that ended by abort(); "did not abort" if
+// it ended otherwise.
 inline std::string aborts_with(void (*function)()) {
     int ends[2];
     if (pipe(ends) != 0) {
@@ -39,7 +39,7 @@ inline std::string aborts_with(void (*function)()) {
         WTERMSIG(status) != SIGABRT) {
         return "did not abort";
     }
-    // An emulator adds a line of its own.
+    // An emulator appends its own line.
     return written.substr(0, written.find("qemu: uncaught target signal"));
 }
 

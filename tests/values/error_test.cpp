@@ -1,4 +1,4 @@
-// An Error tells its kind, keeps its facts, and has a sentence for a person.
+// An Error has a kind, keeps its facts, and formats a message.
 //
 // These tests run with CUSHIM_DISABLE set, so that both libraries are absent.
 #include <cushim/driver_table.hpp>
@@ -38,7 +38,7 @@ ErrorKind kind_of(Api api, int status) {
     return Error::status(api, status, "").kind();
 }
 
-// What an error keeps besides its message.
+// The properties of an error besides its message.
 struct Facts {
     ErrorKind kind;
     Api api = Api::loader;
@@ -88,12 +88,12 @@ TEST_CASE("the kind of an error follows from the status") {
             CHECK(kind_of(Api::runtime, status) == kind);
         }
     }
-    // Only the runtime library has this code, and it means that there is no driver either.
+    // Only the runtime library has this code, which it returns without a usable driver.
     CHECK(kind_of(Api::runtime, 35) == ErrorKind::library_not_found);
     CHECK(kind_of(Api::driver, 35) == ErrorKind::status);
 }
 
-TEST_CASE("every kind has its name") {
+TEST_CASE("name() of every kind is its enumerator") {
     constexpr std::pair<ErrorKind, const char *> names[] = {
         {ErrorKind::library_not_found, "library_not_found"},
         {ErrorKind::stub_library, "stub_library"},
@@ -118,14 +118,14 @@ TEST_CASE("every kind has its name") {
     CHECK(message(Error::make({.kind = static_cast<ErrorKind>(255)})) == "unknown error");
 }
 
-TEST_CASE("an error from a status keeps what was called and what it answered") {
+TEST_CASE("an error from a status keeps the entry point and the status") {
     const Error error = Error::status(Api::driver, 2, "cuMemAlloc_v2");
 
     check_facts(error, {ErrorKind::out_of_memory, Api::driver, 2, "cuMemAlloc_v2"});
     CHECK(message(error) == out_of_memory_message);
 }
 
-TEST_CASE("messages use the words of the API that answered") {
+TEST_CASE("messages contain the API's own description of the status") {
     const auto driver_words = [](CUresult status) {
         const char *words = nullptr;
         const CUresult found = cushim::driver().cuGetErrorString(status, &words);
@@ -147,7 +147,7 @@ TEST_CASE("messages use the words of the API that answered") {
           "cuInit: CUDA_SUCCESS (0): " + driver_words(CUDA_SUCCESS));
 }
 
-TEST_CASE("a status that CUDA has no name for is told as a number") {
+TEST_CASE("a status unknown to CUDA appears as a number in the message") {
     for (const Api api : {Api::driver, Api::runtime}) {
         for (const int status : {777, -1, 5000, 12345, 100000}) {
             INFO(status);
@@ -157,7 +157,7 @@ TEST_CASE("a status that CUDA has no name for is told as a number") {
     }
 }
 
-TEST_CASE("a detail is copied and becomes part of the message") {
+TEST_CASE("a detail is copied into the message") {
     char detail[] = "512 bytes at 1024 of 1200";
     const Error argument = Error::invalid_argument(detail);
     const Error status = out_of_memory(detail);
@@ -179,7 +179,7 @@ TEST_CASE("a detail is copied and becomes part of the message") {
     CHECK(message(Error::invalid_argument("")) == "invalid argument");
 }
 
-TEST_CASE("an error of any parts keeps them all") {
+TEST_CASE("an error keeps all parts that it is made of") {
     const Error error = Error::make({.kind = ErrorKind::wrong_context,
                                      .api = Api::runtime,
                                      .status = 201,
@@ -194,7 +194,7 @@ TEST_CASE("an error of any parts keeps them all") {
     CHECK(contains(message(error), "of device 1"));
 }
 
-TEST_CASE("an error of an absent library says what the load report says") {
+TEST_CASE("the message of an absent library contains the load report's explanation and hint") {
     for (const cushim_library library : {CUSHIM_LIBRARY_DRIVER, CUSHIM_LIBRARY_RUNTIME}) {
         REQUIRE(cushim_load(library) == CUSHIM_STATE_ABSENT);
         const cushim_report *report = cushim_load_report(library);
@@ -211,7 +211,7 @@ TEST_CASE("an error of an absent library says what the load report says") {
     }
 }
 
-TEST_CASE("a status that means an absent library says why it is absent") {
+TEST_CASE("the message of a status that means an absent library explains the cause") {
     REQUIRE(cushim_load(CUSHIM_LIBRARY_RUNTIME) == CUSHIM_STATE_ABSENT);
     const std::string driver = cushim_load_report(CUSHIM_LIBRARY_DRIVER)->explanation;
     const std::string runtime = cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->explanation;
@@ -231,7 +231,7 @@ TEST_CASE("a status that means an absent library says why it is absent") {
     CHECK(contains(detailed, ": device 3"));
 }
 
-TEST_CASE("an entry point that is missing is named") {
+TEST_CASE("the message of a missing entry point names it") {
     const Error driver = Error::symbol(CUSHIM_LIBRARY_DRIVER, "cuGhost");
     const Error runtime = Error::symbol(CUSHIM_LIBRARY_RUNTIME, "cudaGhost");
 
@@ -244,7 +244,7 @@ TEST_CASE("an entry point that is missing is named") {
     CHECK(message(known) == "the CUDA driver (12.4) lacks the entry point cuGhost");
 }
 
-TEST_CASE("a driver that is too old is told with both versions") {
+TEST_CASE("the message of a driver that is too old names both versions") {
     const Error error =
         Error::requires_newer_driver("cuLibraryLoadData", Version::of(12, 0), Version::of(11, 4));
 
@@ -261,7 +261,7 @@ TEST_CASE("a driver that is too old is told with both versions") {
           "a newer CUDA driver is needed");
 }
 
-TEST_CASE("headers that are too old are told with both versions") {
+TEST_CASE("the message of headers that are too old names both versions") {
     const Version headers(cushim_headers_version());
     const Error error = Error::requires_newer_headers("cuGhost", Version::of(99, 9));
 
@@ -274,7 +274,7 @@ TEST_CASE("headers that are too old are told with both versions") {
     CHECK(contains(message(Error::requires_newer_headers("cuGhost", Version())), "a newer CUDA"));
 }
 
-TEST_CASE("an error owns its message for as long as a copy of it lives") {
+TEST_CASE("copies of an error share its message and keep it alive") {
     Error first = out_of_memory();
     const char *const text = first.message();
     CHECK(first.message() == text);
@@ -285,12 +285,12 @@ TEST_CASE("an error owns its message for as long as a copy of it lives") {
 
     CHECK(text == out_of_memory_message);
     CHECK(message(moved) == "invalid argument: another");
-    // The source of a move is still an error with a message.
+    // A moved-from error keeps its kind and has a message without the detail.
     CHECK(first.kind() == ErrorKind::invalid_argument);
     CHECK(message(first) == "invalid argument");
 }
 
-TEST_CASE("an error assigned to itself stays what it is") {
+TEST_CASE("self-assignment leaves an error unchanged") {
     Error error = Error::invalid_argument("kept");
     Error &same = error;
     error = same;
@@ -301,7 +301,7 @@ TEST_CASE("an error assigned to itself stays what it is") {
 
 #if VALUES_SEES_LIBRARY_ALLOCATIONS
 
-TEST_CASE("an error allocates once, and only for its text") {
+TEST_CASE("an error allocates once, when its text is needed") {
     const long live = support::live_allocations();
     const long before = support::allocations();
     {
@@ -326,20 +326,20 @@ TEST_CASE("an error allocates once, and only for its text") {
     CHECK(support::live_allocations() == live);
 }
 
-TEST_CASE("without memory an error still has something to say") {
+TEST_CASE("an error without memory for its message returns a short one") {
     const Error error = out_of_memory();
     {
         const support::NoMemory no_memory;
-        const Error detailed = Error::invalid_argument("a detail that there is no memory for");
+        const Error detailed = Error::invalid_argument("a detail that cannot be copied");
         CHECK(message(error) == "out of memory");
         CHECK(message(detailed) == "invalid argument");
     }
-    CHECK(message(error) == out_of_memory_message); // once there is memory
+    CHECK(message(error) == out_of_memory_message); // memory is available again
 }
 
 #endif
 
-TEST_CASE("threads may ask one error for its message at the same time") {
+TEST_CASE("threads can call message() of one error at the same time") {
 #if VALUES_SEES_LIBRARY_ALLOCATIONS
     const long live = support::live_allocations();
 #endif

@@ -1,4 +1,4 @@
-// value() of a failure throws the error where there are exceptions.
+// Built with exceptions, value() of a failure throws the error.
 #include <cushim/exception.hpp>
 #include <cushim/result.hpp>
 
@@ -20,7 +20,7 @@ static_assert(std::is_nothrow_copy_constructible_v<Exception>);
 
 namespace {
 
-// What is thrown by a function that must throw an Exception; a plain sentence otherwise.
+// The message of the Exception that a function throws, or a sentence if it throws nothing.
 template <class F>
 std::string thrown_by(F function) {
     try {
@@ -41,7 +41,7 @@ struct Throwing {
 
 } // namespace
 
-TEST_CASE("value() of a failure throws, however it is called") {
+TEST_CASE("value() of a failure throws the error") {
     Result<int> result = Error::invalid_argument("no value");
     const Result<int> constant = result;
     const Result<void> nothing = Error::invalid_argument("no value");
@@ -54,12 +54,12 @@ TEST_CASE("value() of a failure throws, however it is called") {
     CHECK(thrown_by([&] { nothing.value(); }) == expected);
 }
 
-TEST_CASE("value() of a success throws nothing") {
+TEST_CASE("value() of a success does not throw") {
     CHECK(Result<int>(3).value() == 3);
     CHECK(thrown_by([] { Result<void>().value(); }) == "nothing was thrown");
 }
 
-TEST_CASE("the exception can be caught as a standard one, and outlives the result") {
+TEST_CASE("the exception is a std::exception and outlives the result") {
     std::string what;
     try {
         static_cast<void>(Result<int>(Error::invalid_argument("gone by now")).value());
@@ -79,7 +79,7 @@ TEST_CASE("an exception can be copied and assigned") {
     CHECK(copy.error().kind() == ErrorKind::invalid_argument);
 }
 
-TEST_CASE("a result keeps its error when the value that should replace it throws") {
+TEST_CASE("a result keeps its error if copying the new value throws") {
     Result<Throwing> result = Error::invalid_argument("kept");
     const Result<Throwing> source(1);
     std::string thrown;
@@ -93,7 +93,7 @@ TEST_CASE("a result keeps its error when the value that should replace it throws
     CHECK(std::string(result.error().message()) == "invalid argument: kept");
 }
 
-TEST_CASE("an error replaces a value that cannot be copied without throwing") {
+TEST_CASE("an error replaces a value whose copy constructor throws") {
     Result<Throwing> result(1);
     result = Result<Throwing>(Error::invalid_argument("instead"));
     REQUIRE(!result.has_value());

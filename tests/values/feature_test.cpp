@@ -1,4 +1,4 @@
-// Feature gates say what NVIDIA's headers say.
+// The versions of features agree with NVIDIA's headers.
 #include <cushim/feature.hpp>
 #include <cushim/loader.h>
 
@@ -17,7 +17,7 @@ Feature feature_at(int index) {
     return static_cast<Feature>(index);
 }
 
-// For each feature, entry points that it comes with; a feature that is an enumerator has none.
+// Entry points that were added with each feature. Features that are only enumerators have none.
 struct Representative {
     Feature feature;
     std::vector<const char *> entry_points;
@@ -123,7 +123,7 @@ bool is_snake_case(std::string_view text) {
 
 } // namespace
 
-TEST_CASE("every feature has a name of its own and a version") {
+TEST_CASE("every feature has a unique name and a version") {
     for (int i = 0; i != cushim::feature_count; ++i) {
         INFO(cushim::name(feature_at(i)));
         CHECK(is_snake_case(cushim::name(feature_at(i))));
@@ -135,7 +135,7 @@ TEST_CASE("every feature has a name of its own and a version") {
     CHECK(std::string_view(name(Feature::graph_conditional_nodes)) == "graph_conditional_nodes");
 }
 
-TEST_CASE("a value that is no feature is not supported") {
+TEST_CASE("a value that is not a feature is not supported") {
     const Feature none = feature_at(cushim::feature_count);
 
     CHECK(required_version(none) == Version());
@@ -144,7 +144,7 @@ TEST_CASE("a value that is no feature is not supported") {
     CHECK_FALSE(supports(Version(99000), feature_at(255)));
 }
 
-TEST_CASE("a feature is supported from its version on") {
+TEST_CASE("a feature is supported in its version and in newer ones") {
     for (int i = 0; i != cushim::feature_count; ++i) {
         const Feature feature = feature_at(i);
         const Version required = required_version(feature);
@@ -157,7 +157,7 @@ TEST_CASE("a feature is supported from its version on") {
     }
 }
 
-TEST_CASE("the versions that other tables have wrong are right here") {
+TEST_CASE("features that other tables list with wrong versions have the right ones") {
     CHECK(required_version(Feature::green_contexts) == Version::of(12, 4));
     CHECK(required_version(Feature::multicast) == Version::of(12, 1));
     CHECK(required_version(Feature::launch_attributes) == Version::of(11, 6));
@@ -167,14 +167,14 @@ TEST_CASE("the versions that other tables have wrong are right here") {
     CHECK(required_version(Feature::graph_conditional_switch) == Version::of(12, 8));
 }
 
-TEST_CASE("every feature is compared with the headers, or is known to have no entry point") {
+TEST_CASE("every feature is compared with the headers or known to have no entry point") {
     for (int i = 0; i != cushim::feature_count; ++i) {
         INFO(cushim::name(feature_at(i)));
         CHECK(is_represented(feature_at(i)));
     }
 }
 
-TEST_CASE("the headers have the entry points of a feature from its version on, and no earlier") {
+TEST_CASE("the headers first declare a feature's entry points in its version") {
     const Version headers(cushim_headers_version());
     REQUIRE(headers >= Version::of(11, 4));
     for (const Representative &one : representatives) {
@@ -183,7 +183,7 @@ TEST_CASE("the headers have the entry points of a feature from its version on, a
             cushim_entry_point found{};
             const bool has = cushim_find_entry_point(CUSHIM_LIBRARY_DRIVER, name, &found) != 0;
             CHECK(has == (required_version(one.feature) <= headers));
-            // Which the headers tell, too.
+            // The entry point's own version agrees.
             CHECK((!has || found.introduced == required_version(one.feature).packed()));
         }
     }

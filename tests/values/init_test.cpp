@@ -1,4 +1,4 @@
-// init() remembers a success as long as the cuInit that succeeded is the one that calls reach.
+// init() remembers success only for the cuInit that succeeded.
 #include <cushim/init.hpp>
 #include <cushim/override.hpp>
 
@@ -36,10 +36,10 @@ void check_failure() {
 
 } // namespace
 
-TEST_CASE("overrides of cuInit work in any order") {
+TEST_CASE("init() calls an overridden cuInit after success and after failure") {
     check_success();
     check_failure();
     check_success();
     CHECK(init().error().kind() ==
-          ErrorKind::library_not_found); // the success ended with its override
+          ErrorKind::library_not_found); // the success is forgotten with its override
 }

@@ -1,5 +1,5 @@
-// What the two halves of the mixed program offer each other: the same calls of the same types, once
-// built with exceptions and once without.
+// The functions of the two halves of the mixed program: the same calls of the same types, built
+// with and without exceptions.
 #pragma once
 
 #include <cushim/result.hpp>

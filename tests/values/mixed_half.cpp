@@ -1,10 +1,9 @@
-// The mixed program's half that is built with exceptions and RTTI; with WITHOUT_EXCEPTIONS the
-// other.
+// One half of the mixed program: with exceptions and RTTI, or without if WITHOUT_EXCEPTIONS is set.
 #include "mixed.hpp"
 
 #ifdef WITHOUT_EXCEPTIONS
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(__GXX_RTTI)
-#error "this is to be built without exceptions and RTTI"
+#error "this file must be built without exceptions and RTTI"
 #endif
 #define VALUE value_without_exceptions
 #else

@@ -1,5 +1,5 @@
-// One program of files with and without exceptions: each half keeps its own way to fail, whichever
-// half the linker takes the inline functions of a Result from. Built with either half first.
+// One program of files with and without exceptions. Each half fails in its own way, whichever half
+// the linker takes the inline functions of Result from. Linked in both orders.
 #include "mixed.hpp"
 
 #ifndef _WIN32
@@ -18,7 +18,7 @@ int failed;
 void expect(bool holds, const char *what) {
     if (!holds) {
         ++failed;
-        std::fprintf(stderr, "does not hold: %s\n", what);
+        std::fprintf(stderr, "failed: %s\n", what);
     }
 }
 
@@ -42,10 +42,13 @@ int main() {
     const cushim::Result<int> failure = make(false);
     const cushim::Result<void> nothing = failure.transform([](int) {});
 
-    expect(mixed::value_with_exceptions(make(true)) == 1, "a value with exceptions");
-    expect(mixed::value_without_exceptions(make(true)) == 1, "a value without exceptions");
+    expect(mixed::value_with_exceptions(make(true)) == 1,
+           "the half with exceptions returns the value");
+    expect(mixed::value_without_exceptions(make(true)) == 1,
+           "the half without exceptions returns the value");
     expect(thrown_for(failure) == "invalid argument: mixed", "the half with exceptions throws");
-    expect(thrown_for(nothing) == "invalid argument: mixed", "and so does Result<void>");
+    expect(thrown_for(nothing) == "invalid argument: mixed",
+           "the half with exceptions throws for Result<void>");
 #ifndef _WIN32
     const std::string message = "cushim: Result::value() of a failure: invalid argument: mixed\n";
     expect(values::aborts_with(
@@ -54,7 +57,7 @@ int main() {
     expect(values::aborts_with([] {
                mixed::value_without_exceptions(make(false).transform([](int) {}));
            }) == message,
-           "and so does Result<void>");
+           "the half without exceptions aborts for Result<void>");
 #endif
     return failed == 0 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// The main of the tests that are built without exceptions and RTTI, and so without Catch2.
+// The main of the tests built without exceptions and RTTI, which cannot use Catch2.
 #include "check.hpp"
 
 #include <cstdio>
@@ -20,7 +20,7 @@ Test::Test(const char *test_name, void (*test_body)())
 bool check(bool holds, const char *expression, const char *file, int line) {
     ++(holds ? passed_checks : failed_checks);
     if (!holds) {
-        std::fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, expression);
+        std::fprintf(stderr, "%s:%d: failed: %s\n", file, line, expression);
     }
     return holds;
 }

@@ -1,4 +1,5 @@
-// The operations that chain Results: each calls its function on one state, and passes the other on.
+// The operations that chain Results: each calls its function for one state and passes the other
+// state through.
 #include <cushim/result.hpp>
 
 #include "check.hpp"
@@ -21,7 +22,7 @@ Error failure() {
     return Error::make({.kind = ErrorKind::no_device});
 }
 
-// A Result in each of the four ways in which a member function can be called on it.
+// Calls `use` with the Result as each of the four value categories.
 template <class R, class Use>
 void in_all_categories(const R &original, Use use) {
     R plain = original;
@@ -32,7 +33,7 @@ void in_all_categories(const R &original, Use use) {
     use(std::move(constant));
 }
 
-// The category in which a function got its argument.
+// Returns the value category of its argument.
 struct Category {
     std::string operator()(Counted &) const { return "&"; }
     std::string operator()(const Counted &) const { return "const &"; }
@@ -42,7 +43,7 @@ struct Category {
 
 } // namespace
 
-TEST_CASE("and_then goes on with the value") {
+TEST_CASE("and_then calls its function with the value") {
     in_all_categories(Result<int>(20), [](auto &&result) {
         const auto next = std::forward<decltype(result)>(result).and_then(
             [](int value) { return Result<std::string>(std::to_string(value + 1)); });
@@ -57,7 +58,7 @@ TEST_CASE("and_then goes on with the value") {
     });
 }
 
-TEST_CASE("and_then passes an error on and calls nothing") {
+TEST_CASE("and_then passes an error through without a call") {
     int calls = 0;
     in_all_categories(Result<int>(failure()), [&calls](auto &&result) {
         const auto next = std::forward<decltype(result)>(result).and_then([&calls](int) {
@@ -70,7 +71,7 @@ TEST_CASE("and_then passes an error on and calls nothing") {
     CHECK(calls == 0);
 }
 
-TEST_CASE("transform wraps what becomes of the value") {
+TEST_CASE("transform wraps the function's result") {
     in_all_categories(Result<int>(20), [](auto &&result) {
         const auto next =
             std::forward<decltype(result)>(result).transform([](int value) { return value * 0.5; });
@@ -92,7 +93,7 @@ TEST_CASE("transform wraps what becomes of the value") {
     CHECK_FALSE(nested->has_value());
 }
 
-TEST_CASE("transform passes an error on and calls nothing") {
+TEST_CASE("transform passes an error through without a call") {
     int calls = 0;
     in_all_categories(Result<int>(failure()), [&calls](auto &&result) {
         const auto value =
@@ -105,7 +106,7 @@ TEST_CASE("transform passes an error on and calls nothing") {
     CHECK(calls == 0);
 }
 
-TEST_CASE("or_else replaces an error") {
+TEST_CASE("or_else calls its function with the error") {
     in_all_categories(Result<int>(failure()), [](auto &&result) {
         const auto next = std::forward<decltype(result)>(result).or_else(
             [](const Error &error) { return Result<int>(error.kind() == ErrorKind::no_device); });
@@ -119,7 +120,7 @@ TEST_CASE("or_else replaces an error") {
     });
 }
 
-TEST_CASE("or_else passes a value on and calls nothing") {
+TEST_CASE("or_else passes a value through without a call") {
     int calls = 0;
     const auto count = [&calls](const Error &error) {
         ++calls;
@@ -138,7 +139,7 @@ TEST_CASE("or_else passes a value on and calls nothing") {
     CHECK(calls == 0);
 }
 
-TEST_CASE("success without a value chains too") {
+TEST_CASE("Result<void> can be chained") {
     int calls = 0;
     in_all_categories(Result<void>(), [&calls](auto &&result) {
         const auto next = std::forward<decltype(result)>(result).and_then(
@@ -167,7 +168,7 @@ TEST_CASE("success without a value chains too") {
     CHECK(calls == 4);
 }
 
-TEST_CASE("functions get the value as the result was given") {
+TEST_CASE("functions get the value with the result's value category") {
     Result<Counted> result = Counted(1);
     const Result<Counted> constant = Counted(1);
     const Count count;
@@ -180,7 +181,7 @@ TEST_CASE("functions get the value as the result was given") {
     CHECK(count.moves() == 0);
 }
 
-TEST_CASE("a chain moves what it is given to move") {
+TEST_CASE("a chain of temporaries moves the value") {
     const auto taken =
         Result<std::unique_ptr<int>>(std::make_unique<int>(1))
             .and_then([](std::unique_ptr<int> &&value) {
@@ -207,7 +208,7 @@ TEST_CASE("transform_error replaces the error and keeps a value") {
     CHECK(*Result<int>(3).transform_error(to_missing) == 3);
     CHECK(Result<void>().transform_error(to_missing).has_value());
     CHECK(calls == 2);
-    // What cannot be copied is moved.
+    // A value that cannot be copied is moved.
     CHECK(**Result<std::unique_ptr<int>>(std::make_unique<int>(5)).transform_error(to_missing) ==
           5);
 }

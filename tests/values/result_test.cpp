@@ -1,4 +1,4 @@
-// A Result holds a value or an Error, and treats both as their types demand.
+// A Result holds a value or an Error and handles both as their types require.
 #include <cushim/result.hpp>
 
 #include "allocations.hpp"
@@ -39,7 +39,7 @@ template <class T>
 constexpr bool movable =
     std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>;
 
-// It can be copied, moved and assigned as its value can.
+// A Result can be copied, moved and assigned if its value can.
 static_assert(copyable<Result<int>> && movable<Result<int>>);
 static_assert(copyable<Result<std::string>> && movable<Result<std::string>>);
 static_assert(copyable<Result<void>> && movable<Result<void>>);
@@ -54,7 +54,8 @@ static_assert(std::is_nothrow_copy_constructible_v<Result<int>>);
 static_assert(!std::is_nothrow_copy_constructible_v<Result<std::string>>);
 static_assert(std::is_nothrow_copy_constructible_v<Result<void>>);
 
-// Values and errors convert to it as they convert to each other, and no Result to an unrelated one.
+// Values and errors convert to a Result as they convert to each other. A Result does not convert to
+// an unrelated one.
 static_assert(std::is_convertible_v<int, Result<long>>);
 static_assert(std::is_convertible_v<const char *, Result<std::string>>);
 static_assert(std::is_convertible_v<Error, Result<int>> &&
@@ -67,7 +68,8 @@ static_assert(!std::is_constructible_v<Result<int>, Result<std::string>>);
 static_assert(!std::is_constructible_v<Result<int>, Result<void>>);
 static_assert(!std::is_constructible_v<Result<MoveOnly>, const Result<int> &> ||
               !std::is_convertible_v<const Result<int> &, Result<MoveOnly>>);
-static_assert(!std::is_default_constructible_v<Result<int>>, "what value would that be");
+static_assert(!std::is_default_constructible_v<Result<int>>,
+              "a Result<int> needs a value or an error");
 static_assert(std::is_nothrow_default_constructible_v<Result<void>>);
 static_assert(!std::is_convertible_v<Result<int>, bool>);
 
@@ -86,7 +88,7 @@ static_assert(std::is_same_v<Wrong<const Result<void> &&>, const Error &&>);
 
 } // namespace
 
-TEST_CASE("a result of a value holds it") {
+TEST_CASE("a result made from a value holds it") {
     Result<std::string> result = "twelve";
 
     REQUIRE(result.has_value());
@@ -99,7 +101,7 @@ TEST_CASE("a result of a value holds it") {
     CHECK(std::as_const(result)->size() == 10);
 }
 
-TEST_CASE("a result of an error holds it") {
+TEST_CASE("a result made from an error holds it") {
     const Error error = failure();
     const Result<int> copied = error;
     const Result<int> moved = failure();
@@ -113,7 +115,7 @@ TEST_CASE("a result of an error holds it") {
     CHECK(nothing.error().kind() == ErrorKind::no_device);
 }
 
-TEST_CASE("a result of nothing is success unless it has an error") {
+TEST_CASE("a default-constructed Result<void> is a success") {
     const Result<void> result;
 
     CHECK(result.has_value());
@@ -122,13 +124,13 @@ TEST_CASE("a result of nothing is success unless it has an error") {
     *result;
 }
 
-TEST_CASE("false and zero are values") {
+TEST_CASE("false, zero and null are values") {
     CHECK(Result<bool>(false).has_value());
     CHECK(Result<int>(0).has_value());
     CHECK(Result<int *>(nullptr).has_value());
 }
 
-TEST_CASE("a result converts by its value, not by whether it has one") {
+TEST_CASE("converting a result converts its value") {
     const Result<int> zero = 0;
     const Result<int> failed = failure();
     const Result<bool> is_zero_true = zero;
@@ -143,7 +145,7 @@ TEST_CASE("a result converts by its value, not by whether it has one") {
     CHECK(*text == "text");
 }
 
-TEST_CASE("a result converts to one of a base pointer, and moves what it can") {
+TEST_CASE("converting a temporary result moves its value") {
     struct Base {
         virtual ~Base() = default;
     };
@@ -156,7 +158,7 @@ TEST_CASE("a result converts to one of a base pointer, and moves what it can") {
     CHECK(base->get() == address);
 }
 
-TEST_CASE("a result may hold a result") {
+TEST_CASE("a result can hold a result") {
     const Result<Result<int>> inner_failed = Result<int>(failure());
     const Result<Result<int>> outer_failed = failure();
 
@@ -165,7 +167,7 @@ TEST_CASE("a result may hold a result") {
     CHECK_FALSE(outer_failed.has_value());
 }
 
-TEST_CASE("a result finds its value whatever the type says its address is") {
+TEST_CASE("a result ignores the address-of operator of its value") {
     Result<Elusive> result = Elusive{3};
     const Result<Elusive> copy = result;
     result = failure();
@@ -176,7 +178,7 @@ TEST_CASE("a result finds its value whatever the type says its address is") {
     CHECK(copy->value == 3);
 }
 
-TEST_CASE("a value is made once and destroyed once") {
+TEST_CASE("a result constructs and destroys its value once") {
     const Count count;
     {
         const Result<Counted> result = Counted(1);
@@ -192,7 +194,7 @@ TEST_CASE("a value is made once and destroyed once") {
     CHECK(count.live() == 0);
 }
 
-TEST_CASE("copies and moves of a result are those of its value") {
+TEST_CASE("copying or moving a result copies or moves its value once") {
     const Count count;
     {
         Result<Counted> source = Counted(7);
@@ -214,7 +216,7 @@ TEST_CASE("copies and moves of a result are those of its value") {
     CHECK(count.live() == 0);
 }
 
-TEST_CASE("assignment covers every pair of states, by copy and by move") {
+TEST_CASE("copy and move assignment work between all states") {
     const Count count;
     {
         for (int pair = 0; pair != 8; ++pair) {
@@ -245,7 +247,7 @@ TEST_CASE("assignment covers every pair of states, by copy and by move") {
     CHECK(count.live() == 0);
 }
 
-TEST_CASE("assignment of success and failure without a value") {
+TEST_CASE("assignment of Result<void> works between all states") {
     for (const bool to_value : {false, true}) {
         for (const bool from_value : {false, true}) {
             Result<void> to = to_value ? Result<void>() : failure();
@@ -261,18 +263,18 @@ TEST_CASE("assignment of success and failure without a value") {
     }
 }
 
-TEST_CASE("a value or an error can be assigned") {
+TEST_CASE("a value and an error can be assigned to a result") {
     Result<std::string> result = failure();
 
-    result = "now there is one";
+    result = "a value";
     REQUIRE(result.has_value());
-    CHECK(*result == "now there is one");
+    CHECK(*result == "a value");
     result = other_failure();
     REQUIRE(!result.has_value());
     CHECK(result.error().kind() == ErrorKind::out_of_memory);
 }
 
-TEST_CASE("assignment to itself changes nothing") {
+TEST_CASE("self-assignment leaves a result unchanged") {
     Result<std::string> value = std::string(100, 'x');
     Result<std::string> &same_value = value;
     value = same_value;
@@ -291,7 +293,7 @@ TEST_CASE("assignment to itself changes nothing") {
     check_error(Result<void>(Error::invalid_argument("kept")));
 }
 
-TEST_CASE("the error of a value that a result holds may replace that value") {
+TEST_CASE("an error inside the value of a result can replace that value") {
     struct Holder {
         Result<int> inner;
     };
@@ -302,7 +304,7 @@ TEST_CASE("the error of a value that a result holds may replace that value") {
     CHECK(result.error().kind() == ErrorKind::no_device);
 }
 
-TEST_CASE("a value that only moves can be taken out") {
+TEST_CASE("a move-only value can be moved out of a result") {
     Result<std::unique_ptr<int>> result = std::make_unique<int>(5);
     const std::unique_ptr<int> taken = *std::move(result);
     CHECK(*taken == 5);
@@ -318,7 +320,7 @@ TEST_CASE("a value that only moves can be taken out") {
     CHECK(*otherwise == 7);
 }
 
-TEST_CASE("value_or gives the value, or what stands in for it") {
+TEST_CASE("value_or returns the value or its argument") {
     const Result<std::string> value = "value";
     const Result<std::string> error = failure();
 
@@ -347,7 +349,7 @@ TEST_CASE("success allocates no memory") {
 
 #endif
 
-TEST_CASE("results are compared by their values and by what an error says") {
+TEST_CASE("results compare by their values or errors") {
     const Error missing = Error::make({.kind = ErrorKind::library_not_found});
     const Error status = Error::status(cushim::Api::driver, 2, "cuMemAlloc_v2");
     CHECK(Result<int>(1) == Result<int>(1));
@@ -368,7 +370,7 @@ TEST_CASE("results are compared by their values and by what an error says") {
     CHECK(status != Error::status(cushim::Api::runtime, 2, "cuMemAlloc_v2"));
 }
 
-TEST_CASE("a value is made in place, also in that of an error") {
+TEST_CASE("a value is constructed in place and can replace an error") {
     Result<std::string> text(cushim::in_place, 3u, 'x');
     CHECK(*text == "xxx");
     CHECK(text.emplace(std::string("another")).size() == 7);

@@ -1,4 +1,4 @@
-// Types that the tests of Result hold, and what those must allow.
+// The types of values in the tests of Result.
 #pragma once
 
 namespace values {
@@ -9,7 +9,7 @@ struct Counts {
     int moves = 0;
 };
 
-// Counts what happens to all objects of its kind.
+// Counts copies, moves and live objects.
 struct Counted {
     static inline Counts counts;
 
@@ -40,7 +40,7 @@ struct Counted {
     int value;
 };
 
-// Starts the count anew, and tells what happened since.
+// Counts from its construction on.
 class Count {
   public:
     Count() : start_(Counted::counts) {}
@@ -52,19 +52,19 @@ class Count {
     Counts start_;
 };
 
-// Movable, not copyable, without a default.
+// Movable, neither copyable nor default-constructible.
 struct MoveOnly {
     explicit MoveOnly(int) {}
     MoveOnly(MoveOnly &&) noexcept = default;
     MoveOnly &operator=(MoveOnly &&) noexcept = default;
 };
 
-// Has constants, so that it can be copied but not assigned.
+// Copyable but not assignable, because of a const member.
 struct Fixed {
     const int value;
 };
 
-// Its own address-of operator is not the one that Result wants.
+// Overloads the address-of operator.
 struct Elusive {
     int value = 0;
     Elusive *operator&() { return nullptr; }

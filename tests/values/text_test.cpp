@@ -73,14 +73,14 @@ TEST_CASE("a value that is not an enumerator prints as its number") {
     check_all(printed, std::size(printed));
 }
 
-TEST_CASE("every owner that holds nothing prints as empty") {
+TEST_CASE("every empty owner prints as empty") {
 #define ROW(name, type) {cushim::to_text(type()), #name "(empty)"},
     const Printed printed[] = {PUBLIC_OWNERS(ROW)};
 #undef ROW
     check_all(printed, std::size(printed));
 }
 
-TEST_CASE("names of devices, nodes and descriptors print") {
+TEST_CASE("devices, nodes, named streams and descriptors print") {
     const Printed printed[] = {
         {to_text(Device::from_native(3)), "Device(3)"},
         {to_text(GraphNode()), "GraphNode(empty)"},
@@ -93,14 +93,14 @@ TEST_CASE("names of devices, nodes and descriptors print") {
     CHECK(descriptor.release() == 1'000'000);
 }
 
-TEST_CASE("the longest text fits") {
+TEST_CASE("the longest text is not truncated") {
     const auto memory =
         ExternalMemory::borrow(Context(), reinterpret_cast<CUexternalMemory>(~0ULL), ~0ULL - 1);
     CHECK(std::string_view(to_text(memory).c_str()) ==
           "ExternalMemory(0xffffffffffffffff, 18446744073709551614 bytes, borrowed)");
 }
 
-TEST_CASE("what has a text goes to streams") {
+TEST_CASE("every type with to_text() can be written to a stream") {
     CHECK(streamed(GraphUpdateResult::parameters_changed) ==
           "GraphUpdateResult::parameters_changed");
     CHECK(streamed(Event()) == "Event(empty)");
@@ -115,7 +115,7 @@ TEST_CASE("what has a text goes to streams") {
 }
 
 #ifdef __cpp_lib_format
-TEST_CASE("what has a text is formatted") {
+TEST_CASE("every type with to_text() can be formatted") {
     CHECK(std::format("{}", CaptureMode::relaxed) == "CaptureMode::relaxed");
     CHECK(std::format("[{:>13}]", Event()) == "[ Event(empty)]");
     CHECK(std::format("{:.5}", DeviceBuffer<int>()) == "Devic");

@@ -1,4 +1,4 @@
-// CUSHIM_TRY leaves the function with the error, and goes on with the value.
+// CUSHIM_TRY returns an error from the function, and otherwise continues with the value.
 #include <cushim/result.hpp>
 
 #include "check.hpp"
@@ -84,7 +84,7 @@ Result<T> in_a_template(Result<T> source) {
     return value;
 }
 
-// A reference to the value of a temporary Result lives as long as the block.
+// A reference to the value of a temporary Result is valid to the end of the block.
 Result<int> by_reference(int value) {
     CUSHIM_TRY(const auto &found, pairs(value));
     CUSHIM_TRY(const int same, Result<std::pair<int, int>>(*found.begin()).transform([](auto pair) {
@@ -105,7 +105,7 @@ TEST_CASE("CUSHIM_TRY declares the value") {
     CHECK(*by_reference(8) == 9);
 }
 
-TEST_CASE("CUSHIM_TRY returns the error, whatever the function's own type") {
+TEST_CASE("CUSHIM_TRY returns the error from a function with any Result type") {
     for (const auto &failed : {sum(0, 4), sum(3, 0)}) {
         REQUIRE(!failed.has_value());
         CHECK(failed.error().kind() == ErrorKind::no_device);
@@ -116,7 +116,7 @@ TEST_CASE("CUSHIM_TRY returns the error, whatever the function's own type") {
     CHECK_FALSE(by_reference(0).has_value());
 }
 
-TEST_CASE("CUSHIM_TRY_VOID goes on or leaves") {
+TEST_CASE("CUSHIM_TRY_VOID continues on success and returns on failure") {
     CHECK(must_be_positive(1).has_value());
     REQUIRE(!must_be_positive(0).has_value());
     CHECK(must_be_positive(0).error().kind() == ErrorKind::no_device);
@@ -126,7 +126,7 @@ TEST_CASE("CUSHIM_TRY_VOID goes on or leaves") {
     CHECK_FALSE(in_every_branch(0).has_value());
 }
 
-TEST_CASE("CUSHIM_TRY moves a temporary and copies what has a name") {
+TEST_CASE("CUSHIM_TRY moves from a temporary and copies from a variable") {
     auto taken = take(std::make_unique<int>(1));
     REQUIRE(taken.has_value());
     CHECK(**taken == 2);
@@ -143,7 +143,7 @@ TEST_CASE("CUSHIM_TRY moves a temporary and copies what has a name") {
     CHECK(count.moves() == 0);
 }
 
-TEST_CASE("CUSHIM_TRY hands the error's message on") {
+TEST_CASE("CUSHIM_TRY keeps the error's message") {
     const auto detailed = []() -> Result<int> { return Error::invalid_argument("with a detail"); };
     const auto passing = [&detailed]() -> Result<std::string> {
         CUSHIM_TRY(const int value, detailed());

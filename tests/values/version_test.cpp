@@ -12,12 +12,13 @@ using cushim::Version;
 
 static_assert(sizeof(Version) == sizeof(int));
 static_assert(std::is_trivially_copyable_v<Version>);
-static_assert(!std::is_convertible_v<int, Version>, "an int is not a version by accident");
+static_assert(!std::is_convertible_v<int, Version>,
+              "an int does not convert to a version implicitly");
 static_assert(!std::is_convertible_v<Version, bool> && !std::is_convertible_v<Version, int>);
 static_assert(Version::of(12, 6) == Version(12060));
 static_assert(std::string_view(to_text(Version::of(12, 6)).c_str()) == "12.6");
 
-TEST_CASE("a version packs as CUDA packs it") {
+TEST_CASE("a version packs as in CUDA") {
     CHECK(Version(12060).major() == 12);
     CHECK(Version(12060).minor() == 6);
     CHECK(Version(12060).packed() == 12060);
@@ -28,7 +29,7 @@ TEST_CASE("a version packs as CUDA packs it") {
     CHECK(Version::of(99, 99).minor() == 99);
 }
 
-TEST_CASE("a version that CUDA cannot have is unknown") {
+TEST_CASE("an impossible version is unknown") {
     for (const Version version :
          {Version(), Version(0), Version(-1), Version(INT_MIN), Version::of(-1, 0),
           Version::of(12, -1), Version::of(12, 100), Version::of(INT_MAX, 0)}) {
@@ -54,7 +55,7 @@ TEST_CASE("versions compare by age") {
     }
 }
 
-TEST_CASE("a version prints as people write it") {
+TEST_CASE("a version prints as major.minor") {
     for (const auto &[version, expected] :
          {std::pair{Version(12060), "12.6"}, std::pair{Version(13000), "13.0"},
           std::pair{Version(3020), "3.2"}, std::pair{Version(11120), "11.12"},
