@@ -1,4 +1,4 @@
-"""What the tests of cushim-info --audit share: the tool, the programs of the build, questions."""
+"""Shared by the tests of cushim-info --audit: the tool, the programs of the build, and checks."""
 
 import json
 import os
@@ -11,26 +11,26 @@ import made_pe
 from tool import Tool, options
 
 STARTS, NEEDS_CUDA, NOT_AUDITED = 0, 1, 2  # exit statuses
-CORE, DROPIN = 0x101, 0x102  # types of cushim's notes
+CORE, DROPIN = 0x101, 0x102  # types of cushim notes
 
 
 class Given:
     """The command line of the test."""
 
     given = options.of_command_line()
-    tool = Tool(given.words)  # after an emulator if it needs one
-    built = os.path.abspath(given.text('built'))  # folder of the programs that the build made
-    version = given.text('version')  # the project's
+    tool = Tool(given.words)  # preceded by an emulator if it needs one
+    built = os.path.abspath(given.text('built'))  # folder of the built programs
+    version = given.text('version')  # version of the project
 
 
 def built(name, library=False):
-    """The path of a program or library that the build made, and its file name."""
+    """The path of a built program or library."""
     ending = ('.dll' if library else '.exe') if Given.tool.windows else '.so' if library else ''
     return os.path.join(Given.built, name + ending)
 
 
 class AuditCase(unittest.TestCase):
-    """A folder for files, and questions about them."""
+    """Files in a temporary folder, and audits of them."""
 
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
@@ -40,18 +40,18 @@ class AuditCase(unittest.TestCase):
     def write(self, name, data):
         path = os.path.join(self.folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        # A new file each time: ext4 waits for the disk when a file is emptied and written again.
+        # Not overwritten, because ext4 waits for the disk when a file is emptied and rewritten.
         pathlib.Path(path).unlink(missing_ok=True)
         with open(path, 'wb') as file:
             file.write(data)
         return path
 
     def run_tool(self, *arguments):
-        """The tool on files that may change between runs, unlike Given.tool.run."""
+        """Runs the tool on files that may change between runs, which Given.tool.run must not."""
         return Given.tool.run_again(arguments, {})
 
     def audit(self, path, *options):
-        """What JSON says of one file; exit status and text must agree with it."""
+        """The audit of one file in JSON. Checks that exit status and text agree with it."""
         arguments = [*options, Given.tool.path(path)]
         done = self.run_tool('--audit', '--json', *arguments)
         self.assertEqual(done.stderr, b'')
@@ -84,7 +84,7 @@ class AuditCase(unittest.TestCase):
         return self.place(name, program=False, **what)
 
     def audit_app(self, **what):
-        """Of a program in the root of the libraries."""
+        """Audits a program in the root that holds the libraries."""
         return self.audit_in_root(self.place('app', **what))
 
     def dll(self, name, **what):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""cushim-info --audit on files that are no programs, and on damaged ones: each is refused, or
-audited as far as its damage goes, and none ends the tool."""
+"""cushim-info --audit on other files than programs and on damaged ones: each is rejected, or audited as far as
+its contents allow; the tool never crashes."""
 
 import json
 import os
@@ -16,13 +16,13 @@ from audit_case import CORE, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, 
 
 
 class NotAudited(AuditCase):
-    """Files that are no program and no library, and damaged ones: refused, each with its reason."""
+    """Files that are neither programs nor libraries, and damaged ones. Each is rejected with a reason."""
 
     def check_refused(self, path, words):
         found = self.audit(path)
         self.assertIn(words, found['problem'])
 
-    def test_other_files(self):
+    def test_other_files_are_rejected_with_a_reason(self):
         self.check_refused(os.path.join(self.folder, 'nothing'), 'no such file')
         self.check_refused(self.folder, 'a folder')
         for data, words in ((b'', 'empty'), (b'x', 'neither an ELF nor a PE file'),
@@ -42,7 +42,7 @@ class NotAudited(AuditCase):
 
     DEBUG = 'it holds debug information only: audit the file that it was split from'
 
-    def test_debug_information(self):
+    def test_debug_information_is_rejected(self):
         for bits in (64, 32):
             data = made_elf.make(bits=bits, machine=made_elf.X86_64 if bits == 64 else made_elf.I386,
                                  needed=['libcuda.so.1'])
@@ -51,29 +51,29 @@ class NotAudited(AuditCase):
         code = ('.text', 0x1000, 0, 0, made_pe.CODE)
         self.check_refused(self.write('app.exe', made_pe.make(sections=[code])), self.DEBUG)
 
-    def test_packed_program_is_not_taken_for_debug_information(self):
-        """Its code is unpacked into a section that has nothing in the file."""
+    def test_packed_program_does_not_count_as_debug_information(self):
+        """Its code is unpacked into a section that is empty in the file."""
         empty = ('UPX0', 0x1000, 0, 0, made_pe.CODE)
         packed = ('UPX1', 16, 16, made_pe.FILE_AT, made_pe.CODE)
         found = self.audit_exe(sections=[empty, packed], needed={'nvcuda.dll': ['cuInit']})
         self.assertTrue(found['needs_cuda'])
 
-    def test_debug_information_that_was_split_off(self):
+    def test_debug_information_from_objcopy_is_rejected(self):
         objcopy = shutil.which('x86_64-w64-mingw32-objcopy' if Given.tool.windows else 'objcopy')
         if not objcopy or (not Given.tool.windows and Given.tool.command[:-1]):
-            self.skipTest('no objcopy for these programs')
+            self.skipTest('needs an objcopy for these programs')
         for program in (built('needs_driver'), built('libmiddle', library=True)):
             path = os.path.join(self.folder, 'app.debug')
             subprocess.run([objcopy, '--only-keep-debug', program, path], check=True)
             self.check_refused(path, self.DEBUG)
 
     @unittest.skipUnless(hasattr(os, 'mkfifo'), 'needs named pipes')
-    def test_pipe_is_not_waited_for(self):
+    def test_named_pipe_is_rejected_without_waiting(self):
         path = os.path.join(self.folder, 'pipe')
         os.mkfifo(path)
         self.check_refused(path, 'not a regular file')
 
-    def test_numbers_that_overflow(self):
+    def test_overflowing_numbers_do_not_crash(self):
         for bits, word in ((64, 'Q'), (32, 'I')):
             good = made_elf.make(bits=bits, needed=['libcuda.so.1'], undefined=['cuInit'])
             width, most = struct.calcsize('<' + word), 2 ** (bits - 4)
@@ -86,12 +86,12 @@ class NotAudited(AuditCase):
                     done = self.run_tool('--audit', Given.tool.path(path))
                     self.assertIn(done.returncode, (STARTS, NEEDS_CUDA, NOT_AUDITED))
                     if Given.tool.windows:
-                        return  # seconds each under Wine; the batches below have them, too
+                        return  # under Wine each takes seconds; the batches below cover them
 
-    # Parts that overlap let a small file promise as much as it likes: what is read of it has a limit.
+    # Overlapping parts let a small file claim any size, so the tool limits how much it reads.
     LARGE = 8 << 20
 
-    def test_notes_without_end(self):
+    def test_number_of_notes_is_limited(self):
         notes = made_elf.note('cushim', CORE, '0.1.0 13000') * (self.LARGE // 32)
         data = made_elf.make(notes=notes)
         self.check_refused(self.write('app', data), 'more notes than any program')
@@ -107,7 +107,7 @@ class NotAudited(AuditCase):
             self.assertIn(problem or '', found['problem'] or '')
             self.assertEqual(bool(found['problem']), bool(problem))
 
-    def test_segments_without_end(self):
+    def test_number_of_segments_is_limited(self):
         data = made_elf.make(needed=['libcuda.so.1'])
         load = (1, 0, len(data))
         found = self.audit(self.write('app', made_elf.with_more_segments(data, [load] * 4000)))
@@ -115,8 +115,8 @@ class NotAudited(AuditCase):
         self.check_refused(self.write('app', made_elf.with_more_segments(data, [load] * 60000)),
                            'more segments than any program')
 
-    def test_dynamic_sections_without_end(self):
-        """Of several the last one counts, as for the dynamic linker of glibc."""
+    def test_size_of_dynamic_sections_is_limited(self):
+        """The last of several counts, as for glibc's dynamic linker."""
         entries = struct.pack('<QQ', 0x6FFFFEF0, 0)
         long = made_elf.make().ljust(self.LARGE, b'\0')
         at = len(long)
@@ -131,12 +131,12 @@ class NotAudited(AuditCase):
         found = self.audit(self.write('app', made_elf.with_more_segments(own, [*many, (2, place, 0)])))
         self.assertEqual(found['needed'], [])
 
-    def test_sections_without_end(self):
+    def test_sections_are_limited_and_may_not_overlap(self):
         data = made_pe.make()
         count = struct.unpack_from('<I', data, 60)[0] + 6
         many = data[:count] + struct.pack('<H', 65535) + data[count + 2:] + bytes(40 * 65536)
         self.check_refused(self.write('app.exe', many), 'more sections than any program')
-        # A second section is all of the file, and its first bytes are the name of a library.
+        # The second section covers the whole file, and its first bytes are the name of a library.
         data = bytearray(made_pe.make(needed={'nvcuda.dll': ['cuInit']}, sections=[('x', 1, 1, 0, 0)]))
         listed = data.index(b'x\0\0\0\0\0\0\0')
         struct.pack_into('<II', data, listed + 8, len(data), 0x200000)
@@ -148,7 +148,7 @@ class NotAudited(AuditCase):
         self.check_refused(self.write('app.exe', bytes(data)), 'its sections overlap')
 
     def check_batch(self, files, must_be_refused=False, must_be_audited=False):
-        """All in one run: a crash loses the answers, and each file must have one."""
+        """Audits all in one run; a crash would lose results, and each file must have one."""
         paths = [self.write(f'damaged/{i}/file', data) for i, data in enumerate(files)]
         for start in range(0, len(paths), 100):
             some = [Given.tool.path(path) for path in paths[start:start + 100]]
@@ -183,25 +183,25 @@ class NotAudited(AuditCase):
             with open(name, 'rb') as file:
                 yield file.read()
 
-    def test_truncated_anywhere(self):
+    def test_truncated_files_are_rejected(self):
         for data in self.samples():
             self.check_batch([data[:at] for at in range(0, len(data), 64)], must_be_refused=True)
 
-    def test_truncated_anywhere_as_it_was_linked(self):
+    def test_truncated_built_files_are_rejected(self):
         for data in self.real_samples():
             step = max(64, len(data) // 400 // 64 * 64)
-            if Given.tool.windows:  # the symbols come behind the sections
+            if Given.tool.windows:  # the symbols follow the sections
                 self.check_batch([data[:at] for at in range(0, len(data), step)])
                 continue
             end = made_elf.end_of_segments(data)
             self.assertLess(end, len(data))
             self.check_batch([data[:at] for at in [*range(0, end, step), end - 1]],
                              must_be_refused=True)
-            # What comes behind is for linkers and debuggers: symbols, the list of sections.
+            # The rest is for linkers and debuggers: symbols and the list of sections.
             self.check_batch([data[:at] for at in range(end, len(data), step)],
                              must_be_audited=True)
 
-    def test_flipped_bytes(self):
+    def test_flipped_bytes_do_not_crash(self):
         chance = random.Random(20261122)
         for data in [*self.samples(), *self.real_samples()]:
             files = []

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""cushim-info --audit on ELF programs made by hand, of every machine, with libraries in a root of
-their own."""
+"""cushim-info --audit on generated ELF programs of every machine, with libraries in a separate root."""
 
 import os
 import struct
@@ -11,7 +10,7 @@ from audit_case import CORE, STARTS, AuditCase, Given
 
 
 class MadeElf(AuditCase):
-    """Programs of any machine, with libraries in a root of their own."""
+    """Programs of any machine, with libraries in a separate root."""
 
     def test_every_class_and_byte_order(self):
         for bits, big, machine, name in made_elf.KINDS:
@@ -28,7 +27,7 @@ class MadeElf(AuditCase):
                 self.assertEqual(use['functions'], ['cuInit', 'cuMemAlloc_v2'])
                 self.assertEqual(use['library'], 'libcuda.so.1')
 
-    def test_libraries_of_other_machines_are_passed_over(self):
+    def test_libraries_of_other_machines_are_skipped(self):
         self.library('lib/libfoo.so', machine=made_elf.AARCH64, needed=['libcuda.so.1'])
         app = self.place('app', needed=['libfoo.so'])
         self.assertEqual(self.not_found(self.audit_in_root(app)), ['libfoo.so'])
@@ -36,7 +35,7 @@ class MadeElf(AuditCase):
         self.assertEqual(self.chains(self.audit_in_root(app)),
                          [['app', 'libfoo.so', 'libcudart.so.12']])
 
-    def test_configured_folders(self):
+    def test_configured_folders_are_searched(self):
         self.write('etc/ld.so.conf', b'# first\ninclude ld.so.conf.d/*.conf # all\n/never\n')
         self.write('etc/ld.so.conf.d/a.conf', b'include /etc/ld.so.conf\n\n  /opt/foo/lib \n')
         self.write('etc/ld.so.conf.d/b.other', b'/opt/other\n')
@@ -47,7 +46,7 @@ class MadeElf(AuditCase):
         self.assertEqual(self.chains(found), [['app', 'libfoo.so', 'libcuda.so.1']])
         self.assertEqual(self.not_found(found), ['libbar.so'])
 
-    def test_origin_and_lib(self):
+    def test_origin_and_lib_are_expanded(self):
         self.library('app/libs/libfoo.so', needed=['libcuda.so.1'])
         self.library('srv/lib64/libbar.so', needed=['libcudart.so.13'])
         for written in ('$ORIGIN/../libs:/srv/$LIB', '/nowhere:${ORIGIN}/../libs:/srv/${LIB}'):
@@ -71,14 +70,14 @@ class MadeElf(AuditCase):
         app = self.place('app', needed=['libfoo.so'], rpath='/srv')
         self.assertEqual(self.not_found(self.audit_in_root(app)), ['libbar.so'])
 
-    def test_environment_is_left_out(self):
+    def test_environment_is_ignored(self):
         self.library('srv/libfoo.so', needed=['libcuda.so.1'])
         app = self.place('app', needed=['libfoo.so'])
         done = Given.tool.run_again(('--audit', Given.tool.path(app)),
                               {'LD_LIBRARY_PATH': os.path.join(self.folder, 'srv')})
         self.assertEqual(done.returncode, STARTS)
 
-    def test_circles(self):
+    def test_circular_needs_are_followed_once(self):
         self.library('lib/liba.so', needed=['libb.so', 'liba.so'])
         self.library('lib/libb.so', needed=['liba.so', 'libc.so', 'libcuda.so.1'])
         self.library('lib/libc.so', needed=['liba.so', 'app'])
@@ -88,7 +87,7 @@ class MadeElf(AuditCase):
         app = self.place('app', needed=['other.so'])
         self.assertEqual(self.audit_in_root(app)['needed'], [])
 
-    def test_every_link_is_told(self):
+    def test_every_link_is_reported(self):
         self.library('lib/liba.so', needed=['libcuda.so.1', 'libcudart.so.13'])
         self.library('lib/libb.so', needed=['libcuda.so.1'])
         app = self.place('app', needed=['liba.so', 'libb.so', 'libcudart.so.13'])
@@ -96,7 +95,7 @@ class MadeElf(AuditCase):
             ['app', 'liba.so', 'libcuda.so.1'], ['app', 'liba.so', 'libcudart.so.13'],
             ['app', 'libb.so', 'libcuda.so.1'], ['app', 'libcudart.so.13']])
 
-    def test_toolkit_libraries_among_themselves(self):
+    def test_toolkit_libraries_that_need_each_other(self):
         self.library('lib/libcublas.so.13', needed=['libcublasLt.so.13'])
         self.library('lib/libcublasLt.so.13', needed=['libcudart.so.13'])
         found = self.audit_app(needed=['libcublas.so.13'])
@@ -105,7 +104,7 @@ class MadeElf(AuditCase):
             ['app', 'libcublas.so.13', 'libcublasLt.so.13', 'libcudart.so.13']])
         self.assertNotIn('cushim-dropin', self.advice(found))
 
-    def test_functions_and_who_defines_them(self):
+    def test_functions_are_listed_with_the_library_that_defines_them(self):
         self.library('lib/libfoo.so', defined=['cuInit'])
         app = self.place('app', needed=['libfoo.so', 'libcudart.so.13'],
                          undefined=['cuInit', 'cudaMalloc', '__cudaRegisterFatBinary', 'curl_init',
@@ -120,27 +119,27 @@ class MadeElf(AuditCase):
         self.assertEqual(found['needs_cuda'], needs_cuda, what)
         return found
 
-    def test_undefined_functions_that_end_the_start(self):
+    def test_undefined_functions_that_prevent_the_start(self):
         for bits, big, machine, name in made_elf.KINDS:
             with self.subTest(machine=name):
                 kind = {'bits': bits, 'big': big, 'machine': machine, 'undefined': ['cuInit']}
                 self.check_undefined(False, **kind)
                 self.check_undefined(True, **kind, flags=made_elf.NOW)
                 self.check_undefined(True, **kind, flags_1=1)
-                if machine != made_elf.MIPS:  # which has the halves of an entry the other way round
+                if machine != made_elf.MIPS:  # whose relocations swap the halves of a word
                     self.check_undefined(True, **kind, stored=['cuInit'])
         found = self.check_undefined(True, undefined=['cuInit'], flags=made_elf.NOW)
         self.assertIn('no file loaded with it defines', self.advice(found))
         self.check_undefined(False, weak=['cuInit'], flags=made_elf.NOW)
         self.check_undefined(False, weak=['cuInit'], stored=['cuInit'])
-        # The library that is not here may define it, and so may who loads a library.
+        # A library that was not found may define it, and so may the program that loads a library.
         self.check_undefined(False, undefined=['cuInit'], flags=made_elf.NOW, needed=['libfoo.so'])
         self.check_undefined(False, undefined=['cuInit'], flags=made_elf.NOW, program=False)
         self.check_undefined(True, undefined=['cuInit'], flags=made_elf.NOW, program=False,
                              flags_1=made_elf.PIE)
 
-    def test_registration_of_device_code_is_no_lazy_call(self):
-        """It is called before main, whenever its address is looked up."""
+    def test_registration_of_device_code_prevents_the_start(self):
+        """It is called before main, and lazy binding does not delay that."""
         register = '__cudaRegisterFatBinary'
         self.check_undefined(True, undefined=[register])
         self.check_undefined(False, undefined=['__cudaPushCallConfiguration'])
@@ -149,15 +148,15 @@ class MadeElf(AuditCase):
         self.check_undefined(True, needed=['libkernels.so'])
         self.check_undefined(False, needed=['libkernels.so'], defined=[register])
 
-    def test_functions_of_nvccs_own(self):
+    def test_internal_functions_of_nvcc_are_ignored(self):
         names = ['__cudaUnregisterBinaryUtil', '__cudaRegisterLinkedBinary_95c6f5b2_4_k_cu_fbe442de']
         found = self.check_undefined(False, defined=names)
         self.assertEqual(found['own_functions'], [])
         found = self.check_undefined(False, undefined=names, flags=made_elf.NOW)
         self.assertEqual(found['uses'], [])
 
-    def test_filters(self):
-        """What a library is a filter for is loaded with it; that of an auxiliary filter, if it is there."""
+    def test_filters_load_their_filtees(self):
+        """A library is loaded with its filtees; those of an auxiliary filter are optional."""
         self.library('lib/libreal.so', needed=['libcuda.so.1'])
         for how in ('filters', 'auxiliary'):
             self.library('lib/libfoo.so', **{how: ['libreal.so']})
@@ -169,7 +168,7 @@ class MadeElf(AuditCase):
         found = self.audit_app(auxiliary=['libcuda.so.1', 'libnone.so'])
         self.assertEqual((found['needed'], found['not_found']), ([], []))
 
-    def test_variants_for_newer_processors(self):
+    def test_variants_for_newer_processors_are_found(self):
         self.library('usr/lib/glibc-hwcaps/x86-64-v3/libfoo.so', needed=['libcuda.so.1'])
         self.library('srv/glibc-hwcaps/x86-64-v2/libbar.so', needed=['libcuda.so.1'])
         self.library('srv/glibc-hwcaps/x86-64-v4/libbar.so', needed=['libcudart.so.13'])
@@ -179,7 +178,7 @@ class MadeElf(AuditCase):
                                               ['app', 'libbar.so', 'libcudart.so.13']])
         self.assertEqual(found['not_found'], [])
 
-    def test_library_names(self):
+    def test_cuda_libraries_are_recognized_by_name(self):
         for name, kind in (('libcuda.so', 'driver'), ('libcuda.so.1', 'driver'),
                            ('libcudart.so.11.0', 'runtime'),
                            ('libcudart-d0da41ae.so.12', 'runtime'),
@@ -193,16 +192,16 @@ class MadeElf(AuditCase):
             found = self.audit_app(needed=[name])
             self.assertFalse(found['needs_cuda'], name)
 
-    def test_statically_linked(self):
+    def test_static_program_needs_no_cuda(self):
         data = bytearray(made_elf.make(kind=2, program=False))
-        at = 64 + 56  # its second segment, the dynamic one
+        at = 64 + 56  # the second segment, the dynamic one
         data[at:at + 4] = struct.pack('<I', 0)
         found = self.audit(self.write('app', bytes(data)))
         self.assertTrue(found['program'])
         self.assertFalse(found['needs_cuda'])
 
-    def test_sections_are_for_linkers_and_debuggers(self):
-        """No system looks at their list: whatever it is, the audit finds the same."""
+    def test_list_of_sections_is_ignored(self):
+        """Systems ignore the list of sections; with any list the audit finds the same."""
         self.library('lib/libcuda.so.1', soname='libcuda.so.1', defined=['cuInit'])
         mark = made_elf.note('cushim', CORE, '0.1.0 13000')
         for bits, machine in ((64, made_elf.X86_64), (32, made_elf.I386)):
@@ -218,7 +217,7 @@ class MadeElf(AuditCase):
                 path = self.write('app', made_elf.with_sections_at(good, offset, size, count))
                 self.assertEqual(self.audit_in_root(path), expected, (bits, offset, size, count))
 
-    def test_symbols_that_only_relocations_count(self):
+    def test_symbols_are_counted_by_relocations(self):
         for hash_table in ('gnu', None):
             for bits, machine in ((64, made_elf.X86_64), (32, made_elf.I386)):
                 found = self.audit_app(bits=bits, machine=machine, needed=['libcuda.so.1'],
@@ -227,17 +226,17 @@ class MadeElf(AuditCase):
                 [use] = found['uses']
                 self.assertEqual(use['functions'], ['cuInit', 'cuMemAlloc_v2'])
 
-    def test_notes_outside_of_the_file(self):
+    def test_notes_outside_of_the_file_are_ignored(self):
         mark = made_elf.note('cushim', CORE, '0.1.0 13000')
         data = bytearray(made_elf.make(needed=['libcuda.so.1'], notes=mark))
-        at = 64 + 3 * 56  # its fourth segment
+        at = 64 + 3 * 56  # the fourth segment
         self.assertEqual(struct.unpack_from('<I', data, at), (4,))
         struct.pack_into('<Q', data, at + 8, 2 ** 63)
         found = self.audit(self.write('app', bytes(data)))
         self.assertTrue(found['needs_cuda'])
         self.assertEqual(found['cushim'], [])
 
-    def test_damaged_library_is_told(self):
+    def test_damaged_library_is_reported(self):
         self.write('lib/libfoo.so', made_elf.make(needed=['libcuda.so.1'])[:300])
         found = self.audit_app(needed=['libfoo.so'])
         [library] = found['not_found']

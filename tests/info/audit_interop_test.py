@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What cushim-info --audit advises about functions of CUDA's interop headers (OpenGL, EGL, VDPAU,
-Direct3D), which cushim's drop-in does not have."""
+"""The advice of cushim-info --audit about functions of the CUDA interop headers (OpenGL, EGL, VDPAU, Direct3D),
+which cushim's drop-in does not have."""
 
 import unittest
 
@@ -17,7 +17,7 @@ class Interop(AuditCase):
     def advice_on(self, **program):
         return self.advice(self.audit_app(**program))
 
-    def test_link_that_the_readme_tells_of(self):
+    def test_link_described_in_the_readme(self):
         advice = self.advice_on(needed=['libcuda.so.1'], undefined=[REGISTER], notes=MARK)
         self.assertIn(f'keep -lcuda after the drop-in for {REGISTER}, which it lacks.', advice)
         self.assertIn('To start without CUDA, move the code that uses it into a library', advice)
@@ -46,19 +46,19 @@ class Interop(AuditCase):
         self.assertIn('in place of -lcuda, and keep -lcudart after it for', advice)
         self.assertNotIn('-cudart shared', advice)
 
-    def test_dropin_is_not_advised_where_it_has_none_of_the_functions(self):
+    def test_dropin_without_any_of_the_functions_is_not_recommended(self):
         advice = self.advice_on(needed=['libcuda.so.1'], undefined=[REGISTER, 'cuGLGetDevices_v2'])
         self.assertIn(f"links libcuda.so.1 for cuGLGetDevices_v2, {REGISTER}, which cushim's "
                       'drop-in lacks. To start without CUDA, move the code that uses them into', advice)
         self.assertNotIn('(cushim-dropin)', advice)
 
-    def test_library_of_the_program(self):
+    def test_library_used_by_the_program(self):
         self.library('lib/libfoo.so', needed=['libcuda.so.1'], undefined=['cuInit', REGISTER])
         advice = self.advice_on(needed=['libfoo.so'])
         self.assertIn(f'into it, and keep -lcuda after it for {REGISTER}, which it lacks. To start '
                       'without CUDA, load it when the program has found CUDA', advice)
 
-    def test_functions_that_nobody_defines(self):
+    def test_undefined_functions(self):
         advice = self.advice_on(undefined=[REGISTER])
         self.assertIn(f'The drop-in lacks {REGISTER}: link -lcuda for that, after the drop-in', advice)
         self.assertNotIn("Link cushim's drop-in", advice)
@@ -67,7 +67,7 @@ class Interop(AuditCase):
         self.assertIn(f'lacks {REGISTER}, {RUNTIME_REGISTER}: link -lcuda and -lcudart',
                       advice)
 
-    def test_windows(self):
+    def test_windows_programs(self):
         app = self.write('app.exe', made_pe.make(
             needed={'nvcuda.dll': ['cuInit', 'cuD3D11GetDevice']}))
         advice = self.advice(self.audit(app))
@@ -78,7 +78,7 @@ class Interop(AuditCase):
         self.assertIn("or link cushim's drop-in, which lacks cuWGLGetDevice.",
                       self.advice(self.audit(app)))
 
-    def test_which_functions_are_of_the_interop_headers(self):
+    def test_interop_functions_are_recognized(self):
         for name in ('cuGLInit', 'cuGLMapBufferObjectAsync_v2_ptsz', 'cuWGLGetDevice',
                      'cuEGLStreamConsumerConnect', 'cuGraphicsEGLRegisterImage',
                      'cuGraphicsResourceGetMappedEglFrame', 'cuEventCreateFromEGLSync',

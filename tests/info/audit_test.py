@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""cushim-info --audit on programs that the build linked, with stand-ins for CUDA libraries where
-they need any."""
+"""cushim-info --audit on programs that the build linked, with stand-ins for the CUDA libraries that they need."""
 
 import json
 import os
@@ -23,7 +22,7 @@ def cuda_name(kind):
 
 
 class Built(AuditCase):
-    """What compiler and linker make."""
+    """Files made by the compiler and linker."""
 
     def check_needs(self, name, *chain, kind):
         found = self.audit(built(name))
@@ -35,7 +34,7 @@ class Built(AuditCase):
         self.assertEqual((last['library'], last['kind']), (chain[-1], kind))
         return found
 
-    def test_driver(self):
+    def test_program_that_needs_the_driver(self):
         found = self.check_needs('needs_driver', cuda_name('driver'), kind='driver')
         self.assertEqual(len(found['needed']), 1)
         [use] = found['uses']
@@ -45,33 +44,33 @@ class Built(AuditCase):
         self.assertIn('cuda.lib' if Given.tool.windows else '-lcuda', self.advice(found))
         self.assertNotIn('cudart', self.advice(found))
 
-    def test_runtime(self):
+    def test_program_that_needs_the_runtime(self):
         found = self.check_needs('needs_runtime', cuda_name('runtime'), kind='runtime')
         self.assertEqual(found['uses'][0]['functions'], ['cudaSetDevice'])
         self.assertIn('remove -cudart shared', self.advice(found))
-        self.assertNotIn('-cudart none', self.advice(found)) # then nvcc links no device code
+        self.assertNotIn('-cudart none', self.advice(found))  # with it nvcc links no device code
 
-    def test_through_a_library(self):
+    def test_program_that_needs_the_driver_through_a_library(self):
         middle = os.path.basename(built('libmiddle', library=True))
         found = self.check_needs('needs_middle', middle, cuda_name('driver'), kind='driver')
         self.assertEqual(len(found['needed']), 1)
         self.assertEqual(found['uses'][0]['file'], middle)
         self.assertIn(f'{middle} links {cuda_name("driver")}', self.advice(found))
 
-    def test_toolkit_and_what_it_needs(self):
+    def test_program_that_needs_a_toolkit_library(self):
         found = self.check_needs('needs_toolkit', cuda_name('toolkit'), kind='toolkit')
         self.check_needs('needs_toolkit', cuda_name('toolkit'), cuda_name('runtime'),
                          kind='runtime')
         self.assertIn('does not replace it', self.advice(found))
         self.assertNotIn('cushim-dropin', self.advice(found))
 
-    def test_library_alone(self):
+    def test_library_that_needs_the_driver(self):
         found = self.audit(built('libmiddle', library=True))
         self.assertTrue(found['needs_cuda'])
         self.assertFalse(found['program'])
         self.assertIn('needs CUDA to be loaded', self.text)
 
-    def test_nothing(self):
+    def test_program_without_cuda(self):
         found = self.audit(built('needs_nothing'))
         self.assertFalse(found['needs_cuda'])
         for key in ('needed', 'delayed', 'uses', 'cushim', 'own_functions', 'not_found',
@@ -79,7 +78,7 @@ class Built(AuditCase):
             self.assertEqual(found[key], [], key)
         self.assertIsNone(found['static_runtime'])
 
-    def test_library_that_is_not_found_is_told(self):
+    def test_missing_library_is_reported(self):
         name = os.path.basename(built('needs_middle'))
         path = os.path.join(self.folder, name)
         shutil.copy(built('needs_middle'), path)
@@ -92,12 +91,12 @@ class Built(AuditCase):
 
     def test_symbolic_links_are_followed(self):
         if Given.tool.windows:
-            self.skipTest('no such links there')
+            self.skipTest('needs symbolic links')
         path = os.path.join(self.folder, 'link')
         os.symlink(built('needs_middle'), path)
-        self.assertTrue(self.audit(path)['needs_cuda']) # $ORIGIN is where the program is
+        self.assertTrue(self.audit(path)['needs_cuda'])  # $ORIGIN is the folder of the program itself
 
-    def test_several_files_and_the_worst_counts(self):
+    def test_exit_status_is_that_of_the_worst_file(self):
         nothing = Given.tool.path(built('needs_nothing'))
         driver = Given.tool.path(built('needs_driver'))
         self.assertEqual(self.run_tool('--audit', nothing, nothing).returncode, STARTS)
@@ -110,16 +109,16 @@ class Built(AuditCase):
         self.assertIn(b'a folder', done.stdout)
 
     @unittest.skipUnless(sys.platform == 'linux', 'needs a linker that keeps unused libraries')
-    def test_link_without_use(self):
+    def test_unused_link_is_reported(self):
         if Given.tool.windows:
-            self.skipTest('a DLL is never linked without use')
+            self.skipTest('linkers for Windows leave out unused DLLs')
         found = self.audit(built('links_without_use'))
         self.assertTrue(found['needs_cuda'])
         self.assertFalse(found['needed'][0]['used'])
         self.assertIn('uses none of its functions. Leave it out of the link', self.advice(found))
         self.assertIn('(none of its functions is used)', self.text)
 
-    def test_functions_that_nobody_defines(self):
+    def test_undefined_functions_are_reported(self):
         if Given.tool.windows:
             self.skipTest('an import always names its DLL')
         found = self.audit(built('libundefined', library=True))
@@ -130,9 +129,9 @@ class Built(AuditCase):
         self.assertIn('cushim-dropin-exported', self.advice(found))
 
     def test_symbols_are_counted_without_section_headers(self):
-        """By the hash table that the compiler's linker writes, which on Linux is GNU's."""
+        """By the compiler's default hash table, which on Linux is the GNU one."""
         if Given.tool.windows:
-            self.skipTest('of ELF files')
+            self.skipTest('needs ELF files')
         with open(built('needs_driver'), 'rb') as file:
             data = bytearray(file.read())
         wide = data[4] == 2
@@ -146,9 +145,9 @@ class Built(AuditCase):
 
 
 class Contents(AuditCase):
-    """What of CUDA, or of cushim, is in a file itself."""
+    """The parts of CUDA or cushim inside a file."""
 
-    def test_loader_in_a_stripped_program(self):
+    def test_loader_is_found_in_a_stripped_program(self):
         found = self.audit(built('with_core'))
         self.assertFalse(found['needs_cuda'])
         [part] = found['cushim']
@@ -157,35 +156,35 @@ class Contents(AuditCase):
         self.assertFalse(part['dropin'])
         self.assertIn(f'cushim {Given.version}, built with the headers of CUDA', self.text)
 
-    def test_dropin_in_a_stripped_program(self):
+    def test_dropin_is_found_in_a_stripped_program(self):
         found = self.audit(built('with_dropin'))
         [part] = found['cushim']
         self.assertEqual((part['version'], part['headers']), ('1.2.3', '12.6'))
         self.assertTrue(part['dropin'])
         self.assertIn('with its drop-in', self.text)
 
-    def test_this_tool(self):
-        """It holds the loader, and the texts that it looks for, but no libcudart."""
+    def test_the_tool_itself_needs_no_cuda(self):
+        """It contains the loader and the texts that it looks for, but no libcudart."""
         path = Given.tool.command[-1]
         found = self.audit(path)
         self.assertFalse(found['needs_cuda'])
         self.assertEqual({part['version'] for part in found['cushim']}, {Given.version})
         self.assertIsNone(found['static_runtime'])
 
-    def test_dropin_beside_the_library_that_it_replaces(self):
+    def test_dropin_beside_libcuda_is_reported(self):
         path = self.write('program', made_elf.make(
             needed=['libcuda.so.1'], undefined=['cuInit'], notes=self.notes(DROPIN)))
         found = self.audit(path, '--root', Given.tool.path(self.folder))
         self.assertTrue(found['needs_cuda'])
         self.assertIn("also contains cushim's drop-in: remove -lcuda from", self.advice(found))
 
-    def test_texts_of_the_static_runtime(self):
+    def test_static_runtime_is_found_by_its_texts(self):
         found = self.audit(built('runtime_texts'))
         self.assertIn('table of function names', found['static_runtime'])
         self.assertIn("seems to contain NVIDIA's static libcudart", self.text)
         self.assertFalse(found['needs_cuda'])
 
-    def test_texts_where_the_pieces_that_are_read_meet(self):
+    def test_texts_across_read_boundaries_are_found(self):
         texts = b'\0cudaD3D9UnmapVertexBuffer\0libcuda.so.1\0'
         program = made_elf.make()
         for before in (len(texts), len(texts) // 2, 1, 0):
@@ -194,9 +193,9 @@ class Contents(AuditCase):
         data = program + texts.replace(b'D3D9', b'D3D8')
         self.assertIsNone(self.audit(self.write('program', data))['static_runtime'])
 
-    def test_nvidias_static_runtime(self):
+    def test_static_runtime_of_nvidia_is_found(self):
         if not os.path.exists(built('static_runtime')):
-            self.skipTest('no libcudart_static for this platform here')
+            self.skipTest('libcudart_static for this platform was not found')
         found = self.audit(built('static_runtime'))
         self.assertIn('symbols', found['static_runtime'])
         self.assertFalse(found['needs_cuda'])
@@ -204,33 +203,33 @@ class Contents(AuditCase):
         self.assertIn('table of function names', found['static_runtime'])
         self.assertFalse(found['needs_cuda'])
 
-    def test_hidden_functions_of_its_own(self):
+    def test_hidden_functions_of_the_program_are_reported(self):
         found = self.audit(built('defines_function'))
         self.assertFalse(found['needs_cuda'])
         self.assertEqual(found['own_functions'], ['cuInit'])
         self.assertIn("cuInit, without the mark of cushim's drop-in", self.text)
 
-    def test_exported_functions_of_its_own(self):
+    def test_exported_functions_of_the_program_are_reported(self):
         path = self.write('program', made_elf.make(defined=['cuInit', 'other'], needed=['libc.so']))
         found = self.audit(path, '--root', Given.tool.path(self.folder))
         self.assertEqual(found['own_functions'], ['cuInit'])
         path = self.write('program', made_elf.make(defined=['cuInit'], notes=self.notes(DROPIN)))
         self.assertEqual(self.audit(path)['own_functions'], [])
 
-    def test_notes_of_others(self):
+    def test_notes_of_other_owners_are_ignored(self):
         notes = made_elf.note('GNU', DROPIN, 'not ours') + self.notes(CORE) + b'\xff' * 12
         found = self.audit(self.write('program', made_elf.make(notes=notes)))
         [part] = found['cushim']
         self.assertFalse(part['dropin'])
 
-    def test_notes_of_big_endian_files(self):
+    def test_notes_of_big_endian_files_are_read(self):
         notes = made_elf.note('cushim', DROPIN, '2.0.1 13000', big=True)
         data = made_elf.make(bits=32, big=True, machine=made_elf.POWERPC, notes=notes)
         [part] = self.audit(self.write('program', data))['cushim']
         self.assertEqual((part['version'], part['headers']), ('2.0.1', '13.0'))
         self.assertTrue(part['dropin'])
 
-    def test_notes_in_windows_programs(self):
+    def test_notes_in_windows_programs_are_read(self):
         data = made_pe.make(notes=self.notes(CORE) + self.notes(DROPIN))
         [part] = self.audit(self.write('program.exe', data))['cushim']
         self.assertTrue(part['dropin'])
@@ -247,7 +246,7 @@ class CommandLine(AuditCase):
         self.assertEqual(done.stdout, b'')
         self.assertIn(words, done.stderr.decode())
 
-    def test_what_goes_together(self):
+    def test_invalid_combinations_are_rejected(self):
         self.check_usage('--audit', words='needs the files')
         self.check_usage('--audit', '--check', 'x', words='combined with --symbols or --check')
         self.check_usage('--symbols', '--audit', 'x', words='combined with --symbols or --check')
@@ -256,12 +255,12 @@ class CommandLine(AuditCase):
         self.check_usage('x', words="unexpected argument 'x'")
         self.check_usage('--audit', '--nonsense', 'x', words="'--nonsense'")
 
-    def test_names_that_look_like_options(self):
+    def test_names_after_two_dashes_are_not_options(self):
         done = self.run_tool('--audit', '--', '--json')
         self.assertEqual(done.returncode, NOT_AUDITED)
         self.assertIn(b'--json: cannot be audited: no such file', done.stdout)
 
-    def test_help_tells_of_it(self):
+    def test_help_describes_the_audit(self):
         text = Given.tool.text('--help')
         for words in ('--audit', '--root', 'LD_LIBRARY_PATH', 'start without CUDA',
                       'a file needs CUDA at', 'could not be read'):
@@ -269,7 +268,7 @@ class CommandLine(AuditCase):
 
     def test_names_are_escaped(self):
         if Given.tool.windows:
-            self.skipTest('no such file names there')
+            self.skipTest('Windows does not allow such file names')
         path = self.write('a "b"\n\x1b[31m',
                           made_elf.make(needed=['lib\x1b"\\.so', 'libcuda.so.1']))
         found = self.audit_of(path)
@@ -280,7 +279,7 @@ class CommandLine(AuditCase):
         return json.loads(self.run_tool('--audit', '--json', path).stdout)['audits'][0]
 
     @unittest.skipUnless(os.path.exists('/dev/full'), 'needs a device that is always full')
-    def test_output_that_cannot_be_written_is_no_answer(self):
+    def test_output_that_cannot_be_written_is_an_error(self):
         with open('/dev/full', 'wb') as full:
             path = Given.tool.path(built('needs_driver'))
             done = subprocess.run([*Given.tool.command, '--audit', path], stdout=full,

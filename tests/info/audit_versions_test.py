@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cushim-info --audit on ELF files whose functions have versions: whose function each one gets."""
+"""cushim-info --audit on ELF files with symbol versions: which library's function each file gets."""
 
 import os
 import struct
@@ -12,13 +12,13 @@ RUNTIME, OTHER_RUNTIME, FUNCTION = 'libcudart.so.13', 'libcudart.so.12', 'cudaGe
 
 
 class Versions(AuditCase):
-    """A program with libraries in a root of their own."""
+    """A program with libraries in a separate root."""
 
     def library(self, name, **what):
         super().library(f'lib/{name}', soname=name, **what)
 
     def definers(self, **program):
-        """By file and function, the library whose function it gets."""
+        """The library whose function is called, by calling file and function."""
         found = self.audit_app(**program)
         self.assertIsNone(found['problem'])
         return {(use['file'], function): use['library']
@@ -28,7 +28,7 @@ class Versions(AuditCase):
         self.assertEqual(self.definers(needed=['libuses.so'], **program),
                          {('libuses.so', FUNCTION): expected})
 
-    def test_library_keeps_to_its_runtime(self):
+    def test_library_gets_the_functions_of_its_runtime(self):
         for bits, big, machine, name in made_elf.KINDS:
             with self.subTest(machine=name):
                 kind = {'bits': bits, 'big': big, 'machine': machine}
@@ -36,29 +36,29 @@ class Versions(AuditCase):
                 self.library('libuses.so', **kind, needed=[RUNTIME],
                              undefined=[f'{FUNCTION}@{RUNTIME}'])
                 self.check(RUNTIME, **kind, defined=[f'{FUNCTION}@@CUSHIM'])
-                # lld gives a program's functions no version, unless it is told to.
+                # lld gives the functions of a program no version by default.
                 self.check('app', **kind, defined=[FUNCTION])
 
-    def test_library_that_names_no_runtime_gets_the_programs(self):
+    def test_library_without_a_runtime_gets_the_programs_functions(self):
         self.library('libuses.so', undefined=[FUNCTION])
         self.check('app', defined=[f'{FUNCTION}@@CUSHIM'])
         self.check('app', defined=[FUNCTION, 'cudaMine@@CUSHIM'])
 
-    def test_symbols_that_only_relocations_count(self):
+    def test_versions_of_symbols_counted_by_relocations(self):
         for hash_table in ('gnu', None):
             self.library(RUNTIME, defined=[f'{FUNCTION}@@{RUNTIME}'])
             self.library('libuses.so', needed=[RUNTIME], undefined=[f'{FUNCTION}@{RUNTIME}'],
                          stored=[FUNCTION], hash_table=hash_table)
             self.check(RUNTIME, defined=[f'{FUNCTION}@@CUSHIM'])
 
-    def test_functions_without_version_among_those_that_have_one(self):
+    def test_functions_with_and_without_version(self):
         self.library('libuses.so', undefined=['cuInit@V1', f'{FUNCTION}@CUSHIM', 'cuMine@V1'])
         self.assertEqual(
             self.definers(needed=['libuses.so'], defined=['cuInit', f'{FUNCTION}@@CUSHIM']),
             {('libuses.so', 'cuInit'): 'app', ('libuses.so', FUNCTION): 'app',
              ('libuses.so', 'cuMine'): None})
 
-    def test_runtimes_that_are_not_here(self):
+    def test_missing_runtimes_are_named(self):
         self.library('liba.so', needed=[OTHER_RUNTIME], undefined=[f'{FUNCTION}@{OTHER_RUNTIME}'])
         self.library('libb.so', needed=[RUNTIME], undefined=[f'{FUNCTION}@{RUNTIME}'])
         self.library('libc.so', undefined=[f'{FUNCTION}@NEW'], version_of={'NEW': RUNTIME})
@@ -69,7 +69,7 @@ class Versions(AuditCase):
             {('liba.so', FUNCTION): OTHER_RUNTIME, ('libb.so', FUNCTION): RUNTIME,
              ('libc.so', FUNCTION): RUNTIME, ('libd.so', FUNCTION): OTHER_RUNTIME})
 
-    def test_function_of_two_versions(self):
+    def test_function_with_several_versions(self):
         self.library('libnew.so', defined=['cuInit@@NEW', 'cuInit@OLD', 'cuInit@OLDER'])
         self.library('libother.so', defined=['cuInit@@OTHER'])
         needed = ['libother.so', 'libnew.so']
@@ -82,22 +82,22 @@ class Versions(AuditCase):
         found = self.audit_in_root(os.path.join(self.folder, 'lib/libnew.so'))
         self.assertEqual(found['own_functions'], ['cuInit'])
 
-    def test_hidden_functions_serve_only_who_asks_for_them(self):
+    def test_hidden_versions_serve_only_explicit_uses(self):
         self.library('libfirst.so', defined=['cuMine@@V1', 'cuInit@V2'])
-        self.library('libsecond.so', defined=['cuInit@V1'])  # its oldest version: hidden or not
+        self.library('libsecond.so', defined=['cuInit@V1'])  # its oldest version also serves unversioned uses
         needed = ['libfirst.so', 'libsecond.so']
         self.assertEqual(self.definers(needed=needed, undefined=['cuInit']),
                          {('app', 'cuInit'): 'libsecond.so'})
         self.assertEqual(self.definers(needed=needed, undefined=['cuInit@V2']),
                          {('app', 'cuInit'): 'libfirst.so'})
 
-    def test_missing_function_ends_the_start(self):
+    def test_missing_version_prevents_the_start(self):
         self.library('libfoo.so', defined=['cuInit@@V1'])
         for version, needs_cuda in (('V1', False), ('V2', True)):
             found = self.audit_app(needed=['libfoo.so'], undefined=[f'cuInit@{version}'], flags=made_elf.NOW)
             self.assertEqual(found['needs_cuda'], needs_cuda)
 
-    def test_damaged_tables(self):
+    def test_damaged_tables_are_reported(self):
         good = {'undefined': ['cuInit@V1'], 'defined': ['cuMine@@V2']}
         self.assertIsNone(self.audit_app(**good)['problem'])
         for tag in (0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE):
@@ -105,7 +105,7 @@ class Versions(AuditCase):
                 found = self.audit_app(**good, first=[(tag, address)])
                 self.assertIn('the file is damaged', found['problem'], (hex(tag), hex(address)))
 
-    def test_list_of_versions_without_end(self):
+    def test_number_of_versions_is_limited(self):
         file_itself = struct.pack('<HHHHIII', 1, 1, 1, 1, 0, 0, 20)
         start = len(made_elf.make(undefined=['cuInit'], first=[(0x6FFFFFF0, 0), (0x6FFFFFFC, 0)]))
         data = made_elf.make(undefined=['cuInit'], first=[
@@ -121,12 +121,12 @@ class Versions(AuditCase):
 
 
 class Linked(AuditCase):
-    """As linkers write versions."""
+    """Versions as linkers write them."""
 
-    def test_program_with_functions_of_the_runtime(self):
+    def test_program_that_exports_functions_of_the_runtime(self):
         program, library = built('exports_runtime'), built('libkeeps', library=True)
         if not os.path.exists(program):
-            self.skipTest('no versions there')
+            self.skipTest('needs a linker that writes versions')
         found = self.audit(program)
         self.assertEqual(found['own_functions'], ['cudaSetDevice'])
         self.assertEqual(

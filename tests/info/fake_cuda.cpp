@@ -1,5 +1,5 @@
-// A driver and a runtime in one library, which answer what the environment says. For the tests of
-// cushim-info only: no CUDA header, and only the calls that the tool makes.
+// A driver and a runtime in one library, whose results come from the environment. Only for the
+// tests of cushim-info: without CUDA headers, and with only the calls that the tool makes.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -37,7 +37,7 @@ EXPORT int cuDeviceGetCount(int *count) {
 }
 
 EXPORT int cuDeviceGet(int *device, int ordinal) {
-    *device = 7 + ordinal; // not the ordinal, so that a mix-up shows
+    *device = 7 + ordinal; // differs from the ordinal, so that the test notices a mix-up
     return 0;
 }
 

@@ -6,7 +6,7 @@
 using Catch::Matchers::ContainsSubstring;
 using namespace cushim_info;
 
-// Members of Surroundings that a case does not name keep their defaults.
+// Cases name only some members of Surroundings; the others keep their defaults.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 namespace {
@@ -38,7 +38,7 @@ std::string only_hint(const Info &info) {
     return hints.front();
 }
 
-// What the only hint says in these surroundings.
+// A text that the only hint contains in these surroundings.
 struct Case {
     Surroundings surroundings;
     const char *expected;
@@ -53,14 +53,14 @@ void check_cases(Info info, std::initializer_list<Case> cases) {
 
 } // namespace
 
-TEST_CASE("A working machine needs no hint") {
+TEST_CASE("A working machine gets no hint") {
     Info info = with_driver(0);
     info.count = Answer{};
     info.devices.push_back(Device{});
     CHECK(hints_for(info).empty());
 }
 
-TEST_CASE("No driver: what to do depends on where the program runs") {
+TEST_CASE("The hint about a missing driver depends on where the program runs") {
     Info info = without_driver(CUSHIM_REASON_NOT_FOUND);
     check_cases(
         info,
@@ -69,7 +69,7 @@ TEST_CASE("No driver: what to do depends on where the program runs") {
             {{.windows = true}, "The loader's hint."},
             {{.on_pci = false}, "No NVIDIA GPU is visible"},
             {{.on_pci = true}, "install the NVIDIA driver"},
-            // A container without its GPUs, even where the bus can be seen.
+            // A container without GPUs, even if the PCI bus is visible.
             {{.container = "Docker", .on_pci = true}, "--gpus all"},
             {{.container = "Podman", .on_pci = true}, "podman run --device nvidia.com/gpu=all"},
             {{.container = "Kubernetes", .on_pci = true}, "nvidia.com/gpu"},
@@ -83,7 +83,7 @@ TEST_CASE("No driver: what to do depends on where the program runs") {
     check_cases(info, {{{}, "Install the NVIDIA driver"}});
 }
 
-TEST_CASE("Nothing but the link stub: names it, and says where a driver comes from") {
+TEST_CASE("The hint about a link stub names it and says where a driver comes from") {
     Info info = without_driver(CUSHIM_REASON_LINK_STUB);
     info.driver.candidates.push_back({"/a/libcuda.so.1", CUSHIM_OUTCOME_NOT_FOUND, ""});
     info.driver.candidates.push_back({"/b/stubs/libcuda.so.1", CUSHIM_OUTCOME_LINK_STUB, ""});
@@ -95,14 +95,14 @@ TEST_CASE("Nothing but the link stub: names it, and says where a driver comes fr
     CHECK_THAT(hints[1], ContainsSubstring("--gpus all"));
 }
 
-TEST_CASE("The link stub chosen by variable: no word about the search path") {
+TEST_CASE("The hint about a link stub chosen by variable does not mention the search path") {
     Info info = without_driver(CUSHIM_REASON_LINK_STUB);
     info.surroundings.driver_chosen = true;
     CHECK_THAT(only_hint(info),
                ContainsSubstring("CUSHIM_DRIVER names the CUDA toolkit's link stub"));
 }
 
-TEST_CASE("A driver that was switched off or chosen: no word about installing one") {
+TEST_CASE("The hint about a disabled or chosen driver does not recommend to install one") {
     CHECK(only_hint(without_driver(CUSHIM_REASON_CHOSEN_PATH)) == "The loader's hint.");
     CHECK(only_hint(without_driver(CUSHIM_REASON_UNUSABLE)) == "The loader's hint.");
     Info info = without_driver(CUSHIM_REASON_DISABLED);
@@ -111,25 +111,25 @@ TEST_CASE("A driver that was switched off or chosen: no word about installing on
     CHECK_THAT(only_hint(info), ContainsSubstring("CUSHIM_DISABLE"));
 }
 
-TEST_CASE("No device: the nearest cause is named") {
+TEST_CASE("The hint about a missing device names the most likely cause") {
     Info info = with_driver(100);
     check_cases(
         info, {
                   {{.device_nodes = true, .visible_devices = "-1"}, "CUDA_VISIBLE_DEVICES is '-1'"},
-                  // The variable is not to blame where no device can be seen at all.
+                  // The variable is not the cause if no device is visible at all.
                   {{.container = "Docker", .visible_devices = "0"}, "--gpus all"},
                   {{.on_pci = false}, "no NVIDIA GPU is visible on the PCI bus"},
                   {{.on_pci = true}, "modprobe nvidia"},
                   {{.on_pci = true, .kernel_module = "550.163.01"}, "no device nodes"},
                   {{.device_nodes = true, .kernel_module = "550.163.01"}, "permissions"},
               });
-    // The same when cuInit succeeds and counts none.
+    // The same if cuInit succeeds and the count is 0.
     info.init = Answer{};
     info.count = Answer{};
     check_cases(info, {{{.on_pci = false}, "no NVIDIA GPU is visible on the PCI bus"}});
 }
 
-TEST_CASE("Library and kernel module of different drivers") {
+TEST_CASE("Different versions of library and kernel module are named") {
     check_cases(with_driver(803),
                 {
                     {{.kernel_module = "535.1"}, "/usr/lib/libcuda.so.1"},
@@ -139,14 +139,14 @@ TEST_CASE("Library and kernel module of different drivers") {
                 });
 }
 
-TEST_CASE("The forward-compatibility library on a GPU that it does not support") {
+TEST_CASE("A forward-compatibility library that does not support the GPU is named") {
     Info info = with_driver(804);
     CHECK_THAT(only_hint(info), ContainsSubstring("cuda/compat"));
     info.driver.path = "/usr/local/cuda/compat/libcuda.so.1";
     CHECK_THAT(only_hint(info), ContainsSubstring("(/usr/local/cuda/compat/libcuda.so.1)"));
 }
 
-TEST_CASE("An unknown failure of cuInit") {
+TEST_CASE("An unknown failure of cuInit gets a general hint") {
     check_cases(with_driver(999),
                 {
                     {{}, "restart the machine"},
@@ -155,7 +155,7 @@ TEST_CASE("An unknown failure of cuInit") {
                 });
 }
 
-TEST_CASE("Other failures of cuInit each have their own hint") {
+TEST_CASE("Each known failure of cuInit has its own hint") {
     CHECK_THAT(only_hint(with_driver(304)), ContainsSubstring("/dev/nvidia*"));
     CHECK_THAT(only_hint(with_driver(802)), ContainsSubstring("nvidia-fabricmanager"));
     CHECK_THAT(only_hint(with_driver(805)), ContainsSubstring("MPS"));
@@ -164,7 +164,7 @@ TEST_CASE("Other failures of cuInit each have their own hint") {
     CHECK_THAT(only_hint(with_driver(12345)), ContainsSubstring("nvidia-smi"));
 }
 
-TEST_CASE("A driver older than the headers: how many, from which version, which driver has them") {
+TEST_CASE("The hint about an old driver counts the missing entry points and names a newer driver") {
     Info info = with_driver(0);
     info.driver.version = 12020;
     info.driver.entry_points = {
@@ -185,7 +185,7 @@ TEST_CASE("A driver older than the headers: how many, from which version, which 
     }
 }
 
-TEST_CASE("A missing runtime matters only where there is a driver") {
+TEST_CASE("A missing runtime is a hint only if there is a driver") {
     Info info = with_driver(0);
     info.runtime.loaded = false;
     info.runtime.hint = "install the runtime";
@@ -195,7 +195,7 @@ TEST_CASE("A missing runtime matters only where there is a driver") {
     CHECK(only_hint(bare) == "The loader's hint.");
 }
 
-TEST_CASE("Driver branches") {
+TEST_CASE("A CUDA version is translated into a driver branch") {
     CHECK(driver_for(11040) == "driver 470 or newer");
     CHECK(driver_for(12040) == "driver 550 or newer");
     CHECK(driver_for(99010) == "a driver that supports CUDA 99.1");

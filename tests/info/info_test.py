@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cushim-info on made-up machines: no library, files that are none, a fake driver with devices."""
+"""cushim-info on simulated machines: without libraries, with invalid files, with a fake driver and devices."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ def version(packed):
 
 
 class Shape(unittest.TestCase):
-    """The JSON object has the promised keys, whatever was found."""
+    """The JSON object always has the documented keys."""
 
     def check_library(self, library):
         for key, kind in LIBRARY_KEYS.items():
@@ -71,7 +71,7 @@ class Shape(unittest.TestCase):
 
 
 class NoLibrary(unittest.TestCase):
-    def test_says_why_and_succeeds(self):
+    def test_prints_the_reason_and_succeeds(self):
         text = TOOL.text(**NO_LIBRARY)
         self.assertIn('driver: absent', text)
         self.assertIn('runtime: absent', text)
@@ -79,7 +79,7 @@ class NoLibrary(unittest.TestCase):
         self.assertIn('devices: none', text)
         self.assertIn('what to do:', text)
 
-    def test_json_says_absent(self):
+    def test_json_reports_absent(self):
         found = TOOL.json(**NO_LIBRARY)
         for name in ('driver', 'runtime'):
             self.assertEqual(found[name]['state'], 'absent')
@@ -101,18 +101,18 @@ class NoLibrary(unittest.TestCase):
 
 
 class RuntimeAlone(unittest.TestCase):
-    """A libcudart without a driver may be healthy: what nobody asked for is not missing."""
+    """A libcudart without a driver may be healthy: its missing entry points are not reported."""
 
     def variables(self):
         if TOOL.windows or not sys.platform.startswith('linux'):
-            self.skipTest('the search looks elsewhere there')
+            self.skipTest('Windows has another search order')
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         major = '11.0' if HEADERS < 12000 else HEADERS // 1000
         os.symlink(FAKE, os.path.join(holder.name, f'libcudart.so.{major}'))
         return {'LD_LIBRARY_PATH': holder.name}
 
-    def test_is_not_asked(self):
+    def test_runtime_is_not_queried(self):
         variables = self.variables()
         found = TOOL.json('--symbols', **variables)
         if found['driver']['state'] == 'loaded':
@@ -129,7 +129,7 @@ class RuntimeAlone(unittest.TestCase):
 
 
 class ChosenPath(unittest.TestCase):
-    """A chosen library that cannot be loaded is the reason, and no other takes its place."""
+    """If a chosen library cannot be loaded, that is the reason, and no other library is used instead."""
 
     def check_absent(self, path):
         found = TOOL.json(CUSHIM_DRIVER=TOOL.path(path))
@@ -143,24 +143,24 @@ class ChosenPath(unittest.TestCase):
         self.assertEqual(check.returncode, 1)
         return driver['candidates'][0]['outcome']
 
-    def test_text_file(self):
+    def test_text_file_is_rejected(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'libcuda.so.1')
             with open(path, 'w', encoding='utf-8') as file:
                 file.write('this is not a library\n' * 100)
             self.assertNotEqual(self.check_absent(path), 'loaded')
 
-    def test_missing_file(self):
+    def test_missing_file_is_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(self.check_absent(os.path.join(folder, 'nothing.so')), 'not_found')
 
-    def test_folder(self):
+    def test_folder_is_rejected(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertNotEqual(self.check_absent(folder), 'loaded')
 
-    def test_path_that_needs_escaping(self):
+    def test_path_is_escaped(self):
         if TOOL.windows:
-            self.skipTest('no such file names there')
+            self.skipTest('Windows does not allow such file names')
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'a "quoted"\n\tnot \\ found é')
             driver = TOOL.json(CUSHIM_DRIVER=path)['driver']
@@ -187,11 +187,11 @@ class Devices(unittest.TestCase):
         self.assertIn('0  Fake GPU 7, compute capability 9.1, 80.0 GiB', text)
         self.assertIn('1  Fake GPU 8', text)
 
-    def test_check_is_quiet(self):
+    def test_check_prints_nothing(self):
         done = TOOL.run('--check', **fake(FAKE_COUNT='1'))
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b'', b''))
 
-    def test_failed_init_is_told_in_words(self):
+    def test_failed_init_is_described(self):
         found = TOOL.json(**fake(FAKE_INIT='100', FAKE_COUNT='1'))
         self.assertEqual(found['init_status'], 100)
         self.assertEqual(found['devices'], [])
@@ -210,16 +210,16 @@ class Devices(unittest.TestCase):
         self.assertFalse(found['usable'])
         return found['devices']
 
-    def test_none_is_not_usable(self):
+    def test_zero_devices_are_not_usable(self):
         self.check_unusable(b'reports no device', FAKE_COUNT='0')
 
-    def test_failed_count_is_not_usable(self):
+    def test_failed_count_is_reported(self):
         self.check_unusable(b'cuDeviceGetCount returned 3', FAKE_COUNT_STATUS='3')
 
-    def test_prohibited_mode_is_not_usable(self):
+    def test_device_in_prohibited_mode_is_not_usable(self):
         self.check_unusable(b'compute mode', FAKE_COUNT='1', FAKE_COMPUTE_MODE='2')
 
-    def test_failed_query_is_not_usable(self):
+    def test_device_with_a_failed_query_is_not_usable(self):
         devices = self.check_unusable(b'cuDeviceTotalMem returned 999', FAKE_COUNT='1',
                                       FAKE_MEMORY_STATUS='999')
         self.assertIsNone(devices[0]['total_memory'])
@@ -233,12 +233,12 @@ class Devices(unittest.TestCase):
 
     def test_names_that_are_not_utf8_are_replaced(self):
         if TOOL.windows:
-            self.skipTest('variables are Unicode there')
+            self.skipTest('environment variables are Unicode on Windows')
         name = os.fsdecode(b'\xff\xc0x')
         found = TOOL.json(**fake(FAKE_COUNT='1', FAKE_NAME=name))
         self.assertEqual(found['devices'][0]['name'], '\ufffd\ufffdx 7')
 
-    def test_stub_is_no_driver(self):
+    def test_stub_does_not_count_as_a_driver(self):
         found = TOOL.json(**fake(FAKE_VERSION_STATUS='34'))
         self.assertEqual(found['driver']['state'], 'absent')
         self.assertEqual(found['driver']['candidates'][0]['outcome'], 'link_stub')
@@ -262,7 +262,7 @@ class Symbols(unittest.TestCase):
         rows = self.check_count(**NO_LIBRARY)
         self.assertEqual({row[3] for row in rows}, {'no library'})
 
-    def test_states(self):
+    def test_state_of_each_entry_point(self):
         variables = fake(FAKE_DRIVER_VERSION='11040')
         rows = {row[1]: row for row in self.check_count(**variables)}
         self.assertEqual(rows['cuInit'][3], 'resolved')
@@ -278,11 +278,11 @@ class Symbols(unittest.TestCase):
 
     def test_older_driver_is_a_hint(self):
         if HEADERS < 12000:
-            self.skipTest('the headers have nothing newer')
+            self.skipTest('the headers have no newer entry points')
         hints = TOOL.json(**fake(FAKE_DRIVER_VERSION='11040', FAKE_COUNT='1'))['hints']
         self.assertTrue(any('older than the headers' in hint for hint in hints), hints)
 
-    def test_in_json(self):
+    def test_symbols_in_json(self):
         found = TOOL.json('--symbols', **NO_LIBRARY)
         for name in ('driver', 'runtime'):
             entries = found[name]['entry_points']
@@ -295,32 +295,32 @@ class Symbols(unittest.TestCase):
 
 
 class CommandLine(unittest.TestCase):
-    def test_unknown_option(self):
+    def test_unknown_option_is_rejected(self):
         for argument in ('--nonsense', 'word', '--check=1'):
             done = TOOL.run(argument, **NO_LIBRARY)
             self.assertEqual(done.returncode, 2)
             self.assertEqual(done.stdout, b'')
             self.assertIn(argument.encode(), done.stderr)
 
-    def test_help(self):
+    def test_help_is_printed(self):
         text = TOOL.text('--help')
         for option in ('--symbols', '--check', '--json', '--version', 'CUSHIM_DRIVER'):
             self.assertIn(option, text)
 
-    def test_version(self):
+    def test_version_is_printed(self):
         found = TOOL.json(**NO_LIBRARY)
         self.assertIn(found['cushim'], TOOL.text('--version'))
         self.assertIn(version(HEADERS), TOOL.text('--version'))
 
     @unittest.skipUnless(os.path.exists('/dev/full'), 'needs a device that is always full')
-    def test_output_that_cannot_be_written(self):
+    def test_output_that_cannot_be_written_is_an_error(self):
         with open('/dev/full', 'wb') as full:
             done = subprocess.run([*TOOL.command, '--help'], stdout=full, stderr=subprocess.PIPE,
                                   check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b'cannot write', done.stderr)
 
-    def test_check_with_json(self):
+    def test_check_can_be_combined_with_json(self):
         done = TOOL.run('--check', '--json', **NO_LIBRARY)
         self.assertEqual(done.returncode, 1)
         self.assertTrue(done.stdout.startswith(b'{'))

@@ -49,12 +49,12 @@ TEST_CASE("JSON strings replace each byte that is not UTF-8") {
     CHECK(replaced("\xF5\x80\x80\x80"));
 }
 
-TEST_CASE("JSON strings go on after a bad byte") {
+TEST_CASE("JSON strings continue after an invalid byte") {
     CHECK(json_string("a\xC3z") == in_quotes("a" + replacement + "z"));
     CHECK(json_string("\xE2\x82\"") == in_quotes(replacement + replacement + "\\\""));
 }
 
-TEST_CASE("The writer puts commas, keys and indentation where they belong") {
+TEST_CASE("The writer places commas, keys and indentation") {
     JsonWriter json;
     json.begin_object();
     json.key("a\"");

@@ -1,4 +1,4 @@
-"""ELF files made by hand: of any class, byte order and machine, with what an audit looks at."""
+"""Generates ELF files of any class, byte order and machine, with the parts that an audit reads."""
 
 import struct
 
@@ -27,15 +27,15 @@ class Names:
 
 
 class Versions:
-    """Of the symbols of a file: which one each has, those that the file defines, those it needs."""
+    """The symbol versions of a file: the version of each symbol, and those that the file defines and needs."""
 
     def __init__(self, elf, version_of):
         self.elf, self.version_of = elf, version_of
-        self.indices = {}  # by version, and whether it is defined here
+        self.indices = {}  # by version and whether it is defined here
         self.entries = [0]
 
     def add(self, written, is_defined):
-        """That of the next symbol, whose name alone it answers."""
+        """Adds the version of the next symbol; returns the name without it."""
         name, at, version = written.partition('@')
         if not at:
             self.entries.append(1)
@@ -46,7 +46,7 @@ class Versions:
         return name
 
     def tables(self):
-        """Tags and contents."""
+        """Yields the tags and contents of the version tables."""
         if not self.indices:
             return
         yield 0x6FFFFFF0, self.elf.pack(f'{len(self.entries)}H', *self.entries)
@@ -72,7 +72,7 @@ class Versions:
         return pack('HHII', 1, len(versions), names.add(library), 16), self.chained(entries)
 
     def chained(self, entries):
-        """Each ends with the distance to the next one, or 0; what belongs to it follows."""
+        """Each entry ends with the distance to the next one, or 0, followed by its own parts."""
         entries, out = list(entries), b''
         for i, (entry, rest) in enumerate(entries):
             distance = len(entry) + 4 + len(rest)
@@ -81,13 +81,13 @@ class Versions:
 
 
 class Elf:
-    """Everything in one segment, no section headers; the symbols are counted by the hash table, if
+    """Everything in one segment, without section headers. The number of symbols follows from the hash table, if
     there is one (hash_table: "old", "gnu" or None).
 
     undefined, weak, defined: names of functions; stored: those of them whose address is stored.
-    Versions are written as linkers show them: "f@V" is asked for, or hidden, "f@@V" the default one;
-    version_of tells the library of one that is asked for, where it is not called as its version.
-    first: entries of the dynamic section before all others, tags and values.
+    Versions are written as linkers print them: "f@V" is used or hidden, "f@@V" is the default.
+    version_of: the library of a used version, if it is not named like the version.
+    first: entries (tag, value) of the dynamic section before all others.
     """
 
     def __init__(self, bits=64, big=False, machine=X86_64, kind=3, program=True, needed=(),
@@ -133,7 +133,7 @@ class Elf:
         return out
 
     def hash_tables(self):
-        """Of the old kind; or GNU's as linkers write it where no symbol is defined: an empty bucket."""
+        """The old hash table, or the GNU one that linkers write without a defined symbol: an empty bucket."""
         if self.hash_table == 'old':
             wide = self.bits == 64 and self.machine == S390
             yield 4, self.pack('QQ' if wide else 'II', 0, len(self.symbols) + 1)
@@ -194,8 +194,7 @@ def is_wide(data):
 
 
 def patched(data, wide, narrow, *values):
-    """Numbers written into a little-endian file: (place, format) of each where words have 8 bytes,
-    and where they have 4."""
+    """Writes numbers into a little-endian file, at (place, format) of each for words of 8 bytes, and of 4."""
     data = bytearray(data)
     for (at, layout), value in zip(wide if is_wide(data) else narrow, values):
         struct.pack_into('<' + layout, data, at, value)
@@ -203,25 +202,24 @@ def patched(data, wide, narrow, *values):
 
 
 def with_sections_at(data, offset, entry_size=None, count=5):
-    """The header promises a list of sections there."""
+    """The header claims a list of sections at `offset`."""
     return patched(data, ((40, 'Q'), (58, 'H'), (60, 'H')), ((32, 'I'), (46, 'H'), (48, 'H')),
                    offset, entry_size or (64 if is_wide(data) else 40), count)
 
 
 def without_dynamic_contents(data):
-    """As tools leave it that split debug information off: the second segment has its size in memory,
-    and none in the file."""
+    """As in split debug information: the second segment has its size in memory, but none in the file."""
     return patched(data, ((64 + 56 + 32, 'Q'),), ((52 + 32 + 16, 'I'),), 0)
 
 
 def with_segment_of(data, size):
-    """The first segment is that long."""
+    """The first segment has this size."""
     return patched(data, ((64 + 32, 'Q'), (64 + 40, 'Q')), ((52 + 16, 'I'), (52 + 20, 'I')),
                    size, size)
 
 
 def end_of_segments(data):
-    """Of a little-endian file: no system looks at what comes behind."""
+    """The end of the loaded part of a little-endian file; systems ignore the rest."""
     if is_wide(data):
         (start,), layout = struct.unpack_from('<Q', data, 32), '<I4xQ16xQ'
     else:
@@ -232,7 +230,7 @@ def end_of_segments(data):
 
 
 def with_more_segments(data, segments):
-    """Of a little-endian file of 64 bits; each: kind, place in the file, size. Their list moves to the end."""
+    """Adds segments (kind, place, size) to a little-endian 64-bit file and moves the list to the end."""
     start, = struct.unpack_from('<Q', data, 32)
     count, = struct.unpack_from('<H', data, 56)
     listed = data[start:start + 56 * count] + b''.join(
@@ -241,7 +239,7 @@ def with_more_segments(data, segments):
     return data + listed
 
 
-KINDS = [  # bits, big-endian, machine, its name
+KINDS = [  # bits, big-endian, machine, name of the machine
     (64, False, X86_64, 'x86-64'), (64, False, AARCH64, 'AArch64'),
     (32, False, I386, 'i386'), (32, True, POWERPC, 'PowerPC'),
     (64, True, S390, 'S/390'), (64, False, MIPS, 'MIPS'),

@@ -1,10 +1,10 @@
-"""Windows programs and DLLs made by hand: PE32 and PE32+, with what an audit looks at."""
+"""Generates Windows programs and DLLs, PE32 and PE32+, with the parts that an audit reads."""
 
 import struct
 
 X86_64, I386, AARCH64 = 0x8664, 0x14C, 0xAA64
-CODE = 0x60000020  # what a section with code says of itself
-ADDRESS = 0x1000  # of the section that holds all tables
+CODE = 0x60000020  # flags of a section with code
+ADDRESS = 0x1000  # address of the section that holds all tables
 FILE_AT = 0x400
 IMAGE_BASE = 0x400000
 
@@ -14,7 +14,7 @@ class Section:
         self.bytes = b''
 
     def add(self, part):
-        """Its address, relative to the image."""
+        """Returns the address relative to the image."""
         self.bytes += b'\0' * (-len(self.bytes) % 8)
         at = ADDRESS + len(self.bytes)
         self.bytes += part
@@ -25,7 +25,7 @@ class Section:
 
 
 def thunks(section, functions, wide, bias):
-    """A list of names, or of numbers where a function is one; bias: what is added to addresses."""
+    """A list of imported names or numbers; `bias` is added to addresses."""
     layout, by_number = ('<Q', 1 << 63) if wide else ('<I', 1 << 31)
     entries = [by_number | function if isinstance(function, int)
                else bias + section.add(b'\0\0' + function.encode() + b'\0')
@@ -42,7 +42,7 @@ def imports(section, libraries, wide):
 
 
 def delayed_imports(section, libraries, wide, old):
-    """old: as linkers wrote them that stored addresses in memory, not relative ones."""
+    """old: with absolute addresses, as older linkers wrote."""
     table, bias = b'', IMAGE_BASE if old else 0
     for library, functions in libraries.items():
         names = bias + thunks(section, functions, wide, bias)
@@ -60,8 +60,8 @@ def exports(section, functions):
 
 def make(wide=True, machine=X86_64, dll=False, needed=None, delayed=None, old_delayed=False,
          exported=(), notes=b'', sections=()):
-    """needed, delayed: what is imported from which library, {name: [function or its number]};
-    sections: more of them, (name, size in memory, size in the file, place in the file, flags)."""
+    """needed, delayed: imports, {library: [name or number of a function]};
+    sections: further ones, (name, size in memory, size in the file, place in the file, flags)."""
     section, directories = Section(), [0] * 16
     section.add(b'all tables\0')
     if exported:

@@ -29,7 +29,7 @@ Info with_driver() {
 
 } // namespace
 
-TEST_CASE("Versions are spelled as CUDA spells them") {
+TEST_CASE("Versions print as major.minor") {
     CHECK(version_text(12060) == "12.6");
     CHECK(version_text(13000) == "13.0");
     CHECK(version_text(3020) == "3.2");
@@ -47,14 +47,14 @@ TEST_CASE("The report names libraries, candidates and counts") {
     }
 }
 
-TEST_CASE("Declarations that were left out are listed") {
+TEST_CASE("Declarations without a table entry are listed") {
     Info info = with_driver();
     info.driver.left_out = {"CUresult cuStrange(...)"};
     CHECK_THAT(report_as_text(info), ContainsSubstring("CUresult cuStrange(...)"));
     CHECK_THAT(report_as_json(info, false), ContainsSubstring("\"CUresult cuStrange(...)\""));
 }
 
-TEST_CASE("Names without a known version are listed once") {
+TEST_CASE("Entry points without a known version are listed once") {
     Info info = with_driver();
     CHECK_THAT(report_as_text(info), !ContainsSubstring("no version"));
     CHECK_THAT(report_as_json(info, false), ContainsSubstring("\"unknown_version\": []"));
@@ -66,14 +66,14 @@ TEST_CASE("Names without a known version are listed once") {
     CHECK_THAT(report_as_json(info, false), ContainsSubstring("\"cuLater\""));
 }
 
-TEST_CASE("Symbols stand in columns") {
+TEST_CASE("Symbols are printed in columns") {
     CHECK(symbols_as_text(with_driver()) == "driver   cuInit         2.0    resolved\n"
                                             "driver   cuNew          13.0   needs CUDA 13.0\n"
                                             "driver   cuLongName_v2  -      missing\n"
                                             "runtime  cudaMalloc     -      no library\n");
 }
 
-TEST_CASE("No line of a hint is longer than a page is wide") {
+TEST_CASE("The lines of a hint are wrapped") {
     Info info = with_driver();
     std::string hint;
     for (int i = 0; i < 60; ++i) {
@@ -89,7 +89,7 @@ TEST_CASE("No line of a hint is longer than a page is wide") {
     }
 }
 
-TEST_CASE("A device is usable only if everything was answered") {
+TEST_CASE("A device is usable only if all queries succeeded") {
     Info info = with_driver();
     CHECK(why_no_usable_device(info) == "the driver reports no device");
     info.devices.push_back(Device{});
@@ -105,7 +105,7 @@ TEST_CASE("A device is usable only if everything was answered") {
     CHECK(why_no_usable_device(info) == "because");
 }
 
-TEST_CASE("The command line") {
+TEST_CASE("The command line is parsed") {
     CHECK(parse_options({}).error.empty());
     const Options all = parse_options({"--symbols", "--check", "--json", "--help", "--version"});
     CHECK((all.symbols && all.check && all.json && all.help && all.version));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""cushim-info on real NVIDIA driver libraries, on a machine without a device.
+"""cushim-info with NVIDIA's driver libraries, on a machine without a device.
 
-CUSHIM_REAL_LIBS is a folder that holds drivers/<version>/libcuda.so.1; without it: exit 77.
+CUSHIM_REAL_LIBS is a folder that contains drivers/<version>/libcuda.so.1; without it the exit status is 77.
 """
 
 import glob
@@ -17,7 +17,7 @@ FOLDER = os.environ.get('CUSHIM_REAL_LIBS')
 DRIVERS = {os.path.basename(os.path.dirname(path)): path
            for path in sorted(glob.glob(os.path.join(FOLDER or '', 'drivers/*/libcuda.so.1')))}
 
-# Driver branch: the CUDA version it supports, and how many names of the 13.0 headers it resolves.
+# Driver branch: its CUDA version, and how many entry points of the 13.0 headers it has.
 EXPECTED = {'470': ('11.4', 487), '535': ('12.2', 555), '550': ('12.4', 591)}
 TOTAL = 637
 
@@ -29,10 +29,10 @@ def number(text):
 
 
 class RealDrivers(unittest.TestCase):
-    def test_all_are_here(self):
+    def test_every_branch_is_found(self):
         self.assertEqual(sorted(name.split('.')[0] for name in DRIVERS), sorted(EXPECTED))
 
-    def test_resolve_exactly_what_they_have(self):
+    def test_drivers_resolve_the_expected_number(self):
         for name, path in DRIVERS.items():
             with self.subTest(driver=name):
                 self.check_entry_points(path, *EXPECTED[name.split('.')[0]])
@@ -53,7 +53,7 @@ class RealDrivers(unittest.TestCase):
                 self.assertGreater(number(entry['introduced']), number(cuda), entry)
         self.assertTrue(any('older than the headers' in hint for hint in found['hints']))
 
-    def test_have_no_device(self):
+    def test_drivers_find_no_device(self):
         if glob.glob('/dev/nvidia[0-9]*'):
             self.skipTest('this machine has NVIDIA devices')
         for name, path in DRIVERS.items():
@@ -68,10 +68,10 @@ class RealDrivers(unittest.TestCase):
 
 def main():
     if not FOLDER:
-        print('SKIP: CUSHIM_REAL_LIBS names no folder with real driver libraries')
+        print('SKIP: CUSHIM_REAL_LIBS does not name a folder with driver libraries')
         return SKIPPED
     if int(given.text('headers')) // 10 != 1300:
-        print('SKIP: the counts are those of the 13.0 headers')
+        print('SKIP: the expected counts are those of the 13.0 headers')
         return SKIPPED
     return unittest.main(verbosity=2)
 

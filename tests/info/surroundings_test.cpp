@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A root folder of a made-up machine, removed at the end.
+// The root folder of a simulated machine, removed at the end.
 class Machine {
   public:
     Machine()
@@ -49,7 +49,7 @@ class Machine {
 
 } // namespace
 
-TEST_CASE("An empty machine") {
+TEST_CASE("An empty machine has no properties") {
     const Surroundings found = Machine().probe();
     CHECK(found.container.empty());
     CHECK_FALSE(found.wsl);
@@ -59,7 +59,7 @@ TEST_CASE("An empty machine") {
     CHECK(found.kernel_module.empty());
 }
 
-TEST_CASE("Containers are told apart") {
+TEST_CASE("The kind of container is recognized") {
     struct Case {
         const char *file, *content, *variable, *value, *container;
     };
@@ -67,7 +67,7 @@ TEST_CASE("Containers are told apart") {
              {".dockerenv", "", "", "", "Docker"},
              {"proc/1/cgroup", "12:memory:/docker/0123\n", "", "", "Docker"},
              {"run/.containerenv", "", "", "", "Podman"},
-             // Also where the runtime is Docker's.
+             // Even if the runtime is Docker.
              {".dockerenv", "", "KUBERNETES_SERVICE_HOST", "10.0.0.1", "Kubernetes"},
              {"unrelated", "", "container", "systemd-nspawn", "container"},
              {"proc/1/cgroup", "0::/init.scope\n", "", "", ""},
@@ -79,7 +79,7 @@ TEST_CASE("Containers are told apart") {
     }
 }
 
-TEST_CASE("WSL is known by its kernel, its GPU by /dev/dxg") {
+TEST_CASE("WSL is recognized by its kernel, its GPU by /dev/dxg") {
     Machine machine;
     machine.file("proc/sys/kernel/osrelease", "5.15.90.1-microsoft-standard-WSL2\n");
     CHECK(machine.probe().wsl);
@@ -88,7 +88,7 @@ TEST_CASE("WSL is known by its kernel, its GPU by /dev/dxg") {
     CHECK(machine.probe().device_nodes);
 }
 
-TEST_CASE("Device nodes of any GPU count") {
+TEST_CASE("The device node of any GPU counts") {
     Machine machine;
     machine.file("dev/nvidiactl");
     CHECK_FALSE(machine.probe().device_nodes);
@@ -98,13 +98,13 @@ TEST_CASE("Device nodes of any GPU count") {
     CHECK(machine.probe().uvm_node);
 }
 
-TEST_CASE("A GPU on the bus is one of NVIDIA's that displays or computes") {
+TEST_CASE("Only NVIDIA display and compute controllers count as GPUs") {
     Machine machine;
     const std::string devices = "sys/bus/pci/devices/";
     machine.file(devices + "integrated/vendor", "0x8086\n");
     machine.file(devices + "integrated/class", "0x030000\n");
     machine.file(devices + "sound/vendor", "0x10de\n");
-    machine.file(devices + "sound/class", "0x040300\n"); // its sound
+    machine.file(devices + "sound/class", "0x040300\n"); // the audio function of a GPU
     CHECK(machine.probe().on_pci == false);
     machine.file(devices + "gpu/vendor", "0x10de\n");
     machine.file(devices + "gpu/class", "0x030200\n");

@@ -10,7 +10,7 @@ import options  # noqa: E402
 
 
 class Tool:
-    """command: the tool, preceded by the emulator that it needs, if any."""
+    """command: the tool, preceded by an emulator if it needs one."""
 
     def __init__(self, command):
         self.command = command
@@ -18,13 +18,13 @@ class Tool:
         self.runs = {}
 
     def path(self, path):
-        """A path as the tool must be given it: Wine has the root folder as drive Z."""
+        """The path for the tool; Wine shows the root folder as drive Z."""
         if self.windows and os.name != 'nt':
             return 'Z:' + path.replace('/', '\\')
         return path
 
     def run(self, *arguments, **variables):
-        """Runs it once for equal arguments: under an emulator a run takes seconds."""
+        """Runs it once for equal arguments, because a run under an emulator takes seconds."""
         key = (arguments, tuple(sorted(variables.items())))
         if key not in self.runs:
             self.runs[key] = self.run_again(arguments, variables)
@@ -39,7 +39,7 @@ class Tool:
                               stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
     def text(self, *arguments, **variables):
-        """What it prints, where it must succeed."""
+        """The output of a run that must succeed."""
         done = self.run(*arguments, **variables)
         errors = done.stderr.decode(errors='replace')
         assert done.returncode == 0, f'exit {done.returncode}: {errors}'

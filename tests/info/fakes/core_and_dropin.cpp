@@ -1,4 +1,4 @@
-// A program with the marks of both parts of cushim, which nothing in it reads.
+// A program with the marks of both parts of cushim, to which no code refers.
 #include "marker.hpp"
 
 CUSHIM_MARK(core_mark, cushim::marker_core);

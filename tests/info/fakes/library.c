@@ -1,4 +1,4 @@
-/* A library that exports one function, and calls another one if it is given one. */
+/* A library that exports one function, and calls another if CALLED names one. */
 #ifdef _WIN32
 #define EXPORT __declspec(dllexport)
 #else

@@ -1,4 +1,4 @@
-/* A program that calls one function, or none. Never run: the function may have other parameters. */
+/* A program that calls one function or none. Never run: the function may have other parameters. */
 #ifdef CALLED
 int CALLED(int argument);
 #else

@@ -1,4 +1,4 @@
-/* A program with the texts by which a static libcudart is known, and without libcudart. */
+/* A program with the texts by which a static libcudart is recognized, but without libcudart. */
 #include <string.h>
 
 static const char *const texts[] = {"cudaD3D9UnmapVertexBuffer", DRIVER};
