@@ -1,4 +1,4 @@
-// What the entry points that answer no status give their caller when there is no library.
+// The results, without a library, of entry points that do not return a status.
 #include "rows.hpp"
 
 #include <cushim/table.hpp>
@@ -10,8 +10,8 @@
 
 using namespace support;
 
-// A new shape must be looked at by a person, and get a test here.
-TEST_CASE("the entry points that answer no status are these") {
+// Every new kind of result needs a test here.
+TEST_CASE("only three entry points do not return a status") {
     for (const Row &row : driver_rows) {
         INFO(row.name);
         CHECK(row.is_status);
@@ -43,7 +43,7 @@ TEST_CASE("without a runtime, errors have names and descriptions") {
     }
 }
 
-TEST_CASE("without a runtime, a channel description is the one asked for") {
+TEST_CASE("without a runtime, cudaCreateChannelDesc returns the requested description") {
     REQUIRE(cushim_load(CUSHIM_LIBRARY_RUNTIME) == CUSHIM_STATE_ABSENT);
     const cudaChannelFormatDesc made =
         cushim::runtime().cudaCreateChannelDesc(8, 16, 24, 32, cudaChannelFormatKindFloat);
@@ -54,7 +54,7 @@ TEST_CASE("without a runtime, a channel description is the one asked for") {
     CHECK(made.f == cudaChannelFormatKindFloat);
 }
 
-// Other than these: they answer by themselves, or tell of the calls before.
+// Exceptions: functions that need no library, and functions that report earlier calls.
 static const std::set<std::string> with_an_answer_of_their_own = {
     "cuGetErrorName",        "cuGetErrorString",     "cudaGetLastError",
     "cudaPeekAtLastError",   "cudaDriverGetVersion",
@@ -69,7 +69,7 @@ static const std::set<std::string> with_an_output_of_their_own = {
 #endif
 };
 
-TEST_CASE("without a library, every status says so, and outputs stay as they were") {
+TEST_CASE("without a library, every call fails and leaves its outputs unchanged") {
     for (const Rows *rows : {&driver_rows, &runtime_rows}) {
         const int absent = cushim_absent_status(rows->library);
         CHECK(absent == (rows->library == CUSHIM_LIBRARY_DRIVER ? 303 : 35));

@@ -1,4 +1,4 @@
-// One call of an entry point through the table: what goes in, and what comes back.
+// One call of an entry point through the table: its arguments and its result.
 #pragma once
 
 #include <cstring>
@@ -6,15 +6,15 @@
 
 namespace support {
 
-// By which way a generated function reaches the entry point.
+// How a generated function calls the entry point.
 enum class Way {
-    member,  // the member function that is there in every mode
-    spelled, // the member function under the name that a program writes
-    pointer, // the function pointer that pfn() gives
+    member,  // the member function that exists in every mode
+    spelled, // the member function with the name that programs use
+    pointer, // the function pointer that pfn() returns
 };
 
-// What the generated functions pass: patterns that no two bytes of a call share by chance and that
-// nobody may follow, or values that a callee may safely look at.
+// The arguments: patterns that differ in every byte of a call and must not be dereferenced, or
+// values that are safe to read.
 enum class Values { patterns, harmless };
 
 class Call {
@@ -26,7 +26,7 @@ class Call {
 
     const Way way;
 
-    // Generated functions: gives the next argument its value.
+    // For generated functions: the value of the next argument.
     template <class T>
     void argument(T &value) {
         unsigned char made[sizeof(T)] = {};
@@ -40,7 +40,7 @@ class Call {
         keep_argument(made, sizeof(T));
     }
 
-    // Generated functions: what the call answered.
+    // For generated functions: stores the result of the call.
     template <class T>
     void result(const T &value) {
         static_assert(sizeof(T) <= sizeof answer);
@@ -48,17 +48,17 @@ class Call {
         std::memcpy(answer, &value, sizeof(T));
     }
 
-    // Generated functions: pfn() had no function.
+    // For generated functions: pfn() returned no function.
     void no_pointer() { pointer_missing = true; }
 
-    // The status that came back, of a row that answers one.
+    // The returned status, for rows that return one.
     int status() const {
         int value = -1;
         std::memcpy(&value, answer, sizeof value);
         return value;
     }
 
-    // Harmless calls: whether nothing was written through any pointer.
+    // For harmless calls: whether no pointer was written through.
     bool outputs_untouched() const;
 
     unsigned int count = 0;
@@ -72,7 +72,7 @@ class Call {
   private:
     const Values values;
     const unsigned int seed;
-    // Where all pointers of harmless calls point.
+    // The memory that all pointers of harmless calls point to.
     static constexpr unsigned char untouched = 0xa5;
     alignas(16) unsigned char scratch[256];
 

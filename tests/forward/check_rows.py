@@ -1,12 +1,12 @@
-"""Holds rows.json against what is known of the headers that it was generated from.
+"""Compares rows.json with facts about the headers that it was generated from.
 
 usage: check_rows.py counts ROWS_JSON
        check_rows.py versions ROWS_JSON
        check_rows.py stub ROWS_JSON
 
-counts: as many rows as the headers of that version declare. versions: every name has a version, and
-cudaTypedefs.h, where it is there, agrees with the table of released ones. stub: the driver's names
-are those that NVIDIA's link stub exports, name by name. Exits 77 where there is nothing to hold against.
+counts: the number of rows is the number of declarations in the headers. versions: every row has a version, and
+cudaTypedefs.h, if it exists, agrees with the table of released ones. stub: the driver's rows are the exports of
+NVIDIA's link stub. The exit status is 77 if there is nothing to compare with.
 """
 
 import json
@@ -21,12 +21,12 @@ import binaries  # noqa: E402
 from tables import versions  # noqa: E402
 
 SKIPPED = 77
-# (driver, runtime), without the rows of the profiler headers. Given to the generator, and found
-# independently of it: 11.8, 12.4, 13.0. Measured with it: the others.
+# (driver, runtime), without the rows of the profiler headers. 11.8, 12.4 and 13.0 were counted independently of
+# the generator, the others with it.
 KNOWN = {11080: (508, 353), 12000: (535, 349), 12040: (588, 373), 12090: (616, 392),
          13000: (634, 378), 13050: (685, 411)}
-# Those of the profiler headers, whether or not the headers come with them. Since 12.0 the runtime has
-# no cudaProfilerInitialize.
+# The rows of the profiler headers, which exist even without those headers. Since 12.0 the runtime has no
+# cudaProfilerInitialize.
 PROFILER = {"driver": {"cuProfilerInitialize", "cuProfilerStart", "cuProfilerStop"},
             "runtime": {"cudaProfilerStart", "cudaProfilerStop"}}
 PROFILER_11 = {"cudaProfilerInitialize"}
@@ -37,7 +37,7 @@ def names(description, library):
 
 
 def check_counts(description):
-    """Exit status of the test counts."""
+    """Exit status of the comparison of counts."""
     faults = [f"{library}: left out: {text}" for library, table in description["tables"].items()
               for text in table["left_out"]]
     known = KNOWN.get(description["cuda_version"])
@@ -62,7 +62,7 @@ def check_counts(description):
 
 
 def check_versions(description):
-    """Exit status of the test versions."""
+    """Exit status of the comparison of versions."""
     folder = description["headers_folder"]
     told = versions.told_versions(names(description, "driver"), folder)
     up_to, released = versions.released_versions()
@@ -89,8 +89,8 @@ def check_versions(description):
 
 
 def stub_beside(folder):
-    """The toolkit's link stub beside the folder of its headers; None where there is none."""
-    # Resolved, since the headers are often links to where the toolkit is.
+    """The toolkit's link stub for the headers in this folder, or None."""
+    # Resolved, because the folder of headers is often a link.
     header = os.path.realpath(os.path.join(folder, "cuda.h"))
     for root in {os.path.dirname(os.path.dirname(header)), os.path.dirname(folder)}:
         for place in ("lib64/stubs", "lib/stubs"):
@@ -101,17 +101,17 @@ def stub_beside(folder):
 
 
 def check_stub(description):
-    """Exit status of the test stub."""
+    """Exit status of the comparison with the link stub."""
     stub = stub_beside(description["headers_folder"])
     if stub is None:
-        print(f"SKIP: there is no link stub beside {description['headers_folder']}")
+        print(f"SKIP: no link stub was found beside {description['headers_folder']}")
         return SKIPPED
     rows = set(names(description, "driver"))
     elf = binaries.read(stub)
     exports = {name for name, here, binding in elf.symbols(dynamic=True)
                if here and binding != elf.LOCAL and name.startswith("cu")}
-    # Toolkits differ in their stubs: some export the debugger's functions and those that need a header
-    # of OpenGL, EGL or VDPAU, too.
+    # The stubs of some toolkits also export the debugger's functions and those of the OpenGL, EGL and VDPAU
+    # headers.
     exports = {name for name in exports
                if re.match("cu[A-Z]", name) and not re.search("GL|EGL|Egl|VDPAU", name)}
     faults = [f"the stub exports {name}, which has no row" for name in sorted(exports - rows)]

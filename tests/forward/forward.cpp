@@ -1,5 +1,5 @@
-// Every entry point, through the table: the library receives what the caller passes, and the caller
-// receives what the library answers.
+// Every entry point, through the table: the library gets the caller's arguments, and the caller
+// gets the library's result.
 #include "fake_library.hpp"
 #include "rows.hpp"
 
@@ -18,7 +18,7 @@ struct Library {
     const fake_control &fake;
 };
 
-// Both, since the loader finishes the search for a driver before it opens a runtime.
+// Loads both, because the loader searches for a driver before it opens a runtime.
 Library loaded(cushim_library library) {
     const bool driver = library == CUSHIM_LIBRARY_DRIVER;
     const Library known = {
@@ -30,17 +30,17 @@ Library loaded(cushim_library library) {
     return known;
 }
 
-// What is wrong with a call that was made; empty: nothing.
+// The error of a call, or an empty string.
 std::string fault_of(const Call &call, const fake_record &got, const std::string &name,
                      const std::string &answer) {
     if (call.pointer_missing) {
-        return "pfn() gives no function";
+        return "pfn() returned no function";
     }
     if (got.name == nullptr || got.name != name) {
         return std::string("reached ") + (got.name != nullptr ? got.name : "nothing");
     }
     if (got.count != call.count || got.size != call.size) {
-        return "received other arguments than were passed, by number or size";
+        return "received arguments of another number or size";
     }
     unsigned int at = 0;
     for (unsigned int i = 0; i != call.count; at += call.sizes[i++]) {
@@ -51,7 +51,7 @@ std::string fault_of(const Call &call, const fake_record &got, const std::string
     }
     if (answer.size() != call.answer_size ||
         std::memcmp(call.answer, answer.data(), answer.size()) != 0) {
-        return "the caller received another result than was given";
+        return "the caller received another result";
     }
     return "";
 }
@@ -62,7 +62,7 @@ std::string answer_of(const fake_control &fake, unsigned int row) {
     return {reinterpret_cast<const char *>(bytes), size};
 }
 
-// Makes one call, and says what is wrong with it.
+// Makes one call and returns its error.
 std::string forward(const Library &library, unsigned int row, Way way) {
     library.fake.reset();
     library.fake.arm(1);
@@ -81,14 +81,14 @@ void forward_all(cushim_library which) {
         INFO(library.rows[row].name);
         REQUIRE(library.fake.name(row) == std::string(library.rows[row].name));
         CHECK_FALSE(library.rows[row].resolved());
-        CHECK(forward(library, row, Way::member) == ""); // through the first-call thunk
+        CHECK(forward(library, row, Way::member) == ""); // by the first-call thunk
         CHECK(library.rows[row].resolved());
-        CHECK(forward(library, row, Way::spelled) == ""); // through the slot
+        CHECK(forward(library, row, Way::spelled) == ""); // by the slot
         CHECK(forward(library, row, Way::pointer) == "");
     }
 }
 
-// Without this, a call that lands in the wrong function could still answer the right result.
+// Otherwise a call of the wrong function could return the expected result.
 void answers_differ(cushim_library which) {
     const Library library = loaded(which);
     std::set<std::string> answers;
@@ -126,16 +126,16 @@ void registry_has_all(cushim_library which) {
 
 } // namespace
 
-TEST_CASE("the answers of the fake libraries tell their functions apart") {
+TEST_CASE("every function of a fake library returns a different result") {
     answers_differ(CUSHIM_LIBRARY_DRIVER);
     answers_differ(CUSHIM_LIBRARY_RUNTIME);
 }
 
-TEST_CASE("every driver entry point passes every argument and its result through") {
+TEST_CASE("every driver entry point forwards every argument and its result") {
     forward_all(CUSHIM_LIBRARY_DRIVER);
 }
 
-TEST_CASE("every runtime entry point passes every argument and its result through") {
+TEST_CASE("every runtime entry point forwards every argument and its result") {
     forward_all(CUSHIM_LIBRARY_RUNTIME);
 }
 

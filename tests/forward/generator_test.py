@@ -1,9 +1,9 @@
-"""The table generator on headers that NVIDIA has not written yet.
+"""The table generator with synthetic headers.
 
 usage: generator_test.py GENERATOR COMPILER [COMPILER_ARGUMENT...]
 
-Nothing that looks like an entry point may be dropped silently: what is not understood stops a strict
-run, and is listed by another.
+No declaration that looks like an entry point may be ignored silently: one that the generator does not understand
+is an error in a strict run and is listed otherwise.
 """
 
 import json
@@ -32,7 +32,7 @@ typedef enum cudaError cudaError_t;
 extern "C" { extern cudaError_t cudaFree(void *memory); }
 '''
 
-# As CUDA's.
+# As in CUDA.
 PROFILER = '''
 #include <cuda.h>
 extern "C" {
@@ -46,7 +46,7 @@ CUresult cuProfilerStop(void);
 
 
 class Generated:
-    """What the generator makes of a cuda.h with some more declarations in it, and of more headers."""
+    """The output of the generator for a cuda.h with additional declarations, and for more headers."""
 
     def __init__(self, declarations, *options, driver=None, runtime=RUNTIME, **headers):
         with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +81,7 @@ class Understood(unittest.TestCase):
         self.assertEqual(generated.types('cuThing'), types)
         self.assertEqual(generated.rows['cuThing']['result'], result)
 
-    def test_plain(self):
+    def test_plain_declaration(self):
         self.check('CUresult cuThing(CUthing *thing, const char *name);',
                    ['CUthing *', 'const char *'])
 
@@ -108,22 +108,22 @@ class Understood(unittest.TestCase):
         self.check('const char *cuThing(int code);', ['int'], 'const char *')
         self.check('void cuThing(int code);', ['int'], 'void')
 
-    def test_a_parameter_named_like_one_of_ours(self):
+    def test_parameter_with_a_name_that_the_table_uses(self):
         self.check('CUresult cuThing(int status);', ['int'])
 
-    def test_a_first_version_of_its_own(self):
+    def test_name_with_a_v1_variant(self):
         generated = Generated('CUresult cuThing(int); CUresult cuThing_v1(int);', '--strict')
         self.assertEqual(generated.status, 0, generated.messages)
         self.assertEqual(generated.rows['cuThing']['member'], 'cuThing')
 
-    def test_the_headers_own_functions_are_no_entry_points(self):
+    def test_inline_functions_of_headers_are_left_out(self):
         generated = Generated('static inline CUresult cuInit_twice(void) { return cuInit(0); }')
         self.assertNotIn('cuInit_twice', generated.rows)
         self.assertEqual(len(generated.left_out), 1)
 
 
 class Profiler(unittest.TestCase):
-    def test_rows_are_there_without_its_header(self):
+    def test_rows_exist_without_the_header(self):
         generated = Generated('', '--strict')
         self.assertEqual(generated.status, 0, generated.messages)
         self.assertEqual(generated.types('cuProfilerInitialize'),
@@ -131,12 +131,12 @@ class Profiler(unittest.TestCase):
         self.assertEqual(generated.types('cuProfilerStart'), [])
         self.assertEqual(generated.types('cuProfilerStop'), [])
 
-    def test_rows_are_the_same_with_its_header(self):
+    def test_rows_are_the_same_with_the_header(self):
         with_header = Generated('', '--strict', cudaProfiler=PROFILER)
         self.assertEqual(with_header.status, 0, with_header.messages)
         self.assertEqual(with_header.rows, Generated('', '--strict').rows)
 
-    def test_rows_follow_its_header(self):
+    def test_newer_declarations_of_the_header_become_rows(self):
         newer = PROFILER + 'extern "C" CUresult cuProfilerPause(CUoutput_mode mode);\n'
         generated = Generated('', '--strict', cudaProfiler=newer)
         self.assertEqual(generated.types('cuProfilerPause'), ['unsigned int'])
@@ -150,13 +150,13 @@ class Versions(unittest.TestCase):
         self.assertEqual(generated.rows['cuLater']['introduced'], later)
         self.assertEqual(generated.rows['cuProfilerStart']['introduced'], 4000)
 
-    def test_released_names_have_theirs_without_cudaTypedefs_h(self):
+    def test_released_names_have_versions_without_cudaTypedefs_h(self):
         self.check(2000, 0)
 
-    def test_the_header_wins_where_it_is_there(self):
+    def test_cudaTypedefs_h_takes_precedence(self):
         self.check(9990, 99990, cudaTypedefs='PFN_cuInit_v9990 PFN_cuLater_v99990')
 
-    def test_the_table_has_what_the_header_does_not_tell(self):
+    def test_names_missing_in_cudaTypedefs_h_come_from_the_table(self):
         self.check(2000, 99990, cudaTypedefs='PFN_cuLater_v99990')
 
 
@@ -171,34 +171,34 @@ class NotUnderstood(unittest.TestCase):
         self.assertEqual(len(lenient.left_out), 1, lenient.left_out)
         self.assertIn('cuInit', lenient.rows)
 
-    def test_a_name_in_parentheses(self):
+    def test_name_in_parentheses(self):
         self.check('CUresult (cuThing)(int);')
 
-    def test_a_function_declared_by_its_type(self):
+    def test_function_declared_by_its_type(self):
         self.check('typedef CUresult Function(int); extern Function cuThing;')
 
     def test_variable_arguments(self):
         self.check('CUresult cuThing(int, ...);')
 
-    def test_a_reference(self):
+    def test_reference(self):
         self.check('CUresult cuThing(int &value);')
 
-    def test_an_array_of_arrays(self):
+    def test_array_of_arrays(self):
         self.check('CUresult cuThing(int matrix[3][3]);')
 
-    def test_a_trailing_result(self):
+    def test_trailing_result(self):
         self.check('auto cuThing(int) -> CUresult;')
 
-    def test_views_that_disagree(self):
+    def test_declarations_that_depend_on_the_mode(self):
         self.check('#ifdef __CUDA_API_VERSION_INTERNAL\nCUresult cuThing(int);\n#else\n'
                    'CUresult cuThing(long);\n#endif')
 
-    def test_a_declaration_in_a_header_that_is_not_read(self):
+    def test_declaration_in_another_header(self):
         self.check('}\n#include "cuda_more.h"\nextern "C" {')
 
 
 class Damaged(unittest.TestCase):
-    """What no table can be made of stops the generator with one line, which names file and line."""
+    """Headers without a usable table are one line of error, which names file and line."""
 
     def check(self, place, words, **headers):
         generated = Generated('', **headers)
@@ -210,39 +210,39 @@ class Damaged(unittest.TestCase):
     def version(self, text):
         return (DRIVER % '').replace('#define CUDA_VERSION 13000', text)
 
-    def test_a_bracket_that_is_never_closed(self):
+    def test_missing_bracket(self):
         for bracket in '([':
             declaration = f'CUresult cuThing(int);\nCUresult cuOther{bracket}int;'
             self.check(r'cuda\.h:8', f'{bracket} is never closed', driver=DRIVER % declaration)
         self.check(r'cuda_runtime_api\.h:6', '{ is never closed',
                    runtime=RUNTIME + 'struct cudaThing {')
 
-    def test_what_the_compiler_refuses(self):
+    def test_compiler_errors(self):
         self.check(r'cuda\.h:8(:\d+)?', 'error', driver=DRIVER % '\n#if (\n#endif')
         self.check(r'cuda\.h:8(:\d+)?', 'unterminated', driver=DRIVER % '\n#if 1')
 
-    def test_no_version(self):
+    def test_missing_version(self):
         self.check(r'cuda\.h:8', 'nothing here defines CUDA_VERSION', driver=self.version(''))
 
-    def test_versions_that_are_none(self):
+    def test_invalid_versions(self):
         for value in ('0', '7', 'thirteen', '"13"', '0x', '99999999', ''):
             self.check(r'cuda\.h:3', 'not a version of CUDA',
                        driver=self.version(f'\n#define CUDA_VERSION {value}'))
 
-    def test_versions_in_other_spellings(self):
+    def test_versions_in_other_notations(self):
         for value in ('13000', '0x32C8', '0X32c8', '13000u', '(13000)', '13000 /* 13.0 */'):
             generated = Generated('', driver=self.version(f'#define  CUDA_VERSION\t{value}'))
             self.assertEqual((generated.status, generated.messages), (0, ''))
             self.assertEqual(generated.version, 13000, value)
 
-    def test_no_statuses(self):
+    def test_missing_statuses(self):
         self.check(r'cuda\.h:8', 'no enumeration',
                    driver=(DRIVER % '').replace('CUDA_SUCCESS', 'CUDA_FAILURE'))
         self.check(r'cuda_runtime_api\.h:5', 'no enumeration',
                    runtime=RUNTIME.replace('cudaSuccess', 'cudaFailure'))
 
     def test_mutations(self):
-        """None ends with a traceback, whatever is missing, doubled or out of place."""
+        """None of them causes a traceback."""
         source = DRIVER % 'CUresult cuThing(void (*callback)(void *), const char names[]);'
         random_numbers = random.Random(20)
         for number in range(40):

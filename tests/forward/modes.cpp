@@ -1,4 +1,4 @@
-// One program of translation units in different modes: each reaches the variant that it asks for.
+// One program of translation units in different modes: each calls the variants of its mode.
 #include "modes.hpp"
 #include "fake_library.hpp"
 
@@ -9,8 +9,8 @@
 #include <cstring>
 #include <string>
 
-// Of cuGetProcAddress_v2's and cuGetProcAddress's flags:
-// CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM.
+// CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, a flag of cuGetProcAddress and
+// cuGetProcAddress_v2.
 static constexpr unsigned long long ask_for_per_thread = 2;
 
 using namespace support;
@@ -55,8 +55,8 @@ unsigned long long eight_bytes(const fake_record &record, unsigned int argument)
 
 } // namespace
 
-TEST_CASE("one program reaches the legacy and the per-thread variant of the same name") {
-    // Alternating, and more than once: neither may settle for what the other resolved.
+TEST_CASE("one program calls the legacy and the per-thread variant of the same name") {
+    // Alternates twice: neither mode may use the function that the other resolved.
     for (int round = 0; round != 2; ++round) {
         CHECK(driver(legacy_calls().copy).name == std::string("cuMemcpyHtoD_v2"));
         CHECK(driver(per_thread_calls().copy).name == std::string("cuMemcpyHtoD_v2_ptds"));
@@ -67,7 +67,7 @@ TEST_CASE("one program reaches the legacy and the per-thread variant of the same
     }
 }
 
-TEST_CASE("looking a name up asks for per-thread variants in the per-thread mode") {
+TEST_CASE("cuGetProcAddress asks for per-thread variants in the per-thread mode") {
     const fake_record legacy = driver(legacy_calls().look_up);
     const fake_record per_thread = driver(per_thread_calls().look_up);
     CHECK(std::string(legacy.name) == per_thread.name);
@@ -75,7 +75,7 @@ TEST_CASE("looking a name up asks for per-thread variants in the per-thread mode
     CHECK(eight_bytes(per_thread, 3) == ask_for_per_thread);
 }
 
-TEST_CASE("a user of the headers' internal mode reaches the first and the second ABI") {
+TEST_CASE("the headers' internal mode calls the first and the second ABI") {
     const fake_record first = driver(allocate_by_first_abi);
     CHECK(first.name == std::string("cuMemAlloc"));
     CHECK(first.sizes[1] == 4);

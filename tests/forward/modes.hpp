@@ -1,9 +1,9 @@
-// Calls spelled the same in translation units of different modes; see modes.cpp.
+// The same calls in translation units of different modes; see modes.cpp.
 #pragma once
 
 namespace support {
 
-// Each writes the plain names: cuMemcpyHtoD, cuStreamQuery, cudaMemcpy, cuGetProcAddress.
+// Each uses the plain names: cuMemcpyHtoD, cuStreamQuery, cudaMemcpy, cuGetProcAddress.
 struct SpelledCalls {
     void (*copy)();
     void (*stream)();
@@ -14,7 +14,7 @@ struct SpelledCalls {
 SpelledCalls legacy_calls();     // modes_legacy.cpp: no mode
 SpelledCalls per_thread_calls(); // modes_per_thread.cpp: CUDA_API_PER_THREAD_DEFAULT_STREAM
 
-// modes_internal.cpp: __CUDA_API_VERSION_INTERNAL, where the headers show the older ABI.
+// modes_internal.cpp: __CUDA_API_VERSION_INTERNAL, with which the headers declare the older ABI.
 void allocate_by_first_abi();
 void allocate_by_second_abi();
 void copy_2d_by_first_abi();

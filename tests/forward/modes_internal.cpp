@@ -1,4 +1,4 @@
-// A user who asks the headers for the older ABI himself.
+// A program that asks the headers for the older ABI.
 #define __CUDA_API_VERSION_INTERNAL 1
 #include "modes.hpp"
 

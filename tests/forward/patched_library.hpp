@@ -1,4 +1,4 @@
-// Takes single names out of a shared library, so that it looks as if it had never had them.
+// Removes single names from a shared library, as if it had never had them.
 #pragma once
 
 #include <cstring>
@@ -12,8 +12,8 @@
 
 namespace support {
 
-// A copy of a 64-bit ELF library, as a file that lives as long as this object. Throws
-// std::runtime_error where the library cannot be read or the copy not be written.
+// A copy of a 64-bit ELF library in a file, which is removed with this object. Throws
+// std::runtime_error if the library cannot be read or the copy cannot be written.
 class PatchedLibrary {
   public:
     PatchedLibrary(const std::string &original, const std::string &copy)
@@ -38,15 +38,14 @@ class PatchedLibrary {
 
     const std::string &path() const { return path_; }
 
-    // After this the copy lacks this name, and no other. It must not be loaded meanwhile.
+    // The copy then lacks this name and no other. It must not be loaded at the same time.
     void take_out(const std::string &name) {
         if (taken_ != nullptr) {
             *taken_ = original_;
         }
         taken_ = &find_symbol(name);
         original_ = *taken_;
-        // The dynamic linker passes over a symbol without section and value as one that is only
-        // wanted.
+        // For the dynamic linker, a symbol without section and value is undefined.
         taken_->st_shndx = SHN_UNDEF;
         taken_->st_value = 0;
     }
@@ -77,7 +76,7 @@ class PatchedLibrary {
     const std::string path_;
     const std::size_t size_;
     char *image_ = nullptr;
-    Elf64_Sym *taken_ = nullptr; // what is out
+    Elf64_Sym *taken_ = nullptr; // the removed symbol
     Elf64_Sym original_{};
 };
 

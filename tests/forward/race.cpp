@@ -1,5 +1,5 @@
-// Threads racing on the first use of every entry point: each gets the library's own answer. A
-// program of its own, since only one first use can be raced in a process.
+// Threads race for the first use of every entry point; each gets the library's own result. A
+// separate program, because a process has only one first use.
 #include "fake_library.hpp"
 #include "in_threads.hpp"
 #include "rows.hpp"
@@ -18,7 +18,7 @@ using namespace support;
 
 namespace {
 
-// These behave as long as the fake is not armed, and the loader calls them too.
+// These behave normally while the fake is not armed, and the loader also calls them.
 const std::set<std::string> behaving = {"cuDriverGetVersion", "cudaRuntimeGetVersion",
                                         "cuGetProcAddress", "cuGetProcAddress_v2"};
 
@@ -36,8 +36,8 @@ void add(std::vector<Entry> &entries, const Rows &rows, const fake_control &fake
     }
 }
 
-// Half of the threads go through the entry points in one order, so that they meet at each of them;
-// the others in an order of their own.
+// Half of the threads use the entry points in the same order, so that they meet at each of them.
+// The others each use another order.
 std::vector<Entry> order_of(unsigned int thread, std::vector<Entry> entries) {
     std::mt19937 random(thread % 2 == 0 ? 0u : thread);
     std::shuffle(entries.begin(), entries.end(), random);
@@ -53,7 +53,7 @@ bool answered(const Entry &entry) {
            (size == call.answer_size && std::memcmp(call.answer, expected, size) == 0);
 }
 
-// Runs in every thread: the names whose answer was not the library's.
+// Runs in every thread. Returns the names whose result was not the library's.
 std::vector<std::string> run(const std::vector<Entry> &entries) {
     std::vector<std::string> wrong;
     for (const Entry &entry : entries) {
@@ -66,12 +66,12 @@ std::vector<std::string> run(const std::vector<Entry> &entries) {
 
 } // namespace
 
-TEST_CASE("every thread that races on a first use gets the library's answer") {
+TEST_CASE("every thread that races for a first use gets the library's result") {
     const auto threads = static_cast<unsigned int>(std::stoul(required_variable("RACE_THREADS")));
     std::vector<Entry> entries;
     add(entries, driver_rows, *fake_control_of(required_variable("CUSHIM_DRIVER")));
     add(entries, runtime_rows, *fake_control_of(required_variable("CUSHIM_RUNTIME")));
-    // Neither library may have been tried: the first of these calls is what loads it.
+    // Neither library may have been tried: the first of these calls must load it.
     REQUIRE(cushim_load_report(CUSHIM_LIBRARY_DRIVER)->state == CUSHIM_STATE_NOT_TRIED);
     REQUIRE(cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->state == CUSHIM_STATE_NOT_TRIED);
 

@@ -1,8 +1,8 @@
-// NVIDIA's own libraries, on a machine that needs no device. A process for each, since the loader
-// decides once: meson.build says which.
+// NVIDIA's libraries, on a machine without a device. Each has its own process (meson.build),
+// because the loader decides once.
 //
-// CUSHIM_RUNTIME_REAL names a libcudart, CUSHIM_REAL_LIBS a folder that holds
-// drivers/<version>/libcuda.so.1; without them the tests are skipped.
+// CUSHIM_RUNTIME_REAL names a libcudart, CUSHIM_REAL_LIBS a folder that contains
+// drivers/<version>/libcuda.so.1; otherwise the tests are skipped.
 #include "rows.hpp"
 
 #include <cushim/cushim.hpp>
@@ -25,8 +25,8 @@ namespace {
 
 struct Branch {
     std::string name;
-    cushim::Version cuda; // what it supports
-    size_t resolved;      // of the names of the 13.0 headers
+    cushim::Version cuda; // the version that it supports
+    size_t resolved;      // entry points of the 13.0 headers that it has
 };
 const Branch branches[] = {
     {"470", cushim::Version::of(11, 4), 487},
@@ -83,7 +83,7 @@ const Branch &branch_under_test() {
     throw std::runtime_error("no branch " + name);
 }
 
-bool has_device_node() { // /dev/nvidia0, ...; nvidiactl alone is left behind by many tools
+bool has_device_node() { // /dev/nvidia0, ...; many tools leave nvidiactl behind
     for (const auto &entry : std::filesystem::directory_iterator("/dev")) {
         const std::string name = entry.path().filename().string();
         if (name.starts_with("nvidia") && name.find_first_of("0123456789") == 6)
@@ -92,7 +92,7 @@ bool has_device_node() { // /dev/nvidia0, ...; nvidiactl alone is left behind by
     return false;
 }
 
-// What is missing answers so when it is called, too, and writes nothing.
+// Calls of missing entry points return that status and write nothing.
 void check_calls(const AllMissing &missing) {
     std::set<std::string> names;
     for (const Missing &entry : missing)
@@ -112,7 +112,7 @@ void check_calls(const AllMissing &missing) {
     CHECK(called == missing.size());
 }
 
-// What those calls answered has a name, although no driver here knows it.
+// The statuses of those calls have names, which these drivers do not know.
 void check_names() {
     for (const auto &[status, name] :
          {std::pair{36, "CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER"},
@@ -130,11 +130,11 @@ void check_names() {
 TEST_CASE("the runtime of the headers' release has every entry point", "[runtime]") {
     const std::string library = variable("CUSHIM_RUNTIME_REAL");
     if (library.empty())
-        SKIP("CUSHIM_RUNTIME_REAL names no real libcudart");
+        SKIP("CUSHIM_RUNTIME_REAL does not name a libcudart");
     set_variable("CUSHIM_RUNTIME", library);
     REQUIRE(cushim::load_runtime());
     CHECK(std::filesystem::equivalent(cushim::load_report().runtime.path, library));
-    // That of CUDA 11 does not tell its version on a machine without a driver.
+    // The runtime of CUDA 11 does not report its version without a driver.
     int version = 0;
     const cudaError_t told = cushim::runtime().cudaRuntimeGetVersion(&version);
     if (told == cudaSuccess)
@@ -156,10 +156,10 @@ TEST_CASE("the runtime of the headers' release has every entry point", "[runtime
     CHECK(cushim_resolve_all(CUSHIM_LIBRARY_RUNTIME) == resolved);
 }
 
-TEST_CASE("a driver has what its version says, and nothing newer", "[driver]") {
+TEST_CASE("a driver has the entry points of its version and no newer ones", "[driver]") {
     const std::string folder = variable("CUSHIM_REAL_LIBS");
     if (folder.empty())
-        SKIP("CUSHIM_REAL_LIBS names no folder with real driver libraries");
+        SKIP("CUSHIM_REAL_LIBS does not name a folder with driver libraries");
     const Branch &branch = branch_under_test();
     set_variable("CUSHIM_DRIVER", driver_of(folder, branch.name));
     REQUIRE(cushim::load_driver());
@@ -177,7 +177,7 @@ TEST_CASE("a driver has what its version says, and nothing newer", "[driver]") {
     } else if (cushim::headers_version() == cushim::Version::of(13, 0)) {
         CHECK(driver_rows.count == names_in_13_0);
         CHECK(resolved == branch.resolved);
-    } else { // others may lack names that these drivers have
+    } else { // other headers may lack names that these drivers have
         CHECK(resolved > 450);
         CHECK(resolved <= branch.resolved);
     }
@@ -188,7 +188,7 @@ TEST_CASE("a driver has what its version says, and nothing newer", "[driver]") {
 TEST_CASE("a driver without its kernel module finds no device", "[no_device]") {
     const std::string folder = variable("CUSHIM_REAL_LIBS");
     if (folder.empty())
-        SKIP("CUSHIM_REAL_LIBS names no folder with real driver libraries");
+        SKIP("CUSHIM_REAL_LIBS does not name a folder with driver libraries");
     if (has_device_node())
         SKIP("this machine has NVIDIA devices");
     set_variable("CUSHIM_DRIVER", driver_of(folder, branch_under_test().name));

@@ -1,4 +1,4 @@
-// Every entry point of the headers, callable: what the generated sources offer to the tests.
+// Every entry point of the headers, as the generated sources provide it to the tests.
 #pragma once
 
 #include "call.hpp"
@@ -11,10 +11,10 @@ namespace support {
 
 struct Row {
     const char *name; // exported
-    int introduced;   // the CUDA version that introduced it; 0: no header tells
-    bool is_status;   // it answers a status
+    int introduced;   // the CUDA version that introduced it; 0 if no header states it
+    bool is_status;   // it returns a status
     void (*call)(Call &call);
-    bool (*resolved)(); // its slot points at something else than its first-call thunk
+    bool (*resolved)(); // its slot no longer points to its first-call thunk
 };
 
 struct Rows {
@@ -27,7 +27,7 @@ struct Rows {
     const Row &operator[](std::size_t number) const { return rows[number]; }
 };
 
-// In the order of rows.json, which is also that of the fake libraries.
+// In the order of rows.json, which is also the order of the fake libraries.
 extern const Rows driver_rows;
 extern const Rows runtime_rows;
 

@@ -1,5 +1,5 @@
-// A library that lacks any one name: only that call fails. A process for each row, since a library
-// once loaded stays.
+// If a library lacks one name, only that call fails. Each row has its own process, because a loaded
+// library stays.
 #include "fake_library.hpp"
 #include "patched_library.hpp"
 #include "rows.hpp"
@@ -16,14 +16,14 @@ using namespace support;
 
 namespace {
 
-// What the calls of a library that lacks one name should answer.
+// The library lacks `missing`, whose call must return `status`.
 struct Expected {
     const Rows &rows;
     const Row &missing;
     int status;
 };
 
-// These behave as long as the fake is not armed, so their answers are not the row's own.
+// These behave normally while the fake is not armed, so their results are not the rows' own.
 const std::set<std::string> behaving = {"cuDriverGetVersion", "cudaRuntimeGetVersion",
                                         "cuGetProcAddress", "cuGetProcAddress_v2"};
 
@@ -33,12 +33,12 @@ Call called(const Row &row) {
     return call;
 }
 
-// These answer by themselves where there is no library: success, for the zero that harmless calls
-// pass and the failures that never were.
+// These need no library. They return success for the arguments of harmless calls and without an
+// earlier failure.
 const std::set<std::string> answering = {"cuGetErrorName", "cuGetErrorString", "cudaGetLastError",
                                          "cudaPeekAtLastError"};
 
-// What is wrong with the call of a row that the library lacks.
+// The error of the call of a missing row, or an empty string.
 std::string unforwarded_fault(const Row &row, int status) {
     const Call call = called(row);
     if (row.is_status) {
@@ -47,14 +47,14 @@ std::string unforwarded_fault(const Row &row, int status) {
             status == library_not_found && answering.contains(row.name) ? 0 : status;
         return call.status() == expected
                    ? ""
-                   : std::string(row.name) + " answered " + std::to_string(call.status()) +
+                   : std::string(row.name) + " returned " + std::to_string(call.status()) +
                          " instead of " + std::to_string(expected);
     }
-    // Names and texts are never null; the description that harmless calls ask for is all zero.
+    // Names and texts are never null; the description that harmless calls request is all zero.
     const bool description = row.name == std::string("cudaCreateChannelDesc");
     const std::string zero(call.answer_size, '\0');
     const bool is_zero = std::memcmp(call.answer, zero.data(), zero.size()) == 0;
-    return description == is_zero ? "" : std::string(row.name) + " answered nothing of use";
+    return description == is_zero ? "" : std::string(row.name) + " returned an unusable result";
 }
 
 std::string forwarded_fault(const Row &row, const fake_control &fake, unsigned int number) {
@@ -83,15 +83,15 @@ std::string fault_where_one_is_missing(const Expected &expected) {
     return fault.empty() ? unforwarded_fault(expected.missing, expected.status) : fault;
 }
 
-// In the child: the library in the environment is not taken for a CUDA library.
+// In the child: the library in the environment does not count as a CUDA library.
 std::string fault_where_all_are_absent(const Expected &expected) {
     if (cushim_load(expected.rows.library) != CUSHIM_STATE_ABSENT) {
-        return "the library was taken";
+        return "the library was loaded";
     }
     const cushim_report &report = *cushim_load_report(expected.rows.library);
     if (report.candidate_count == 0 ||
         report.candidates[report.candidate_count - 1].outcome != CUSHIM_OUTCOME_NOT_CUDA) {
-        return "the report does not say that it is no CUDA library";
+        return "the report does not say that it is not a CUDA library";
     }
     std::string fault;
     for (const Row &row : expected.rows) {
@@ -102,7 +102,7 @@ std::string fault_where_all_are_absent(const Expected &expected) {
     return fault;
 }
 
-// Runs a check in a child process, and gives what it found.
+// Runs a check in a child process and returns its result.
 std::string in_child(std::string (*check)(const Expected &), const Expected &expected) {
     int ends[2];
     REQUIRE(pipe(ends) == 0);
@@ -125,7 +125,7 @@ std::string in_child(std::string (*check)(const Expected &), const Expected &exp
     return status == 0 ? fault : fault + " (the child ended with " + std::to_string(status) + ")";
 }
 
-// The library that a variable names, replaced for a while by a copy that this process may change.
+// Replaces the library that a variable names by a copy, which this object may change.
 class Swept {
   public:
     Swept(const char *variable_name, const std::string &suffix)
@@ -146,18 +146,18 @@ class Swept {
     PatchedLibrary copy;
 };
 
-// Without this one, a library is not taken for a driver.
+// A library without this row does not count as a driver.
 bool decides_what_it_is(const Row &row) {
     return row.name == std::string("cuInit");
 }
 
-// Without these, statuses have their built-in names: tests/loader has a driver that lacks them.
+// Without these, statuses have their built-in names; tests/loader has a driver that lacks them.
 bool names_statuses(const Row &row) {
     return row.name == std::string("cuGetErrorName") || row.name == std::string("cuGetErrorString");
 }
 
-// Takes out one name after the other; a driver tells the version that version_for gives, and the
-// missing name answers status. 0: there is nothing to check for this row.
+// Removes one name after the other. The driver reports the version that version_for returns (0
+// skips the row), and the call of the missing name must return `status`.
 void sweep(const Rows &rows, Swept &library, int status, int (*version_for)(const Row &)) {
     const std::size_t stride = std::stoul(required_variable("SWEEP_STRIDE"));
     std::size_t checked = 0;
@@ -182,7 +182,7 @@ int headers(const Row &) {
     return cushim_headers_version();
 }
 
-// A driver that does not tell its version is not known to be older than anything.
+// A driver that does not report its version does not count as older.
 int before_introduced(const Row &row) {
     return row.name == std::string("cuDriverGetVersion") || row.introduced == 0
                ? 0
@@ -191,17 +191,17 @@ int before_introduced(const Row &row) {
 
 } // namespace
 
-TEST_CASE("a driver that lacks a name of its own version: only that call fails, with 302") {
+TEST_CASE("a call that the driver lacks although it is not newer fails with 302") {
     Swept library("CUSHIM_DRIVER", "driver");
     sweep(driver_rows, library, 302, headers);
 }
 
-TEST_CASE("a driver older than a name: only that call fails, with 36") {
+TEST_CASE("a call that is newer than the driver fails with 36") {
     Swept library("CUSHIM_DRIVER", "old-driver");
     sweep(driver_rows, library, 36, before_introduced);
 }
 
-TEST_CASE("a runtime that lacks a name: only that call fails, with 302") {
+TEST_CASE("a call that the runtime lacks fails with 302") {
     Swept library("CUSHIM_RUNTIME", "runtime");
     sweep(runtime_rows, library, 302, headers);
 }
