@@ -1,5 +1,5 @@
-// What CUSHIM_DRIVER names is no driver: never a crash, never another library in its place, and a
-// report that tells the truth.
+// CUSHIM_DRIVER names a file that is not a driver: the loader never crashes, never loads another
+// library instead, and reports the reason.
 #include <catch2/catch_test_macros.hpp>
 
 #ifndef _WIN32
@@ -21,12 +21,12 @@ void expect_absent(const std::string &path, cushim_outcome outcome) {
     CHECK(report.state == CUSHIM_STATE_ABSENT);
     CHECK(report.reason == CUSHIM_REASON_CHOSEN_PATH);
     CHECK(report.path == nullptr);
-    REQUIRE(report.candidate_count == 1); // nothing else was tried
+    REQUIRE(report.candidate_count == 1); // no other file was tried
     CHECK(outcome_of(report, path) == outcome);
     CHECK(std::string(report.candidates[0].detail) != "");
     CHECK(contains(report.explanation, path));
     CHECK(contains(report.hint, "CUSHIM_DRIVER"));
-    // The second call answers the same without a further search.
+    // The second call returns the same status without another search.
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
     CHECK(&driver_report() == &report);
     const auto failed = cushim::load_driver();
@@ -35,20 +35,20 @@ void expect_absent(const std::string &path, cushim_outcome outcome) {
     CHECK(contains(failed.error().message(), path));
 }
 
-// A file with these bytes.
+// A file with these contents.
 void expect_bytes_absent(const std::string &bytes, cushim_outcome outcome) {
     const Folder folder;
     expect_absent(folder.write("file", bytes), outcome);
 }
 
-// The good library with one byte changed.
+// The good library with one changed byte.
 void expect_patched_absent(size_t offset, char byte) {
     std::string bytes = bytes_of(good_driver());
     bytes.at(offset) = byte;
     expect_bytes_absent(bytes, CUSHIM_OUTCOME_WRONG_ARCHITECTURE);
 }
 
-// Where the machine is written in the header of this system's libraries.
+// The offset of the machine in the headers of this system's libraries.
 size_t machine_offset(const std::string &library) {
     return library.compare(0, 4,
                            "\x7f"
@@ -60,42 +60,42 @@ size_t machine_offset(const std::string &library) {
 
 } // namespace
 
-TEST_CASE("a missing file", "[missing]") {
+TEST_CASE("a missing file is reported", "[missing]") {
     const Folder folder;
     expect_absent(folder / "no-such-library", CUSHIM_OUTCOME_NOT_FOUND);
 }
 
-TEST_CASE("a folder", "[folder]") {
+TEST_CASE("a folder is rejected", "[folder]") {
     const Folder folder;
     expect_absent(folder.path(), CUSHIM_OUTCOME_NOT_A_LIBRARY);
 }
 
-TEST_CASE("an empty file", "[empty]") {
+TEST_CASE("an empty file is rejected", "[empty]") {
     expect_bytes_absent("", CUSHIM_OUTCOME_NOT_A_LIBRARY);
 }
 
-TEST_CASE("a text file", "[text]") {
+TEST_CASE("a text file is rejected", "[text]") {
     expect_bytes_absent("This is not a library.\n", CUSHIM_OUTCOME_NOT_A_LIBRARY);
 }
 
-TEST_CASE("a library without its end", "[truncated]") {
-    // What debuggers read lies at the end, and nobody misses that: this cuts into the code.
+TEST_CASE("a truncated library is rejected", "[truncated]") {
+    // The end holds only debug information; this cuts into the code.
     expect_bytes_absent(bytes_of(good_driver()).substr(0, 8192), CUSHIM_OUTCOME_TRUNCATED);
 }
 
-TEST_CASE("a library cut off inside its header", "[cut]") {
+TEST_CASE("a library truncated inside its header is rejected", "[cut]") {
     expect_bytes_absent(bytes_of(good_driver()).substr(0, 20), CUSHIM_OUTCOME_TRUNCATED);
 }
 
-TEST_CASE("a library for another architecture", "[machine]") {
+TEST_CASE("a library for another architecture is rejected", "[machine]") {
     expect_patched_absent(machine_offset(bytes_of(good_driver())), '\x08');
 }
 
-TEST_CASE("a library without cuInit", "[nocuinit]") {
+TEST_CASE("a library without cuInit is rejected", "[nocuinit]") {
     expect_absent(required_variable("FAKE_DRIVER_NOCUINIT"), CUSHIM_OUTCOME_NOT_CUDA);
 }
 
-TEST_CASE("a path longer than any path", "[long]") {
+TEST_CASE("a path that is too long for the system is reported", "[long]") {
 #if defined(_WIN32)
     const cushim_outcome outcome = CUSHIM_OUTCOME_NOT_FOUND;
 #else
@@ -106,24 +106,24 @@ TEST_CASE("a path longer than any path", "[long]") {
 
 #if !defined(_WIN32)
 
-TEST_CASE("a library of the other word size", "[class]") {
+TEST_CASE("a library of the other word size is rejected", "[class]") {
     expect_patched_absent(4, '\x01');
 }
 
-TEST_CASE("a named pipe, which nobody writes to", "[pipe]") {
+TEST_CASE("a named pipe is rejected without waiting for a writer", "[pipe]") {
     const Folder folder;
     const std::string pipe = folder / "pipe";
     REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
     expect_absent(pipe, CUSHIM_OUTCOME_NOT_A_LIBRARY);
 }
 
-TEST_CASE("a library with a hole, as a broken download leaves it", "[hole]") {
+TEST_CASE("a library with a hole, as after a broken download, is rejected", "[hole]") {
     std::string bytes = bytes_of(good_driver());
     std::fill(bytes.begin() + 4096, bytes.end(), '\0');
     expect_bytes_absent(bytes, CUSHIM_OUTCOME_TRUNCATED);
 }
 
-TEST_CASE("garbage behind a good header", "[garbage]") {
+TEST_CASE("a library with invalid program headers is rejected", "[garbage]") {
     std::string bytes = bytes_of(good_driver());
     bytes.replace(64, 512, std::string(512, '\xff')); // the program headers
     expect_bytes_absent(bytes, CUSHIM_OUTCOME_REFUSED);

@@ -1,4 +1,4 @@
-// Entry points one by one and all together: resolved exactly, never by a wrong ABI.
+// Entry points, singly and all together, resolve to the function with the right ABI.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
@@ -11,7 +11,7 @@ namespace entry = cushim::entry;
 
 namespace {
 
-// What the fake in proc_address_fake.c wrote down.
+// The record of proc_address_fake.c.
 struct Asked {
     char name[128];
     int version;
@@ -36,27 +36,29 @@ size_t count_available(cushim_library library) {
 
 } // namespace
 
-TEST_CASE("a name that dlsym lacks is asked of the driver, at its own version", "[proc_address]") {
+TEST_CASE("a name that dlsym does not find is requested from cuGetProcAddress with its own version",
+          "[proc_address]") {
     set_variable("CUSHIM_DRIVER", required_variable("FAKE_DRIVER_PROC_ADDRESS"));
     const auto cuda = cushim::driver();
     CUdeviceptr memory = 0;
     CHECK(cuda.cuMemAlloc(&memory, 1) == static_cast<CUresult>(77));
     const Asked &asked = *asked_of(required_variable("FAKE_DRIVER_PROC_ADDRESS"));
     CHECK(std::string(asked.name) == "cuMemAlloc");
-    CHECK(asked.version == 3020); // of cuMemAlloc_v2, not the installed 12.2
+    CHECK(asked.version == 3020); // the version of cuMemAlloc_v2, not the installed 12.2
     CHECK(asked.flags == 1);      // legacy stream
     CHECK(cuda.cuMemcpyHtoD_v2_ptds(0, nullptr, 0) == static_cast<CUresult>(77));
     CHECK(std::string(asked.name) == "cuMemcpyHtoD");
     CHECK(asked.version == 7000);
     CHECK(asked.flags == 2); // per-thread default stream
     const int times = asked.times;
-    CHECK(cuda.cuMemAlloc(&memory, 1) == static_cast<CUresult>(77)); // published: not asked again
+    CHECK(cuda.cuMemAlloc(&memory, 1) ==
+          static_cast<CUresult>(77)); // resolved: not requested again
     CHECK(asked.times == times);
-    // Known but not at this version, or unknown: the name is missing.
+    // Known in another version, or unknown: the entry point is missing.
     CHECK(cuda.cuMemFree(0) == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
     CHECK(cuda.cuMemcpyDtoD(0, 0, 0) == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
 #if CUDA_VERSION >= 12040
-    // Newer than the driver: not even asked, and the answer says so.
+    // Newer than the driver: not requested, and the status says so.
     const int before = asked.times;
     CHECK(cuda.cuGreenCtxDestroy(nullptr) == static_cast<CUresult>(36));
     CHECK(asked.times == before);
@@ -69,7 +71,7 @@ TEST_CASE("a name that dlsym lacks is asked of the driver, at its own version", 
 #endif
 }
 
-TEST_CASE("an old driver's table names what cushim itself returns", "[own_codes]") {
+TEST_CASE("cuGetErrorName names cushim's own statuses for an old driver", "[own_codes]") {
     set_variable("CUSHIM_DRIVER", required_variable("FAKE_DRIVER_OLD_CODES"));
     const auto cuda = cushim::driver();
     const auto name_of = [&](int status) {
@@ -82,7 +84,7 @@ TEST_CASE("an old driver's table names what cushim itself returns", "[own_codes]
         const CUresult result = cuda.cuGetErrorString(static_cast<CUresult>(status), &text);
         return result == CUDA_SUCCESS ? std::string(text) : "error " + std::to_string(result);
     };
-    const bool all_at_once = GENERATE(false, true); // the second time with slots that are resolved
+    const bool all_at_once = GENERATE(false, true); // the second time with resolved slots
     if (all_at_once)
         cushim::resolve_all();
     CHECK(name_of(36) == "CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER");
@@ -91,7 +93,7 @@ TEST_CASE("an old driver's table names what cushim itself returns", "[own_codes]
     CHECK(words_of(302) == "the CUDA library does not have this function");
     CHECK(name_of(303) == "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED");
     CHECK(name_of(34) == "CUDA_ERROR_STUB_LIBRARY");
-    // Everything else is the driver's own.
+    // All other names come from the driver.
     CHECK(name_of(1) == "old driver: 1");
     CHECK(words_of(1) == "old driver: 1");
     CHECK(name_of(35) == "error 1");
@@ -112,7 +114,7 @@ TEST_CASE("a driver without cuGetErrorName has built-in names", "[no_error_names
     CHECK(std::string(text) == "the CUDA driver is older than this function needs");
 }
 
-TEST_CASE("resolve_all resolves what is there", "[resolve_all]") {
+TEST_CASE("resolve_all resolves every entry point that the libraries have", "[resolve_all]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     const size_t all = cushim::resolve_all();
     CHECK(all == count_available(CUSHIM_LIBRARY_DRIVER) + count_available(CUSHIM_LIBRARY_RUNTIME));
@@ -135,7 +137,7 @@ TEST_CASE("resolve_all leaves overrides alone", "[resolve_override]") {
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_NO_DEVICE);
 }
 
-TEST_CASE("one entry point by name", "[find]") {
+TEST_CASE("an entry point can be found by name", "[find]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     cushim_entry_point point = {};
     REQUIRE(cushim_find_entry_point(CUSHIM_LIBRARY_DRIVER, "cuMemAlloc_v2", &point) == 1);
@@ -150,7 +152,7 @@ TEST_CASE("one entry point by name", "[find]") {
     CHECK(point.introduced == 0);
 }
 
-TEST_CASE("pfn is the library's own function", "[pfn]") {
+TEST_CASE("pfn returns the library's function", "[pfn]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     const auto pfn = cushim::driver().pfn<entry::cuCtxGetDevice_v1>();
     REQUIRE(pfn);
@@ -161,7 +163,7 @@ TEST_CASE("pfn is the library's own function", "[pfn]") {
     CHECK(cushim::is_available(entry::cudaMalloc{}));
 }
 
-TEST_CASE("pfn without a library says why", "[pfn_absent]") {
+TEST_CASE("pfn without a library fails with the reason", "[pfn_absent]") {
     set_variable("CUSHIM_DRIVER", "/nonexistent/driver");
     const auto pfn = cushim::driver().pfn<entry::cuInit>();
     REQUIRE_FALSE(pfn);
@@ -170,7 +172,7 @@ TEST_CASE("pfn without a library says why", "[pfn_absent]") {
     CHECK_FALSE(cushim::is_available<entry::cudaMalloc>());
 }
 
-TEST_CASE("nothing of the headers was left out", "[left_out]") {
+TEST_CASE("the tables have every declaration of the headers", "[left_out]") {
     const char *const *left_out = nullptr;
     CHECK(cushim_left_out(CUSHIM_LIBRARY_DRIVER, &left_out) == 0);
     CHECK(left_out[0] == nullptr);

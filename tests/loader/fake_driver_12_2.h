@@ -1,4 +1,4 @@
-/* What every fake driver of CUDA 12.2 has: cuInit and its version. */
+/* Common parts of the fake drivers of CUDA 12.2: cuInit and the version. */
 #if defined(_WIN32)
 #define EXPORT __declspec(dllexport)
 #define CALL __stdcall

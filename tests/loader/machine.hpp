@@ -1,7 +1,7 @@
-// Makes up machines for the loader's tests: folders with good and bad libraries in them.
+// Simulates machines for the loader's tests: folders with good and bad libraries.
 //
-// The loader decides once in a process, so every test case of this folder runs in a process of its
-// own; meson.build lists them. What a machine looks like is set up before the first use.
+// The loader decides once in a process, so every test case of this folder runs in its own process;
+// meson.build lists them. The machine is set up before the first use.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
@@ -16,7 +16,7 @@
 
 namespace support {
 
-// A folder that is there as long as the object.
+// A folder that exists during the lifetime of this object.
 class Folder {
   public:
     Folder() {
@@ -37,7 +37,7 @@ class Folder {
     std::string operator/(const std::string &name) const { return (path_ / name).string(); }
     std::string path() const { return path_.string(); }
 
-    // Copies a file into the folder, making folders on the way; returns where it lies.
+    // Copies a file into the folder, creating folders on the way; returns the new path.
     std::string copy(const std::string &file, const std::string &name) const {
         const auto target = path_ / name;
         std::filesystem::create_directories(target.parent_path());
@@ -73,7 +73,7 @@ inline std::string driver_file_name() {
     return std::filesystem::path(good_driver()).filename().string();
 }
 
-// Where a toolkit has its runtime.
+// The folder of the runtime in a toolkit.
 #if defined(_WIN32)
 inline const std::string toolkit_folder = "bin/";
 #else
@@ -95,7 +95,7 @@ inline int outcome_of(const cushim_report &report, const std::string &path) {
     return -1;
 }
 
-// A machine on which the searches find nothing by themselves, whatever this one has.
+// Disables all searches that depend on the machine.
 inline void find_nothing() {
     REQUIRE(cushim::configure(
         {.already_loaded = false, .system_search = false, .known_places = false}));

@@ -1,5 +1,5 @@
-/* A driver of CUDA 12.2 that knows none of the statuses that cushim itself returns; with NO_CODES
- * one that has no names of statuses at all. */
+/* A driver of CUDA 12.2 that does not know the statuses that cushim itself returns. With NO_CODES:
+ * a driver without cuGetErrorName and cuGetErrorString. */
 #include "fake_driver_12_2.h"
 
 #ifndef NO_CODES

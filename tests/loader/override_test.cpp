@@ -11,7 +11,7 @@
 using namespace support;
 namespace entry = cushim::entry;
 
-TEST_CASE("an override without any library", "[override_absent]") {
+TEST_CASE("an override works without a library", "[override_absent]") {
     set_variable("CUSHIM_DISABLE", "1");
     {
         const cushim::ScopedOverride<entry::cuDeviceGetCount> two([](int *count) {
@@ -21,12 +21,12 @@ TEST_CASE("an override without any library", "[override_absent]") {
         int count = 0;
         CHECK(cushim::driver().cuDeviceGetCount(&count) == CUDA_SUCCESS);
         CHECK(count == 2);
-        CHECK(driver_report().state == CUSHIM_STATE_NOT_TRIED); // nothing was loaded for it
+        CHECK(driver_report().state == CUSHIM_STATE_NOT_TRIED); // the override loads no library
         CHECK(cushim::is_available<entry::cuDeviceGetCount>());
         const auto pfn = cushim::driver().pfn<entry::cuDeviceGetCount>();
         REQUIRE(pfn);
         CHECK((*pfn)(&count) == CUDA_SUCCESS);
-        CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED); // only this one
+        CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED); // not overridden
     }
     int count = 5;
     CHECK(cushim::driver().cuDeviceGetCount(&count) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
@@ -34,7 +34,7 @@ TEST_CASE("an override without any library", "[override_absent]") {
     CHECK_FALSE(cushim::is_available<entry::cuDeviceGetCount>());
 }
 
-TEST_CASE("overrides nest, and give back what was there", "[override_nested]") {
+TEST_CASE("nested overrides restore the previous function", "[override_nested]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     const CUresult real = cushim::driver().cuInit(0);
     {
@@ -52,7 +52,7 @@ TEST_CASE("overrides nest, and give back what was there", "[override_nested]") {
     CHECK(cushim::driver().cuInit(0) == real);
 }
 
-// The replacement calls what it replaces, which nobody has called before.
+// The replacement calls the original, which has not been called before.
 template <class Entry>
 struct PassedOn {
     static inline const cushim::ScopedOverride<Entry> *scope = nullptr;
@@ -91,7 +91,7 @@ TEST_CASE("the original of an entry point that is missing returns the status of 
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
 }
 
-TEST_CASE("by name, and with the names that per-thread mode knows", "[override_name]") {
+TEST_CASE("an entry point can be overridden by name", "[override_name]") {
     set_variable("CUSHIM_DISABLE", "1");
     const auto init = +[](unsigned int) { return CUDA_ERROR_NO_DEVICE; };
     const cushim_function before = cushim_exchange_by_name(CUSHIM_LIBRARY_DRIVER, "cuInit",
@@ -105,9 +105,9 @@ TEST_CASE("by name, and with the names that per-thread mode knows", "[override_n
     CHECK(cushim_exchange_by_name(CUSHIM_LIBRARY_RUNTIME, "cuInit", before) == nullptr);
 }
 
-// The first call of an entry point publishes only where the slot is untouched: an override that
-// begins meanwhile stands.
-TEST_CASE("first calls race with overrides", "[override_race]") {
+// A first call publishes its function only if the slot is unchanged, so that an override that
+// begins meanwhile remains.
+TEST_CASE("an override takes effect during first calls of other threads", "[override_race]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     std::atomic<bool> stop = false;
     std::atomic<int> strange = 0;

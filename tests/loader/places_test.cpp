@@ -1,4 +1,4 @@
-// Where the loader looks, and what wins over what.
+// Where the loader searches, and the precedence of the places.
 #include <catch2/catch_test_macros.hpp>
 
 #include "machine.hpp"
@@ -15,20 +15,20 @@ const std::string conda_folder = "lib/",
                   packages = "lib/python3.11/site-packages/nvidia/cuda_runtime/lib/";
 #endif
 
-// The runtime of a machine that has it in this one place.
+// A machine with a runtime only in this place.
 void expect_runtime_in(const char *variable, const std::string &folder) {
     const Folder machine;
     const std::string file = machine.copy(good_runtime(), folder + runtime_file_name());
     set_variable(variable, machine.path());
-    find_nothing();                      // elsewhere
-    CHECK_FALSE(cushim::load_runtime()); // it is found, and not used without a driver
+    find_nothing();                      // in all other places
+    CHECK_FALSE(cushim::load_runtime()); // found, but not used without a driver
     check_loaded_from(runtime_report(), file);
     CHECK(cushim::runtime_version() == cushim::headers_version());
 }
 
 } // namespace
 
-TEST_CASE("nothing anywhere", "[nothing]") {
+TEST_CASE("without any library the reports have reasons and hints", "[nothing]") {
     find_nothing();
     CHECK(driver_report().state == CUSHIM_STATE_NOT_TRIED);
     CHECK(driver_report().reason == CUSHIM_REASON_NONE);
@@ -40,7 +40,7 @@ TEST_CASE("nothing anywhere", "[nothing]") {
         CHECK(std::string(report->hint) != "");
     }
     CHECK(driver_report().reason == CUSHIM_REASON_SWITCHED_OFF);
-    // What the environment names was searched.
+    // The places that the environment names were searched.
     CHECK(runtime_report().reason == CUSHIM_REASON_NOT_FOUND);
     CHECK(contains(runtime_report().explanation, "was not found"));
     CHECK_FALSE(cushim::driver_version());
@@ -53,12 +53,12 @@ TEST_CASE("CUSHIM_DRIVER names the driver", "[variable]") {
     check_loaded_from(driver_report(), good_driver());
     CHECK(std::string(driver_report().hint) == "");
     CHECK(cushim::try_driver());
-    // What stands beside it is the runtime, and nothing else is.
+    // The runtime is the one beside the driver.
     CHECK(cushim::load_runtime());
     check_loaded_from(runtime_report(), good_runtime());
 }
 
-TEST_CASE("no runtime beside the chosen driver: none at all", "[beside]") {
+TEST_CASE("without a runtime beside the chosen driver no other runtime is used", "[beside]") {
     const Folder folder;
     set_variable("CUSHIM_DRIVER", folder.copy(good_driver(), driver_file_name()));
     CHECK(cushim::runtime().cudaSetDevice(0) == cudaErrorSharedObjectInitFailed);
@@ -69,7 +69,7 @@ TEST_CASE("no runtime beside the chosen driver: none at all", "[beside]") {
     CHECK(contains(runtime_report().explanation, "in the folder of the chosen driver"));
 }
 
-TEST_CASE("CUSHIM_DISABLE hides everything", "[disabled]") {
+TEST_CASE("CUSHIM_DISABLE disables both libraries", "[disabled]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     set_variable("CUSHIM_DISABLE", "1");
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
@@ -80,29 +80,29 @@ TEST_CASE("CUSHIM_DISABLE hides everything", "[disabled]") {
     CHECK(contains(driver_report().hint, "CUSHIM_DISABLE"));
 }
 
-TEST_CASE("CUSHIM_DISABLE=0 hides nothing", "[not_disabled]") {
+TEST_CASE("CUSHIM_DISABLE=0 has no effect", "[not_disabled]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     set_variable("CUSHIM_DISABLE", "0");
     CHECK(cushim::load_driver());
 }
 
-TEST_CASE("the runtime in CUDA_PATH", "[cuda_path]") {
+TEST_CASE("the runtime in CUDA_PATH is found", "[cuda_path]") {
     expect_runtime_in("CUDA_PATH", toolkit_folder);
 }
 
-TEST_CASE("the runtime in CUDA_HOME", "[cuda_home]") {
+TEST_CASE("the runtime in CUDA_HOME is found", "[cuda_home]") {
     expect_runtime_in("CUDA_HOME", toolkit_folder);
 }
 
-TEST_CASE("the runtime in CONDA_PREFIX", "[conda]") {
+TEST_CASE("the runtime in CONDA_PREFIX is found", "[conda]") {
     expect_runtime_in("CONDA_PREFIX", conda_folder);
 }
 
-TEST_CASE("the runtime in an active Python environment", "[python]") {
+TEST_CASE("the runtime in an active Python environment is found", "[python]") {
     expect_runtime_in("VIRTUAL_ENV", packages);
 }
 
-TEST_CASE("a runtime of another major version is not taken", "[other_major]") {
+TEST_CASE("a runtime of another major version is rejected", "[other_major]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     const std::string other = required_variable("FAKE_RUNTIME_OTHER_MAJOR");
     set_variable("CUSHIM_RUNTIME", other);
@@ -112,24 +112,24 @@ TEST_CASE("a runtime of another major version is not taken", "[other_major]") {
     CHECK(contains(runtime_report().explanation, "major version"));
 }
 
-TEST_CASE("a search goes on past a runtime of another major version", "[goes_on]") {
+TEST_CASE("a search continues after a runtime of another major version", "[goes_on]") {
     const Folder machine;
-    // Under our major version's file name, as a careless symbolic link makes it.
+    // Under the file name of our major version, as a wrong symbolic link would have it.
     machine.copy(required_variable("FAKE_RUNTIME_OTHER_MAJOR"),
                  "first/" + toolkit_folder + runtime_file_name());
     const std::string good =
         machine.copy(good_runtime(), "second/" + toolkit_folder + runtime_file_name());
     set_variable("CUDA_PATH", machine / "first");
     set_variable("CUDA_HOME", machine / "second");
-    find_nothing();                      // elsewhere
-    CHECK_FALSE(cushim::load_runtime()); // there is no driver
+    find_nothing();                      // in all other places
+    CHECK_FALSE(cushim::load_runtime()); // without a driver
     REQUIRE(runtime_report().candidate_count == 2);
     CHECK(runtime_report().candidates[0].outcome == CUSHIM_OUTCOME_WRONG_VERSION);
     CHECK(runtime_report().candidates[1].outcome == CUSHIM_OUTCOME_LOADED);
     check_loaded_from(runtime_report(), good);
 }
 
-TEST_CASE("a copy that the process has loaded already", "[already]") {
+TEST_CASE("a copy that the process has already loaded is used", "[already]") {
     fake_control_of(good_driver());
     fake_control_of(good_runtime());
     REQUIRE(cushim::configure({.system_search = false, .known_places = false}));

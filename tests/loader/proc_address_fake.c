@@ -1,5 +1,5 @@
-/* A driver that exports next to nothing, and gives its functions out through cuGetProcAddress_v2
- * alone: what the loader falls back to. Writes down what it was asked. */
+/* A driver that exports few functions and provides the others only by cuGetProcAddress_v2, the
+ * loader's fallback. Records the requests. */
 #include <string.h>
 
 #include "fake_driver_12_2.h"
@@ -27,7 +27,7 @@ EXPORT int CALL cuGetProcAddress_v2(const char *name, void **function, int versi
     last.version = version;
     last.flags = flags;
     ++last.times;
-    if (strcmp(name, "cuMemFree") == 0) { /* it knows the name, but not at this version */
+    if (strcmp(name, "cuMemFree") == 0) { /* the name is known in another version */
         *function = 0;
         *found = 2;
         return 0;

@@ -1,4 +1,4 @@
-// An absent library is remembered until somebody asks to search again.
+// An absent library stays absent until a reload.
 #include <catch2/catch_test_macros.hpp>
 
 #include "machine.hpp"
@@ -7,8 +7,7 @@ using namespace support;
 
 namespace {
 
-// A runtime was found while there was no driver; then CUSHIM_DRIVER names one that has its own
-// runtime.
+// A runtime was found without a driver; then CUSHIM_DRIVER names a driver with a runtime beside it.
 struct UnusedRuntime {
     UnusedRuntime() {
         find_nothing();
@@ -27,7 +26,7 @@ struct UnusedRuntime {
 
 } // namespace
 
-TEST_CASE("absent until reload, loaded for ever", "[reload]") {
+TEST_CASE("an absent library is loaded by a reload and then stays loaded", "[reload]") {
     const Folder folder;
     set_variable("CUSHIM_DRIVER", folder / driver_file_name());
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
@@ -36,26 +35,26 @@ TEST_CASE("absent until reload, loaded for ever", "[reload]") {
 
     const std::string file = folder.copy(good_driver(), driver_file_name());
     folder.copy(good_runtime(), runtime_file_name());
-    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED); // not searched again
+    CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED); // no second search
     const cushim::LoadReport after = cushim::reload();
     CHECK(after.driver.state == CUSHIM_STATE_LOADED);
     CHECK(after.runtime.state == CUSHIM_STATE_LOADED);
-    CHECK(before.state == CUSHIM_STATE_ABSENT); // the old report stays as it was
+    CHECK(before.state == CUSHIM_STATE_ABSENT); // the old report is unchanged
     CHECK(std::string(before.candidates[0].path) == file);
 
-    // Calls that failed before reach the library now.
+    // Calls that failed earlier now reach the library.
     const fake_control &fake = *fake_control_of(file);
     fake.reset();
     CHECK(cushim::driver().cuInit(0) != CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
     CHECK(cushim::runtime().cudaSetDevice(0) != cudaErrorInsufficientDriver);
 
-    // Loaded is for ever, whatever the environment says then.
+    // A loaded library stays loaded, whatever the environment says.
     set_variable("CUSHIM_DISABLE", "1");
     CHECK(&cushim::reload().driver == &after.driver);
     CHECK(after.driver.state == CUSHIM_STATE_LOADED);
 }
 
-TEST_CASE("a runtime that was never used gives way to the one beside a new driver",
+TEST_CASE("a reload replaces an unused runtime by the one beside the new driver",
           "[reload_beside]") {
     const UnusedRuntime machine;
     CHECK(cushim::reload().runtime.state == CUSHIM_STATE_LOADED);
@@ -63,14 +62,14 @@ TEST_CASE("a runtime that was never used gives way to the one beside a new drive
     CHECK(cushim::load_runtime());
 }
 
-TEST_CASE("a reload of the driver alone, too", "[reload_driver]") {
+TEST_CASE("a reload of the driver alone also replaces an unused runtime", "[reload_driver]") {
     const UnusedRuntime machine;
     CHECK(cushim_reload(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED);
     CHECK(cushim::runtime().cudaSetDevice(0) != cudaErrorInsufficientDriver);
     check_loaded_from(runtime_report(), machine.beside);
 }
 
-TEST_CASE("a reload that finds nothing either", "[reload_absent]") {
+TEST_CASE("a reload without success reports the new search", "[reload_absent]") {
     set_variable("CUSHIM_DRIVER", "/nonexistent/first");
     CHECK_FALSE(cushim::load_driver());
     set_variable("CUSHIM_DRIVER", "/nonexistent/second");

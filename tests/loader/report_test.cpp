@@ -1,4 +1,4 @@
-// The report, as text and from C's point of view.
+// The report, as text and from C.
 #include <catch2/catch_test_macros.hpp>
 
 #include <vector>
@@ -12,8 +12,8 @@
 
 using namespace support;
 
-TEST_CASE("the text tells what was tried and what to do", "[report_text]") {
-    CHECK(std::string(driver_report().explanation) != ""); // before anything was tried
+TEST_CASE("the text of the report lists the tried files and a hint", "[report_text]") {
+    CHECK(std::string(driver_report().explanation) != ""); // before the first search
     set_variable("CUSHIM_DRIVER", "/nonexistent/driver");
     CHECK_FALSE(cushim::load_runtime());
     const size_t length = cushim_report_text(nullptr, 0);
@@ -33,7 +33,7 @@ TEST_CASE("the text tells what was tried and what to do", "[report_text]") {
     CHECK(nothing == '\0');
 }
 
-TEST_CASE("the text of what is loaded", "[report_loaded]") {
+TEST_CASE("the text of loaded libraries has their version and no hint", "[report_loaded]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     CHECK(cushim::load_runtime());
     std::vector<char> text(cushim_report_text(nullptr, 0) + 1);
@@ -47,14 +47,14 @@ TEST_CASE("the text of what is loaded", "[report_loaded]") {
 }
 
 #ifndef _WIN32
-TEST_CASE("in the child of a fork the message of init names the fork", "[init_fork]") {
+TEST_CASE("the message of init in the child of a fork names the fork", "[init_fork]") {
     static CUresult status = CUDA_SUCCESS;
     const cushim::ScopedOverride<cushim::entry::cuInit> scope([](unsigned int) { return status; });
     REQUIRE(cushim::init());
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        status = CUDA_ERROR_NOT_INITIALIZED; // what a driver answers there
+        status = CUDA_ERROR_NOT_INITIALIZED; // the driver's status in a child
         const auto failed = cushim::init();
         const bool named = !failed && std::string(failed.error().message()).find("forked from") !=
                                           std::string::npos;
@@ -66,12 +66,12 @@ TEST_CASE("in the child of a fork the message of init names the fork", "[init_fo
 }
 #endif
 
-TEST_CASE("cuInit is called once, by init", "[init]") {
+TEST_CASE("init remembers the success of cuInit", "[init]") {
     static int calls = 0;
     const cushim::ScopedOverride<cushim::entry::cuInit> scope(
         [](unsigned int) { return ++calls == 1 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS; });
     const auto failed = cushim::init();
-    REQUIRE_FALSE(failed); // not remembered
+    REQUIRE_FALSE(failed); // failures are not remembered
     CHECK(failed.error().kind() == cushim::ErrorKind::no_device);
     CHECK(cushim::init());
     CHECK(cushim::init());

@@ -1,5 +1,5 @@
-// Settings in code: taken before the first search, refused after it, and never above the user's
-// environment.
+// Settings in code: accepted before the first search, rejected after it, with lower precedence than
+// the user's environment.
 #include <catch2/catch_test_macros.hpp>
 
 #include "in_threads.hpp"
@@ -7,7 +7,7 @@
 
 using namespace support;
 
-TEST_CASE("a path in code", "[code]") {
+TEST_CASE("a path in code is used", "[code]") {
     const std::string driver = good_driver(), runtime = good_runtime();
     REQUIRE(cushim::configure({.driver_path = driver.c_str(), .runtime_path = runtime.c_str()}));
     CHECK(cushim::load_driver());
@@ -16,20 +16,20 @@ TEST_CASE("a path in code", "[code]") {
     check_loaded_from(runtime_report(), good_runtime());
 }
 
-TEST_CASE("a path in code that cannot be loaded is not replaced", "[bad_code]") {
+TEST_CASE("if a path in code cannot be loaded, no other library is used", "[bad_code]") {
     REQUIRE(cushim::configure({.driver_path = "/nonexistent/driver"}));
     CHECK_FALSE(cushim::load_driver());
     CHECK(driver_report().reason == CUSHIM_REASON_CHOSEN_PATH);
     CHECK(driver_report().candidate_count == 1);
 }
 
-TEST_CASE("the variable wins over the code", "[wins]") {
+TEST_CASE("a variable takes precedence over the code", "[wins]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     REQUIRE(cushim::configure({.driver_path = "/nonexistent/driver"}));
     CHECK(cushim::load_driver());
 }
 
-TEST_CASE("unless the program does not heed the environment", "[unheeded]") {
+TEST_CASE("variables are ignored if the program says so", "[unheeded]") {
     set_variable("CUSHIM_DRIVER", "/nonexistent/driver");
     set_variable("CUSHIM_DISABLE", "1");
     const std::string driver = good_driver();
@@ -44,7 +44,7 @@ TEST_CASE("the last settings before the search count", "[last]") {
     CHECK(cushim::load_driver());
 }
 
-TEST_CASE("settings after the first search are refused", "[late]") {
+TEST_CASE("settings after the first search are rejected", "[late]") {
     set_variable("CUSHIM_DISABLE", "1");
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
     const auto refused = cushim::configure({});
@@ -58,7 +58,7 @@ TEST_CASE("settings after the first search are refused", "[late]") {
     CHECK(cushim_configure(nullptr) == CUSHIM_CONFIGURE_INVALID);
 }
 
-TEST_CASE("settings that leave no place to search are the reason", "[switched_off]") {
+TEST_CASE("settings without any place to search are the reported reason", "[switched_off]") {
     find_nothing();
     const auto failed = cushim::load_driver();
     REQUIRE_FALSE(failed);
@@ -68,7 +68,7 @@ TEST_CASE("settings that leave no place to search are the reason", "[switched_of
     INFO(message);
     CHECK(contains(message, "settings disable every search location"));
     CHECK(contains(message, "the driver's path in CUSHIM_DRIVER"));
-    // The runtime is searched for where the environment says.
+    // The runtime is searched for in the places that the environment names.
     CHECK_FALSE(cushim::load_runtime());
     CHECK(runtime_report().reason == CUSHIM_REASON_NOT_FOUND);
 }
@@ -86,12 +86,12 @@ TEST_CASE("the hint names no variable that the settings ignore", "[switched_off_
     }
 }
 
-TEST_CASE("a path that is too long is refused", "[too_long]") {
+TEST_CASE("a path that is too long is rejected", "[too_long]") {
     const std::string path(5000, 'x');
     CHECK_FALSE(cushim::configure({.driver_path = path.c_str()}));
 }
 
-TEST_CASE("settings race with the first search", "[settings_race]") {
+TEST_CASE("settings are rejected after a concurrent first search", "[settings_race]") {
     const std::string driver = good_driver();
     in_threads(8, [&](unsigned int i) {
         for (int round = 0; round < 50; ++round)

@@ -5,7 +5,7 @@
 
 using namespace support;
 
-TEST_CASE("the link stub by path", "[stub_path]") {
+TEST_CASE("a link stub chosen by path is rejected", "[stub_path]") {
     const std::string stub = required_variable("FAKE_DRIVER_STUB");
     set_variable("CUSHIM_DRIVER", stub);
     int count = -7;
@@ -19,15 +19,15 @@ TEST_CASE("the link stub by path", "[stub_path]") {
     REQUIRE_FALSE(failed);
     CHECK(failed.error().kind() == cushim::ErrorKind::stub_library);
     CHECK(failed.error().status() == CUDA_ERROR_STUB_LIBRARY);
-    // Names and texts of errors come from the built-in table then, not from the stub.
+    // Names of errors then come from the built-in table, not from the stub.
     const char *name = nullptr;
     CHECK(cushim::driver().cuGetErrorName(CUDA_ERROR_STUB_LIBRARY, &name) == CUDA_SUCCESS);
     CHECK(std::string(name) == "CUDA_ERROR_STUB_LIBRARY");
 }
 
-// meson.build puts the stub's folder on LD_LIBRARY_PATH, and nothing else.
-TEST_CASE("nothing but the link stub on the search path", "[stub_search]") {
-    REQUIRE(cushim::configure({.known_places = false})); // whatever this machine has there
+// meson.build puts only the stub's folder on LD_LIBRARY_PATH.
+TEST_CASE("a link stub alone on the search path is rejected", "[stub_search]") {
+    REQUIRE(cushim::configure({.known_places = false})); // excludes drivers of this machine
     if (cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED)
         SKIP("this machine has a driver behind the stub");
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_STUB_LIBRARY);
@@ -40,7 +40,7 @@ TEST_CASE("nothing but the link stub on the search path", "[stub_search]") {
 
 namespace {
 
-// The search met a driver that it could not take, and went on to the good one behind it.
+// The search rejected one driver and then found the good one.
 void expect_driver_behind(const std::string &first, cushim_outcome outcome) {
     CHECK(cushim::load_driver());
     const cushim_report &report = driver_report();
@@ -54,17 +54,17 @@ void expect_driver_behind(const std::string &first, cushim_outcome outcome) {
 
 } // namespace
 
-// For these, meson.build puts a folder first on LD_LIBRARY_PATH, and the good driver's behind it.
-TEST_CASE("a driver behind the link stub", "[stub_first]") {
+// For these, meson.build puts a bad driver's folder before the good driver's on LD_LIBRARY_PATH.
+TEST_CASE("a driver after the link stub is found", "[stub_first]") {
     expect_driver_behind(required_variable("FAKE_DRIVER_STUB"), CUSHIM_OUTCOME_LINK_STUB);
 }
 
-// Loading the first by its name would end the process.
-TEST_CASE("a driver behind a truncated one", "[truncated_first]") {
+// Loading the truncated driver by name would end the process.
+TEST_CASE("a driver after a truncated one is found", "[truncated_first]") {
     expect_driver_behind(required_variable("FAKE_DRIVER_TRUNCATED"), CUSHIM_OUTCOME_TRUNCATED);
 }
 
-// The stub is given back: a libcudart that looks for libcuda.so.1 later must not find it in memory.
+// Otherwise a libcudart that looks for libcuda.so.1 later would find the stub in memory.
 TEST_CASE("a rejected stub does not stay in the process", "[stub_gone]") {
     set_variable("CUSHIM_DRIVER", required_variable("FAKE_DRIVER_STUB"));
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_STUB_LIBRARY);

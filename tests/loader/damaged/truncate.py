@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the first 8 KiB of a file: a library cut off inside its code. usage: truncate.py INPUT OUTPUT"""
+"""Writes the first 8 KiB of a file: a library truncated inside its code. usage: truncate.py INPUT OUTPUT"""
 
 import sys
 
