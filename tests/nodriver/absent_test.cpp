@@ -1,5 +1,5 @@
-// Without a driver every function of the wrappers that needs one fails with library_not_found, and
-// its message says what to do. factories_test.py checks that no factory is missing here.
+// Without a driver, every wrapper function that needs one fails with library_not_found and a hint.
+// factories_test.py checks that this file calls every factory.
 #include <catch2/catch_test_macros.hpp>
 #include <cushim/cushim.hpp>
 #include <cushim/runtime_graph.hpp>
@@ -37,13 +37,13 @@ void check_absent(const Result<T> &result, int line = __builtin_LINE()) {
     check(result, CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, load_report().driver, line);
 }
 
-// Of the runtime API, which needs the driver, too.
+// For functions of the runtime API, which also need the driver.
 template <class T>
 void check_runtime_absent(const Result<T> &result, int line = __builtin_LINE()) {
     check(result, cudaErrorInsufficientDriver, load_report().runtime, line);
 }
 
-// Taking over a handle calls nothing; giving it back does.
+// Adopting a handle calls nothing; destroying it does.
 template <class T>
 void check_adopted(Result<T> result, int line = __builtin_LINE()) {
     INFO("line " << line);
@@ -67,13 +67,13 @@ void check_win32(const Result<T> &result, int line = __builtin_LINE()) {
 #endif
 }
 
-// Where a context or a stream would be, had there been a driver.
+// Stand-ins for a context and a stream, which cannot exist without a driver.
 const Context context = Context::borrow(reinterpret_cast<CUcontext>(1));
 const Stream stream = Stream::legacy();
 
 } // namespace
 
-TEST_CASE("devices and contexts without a driver", "[absent]") {
+TEST_CASE("functions for devices and contexts fail without a driver", "[absent]") {
     check_absent(Device::count());
     check_absent(Device::get(0));
     check_absent(Device::by_uuid({}));
@@ -87,7 +87,7 @@ TEST_CASE("devices and contexts without a driver", "[absent]") {
     check_absent(context.enter());
 }
 
-TEST_CASE("loading without a driver", "[absent]") {
+TEST_CASE("loading fails without a driver", "[absent]") {
     check_absent(load_driver());
     check_runtime_absent(load_runtime());
     check_absent(try_driver());
@@ -96,7 +96,7 @@ TEST_CASE("loading without a driver", "[absent]") {
     check_refused(configure({}), ErrorKind::invalid_argument); // too late
 }
 
-TEST_CASE("streams and events without a driver", "[absent]") {
+TEST_CASE("functions for streams and events fail without a driver", "[absent]") {
     check_absent(Stream::create(context));
     check_absent(stream.synchronize());
     check_adopted(Stream::adopt(context, reinterpret_cast<CUstream>(16)));
@@ -108,7 +108,7 @@ TEST_CASE("streams and events without a driver", "[absent]") {
     CHECK(ran == 0);
 }
 
-TEST_CASE("memory without a driver", "[absent]") {
+TEST_CASE("functions for memory fail without a driver", "[absent]") {
     check_absent(DeviceBuffer<int>::allocate(context, 1));
     check_absent(DeviceBuffer<int>::allocate_async(stream, 1));
     check_adopted(DeviceBuffer<int>::adopt(context, 16, 1));
@@ -122,10 +122,10 @@ TEST_CASE("memory without a driver", "[absent]") {
     check_absent(copy(context, range, span));
     check_absent(fill(context, span, 0));
     DeviceBuffer<int> empty;
-    CHECK(fill(context, empty, 0).has_value()); // does not reach the driver
+    CHECK(fill(context, empty, 0).has_value()); // does not call the driver
 }
 
-TEST_CASE("memory and events of other processes without a driver", "[absent][P7][P8]") {
+TEST_CASE("functions for memory and events of other processes fail without a driver", "[absent][P7][P8]") {
     check_absent(IpcExport::of(context, DeviceSpan<int>(16, 1)));
     check_absent(export_event(context, Event::borrow(reinterpret_cast<CUevent>(1))));
     check_absent(open_event(context, IpcEventHandle()));
@@ -137,7 +137,7 @@ TEST_CASE("memory and events of other processes without a driver", "[absent][P7]
         [](const IpcExport &exported) { return IpcMemory::open(context, exported); }));
 }
 
-TEST_CASE("pools without a driver", "[absent]") {
+TEST_CASE("functions for pools fail without a driver", "[absent]") {
     check_absent(MemoryPool::create(Device::from_native(0)));
     check_absent(MemoryPool::default_of(Device::from_native(0)));
     check_absent(MemoryPool::current_of(Device::from_native(0)));
@@ -156,7 +156,7 @@ TEST_CASE("pools without a driver", "[absent]") {
     check_absent(PoolBuffer<int>::import_from(pool, stream, {}, 1));
 }
 
-TEST_CASE("host memory without a driver", "[absent]") {
+TEST_CASE("functions for host memory fail without a driver", "[absent]") {
     int values[1] = {};
     check_absent(PinnedBuffer<int>::allocate(context, 1));
     check_absent(PinnedBuffer<int>::copy_of(context, values));
@@ -168,7 +168,7 @@ TEST_CASE("host memory without a driver", "[absent]") {
     CHECK(HostMappedBuffer<int>::allocate(context, 0).has_value());
 }
 
-TEST_CASE("managed and pitched memory without a driver", "[absent]") {
+TEST_CASE("functions for managed and pitched memory fail without a driver", "[absent]") {
     check_absent(ManagedBuffer<int>::allocate(context, 1));
     check_adopted(ManagedBuffer<int>::adopt(context, 16, 1));
     check_absent(PitchedBuffer<int>::allocate(context, {1}));
@@ -184,7 +184,7 @@ TEST_CASE("managed and pitched memory without a driver", "[absent]") {
     CHECK(HostPitchedSpan<int>::of(std::span(&value, 1), {1}).has_value());
 }
 
-TEST_CASE("virtual memory without a driver", "[absent]") {
+TEST_CASE("functions for virtual memory fail without a driver", "[absent]") {
     const Device device = Device::from_native(0);
     check_absent(Granularity::of(device));
     check_absent(AddressRange::reserve(device, 1 << 21));
@@ -213,7 +213,7 @@ TEST_CASE("virtual memory without a driver", "[absent]") {
     check_absent(memory.properties());
 }
 
-TEST_CASE("memory and semaphores of other APIs without a driver", "[absent]") {
+TEST_CASE("functions for memory and semaphores of other APIs fail without a driver", "[absent]") {
     int object = 0;
     check_absent(ExternalMemory::import_from(context, ExternalMemorySource::nvscibuf(&object), 1));
     const auto memory = ExternalMemory::borrow(context, reinterpret_cast<CUexternalMemory>(1), 1);
@@ -247,7 +247,7 @@ TEST_CASE("memory and semaphores of other APIs without a driver", "[absent]") {
     check_absent(
         ExternalMemory::import_from(context, ExternalMemorySource::opaque_win32(handle), 1));
 #else
-    // It is the caller's still.
+    // After a failed import the caller still owns the descriptor.
     auto source = ExternalMemorySource::dma_buf(UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC)));
     check_absent(ExternalMemory::import_from(context, std::move(source), 1));
     UniqueFd fd = source.take_fd();
@@ -258,8 +258,7 @@ TEST_CASE("memory and semaphores of other APIs without a driver", "[absent]") {
 #endif
 }
 
-// They need no driver.
-TEST_CASE("descriptors are sent without a driver", "[absent]") {
+TEST_CASE("descriptors can be sent without a driver", "[absent]") {
 #ifdef _WIN32
     check_refused(send_fd(0, 0), ErrorKind::unsupported_platform);
     check_refused(receive_fd(0), ErrorKind::unsupported_platform);
@@ -272,7 +271,7 @@ TEST_CASE("descriptors are sent without a driver", "[absent]") {
 #endif
 }
 
-TEST_CASE("code without a driver", "[absent]") {
+TEST_CASE("functions for code fail without a driver", "[absent]") {
     check_absent(Module::load(context, ".version 7.0"));
     check_absent(Module::load_file(context, __FILE__));
     check_adopted(Module::adopt(context, reinterpret_cast<CUmodule>(1)));
@@ -292,7 +291,7 @@ TEST_CASE("code without a driver", "[absent]") {
 }
 
 #if CUDA_VERSION >= 12040
-TEST_CASE("code without a driver, as newer headers have it", "[absent]") {
+TEST_CASE("functions of newer headers for code fail without a driver", "[absent]") {
     check_absent(Library::load(".version 7.0"));
     check_absent(Library::load_file(__FILE__));
     check_adopted(Library::adopt(reinterpret_cast<CUlibrary>(1)));
@@ -313,7 +312,7 @@ TEST_CASE("code without a driver, as newer headers have it", "[absent]") {
 }
 #endif
 
-TEST_CASE("graphs without a driver", "[absent]") {
+TEST_CASE("functions for graphs fail without a driver", "[absent]") {
     check_absent(Graph::create(context));
     check_adopted(Graph::adopt(context, reinterpret_cast<CUgraph>(1)));
     check_adopted(GraphExec::adopt(context, reinterpret_cast<CUgraphExec>(1)));
@@ -338,7 +337,7 @@ TEST_CASE("graphs without a driver", "[absent]") {
     check_absent(trim_graph_memory(Device::from_native(0)));
 }
 
-TEST_CASE("graphs of the runtime API without a driver", "[absent]") {
+TEST_CASE("runtime API functions for graphs fail without a driver", "[absent]") {
     check_absent(rt::create_graph(context));
     check_adopted(rt::adopt_graph(context, reinterpret_cast<CUgraph>(1)));
     CHECK(rt::borrow_graph(context, reinterpret_cast<CUgraph>(1)).has_value());

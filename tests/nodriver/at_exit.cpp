@@ -1,4 +1,4 @@
-// The first use comes from an atexit handler, when main has ended.
+// The first use is in an atexit handler, after main has returned.
 #include "first_use.hpp"
 
 namespace {

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""A process with elevated rights ignores every variable that could make it load somebody's library.
+"""A process with elevated rights ignores every variable that could make it load an attacker's library.
 
 usage: elevated_test.py PRINT_REPORT FAKE_DRIVER FAKE_RUNTIME [TEMPORARY_FILE | SHARED_CORE RPATH]
 
-Runs a copy of the program as another user, with and without the set-user-id bit of root. A shared
-cushim-core is copied, too, and RPATH replaced in the program: the user may not be able to read the build
-folder.
+Runs a copy of the program as another user, with and without root's set-user-id bit. A shared cushim-core is also
+copied, and RPATH is replaced in the program, because the user may not be able to read the build folder.
 """
 
 import os
@@ -21,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
 import binaries  # noqa: E402
 
 NOBODY = 65534
-# Of the places to search, as loader.h numbers them.
+# Search places, as loader.h numbers them.
 ENVIRONMENT, SYSTEM, EVERYWHERE = 1, 4, 15
 
 
@@ -48,7 +47,7 @@ class Elevated(unittest.TestCase):
             self.bring_core(*sys.argv[4:6])
 
     def bring_core(self, library, rpath):
-        # Not beside the fake libraries: the loader searches the program's own path, too.
+        # Not beside the fake libraries, because the loader also searches the program's own path.
         folder = os.path.join(self.folder, 'core')
         os.mkdir(folder)
         os.chmod(folder, 0o755)
@@ -63,7 +62,7 @@ class Elevated(unittest.TestCase):
 
     @staticmethod
     def copy(source, target):
-        """For every user to read, whatever the build folder allows."""
+        """Makes a copy that every user can read, whatever the build folder allows."""
         path = shutil.copy(source, target)
         os.chmod(path, 0o755)
         return path
@@ -82,22 +81,22 @@ class Elevated(unittest.TestCase):
         return result.stdout
 
     def elevation_works(self):
-        """Some containers take the bit away: then this machine cannot show it."""
+        """Some containers ignore the bit; then the test is skipped."""
         os.chmod(self.program, 0o4755)
         return bool(os.stat(self.program).st_mode & stat.S_ISUID) and \
             self.no_new_privileges() == '0'
 
     def need_elevation(self):
         if not self.elevation_works():
-            self.skipTest('programs get no other rights here')
+            self.skipTest('programs do not get other rights on this machine')
 
     @staticmethod
     def no_new_privileges():
         with open('/proc/self/status', encoding='ascii') as file:
             return next((line.split()[1] for line in file if line.startswith('NoNewPrivs')), '0')
 
-    def test_ordinary_process_heeds_the_variables(self):
-        """The other tests could not fail if this did not hold."""
+    def test_ordinary_process_uses_the_variables(self):
+        """Otherwise the other tests could not fail."""
         self.assertIn(self.driver, self.report(False, CUSHIM_DRIVER=self.driver))
         self.assertIn(self.runtime, self.report(False, CUSHIM_DRIVER=self.driver))
         self.assertIn('CUSHIM_DISABLE', self.report(False, CUSHIM_DISABLE='1'))
@@ -107,14 +106,14 @@ class Elevated(unittest.TestCase):
         text = self.report(True, CUSHIM_DRIVER=self.driver, CUSHIM_RUNTIME=self.runtime)
         self.assertNotIn(self.folder, text)
 
-    def test_disabling_is_ignored(self):
+    def test_disable_variable_is_ignored(self):
         self.need_elevation()
         self.assertNotIn('CUSHIM_DISABLE', self.report(True, CUSHIM_DISABLE='1'))
 
     def test_folder_for_temporary_files_is_ignored(self):
-        """The program sets TMPDIR itself: glibc takes what the caller has set away, others do not."""
+        """The program sets TMPDIR itself, because glibc removes the caller's value and others do not."""
         if not self.temporary_file:
-            self.skipTest('the program is of the build with static libraries')
+            self.skipTest('the program exists only in a build with static libraries')
         own = os.path.join(self.folder, 'temporary')
         os.mkdir(own)
         os.chmod(own, 0o777)
@@ -138,7 +137,7 @@ class Elevated(unittest.TestCase):
                 if variable != 'LD_LIBRARY_PATH':
                     root = os.path.join(self.folder, variable, folder.split('/')[0])
                     places = ENVIRONMENT
-                # Nothing else is searched, so that whatever this machine has does not come first.
+                # Searches only these places, so that libraries of this machine do not come first.
                 heeded = self.report(False, places, **{variable: root})
                 self.assertRegex(heeded, rf'runtime: CUDA runtime \S+, {re.escape(library)}\n')
                 self.need_elevation()

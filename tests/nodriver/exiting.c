@@ -1,7 +1,7 @@
-/* The exit flag is up for handlers that were registered before it, as a driver's would run after
- * it, and still down for those that were registered later.
+/* The exit flag is set for handlers registered before the loader's, which run after a driver's, and
+ * not yet set for handlers registered later.
  *
- * usage: exiting FLAG; 0 where the exit handlers of a library all run after the program's own */
+ * usage: exiting FLAG; 0 if the exit handlers of a library run after all handlers of the program */
 #include <cushim/detail/loader.h>
 
 #include "expect.h"
@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
     EXPECT_INT(atexit(registered_before), 0);
     EXPECT(cushim_watch_exit());
     EXPECT_INT(atexit(registered_after), 0);
-    /* Asking again moves nothing. */
+    /* A second call does not move the handler. */
     EXPECT(cushim_watch_exit());
     EXPECT_INT(cushim_exiting(), 0);
     return finish();

@@ -1,5 +1,5 @@
-/* What the programs of this folder check with: they print only what is wrong, and no test framework
- * comes between them and the loader. Their status is that of finish(). */
+/* The checks of the programs in this folder. They print only failures, and no test framework runs
+ * between them and the loader. The exit status is that of finish(). */
 #ifndef CUSHIM_TESTS_EXPECT_H
 #define CUSHIM_TESTS_EXPECT_H
 
@@ -38,7 +38,7 @@ static inline int finish(void) {
     return failures == 0 ? 0 : 1;
 }
 
-/* An argument of the program as a number; a test that is called wrongly fails. */
+/* A numeric argument of the program; without it the program fails. */
 static inline int number_argument(int argc, char **argv, int index) {
     if (index >= argc) {
         fprintf(stderr, "argument %d is missing\n", index);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""absent_test.cpp calls every function of the public headers that makes a Result out of nothing: static members and
-free functions, as often as they have overloads. Arguments: the test's source, --, the headers."""
+"""absent_test.cpp calls every function of the public headers that creates a Result: static members and free
+functions, once for each overload. Arguments: the test's source, --, the headers."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ class Scope:
 
 
 def end_of(text, at, opening, closing):
-    """Where the bracket at `at` is closed."""
+    """The position where the bracket at `at` is closed."""
     depth = 0
     for index in range(at, len(text)):
         depth += (text[index] == opening) - (text[index] == closing)
@@ -28,10 +28,10 @@ def end_of(text, at, opening, closing):
 
 
 def declarations(text):
-    """(scopes, declaration) of everything that is declared in a namespace or a class."""
+    """(scopes, declaration) of every declaration in a namespace or a class."""
     scopes, begin, at = [], 0, 0
     while at < len(text):
-        if text[at] == '(':  # default arguments may have braces
+        if text[at] == '(':  # default arguments may contain braces
             at = end_of(text, at, '(', ')')
         elif text[at] in '{;}':
             declaration = text[begin:at]
@@ -45,14 +45,14 @@ def declarations(text):
                 scopes.pop()
             else:
                 yield list(scopes), declaration
-                if text[at] == '{':  # a function's body, an initialiser
+                if text[at] == '{':  # the body of a function, or an initialiser
                     at = end_of(text, at, '{', '}')
             begin = at + 1
         at += 1
 
 
 def factories(text):
-    """The qualified name of each overload of the functions that absent_test.cpp has to call."""
+    """The qualified name of each overload of the functions that absent_test.cpp must call."""
     text = COMMENT.sub('', text).replace('extern "C"', '')
     for scopes, declaration in declarations(text):
         found = RESULT.search(declaration)
@@ -65,7 +65,7 @@ def factories(text):
 
 
 def call_of(name):
-    """A pattern of calls of it; the classes may be templates."""
+    """A pattern of calls of a function; the classes may be templates."""
     *scopes, function = name.split('::')
     qualified = ''.join(rf'{scope}(?:<[\w ]+>)?::' for scope in scopes)
     return re.compile(rf'(?<![\w:.>]){qualified}{function}(?:<[\w :]+>)?\(')
@@ -74,7 +74,7 @@ def call_of(name):
 class Factories(unittest.TestCase):
     maxDiff = None
 
-    def test_headers_are_understood(self):
+    def test_factories_are_found_in_headers(self):
         found = [*factories('namespace cushim { namespace detail { Result<int> a(); }'
                             ' template <class T> class [[nodiscard]] B { static Result<B> c();'
                             ' public: B() : x{} {} /* static Result<B> d(); */'
@@ -84,7 +84,7 @@ class Factories(unittest.TestCase):
                             ' namespace rt { Result<void> k(int); Result<void> k(); } }')]
         self.assertEqual(found, ['B::e', 'B::h', 'i', 'rt::k', 'rt::k'])
 
-    def test_each_is_called(self):
+    def test_every_factory_is_called(self):
         overloads = {}
         for header in HEADERS:
             with open(header, encoding='utf-8') as file:

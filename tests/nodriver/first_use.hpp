@@ -1,4 +1,4 @@
-// A first use of both APIs, at moments when little of a program exists yet, or any more.
+// A first use of both APIs very early or very late in the life of a process.
 #pragma once
 
 #include <cushim/table.hpp>
@@ -7,13 +7,13 @@
 
 #include "expect.h"
 
-// Whether the situation named by this variable is a machine with a (fake) driver.
+// Whether the situation that this variable names has (fake) libraries.
 inline bool with_libraries() {
     const char *value = getenv("EXPECT_LIBRARIES");
     return value != nullptr && strcmp(value, "1") == 0;
 }
 
-// With libraries, a status of the fake, none of which is one of the loader's own.
+// With libraries, the fake's status, which is never a status that the loader returns.
 inline void expect_answer(int status, int absent) {
     if (!with_libraries()) {
         EXPECT_INT(status, absent);

@@ -1,5 +1,5 @@
-// Threads that race on their first call, through both tables, where there is a libcudart and no
-// driver. ThreadSanitizer watches the search; every build checks the statuses.
+// Threads race for their first call through both tables, with a libcudart but without a driver.
+// ThreadSanitizer watches the search; every build checks the statuses.
 #include <cushim/cushim.hpp>
 
 #include "expect.h"

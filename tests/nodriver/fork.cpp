@@ -1,5 +1,5 @@
-// Forks: after the first use, before it, and in the middle of the first uses of other threads. The
-// child calls what was resolved and what was not.
+// Forks after the first use, before it, and during the first uses of other threads. The child calls
+// resolved and unresolved entry points.
 #include "first_use.hpp"
 
 #include <cushim/detail/loader.h>
@@ -16,7 +16,7 @@
 
 namespace {
 
-// Runs a function in a child that is killed if it hangs, and expects it to end well.
+// Runs a function in a child and expects success. A child that hangs is killed.
 template <class F>
 void in_child(F function) {
     const pid_t child = fork();
@@ -63,11 +63,11 @@ void fork_during_first_uses() {
     other.join();
 }
 
-// The first process of a container, and its child that is the first of a container inside it: both
-// have number 1. 77 where there are no containers.
+// The first process of a container and its child, the first process of a nested container: both
+// have number 1. Returns 77 if the system cannot make them.
 int fork_into_namespaces() {
 #if defined(__linux__)
-    // With a user namespace, in which everybody may do this.
+    // With a user namespace, which needs no rights.
     if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
         return 77;
     in_child([generation = cushim_fork_generation()] {
@@ -88,8 +88,8 @@ int fork_into_namespaces() {
 } // namespace
 
 int main(int argc, char **) {
-    // Without the leak check of a sanitizer: it starts a process of its own, and this one can have
-    // no more, since the first of its namespace has ended.
+    // By _exit, without a sanitizer's leak check: that would start a process, which is impossible
+    // after the first process of the namespace has ended.
     if (argc > 1)
         _exit(fork_into_namespaces());
     const unsigned int generation = cushim_fork_generation();
@@ -106,7 +106,7 @@ int main(int argc, char **) {
             EXPECT_INT(cushim_fork_generation(), generation + 2);
         });
     });
-    // What the children did is their own.
+    // The children's uses have no effect here.
     expect_not_tried();
     EXPECT_INT(cushim_fork_generation(), generation);
     EXPECT_INT(cushim_may_call(generation), 1);

@@ -1,5 +1,5 @@
-// Forks while other threads hold the locks of the wrappers: the child can use them all the same,
-// and finds what they guard as one whole change left it.
+// Forks while other threads hold the wrappers' locks. The child can use the locks and finds the
+// guarded data in a consistent state.
 #include <cushim/capture.hpp>
 #include <cushim/stream.hpp>
 #include <cushim/teardown.hpp>
@@ -22,7 +22,7 @@ void first_sink(const TeardownFailure &, void *) {}
 void second_sink(const TeardownFailure &, void *) {}
 int first_user, second_user;
 
-// Takes the lock of the graphs that are known; fails, as there is no such stream.
+// Takes the lock of the known graphs. Fails because the stream does not exist.
 void end_a_capture() {
     int place = 0;
     (void)Stream::borrow(reinterpret_cast<CUstream>(&place)).end_capture();
@@ -47,8 +47,8 @@ int use_locks() {
 
 int main() {
 #ifdef TEST_ADDRESS_SANITIZER
-    // Of GCC 12, it keeps its allocator locked in the child if another thread allocated during the
-    // fork.
+    // GCC 12's sanitizer keeps its allocator locked in the child if another thread allocated during
+    // the fork.
     return 77;
 #endif
     use_sink();

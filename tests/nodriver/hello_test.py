@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The example hello_gpu where there is no GPU: it says why and what to do, and ends well.
+"""The example hello_gpu without a GPU prints the reason and a hint and succeeds.
 
 usage: hello_test.py HELLO_GPU --stub FAKE_DRIVER --no-device FAKE_DRIVER
 """

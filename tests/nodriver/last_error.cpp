@@ -1,4 +1,4 @@
-// Without a runtime library, cudaGetLastError tells of the calls of its own thread: through the
+// Without a runtime library, cudaGetLastError reports failed calls of its own thread: through the
 // table, and with BY_NAME through the drop-in.
 #include <cushim/table.hpp>
 
@@ -32,18 +32,18 @@ int main() {
     void *pointer = &pointer;
     EXPECT_INT(CALL(cudaMalloc)(&pointer, 1), cudaErrorInsufficientDriver);
     EXPECT(pointer == &pointer);
-    // Names and descriptions are no calls that fail.
+    // Requests for names and descriptions do not fail.
     (void)CALL(cudaGetErrorString)(cudaErrorMemoryAllocation);
-    // Nor do the driver's functions have a part in it.
+    // Failures of the driver API have no effect.
     EXPECT_INT(cushim::driver().cuInit(0), CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
 
-    // Looking leaves it there, for this thread only.
+    // cudaPeekAtLastError keeps the error, for this thread only.
     EXPECT_INT(CALL(cudaPeekAtLastError)(), cudaErrorInsufficientDriver);
     std::thread(fresh_thread).join();
     std::thread(failing_thread).join();
     EXPECT_INT(CALL(cudaPeekAtLastError)(), cudaErrorInsufficientDriver);
 
-    // Taking it away does not; and success of another call would not either.
+    // cudaGetLastError clears it.
     EXPECT_INT(CALL(cudaGetLastError)(), cudaErrorInsufficientDriver);
     EXPECT_INT(CALL(cudaPeekAtLastError)(), cudaSuccess);
     EXPECT_INT(CALL(cudaGetLastError)(), cudaSuccess);

@@ -1,7 +1,7 @@
 """usage: many_processes.py COUNT RUNTIME PROGRAM [ARGUMENT...]
 
-Runs PROGRAM COUNT times, each time in a new process that finds RUNTIME by the system's search. For races
-on what happens once in a process. Exits with 77 if every process does.
+Runs PROGRAM COUNT times, each time in a new process in which the system's search finds RUNTIME. For races that
+can happen once in a process. Exits with 77 if every process does.
 """
 
 import os

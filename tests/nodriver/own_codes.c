@@ -1,5 +1,5 @@
-/* Through the drop-in: an old driver's cuGetErrorName and cuGetErrorString name what cushim
- * returns. */
+/* With the drop-in, an old driver's cuGetErrorName and cuGetErrorString name the statuses that
+ * cushim returns. */
 #include <cuda.h>
 
 #include "expect.h"

@@ -1,5 +1,5 @@
-/* A first use from .preinit_array, which runs before the C library is initialised: nothing is
- * searched for or remembered then, the settings can still be changed, and the process gets its
+/* A first use in .preinit_array, before the C library is initialised. The loader then neither
+ * searches nor remembers the failure, settings can still be changed, and the process keeps its
  * environment. */
 #include <cushim/loader.h>
 
@@ -31,8 +31,8 @@ int main(int count, char **arguments) {
     EXPECT_INT(early_status, 303);
     EXPECT_INT(cushim_load_report(CUSHIM_LIBRARY_DRIVER)->state, CUSHIM_STATE_NOT_TRIED);
     EXPECT(getenv("CUSHIM_DRIVER") != NULL);
-    /* The driver is named by the variable, or, where the process has cleared its environment, by
-     * the settings. */
+    /* The variable names the driver; if the process has cleared its environment, the settings do.
+     */
     const cushim_settings settings = {count > 1 ? arguments[1] : NULL, NULL,
                                       CUSHIM_SEARCH_EVERYWHERE};
     if (count > 1)

@@ -1,6 +1,6 @@
 /* Loads both libraries and prints the report, for elevated_test.py.
  *
- * usage: print_report [PLACES], as the member search of cushim_settings: a number */
+ * usage: print_report [PLACES], a number for cushim_settings::search */
 #include <cushim/loader.h>
 
 #include <stdio.h>

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Runs a program and fails unless it ends with status 0 and has printed nothing at all. Status 77,
-skipped, is passed on.
+"""Runs a program and fails unless it succeeds and prints nothing. Status 77, skipped, is passed on.
 
 usage: quiet.py PROGRAM ARGUMENT...
 
-Where the build is a cross build, MESON_EXE_WRAPPER says how to run what it made.
+In a cross build, MESON_EXE_WRAPPER is the command that runs built programs.
 """
 
 import glob
@@ -15,12 +14,12 @@ import sys
 
 
 def wrapper():
-    """The words of the command that runs what the build made; none where it runs by itself."""
+    """The words of the command that runs built programs; empty in a native build."""
     return shlex.split(os.environ.get('MESON_EXE_WRAPPER', ''))
 
 
 def environment(program):
-    """Meson puts the folders of our own DLLs in PATH, where an emulated Windows does not look."""
+    """Meson puts the folders of built DLLs in PATH, where an emulated Windows does not look."""
     variables = dict(os.environ)
     if os.name != 'nt' and program.endswith('.exe'):
         folders = ['Z:' + folder for folder in variables['PATH'].split(os.pathsep)
@@ -30,7 +29,7 @@ def environment(program):
 
 
 def run(program, *arguments, **variables):
-    """Exit code, what it printed, and what it complained of; of the loader's variables it has only these."""
+    """Exit code, standard output and standard error; the loader's variables are only those passed here."""
     kept = {name: value for name, value in environment(program).items()
             if not name.startswith('CUSHIM_') or name == 'CUSHIM_WINEPREFIX'}
     done = subprocess.run([*wrapper(), program, *arguments], env={**kept, **variables}, text=True, timeout=60,

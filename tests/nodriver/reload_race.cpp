@@ -1,5 +1,5 @@
-// Threads that search again and again while a driver is being installed: none of them may put
-// "absent" in place of the driver that another has found.
+// Threads reload repeatedly while a driver is being installed. None of them may replace the driver
+// that another has found by "absent".
 //
 // usage: reload_race DRIVER
 #include <cushim/cushim.hpp>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr int thread_count = 4;
 
-std::atomic<int> lost{0};          // a reload after the installation that found nothing
-std::atomic<int> misunderstood{0}; // "absent" that was reported as a status of the driver
+std::atomic<int> lost{0};          // reloads after the installation that found no driver
+std::atomic<int> misunderstood{0}; // "absent" reported as a status of the driver
 std::atomic<int> arriving{thread_count + 1};
 
 void wait_for_all() {

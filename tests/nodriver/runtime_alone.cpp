@@ -1,4 +1,4 @@
-// A libcudart that is there, and no driver: what is answered is what is answered without both.
+// A libcudart without a driver: the statuses are those without either library.
 #include <cushim/cushim.hpp>
 #include <cushim/loader.h>
 
@@ -19,7 +19,7 @@ void check_calls() {
     EXPECT(memory == &count);
 }
 
-// The fake's texts of errors are its functions' names.
+// The fake's descriptions of errors are its functions' names.
 void check_texts() {
     const auto cuda = cushim::runtime();
     EXPECT_TEXT(cuda.cudaGetErrorString(cudaErrorInsufficientDriver), "cudaGetErrorString");
@@ -49,7 +49,7 @@ void check_loading(const cushim::Result<T> &loaded) {
 int main() {
     if (cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED)
         return 77; // not on this machine
-    // All of them report that calls reach nothing; the report still names the file that is loaded.
+    // These report that calls fail; the report still names the loaded file.
     EXPECT_INT(cushim_load(CUSHIM_LIBRARY_RUNTIME), CUSHIM_STATE_ABSENT);
     EXPECT_INT(cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->state, CUSHIM_STATE_LOADED);
     check_loading(cushim::load_runtime());

@@ -1,5 +1,5 @@
-// The first use of every kind comes from a static constructor, before main, and the last from a
-// static destructor, after it.
+// The first use of every kind is in a static constructor, before main, and the last in a static
+// destructor, after it.
 #include <cushim/override.hpp>
 
 #include "first_use.hpp"
@@ -30,7 +30,7 @@ struct Early {
 
 Early early;
 
-// Overrides work before main, too.
+// Overrides also work before main.
 CUresult no_device(unsigned int) {
     return CUDA_ERROR_NO_DEVICE;
 }

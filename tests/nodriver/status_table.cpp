@@ -1,5 +1,5 @@
-// What calls answer where they cannot be forwarded, in each situation that leads to it; the outputs
-// stay as they were, with the exceptions that table.hpp names.
+// The statuses of calls that cannot be forwarded, in each such situation. Outputs are unchanged,
+// with the exceptions that table.hpp names.
 //
 // usage: status_table CU_STATUS CUDA_STATUS; a CU_STATUS of 0 means that there is a driver
 #include <cushim/cushim.hpp>
@@ -24,7 +24,7 @@ void check_driver(int status) {
     EXPECT_INT(count, 77);
     EXPECT_INT(pointer, 78);
     EXPECT(context == nullptr);
-    // A second call, which meets a library that is known to be absent.
+    // A second call, when the library is known to be absent.
     EXPECT_INT(cuda.cuInit(0), status);
 }
 
@@ -36,7 +36,7 @@ void check_driver_names() {
     text = nullptr;
     EXPECT_INT(cuda.cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &text), CUDA_SUCCESS);
     EXPECT(text != nullptr && *text != '\0');
-    // As the driver answers what it does not know.
+    // As the driver does for an unknown status.
     EXPECT_INT(cuda.cuGetErrorName(static_cast<CUresult>(98765), &text), CUDA_ERROR_INVALID_VALUE);
     EXPECT(text == nullptr);
     EXPECT_INT(cuda.cuGetErrorName(CUDA_SUCCESS, nullptr), CUDA_ERROR_INVALID_VALUE);
@@ -56,7 +56,7 @@ void check_runtime(int status) {
     EXPECT_TEXT(cuda.cudaGetErrorName(runtime_untouched), "unrecognized error code");
 }
 
-// As NVIDIA's static libcudart does: they are no matter of devices.
+// As in NVIDIA's static libcudart, the versions do not depend on devices.
 void check_versions(int status) {
     const auto cuda = cushim::runtime();
     const bool has_driver = status == cudaErrorSharedObjectInitFailed;
@@ -81,7 +81,7 @@ void check_versions(int status) {
     EXPECT_INT(cuda.cudaGetLastError(), cudaErrorInvalidValue);
     EXPECT_INT(cuda.cudaDriverGetVersion(nullptr), cudaErrorInvalidValue);
     EXPECT_INT(cuda.cudaGetLastError(), cudaErrorInvalidValue);
-    // Successes leave what failed before them.
+    // A success does not clear an earlier error.
     (void)cuda.cudaDeviceSynchronize();
     EXPECT_INT(cuda.cudaRuntimeGetVersion(&version), cudaSuccess);
     EXPECT_INT(cuda.cudaDriverGetVersion(&version), cudaSuccess);

@@ -1,5 +1,5 @@
-/* The same from C, by the loader's own header: which library is absent, why, and what its entry
- * points would answer.
+/* The same from C with the loader's own header: which library is absent, why, and the status of its
+ * entry points.
  *
  * usage: status_table_c CU_STATUS CUDA_STATUS; 0 means that there is one */
 #include <cushim/loader.h>
@@ -59,7 +59,7 @@ static void check_text(void) {
 
 int main(int argc, char **argv) {
     check_library(CUSHIM_LIBRARY_DRIVER, "cuMemAlloc_v2", number_argument(argc, argv, 1));
-    /* Asking for one library, the driver, has not touched the other. */
+    /* Loading the driver has not loaded the runtime. */
     check_library(CUSHIM_LIBRARY_RUNTIME, "cudaMalloc", number_argument(argc, argv, 2));
     check_text();
     EXPECT(cushim_headers_version() >= 11040);

@@ -1,4 +1,4 @@
-// Prints where a temporary file was made with TMPDIR set to a folder, and removes it.
+// Prints the path of a temporary file made with TMPDIR set to a folder, and removes the file.
 //
 // usage: temporary_file FOLDER
 #include <cstdio>

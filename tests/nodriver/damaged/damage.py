@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes files that are no driver out of one that is: usage: damage.py DRIVER EMPTY TRUNCATED OTHER
+"""Makes damaged files of a driver. usage: damage.py DRIVER EMPTY TRUNCATED OTHER
 
-EMPTY has nothing in it, TRUNCATED ends inside of the code, OTHER is for another architecture.
+EMPTY is empty, TRUNCATED ends inside the code, OTHER is for another architecture.
 """
 
 import pathlib
@@ -10,7 +10,7 @@ import sys
 
 
 def machine_offset(library):
-    """Where the headers say for which machine the library is."""
+    """The offset of the machine in the headers."""
     if library.startswith(b'\x7fELF'):
         return 18
     return struct.unpack_from('<I', library, 0x3C)[0] + 4
@@ -21,7 +21,7 @@ def main():
     library = bytearray(driver.read_bytes())
     empty.write_bytes(b'')
     truncated.write_bytes(library[:8192])
-    library[machine_offset(library)] = 0x08  # MIPS, or none at all
+    library[machine_offset(library)] = 0x08  # MIPS or unknown
     other.write_bytes(library)
 
 
