@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Installed below a folder in which no linker looks, with the folders for libraries that systems have:
-tools and consumers' programs start by themselves."""
+"""cushim installed in a folder that no linker searches, with the library folders of several systems. Tools and
+consumers' programs start without further settings."""
 
 import os
 import unittest
@@ -19,7 +19,7 @@ class Anywhere(unittest.TestCase):
         assert 'LD_LIBRARY_PATH' not in consumer.environment()
         cls.installs = {libdir: consumer.Install(__file__, libdir) for libdir in LIBDIRS}
 
-    def test_every_tool(self):
+    def test_every_tool_starts(self):
         for libdir, install in self.installs.items():
             with self.subTest(libdir):
                 tools = list((install.prefix / 'bin').iterdir())
@@ -27,7 +27,7 @@ class Anywhere(unittest.TestCase):
                 for tool in tools:
                     self.assertIn(tool.name, run(tool, '--help'))
 
-    def test_tools_that_were_moved(self):
+    def test_moved_tools_start(self):
         for libdir, install in self.installs.items():
             with self.subTest(libdir):
                 away = install.folder / 'away'
@@ -37,11 +37,11 @@ class Anywhere(unittest.TestCase):
                 finally:
                     os.rename(away, install.prefix)
 
-    def test_program_of_find_package(self):
+    def test_program_of_find_package_starts(self):
         for libdir, install in self.installs.items():
             with self.subTest(libdir):
                 build = install.folder / 'build'
-                # As some compilers do by themselves: of two libraries the program needs the one it calls.
+                # The default of some compilers: of two libraries the program needs only the one it calls.
                 run('cmake', '-S', CONSUMERS / 'cmake', '-B', build, '-G', 'Ninja', *consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR'),
                     *consumer.cmake_place(install.prefix, install.libdir),
                     '-DCMAKE_EXE_LINKER_FLAGS=-Wl,--as-needed')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Consumers that say find_package(cushim)."""
+"""Consumers that use find_package(cushim)."""
 
 import re
 
@@ -17,7 +17,7 @@ def configure(project, name, *options, **more):
     if arguments.headers and not any('CUDA' in option for option in options):
         defaults.append(f'-DCUSHIM_CUDA_INCLUDE_DIR={arguments.headers}')
     text = run('cmake', '-S', CONSUMERS / project, '-B', folder, *defaults, *options, **more)
-    # CMake breaks long messages into lines.
+    # CMake wraps long messages.
     return folder, re.sub(r'\s+', ' ', text)
 
 
@@ -31,10 +31,10 @@ class CMake(consumer.ConsumerTest):
         for program in ('hello', 'hello_c'):
             self.check_linked(folder / program, shared)
 
-    def test_project(self):
+    def test_project_builds_and_runs(self):
         self.check_project('project', TYPES[0] == 'shared')
 
-    def test_component_of_each_kind(self):
+    def test_component_selects_the_kind_of_library(self):
         for kind in TYPES if len(TYPES) > 1 else ():
             with self.subTest(kind):
                 self.check_project(f'component-{kind}', kind == 'shared', f'-DWANTED={kind}')
@@ -46,20 +46,20 @@ class CMake(consumer.ConsumerTest):
                 _, text = configure('cmake_c', f'missing-{kind}', f'-DWANTED={kind}', fails=True)
                 self.assertIn(f'it has no component {kind}', text)
 
-    def test_project_without_cpp(self):
+    def test_project_without_cpp_builds_and_runs(self):
         folder, _ = configure('cmake_c', 'c')
         run('cmake', '--build', folder)
         self.check_c(folder / 'hello_c')
 
-    def test_existing_code(self):
+    def test_existing_code_builds_and_runs(self):
         folder, _ = configure('cmake_existing', 'existing')
         run('cmake', '--build', folder)
         for program in ('existing_c', 'existing_cpp', 'existing_exported'):
             with self.subTest(program):
                 self.check_existing(folder / program, TYPES[0] == 'shared')
 
-    def test_version(self):
-        """Up to 1.0, any other minor version is another interface."""
+    def test_only_compatible_versions_are_accepted(self):
+        """Before version 1.0, every minor version has its own interface."""
         major, minor, _ = arguments.version.split('.')
         wanted = {f'{major}.{minor}': True, f'{major}.{minor}.999': False,
                   f'{major}.{int(minor) + 1}': False, f'{int(major) + 1}.0': False,
@@ -72,13 +72,13 @@ class CMake(consumer.ConsumerTest):
                 name = 'version-' + re.sub(r'\W', '-', version)
                 configure('cmake_c', name, f'-DWANTED_VERSION={version}', fails=not fits)
 
-    def test_headers_that_are_not_there(self):
+    def test_missing_headers_are_reported(self):
         _, text = configure('cmake_c', 'no-headers', f'-DCUSHIM_CUDA_INCLUDE_DIR={install.folder}',
                             fails=True)
         self.assertIn(f'cuda.h not found in CUSHIM_CUDA_INCLUDE_DIR={install.folder}', text)
 
-    def test_headers_of_another_major_version(self):
-        """Existing code includes none of cushim's headers, which would refuse them."""
+    def test_headers_of_another_major_version_cause_a_warning(self):
+        """Existing code includes no header of cushim that would reject them."""
         own = int(arguments.cuda_version) // 1000
         for major in (own - 1, own, own + 1):
             headers = install.folder / f'headers-{major}'
@@ -89,15 +89,15 @@ class CMake(consumer.ConsumerTest):
             with self.subTest(major):
                 self.assertEqual(f'are of CUDA {major}: code that is compiled' in text, major != own)
 
-    def test_headers_of_the_toolkit(self):
-        """What find_package(CUDAToolkit) found is taken."""
+    def test_headers_of_the_toolkit_are_used(self):
+        """The headers that find_package(CUDAToolkit) found are used."""
         toolkit = install.folder / 'some-toolkit'
         toolkit.mkdir()
         _, text = configure('cmake_c', 'toolkit', f'-DCUDAToolkit_INCLUDE_DIRS={toolkit}')
         self.assertIn(f'headers: <{toolkit}>', text)
 
-    def test_headers_of_a_toolkit_in_several_folders(self):
-        """A list: the cuda.h that counts is the first."""
+    def test_first_headers_of_several_folders_are_used(self):
+        """A list of folders; the first cuda.h counts."""
         folders = [install.folder / f'toolkit-{name}' for name in ('more', 'other', 'own')]
         own = int(arguments.cuda_version) // 1000
         for folder in folders:
@@ -108,7 +108,7 @@ class CMake(consumer.ConsumerTest):
                             f'-DCUDAToolkit_INCLUDE_DIRS={";".join(map(str, folders))}')
         self.assertIn(f'but those in {folders[1]} are of CUDA {own + 1}', text)
 
-    def test_headers_chosen_win(self):
+    def test_chosen_headers_take_precedence(self):
         chosen = install.folder / 'chosen'
         chosen.mkdir()
         (chosen / 'cuda.h').touch()

@@ -1,5 +1,5 @@
-"""What the tests of consumers share: a staged install of cushim, commands that show what they said when
-they fail, and the two machines on which a consumer's program must run."""
+"""Shared by the tests of consumers: a staged install of cushim, commands that print their output on failure, and
+the two machines on which a consumer's program must run."""
 
 import contextlib
 import fcntl
@@ -19,8 +19,8 @@ import binaries  # noqa: E402
 import options  # noqa: E402
 
 CONSUMERS = pathlib.Path(__file__).parent / 'consumers'
-PREFIX = pathlib.PurePosixPath('/opt/cushim')  # is on no machine: only the staged copy can be found
-# The builds in here are their own: nothing of the outer build's surroundings may leak into them.
+PREFIX = pathlib.PurePosixPath('/opt/cushim')  # exists on no machine, so that only the staged copy can be found
+# These builds are independent: no variable of the outer build may affect them.
 UNSET = ('CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'DESTDIR', 'MAKEFLAGS', 'PKG_CONFIG_PATH',
          'CUDA_PATH', 'CUDA_HOME', 'CUSHIM_DRIVER', 'CUSHIM_RUNTIME', 'CUSHIM_DISABLE',
          'CONDA_PREFIX', 'VIRTUAL_ENV', 'LD_LIBRARY_PATH')
@@ -33,8 +33,8 @@ arguments = types.SimpleNamespace(
     headers=given.text('headers'),  # empty: the default path of the compiler
     fake_driver=given.text('fake-driver'), fake_runtime=given.text('fake-runtime'),
     nvcc=given.command('nvcc') if given.text('nvcc') else [],  # with its options
-    no_nvcc=given.text('no-nvcc'),  # why there is none
-    outer_build=given.path('outer-build'),  # the build that these tests are of
+    no_nvcc=given.text('no-nvcc'),  # why there is no nvcc
+    outer_build=given.path('outer-build'),  # the build that runs these tests
     type=given.text('type', 'static'))  # or shared, or both
 
 
@@ -45,7 +45,7 @@ def environment(**more):
 
 
 def run(*command, fails=False, **more):
-    """The output of a command, both streams; with `fails`, of one that must fail."""
+    """Both output streams of a command; with `fails`, of a command that must fail."""
     result = subprocess.run([str(word) for word in command], env=environment(**more), text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if (result.returncode != 0) != fails:
@@ -55,7 +55,7 @@ def run(*command, fails=False, **more):
 
 
 def need(*programs):
-    """Skips the whole script where this machine lacks a program."""
+    """Skips the whole script if this machine lacks a program."""
     for program in programs:
         if shutil.which(program) is None:
             print(f'SKIPPED: {program} is not installed')
@@ -71,8 +71,8 @@ def lock(path):
 
 
 def setup_options():
-    # An archive has no trouble to be found when a program starts: only shared libraries get a tool beside
-    # them. One kind is installed into Meson's default folder, the other into another system's.
+    # Tools are installed only beside shared libraries, which their start-up must find. One kind is installed
+    # into Meson's default folder, the other into another system's.
     shared = arguments.type != 'static'
     return [f'-Ddefault_library={arguments.type}', '--buildtype=plain', '-Dtests=disabled',
             f'-Dtools={"enabled" if shared else "disabled"}', '-Dexamples=disabled',
@@ -81,7 +81,7 @@ def setup_options():
 
 
 def build():
-    """Builds cushim, once for all scripts that want this kind of library, and returns the folder."""
+    """Builds cushim once for all scripts with this kind of library, and returns the folder."""
     folder = arguments.work / f'cushim-{arguments.type}'
     configured = folder / 'configured-as.json'
     wanted = json.dumps([str(arguments.source), arguments.cxx, arguments.cc, setup_options()])
@@ -108,7 +108,7 @@ def other_libdir(build_folder, libdir):
 
 
 class Install:
-    """A staged install of its own for each script, and for each `libdir` that a script asks for."""
+    """A separate staged install for each script, and for each `libdir` that a script requests."""
 
     def __init__(self, script, libdir=None):
         self.folder = fresh_folder(script, libdir)
@@ -130,9 +130,9 @@ class Install:
 
 
 def cmake_place(prefix, libdir):
-    """For find_package(cushim)."""
+    """The options for find_package(cushim)."""
     place = [f'-DCMAKE_PREFIX_PATH={prefix}']
-    # Into lib64 Meson installs on a Debian without dpkg-dev, too, and Debian's CMake does not look there.
+    # On a Debian without dpkg-dev, Meson also installs into lib64, which Debian's CMake does not search.
     if pathlib.Path(libdir).name == 'lib64':
         place.append(f'-Dcushim_DIR={libdir}/cmake/cushim')
     return place
@@ -147,7 +147,7 @@ def fresh_folder(script, part=None):
 
 
 def headers_option(name):
-    """For CMake or Meson."""
+    """The option for CMake or Meson that names the CUDA headers."""
     return [f'-D{name}={arguments.headers}'] if arguments.headers else []
 
 
@@ -156,16 +156,16 @@ def cuda_includes():
 
 
 def exported_names(library, pattern):
-    """What of such a name other libraries of a process can find in this one."""
+    """The exported names that match the pattern."""
     return {name for name, here, binding in binaries.read(library).symbols(dynamic=True)
             if here and binding != binaries.Elf.LOCAL and re.search(pattern, name)}
 
 
 class ConsumerTest(unittest.TestCase):
-    """Checks of a consumer's program."""
+    """Checks of the programs of consumers."""
 
     def check_cpp(self, program, **more):
-        """It runs where there is no driver, and where there is one."""
+        """Runs it without a driver and with one."""
         absent = run(program, CUSHIM_DRIVER='/nonexistent/libcuda.so.1', **more)
         self.assertIn(f'cushim {arguments.version}, cuInit 303\n', absent)
         self.assertIn('no CUDA driver: /nonexistent/libcuda.so.1', absent)
@@ -181,10 +181,10 @@ class ConsumerTest(unittest.TestCase):
         self.assertRegex(loaded, r'absent status 0\ndriver: CUDA driver \d+\.\d, /')
         self.assertRegex(loaded, r'runtime: CUDA runtime \d+\.\d, /')
         self.assertFalse([name for name in self.needed(program) if 'stdc++' in name],
-                         'a C program got a C++ runtime')
+                         'a C program needs a C++ runtime')
 
     def check_existing(self, program, shared, **more):
-        """Code that knows nothing of cushim, linked to the drop-in."""
+        """Code that does not know cushim, linked to the drop-in."""
         absent = run(program, CUSHIM_DISABLE='1', **more)
         self.assertEqual(absent, 'cuInit 303, cudaGetDeviceCount 35, 0 devices\n')
         loaded = run(program, CUSHIM_DRIVER=arguments.fake_driver,

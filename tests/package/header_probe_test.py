@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Where Meson looks for the CUDA headers, what wins over what, and what it says where there are
-none. Sets cushim up with made-up headers, and builds nothing."""
+"""Where Meson searches for the CUDA headers, in which order, and its message if it finds none. Sets up cushim with
+synthetic headers and builds nothing."""
 
 import pathlib
 import re
@@ -11,11 +11,11 @@ import consumer
 from consumer import arguments, run
 
 folder = consumer.fresh_folder(__file__)
-TOOLKIT = pathlib.Path('/usr/local/cuda/include/cuda.h')  # is always looked for
+TOOLKIT = pathlib.Path('/usr/local/cuda/include/cuda.h')  # always searched
 
 
 def headers(name, version):
-    """A folder with headers of this version, as far as Meson looks into them."""
+    """A folder with the parts of CUDA headers that Meson reads."""
     include = folder / name
     include.mkdir(parents=True)
     (include / 'cuda.h').write_text(f'#define CUDA_VERSION {version}\n', encoding='ascii')
@@ -41,8 +41,8 @@ class HeaderProbe(unittest.TestCase):
         return unusable(f'{self.name}/unusable')
 
     def set_up(self, headers_dir='', fails=False, **variables):
-        # What CPLUS_INCLUDE_PATH names comes before the compiler's own folders, and after those
-        # that Meson tries: it stands for the default path.
+        # The folders of CPLUS_INCLUDE_PATH come before the compiler's own and after those that Meson tries; they
+        # represent the default path.
         return run('meson', 'setup', folder / self.name / 'build', arguments.source,
                    '-Dtests=disabled', '-Dtools=disabled', '-Dexamples=disabled',
                    f'-Dheaders_dir={headers_dir}', fails=fails, **variables)
@@ -52,31 +52,31 @@ class HeaderProbe(unittest.TestCase):
             found = re.findall(rf'^ *CUDA {name} *: (.*)$', output, re.MULTILINE)
             self.assertEqual(found, [str(wanted)])
 
-    def test_headers_dir_wins_over_the_default_path(self):
+    def test_headers_dir_takes_precedence_over_the_default_path(self):
         wanted = self.headers('wanted', 13010)
         output = self.set_up(wanted, CPLUS_INCLUDE_PATH=self.headers('default', 13020),
                              CUDA_PATH=self.headers('toolkit/include', 13030).parent)
         self.assert_taken(output, wanted, '13.1')
 
-    def test_default_path_wins_over_a_toolkit(self):
+    def test_default_path_takes_precedence_over_a_toolkit(self):
         output = self.set_up(CPLUS_INCLUDE_PATH=self.headers('default', 13020),
                              CUDA_PATH=self.headers('toolkit/include', 13030).parent)
         self.assert_taken(output, "(the compiler's default path)", '13.2')
 
-    def test_toolkit_where_the_default_path_has_none(self):
+    def test_toolkit_is_used_without_headers_in_the_default_path(self):
         path = self.headers('toolkit/include', 13030)
         output = self.set_up(CPLUS_INCLUDE_PATH=self.unusable(), CUDA_PATH=path.parent,
                              CUDA_HOME=self.headers('home/include', 13040).parent)
         self.assert_taken(output, path, '13.3')
 
-    def test_newest_that_pkg_config_knows(self):
+    def test_newest_headers_of_pkg_config_are_used(self):
         if TOOLKIT.exists():
-            self.skipTest(f'this machine has {TOOLKIT}, which is taken first')
+            self.skipTest(f'this machine has {TOOLKIT}, which takes precedence')
         self.need_pkg_config()
         output = self.set_up(CPLUS_INCLUDE_PATH=self.unusable(), PKG_CONFIG_PATH=self.pc_files())
         self.assert_taken(output, folder / self.name / '12.10', '12.10')
 
-    def test_names_of_pkg_config(self):
+    def test_names_of_pkg_config_are_sorted(self):
         self.need_pkg_config()
         script = arguments.source / 'tools/headers/list_pkgconfig_names.py'
         names = run('python3', script, 'pkg-config', PKG_CONFIG_LIBDIR=self.pc_files()).split()
@@ -98,7 +98,7 @@ class HeaderProbe(unittest.TestCase):
                                               encoding='ascii')
         return place
 
-    def test_too_old(self):
+    def test_headers_that_are_too_old_are_rejected(self):
         text = ' '.join(self.set_up(self.headers('old', 11030), fails=True).split())
         self.assertIn('are version 11.3; cushim needs 11.4 or newer.', text)
         self.assertIn('option headers_dir', text)
@@ -112,12 +112,12 @@ class HeaderProbe(unittest.TestCase):
         self.assertIn('WARNING: the CUDA headers come without cudaTypedefs.h and are newer', output)
         self.assertEqual(output.count('cuLater'), 1, output)
         self.assertNotIn('cuInit', output)
-        # Headers that tell the version themselves need no such list.
+        # Headers that state the versions need no such list.
         (newer / 'cudaTypedefs.h').write_text('PFN_cuLater_v99990\n', encoding='ascii')
         shutil.rmtree(folder / self.name / 'build')
         self.assertNotIn('WARNING', self.set_up(newer))
 
-    def test_headers_dir_without_headers(self):
+    def test_headers_dir_without_headers_is_rejected(self):
         empty = folder / self.name / 'empty'
         empty.mkdir(parents=True)
         for wrong in (self.unusable(), empty, empty / 'missing'):
@@ -126,7 +126,7 @@ class HeaderProbe(unittest.TestCase):
                 self.assertIn('no usable cuda.h and cuda_runtime_api.h in '
                               f'headers_dir={wrong}', text)
 
-    def test_none_anywhere(self):
+    def test_missing_headers_are_reported(self):
         # Comes before every folder that Meson tries.
         text = self.set_up(CXXFLAGS=f'-I{self.unusable()}', fails=True)
         self.assertIn('the CUDA headers (cuda.h, cuda_runtime_api.h) were not found', text)
@@ -134,8 +134,8 @@ class HeaderProbe(unittest.TestCase):
             self.assertRegex(text, rf'(?m)^ *- {way}: ')
         self.assertIn('meson setup -Dheaders_dir=', text)
 
-    def test_option_of_a_subproject(self):
-        """Set without the subproject's name, the option would be the consumer's own."""
+    def test_messages_name_the_option_of_a_subproject(self):
+        """The hints must contain the subproject's name; otherwise they would name the consumer's option."""
         project = folder / self.name / 'project'
         (project / 'subprojects').mkdir(parents=True)
         (project / 'subprojects/cushim').symlink_to(arguments.source)

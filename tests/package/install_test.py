@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a staged install holds: everything that a consumer needs, and no path of this machine."""
+"""A staged install contains everything that a consumer needs, and no path of this machine."""
 
 import re
 import unittest
@@ -11,7 +11,7 @@ install = consumer.Install(__file__)
 
 
 class Installed(unittest.TestCase):
-    def test_has_every_header(self):
+    def test_every_header_is_installed(self):
         def below(folder):
             return {path.relative_to(folder).as_posix() for path in folder.rglob('*') if path.suffix in ('.h', '.hpp')}
 
@@ -21,7 +21,7 @@ class Installed(unittest.TestCase):
                      for kind in ('table', 'entries')}
         self.assertEqual(installed, own | generated)
 
-    def test_has_the_libraries_that_were_asked_for(self):
+    def test_requested_libraries_are_installed(self):
         names = {path.name for path in install.libdir.iterdir() if path.is_file()}
         static = {'libcushim.a', 'libcushim-core.a'}
         dropin = {'libcushim-dropin.a', 'libcushim-dropin-exported.a'}  # whichever kind was asked for
@@ -31,12 +31,12 @@ class Installed(unittest.TestCase):
         libraries = {name for name in names if re.search(r'\.a$|\.so\.\d+\.\d+', name)}
         self.assertEqual(libraries, wanted)
 
-    def test_archive_is_whole(self):
-        """The rows are a library of their own in the build, which is not installed."""
+    def test_archive_contains_the_rows(self):
+        """In the build, the rows are a separate library, which is not installed."""
         path = install.library('libcushim-core.a')
         if not path.exists():
             self.skipTest('no archive')
-        members = dict(binaries.archive_members(path))  # refuses a thin archive
+        members = dict(binaries.archive_members(path))  # rejects a thin archive
         slots, registries = [], []
         for name, data in members.items():
             defined = {symbol for symbol, here, _ in binaries.Elf(data).symbols() if here}
@@ -47,10 +47,10 @@ class Installed(unittest.TestCase):
         self.assertEqual((len(slots), len(registries)), (2, 2), members.keys())
         self.assertFalse(set(slots) & set(registries))
 
-    def test_shared_libraries_need_little(self):
+    def test_shared_libraries_need_only_system_libraries(self):
         path = install.library('libcushim-core.so')
         if not path.exists():
-            self.skipTest('no shared library')
+            self.skipTest('no shared library is installed')
         allowed = r'(libc|libdl|libpthread|ld-linux[-_a-z0-9]*)\.so\.\d+'
         for name in binaries.read(path).needed():
             self.assertRegex(name, allowed)
@@ -58,12 +58,12 @@ class Installed(unittest.TestCase):
             self.assertRegex(name, allowed + r'|libcushim-core\.so\.0|'
                              r'(libstdc\+\+|libgcc_s|libm|libc\+\+(abi)?)\.so\.\d+')
 
-    def test_exports_are_ours_only(self):
+    def test_only_cushim_functions_are_exported(self):
         paths = [install.library(f'lib{name}.so') for name in ('cushim', 'cushim-core')]
         if not paths[0].exists():
-            self.skipTest('no shared library')
+            self.skipTest('no shared library is installed')
         for path in paths:
-            # Not the weak ones: inline functions of the C++ library are everybody's.
+            # Without weak symbols: every library may export inline functions of the C++ library.
             exported = {name for name, here, binding in binaries.read(path).symbols(dynamic=True)
                         if here and binding == binaries.Elf.GLOBAL}
             self.assertGreater(len(exported), 5)
@@ -72,15 +72,15 @@ class Installed(unittest.TestCase):
                        and name not in ('_init', '_fini', '__bss_start', '_edata', '_end')}
             self.assertEqual(foreign, set(), path.name)
 
-    def test_names_no_path_of_this_machine(self):
-        """Texts only: a binary may hold paths in its debug information."""
+    def test_no_file_contains_a_path_of_this_machine(self):
+        """Only text files, because binaries may contain paths in their debug information."""
         for path in install.files():
             if path.suffix in ('.pc', '.cmake', '.h', '.hpp'):
                 text = path.read_text(encoding='utf-8')
                 for folder in filter(None, (arguments.source, arguments.work, arguments.headers)):
                     self.assertNotIn(str(folder), text, path.name)
 
-    def test_has_what_was_built_and_no_tests(self):
+    def test_no_tests_are_installed(self):
         kinds = {path.relative_to(install.prefix).parts[0] for path in install.files()}
         libraries = install.libdir.relative_to(install.prefix).parts[0]
         # See consumer.options().

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Consumers that have a compiler and pkg-config, and nothing else."""
+"""Consumers that use a compiler and pkg-config."""
 
 import shlex
 
@@ -35,17 +35,17 @@ class PkgConfig(consumer.ConsumerTest):
             *flags('cushim-core'))
         return program
 
-    def test_cpp_program(self):
+    def test_cpp_program_builds_and_runs(self):
         program = self.cpp('hello')
         self.check_cpp(program, **self.search)
         self.check_linked(program, SHARED)
 
-    def test_cpp_program_without_exceptions_and_rtti(self):
+    def test_cpp_program_without_exceptions_and_rtti_builds_and_runs(self):
         program = self.cpp('plain', '-fno-exceptions', '-fno-rtti')
         self.check_cpp(program, **self.search)
 
-    def test_c_program(self):
-        """By the C compiler alone, and without a CUDA header."""
+    def test_c_program_builds_and_runs(self):
+        """With only the C compiler and without CUDA headers."""
         program = self.c('hello_c')
         self.check_c(program, **self.search)
         self.check_linked(program, SHARED)
@@ -56,15 +56,15 @@ class PkgConfig(consumer.ConsumerTest):
             *consumer.cuda_includes(), *flags(package), *options)
         return program
 
-    def test_existing_code(self):
+    def test_existing_code_builds_and_runs(self):
         for package in ('cushim-dropin', 'cushim-dropin-exported'):
             with self.subTest(package):
                 program = self.existing(package)
                 self.check_existing(program, SHARED, **self.search)
                 self.assertFalse([name for name in self.needed(program) if 'stdc++' in name])
 
-    def test_existing_code_of_nvcc(self):
-        """With the same flags, which nvcc takes as they are."""
+    def test_existing_code_builds_with_nvcc(self):
+        """With the same flags, which nvcc accepts unchanged."""
         if not arguments.nvcc:
             self.skipTest(arguments.no_nvcc)
         for package in ('cushim-dropin', 'cushim-dropin-exported'):
@@ -73,24 +73,24 @@ class PkgConfig(consumer.ConsumerTest):
                 run(*arguments.nvcc, CONSUMERS / 'existing.cu', '-o', program, *flags(package))
                 self.check_existing(program, SHARED, **self.search)
 
-    def test_version_script_of_the_exported_dropin(self):
-        """With whatever linker the consumer has."""
+    def test_version_script_gives_versions_to_the_exported_dropin(self):
+        """With the consumer's default linker."""
         script = pkg_config('--variable=version_script', 'cushim-dropin-exported')
         program = self.existing('cushim-dropin-exported', '-rdynamic', f'-Wl,--version-script={script}')
         self.check_existing(program, SHARED, **self.search)
         self.assertIn('.gnu.version_d', [name for name, *_ in consumer.binaries.read(program).sections()])
 
-    def test_c_program_pays_for_no_row(self):
+    def test_small_c_program_contains_no_rows(self):
         if SHARED:
-            self.skipTest('a shared library has them all')
+            self.skipTest('a shared library contains all rows')
         program = self.c('hello_c_small')
         names = {name for name, *_ in consumer.binaries.read(program).symbols()}
         self.assertIn('cushim_load', names)
         self.assertFalse([name for name in names if name.startswith('cushim_slot_')])
 
-    def test_archives_of_both_kinds(self):
+    def test_archives_beside_shared_libraries_can_be_linked(self):
         if arguments.type != 'both':
-            self.skipTest('one kind was installed')
+            self.skipTest('only one kind is installed')
         program = self.cpp('hello_static', libraries=flags('cushim-static'))
         self.check_cpp(program)
         self.check_linked(program, False)
@@ -100,36 +100,36 @@ class PkgConfig(consumer.ConsumerTest):
 
     def test_plugin_exports_nothing_of_an_archive(self):
         if arguments.type == 'shared':
-            self.skipTest('no archive was installed')
+            self.skipTest('no archive is installed')
         plugin = install.folder / 'plugin.so'
         run(*arguments.cxx, '-std=c++20', '-shared', '-fPIC', '-fvisibility=hidden', '-DNAME=plugin',
             CONSUMERS / 'two_copies/copy.cpp', '-o', plugin, *consumer.cuda_includes(),
             *flags('cushim-static'))
         self.assertEqual(consumer.exported_names(plugin, 'cushim'), set())
 
-    def test_static_flags(self):
+    def test_flags_depend_on_the_kind_of_library(self):
         for package in ('cushim', 'cushim-core'):
             self.assertEqual('-DCUSHIM_STATIC' in flags(package), not SHARED, package)
             if arguments.type != 'shared':
                 self.assertIn('-DCUSHIM_STATIC', flags(package + '-static'))
-        # What an archive needs besides comes with it; a shared library brings it itself.
+        # An archive's own dependencies are in the flags; a shared library loads them itself.
         self.assertEqual('-lpthread' in flags('cushim-core'), not SHARED)
         self.assertIn('-lpthread', flags('cushim-core', '--static'))
 
-    def test_flags_are_for_every_compiler(self):
-        """nvcc takes these, and no others of a C++ compiler's."""
+    def test_flags_are_portable(self):
+        """nvcc accepts only these options of a C++ compiler."""
         for package in ('cushim', 'cushim-dropin', 'cushim-dropin-exported'):
             for word in flags(package, '--static'):
                 self.assertRegex(word, '^-[DILl]')
 
     def test_paths_are_below_the_prefix(self):
-        """The CUDA headers' folder is the consumer's business."""
+        """Except for the folder of the CUDA headers, which the consumer names."""
         for word in flags('cushim', '--static') + flags('cushim-dropin', '--static'):
             path = word[word.index('/'):] if '/' in word else None
             if path is not None:
                 self.assertTrue(path.startswith(str(install.prefix)), word)
 
-    def test_version_and_variable(self):
+    def test_versions_are_provided(self):
         for package in ('cushim', 'cushim-core', 'cushim-dropin', 'cushim-dropin-exported'):
             self.assertEqual(pkg_config('--modversion', package), arguments.version)
             self.assertEqual(pkg_config('--variable=cuda_version', package),

@@ -1,4 +1,4 @@
-"""The code blocks of README.md and other pages, which tests run as a reader would."""
+"""The code blocks of README.md and other pages, which tests run like a reader."""
 
 import ctypes
 import re
@@ -9,18 +9,18 @@ BLOCK = re.compile(r'^```(\w+)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
 def blocks(page='README.md'):
-    """Language and text of each, in the order of the page."""
+    """Language and text of each block, in the order of the page."""
     return BLOCK.findall((arguments.source / page).read_text(encoding='utf-8'))
 
 
 def block(language, word=''):
-    """The one block of this language that contains the word."""
+    """The only block of this language that contains the word."""
     (text,) = [text for name, text in blocks() if name == language and word in text]
     return text
 
 
 def check_app(test, program):
-    """The program of the page prints what the page says."""
+    """The program of the page prints the output that the page shows."""
     test.check_linked(program, arguments.type != 'static')
     try:
         ctypes.CDLL('libcuda.so.1')

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The code blocks of README.md, as a reader copies it: the program is compiled, run and its output compared; the
-build systems build it. What takes long to build is in tests that build it anyway: subproject_test.py and
+"""The code blocks of README.md, as a reader copies them: the program is compiled and run, its output is compared,
+and the build systems build it. Long builds are left to tests that make them anyway, subproject_test.py and
 simulator_test.py."""
 
 import os
@@ -16,14 +16,14 @@ from consumer import CONSUMERS, arguments, run
 consumer.need('pkg-config', 'meson')
 install = consumer.Install(__file__)
 WRAP = 'subprojects/cushim.wrap'
-# The order of the page, by a word of each block.
+# The blocks in the order of the page, each with a word that it contains.
 BLOCKS = [('cpp', 'int main'), ('text', ''), ('ini', WRAP), ('meson', 'executable'),
           ('cmake', 'find_package'), ('sh', 'c++'), ('sh', 'nvcc'), ('sh', 'cushim-sim'), ('sh', 'tools/dev')]
 
 
 class Readme(consumer.ConsumerTest):
     def setUp(self):
-        """A project of the reader's, and commands that stand for what is installed on the reader's machine."""
+        """A reader's project, and commands that stand for the programs on the reader's machine."""
         self.folder = install.folder / self.id().rsplit('.', maxsplit=1)[-1]
         (self.folder / 'bin').mkdir(parents=True)
         shutil.copy(CONSUMERS / 'existing.c', self.folder / 'app.c')
@@ -50,7 +50,7 @@ class Readme(consumer.ConsumerTest):
         for (_, text), (_, word) in zip(found, BLOCKS):
             self.assertIn(word, text)
 
-    def test_program_and_its_output(self):
+    def test_program_prints_the_output_of_the_page(self):
         self.shell(readme.block('sh', 'c++'))
         readme.check_app(self, self.folder / 'app')
 
@@ -64,20 +64,20 @@ class Readme(consumer.ConsumerTest):
             with self.subTest(page):
                 self.shell('c++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror page.cpp $(pkg-config --cflags cushim)')
 
-    def test_commands_exist(self):
+    def test_commands_of_the_page_exist(self):
         known = run(arguments.source / 'tools/dev', 'help')
         for line in readme.block('sh', 'tools/dev').splitlines():
             command = line.split()[1]
             self.assertRegex(known, rf'(?m)^  {re.escape(command)} ')
 
     @unittest.skipUnless(shutil.which('git'), 'git is not installed')
-    def test_wrap_file(self):
-        """Set up: subproject_test.py builds the program, which takes long."""
+    def test_wrap_file_is_accepted_by_meson(self):
+        """Only sets the project up: subproject_test.py does the long build."""
         wrap = readme.block('ini', WRAP)
         (self.folder / 'subprojects').mkdir()
         (self.folder / WRAP).write_text(wrap, encoding='utf-8')
         (self.folder / 'meson.build').write_text("project('app', 'cpp')\n" + readme.block('meson'), encoding='utf-8')
-        # The address in the block stands for a repository with this source.
+        # A repository with this source replaces the address in the block.
         address = re.search(r'^url = (.*)$', wrap, re.MULTILINE)[1]
         git = {'GIT_CONFIG_COUNT': '2', 'GIT_CONFIG_KEY_0': f'url.file://{self.repository()}.insteadOf',
                'GIT_CONFIG_VALUE_0': address, 'GIT_CONFIG_KEY_1': 'safe.directory', 'GIT_CONFIG_VALUE_1': '*'}
@@ -100,7 +100,7 @@ class Readme(consumer.ConsumerTest):
         return folder
 
     @unittest.skipUnless(shutil.which('cmake'), 'cmake is not installed')
-    def test_cmake(self):
+    def test_cmake_block_builds(self):
         (self.folder / 'CMakeLists.txt').write_text(
             'cmake_minimum_required(VERSION 3.16)\nproject(app CXX)\n' + readme.block('cmake'), encoding='utf-8')
         run('cmake', '-S', self.folder, '-B', self.folder / 'build', '-G', 'Ninja',
@@ -108,13 +108,13 @@ class Readme(consumer.ConsumerTest):
         run('cmake', '--build', self.folder / 'build')
         readme.check_app(self, self.folder / 'build/app')
 
-    def test_existing_cuda_code(self):
+    def test_existing_cuda_code_block_builds(self):
         if not arguments.nvcc:
             self.skipTest(arguments.no_nvcc)
         self.shell(readme.block('sh', 'nvcc'))
         self.check_existing(self.folder / 'app', False)
 
-    def test_commands_of_the_dropin_page(self):
+    def test_commands_of_the_dropin_page_work(self):
         commands = [text for language, text in readme.blocks('src/dropin/README.md') if language == 'sh']
         self.assertEqual(len(commands), 2)
         for command in commands:

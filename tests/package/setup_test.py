@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Which parts Meson chooses to build, and that it downloads nothing for a choice of its own. Builds
-nothing."""
+"""Which parts Meson builds by default, and that the defaults download nothing. Builds nothing."""
 
 import json
 import re
@@ -16,7 +15,7 @@ WRAP = arguments.source / 'subprojects/catch2.wrap'
 
 
 def catch2(name, version):
-    """What pkg-config finds of an installed Catch2."""
+    """A pkg-config file of an installed Catch2."""
     place = folder / name
     place.mkdir()
     (place / 'catch2.pc').write_text(f'Name: Catch2\nDescription: -\nVersion: {version}\n',
@@ -32,7 +31,7 @@ class Setup(unittest.TestCase):
         cls.recent, cls.old = catch2('recent', '3.7.1'), catch2('old', '2.13.10')
 
     def setUp(self):
-        """A fresh clone: no source of Catch2 that an earlier setup left behind."""
+        """A fresh clone, without the source of Catch2 that an earlier setup unpacked."""
         self.source = folder / self.id().rsplit('.', maxsplit=1)[-1]
         self.source.mkdir()
         for path in arguments.source.iterdir():
@@ -43,7 +42,7 @@ class Setup(unittest.TestCase):
         self.builds = 0
 
     def set_up(self, installed, *options, fails=False):
-        """The build folder, and what Meson said."""
+        """The build folder and Meson's output."""
         self.builds += 1
         build = self.source / f'build-{self.builds}'
         said = run('meson', 'setup', build, self.source, '--wrap-mode=nodownload',
@@ -60,20 +59,20 @@ class Setup(unittest.TestCase):
         self.assertEqual(summary, {part: 'YES' if there else 'NO' for part, there in found.items()})
         return {part for part, there in found.items() if there}, said
 
-    def test_simulator_alone_where_catch2_is_not_installed(self):
+    def test_without_catch2_the_simulator_can_be_built_alone(self):
         for installed in (self.none, self.old):
             with self.subTest(installed.name):
                 parts, said = self.parts(installed, '-Dsimulator=enabled')
                 self.assertEqual(parts, {'simulator'})
                 self.assertIn('-Dtests=enabled downloads it', said)
 
-    def test_neither_where_catch2_is_not_installed(self):
+    def test_without_catch2_neither_part_is_built(self):
         self.assertEqual(self.parts(self.none)[0], set())
 
-    def test_both_where_catch2_is_installed(self):
+    def test_with_catch2_both_parts_are_built(self):
         self.assertEqual(self.parts(self.recent)[0], {'tests', 'simulator'})
 
-    def test_both_where_an_earlier_setup_unpacked_catch2(self):
+    def test_with_an_unpacked_catch2_both_parts_are_built(self):
         name = re.search(r'^directory = (.*)$', WRAP.read_text(encoding='ascii'), re.MULTILINE)[1]
         unpacked = self.source / 'subprojects' / name
         unpacked.mkdir()
@@ -86,16 +85,16 @@ class Setup(unittest.TestCase):
         (parts, _) = self.parts(self.none, '--wrap-mode=nofallback')
         self.assertEqual(parts, set())
 
-    def test_tests_that_are_asked_for_need_catch2(self):
+    def test_requested_tests_need_catch2(self):
         _, said = self.set_up(self.none, '-Dtests=enabled', fails=True)
         self.assertIn('subproject downloading is disabled', said)
 
-    def test_readme_recipe_for_the_simulator_builds_no_tests(self):
+    def test_simulator_command_of_the_readme_builds_no_tests(self):
         pages = [arguments.source / 'README.md', *(arguments.source / 'tools').rglob('README.md')]
         text = '\n'.join(page.read_text(encoding='utf-8') for page in pages)
         recipes = re.findall(r'^meson setup build((?: -\S+)*? -Dsimulator=enabled(?: -\S+)*)', text,
                              re.MULTILINE)
-        self.assertTrue(recipes, 'no README tells how to build the simulator')
+        self.assertTrue(recipes, 'no README has a command that builds the simulator')
         for words in set(recipes):
             for installed in (self.none, self.recent):
                 with self.subTest(words, installed=installed.name):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The simulated driver as its users get it: installed, by pkg-config and CMake, moved to another place; as
-a Meson subproject. What is installed is that of the outer build, which takes long to make."""
+"""The simulator as users get it: installed, by pkg-config and CMake, moved to another folder, and as a Meson
+subproject. Installs the simulator of the outer build, because it takes long to build."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def program():
 
 
 class Simulator(consumer.ConsumerTest):
-    def test_is_on_no_library_path(self):
+    def test_libraries_are_on_no_library_path(self):
         own = stage.rglob('*cud*.so*')
         folders = {path.parent.relative_to(PREFIX).as_posix() for path in own}
         self.assertEqual(len(folders), 1)
@@ -55,19 +55,19 @@ class Simulator(consumer.ConsumerTest):
         for path in PKG_CONFIG.parent.iterdir():
             self.assertNotRegex(path.name, r'cuda')
 
-    def test_variables_of_pkg_config(self):
+    def test_pkg_config_has_the_variables(self):
         for name in ('driver', 'runtime', 'includedir'):
             self.assertTrue(pathlib.Path(pkg_config(f'--variable={name}')).exists(), name)
         self.assertEqual(pkg_config('--modversion'), arguments.version)
         self.assertEqual(pkg_config('--libs'), '')
         self.assertTrue((pathlib.Path(pkg_config('--variable=includedir')) / 'cushim_sim.h').exists())
 
-    def test_tool_finds_what_was_installed_with_it(self):
+    def test_tool_finds_the_installed_libraries(self):
         found = paths()
         for name in ('driver', 'runtime', 'includedir'):
             self.assertTrue(os.path.samefile(found[name], pkg_config(f'--variable={name}')), name)
 
-    def test_can_be_moved(self):
+    def test_moved_simulator_works(self):
         moved = folder / 'moved'
         shutil.copytree(PREFIX, moved, symlinks=True)
         for tool in (moved / 'bin').iterdir():
@@ -76,13 +76,13 @@ class Simulator(consumer.ConsumerTest):
         for line in said.splitlines():
             self.assertIn(f'={moved}/', line)
 
-    def test_program_without_cushim(self):
+    def test_program_without_cushim_runs(self):
         tested = program()
         self.assertEqual(run(tested, CUSHIM_DRIVER=pkg_config('--variable=driver')),
                          'interface 1, devices 1\n')
         self.assertEqual(run(TOOL, 'run', '--set', 'devices=3', tested), 'interface 1, devices 3\n')
 
-    def test_kernels_of_an_unmodified_program(self):
+    def test_kernels_of_an_unmodified_program_run(self):
         if not arguments.nvcc:
             self.skipTest(arguments.no_nvcc)
         blur, kernels = folder / 'blur', folder / 'blur_kernels.so'
@@ -96,7 +96,7 @@ class Simulator(consumer.ConsumerTest):
         self.assertNotEqual(subprocess.run([TOOL, 'run', '--set', 'report=fail', blur], check=False,
                                            capture_output=True, env={**os.environ, **search}).returncode, 0)
 
-    def test_commands_of_the_readme(self):
+    def test_commands_of_the_readme_work(self):
         """On the program of that page. setup_test.py runs the first command, which installs the simulator."""
         app = folder / 'readme/app'
         app.parent.mkdir()
@@ -114,14 +114,14 @@ class Simulator(consumer.ConsumerTest):
                 else:
                     self.assertEqual(said, 'the GPU filled the buffer\n')
 
-    def test_names_no_path_of_this_machine(self):
+    def test_no_file_contains_a_path_of_this_machine(self):
         for path in (PKG_CONFIG / 'cushim-sim.pc', next(stage.rglob('cushim_sim.h'))):
             text = path.read_text(encoding='utf-8')
             for place in (arguments.source, arguments.outer_build, folder):
                 self.assertNotIn(str(place), text, path.name)
 
     @unittest.skipUnless(shutil.which('cmake'), 'cmake is not installed')
-    def test_cmake_project(self):
+    def test_cmake_project_builds_and_runs(self):
         build = folder / 'cmake'
         said = run('cmake', '-S', CONSUMERS / 'simulator', '-B', build, '-G', 'Ninja',
                    *consumer.cmake_place(PREFIX, PKG_CONFIG.parent), *consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR'))
@@ -132,9 +132,9 @@ class Simulator(consumer.ConsumerTest):
 
 
 class Subproject(unittest.TestCase):
-    """Only set up: building the simulator once more would take minutes."""
+    """Only set up, because building the simulator again would take minutes."""
 
-    def test_variables(self):
+    def test_subproject_has_the_variables(self):
         project, build = folder / 'subproject/simulator', folder / 'subproject/build'
         shutil.copytree(CONSUMERS, folder / 'subproject')
         (project / 'subprojects').mkdir()
@@ -144,7 +144,7 @@ class Subproject(unittest.TestCase):
         made = {name for target in targets for name in target['filename']}
         tests = json.loads(run('meson', 'introspect', '--tests', build))
         (hello,) = [test for test in tests if test['name'] == 'hello']
-        # "meson test" builds what the tests depend on, and no more.
+        # "meson test" builds only the dependencies of the tests.
         planned = run('ninja', '-C', build, '-n', 'meson-test-prereq')
         for name in ('CUSHIM_DRIVER', 'CUSHIM_RUNTIME'):
             library = hello['env'][name]

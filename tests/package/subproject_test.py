@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A Meson project that has cushim as a subproject, by a wrap file with [provide]."""
+"""A Meson project that has cushim as a subproject, through a wrap file with [provide]."""
 
 import hashlib
 import json
@@ -14,10 +14,10 @@ from consumer import CONSUMERS, arguments, run
 consumer.need('meson')
 folder = consumer.fresh_folder(__file__)
 project, build = folder / 'source/meson', folder / 'build'
-# What a release brings; a consumer needs no more.
+# The parts of a release that a consumer needs.
 RELEASED = ('LICENSE', 'meson.build', 'meson_options.txt', 'include', 'src', 'tests', 'tools')
 
-# A program in build.ninja, and what its linker is told.
+# The link arguments of a program in build.ninja.
 LINK = re.compile(r'^build (\S+): c(?:pp)?_LINKER .*\n(?: .*\n)*? LINK_ARGS = (.*)', re.MULTILINE)
 
 
@@ -38,7 +38,7 @@ def make_project():
     text = template.read_text(encoding='utf-8').replace('@version@', arguments.version)
     template.with_suffix('').write_text(text.replace('@hash@', make_release(packages)),
                                         encoding='utf-8')
-    # The program of README.md, as its reader builds it.
+    # The program of README.md, built as a reader builds it.
     (project / 'app.cpp').write_text(readme.block('cpp'), encoding='utf-8')
     with (project / 'meson.build').open('a', encoding='utf-8') as file:
         file.write(readme.block('meson'))
@@ -62,21 +62,21 @@ class Subproject(consumer.ConsumerTest):
         for program in ('existing_c', 'existing_cpp'):
             self.check_existing(build / program, arguments.type != 'static')
 
-    def test_program_of_the_readme(self):
+    def test_program_of_the_readme_runs(self):
         readme.check_app(self, build / 'app')
 
-    def test_archives_of_both_kinds(self):
+    def test_archives_beside_shared_libraries_can_be_linked(self):
         if arguments.type != 'both':
-            self.skipTest('one kind was built')
+            self.skipTest('only one kind is built')
         self.check_cpp(build / 'hello_archive')
         self.check_linked(build / 'hello_archive', False)
         self.check_existing(build / 'existing_archive', False)
 
-    def test_programs_are_linked_as_asked(self):
+    def test_programs_are_linked_as_requested(self):
         for program in ('hello', 'hello_c'):
             self.check_linked(build / program, arguments.type != 'static')
 
-    def test_brings_no_tests_and_no_tools(self):
+    def test_no_tests_and_tools_are_built(self):
         targets = json.loads(run('meson', 'introspect', '--targets', build))
         names = {target['name'] for target in targets if target['type'] == 'executable'}
         archives = {'hello_archive', 'existing_archive'} if arguments.type == 'both' else set()
@@ -84,11 +84,11 @@ class Subproject(consumer.ConsumerTest):
         subprojects = json.loads(run('meson', 'introspect', '--projectinfo', build))['subprojects']
         self.assertEqual([subproject['name'] for subproject in subprojects], ['cushim'])
 
-    def test_tells_the_version_of_the_cuda_headers(self):
+    def test_subproject_has_the_version_of_the_cuda_headers(self):
         self.assertRegex(self.said, rf'CUDA headers\s*: {arguments.cuda_version}\b')
 
-    def test_version_script_of_the_exported_dropin(self):
-        """Only those linkers get it that make no version without it."""
+    def test_version_script_is_passed_to_linkers_that_need_it(self):
+        """Only linkers that need it for versions get it."""
         for linker, wanted in (('bfd', False), ('gold', False), ('lld', True), ('mold', True)):
             if not shutil.which(f'ld.{linker}'):
                 print(f'{linker}: not on this machine')
@@ -102,7 +102,7 @@ class Subproject(consumer.ConsumerTest):
                             if 'cushim-dropin-exported.map' in words]
                 self.assertEqual(scripted, ['existing_cpp'] if wanted else [])
 
-    def test_older_language_is_refused_in_words(self):
+    def test_older_language_is_rejected_with_a_reason(self):
         text = run('meson', 'compile', '-C', build, 'too_old', fails=True)
         self.assertIn('cushim needs C++20', text)
 

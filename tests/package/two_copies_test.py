@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two shared libraries of one process, each with an archive of cushim inside."""
+"""Two shared libraries of one process, each containing an archive of cushim."""
 
 import consumer
 from consumer import CONSUMERS, arguments, run
@@ -36,28 +36,28 @@ class TwoCopies(consumer.ConsumerTest):
         return program
 
     def check_runs(self, program, *words):
-        self.assertEqual(run(program, *words, CUSHIM_DISABLE='1'), 'both answer 303\n')
+        self.assertEqual(run(program, *words, CUSHIM_DISABLE='1'), 'both return 303\n')
         loaded = run(program, *words, CUSHIM_DRIVER=arguments.fake_driver,
                      CUSHIM_RUNTIME=arguments.fake_runtime)
-        self.assertRegex(loaded, r'^both answer (?!303|0\b)\d+\n$')
+        self.assertRegex(loaded, r'^both return (?!303|0\b)\d+\n$')
 
-    def test_two_copies_are_apart(self):
+    def test_two_copies_are_independent(self):
         program, libraries = self.program('-fvisibility=hidden')
         self.check_runs(program, 'apart')
         for library in libraries:
             self.assertTrue(consumer.exported_names(library, library.stem[3:] + '_init'))
             self.assertEqual(consumer.exported_names(library, 'cushim'), set(),
-                             'a library gives its own copy to others')
+                             'a library exports its copy')
 
-    def test_an_archive_is_apart_from_a_shared_library(self):
-        """An override in either is not seen by the other: override.hpp."""
+    def test_archive_is_independent_of_a_shared_library(self):
+        """An override in one copy does not affect the other; see override.hpp."""
         if arguments.type != 'both':
-            self.skipTest('one kind was installed')
+            self.skipTest('only one kind is installed')
         libraries = self.copy('first', '-fvisibility=hidden'), self.shared_copy('second')
         self.check_runs(self.linked_to(libraries), 'apart')
 
-    def test_two_copies_work_where_everything_is_exported(self):
-        """Then the inline functions of one library may serve the other, too."""
+    def test_two_copies_work_if_everything_is_exported(self):
+        """In this case the inline functions of one library may serve both."""
         program, libraries = self.program()
         self.check_runs(program)
         for library in libraries:

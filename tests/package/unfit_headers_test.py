@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A consumer with other CUDA headers than the tables were made from: refused in words, unless they
-are newer ones of the same major version, or lack the profiler's."""
+"""A consumer with other CUDA headers than those of the build: rejected with a reason, unless they are newer ones
+of the same major version, or lack only the profiler's."""
 
 import re
 
@@ -17,7 +17,7 @@ def text_of(version):
 
 
 def headers_of(version):
-    """A folder with the real headers, which claim to be of another version."""
+    """A folder with the real headers under another version number."""
     folder = install.folder / f'cuda-{version}'
     folder.mkdir(exist_ok=True)
     for name, macro in (('cuda.h', 'CUDA_VERSION'), ('cuda_runtime_api.h', 'CUDART_VERSION')):
@@ -35,7 +35,7 @@ class UnfitHeaders(consumer.ConsumerTest):
                    '-isystem', cuda, *consumer.cuda_includes(), '-DCUSHIM_STATIC', source, **more)
 
     def newer_tables(self):
-        """Tables as the generator makes them where the headers are one version newer."""
+        """The tables that the generator would make from headers of the next version."""
         folder = install.folder / 'newer'
         if not folder.exists():
             includes = ['--include', headers_of(NEWER)]
@@ -45,7 +45,7 @@ class UnfitHeaders(consumer.ConsumerTest):
                 '--output', folder / 'cushim/detail', '--', *arguments.cxx)
         return folder
 
-    def test_other_major_version(self):
+    def test_headers_of_another_major_version_are_rejected(self):
         for header in ('driver_table.hpp', 'runtime_table.hpp', 'cushim.hpp'):
             for major in (MAJOR - 1, MAJOR + 1):
                 with self.subTest(header=header, major=major):
@@ -54,7 +54,7 @@ class UnfitHeaders(consumer.ConsumerTest):
                                   'headers, and this program is compiled with headers of another '
                                   'major version: build both with the same CUDA headers.', text)
 
-    def test_older_headers(self):
+    def test_older_headers_are_rejected(self):
         for header in ('driver_table.hpp', 'runtime_table.hpp'):
             with self.subTest(header):
                 text = self.compile(header, headers_of(arguments.cuda_version),
@@ -62,11 +62,11 @@ class UnfitHeaders(consumer.ConsumerTest):
                 self.assertIn(f'cushim was built with CUDA {text_of(NEWER)} headers, and this '
                               'program is compiled with older ones: build both with the same CUDA '
                               'headers.', text)
-                # Said once, and first.
+                # The first error, and only one.
                 errors = re.findall(r'error: .*', text)
                 self.assertIn('cushim was built with', errors[0])
 
-    def test_newer_headers_of_the_same_major_version_fit(self):
+    def test_newer_headers_of_the_same_major_version_are_accepted(self):
         self.compile('cushim.hpp', headers_of(NEWER))
 
     def test_no_profiler_header_is_needed(self):
@@ -76,7 +76,7 @@ class UnfitHeaders(consumer.ConsumerTest):
             (folder / name).write_text('#error "included"\n', encoding='ascii')
         self.compile('cushim.hpp', folder)
 
-    def test_same_headers_fit(self):
+    def test_same_headers_are_accepted(self):
         self.compile('cushim.hpp', headers_of(arguments.cuda_version))
         self.compile('driver_table.hpp', headers_of(NEWER), tables=self.newer_tables())
 

@@ -1,4 +1,4 @@
-/* Code as it was before there was cushim. */
+/* Existing CUDA code that does not know cushim. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 

@@ -1,4 +1,4 @@
-// A program that can do without CUDA, and says how it stands with it.
+// A program that can run without CUDA and reports whether it is available.
 #include <cstdio>
 
 #include <cushim/cushim.hpp>

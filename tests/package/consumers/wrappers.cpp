@@ -1,4 +1,4 @@
-// A program that calls nothing of the loader itself: only the wrappers do.
+// A program that uses the loader only through the wrappers.
 #include <cstdio>
 
 #include <cushim/cushim.hpp>

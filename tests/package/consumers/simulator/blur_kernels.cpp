@@ -1,4 +1,4 @@
-// What the kernel of blur.cu computes, on the host: a shared library for the simulator's setting
+// The kernel of blur.cu as a host function, in a shared library for the simulator's setting
 // kernels=FILE.
 #include <cushim_sim.h>
 
@@ -14,7 +14,7 @@ static T argument(const cushim_sim_launch *launch, unsigned int index) {
     return value;
 }
 
-// Runs a whole launch. The name is the one in the image: of a C++ kernel the mangled one.
+// Runs a whole launch. The name is the one in the image; for a C++ kernel, the mangled name.
 static int blur(const cushim_sim_launch *launch, void *) {
     const auto n = argument<int>(launch, 2);
     const auto bytes = static_cast<std::size_t>(n) * sizeof(float);

@@ -1,5 +1,5 @@
-/* How many devices the driver named by CUSHIM_DRIVER has, and whether it is the simulated one.
- * Needs no CUDA header, and links to no CUDA library. */
+/* Prints the number of devices of the driver named by CUSHIM_DRIVER, and whether it is the
+ * simulator. Needs no CUDA header and links no CUDA library. */
 #include <cushim_sim.h>
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// A shared library with a cushim of its own inside. Built twice, with other names for its
+// A shared library that contains its own cushim. Built twice, with different names for its
 // functions.
 #include <cushim/cushim.hpp>
 
@@ -6,7 +6,7 @@
 #define JOIN(a, b) JOIN_NOW(a, b)
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
-extern "C" int other_init(); // of the program
+extern "C" int other_init(); // defined by the program
 
 EXPORTED int JOIN(NAME, _state)() {
     return cushim::load_report().driver.state;
@@ -16,7 +16,7 @@ EXPORTED int JOIN(NAME, _init)() {
     return cushim::driver().cuInit(0);
 }
 
-// How many entry points a call of this copy resolves.
+// The number of entry points that a call of this copy resolves.
 EXPORTED unsigned long JOIN(NAME, _resolve)() {
     return cushim::resolve_all();
 }

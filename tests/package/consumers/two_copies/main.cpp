@@ -1,5 +1,5 @@
-// Two libraries of one process, each with its own copy of cushim: both work, and with an argument,
-// neither sees what the other does.
+// Two libraries of one process, each with its own copy of cushim. Both work; with an argument,
+// neither may be affected by the other.
 #include <cstdio>
 #include <cstdlib>
 
@@ -14,7 +14,7 @@ unsigned long second_resolve();
 int second_overridden();
 }
 
-// What a copy calls while it overrides its own cuInit: the other's.
+// The function of the other copy that a copy calls while it overrides its own cuInit.
 static int (*other)();
 extern "C" int other_init() {
     return other();
@@ -28,14 +28,16 @@ static void expect(bool holds, const char *what) {
 }
 
 static void expect_apart() {
-    expect(first_state() == 0 && second_state() == 0, "nothing was tried");
+    expect(first_state() == 0 && second_state() == 0, "no copy has searched");
     const int status = first_init();
-    expect(first_state() != 0, "the first copy has tried");
-    expect(second_state() == 0, "the second copy has not");
+    expect(first_state() != 0, "the first copy has searched");
+    expect(second_state() == 0, "the second copy has not searched");
     other = second_init;
-    expect(first_overridden() == status, "an override of the first stays its own");
+    expect(first_overridden() == status,
+           "an override in the first copy does not affect the second");
     other = first_init;
-    expect(second_overridden() == status, "an override of the second stays its own");
+    expect(second_overridden() == status,
+           "an override in the second copy does not affect the first");
 }
 
 int main(int argc, char **) {
@@ -43,9 +45,9 @@ int main(int argc, char **) {
         expect_apart();
     }
     const int status = first_init();
-    expect(second_init() == status, "both get the same answer");
-    expect(first_resolve() == second_resolve(), "both resolve the same");
-    expect(first_state() == second_state() && first_state() != 0, "both know how it stands");
-    std::printf("both answer %d\n", status);
+    expect(second_init() == status, "both return the same status");
+    expect(first_resolve() == second_resolve(), "both resolve the same number");
+    expect(first_state() == second_state() && first_state() != 0, "both report the same state");
+    std::printf("both return %d\n", status);
     return 0;
 }
