@@ -1,9 +1,9 @@
-"""What a call costs while there is no library: every call after the first."""
+"""The cost of a call without a library, after the first one."""
 
 from figures import Figure, skipped
 from measure import NO_VALGRIND, count_calls, have_valgrind, time_calls
 
-# What a call returns, in the words of programs/call.cpp.
+# The result of each call, as programs/call.cpp has it.
 FUNCTIONS = {
     "cuInit": "cushim::driver().cuInit(0) == no_driver",
     "cuMemAlloc": "cushim::driver().cuMemAlloc(&memory, 4096) == no_driver",
@@ -12,7 +12,7 @@ FUNCTIONS = {
 }
 CALLS, CHUNKS, ROUNDS = 10_000, 100, 15
 LIMIT_NS = 20
-# What takes 20 ns at 3 GHz and four instructions a cycle, which is what was measured here.
+# 20 ns at 3 GHz and four instructions per cycle, as measured here.
 LIMIT_INSTRUCTIONS = 240
 
 

@@ -1,4 +1,4 @@
-"""What a call through the table costs, against the other ways to reach the same fake library."""
+"""The cost of a call through the table, compared with other ways to call the same fake library."""
 
 from figures import Figure, skipped
 from measure import NO_VALGRIND, count_calls, have_valgrind, time_calls

@@ -1,8 +1,8 @@
-"""The drop-in against what it is linked instead of: -lcuda, and NVIDIA's static libcudart.
+"""The drop-in compared with the libraries that it replaces: -lcuda and NVIDIA's static libcudart.
 
-Its functions have landing pads for processors that check jumps, an instruction each. So have the
-entries of a PLT in a program that is all made for such processors: a call costs what it costs there,
-and one instruction more than through a PLT that has none.
+Its functions have landing pads for processors that check jumps, one instruction each. The entries of a PLT have
+them too if the whole program is made for such processors: there a call through the drop-in costs the same, and
+otherwise one instruction more.
 """
 
 import pathlib
@@ -20,22 +20,22 @@ from workshop import call
 KB = 1024
 PLT, PADDED_PLT = "driver call, PLT", "driver call, PLT with landing pads"
 DROP_IN = "driver call, drop-in"
-# The linker makes such a PLT whatever the start files of this system are made for; or none, for a
-# program of which one object is not made for it.
+# Forces a PLT with or without landing pads. By default the linker makes them only if every object of the program
+# is made for them, including the system's start files.
 WITH_PADS = {"x86_64": ["-Wl,-z,ibtplt"], "aarch64": ["-Wl,-z,force-bti"]}
 WITHOUT_PADS = {"x86_64": ["-fcf-protection=none"], "aarch64": ["-mbranch-protection=none"]}
 STATIC, DROP_IN_RUNTIME = "runtime call, libcudart_static", "runtime call, drop-in"
 STATIC_LINK_FLAGS = ["-ldl", "-lrt", "-pthread"]
-# The promise is less than a static libcudart brings along; these are near to what was measured (32 KB, 2,000
-# instructions), so that it is noticed when a good part of the difference is gone.
+# The promise is to add less than a static libcudart. These limits are close to the measured values (32 KB, 2,000
+# instructions), so that a much smaller difference is noticed.
 MOST_KB = 48
 MORE_INSTRUCTIONS = 8_000
-# What the drop-in adds to a call; the jump only where it takes the place of no PLT.
+# Instructions that the drop-in adds to a call; the jump only without a PLT.
 LANDING_PAD, JUMP = 1, 1
 
 
 def toolkit(workshop, kit):
-    """The folder above that of the CUDA headers."""
+    """The folder that contains the folder of the CUDA headers."""
     probe = workshop.folder / "toolkit.cpp"
     probe.write_text("#include <cuda_runtime_api.h>\n")
     words = call(["g++", "-M", *kit.include_flags, probe]).split()
@@ -44,7 +44,7 @@ def toolkit(workshop, kit):
 
 
 def nvidia_library(workshop, kit, name):
-    """A file of that toolkit; None where it has none."""
+    """A file of that toolkit, or None."""
     places = (toolkit(workshop, kit) / folder / name for folder in ("lib64", "lib"))
     return next((place for place in places if place.exists()), None)
 
@@ -81,7 +81,7 @@ def runtime_ways(workshop, static):
 
 
 def calls(ways, drop_in, environment, repeatable, more_instructions):
-    """more_instructions: what the drop-in may take on top, by the name of each other way."""
+    """more_instructions: the instructions that the drop-in may add to each other way, by its name."""
     figures = []
     if have_valgrind():
         counts = count_calls(ways, **environment)
@@ -109,7 +109,7 @@ def size(programs):
 
 
 def started(workshop, programs):
-    """Nearly all of a start is the C library's: what each adds to that is counted, too."""
+    """The C library takes nearly all of a start, so the part that each program adds is measured too."""
     if not have_valgrind():
         return [skipped("start: instructions", NO_VALGRIND)]
     counts = {name: instructions(program, []) for name, program in programs.items()}
@@ -127,7 +127,7 @@ def started(workshop, programs):
 
 
 def start_times(workshop, programs):
-    """Medians, the static libcudart's program twice: what identical files differ by is noise."""
+    """Medians. The program with the static libcudart is measured twice; the difference is noise."""
     again = shutil.copy(programs["libcudart_static"], workshop.folder / "runtime_again")
     timer = workshop.program("spawn_timer", "g++", "spawn_timer.c", [])
     lines = call([timer, str(STARTS), programs["libcudart_static"], again,
@@ -166,14 +166,14 @@ def measure(workshop, repeatable):
                     {PLT: LANDING_PAD, PADDED_PLT: 0})
     static = nvidia_library(workshop, kit, "libcudart_static.a")
     if static is None:
-        return [*figures, skipped("against libcudart_static", "no such file beside the headers")]
+        return [*figures, skipped("against libcudart_static", "the file was not found beside the headers")]
     major = kit.cuda_version() // 1000
     shared = nvidia_library(workshop, kit, f"libcudart.so.{'11.0' if major == 11 else major}")
     if shared is None:
-        figures.append(skipped("a runtime call", "no libcudart beside the headers"))
+        figures.append(skipped("a runtime call", "libcudart was not found beside the headers"))
     else:
-        # The driver is not asked; a chosen one would keep the runtime to its own folder. What the static
-        # library does is called directly, and done by the shared one behind the drop-in's jump.
+        # Without a chosen driver, which would restrict the search for the runtime to its folder. The call of the
+        # static library is direct, that of the shared one follows the drop-in's jump.
         figures += calls(runtime_ways(workshop, static), DROP_IN_RUNTIME,
                          {"CUSHIM_RUNTIME": str(shared)}, repeatable,
                          {STATIC: LANDING_PAD + JUMP})

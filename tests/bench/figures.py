@@ -1,4 +1,4 @@
-"""What a benchmark finds: figures, with a limit where something is promised, and their table."""
+"""The results of benchmarks: figures, their limits, and their table."""
 
 import dataclasses
 import json
@@ -9,15 +9,15 @@ class Figure:
     name: str
     value: float | str | None = None  # None: not measured
     unit: str = ""
-    limit: float | None = None  # the largest value that is right
-    right: bool | None = None  # for figures that are no number: whether it is right
+    limit: float | None = None  # the largest permitted value
+    right: bool | None = None  # for figures without a number: whether it is correct
     limit_text: str = ""
     skipped: str = ""  # why it was not measured
     group: str = ""
 
     @property
     def passed(self):
-        """None where nothing is promised, or nothing was measured."""
+        """None without a limit or without a measurement."""
         if self.value is None:
             return None
         return self.value <= self.limit if self.limit is not None else self.right

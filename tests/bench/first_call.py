@@ -1,4 +1,4 @@
-"""What the first call costs above bare dlopen and dlsym, each in a fresh process."""
+"""The cost of the first call in addition to bare dlopen and dlsym, each in a fresh process."""
 
 from figures import Figure
 from measure import alternate, medians, printed_number
@@ -22,7 +22,7 @@ def measure(workshop, repeatable):
         }
 
     plain = build("")
-    # As with an installed driver: found by its name, without a variable.
+    # Like an installed driver, found by name.
     found = build("_found", f"-Wl,-rpath,{driver.parent}")
     names = {"FIRST_USE_DRIVER": driver.name, "FIRST_USE_RUNTIME": runtime.name}
     cases = {

@@ -1,4 +1,4 @@
-"""What has to be said beside figures: where and with what they were taken."""
+"""The facts that belong to figures: where and with what they were measured."""
 
 import datetime
 import os

@@ -1,4 +1,4 @@
-"""How things are measured: counted instructions, processes on one core, what an ELF file says."""
+"""Ways to measure: counted instructions, processes on one core, the contents of ELF files."""
 
 import os
 import re
@@ -15,12 +15,12 @@ def have_valgrind():
 
 
 def stay_on_one_core():
-    """For this process and all that it starts. The last core: the first has the interrupts."""
+    """For this process and its children. The last core, because the first one handles interrupts."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def instructions(program, arguments, **environment):
-    """All instructions of a run, from the start of the dynamic linker on."""
+    """All instructions of a run, including those of the dynamic linker."""
     command = [
         "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
         "--log-fd=1", program, *arguments,
@@ -30,8 +30,8 @@ def instructions(program, arguments, **environment):
 
 
 def count_calls(commands, calls=51000, **environment):
-    """Instructions of a call, by name: the slope between two lengths of a program's loop, which is the call, what it
-    calls, and the loop. Rounded, since what surrounds the loop differs by some instructions (the digits printed).
+    """Instructions of a call, by name: the slope between two lengths of a program's loop, so of the call itself, its
+    callees and the loop. Rounded, because the rest of the program varies by some instructions (printed digits).
     """
     short = 1000
 
@@ -44,7 +44,7 @@ def count_calls(commands, calls=51000, **environment):
 
 
 def time_calls(commands, calls, chunks, rounds, **environment):
-    """Nanoseconds of a call, by name: of the fastest run."""
+    """Nanoseconds of a call in the fastest run, by name."""
     def run(command):
         return lambda: printed_number(*command, str(calls), str(chunks), **environment)
 
@@ -53,7 +53,7 @@ def time_calls(commands, calls, chunks, rounds, **environment):
 
 
 def printed_number(program, *arguments, **environment):
-    """The number that a program prints; behind it a status may stand, which must be 0."""
+    """The number that a program prints. A status may follow, which must be 0."""
     number, *status = call([program, *arguments], env=clean_environment() | environment).split()
     if status not in ([], ["0"]):
         raise SystemExit(f"{program}: status {status[0]}")
@@ -81,7 +81,7 @@ def needed(file):
 
 
 def content_size(file):
-    """Bytes of all sections that the file holds: its size without the padding to whole pages."""
+    """Bytes of all sections in the file: its size without padding to whole pages."""
     rows = re.findall(
         r"^ +\[ *\d+\] +(?:\.\S+) +(\S+) +\S+ +\S+ +([0-9a-f]+) ",
         call(["readelf", "-SW", file]),
@@ -91,7 +91,7 @@ def content_size(file):
 
 
 def init_array_entries(file):
-    """How many functions run before main."""
+    """The number of functions that run before main."""
     bits = 32 if "ELF32" in call(["readelf", "-h", file]) else 64
     sizes = re.findall(r"\((?:PRE)?INIT_ARRAYSZ\)\s+(\d+)", call(["readelf", "-dW", file]))
     return sum(map(int, sizes)) * 8 // bits

@@ -1,4 +1,4 @@
-"""How long the compiler takes to parse the headers, and which standard headers they bring in."""
+"""How long the compiler takes to parse the headers, and which standard headers they include."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from workshop import call, clean_environment
 
 ROUNDS = 25
 BOTH_TABLES_MS = 150
-# Headers of the C++ library that are slow to parse, or bring such headers in.
+# Headers of the C++ library that are slow to parse, or that include such headers.
 HEAVY = {
     "algorithm", "any", "array", "atomic", "bitset", "chrono", "condition_variable", "coroutine",
     "deque", "exception", "filesystem", "format", "fstream", "functional", "future", "iomanip",
@@ -33,7 +33,7 @@ NVIDIA = "NVIDIA's headers alone"
 
 
 def nvidia_headers(kit):
-    """Those that the tables include."""
+    """The headers that the tables include."""
     text = (kit.folder / "include" / GENERATED[0]).read_text()
     text += (kit.folder / "include" / GENERATED[1]).read_text()
     return [name for name in re.findall(r"#include <(.*)>", text) if "cushim" not in name]
@@ -81,7 +81,7 @@ def time(workshop, compiler, limit):
 
 
 def heavy_headers(kit, source):
-    """Of the C++ library's headers, by the name under which programs include them."""
+    """The C++ library headers that a source includes, by the names that programs use."""
     rules = call(["g++", "-std=c++20", "-M", *kit.flags, source])
     names = re.findall(r"/c\+\+/(?:\d+/)?(\w+)(?=\s|$)", rules)
     return sorted(HEAVY & set(names))

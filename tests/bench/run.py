@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the benchmarks and prints one table: each figure, its limit, and whether it is held.
+"""Runs the benchmarks and prints one table: each figure, its limit, and whether the limit is kept.
 
-Status 1 if a limit is broken, 77 if nothing could be measured. `tools/dev bench` calls this.
+Status 1 if a limit is exceeded, 77 if no figure could be measured. `tools/dev bench` calls this.
 """
 
 import argparse
@@ -39,16 +39,16 @@ GROUPS = {
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True, type=pathlib.Path, metavar="DIR",
-                        help="a build folder; takes the CUDA headers from it and builds below it")
+                        help="a build folder, for the CUDA headers and for the builds")
     parser.add_argument("--only", metavar="A,B", help=f"of {', '.join(GROUPS)}")
     parser.add_argument("--repeatable", action="store_true",
-                        help="no times: only what a busy machine measures as well as an idle one")
-    parser.add_argument("--json", metavar="FILE", help="write the figures there, too")
+                        help="only figures that do not depend on the load of the machine")
+    parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
     given = parser.parse_args()
     given.groups = given.only.split(",") if given.only else list(GROUPS)
     for group in given.groups:
         if group not in GROUPS:
-            parser.error(f"no group {group}")
+            parser.error(f"unknown group {group}")
     return given
 
 

@@ -1,9 +1,9 @@
-"""What calls of the simulated driver and runtime cost in immediate mode."""
+"""The cost of calls of the simulated driver and runtime in immediate mode."""
 
 from figures import Figure, skipped
 from measure import NO_VALGRIND, count_calls, have_valgrind, time_calls
 
-# How programs/simulator.cpp names them; two calls where there is a plus sign.
+# The names in programs/simulator.cpp; a plus sign joins two calls.
 CALLS = {
     "cuCtxGetCurrent": "",
     "cuDeviceGetAttribute": "",
@@ -25,7 +25,7 @@ CALLS = {
 TIMED_CALLS, CHUNKS, ROUNDS = 1000, 50, 9
 COUNTED_CALLS = 6000
 LIMIT_NS = 1000
-# What takes 1 us at 3 GHz and three instructions a cycle: somewhat less than was measured here.
+# 1 us at 3 GHz and three instructions per cycle, somewhat less than measured here.
 LIMIT_INSTRUCTIONS = 9000
 
 
@@ -51,7 +51,7 @@ def time(commands, environment):
 
 def measure(workshop, repeatable):
     if not workshop.has_simulator:
-        return [skipped("calls of the simulator", "built without it")]
+        return [skipped("calls of the simulator", "built without the simulator")]
     kit, simulator = workshop.kit("g++", "static"), workshop.simulator()
     program = workshop.program(
         "simulator", "g++", "simulator.cpp",

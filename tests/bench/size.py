@@ -1,12 +1,11 @@
-"""How much larger a stripped program gets, the loader apart. KB are 1024 bytes.
+"""How much a stripped program grows, without the loader. 1 KB is 1024 bytes.
 
-Sizes are those of the sections; the file as a whole grows in steps of a page, and so sometimes by
-4 KB for one byte, sometimes not at all. Rows are brought in by the linker's option -u, which costs
-the program nothing of its own.
+Sizes are those of the sections; the file grows in steps of a page, so one byte can add 4 KB or nothing. The
+linker's option -u adds rows at no other cost.
 
-What five calls are compared with is the same program with cushim_load alone. For all rows it also
-has the rows that answer from the loader's built-in names of errors, which are no part of a row:
-what the other rows add to that, for each row, times all.
+Five calls are compared with the same program that only calls cushim_load. For all rows, the base also has the rows
+that use the loader's built-in names of errors, because these names do not belong to a row. The increase per other
+row is multiplied by the number of all rows.
 """
 
 import shutil
@@ -22,7 +21,7 @@ PACKED = "-Wl,-z,pack-relative-relocs"
 
 
 def accepts(workshop, compiler, flag):
-    """Whether the linker knows this option: an unknown -z is only a warning."""
+    """Whether the linker supports the option; for an unknown -z it only prints a warning."""
     output = workshop.folder / "accepts"
     with open(workshop.folder / "accepts.c", "w") as file:
         file.write("int main(void) { return 0; }\n")
@@ -44,7 +43,7 @@ class Sizes:
         self.names.write_text("\n".join(bring_in(names)) + "\n")
 
     def sizes(self, *flags):
-        """Of the sections, of the file."""
+        """The sizes of the sections and of the file."""
         program = self.workshop.program(
             f"size_{self.compiler}", self.compiler, "size.cpp",
             ["-s", "-Wl,--gc-sections", *flags, *self.kit.flags, *self.kit.link_flags])

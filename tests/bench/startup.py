@@ -1,4 +1,4 @@
-"""What a C program pays for linking the loader when it never calls it."""
+"""The cost for a C program that links the loader and never calls it."""
 
 import re
 import shutil
@@ -10,12 +10,12 @@ from workshop import call
 
 ROUNDS = 1001
 LIMIT_PERCENT = 3
-# Where identical files differ by more, nothing can be said about different ones.
+# If identical files differ by more, differences mean nothing.
 MOST_NOISE_PERCENT = 1
-# A start takes half a million nanoseconds, nearly all of them in the kernel: this is about 1 %.
+# About 1 %: a start takes half a million nanoseconds, nearly all of them in the kernel.
 MORE_INSTRUCTIONS = 15_000
-# Files of the C library. A thread-local variable makes the linker name the dynamic linker, which
-# every process has.
+# Files of the C library. With a thread-local variable, the linker also lists the dynamic linker, which every
+# process has.
 LIBC = re.compile(r"(libc|libdl|libpthread|ld-linux.*|ld-musl.*|ld64|libc\.musl.*)\.so.*")
 
 
@@ -34,7 +34,7 @@ def percent(part, whole):
 
 
 def judge(what, without, again, linked):
-    """Medians of two identical files and of the one with the loader."""
+    """Medians of two identical files and of the file with the loader."""
     noise = abs(percent(again, without))
     name = f"{what}: the loader adds"
     figures = [
@@ -74,7 +74,7 @@ def measure(workshop, repeatable):
         "startup_linked", "g++", "startup.c", [*same, "-DWITH_LOADER", *kit.link_flags])
     plain_entries = init_array_entries(without)
     figures = facts("C program, static library", linked, plain_entries)
-    # A library has one entry of the compiler's own, as the program has.
+    # The compiler adds one entry to a library, as to the program.
     figures += facts("the shared library", workshop.kit("g++", "shared").library, plain_entries)
     figures += count([without, linked])
     if repeatable:

@@ -1,12 +1,12 @@
-"""How large the wrappers make a program that uses one topic of them. KB are 1024 bytes, of sections, as in
-size.py: with --gc-sections a program pays only for the functions that it calls.
+"""The size that the wrappers add to a program that uses one topic. 1 KB is 1024 bytes of sections, as in size.py.
+With --gc-sections a program contains only the functions that it calls.
 """
 
 from figures import Figure
 from measure import content_size
 
 KB = 1024
-# A tenth above what was measured. Without sections of their own for the functions it is 251 to 292 KB.
+# One tenth above the measured sizes. Without a section for each function they would be 251 to 292 KB.
 LIMITS_KB = {"STREAMS": 43, "EVENTS": 44, "DEVICE_MEMORY": 48, "KERNELS": 58, "GRAPHS": 162}
 
 

@@ -1,7 +1,7 @@
-"""Builds what is measured: cushim-core with a given compiler and kind of library, and programs.
+"""Builds cushim-core with a given compiler and kind of library, and the programs to measure.
 
-The library is built from this source tree by Meson, as its users get it, optimised with -O2, in
-build folders of its own: the figures do not depend on how the build folder at hand is set up.
+Meson builds the library from this source tree as users build it, with -O2, in separate build folders, so that the
+figures do not depend on the settings of the current build folder.
 """
 
 import functools
@@ -15,12 +15,12 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 SUPPORT = PROGRAMS.parent.parent / "support"
 C_COMPILERS = {"g++": "gcc", "clang++": "clang"}
-# The functions of these were libraries of their own before glibc 2.34.
+# Separate libraries before glibc 2.34.
 SYSTEM_LIBRARIES = ["-Wl,--as-needed", "-ldl", "-pthread"]
 
 
 def clean_environment():
-    """Without what changes how programs are built, found or loaded."""
+    """Without variables that change how programs are built, found or loaded."""
     dropped = {"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MALLOC_PERTURB_"}
     return {
         key: value
@@ -30,7 +30,7 @@ def clean_environment():
 
 
 def call(command, **more):
-    """Output of a command; its messages, where it fails."""
+    """The output of a command; on failure, raises its messages."""
     done = subprocess.run(
         [str(word) for word in command],
         stdout=subprocess.PIPE,
@@ -44,13 +44,13 @@ def call(command, **more):
 
 
 def meson_command():
-    """The Meson that runs this test, else the one in PATH."""
+    """The Meson that runs this test, otherwise the one in PATH."""
     running = os.environ.get("MESONINTROSPECT", "").split()
     return running[:-1] if running else ["meson"]
 
 
 def build(folder, compiler, options, targets):
-    """Sets a build folder up, anew where it was set up otherwise, and builds targets in it."""
+    """Sets a build folder up, again if its options differ, and builds targets in it."""
     command = [
         *meson_command(), "setup", str(folder), str(SOURCE),
         "-Doptimization=2", "-Ddebug=false", "-Db_ndebug=true",
@@ -66,7 +66,7 @@ def build(folder, compiler, options, targets):
 
 
 class Kit:
-    """cushim-core by one compiler, as one kind of library."""
+    """cushim-core built by one compiler as one kind of library."""
 
     def __init__(self, folder, compiler, kind, headers_dir):
         self.folder = folder
@@ -78,7 +78,7 @@ class Kit:
         self.rows = folder / "include/cushim/detail/rows.json"
 
     def _flags(self, kind):
-        """For NVIDIA's headers alone, and with cushim's."""
+        """Options for NVIDIA's headers alone and with cushim's."""
         targets = json.loads(call([*meson_command(), "introspect", "--targets", self.folder]))
         core = next(target for target in targets if target["name"] == "cushim-core")
         nvidia = [p for p in core["target_sources"][0]["parameters"] if p.startswith("-isystem")]
@@ -87,13 +87,13 @@ class Kit:
 
     @property
     def link_flags(self):
-        # No rpath where none is needed: to look there makes each start some per cent longer.
+        # No rpath for a static library: searching it makes each start some percent slower.
         shared = self.library.suffix == ".so"
         rpath = [f"-Wl,-rpath,{self.library.parent}"] if shared else []
         return [self.library, *SYSTEM_LIBRARIES, *rpath]
 
     def drop_in_link_flags(self):
-        """For a program that is linked to the drop-in instead of -lcuda and -lcudart."""
+        """Options to link the drop-in instead of -lcuda and -lcudart."""
         build(self.folder, self.compiler, self.options, ["cushim-dropin"])
         return [self.folder / "src/dropin/libcushim-dropin.a", *self.link_flags]
 
@@ -110,7 +110,7 @@ class Kit:
 
 
 class Simulator:
-    """The simulated driver and runtime, as they are installed."""
+    """The simulated driver and runtime, built as they are installed."""
 
     include_flags = [f"-I{SOURCE}/tools/simulator"]
 
@@ -141,11 +141,11 @@ class Workshop:
 
     @functools.cache
     def simulator(self):
-        """Half as much to build as all the rest: not where the build folder at hand has none."""
+        """Not for build folders without a simulator, because it adds half to the time of all builds."""
         return Simulator(self.folder / "gcc-simulator", self.headers_dir)
 
     def program(self, name, compiler, source, flags):
-        """Compiles and links one file, of programs/ or of tests/support, with -O2."""
+        """Compiles and links one file of programs/ or tests/support with -O2."""
         output = self.folder / name
         file = next(folder / source for folder in (PROGRAMS, SUPPORT) if (folder / source).exists())
         language = ["-std=c++20"]
@@ -156,7 +156,7 @@ class Workshop:
 
     @functools.cache
     def fake(self, name):
-        """The fake library, under a file name that the loader searches for."""
+        """The fake library under a file name that the loader searches for."""
         folder = self.folder / "fake"
         folder.mkdir(exist_ok=True)
         version = self.kit("g++", "static").cuda_version()

@@ -1,4 +1,4 @@
-/* The ways to call, of which one is defined. */
+/* The ways to call; a macro selects one. */
 #if defined(TABLE) || defined(ABSENT)
 #include <cushim/driver_table.hpp>
 #endif
@@ -13,12 +13,11 @@
 
 #include <cuda_runtime_api.h>
 
-#if defined(DIRECT) /* the library that the program is linked with */
+#if defined(DIRECT) /* the library that the program is linked to */
 static CUresult call(unsigned int flags) {
     return cuInit(flags);
 }
-#elif defined(                                                                                     \
-    RUNTIME) /* does next to nothing; what it returns depends on whether there is a driver */
+#elif defined(RUNTIME) /* a cheap call, whose status depends on the driver */
 static CUresult call(unsigned int) {
     return cudaPeekAtLastError() == cudaErrorUnknown ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }
@@ -26,7 +25,7 @@ static CUresult call(unsigned int) {
 static CUresult call(unsigned int flags) {
     return cushim::driver().cuInit(flags);
 }
-#elif defined(ABSENT)         /* there is no library: the condition is that a call returns so */
+#elif defined(ABSENT)         /* without a library; ABSENT is the expected result of a call */
 static CUresult call(unsigned int) {
     [[maybe_unused]] constexpr int no_driver = CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
     [[maybe_unused]] constexpr int no_runtime = cudaErrorInsufficientDriver;
@@ -53,7 +52,7 @@ static CUresult call(unsigned int flags) {
 static CUresult call(unsigned int flags) {
     return find()(flags);
 }
-#elif defined(DLSYM) /* the name is looked up for every call */
+#elif defined(DLSYM) /* looks the name up in every call */
 static void *library = open_library();
 
 static CUresult call(unsigned int flags) {

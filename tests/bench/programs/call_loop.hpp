@@ -1,7 +1,7 @@
-/* The loop around one call; call.cpp defines what the call is.
+/* The loop around one call, which call.cpp defines.
  *
  * usage: PROGRAM CALLS CHUNKS. Makes CHUNKS times CALLS calls and prints the nanoseconds per call
- * of the fastest chunk: chunks that are shorter than a time slice meet other programs the least.
+ * of the fastest chunk: chunks shorter than a time slice are disturbed least by other programs.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ inline void *open_library() {
 
 using Function = decltype(&cuInit);
 
-/* On a boundary of its own: where a loop lies must not be part of the comparison. */
+/* Aligned, so that the address of the loop does not affect the comparison. */
 [[gnu::noinline, gnu::aligned(64)]] static unsigned int make_calls(long calls) {
     unsigned int sum = 0;
     for (long i = 0; i < calls; ++i)
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
     const long calls = atol(argv[1]), chunks = atol(argv[2]);
-    // Also the first call, which is not what is measured here.
+    // The first call, which is not measured here.
     if (call(0) != CUDA_SUCCESS)
         return 3;
     double best = 1e18;

@@ -1,5 +1,5 @@
-/* The library that every benchmark calls: as little of a CUDA driver and runtime as the loader asks
- * for, and functions that do nothing. */
+/* The library that every benchmark calls: the parts of a CUDA driver and runtime that the loader
+ * needs, and functions that do nothing. */
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT int cuInit(unsigned int flags) {

@@ -1,5 +1,5 @@
-/* A program that uses one topic of the wrappers, the one that is defined. Without one it uses no
- * wrapper and loads the driver. */
+/* A program that uses one topic of the wrappers, which a macro selects. Without one it only loads
+ * the driver. */
 #ifdef STREAMS
 #include <cushim/stream.hpp>
 #elif defined(EVENTS)

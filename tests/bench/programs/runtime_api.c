@@ -1,4 +1,4 @@
-/* An ordinary program of the runtime API; without arguments it calls nothing. */
+/* An ordinary program of the runtime API. Without arguments it makes no call. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 

@@ -1,8 +1,7 @@
 /* Calls of the simulated driver and runtime in immediate mode, through cushim's tables.
  *
- * usage: PROGRAM NAME CALLS CHUNKS. Prints the nanoseconds per call of the fastest chunk; where a
- * name stands for two calls, of both together. Returns 1 if a call fails, or does not do what it
- * should.
+ * usage: PROGRAM NAME CALLS CHUNKS. Prints the nanoseconds per call of the fastest chunk, or per
+ * pair of calls if the name stands for two. Returns 1 if a call fails or has the wrong effect.
  */
 #include <cushim/driver_table.hpp>
 #include <cushim/runtime_table.hpp>
@@ -48,14 +47,14 @@ static const cushim_sim &simulator() {
         symbol("CUSHIM_DRIVER", CUSHIM_SIM_CONTROL))();
 }
 
-/* Lives as long as the program. Programs that use CUDA have threads, and what a C++ library does
- * without atomic operations and locks while there are none is no measure. */
+/* Runs as long as the program. Programs that use CUDA have threads; without a second one, the C++
+ * library avoids atomic operations and locks, which would distort the result. */
 static void *sleep_for_ever(void *) {
     for (;;)
         pause();
 }
 
-/* What runs in a stream's turn. */
+/* The host function that a stream runs. */
 static long runs = 0;
 static void CUDA_CB count_run(void *) {
     ++runs;
@@ -65,7 +64,7 @@ static int count_launch(const cushim_sim_launch *launch, void *) {
     return 0;
 }
 
-/* What nvcc registers of a translation unit: the kernel's name in the host is the address of
+/* The registrations of a translation unit by nvcc: the host identifies the kernel by the address of
  * `function`. */
 struct FatBinary {
     int magic = 0x466243b1;
@@ -85,7 +84,7 @@ struct FatBinary {
     }
 };
 
-/* Everything that the calls need. */
+/* The objects that the calls use. */
 struct Objects {
     CUstream stream = nullptr;
     CUevent event = nullptr;
@@ -121,7 +120,7 @@ struct Objects {
 struct Measured {
     const char *name;
     int (*call)(Objects &);
-    bool runs; // whether each call makes something run
+    bool runs; // whether each call runs a function
 };
 
 static const Measured all[] = {
@@ -208,7 +207,7 @@ int main(int argc, char **argv) {
         require(pthread_create(&sleeper, nullptr, sleep_for_ever, nullptr));
         Objects objects;
         const double best = fastest(measured, objects, calls, chunks);
-        // In immediate mode nothing is left to do when a call has returned.
+        // In immediate mode all work has run when a call returns.
         const bool right = runs == (measured.runs ? calls * chunks : 0) &&
                            simulator().misuses(nullptr, nullptr) == 0;
         printf("%.4f\n", best);

@@ -1,5 +1,5 @@
-/* A program that loads the driver; with CALL_FIVE it calls five entry points, too, and with
- * RESOLVE_ALL it needs the registry of all rows. */
+/* A program that loads the driver. With CALL_FIVE it also calls five entry points; with RESOLVE_ALL
+ * it needs the registry of all rows. */
 #include <cushim/driver_table.hpp>
 #include <cushim/loader.h>
 
