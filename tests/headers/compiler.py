@@ -1,4 +1,4 @@
-"""Compiles small files as the build does, for tests of what compiles and what must not."""
+"""Compiles small files as the build does, for tests of code that must or must not compile."""
 
 import os
 import re
@@ -10,13 +10,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
 import options  # noqa: E402
 
 C_HEADERS = {'detail/config.h', 'detail/loader.h', 'loader.h'}
-# These have nothing to do with CUDA's own headers, and so with the modes of those.
+# Independent of the CUDA headers and of their modes.
 PLAIN_HEADERS = C_HEADERS | {'version.hpp', 'error.hpp', 'exception.hpp', 'result.hpp', 'text.hpp', 'try.hpp',
                              'loader.hpp', 'init.hpp', 'feature.hpp'}
 
 
 def header_name(path):
-    """As programs include it, below cushim/."""
+    """The name that programs include, below cushim/."""
     return re.sub(r'.*/cushim/', '', path.replace('\\', '/'))
 
 
@@ -25,7 +25,7 @@ def include(name):
 
 
 class Compiler:
-    """The build's compilers with its include folders. Looks at the code only: makes no objects."""
+    """The build's compilers with its include folders. Only checks code and makes no objects."""
 
     def __init__(self, cxx, c, include, system_include):
         self.cxx, self.c = cxx, c
@@ -33,9 +33,9 @@ class Compiler:
         self.includes += [word for folder in system_include for word in ('-isystem', folder)]
 
     def run(self, code, *options, language='c++20'):
-        """The finished process, with the compiler's words in stderr."""
+        """The finished process; stderr has the compiler's messages."""
         compiler, kind = (self.c, 'c') if language.startswith('c1') else (self.cxx, 'c++')
-        # Not by way of stdin: some compilers give other warnings for a file without a name.
+        # Not from stdin, because some compilers print other warnings for code without a file name.
         with tempfile.TemporaryDirectory() as folder:
             source = os.path.join(folder, 'source.c' if kind == 'c' else 'source.cpp')
             with open(source, 'w', encoding='utf-8') as file:

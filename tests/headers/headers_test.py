@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each public header has a guard, says what it is for, and refuses an older language in words; the ones that
-many files include bring no heavy header of the standard library along."""
+"""Each public header has a guard, begins with its purpose, and rejects an older language with a reason. Headers that
+many files include do not include slow headers of the standard library."""
 
 import os
 import pathlib
@@ -32,8 +32,8 @@ headers = {header_name(path): path for path in arguments.files}
 
 
 class EachHeader(unittest.TestCase):
-    def test_has_an_include_guard(self):
-        """One of its own, named after the file: two headers that share one would hide each other."""
+    def test_every_header_has_an_include_guard(self):
+        """The guard has the name of the file: two headers with the same guard would hide each other."""
         for name, path in headers.items():
             with self.subTest(name):
                 with open(path, encoding='utf-8') as file:
@@ -42,18 +42,18 @@ class EachHeader(unittest.TestCase):
                 if '#pragma once' not in text:
                     self.assertIn(f'#ifndef {guard}\n#define {guard}\n', text)
 
-    def test_says_first_what_it_is_for(self):
+    def test_every_header_begins_with_its_purpose(self):
         for name, path in headers.items():
             with self.subTest(name):
                 with open(path, encoding='utf-8') as file:
                     first = file.readline()
                 self.assertRegex(first, r'^(/\*|//) \S.{20,}')
 
-    def test_older_language_is_refused_in_words(self):
-        # A version alone works there, too.
+    def test_older_language_is_rejected_with_a_reason(self):
+        # version.hpp also compiles with older languages.
         for name in headers.keys() - {'version.hpp', 'detail/append_decimal.hpp'}:
             with self.subTest(name):
-                # The plain words come before anything else that the compiler has to say.
+                # The reason is the compiler's first message.
                 result = compiler.run(include(name), '-Wfatal-errors', language='c++17')
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn('cushim needs C++20', result.stderr)
@@ -61,29 +61,29 @@ class EachHeader(unittest.TestCase):
 
 class Weight(unittest.TestCase):
     def standard_headers(self, code):
-        """Names of the C++ library's own headers that the code includes."""
+        """Names of the C++ library headers that the code includes."""
         return {os.path.basename(path) for path in compiler.dependencies(code)
                 if re.search(r'/c\+\+/', path.replace('\\', '/')) and '.' not in os.path.basename(path)}
 
-    def test_the_instrument_sees_heavy_headers(self):
+    def test_slow_headers_are_recognized(self):
         self.assertIn('string', self.standard_headers('#include <string>\n'))
 
-    def test_includes_no_heavy_standard_header(self):
-        # What NVIDIA's own headers bring is theirs.
+    def test_light_headers_include_no_slow_header(self):
+        # Except for those that NVIDIA's headers include.
         cuda = self.standard_headers('#include <cuda.h>\n#include <cuda_runtime_api.h>\n')
         for name in LIGHT_HEADERS:
             with self.subTest(name):
                 self.assertIn(name, headers)
                 self.assertEqual((self.standard_headers(include(name)) - cuda) & HEAVY, set())
 
-    def test_needs_no_cuda_header_without_tables(self):
+    def test_headers_without_tables_need_no_cuda_header(self):
         for name in PLAIN_HEADERS:
             with self.subTest(name):
                 included = {os.path.basename(path) for path in compiler.dependencies(include(name))}
                 self.assertFalse(included & {'cuda.h', 'cuda_runtime_api.h'})
 
 
-# As much of <format> as printing.hpp uses, for compilers that have none.
+# The part of <format> that printing.hpp uses, for compilers without it.
 FORMAT = '''
 #pragma once
 #include <string_view>
@@ -118,7 +118,7 @@ int all(const cushim::Error &error, const cushim::Stream &stream) {
 
 class Printing(unittest.TestCase):
     def test_every_enum_and_owner_has_a_text(self):
-        """Declared in its own header: one that is inherited would have another type's name."""
+        """Declared in its own header; an inherited one would print another type's name."""
         lacking = []
         known = set()
         for name, path in headers.items():
@@ -130,18 +130,18 @@ class Printing(unittest.TestCase):
             lacking += [f'{name}: {each}' for each in sorted(types - public_types.NO_OWNERS)
                         if not re.search(rf'\bText to_text\((const )?{each}(<.*?>)?\)* &?\w+\)', text)]
         self.assertEqual(lacking, [])
-        # The instrument sees them, and no exception outlives its class.
+        # The lists are not empty, and every exception exists.
         self.assertLessEqual({'Stream', 'DeviceBuffer', 'Kernel', 'UniqueFd', 'GraphUpdateResult'}, known)
         self.assertEqual(public_types.NO_OWNERS - known, set())
 
-    def test_programs_that_do_not_print_include_nothing_for_it(self):
+    def test_headers_include_nothing_for_printing(self):
         for name in headers.keys() - {'printing.hpp'} - compiler_module.C_HEADERS:
             with self.subTest(name):
                 included = {os.path.basename(path) for path in compiler.dependencies(include(name))}
                 self.assertEqual(included & {'format', 'iostream', 'ostream', 'printing.hpp', 'sstream'}, set())
 
     def test_formatters_compile(self):
-        """With the compiler's own <format>, tests/values/text_test.cpp formats."""
+        """If the compiler has <format>, tests/values/text_test.cpp checks them."""
         if compiler.run('#include <version>\n#ifndef __cpp_lib_format\n#error none\n#endif\n').returncode == 0:
             self.skipTest('this compiler has <format>')
         with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Misuse that the compiler must refuse in words that say what is wrong. With `right` in the place of HERE the
-same code must compile, without a warning: the positive control."""
+"""Misuse that the compiler must reject with a message that names the mistake. With `right` instead of HERE, the same
+code must compile without a warning (the positive control)."""
 
 import dataclasses
 import unittest
@@ -15,12 +15,12 @@ arguments = compiler_module.Arguments()
 @dataclasses.dataclass
 class Case:
     name: str
-    pattern: str  # in the compiler's output
+    pattern: str  # expected in the compiler's output
     headers: str
     code: str
     right: str
     wrong: str
-    most_lines: int = 1000  # of output
+    most_lines: int = 1000  # lines of output
 
     def text(self, here):
         includes = ''.join(f'#include <{header}>\n' for header in [*self.headers.split(), 'utility'])
@@ -62,8 +62,8 @@ CASES = [
     Case('descriptor copied', DELETED, 'cushim/unique_fd.hpp',
          'void use(UniqueFd &descriptor) { UniqueFd other = HERE; }',
          right='std::move(descriptor)', wrong='descriptor'),
-    # A number is taken over only where that is written down.
-    Case('descriptor taken unnoticed', "(could not convert|no viable conversion).* 'int' to .*'cushim::UniqueFd'",
+    # Adopting a number must be explicit.
+    Case('descriptor adopted implicitly', "(could not convert|no viable conversion).* 'int' to .*'cushim::UniqueFd'",
          'cushim/unique_fd.hpp', 'UniqueFd use(int descriptor) { return HERE; }',
          right='UniqueFd(descriptor)', wrong='descriptor'),
     Case('external buffer shared', 'has no member named .share|no member named .share', 'cushim/external_memory.hpp',
@@ -76,10 +76,10 @@ CASES = [
          right='handle', wrong='L"memory"'),
     Case('external memory copied', DELETED, 'cushim/external_memory.hpp',
          'void use(const ExternalMemory &memory) { auto copy = HERE; }', right='memory.share()', wrong='memory'),
-    # CUDA closes a whole allocation, and this is a part of one.
+    # CUDA closes whole allocations, of which this is only a part.
     Case('IPC memory released', 'deleted', 'cushim/ipc.hpp', 'void use(IpcMemory &memory) { (void)memory.HERE(); }',
          right='reset', wrong='release'),
-    # One error, which says which argument does not fit.
+    # One error, which names the argument that does not fit.
     Case('kernel argument in CUSHIM_TRY', 'argument<1>::does_not_fit<int, unsigned int>', 'cushim/cushim.hpp',
          '''Result<void> use(const Kernel<void(int *, unsigned int)> &kernel, const Stream &stream,
                              const DeviceBuffer<int> &buffer) {
@@ -92,11 +92,11 @@ CASES = [
          right='values, static_cast<unsigned int>(count)', wrong='values, count'),
     Case('kernel argument of other type', 'does_not_fit', 'cushim/device_buffer.hpp cushim/kernel.hpp', KERNEL,
          right='DeviceBuffer<float>(), 1U', wrong='DeviceBuffer<double>(), 1U'),
-    # An array would turn into a pointer, which a kernel cannot follow.
+    # An array would decay to a host pointer, which a kernel cannot use.
     Case('kernel argument of the host', 'does_not_fit', 'cushim/kernel.hpp',
          'float array[4];\n' + KERNEL.replace('void(float *', 'void(const float *'),
          right='DeviceSpan<const float>(), 4U', wrong='array, 4U'),
-    # The code is the module's to close.
+    # The module owns the code.
     Case('kernel closed', 'deleted', 'cushim/kernel.hpp', 'void use(Kernel<void()> &kernel) { (void)kernel.HERE(); }',
          right='reset', wrong='close'),
     Case('kernel of strings', 'kernels are given bytes', 'cushim/kernel.hpp string', 'Kernel<void(HERE)> kernel;',

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""A program without CUDA headers: each public header that needs them ends the compilation with one
-error, which says what to do."""
+"""Without CUDA headers, each public header that needs them causes exactly one error, which says what to do."""
 
 import concurrent.futures
 import os
@@ -14,7 +13,7 @@ import unittest
 import compiler as compiler_module
 
 MAX_LINES = 15
-# Correct where there are CUDA headers.
+# Correct if there are CUDA headers.
 CODE = '#include <cuda.h>\nCUdeviceptr address = cushim::Stream::legacy().native() != nullptr;\n'
 
 arguments = compiler_module.Arguments()
@@ -24,7 +23,7 @@ work = pathlib.Path(temporary.name)
 
 
 def compilers():
-    """The build's, and those of this machine that are not it."""
+    """The compiler of the build, and other compilers on this machine."""
     build = arguments.cxx
     others = [[name] for name in ('g++', 'clang++') if shutil.which(name)]
     return [build] + [other for other in others if version(other) != version(build)]
@@ -40,7 +39,7 @@ def environment():
 
 
 def standard_folders(command):
-    """The compiler's own include folders; in place of one with CUDA headers, a copy without them."""
+    """The compiler's own include folders; a folder with CUDA headers is replaced by a copy without them."""
     done = subprocess.run([*command, '-E', '-v', '-x', 'c++', os.devnull], capture_output=True,
                           text=True, check=True, env=environment())
     listed = re.search(r'#include <\.\.\.> search starts here:\n(.*)End of search list', done.stderr, re.S)
@@ -59,10 +58,10 @@ def without_cuda(folder):
 
 
 class Without:
-    """A compiler of a machine without CUDA headers."""
+    """A compiler on a machine without CUDA headers."""
 
     def __init__(self, command):
-        # Some compilers have their folders from options such as --sysroot, which stay.
+        # Options such as --sysroot, by which some compilers find their folders, stay.
         self.command = [*command, '-std=c++20', '-fsyntax-only', '-nostdinc', '-nostdinc++']
         for folder in standard_folders(command):
             self.command += ['-isystem', str(folder)]
@@ -86,24 +85,24 @@ class NoCudaHeaders(unittest.TestCase):
         for remedy in ('-I', 'toolkit', 'nvidia-cuda-runtime', 'nvidia-cuda-crt'):
             self.assertIn(remedy, errors[0])
 
-    def test_each_header_says_so_in_one_error(self):
+    def test_every_header_causes_one_error(self):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for command in compilers():
                 results = dict(zip(headers, pool.map(Without(command).run, headers)))
-                # Others need none, and compile.
+                # Headers that need no CUDA headers compile.
                 need_cuda = [name for name in headers if results[name].returncode != 0]
                 self.assertGreater(len(need_cuda), 40)
                 for name in need_cuda:
                     with self.subTest(compiler=command, header=name):
                         self.check(results[name], 'cuda.h|cuda_runtime_api.h')
 
-    def test_nothing_below_the_header_adds_an_error(self):
+    def test_later_code_causes_no_further_error(self):
         for command in compilers():
             with self.subTest(compiler=command):
                 self.check(Without(command).run('cushim.hpp', code=CODE), 'cuda.h')
 
-    def test_the_second_package_is_missing(self):
-        """The folder crt comes in a package of its own."""
+    def test_missing_second_package_is_reported(self):
+        """The folder crt is in a separate package."""
         runtime = next(pathlib.Path(path) for path in arguments.compiler.dependencies(
             '#include <cuda_runtime_api.h>\n') if os.path.basename(path) == 'cuda_runtime_api.h')
         first = work / 'first-package'
