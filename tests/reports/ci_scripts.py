@@ -1,4 +1,4 @@
-"""The scripts of tools/ci, as modules."""
+"""The scripts of tools/ci, imported as modules."""
 
 import pathlib
 import sys
@@ -11,5 +11,5 @@ import gpu_report  # noqa: E402, F401
 
 
 def record(output, result="OK", name="cushim:gpu / gpu-one", errors=""):
-    """As Meson's log has it."""
+    """A record like those in Meson's log."""
     return {"name": name, "result": result, "stdout": output, "stderr": errors, "duration": 1.5}

@@ -1,4 +1,4 @@
-"""How the simulator is held against recordings: what differs is told, whatever the list of differences says."""
+"""How the simulator is compared with recordings: every difference is reported unless it is listed correctly."""
 
 import pathlib
 import subprocess
@@ -27,7 +27,7 @@ class CompareTest(unittest.TestCase):
         return path
 
     def compare(self, recorded, simulated, listed="", more=()):
-        """Its status and what it says; a script stands for cushim-conformance."""
+        """Exit status and output; a script replaces cushim-conformance."""
         answers = self.write("answers.txt", simulated)
         program = self.write("program.py", f"print(open({str(answers)!r}).read())\n")
         done = subprocess.run(
@@ -41,13 +41,13 @@ class CompareTest(unittest.TestCase):
         self.assertNotEqual(status, 0, text)
         self.assertIn(said, text)
 
-    def test_the_same_answers(self):
+    def test_equal_results_pass(self):
         self.assertEqual(self.compare(section("memory"), section("memory"))[0], 0)
 
-    def test_another_answer(self):
+    def test_different_result_is_reported(self):
         self.assert_refused("memory | cuCall3 | 0 | 1", section("memory"), section("memory", cuCall3=1))
 
-    def test_a_listed_answer(self):
+    def test_listed_difference_passes(self):
         listed = "memory | cuCall3 | 0 | 1 | a reason\n"
         self.assertEqual(self.compare(section("memory"), section("memory", cuCall3=1), listed)[0], 0)
         self.assert_refused("memory | cuCall3 | 0 | 2", section("memory"), section("memory", cuCall3=2),
@@ -55,38 +55,38 @@ class CompareTest(unittest.TestCase):
         self.assert_refused("listed, but no difference: memory | cuCall3", section("memory"),
                             section("memory"), listed)
 
-    def test_a_listed_answer_without_a_reason(self):
+    def test_listed_difference_needs_a_reason(self):
         self.assert_refused("no reason", section("memory"), section("memory", cuCall3=1),
                             "memory | cuCall3 | 0 | 1 | \n")
 
-    def test_a_listed_answer_twice(self):
+    def test_difference_listed_twice_is_rejected(self):
         self.assert_refused("listed twice: memory | cuCall3", section("memory"),
                             section("memory", cuCall3=1), "memory | cuCall3 | 0 | 1 | a reason\n" * 2)
 
-    def test_a_listed_answer_of_no_section(self):
+    def test_listed_difference_in_an_unknown_section_is_rejected(self):
         self.assert_refused("listed, but no such section: memmory | cuCall3", section("memory"),
                             section("memory"), "memmory | cuCall3 | 0 | 1 | a reason\n")
 
-    def test_an_answer_too_few_and_one_too_many(self):
+    def test_missing_and_additional_results_are_reported(self):
         shorter = section("memory").replace("cuCall11 0\n", "")
         self.assert_refused("memory | cuCall11 | 0 | (no result)", section("memory"), shorter)
         self.assert_refused("memory | cuCall11 | (not asked) | 0", shorter, section("memory"))
 
-    def test_a_call_that_no_line_tells_of(self):
+    def test_statuses_of_calls_are_compared(self):
         free, refused = "-- calls cuMemFree_v2 0\n", "-- calls cuMemFree_v2 0 900\n"
         self.assert_refused("memory | -- calls cuMemFree_v2 | 0 | 0 900", section("memory") + free,
                             section("memory") + refused)
         self.assert_refused("memory | -- calls cuMemFree_v2 | 0 | (no result)", section("memory") + free,
                             section("memory") + "-- calls cuInit 0\n")
         self.assertEqual(self.compare(section("memory") + free, section("memory") + free)[0], 0)
-        # An older recording tells nothing of calls.
+        # An older recording has no lines about calls.
         self.assertEqual(self.compare(section("memory"), section("memory") + free)[0], 0)
 
-    def test_a_section_that_is_asked_no_more(self):
+    def test_missing_section_is_reported(self):
         self.assert_refused("streams | cuCall0 | 0 | (no result)", section("memory") + section("streams"),
                             section("memory"))
 
-    def test_a_section_that_ends_early(self):
+    def test_section_that_ends_early_is_reported(self):
         self.assert_refused("-- the section ended with status", section("memory"),
                             section("memory") + ENDED)
         self.assert_refused("did not complete: streams", section("memory"),

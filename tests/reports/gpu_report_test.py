@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is told of a run on a GPU, and that no simulated one is."""
+"""The report of a test run on a GPU; a run on the simulator is rejected."""
 
 import json
 import os
@@ -22,7 +22,7 @@ event, create          raw      177.7 ns   wrapper    +39.2 ns, +22.04 %   (half
 stream, create         raw     1478.6 ns   wrapper    +60.0 ns, +4.06 %   (half of the pairs: -1425.7 to +1538.7 ns)
 All tests passed (1234 assertions in 12 test cases)
 """
-FAILED = """/home/somebody/tests/one_test.cpp:17: FAILED:
+FAILED = """/home/user/tests/one_test.cpp:17: FAILED:
   CHECK( 1 == 2 )
 test cases: 1 | 1 failed
 """
@@ -43,7 +43,7 @@ def printing(*lines, name="gpu-one"):
 
 
 class EntryTest(unittest.TestCase):
-    def test_figures(self):
+    def test_figures_are_read(self):
         entry = gpu_report.entry_of(record(PASSED), {})
         self.assertEqual((entry["suite"], entry["name"], entry["result"]),
                          ("gpu", "gpu-one", "passed"))
@@ -51,7 +51,7 @@ class EntryTest(unittest.TestCase):
             {"name": "launch, wrapper", "value": 3128.5, "unit": "ns"},
             {"name": "ratio, to the raw call", "value": 1.01, "unit": ""}])
 
-    def test_costs(self):
+    def test_costs_are_read(self):
         entry = gpu_report.entry_of(record(PASSED), {})
         self.assertEqual([cost["name"] for cost in entry["costs"]],
                          ["event, create", "stream, create"])
@@ -62,14 +62,14 @@ class EntryTest(unittest.TestCase):
     def test_the_last_measurement_of_a_cost_counts(self):
         line = ("launch   raw 2990.3 ns   wrapper {} ns, +0.24 %   "
                 "(half of the pairs: -190.6 to +214.6 ns)")
-        whole = report(printing(line.format("+900.0"), "beyond the limit; measured anew:",
+        whole = report(printing(line.format("+900.0"), "an operation exceeds the limit; measuring again:",
                                 line.format("+7.0")))
         (cost,) = whole["tests"][0]["costs"]
         self.assertEqual((cost["measurements"], cost["added_ns"]), (2, 7.0))
         self.assertIn("| launch, the last of 2 measurements | 2,990 ns | +7 ns | "
                       "-190.6 to +214.6 ns |", gpu_report.markdown(whole))
 
-    def test_folders_are_left_out_and_nothing_else(self):
+    def test_only_folders_are_removed(self):
         for line, expected in (
             ("run: /usr/bin/mpirun -n 2 /build/gpu/rank", "run: mpirun -n 2 rank"),
             ("50 us/frame, 3 / 4, and/or", "50 us/frame, 3 / 4, and/or"),
@@ -78,7 +78,7 @@ class EntryTest(unittest.TestCase):
         ):
             self.assertEqual(gpu_report.without_folders(line), expected)
 
-    def test_a_failure_says_why(self):
+    def test_failure_keeps_the_last_output(self):
         entry = gpu_report.entry_of(record(FAILED, result="FAIL"), {})
         self.assertEqual((entry["result"], entry["failed"]), ("failed", 1))
         self.assertEqual(entry["said_last"][:2], ["one_test.cpp:17: FAILED:", "  CHECK( 1 == 2 )"])
@@ -89,14 +89,14 @@ class TextsTest(unittest.TestCase):
         self.report = report(record(PASSED), record(FAILED, result="FAIL", name="cushim:gpu / two"),
                              record("SKIPPED: no | NCCL\n", result="SKIP", name="cushim:gpu / three"))
 
-    def test_summary(self):
+    def test_summary_has_figures_skips_and_failures(self):
         text = gpu_report.summary(self.report)
         for wanted in ("1 x NVIDIA H200", "launch, wrapper: 3,128 ns", "skipped: no | NCCL",
                        "FAILED: two. Last output:\n    one_test.cpp:17: FAILED:",
                        "12 passed, 1 failed, 1 skipped; 1,234 assertions"):
             self.assertIn(wanted, text)
 
-    def test_markdown(self):
+    def test_markdown_has_all_tables(self):
         text = gpu_report.markdown(self.report)
         for wanted in ("# Results on 1 x NVIDIA H200\n", "| GPUs | 1 x NVIDIA H200 |",
                        "\nFailed. Tests: 12 passed, 1 failed, 1 skipped; 1,234 assertions.\n",
@@ -106,7 +106,7 @@ class TextsTest(unittest.TestCase):
                        "| launch, wrapper | 3,128 ns | gpu-one |", "| no \\| NCCL | three |"):
             self.assertIn(wanted, text)
 
-    def test_markdown_holds_no_output_of_tests(self):
+    def test_markdown_has_no_output_of_tests(self):
         text = gpu_report.markdown(self.report)
         for unwanted in ("```", "Randomness", "libnccl", "CHECK", "one_test.cpp"):
             self.assertNotIn(unwanted, text)
@@ -119,7 +119,7 @@ class TextsTest(unittest.TestCase):
         self.assertEqual(text.count("needs 2 devices"), 1)
         self.assertIn("| needs 2 devices | a (2 times), b |", text)
 
-    def test_problems(self):
+    def test_problems_are_listed(self):
         for text in (gpu_report.summary(self.report), gpu_report.markdown(self.report)):
             self.assertRegex(text, r"gpu/gpu: 12 tests passed, at least \d+ are expected")
             self.assertIn("gpu/gpu: 1 tests failed", text)
@@ -140,7 +140,7 @@ class TextsTest(unittest.TestCase):
         self.assertIn(problem, report(printing(line))["problems"])
         self.assertNotIn(problem, report(printing(line), gpus=2)["problems"])
 
-    def test_nothing_failed(self):
+    def test_markdown_of_a_passed_run_lists_no_failures(self):
         whole = report(record(PASSED))
         whole["problems"] = []
         text = gpu_report.markdown(whole)
@@ -150,9 +150,9 @@ class TextsTest(unittest.TestCase):
 
 
 class RecordedResultsTest(unittest.TestCase):
-    """The files of tests/gpu, of which no line needs a second reading."""
+    """The recorded files in tests/gpu are short and consistent."""
 
-    def test_short_form(self):
+    def test_recorded_results_are_short(self):
         for name in ("RESULTS.md", "RESULTS_TWO_GPUS.md"):
             with self.subTest(name):
                 text = (FOLDER.parents[1] / "tests/gpu" / name).read_text()
@@ -163,7 +163,7 @@ class RecordedResultsTest(unittest.TestCase):
                 self.assertFalse("# Results on 1 x" in text and "B/s |" in text)
 
 
-@unittest.skipIf(os.name == "nt", "the program that answers is a script")
+@unittest.skipIf(os.name == "nt", "the replacement of cushim-info is a script")
 class MachineTest(unittest.TestCase):
     def look(self, answer, **env):
         with tempfile.TemporaryDirectory() as folder:
@@ -173,15 +173,15 @@ class MachineTest(unittest.TestCase):
             return subprocess.run([sys.executable, FOLDER / "gpu_report.py", folder, "--info", tool,
                                    "--only-look"], env=os.environ | env, capture_output=True, text=True)
 
-    def test_a_gpu(self):
+    def test_gpu_is_accepted(self):
         self.assertEqual(self.look(info()).returncode, 0)
 
-    def test_none(self):
+    def test_missing_gpu_is_rejected(self):
         done = self.look(info(usable=False, devices=[]))
         self.assertEqual(done.returncode, 1)
         self.assertIn("no GPU is usable: no driver", done.stderr)
 
-    def test_a_simulated_one_is_none(self):
+    def test_simulated_gpu_is_rejected(self):
         done = self.look(info(devices=[GPU | {"name": "cushim simulated GPU"}]), CUSHIM_DRIVER="/x")
         self.assertEqual(done.returncode, 1)
         self.assertIn("cushim's simulator, which CUSHIM_DRIVER names", done.stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The stages of CI: the workflow runs each of them, and nothing that is not pinned."""
+"""The stages of CI: the workflow runs each of them, and its tools are pinned."""
 
 import pathlib
 import re
@@ -12,7 +12,7 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
 
 def shell(script):
-    """Runs a script with the functions of tools/ci/common.sh."""
+    """Runs a shell script with the functions of tools/ci/common.sh."""
     with tempfile.TemporaryDirectory() as folder:
         return subprocess.run(["bash", "-c", f". tools/ci/common.sh; {script}"], cwd=ROOT, capture_output=True,
                               text=True, check=False, stdin=subprocess.DEVNULL, timeout=60,
@@ -46,7 +46,7 @@ class Stages(unittest.TestCase):
 
 
 class Logged(unittest.TestCase):
-    def test_what_is_shown_begins_with_the_broken_step(self):
+    def test_output_begins_with_the_failed_step(self):
         done = shell('LOG=$FOLDER/log; run_logged "$LOG" "build" bash -c '
                      '"echo [1/2] fine; echo FAILED: x; echo why; exit 1"')
         self.assertEqual(done.returncode, 1)
@@ -54,7 +54,7 @@ class Logged(unittest.TestCase):
         self.assertIn("FAILED: x\nwhy\n", done.stdout)
         self.assertNotIn("fine", done.stdout)
 
-    def test_a_command_that_succeeds_is_one_line(self):
+    def test_successful_command_prints_one_line(self):
         done = shell('LOG=$FOLDER/log; run_logged "$LOG" "build" bash -c "echo [1/2] fine"')
         self.assertRegex(done.stdout, r"^   build: \d+ s\n$")
 
