@@ -1,7 +1,6 @@
-// cushim in a process with others that use CUDA: a library that is linked to libcudart, or opens
-// it, and a second copy of cushim. Who comes first must not matter, so each test case wants a
-// process of its own; coexistence_test.py gives it one. The libraries are named by
-// COEXISTENCE_NEIGHBOUR and COEXISTENCE_PLUGIN.
+// cushim in a process with other users of CUDA: a library that is linked to libcudart or opens it,
+// and a second copy of cushim. The order must not matter, so coexistence_test.py runs each test
+// case in its own process. COEXISTENCE_NEIGHBOUR and COEXISTENCE_PLUGIN name the libraries.
 #include <catch2/catch_test_macros.hpp>
 
 #include "../support/ok.hpp"
@@ -26,11 +25,11 @@ namespace {
 
 constexpr std::size_t count = 100'003;
 
-// Functions of a library that a variable of the environment names.
+// Functions of a library that an environment variable names.
 void *open_named(const char *variable) {
     const char *const file = std::getenv(variable);
     if (file == nullptr) {
-        SKIP(variable << " names no library");
+        SKIP(variable << " is not set");
     }
     void *const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
@@ -86,7 +85,7 @@ DeviceSpan<int> span_of(int *memory) {
     return {reinterpret_cast<CUdeviceptr>(memory), count};
 }
 
-// Files of libcudart's that the process has in its address space.
+// The libcudart files in the address space of the process.
 std::set<std::string> mapped_runtimes() {
     std::set<std::string> files;
     std::ifstream maps("/proc/self/maps");
@@ -109,7 +108,7 @@ void check_one_runtime(const void *their_malloc) {
     CHECK(mapped_runtimes().size() == 1);
 }
 
-// Memory of either goes to the other.
+// Each side uses the memory of the other.
 void exchange(const Context &context, const Neighbour &neighbour) {
     const auto first = numbers_from(1), second = numbers_from(-7), third = numbers_from(1000);
     int *theirs = nullptr;
@@ -152,7 +151,7 @@ void exchange(const Context &context, const Plugin &plugin) {
 
 } // namespace
 
-TEST_CASE("a user of libcudart was there first", "[neighbour]") {
+TEST_CASE("cushim shares memory with a library that used libcudart first", "[neighbour]") {
     const Neighbour neighbour;
     int *memory = nullptr;
     const auto values = numbers_from(1);
@@ -167,7 +166,7 @@ TEST_CASE("a user of libcudart was there first", "[neighbour]") {
     CHECK(neighbour.neighbour_free(memory) == 0);
 }
 
-TEST_CASE("cushim was there before a user of libcudart", "[neighbour]") {
+TEST_CASE("cushim shares memory with a library that uses libcudart later", "[neighbour]") {
     const Context context = primary();
     const auto ours = ok(DeviceBuffer<int>::copy_of(context, numbers_from(2)));
     ok(load_runtime());
@@ -177,7 +176,7 @@ TEST_CASE("cushim was there before a user of libcudart", "[neighbour]") {
     CHECK(read(context, ours) == numbers_from(2));
 }
 
-TEST_CASE("a plugin has a copy of cushim of its own", "[plugin]") {
+TEST_CASE("two copies of cushim share memory", "[plugin]") {
     const Context context = primary();
     const Plugin plugin;
     CHECK(plugin.plugin_row() != static_cast<void *>(entry::cuInit::slot()));
@@ -186,7 +185,7 @@ TEST_CASE("a plugin has a copy of cushim of its own", "[plugin]") {
     check_one_runtime(plugin.plugin_malloc());
 }
 
-TEST_CASE("the plugin's copy was there first", "[plugin]") {
+TEST_CASE("two copies of cushim share memory if the plugin's copy is used first", "[plugin]") {
     const Plugin plugin;
     CHECK(plugin.plugin_malloc() != nullptr);
     REQUIRE(plugin.plugin_allocate(count) != 0);
@@ -196,7 +195,7 @@ TEST_CASE("the plugin's copy was there first", "[plugin]") {
     check_one_runtime(plugin.plugin_malloc());
 }
 
-TEST_CASE("all three in one process", "[neighbour][plugin]") {
+TEST_CASE("libcudart and two copies of cushim share memory", "[neighbour][plugin]") {
     const Neighbour neighbour;
     const Plugin plugin;
     const auto first = numbers_from(11);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs each test case of coexistence_test.cpp in a process of its own: with a neighbour that opens libcudart,
-with one that is linked to it, and with a plugin that has a copy of cushim.
+"""Runs each test case of coexistence_test.cpp in its own process: with a neighbour that opens libcudart, with one
+that is linked to it, and with a plugin that contains a copy of cushim.
 
-libcudart is the one given by --runtime, else GPU_TEST_CUDART, else one of the right major version that the
-dynamic linker, a toolkit, or a Python environment has (GPU_TEST_PYTHON names another Python). Status 77, and
-the reason, where there is none.
+The libcudart is the one named by --runtime, else by GPU_TEST_CUDART, else one of the right major version that the
+dynamic linker, a toolkit or a Python environment has (GPU_TEST_PYTHON names another Python). Without one, the
+status is 77 and the reason is printed.
 """
 
 import glob
@@ -81,7 +81,7 @@ class Given:
     program = command_line.path("program").absolute()
     opens = str(command_line.path("opens").absolute())  # the neighbour that opens libcudart
     linked = str(command_line.path("linked").absolute())  # the one that is linked to it
-    plugin = command_line.text("plugin")  # none: the library is shared, and there is one copy only
+    plugin = command_line.text("plugin")  # none if cushim is shared: then there is only one copy
     runtime_name = command_line.text("runtime-name")  # the file name of libcudart
     driver, runtime = command_line.text("driver"), command_line.path("runtime")  # of the simulator
 
@@ -90,13 +90,13 @@ def main():
     given = Given
     runtime = given.runtime or find_runtime(given.runtime_name)
     if runtime is None:
-        print(f"SKIPPED: there is no {given.runtime_name}; GPU_TEST_CUDART names one")
+        print(f"SKIPPED: {given.runtime_name} was not found; set GPU_TEST_CUDART")
         return SKIPPED
     print(f"libcudart: {runtime}")
     neighbours = {
         "opened": {"COEXISTENCE_NEIGHBOUR": given.opens},
         "linked": {"COEXISTENCE_NEIGHBOUR": given.linked},
-        # As where the program itself is linked to libcudart.
+        # As if the program itself were linked to libcudart.
         "there from the start": {"COEXISTENCE_NEIGHBOUR": given.linked,
                                  "LD_PRELOAD": given.linked},
     }
@@ -110,7 +110,7 @@ def main():
         for case in cases(given.program, tags)
     ]
     if not given.plugin:
-        print("SKIPPED: with a shared cushim there is no second copy of it")
+        print("SKIPPED: a shared cushim has only one copy")
     print(f"{sum(results)} passed, {results.count(False)} failed, {0 if given.plugin else 1} skipped")
     return 0 if all(results) and results else 1
 

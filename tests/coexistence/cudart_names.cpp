@@ -1,6 +1,5 @@
-// The names that neighbour.cpp takes from libcudart: what it is linked to where no toolkit is at
-// hand. Nobody runs this; the library that a process finds by the same name is CUDA's, or the
-// simulator's.
+// The functions of libcudart that neighbour.cpp uses, to link it without a toolkit. Never run: at
+// run time the process finds CUDA's or the simulator's library by the same name.
 #include <cuda_runtime_api.h>
 
 #define EXPORTED extern "C" __attribute__((visibility("default"))) cudaError_t

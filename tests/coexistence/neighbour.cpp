@@ -1,4 +1,4 @@
-// Linked to libcudart; or, compiled with NEIGHBOUR_OPENS, opens it by that name.
+// Linked to libcudart or, with NEIGHBOUR_OPENS, opens it by name.
 #include "neighbour.h"
 
 #include <cuda_runtime_api.h>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// By name: finds the library that the process has already, if any.
+// By name, which finds a library that the process already has.
 template <class Function>
 Function *opened(const char *name) {
     void *const library = dlopen(NEIGHBOUR_OPENS, RTLD_NOW | RTLD_LOCAL);

@@ -1,5 +1,5 @@
-/* A library that uses CUDA's runtime API by itself, without cushim: what a program is that was
- * there before cushim came. Functions return CUDA's status. */
+/* A library that uses the CUDA runtime API without cushim, like existing code. Functions return
+ * CUDA's status. */
 #ifndef NEIGHBOUR_H
 #define NEIGHBOUR_H
 
@@ -11,7 +11,7 @@
     X(int, neighbour_write, (int *memory, const int *values, size_t count))                        \
     X(int, neighbour_read, (const int *memory, int *values, size_t count))                         \
     X(int, neighbour_free, (int *memory))                                                          \
-    /* Where its cudaMalloc is. */                                                                 \
+    /* The address of its cudaMalloc. */                                                           \
     X(void *, neighbour_malloc, ())
 
 #endif

@@ -16,7 +16,7 @@ Result<Context> primary() {
     return Device::get(0).and_then(&Context::primary);
 }
 
-// What a function does in the primary context.
+// Calls a function in the primary context.
 template <class Function>
 int in_primary(Function function) {
     const Result<void> result = primary().and_then(function);

@@ -1,23 +1,23 @@
-/* A library with a copy of cushim of its own, for programs that have another one, and for Python.
- * What fails says why in the standard error output. Device memory goes by its address. */
+/* A library with its own copy of cushim, for programs that have another one, and for Python.
+ * Failures are described on standard error. Device memory is passed by address. */
 #ifndef PLUGIN_H
 #define PLUGIN_H
 
 #include <stddef.h>
 
 #define PLUGIN_FUNCTIONS(X)                                                                        \
-    /* The primary context of device 0; the one that is current in this thread. NULL: none. */     \
+    /* The primary context of device 0; the context current in this thread. NULL on failure. */    \
     X(void *, plugin_primary, ())                                                                  \
     X(void *, plugin_current, ())                                                                  \
-    /* 0 where it did. */                                                                          \
+    /* Return 0 on success. */                                                                     \
     X(int, plugin_read, (unsigned long long address, int *values, size_t count))                   \
     X(int, plugin_write, (unsigned long long address, const int *values, size_t count))            \
-    /* Queued in the stream, which is another library's. */                                        \
+    /* Enqueued in the stream, which belongs to another library. */                                \
     X(int, plugin_fill_in, (void *stream, unsigned long long address, int value, size_t count))    \
-    /* 0: failed. Freed by plugin_release. */                                                      \
+    /* Returns 0 on failure. plugin_release frees the memory. */                                   \
     X(unsigned long long, plugin_allocate, (size_t count))                                         \
     X(void, plugin_release, ())                                                                    \
-    /* Where its own cuInit row lies, and the cudaMalloc that it calls (NULL: no runtime). */      \
+    /* The addresses of its cuInit row and of its cudaMalloc (NULL without a runtime). */          \
     X(void *, plugin_row, ())                                                                      \
     X(void *, plugin_malloc, ())
 

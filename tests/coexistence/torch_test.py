@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""PyTorch and cushim in one process: tensors go to a library that uses cushim, and its memory to PyTorch.
+"""PyTorch and cushim in one process: a library that uses cushim gets tensors, and PyTorch gets cushim's memory.
 
-PyTorch is that of python3, or of the Python that GPU_TEST_PYTHON names; this script is run once more by that
-Python. Status 77, and the reason, where there is none.
+PyTorch is that of python3, or of the Python that GPU_TEST_PYTHON names, which runs this script again. Without
+PyTorch the status is 77 and the reason is printed.
 """
 
 import ctypes
@@ -42,7 +42,7 @@ def mapped_runtimes():
 
 
 class Memory:
-    """Device memory as PyTorch takes it from others."""
+    """Device memory in the form that PyTorch accepts from other libraries."""
 
     def __init__(self, address, count):
         self.__cuda_array_interface__ = {
@@ -64,7 +64,7 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(self.plugin.read(address, values, COUNT), 0)
         return list(values)
 
-    def test_same_primary_context(self):
+    def test_both_use_the_primary_context(self):
         primary = self.plugin.primary()
         self.assertIsNotNone(primary)
         self.assertEqual(self.plugin.current(), primary)
@@ -77,7 +77,7 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(self.plugin.write(tensor.data_ptr(), values, COUNT), 0)
         self.assertTrue(self.torch.equal(tensor, self.tensor + 5))
 
-    def test_work_in_a_stream_of_torch(self):
+    def test_cushim_works_in_a_stream_of_torch(self):
         stream = self.torch.cuda.Stream()
         with self.torch.cuda.stream(stream):
             tensor = self.torch.zeros(COUNT, dtype=self.torch.int32, device="cuda:0")
@@ -99,7 +99,7 @@ class TorchTest(unittest.TestCase):
         del tensor
         self.plugin.release()
 
-    def test_no_second_runtime(self):
+    def test_both_use_one_runtime(self):
         if not any(os.path.basename(path).startswith(runtime_name) for path in self.before):
             self.skipTest(f"PyTorch has {sorted(self.before) or 'no libcudart'}, not {runtime_name}")
         self.assertIsNotNone(self.plugin.malloc())
@@ -120,7 +120,7 @@ def main():
         if has_torch(python):
             inside = os.environ | {"TORCH_TEST_INSIDE": "1"}
             return subprocess.run([python, __file__, *sys.argv[1:]], env=inside).returncode
-    print("SKIPPED: there is no PyTorch; GPU_TEST_PYTHON names a Python that has one")
+    print("SKIPPED: PyTorch was not found; set GPU_TEST_PYTHON to a Python that has it")
     return SKIPPED
 
 
