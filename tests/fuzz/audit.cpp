@@ -1,6 +1,6 @@
 // cushim-info --audit --root: a program, a library that it may need, and the configuration of the
-// dynamic linker, in a root of their own. An input has them in this order, with "\n@@\n" between
-// them; the last two may be missing.
+// dynamic linker, in a temporary root. An input contains them in this order, separated by "\n@@\n";
+// the last two may be missing.
 #include "audit.hpp"
 #include "fuzz.hpp"
 
@@ -42,7 +42,7 @@ class RootFolder {
     fs::path folder_;
 };
 
-// In memory, which is much faster: most inputs get no further.
+// In memory, which is much faster; most inputs end here.
 bool is_binary(std::string_view bytes) try {
     Source source = Source::of_bytes(std::string(bytes));
     (void)read_binary(source);

@@ -1,6 +1,6 @@
-// receive_fd: what another process may send. An input is a byte of flags, a byte with the size of
-// the payload that is expected, and packets: a byte with the number of descriptors, a byte with the
-// size, the bytes.
+// receive_fd: messages from another process. An input is a byte of flags, a byte with the expected
+// size of the payload, and packets: a byte with the number of descriptors, a byte with the size,
+// the bytes.
 #include "fuzz.hpp"
 
 #include <cushim/fd_channel.hpp>
@@ -35,7 +35,7 @@ int kind_of(unsigned int flags) {
     return kinds[flags & kind_bits];
 }
 
-// False where the socket takes no more.
+// Returns false if the socket accepts no more.
 bool send_packet(int socket, Input &input, int descriptor) {
     const std::size_t count = std::min<std::size_t>(input.byte(), most_descriptors);
     const std::size_t size = std::min<std::size_t>(input.byte(), input.size);
@@ -60,7 +60,7 @@ bool send_packet(int socket, Input &input, int descriptor) {
     return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
-// The lowest number that is free: a descriptor that stays open changes it.
+// The lowest free number, which changes if a descriptor stays open.
 int free_descriptor(int any) {
     const int lowest = dup(any);
     close(lowest);
@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     fuzz::require(socketpair(AF_UNIX, kind_of(flags) | SOCK_CLOEXEC, 0, ends) == 0);
     const int on = (flags & brings_credentials) != 0;
     setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-    fcntl(ends[0], F_SETFL, O_NONBLOCK); // a message that is not whole is late at once
+    fcntl(ends[0], F_SETFL, O_NONBLOCK); // an incomplete message times out at once
     while (input.size > 0 && send_packet(ends[1], input, sent)) {
     }
     if ((flags & stays_open) == 0) {

@@ -1,6 +1,6 @@
-// What the fuzzers share. Each is one function that libFuzzer calls with one input after the other;
-// AddressSanitizer and UndefinedBehaviorSanitizer end it at the first defect, and so does
-// require().
+// Shared by the fuzzers. Each is one function that libFuzzer calls with one input after the other.
+// The process ends at the first defect that AddressSanitizer, UndefinedBehaviorSanitizer or
+// require() finds.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,7 @@ inline void require(bool condition) {
     }
 }
 
-// The parts of an input, which the separator stands between; at most `most`, of which the last has
-// the rest.
+// Splits an input at the separators into at most `most` parts; the last one has the rest.
 inline std::vector<std::string_view> parts(const std::uint8_t *data, std::size_t size,
                                            std::string_view separator, std::size_t most) {
     std::string_view rest(reinterpret_cast<const char *>(data), size);

@@ -1,4 +1,4 @@
-// The simulator's readers of images: cubins, fatbins and what is compressed in them, PTX, the text
+// The simulator's readers of images: cubins, fatbins and their compressed contents, PTX, the text
 // form, libraries of objects.
 #include "image/image.hpp"
 #include "fuzz.hpp"
@@ -8,7 +8,7 @@
 
 namespace {
 
-// What is found in an image is used by its sizes.
+// Reads the contents of an image by their sizes.
 void check(const sim::Image &image) {
     for (const sim::ImageVariable &variable : image.variables) {
         fuzz::require(variable.size != 0 && variable.initial.size() <= variable.size);
@@ -27,7 +27,7 @@ void check(const sim::Image &image) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
-    // A copy of exactly its size: AddressSanitizer sees what is read behind it.
+    // A copy of exactly this size, so that AddressSanitizer notices reads beyond the end.
     const auto bytes = std::make_unique<char[]>(size);
     std::copy_n(data, size, bytes.get());
     const std::string_view text(bytes.get(), size);
@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         } else {
             const sim::Image image = sim::read_image(bytes.get(), size, 90);
             check(image);
-            (void)sim::read_text(sim::write_image(image)); // as the linker passes it on
+            (void)sim::read_text(sim::write_image(image)); // as the linker does
         }
     } catch (const sim::ImageProblem &problem) {
         fuzz::require(problem.status != CUDA_SUCCESS && !problem.text.empty());

@@ -1,4 +1,4 @@
-// What the loader reads of a library before the dynamic linker does:
+// The parts of a library that the loader reads before the dynamic linker does:
 // src/loader/platform_posix_elf.cpp.
 #include "../../src/loader/platform.hpp"
 #include "fuzz.hpp"
@@ -10,7 +10,7 @@
 
 namespace {
 
-// A file in memory, under a name that everybody can open.
+// A file in memory, with a path for other functions to open.
 struct File {
     const int descriptor = memfd_create("fuzz", MFD_CLOEXEC);
     const std::string path = "/proc/self/fd/" + std::to_string(descriptor);

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the inputs that the fuzzers begin with: usage: seeds.py FOLDER. Each fuzzer's are in a folder of its name.
-
-They are as small as they can be, and each leads into code that no other one leads into.
+"""Writes the first inputs of the fuzzers. usage: seeds.py FOLDER. Each fuzzer has a folder of its name. The inputs
+are as small as possible, and each reaches code that no other one reaches.
 """
 
 import pathlib
@@ -131,7 +130,7 @@ def image():
     yield 'text', TEXT
     yield 'cubin', cubin()
     yield 'fatbin', fatbin(fatbin_entry(2, 80, cubin()[:8]), fatbin_entry(1, 52, SHORT_PTX))
-    # A block of literals behind a match that overlaps itself.
+    # A block of literals after an overlapping match.
     literals = b'\x1e\n\1\0' + b'\xf0' + bytes([len(SHORT_PTX) - 15]) + SHORT_PTX
     whole = 1 + 18 + len(SHORT_PTX)
     yield 'lz4', fatbin(fatbin_entry(1, 52, literals, 0x2011, len(literals), whole))

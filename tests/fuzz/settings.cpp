@@ -1,4 +1,4 @@
-// The simulator's settings: the text of CUSHIM_SIM and, behind a NUL, of CUDA_VISIBLE_DEVICES.
+// The simulator's settings: the text of CUSHIM_SIM and, after a NUL, of CUDA_VISIBLE_DEVICES.
 #include "call/settings.hpp"
 #include "call/faults.hpp"
 #include "call/kernel_files.hpp"

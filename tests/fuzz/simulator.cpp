@@ -1,4 +1,4 @@
-// What the simulator's readers use of the rest of it: the lock, and a few entry points.
+// The parts of the simulator that its readers use: the lock and a few entry points.
 #include "call/call.hpp"
 #include "call/faults.hpp"
 #include "call/settings.hpp"
