@@ -1,4 +1,4 @@
-// The main of every Catch2 test: turns Catch2's exit status into what Meson reads.
+// The main of every Catch2 test. Converts Catch2's exit status for Meson.
 #include <catch2/catch_session.hpp>
 
 int main(int argc, char **argv) {
@@ -6,6 +6,6 @@ int main(int argc, char **argv) {
     const int status = Catch::Session().run(argc, argv);
     if (status == catch2_all_skipped)
         return meson_skip;
-    // Older Catch2 returns the number of failures, and 77 of them would look like a skip.
+    // Older versions of Catch2 return the number of failures; 77 failures would look like a skip.
     return status == 0 ? 0 : 1;
 }
