@@ -1,9 +1,8 @@
-// Captures what is queued in two streams as a CUDA graph, and replays it with new numbers each
-// time: two vectors go up side by side, the GPU adds them, and the sums come back.
+// Captures work in two streams as a CUDA graph and replays it with new numbers each time: two
+// vectors are copied to the GPU in parallel, the GPU adds them, and the sums are copied back.
 //
-// Without a GPU the program says why, and ends. With --without-kernels the graph passes on one of
-// the vectors in place of the sums, and the program says so: a simulated driver runs no device
-// code.
+// Without a GPU the program prints the reason and ends. With --without-kernels, for the simulator,
+// the graph copies one of the vectors instead of the sums, and the program says so.
 #include <cushim/capture.hpp>
 #include <cushim/copy.hpp>
 #include <cushim/device_buffer.hpp>
@@ -25,8 +24,8 @@ using Add = void(const float *, const float *, float *, unsigned int);
 constexpr unsigned int count = 100'000;
 constexpr int replays = 3;
 
-// Both sides of what is copied. Captured work keeps nothing alive: these live as long as the graph
-// is replayed.
+// The source and the destination of a copy. Captured work keeps nothing alive, so these must live
+// as long as the graph is replayed.
 template <class Buffer>
 struct Vectors {
     Buffer a, b, sum;
@@ -42,7 +41,7 @@ struct Vectors {
 using OnHost = Vectors<cushim::PinnedBuffer<float>>;
 using OnDevice = Vectors<cushim::DeviceBuffer<float>>;
 
-// Null where no kernel can run.
+// Null if kernels cannot run.
 using Kernel = const cushim::Kernel<Add> *;
 
 Result<cushim::Graph> capture(const cushim::Context &context, const cushim::Stream &stream,
@@ -52,7 +51,7 @@ Result<cushim::Graph> capture(const cushim::Context &context, const cushim::Stre
     CUSHIM_TRY(const auto fork, cushim::Event::create(context, only_order));
     CUSHIM_TRY(const auto join, cushim::Event::create(context, only_order));
     return stream.capture([&]() -> Result<void> {
-        // The other stream is taken in by waiting for this one, and is waited for in turn.
+        // The other stream joins the capture by waiting for this one; at the end this one waits for it.
         CUSHIM_TRY_VOID(fork.record(stream));
         CUSHIM_TRY_VOID(other.wait_event(fork));
         CUSHIM_TRY_VOID(copy(stream, device.a.span(), host.a.span()));
@@ -69,7 +68,7 @@ Result<cushim::Graph> capture(const cushim::Context &context, const cushim::Stre
     });
 }
 
-// What the host writes before each replay: whole numbers, whose sums are exact.
+// The input of each replay: whole numbers, whose sums are exact.
 void number(const OnHost &host, int replay) {
     std::iota(host.a.begin(), host.a.end(), 0.0F);
     std::fill(host.b.begin(), host.b.end(), static_cast<float>(replay * 1000));

@@ -1,12 +1,11 @@
 // A loop that runs on the GPU until its result is good enough: square roots by Newton's iteration.
-// The loop is a conditional node of a CUDA graph, and its kernel decides whether there is another
-// round; the host launches the graph once for each root, and does not know how many rounds it
-// takes.
+// The loop is a conditional node of a CUDA graph, and its kernel decides about another round. The
+// host launches the graph once for each root and does not know the number of rounds.
 //
-// The kernel is linked at run time with CUDA's device runtime, libcudadevrt.a, which a CUDA toolkit
-// has in its folder: CUDA_PATH, CUDA_HOME, or /usr/local/cuda. Without that, without a GPU, or with
-// a driver older than CUDA 12.3 the program says so, and ends. With --without-kernels the loop has
-// no rounds: a simulated driver runs no device code.
+// The kernel is linked at run time with CUDA's device runtime, libcudadevrt.a, from a CUDA toolkit:
+// CUDA_PATH, CUDA_HOME, or /usr/local/cuda. Without it, without a GPU, or with a driver older than
+// CUDA 12.3, the program prints the reason and ends. With --without-kernels, for the simulator, the
+// loop has no rounds.
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph.hpp>
 #include <cushim/graph_conditional.hpp>
@@ -28,11 +27,11 @@ using cushim::GraphNode;
 using cushim::Result;
 
 constexpr double bound = 1e-10;
-constexpr int cannot_run = 77; // what Meson takes for a test that this machine cannot run
+constexpr int cannot_run = 77; // Meson's status for a skipped test
 
 // --- the kernel, with the device runtime
 
-// As it is where it will not run, and needs no device runtime.
+// Without the device runtime if the kernel will not run.
 Result<cushim::Library> load(const cushim::Context &context, const std::string &device_runtime) {
     if (device_runtime.empty()) {
         return cushim::Library::load(newton_ptx);
@@ -45,12 +44,13 @@ Result<cushim::Library> load(const cushim::Context &context, const std::string &
 
 // --- the graph
 
-// Up, round and round, and back. The graph keeps the memory and the kernel.
+// Copies the numbers to the GPU, loops, and copies them back. The graph keeps memory and kernel
+// alive.
 Result<cushim::Graph> describe(const cushim::Context &context, const cushim::Kernel<Newton> &newton,
                                const cushim::PinnedBuffer<Root> &root, bool with_rounds) {
     CUSHIM_TRY(const auto there, cushim::DeviceBuffer<Root>::allocate(context, 1));
     CUSHIM_TRY(cushim::Graph graph, cushim::Graph::create(context));
-    // Each launch begins with this value.
+    // The initial value in each launch.
     CUSHIM_TRY(const auto more, graph.create_condition({.initial = with_rounds ? 1U : 0U}));
     CUSHIM_TRY(const GraphNode up, graph.add_memcpy_node({}, there, root));
     CUSHIM_TRY(const cushim::GraphBody loop, graph.add_while_node(up, more));

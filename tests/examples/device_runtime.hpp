@@ -1,5 +1,5 @@
-// CUDA's device runtime, libcudadevrt.a: what kernels call that decide about graphs while they run.
-// A CUDA toolkit has it in its folder, and the driver links it to such a kernel at run time.
+// CUDA's device runtime, libcudadevrt.a: the functions of kernels that control graphs while they
+// run. It is part of a CUDA toolkit, and the driver links it to such a kernel at run time.
 #pragma once
 
 #include <cushim/code.hpp>
@@ -14,7 +14,7 @@
 
 namespace example {
 
-// The toolkit's, from CUDA_PATH, CUDA_HOME, or /usr/local/cuda; empty where there is none.
+// The file of the toolkit in CUDA_PATH, CUDA_HOME, or /usr/local/cuda; empty if it is not found.
 inline std::string find_device_runtime() {
 #ifdef _WIN32
     const std::string in_toolkit = "\\lib\\x64\\cudadevrt.lib";
@@ -33,7 +33,7 @@ inline std::string find_device_runtime() {
     return {};
 }
 
-// The driver's linker. It needs a current context, and what it has made lives as long as it.
+// The driver's linker. It needs a current context and owns the code that it makes.
 class Linker {
   public:
     Linker() = default;

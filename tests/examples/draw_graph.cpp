@@ -1,4 +1,4 @@
-// Builds a CUDA graph, runs it twice, and draws it: graph.dot in the current folder, and where
+// Builds a CUDA graph, runs it twice, and draws it: graph.dot in the current folder and, if
 // Graphviz is installed, graph.svg.
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph.hpp>
@@ -22,10 +22,10 @@ constexpr std::size_t count = 1024;
 
 struct Description {
     cushim::Graph graph;
-    GraphNode call; // of the function of the host's
+    GraphNode call; // calls the host function
 };
 
-// numbers -> device -> cleared in part -> numbers, with a function of the host's in between.
+// numbers -> device -> first part cleared -> numbers, with a host function in between.
 Result<Description> describe(const cushim::Context &context, cushim::PinnedBuffer<int> &numbers,
                              int &calls) {
     CUSHIM_TRY(const auto there, cushim::DeviceBuffer<int>::allocate(context, count));
@@ -37,7 +37,7 @@ Result<Description> describe(const cushim::Context &context, cushim::PinnedBuffe
     CUSHIM_TRY(const GraphNode join, graph.add_empty_node({clear, call}));
     CUSHIM_TRY(const GraphNode out, graph.add_memcpy_node(join, numbers, there));
 
-    // A part that runs on a condition, where the driver has such nodes.
+    // A conditional part, if the driver supports it.
     const auto condition = graph.create_condition({.initial = 1});
     if (condition) {
         CUSHIM_TRY(const cushim::GraphBody branch, graph.add_if_node(out, *condition));
@@ -69,7 +69,7 @@ bool draw(const std::string &drawing) {
     return true;
 }
 
-// Whether all came out as it should.
+// Returns whether all results are correct.
 Result<bool> run(cushim::Device device, const example::Options &) {
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
@@ -79,7 +79,7 @@ Result<bool> run(cushim::Device device, const example::Options &) {
     CUSHIM_TRY(const Description description, describe(context, numbers, calls));
     CUSHIM_TRY(const cushim::GraphExec exec, description.graph.instantiate());
     CUSHIM_TRY_VOID(exec.launch(stream));
-    // The second time another function is called.
+    // The second launch calls another function.
     CUSHIM_TRY_VOID(exec.set_host_node(description.call, [&calls] { calls += 10; }));
     CUSHIM_TRY_VOID(exec.launch(stream));
     CUSHIM_TRY_VOID(stream.synchronize());

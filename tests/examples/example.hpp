@@ -1,4 +1,4 @@
-// What the examples' main functions have in common: options, and how a program ends.
+// Shared by the examples' main functions: options, and how a program ends.
 #pragma once
 
 #include <cushim/copy.hpp>
@@ -11,8 +11,8 @@
 
 namespace example {
 
-// For tests. --without-kernels: do everything but run kernels, as a simulated driver runs no device
-// code. --require-gpu: this machine must have a GPU, so that it is a failure if there is none.
+// Options for tests. --without-kernels: everything except running kernels, for the simulator.
+// --require-gpu: fail without a GPU.
 struct Options {
     Options(int argc, char **argv)
         : option(argc > 1 ? argv[1] : ""), with_kernels(option != "--without-kernels"),
@@ -23,10 +23,10 @@ struct Options {
     const bool gpu_is_required;
 };
 
-// Each is what main() returns.
+// These return the result of main().
 
 inline int without_gpu(const cushim::Error &why, const Options &options) {
-    std::printf("no GPU to use: %s\n", why.message());
+    std::printf("no usable GPU: %s\n", why.message());
     return options.gpu_is_required ? 1 : 0;
 }
 
@@ -34,14 +34,14 @@ inline int status(const cushim::Result<bool> &right, const char *good = nullptr)
     if (!right) {
         std::fprintf(stderr, "%s\n", right.error().message());
     } else if (!*right) {
-        std::fprintf(stderr, "something is wrong\n");
+        std::fprintf(stderr, "a result is wrong\n");
     } else if (good != nullptr) {
         std::printf("%s\n", good);
     }
     return right && *right ? 0 : 1;
 }
 
-// Runs an example on the first GPU: `run` is given it, and the options.
+// Runs an example on the first GPU, which is passed to `run` with the options.
 template <class Run>
 int on_first_gpu(int argc, char **argv, Run run, const char *good = nullptr) {
     const Options options(argc, argv);
@@ -52,7 +52,7 @@ int on_first_gpu(int argc, char **argv, Run run, const char *good = nullptr) {
     return status(run(*device, options), good);
 }
 
-// Whether each element is what `expected` returns for its index.
+// Whether each element equals `expected` for its index.
 template <class T, class Expected>
 bool matches(std::span<const T> values, Expected expected) {
     for (std::size_t i = 0; i != values.size(); ++i) {

@@ -1,8 +1,8 @@
-// A buffer on the GPU that grows while its content, and its address, stay.
+// A buffer on the GPU that grows and keeps its contents and its address.
 //
-// It reserves addresses for a gigabyte and begins with a megabyte. Whenever it is full, more memory
-// is mapped behind what is there: nothing is copied, and pointers that kernels hold stay valid.
-// Without a GPU the program says why, and ends.
+// It reserves addresses for a gigabyte and begins with a megabyte. When it is full, more memory is
+// mapped after the present one: no data is copied, and pointers that kernels hold stay valid.
+// Without a GPU the program prints the reason and ends.
 #include <cushim/copy.hpp>
 #include <cushim/growable_buffer.hpp>
 
@@ -19,7 +19,7 @@ using cushim::Result;
 constexpr std::size_t megabyte = std::size_t(1) << 20;
 constexpr std::size_t room = 1024 * megabyte / sizeof(int);
 
-// Appends `values` as a std::vector would.
+// Appends `values`, as std::vector would.
 Result<void> append(const cushim::Context &context, cushim::GrowableBuffer<int> &buffer,
                     const std::vector<int> &values) {
     const std::size_t before = buffer.size();
@@ -28,7 +28,7 @@ Result<void> append(const cushim::Context &context, cushim::GrowableBuffer<int> 
     return cushim::copy(context, added, std::span(values));
 }
 
-// Whether everything was as it should be.
+// Returns whether all results are correct.
 Result<bool> run(cushim::Device device, const example::Options &) {
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(auto buffer, cushim::GrowableBuffer<int>::create(device, room));

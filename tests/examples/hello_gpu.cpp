@@ -1,8 +1,9 @@
-// Adds two vectors of a million floats on the GPU, through the raw table only, and checks the sum.
+// Adds two vectors of a million floats on the GPU, only with the function tables, and checks the
+// sums.
 //
-// The program links no CUDA library: it starts on every machine. Where there is no GPU, it says why
-// and what to do, and ends well. With --without-kernels it does everything but run the kernel, and
-// says so: a simulated driver runs no device code.
+// The program links no CUDA library and starts on every machine. Without a GPU, it prints the
+// reason and a hint and succeeds. With --without-kernels, for the simulator, it does everything
+// except running the kernel, and says so.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,7 +28,7 @@ void check(CUresult status, const char *what) {
     std::exit(1);
 }
 
-// Whether there is a device; if not, says why not.
+// Whether there is a device; otherwise prints the reason.
 bool find_device(CUdevice &device) {
     const auto cuda = cushim::driver();
     const CUresult status = cuda.cuInit(0);
@@ -61,7 +62,7 @@ Vectors upload(const std::vector<float> &a, const std::vector<float> &b) {
     return vectors;
 }
 
-// Runs the kernel once, and returns the time that the GPU took, in milliseconds.
+// Runs the kernel once and returns the time on the GPU in milliseconds.
 float add(CUfunction kernel, Vectors &vectors) {
     const auto cuda = cushim::driver();
     unsigned int n = count;
@@ -93,7 +94,7 @@ bool right(const std::vector<float> &a, const std::vector<float> &b,
     return true;
 }
 
-// What is left of the test where no kernel can run: whether what was sent up comes back.
+// The check without a kernel: whether data that was copied to the device comes back unchanged.
 bool comes_back(CUdeviceptr vector, const std::vector<float> &sent) {
     std::vector<float> received(sent.size());
     check(cushim::driver().cuMemcpyDtoH(received.data(), vector, size), "cuMemcpyDtoH");

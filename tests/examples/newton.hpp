@@ -1,14 +1,14 @@
-// One step of Newton's iteration for a square root, as PTX text, so that no CUDA compiler is
-// needed: x = (x + value / x) / 2. It says whether the loop goes on: as long as x changes by more
-// than the bound.
+// One step of Newton's iteration for a square root, x = (x + value / x) / 2, as PTX text, so that
+// no CUDA compiler is needed. It continues the loop as long as x changes by more than the bound.
 //
-// cudaGraphSetConditional is of CUDA's device runtime, libcudadevrt.a, and has to be linked to it.
+// cudaGraphSetConditional is part of the CUDA device runtime, libcudadevrt.a, which must be linked
+// to it.
 #pragma once
 
 struct Root {
-    double x; // a guess, then better and better
+    double x; // the first guess, then the approximations
     double value;
-    double steps; // taken by now
+    double steps; // taken so far
 };
 using Newton = void(Root *root, double bound, unsigned long long condition);
 

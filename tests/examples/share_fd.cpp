@@ -1,10 +1,10 @@
-// Two processes share memory of the GPU by a file descriptor: the first one makes it, fills it, and
-// sends the descriptor over a socket; the second imports it as it would import Vulkan's, looks, and
-// writes an answer.
+// Two processes share GPU memory through a file descriptor. The first one allocates and fills it,
+// and sends the descriptor over a socket; the second one imports it, as it could import Vulkan's,
+// reads the data and writes new data.
 //
 //     share_fd [--require-gpu]
 //
-// The second process is forked before either has called CUDA: afterwards CUDA would not work in it.
+// The second process is forked before either one calls CUDA, which would not work in it otherwise.
 #include <cushim/cushim.hpp>
 
 #include <csignal>
@@ -22,7 +22,7 @@ namespace {
 using cushim::Result;
 using cushim::UniqueFd;
 
-// What the second process must know of the memory.
+// The description of the memory that the second process needs.
 struct Description {
     std::size_t size; // bytes
     cushim::DeviceUuid device;
@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
     if (second == 0) {
         here.reset();
         return example::status(import_and_answer(there),
-                               "second process: the ones are there; twos go back");
+                               "second process: received the ones, wrote the twos");
     }
     there.reset();
     const auto device = cushim::Device::get(0);
@@ -98,5 +98,5 @@ int main(int argc, char **argv) {
         waitpid(second, nullptr, 0);
         return example::without_gpu(device.error(), example::Options(argc, argv));
     }
-    return example::status(share(*device, here, second), "first process: the twos have come");
+    return example::status(share(*device, here, second), "first process: received the twos");
 }

@@ -1,7 +1,7 @@
-// Two processes share one buffer of the GPU: the first one fills it and hands 80 bytes to the
-// second, which opens it, looks, and writes an answer into it.
+// Two processes share one buffer on the GPU. The first one fills it and passes a handle of 80 bytes
+// to the second one, which opens it, reads the data and writes new data.
 //
-//     share_ipc [--require-gpu]     starts the second process by itself: share_ipc --open BYTES
+//     share_ipc [--require-gpu]     starts the second process itself: share_ipc --open BYTES
 #include <cushim/cushim.hpp>
 
 #include <cstdio>
@@ -59,7 +59,7 @@ cushim::Result<bool> share(const char *program) {
     CUSHIM_TRY(const auto exported, cushim::IpcExport::of(context, buffer.span()));
     std::string command = "\"";
     command.append(program).append("\" --open ").append(to_hex(exported.bytes()));
-    // The buffer lives until the other process is done with it.
+    // The buffer must exist until the other process has finished.
     const bool opened = std::system(command.c_str()) == 0;
     CUSHIM_TRY(const bool answered, example::all_are(context, buffer.span(), 2));
     return opened && answered;
@@ -71,10 +71,10 @@ int main(int argc, char **argv) {
     const example::Options options(argc, argv);
     if (options.option == "--open" && argc == 3) {
         return example::status(open_and_answer(argv[2]),
-                               "second process: the ones are there; twos go back");
+                               "second process: received the ones, wrote the twos");
     }
     if (const auto device = cushim::Device::get(0); !device) {
         return example::without_gpu(device.error(), options);
     }
-    return example::status(share(argv[0]), "first process: the twos have come");
+    return example::status(share(argv[0]), "first process: received the twos");
 }

@@ -1,9 +1,9 @@
-// Changes what an executable graph does from one launch to the next, without building it anew: the
-// arguments of a kernel, the value of a fill, whether a node runs at all, and everything at once by
-// another graph of the same shape.
+// Changes an executable graph between launches without rebuilding it: the arguments of a kernel,
+// the value of a fill, whether a node runs at all, and everything at once by another graph of the
+// same shape.
 //
-// Without a GPU the program says why, and ends. With --without-kernels the kernel's node is never
-// enabled, and the program says so: a simulated driver runs no device code.
+// Without a GPU the program prints the reason and ends. With --without-kernels, for the simulator,
+// the kernel's node is never enabled, and the program says so.
 #include <cushim/copy.hpp>
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph.hpp>
@@ -44,7 +44,7 @@ Result<Parts> prepare(const cushim::Context &context) {
     Parts parts;
     CUSHIM_TRY(parts.stream, cushim::Stream::create(context));
     CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
-    CUSHIM_TRY(parts.kernel, module.kernel<Add>("add")); // keeps its module
+    CUSHIM_TRY(parts.kernel, module.kernel<Add>("add")); // keeps its module alive
     CUSHIM_TRY(parts.ones, filled_with(context, 1));
     CUSHIM_TRY(parts.twos, filled_with(context, 2));
     CUSHIM_TRY(parts.tens, filled_with(context, 10));
@@ -58,7 +58,7 @@ struct Description {
     GraphNode clear, add;
 };
 
-// The sums are cleared, added up, and fetched.
+// Clears the sums, adds, and copies the result back.
 Result<Description> describe(const cushim::Context &context, const Parts &parts, const Vector &a,
                              const Vector &b) {
     CUSHIM_TRY(cushim::Graph graph, cushim::Graph::create(context));
@@ -70,7 +70,7 @@ Result<Description> describe(const cushim::Context &context, const Parts &parts,
     return Description{std::move(graph), clear, add};
 }
 
-// What is expected in each half: what the kernel writes, and what the fill has left.
+// The expected values of each half: those of the kernel, and those of the fill.
 struct Expected {
     float head, tail;
     float fill = 0;
@@ -81,7 +81,7 @@ class Launches {
     Launches(const Parts &parts, const cushim::GraphExec &exec, bool with_kernels)
         : parts_(parts), exec_(exec), with_kernels_(with_kernels) {}
 
-    // Whether the launch does that.
+    // Whether a launch has this result.
     Result<bool> expect(const char *what, const Expected &expected) const {
         CUSHIM_TRY_VOID(exec_.launch(parts_.stream));
         CUSHIM_TRY_VOID(parts_.stream.synchronize());
@@ -102,7 +102,7 @@ class Launches {
     const bool with_kernels_;
 };
 
-// Node by node.
+// Changes single nodes.
 Result<bool> change_nodes(const Parts &parts, const Description &description,
                           const cushim::GraphExec &exec, const Launches &launches,
                           bool with_kernels) {
@@ -125,7 +125,7 @@ Result<bool> change_nodes(const Parts &parts, const Description &description,
     return right && summed && halved && filled;
 }
 
-// All at once, by another graph: if it has the same shape.
+// Changes everything by another graph, which must have the same shape.
 Result<bool> change_whole(const cushim::Context &context, const Parts &parts,
                           const Description &description, const cushim::GraphExec &exec,
                           const Launches &launches, bool with_kernels) {
@@ -134,7 +134,7 @@ Result<bool> change_whole(const cushim::Context &context, const Parts &parts,
     CUSHIM_TRY_VOID(exec.set_enabled(description.add, with_kernels));
     CUSHIM_TRY(const bool updated, launches.expect("by another graph:", {12, 12}));
 
-    // It does not fit: that is no error, and nothing has changed.
+    // A graph of another shape is not an error and changes nothing.
     CUSHIM_TRY_VOID(other.graph.add_empty_node(other.add));
     CUSHIM_TRY(const cushim::GraphUpdate more_nodes, exec.update(other.graph));
     CUSHIM_TRY(const bool unchanged, launches.expect("after one that has more nodes:", {12, 12}));

@@ -31,7 +31,7 @@ Result<cushim::DeviceBuffer<float>> upload(const cushim::Context &context,
     return buffer;
 }
 
-// Whether every sum is right.
+// Returns whether every sum is correct.
 Result<bool> add(cushim::Device device, const example::Options &options) {
     const bool with_kernels = options.with_kernels;
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));

@@ -6,5 +6,5 @@ inline constexpr char vector_add_ptx[] = R"(
 .target sm_50
 .address_size 64
 )"
-#include "vector_add.inc" // its entry, add
+#include "vector_add.inc" // the kernel add
     ;

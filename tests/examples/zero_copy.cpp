@@ -1,8 +1,8 @@
-// Zero-copy memory: the host writes two vectors, the GPU adds them where they are, in host memory,
-// and the host reads the sums there. Nothing is copied.
+// Zero-copy memory: the host writes two vectors, the GPU adds them in host memory, and the host
+// reads the sums there. No data is copied.
 //
-// Without a GPU the program says why, and ends. With --without-kernels the GPU passes on one of the
-// vectors in place of the sums, and the program says so: a simulated driver runs no device code.
+// Without a GPU the program prints the reason and ends. With --without-kernels, for the simulator,
+// the GPU copies one of the vectors instead of the sums, and the program says so.
 #include <cushim/copy.hpp>
 #include <cushim/host_mapped_buffer.hpp>
 #include <cushim/module.hpp>
@@ -32,9 +32,9 @@ Result<void> queue_sum(const cushim::Context &context, const cushim::Stream &str
                        const Vector &a, const Vector &b, const Vector &sum) {
     CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
     CUSHIM_TRY(const auto kernel, module.kernel<Add>("add"));
-    // Each becomes the address that the device has for it.
+    // Each argument becomes its device address.
     CUSHIM_TRY_VOID(kernel.launch(stream, cushim::LaunchConfig::covering(count), a, b, sum, count));
-    return stream.synchronize(); // before the module goes
+    return stream.synchronize(); // before the module is destroyed
 }
 
 Result<bool> run(cushim::Device device, const example::Options &options) {
@@ -52,7 +52,7 @@ Result<bool> run(cushim::Device device, const example::Options &options) {
     } else {
         CUSHIM_TRY_VOID(cushim::copy(stream, sum.device_span(), a.device_span()));
     }
-    // Without waiting for the stream, the host would read what the device is about to write.
+    // Waits for the stream; otherwise the host would read data that the device has not yet written.
     CUSHIM_TRY(const auto sums, sum.host_span_after(stream));
     const float step = with_kernels ? 0.75F : 0.5F;
     if (!example::matches<float>(sums,
