@@ -1,4 +1,4 @@
-/* Driver functions that do more than return a status while there is no driver.
+/* Driver functions that do more than return a status if the driver is absent.
  *
  * Included by the generated rows; emit_sources.py lists the names. Each receives the status that a
  * failing call would return, followed by its own arguments. The same functions serve a driver that

@@ -1,4 +1,4 @@
-/* Runtime functions that do more than return a status while there is no runtime.
+/* Runtime functions that do more than return a status if the runtime is absent.
  *
  * Included by the generated rows; emit_sources.py lists the names. Each receives the status that a
  * failing call would return, followed by its own arguments.
@@ -30,7 +30,7 @@ inline const char *cudaGetErrorString(int, cudaError_t error) {
     return ask_unused_runtime("cudaGetErrorString", error, runtime_code(error).words);
 }
 
-/* The thread's last error, which the loader keeps while there is no runtime. */
+/* The thread's last error, which the loader keeps if the runtime is absent. */
 inline cudaError_t cudaPeekAtLastError(int) {
     return static_cast<cudaError_t>(platform::thread_error());
 }

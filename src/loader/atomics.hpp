@@ -45,7 +45,7 @@ void store(T *place, T value) {
     *const_cast<volatile T *>(place) = value;
 }
 
-/* Values of a pointer's size use the pointer intrinsics; all others are ints. */
+/* Pointer-sized values use the pointer intrinsics; all others are ints. */
 template <class T>
 T exchange(T *place, T value) {
     if constexpr (sizeof(T) == sizeof(void *)) {

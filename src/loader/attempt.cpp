@@ -101,7 +101,7 @@ bool take(Search &search, const char *path, platform::Module module, const char 
     return true;
 }
 
-/* Searches for a file in the folders of the system's search. */
+/* Searches for a file in the folders of the system search. */
 struct InSearchPath {
     Search *search;
     const char *name;

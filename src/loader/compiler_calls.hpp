@@ -33,8 +33,8 @@ CUSHIM_CORE_API void cushim_unregister_fat_binary(void **handle) noexcept;
     CUSHIM_CORE_API void cushim_##name(void **handle, CUSHIM_LIST declared) noexcept;
 #include "compiler_calls.inc"
 
-/* Called before the host first uses a managed variable: initializes the runtime. Returns 0 if there
- * is none. */
+/* Called before the host first uses a managed variable: initializes the runtime. Returns 0
+ * without one. */
 CUSHIM_CORE_API char cushim_init_module(void **handle) noexcept;
 
 /* Slots like those of the tables, for the calls around a launch. */

@@ -1,4 +1,4 @@
-/* Names of CUDA's status codes, for use without a CUDA library.
+/* Names of the CUDA status codes, for use without a CUDA library.
  *
  * The names are the enumerators of the headers; descriptions are derived from the names. The
  * statuses that programs without CUDA meet most have a sentence.

@@ -10,7 +10,7 @@
  * driver is loaded, the next use searches again. Before the C library is initialized
  * (.preinit_array), no search takes place and nothing is recorded.
  *
- * There is no lock, so nothing can deadlock: neither a library whose constructor calls back into a
+ * No lock is used, so nothing can deadlock: neither a library whose constructor calls back into a
  * table, nor the child of a fork during which another thread was loading. Threads that race for the
  * first use each search; this is harmless, since the system counts how often a library is opened.
  * The first to finish publishes its record by compare-exchange, and the others discard theirs.

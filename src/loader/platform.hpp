@@ -61,7 +61,7 @@ bool contains_own_code(Module module);
 enum class FileKind { library, missing, folder, not_a_library, truncated, wrong_architecture };
 FileKind inspect_file(const char *path, Text &detail);
 
-/* Calls `visit` for each folder of the system's default search, in order, as far as they are known.
+/* Calls `visit` for each folder of the default system search, in order, as far as they are known.
  * Ends and returns true as soon as `visit` returns true. */
 bool visit_search_path(bool (*visit)(const char *folder, void *user), void *user);
 
@@ -85,7 +85,7 @@ constexpr bool is_initialized() {
 void list_folder(const char *folder, const char *prefix, void (*visit)(const char *name, void *),
                  void *user);
 
-/* A number per thread: the runtime's last error while there is no runtime. */
+/* A number per thread: the runtime's last error if the runtime is absent. */
 int thread_error();
 void set_thread_error(int error);
 

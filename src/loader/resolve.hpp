@@ -5,7 +5,7 @@
 
 namespace cushim {
 
-/* From cuda.h and driver_types.h; the numbers are part of CUDA's ABI. */
+/* From cuda.h and driver_types.h; the numbers are part of the CUDA ABI. */
 enum Status {
     status_stub_library = 34,
     status_insufficient_driver = 35, // runtime only

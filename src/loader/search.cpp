@@ -116,7 +116,7 @@ bool search_python(Search &search, const char *root) {
     if (!parent)
         return false;
     if (search_packages(search,
-                        parent.chars)) // on Windows, there is no python3.11 folder in between
+                        parent.chars)) // Windows has no python3.11 folder in between
         return true;
     Listing listing = {&search, parent.chars};
     platform::list_folder(
@@ -193,7 +193,7 @@ bool disabled() {
     return value != nullptr && strcmp(value, "0") != 0;
 }
 
-/* Whether only variables may choose the driver, and none does; then there is no search. */
+/* Whether only variables may choose the driver, and none does. Then nothing is searched. */
 bool switched_off(const Search &search) {
     const unsigned int places = CUSHIM_SEARCH_ALREADY_LOADED | CUSHIM_SEARCH_SYSTEM |
                                 CUSHIM_SEARCH_KNOWN_PLACES |

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t longest_path = 4000;
 
-/* A copy of the caller's settings, followed by its strings in the same block. */
+/* Copied settings, followed by their strings in the same block. */
 struct Copy {
     cushim_settings settings;
     Copy *previous; // replaced copies are never freed, since threads may still read them

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Puts the source archive that subprojects/catch2.wrap names into subprojects/packagecache, where Meson looks before it
 # downloads: the distribution's unchanged upstream archive, if it is identical. Needs no root. Fails without side
-# effects if there is no such archive.
+# effects if the archive does not exist.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/common.sh

@@ -2,7 +2,7 @@
 # list, package lists and cache, on the archive that the machine already uses. Sourced after common.sh.
 # shellcheck shell=bash
 
-# Prints "ARCHIVE CODENAME LABEL" of the distribution's main archive, from the configuration of apt.
+# Prints "ARCHIVE CODENAME LABEL" of the main archive of the distribution, from the configuration of apt.
 main_archive() {
     local codename
     # shellcheck source=/dev/null

@@ -16,7 +16,7 @@ program=build/venv/bin/clang-tidy
 base() {
     local base
     if [[ -n ${1:-} ]]; then
-        git rev-parse --verify --quiet "$1^{commit}" || die "there is no commit '$1'"
+        git rev-parse --verify --quiet "$1^{commit}" || die "'$1' is not a commit"
         return
     fi
     base=$(git merge-base HEAD '@{upstream}' 2>/dev/null) || base=$(git rev-parse HEAD)

@@ -157,7 +157,7 @@ std::string how_to_replace(const Links &links, bool is_audited) {
                 : "");
 }
 
-// For a file with functions of CUDA's interop headers.
+// For a file with functions of the CUDA interop headers.
 std::string advice_on_interop(const Audit &audit, const std::string &file, const Links &links,
                               bool is_audited) {
     if (has_dropin(audit, file)) {

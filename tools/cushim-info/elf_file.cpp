@@ -312,7 +312,7 @@ std::uint64_t ElfReader::symbol_of_relocation(std::uint64_t info) const {
                : info >> 32;
 }
 
-// Calls visit(address of the relocation's entry, index of its symbol).
+// Calls visit(address of the entry, index of its symbol) for each relocation.
 template <typename Visit>
 void ElfReader::each_relocation(std::uint64_t tag, std::uint64_t size_tag, unsigned int words,
                                 Visit visit) {

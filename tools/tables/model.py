@@ -39,7 +39,7 @@ class Api:
     prefix: re.Pattern  # matches the names that it declares
     status: str         # the type of a status
     convention: str     # the macro of the calling convention
-    version_macro: str  # the macro of the header's version
+    version_macro: str  # the macro with the version of the header
 
 
 DRIVER = Api('driver', 'DriverTable', 'cuda.h', ['cudaProfiler.h'], re.compile(r'cu[A-Z]\w*'),
@@ -140,7 +140,7 @@ def read(path):
 
 
 def first_error(done):
-    """One line of a compiler's messages, which begins with file and line."""
+    """One line of the compiler messages, beginning with file and line."""
     lines = [line for line in done.stderr.decode(errors='replace').splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r'\berror\b', line)]
     return (errors + lines + [f'the compiler exited with status {done.returncode}'])[0]

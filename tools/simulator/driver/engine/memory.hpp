@@ -1,5 +1,5 @@
-// Client-visible memory, by address. Each range has two addresses: one for the client, which the
-// host cannot access, and one through which the simulator accesses the same bytes.
+// Client-visible memory, by address. Every range has two addresses: the client's, which the host
+// cannot access, and the address at which the simulator accesses the same bytes.
 #pragma once
 
 #include "base/cuda_headers.hpp"
