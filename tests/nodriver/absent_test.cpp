@@ -125,7 +125,8 @@ TEST_CASE("functions for memory fail without a driver", "[absent]") {
     CHECK(fill(context, empty, 0).has_value()); // does not call the driver
 }
 
-TEST_CASE("functions for memory and events of other processes fail without a driver", "[absent][P7][P8]") {
+TEST_CASE("functions for memory and events of other processes fail without a driver",
+          "[absent][P7][P8]") {
     check_absent(IpcExport::of(context, DeviceSpan<int>(16, 1)));
     check_absent(export_event(context, Event::borrow(reinterpret_cast<CUevent>(1))));
     check_absent(open_event(context, IpcEventHandle()));
