@@ -51,7 +51,8 @@ Result<cushim::Graph> capture(const cushim::Context &context, const cushim::Stre
     CUSHIM_TRY(const auto fork, cushim::Event::create(context, only_order));
     CUSHIM_TRY(const auto join, cushim::Event::create(context, only_order));
     return stream.capture([&]() -> Result<void> {
-        // The other stream joins the capture by waiting for this one; at the end this one waits for it.
+        // The other stream joins the capture by waiting for this one; at the end this one waits for
+        // it.
         CUSHIM_TRY_VOID(fork.record(stream));
         CUSHIM_TRY_VOID(other.wait_event(fork));
         CUSHIM_TRY_VOID(copy(stream, device.a.span(), host.a.span()));
