@@ -22,7 +22,7 @@ class Function:
 
     @property
     def work(self):
-        """The instructions without a landing pad that does nothing else."""
+        """The instructions, without a landing pad that has no other effect."""
         padded = self.has_landing_pad and not self.instructions[0].startswith('paciasp')
         return self.instructions[1 if padded else 0:]
 

@@ -47,7 +47,7 @@ double time_of(Work &&work) {
         .count();
 }
 
-// The value below which this part of the times lies.
+// The quantile `part` of the times.
 inline double quantile(std::vector<double> values, double part) {
     const auto nth =
         values.begin() + static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1));

@@ -48,8 +48,8 @@ TEST_CASE("creating and destroying by wrappers costs at most 2 % or 100 ns more"
         [](CUdeviceptr address) { ok(driver().cuMemFree(address)); },
         [&] { return ok(DeviceBuffer<char>::allocate(gpu.context, mebi)); });
 
-    // The pool reuses freed memory, which is what is compared; the synchronisation between two runs
-    // returns none of it to the system.
+    // Compares allocations that reuse freed memory of the pool. The synchronisation between two
+    // runs does not return that memory to the system.
     constexpr std::size_t live = 50;
     const MemoryPool pool = ok(MemoryPool::current_of(gpu.device));
     ok(pool.set_release_threshold(live * mebi));

@@ -16,7 +16,7 @@ extern "C" {
 
 enum { FAKE_MAX_ARGUMENTS = 32, FAKE_MAX_BYTES = 1024, FAKE_MAX_RESULT = 64 };
 
-/* One call as it arrived. */
+/* A recorded call. */
 typedef struct fake_record {
     const char *name; /* exported name of the called function; NULL without a call */
     unsigned int count;

@@ -157,7 +157,7 @@ TEST_CASE("a feature is supported in its version and in newer ones") {
     }
 }
 
-TEST_CASE("features that other tables list with wrong versions have the right ones") {
+TEST_CASE("seven features that other libraries list with wrong versions are right") {
     CHECK(required_version(Feature::green_contexts) == Version::of(12, 4));
     CHECK(required_version(Feature::multicast) == Version::of(12, 1));
     CHECK(required_version(Feature::launch_attributes) == Version::of(11, 6));
