@@ -36,6 +36,8 @@ class Readme(consumer.ConsumerTest):
 
     def command(self, name, *words):
         path = self.folder / 'bin' / name
+        # "ccache cc" would find this file again.
+        words = [shutil.which(str(word)) or word for word in words]
         path.write_text(f'#!/bin/sh\nexec {shlex.join(map(str, words))} "$@"\n', encoding='utf-8')
         path.chmod(0o755)
 
