@@ -192,6 +192,12 @@ class ConsumerTest(unittest.TestCase):
         self.assertRegex(loaded, r'cuInit (?!303|0\b|34)\d+, cudaGetDeviceCount (?!303|0\b|35)\d+, ')
         self.check_linked(program, shared)
 
+    def check_driver_api(self, program, shared, **more):
+        """Code that takes only the driver API from the drop-in."""
+        self.assertRegex(run(program, CUSHIM_DISABLE='1', **more), r'^cuInit 303\b')
+        self.assertRegex(run(program, CUSHIM_DRIVER=arguments.fake_driver, **more), r'^cuInit (?!303|0\b|34)\d+\b')
+        self.check_linked(program, shared)
+
     def check_linked(self, program, shared):
         needed = self.needed(program)
         self.assertEqual(any('cushim' in name for name in needed), shared, needed)

@@ -63,8 +63,14 @@ class PkgConfig(consumer.ConsumerTest):
                 self.check_existing(program, SHARED, **self.search)
                 self.assertFalse([name for name in self.needed(program) if 'stdc++' in name])
 
-    def test_existing_code_builds_with_nvcc(self):
-        """With the same flags, which nvcc accepts unchanged."""
+    def test_existing_code_of_the_driver_api(self):
+        program = install.folder / 'driver'
+        run(*arguments.cc, '-std=c99', CONSUMERS / 'driver.c', '-o', program, *consumer.cuda_includes(),
+            *flags('cushim-dropin-driver'))
+        self.check_driver_api(program, SHARED, **self.search)
+
+    def test_existing_code_of_nvcc(self):
+        """With the same flags, which nvcc takes as they are."""
         if not arguments.nvcc:
             self.skipTest(arguments.no_nvcc)
         for package in ('cushim-dropin', 'cushim-dropin-exported'):
@@ -97,6 +103,7 @@ class PkgConfig(consumer.ConsumerTest):
         for package in ('cushim-dropin-static', 'cushim-dropin-exported-static'):
             with self.subTest(package):
                 self.check_existing(self.existing(package), False)
+        self.assertIn('-lcushim-dropin-driver', flags('cushim-dropin-driver-static'))
 
     def test_plugin_exports_nothing_of_an_archive(self):
         if arguments.type == 'shared':
@@ -116,9 +123,9 @@ class PkgConfig(consumer.ConsumerTest):
         self.assertEqual('-lpthread' in flags('cushim-core'), not SHARED)
         self.assertIn('-lpthread', flags('cushim-core', '--static'))
 
-    def test_flags_are_portable(self):
-        """nvcc accepts only these options of a C++ compiler."""
-        for package in ('cushim', 'cushim-dropin', 'cushim-dropin-exported'):
+    def test_flags_are_for_every_compiler(self):
+        """nvcc takes these, and no others of a C++ compiler's."""
+        for package in ('cushim', 'cushim-dropin', 'cushim-dropin-driver', 'cushim-dropin-exported'):
             for word in flags(package, '--static'):
                 self.assertRegex(word, '^-[DILl]')
 
@@ -129,8 +136,8 @@ class PkgConfig(consumer.ConsumerTest):
             if path is not None:
                 self.assertTrue(path.startswith(str(install.prefix)), word)
 
-    def test_versions_are_provided(self):
-        for package in ('cushim', 'cushim-core', 'cushim-dropin', 'cushim-dropin-exported'):
+    def test_version_and_variable(self):
+        for package in ('cushim', 'cushim-core', 'cushim-dropin', 'cushim-dropin-driver', 'cushim-dropin-exported'):
             self.assertEqual(pkg_config('--modversion', package), arguments.version)
             self.assertEqual(pkg_config('--variable=cuda_version', package),
                              str(arguments.cuda_version))

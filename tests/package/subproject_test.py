@@ -61,6 +61,7 @@ class Subproject(consumer.ConsumerTest):
         self.check_c(build / 'hello_c')
         for program in ('existing_c', 'existing_cpp'):
             self.check_existing(build / program, arguments.type != 'static')
+        self.check_driver_api(build / 'driver', arguments.type != 'static')
 
     def test_program_of_the_readme_runs(self):
         readme.check_app(self, build / 'app')
@@ -80,7 +81,7 @@ class Subproject(consumer.ConsumerTest):
         targets = json.loads(run('meson', 'introspect', '--targets', build))
         names = {target['name'] for target in targets if target['type'] == 'executable'}
         archives = {'hello_archive', 'existing_archive'} if arguments.type == 'both' else set()
-        self.assertEqual(names, {'app', 'hello', 'hello_c', 'existing_c', 'existing_cpp', 'too_old'} | archives)
+        self.assertEqual(names, {'app', 'hello', 'hello_c', 'existing_c', 'existing_cpp', 'driver', 'too_old'} | archives)
         subprojects = json.loads(run('meson', 'introspect', '--projectinfo', build))['subprojects']
         self.assertEqual([subproject['name'] for subproject in subprojects], ['cushim'])
 
