@@ -143,6 +143,14 @@ class Readme(consumer.ConsumerTest):
                 if '://' not in link:
                     self.assertTrue((page.parent / link).exists(), f'{page}: {link}')
 
+    def test_files_that_contributing_names_exist(self):
+        text = (arguments.source / 'CONTRIBUTING.md').read_text(encoding='utf-8')
+        names = [name for name in re.findall(r'`([\w./-]+/[\w.-]+\.\w+)`', text)
+                 if not re.search('FOLDER|TOPIC|NAME', name)]
+        self.assertGreater(len(names), 40)
+        for name in names:
+            self.assertTrue((arguments.source / name).is_file(), name)
+
 
 if __name__ == '__main__':
     consumer.main()
