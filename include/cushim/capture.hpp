@@ -12,14 +12,15 @@
  * Keep everything else alive with Graph::keep_alive(), or yourself.
  *
  * Threads: see handle.hpp. A capture must end on the thread where it began, unless its mode is
- * relaxed. On another thread it ends with status 908, and the captured work is lost.
+ * relaxed. On another thread it ends with CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD (908), and the
+ * captured work is lost.
  * Errors: every function that ends a capture ends it, even on failure. Ending a capture of
  * begin_capture_to() with end_capture(), or with a different graph, is invalid_argument. Do not
  * call end_capture() for a capture that cuStreamBeginCaptureToGraph began into a graph that no
  * Graph owns: it would own that graph.
  *
- * cuStreamBeginCapture_v2 (CUDA 10.1), cuStreamEndCapture, cuStreamIsCapturing (CUDA 10.0),
- * cuStreamBeginCaptureToGraph (CUDA 12.3).
+ * cuStreamBeginCapture_v2, cuStreamEndCapture, cuStreamIsCapturing, cuStreamBeginCaptureToGraph
+ * (CUDA 12.3).
  */
 #ifndef CUSHIM_CAPTURE_HPP
 #define CUSHIM_CAPTURE_HPP

@@ -7,8 +7,9 @@
 
 namespace cushim {
 
-/* During a capture, calls that it cannot contain (allocation, synchronization) fail with 900 and
- * invalidate it. The mode says on which threads. The values are those of CUDA. */
+/* During a capture, calls that it cannot contain (allocation, synchronization) fail with
+ * CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900) and invalidate it. The mode says on which threads.
+ * The values are those of CUDA. */
 enum class CaptureMode : unsigned char {
     global = 0,     // on every thread, as long as any capture in this mode is active
     per_thread = 1, // on the thread that began the capture (CUDA: thread local)

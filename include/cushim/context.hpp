@@ -55,16 +55,15 @@ class [[nodiscard]] ContextScope {
  * in them, so objects can be used together. Every object keeps its context alive.
  *
  * Threads: see handle.hpp; const functions may run on several threads at the same time.
- * Context: none required; only make_current() and enter() change it.
- * Errors: invalid_argument if the context is empty; the status of the CUDA call.
- * Requires CUDA 4.0 unless stated otherwise. */
+ * Context: see handle.hpp; only make_current() and enter() change the current one.
+ * Errors: invalid_argument if the context is empty; the status of the CUDA call. */
 class Context : public detail::Shared<Context, CUcontext> {
   public:
     Context() noexcept = default;
 
     // The device's primary context; each owner retains it once. If the context is not active, it is
     // created, which takes some hundred milliseconds. Initialises the driver.
-    // cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease_v2 (CUDA 11.0).
+    // cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease_v2.
     CUSHIM_API static Result<Context> primary(Device device) noexcept;
 
     // A new context, with CU_CTX_... flags. It does not become current. For isolation only: the
@@ -102,17 +101,18 @@ class Context : public detail::Shared<Context, CUcontext> {
     CUSHIM_API Result<std::size_t> limit(CUlimit limit) const noexcept;
     CUSHIM_API Result<void> set_limit(CUlimit limit, std::size_t value) const noexcept;
 
-    // The CU_CTX_... flags of the context. cuCtxGetFlags, since CUDA 7.0.
+    // The CU_CTX_... flags of the context. cuCtxGetFlags.
     CUSHIM_API Result<unsigned int> flags() const noexcept;
 
     // Free and total memory of the device. cuMemGetInfo_v2.
     CUSHIM_API Result<MemoryInfo> memory_info() const noexcept;
 
-    // The priorities that StreamOptions accepts. cuCtxGetStreamPriorityRange, since CUDA 5.5.
+    // The priorities that StreamOptions accepts. cuCtxGetStreamPriorityRange.
     CUSHIM_API Result<StreamPriorities> stream_priorities() const noexcept;
 
-    // Lets kernels in this context access memory of the peer, in one direction. Status 704 if
-    // access is already enabled; disabling fails with 705 if it is not. cuCtxEnablePeerAccess,
+    // Lets kernels in this context access memory of the peer, in one direction.
+    // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED (704) if access is already enabled; disabling fails
+    // with CUDA_ERROR_PEER_ACCESS_NOT_ENABLED (705) if it is not. cuCtxEnablePeerAccess,
     // cuCtxDisablePeerAccess.
     CUSHIM_API Result<void> enable_peer_access(const Context &peer) const noexcept;
     CUSHIM_API Result<void> disable_peer_access(const Context &peer) const noexcept;
@@ -124,10 +124,11 @@ class Context : public detail::Shared<Context, CUcontext> {
     // - Graphs are not in the context: their destructors destroy them and release what they keep.
     // - Executable graphs are: they are not destroyed, because that call of driver 580 does not
     //   return. What set_...() made them keep alive is released.
-    // - Owners of the context fail with 709 until primary() makes it active again; then all of them
-    //   can be used. After a fault (recorded: status 719) driver 580 returns 46 instead.
+    // - Owners of the context fail with CUDA_ERROR_CONTEXT_IS_DESTROYED (709) until primary() makes
+    //   it active again; then all of them can be used. After a fault (recorded:
+    //   CUDA_ERROR_LAUNCH_FAILED), driver 580 returns CUDA_ERROR_DEVICE_UNAVAILABLE (46) instead.
     // cushim does not notice a reset by a direct CUDA call.
-    // cuDevicePrimaryCtxGetState (CUDA 7.0), cuDevicePrimaryCtxReset_v2 (CUDA 11.0).
+    // cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxReset_v2.
     CUSHIM_API static Result<void> reset_primary(Device device) noexcept;
 
   private:

@@ -16,10 +16,10 @@
  * memory may belong to any context and device of the process.
  *
  * Threads: any.
- * Context: none required, except with legacy() and per_thread(), which use the current context;
- * none changed. A stream's own context is current while work is enqueued in it, because CUDA
- * rejects some copies otherwise: cuCtxGetCurrent and, if necessary, cuCtxPushCurrent_v2,
- * cuCtxPopCurrent_v2; for a borrowed stream cuStreamGetCtx (CUDA 9.2).
+ * Context: see handle.hpp, except with legacy() and per_thread(), which use the current context. A
+ * stream's own context is current while work is enqueued in it, because CUDA rejects some copies
+ * otherwise: cuCtxGetCurrent and, if necessary, cuCtxPushCurrent_v2, cuCtxPopCurrent_v2; for a
+ * borrowed stream cuStreamGetCtx.
  * Errors: invalid_argument; the status of the CUDA call, which may report a failure of earlier
  * asynchronous work.
  */
@@ -49,7 +49,7 @@ concept FillableDeviceType =
     WritableDeviceType<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4);
 
 /* Copies from the host to a device.
- * cuMemcpyHtoD_v2, cuStreamSynchronize; cuMemcpyHtoDAsync_v2. Since CUDA 3.2. */
+ * cuMemcpyHtoD_v2, cuStreamSynchronize; cuMemcpyHtoDAsync_v2. */
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, DeviceSpan<T> to, SourceSpan<T> from) noexcept {
     return detail::copy(way, detail::Copy{detail::CopyKind::host_to_device, to.address(),
@@ -58,7 +58,7 @@ Result<void> copy(const Way &way, DeviceSpan<T> to, SourceSpan<T> from) noexcept
 }
 
 /* Copies from a device to the host.
- * cuMemcpyDtoH_v2; cuMemcpyDtoHAsync_v2. Since CUDA 3.2. */
+ * cuMemcpyDtoH_v2; cuMemcpyDtoHAsync_v2. */
 template <detail::CopyWay Way, WritableDeviceType T, std::size_t Size>
 Result<void> copy(const Way &way, std::span<T, Size> to,
                   DeviceSpan<const std::type_identity_t<T>> from) noexcept {
@@ -68,7 +68,7 @@ Result<void> copy(const Way &way, std::span<T, Size> to,
 }
 
 /* Copies within a device or between devices.
- * cuMemcpy, cuStreamSynchronize; cuMemcpyAsync. Since CUDA 4.0. */
+ * cuMemcpy, cuStreamSynchronize; cuMemcpyAsync. */
 template <detail::CopyWay Way, WritableDeviceType T>
 Result<void> copy(const Way &way, DeviceSpan<T> to,
                   DeviceSpan<const std::type_identity_t<T>> from) noexcept {
@@ -78,7 +78,7 @@ Result<void> copy(const Way &way, DeviceSpan<T> to,
 
 /* Sets every element to `value`, which has one, two or four bytes; the address must be a multiple
  * of that size. cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async; with a Context also
- * cuStreamSynchronize. Since CUDA 3.2. */
+ * cuStreamSynchronize. */
 template <detail::CopyWay Way, FillableDeviceType T>
 Result<void> fill(const Way &way, DeviceSpan<T> to, const std::type_identity_t<T> &value) noexcept {
     return detail::fill(way,

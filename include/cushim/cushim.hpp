@@ -9,6 +9,7 @@
 #include <cushim/kernel.hpp>
 
 // Errors
+#include <cushim/driver_log.hpp>
 #include <cushim/error.hpp>
 #include <cushim/exception.hpp>
 #include <cushim/text.hpp>

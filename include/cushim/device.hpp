@@ -47,24 +47,23 @@ struct DeviceUuid {
 /* A CUDA device. A plain value without ownership; the factories initialise the driver (init.hpp).
  *
  * Threads: any.
- * Context: none required, none changed.
- * Errors: library_not_found, stub_library, no_device; the status of the CUDA call.
- * Requires CUDA 2.0 unless stated otherwise. */
+ * Context: see handle.hpp.
+ * Errors: library_not_found, stub_library, no_device; the status of the CUDA call. */
 class Device {
   public:
     // The number of devices. 0 is a success; if CUDA itself reports no device, no_device.
     // cuDeviceGetCount.
     CUSHIM_API static Result<int> count() noexcept;
 
-    // The device with this ordinal, from 0 to count() - 1; status 101 for others. cuDeviceGet.
+    // The device with this ordinal, from 0 to count() - 1; CUDA_ERROR_INVALID_DEVICE (101) for
+    // others. cuDeviceGet.
     CUSHIM_API static Result<Device> get(int ordinal) noexcept;
 
     // The device with this UUID, which another API or process reported. no_device if it does not
     // exist. cuDeviceGetCount, cuDeviceGet, cuDeviceGetUuid_v2.
     CUSHIM_API static Result<Device> by_uuid(const DeviceUuid &uuid) noexcept;
 
-    // The device at this PCI address: "0000:3b:00.0" or "3b:00.0". cuDeviceGetByPCIBusId, since
-    // CUDA 4.1.
+    // The device at this PCI address: "0000:3b:00.0" or "3b:00.0". cuDeviceGetByPCIBusId.
     CUSHIM_API static Result<Device> by_pci_bus_id(const char *id) noexcept;
 
     // A device from a CUdevice that CUDA returned; not checked.
@@ -76,10 +75,10 @@ class Device {
     CUSHIM_API Result<DeviceName> name() const noexcept;
     // The UUID; that of the MIG instance if the device is one. cuDeviceGetUuid_v2, since CUDA 11.4.
     CUSHIM_API Result<DeviceUuid> uuid() const noexcept;
-    // The PCI address, as "0000:3b:00.0". cuDeviceGetPCIBusId, since CUDA 4.1.
+    // The PCI address, as "0000:3b:00.0". cuDeviceGetPCIBusId.
     CUSHIM_API Result<PciBusId> pci_bus_id() const noexcept;
-    // An attribute, CU_DEVICE_ATTRIBUTE_... Status 1 if the driver is older than the attribute.
-    // cuDeviceGetAttribute.
+    // An attribute, CU_DEVICE_ATTRIBUTE_... Fails with CUDA_ERROR_INVALID_VALUE (1) if the driver
+    // is older than the attribute. cuDeviceGetAttribute.
     CUSHIM_API Result<int> attribute(CUdevice_attribute attribute) const noexcept;
     // The compute capability. cuDeviceGetAttribute, twice.
     CUSHIM_API Result<ComputeCapability> compute_capability() const noexcept;
@@ -88,13 +87,12 @@ class Device {
     CUSHIM_API Result<std::size_t> total_memory() const noexcept;
     // Free and total memory. Retains the device's primary context during the call, which is fast if
     // the process already uses the device. cuDevicePrimaryCtxRetain, cuMemGetInfo_v2,
-    // cuDevicePrimaryCtxRelease_v2, since CUDA 7.0.
+    // cuDevicePrimaryCtxRelease_v2.
     CUSHIM_API Result<MemoryInfo> memory_info() const noexcept;
 
     // Whether kernels on this device can access memory of the peer. cuDeviceCanAccessPeer.
     CUSHIM_API Result<bool> can_access(Device peer) const noexcept;
-    // A property of the link to the peer, CU_DEVICE_P2P_ATTRIBUTE_... cuDeviceGetP2PAttribute,
-    // since CUDA 8.0.
+    // A property of the link to the peer, CU_DEVICE_P2P_ATTRIBUTE_... cuDeviceGetP2PAttribute.
     CUSHIM_API Result<int> peer_attribute(CUdevice_P2PAttribute attribute,
                                           Device peer) const noexcept;
 

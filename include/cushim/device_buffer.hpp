@@ -13,35 +13,35 @@
 namespace cushim {
 
 /* `size()` uninitialised elements of T in device memory. A buffer with no elements is valid, has a
- * null address, and makes no CUDA call. A const buffer keeps its memory, as a const pointer does;
- * its elements can be written.
+ * null address, and makes no CUDA call. const applies to the ownership, not to the elements, as in
+ * `T *const`.
  *
- * Memory from allocate() is freed immediately on destruction. All work that uses it must have
- * completed, or be named with release_after().
+ * Memory from allocate() is freed immediately on destruction. Before that, all work that uses it
+ * must have completed, or its stream must have been passed to release_after().
  *
  * Memory from allocate_async() is freed in stream order, in the stream it was allocated in. The
  * buffer may be destroyed while that stream still uses it; work in other streams must be ordered
- * before the free with Stream::wait_event().
+ * before the free with Stream::wait_event(). During a capture that began after the allocation,
+ * memory cannot be freed in the captured stream. Nor can memory of legacy() while a blocking stream
+ * of its context is being captured. The memory is leaked, the capture stays valid, and the teardown
+ * sink receives CUDA_ERROR_INVALID_VALUE (1) or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906).
  *
  * Threads: see handle.hpp. Memory allocated in per_thread() must be destroyed on the same thread.
- * Context: none required, except with legacy() and per_thread(), which use the current context;
- * none changed.
- * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t. Destruction
- * fails (status 906 or 1, to the teardown sink) for memory of legacy() while a blocking stream of
- * its context is being captured, and for memory of a stream that is being captured. The memory
- * remains allocated, and the capture stays valid. After Context::reset_primary() pool memory is not
- * freed. */
+ * Context: see handle.hpp, except with legacy() and per_thread(), which use the current context.
+ * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t. After
+ * Context::reset_primary(), memory of allocate_async() is not freed. */
 template <AllocatableType T>
 class DeviceBuffer {
-    static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
+    static_assert(!std::is_const_v<T>,
+                  "T must not be const: use DeviceSpan<const T> for a read-only view");
 
   public:
     DeviceBuffer() noexcept = default;
 
-    // Allocates `size` elements on the context's device. cuMemAlloc_v2, cuMemFree_v2. Since
-    // CUDA 3.2.
+    // Allocates `size` elements on the context's device. cuMemAlloc_v2, cuMemFree_v2.
     static Result<DeviceBuffer> allocate(const Context &context, std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(size, sizeof(T), "DeviceBuffer::allocate"));
         return detail::DeviceMemory::allocate(context, bytes).transform(own);
     }
 
@@ -49,15 +49,17 @@ class DeviceBuffer {
     // The buffer keeps the stream alive. cuMemAllocAsync, cuMemFreeAsync; for a borrowed stream
     // cuStreamGetCtx. Since CUDA 11.2, on devices with memory pools.
     static Result<DeviceBuffer> allocate_async(const Stream &stream, std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(size, sizeof(T), "DeviceBuffer::allocate_async"));
         return detail::DeviceMemory::allocate_async(stream, bytes).transform(own);
     }
 
     // A copy of the values, complete when the call returns. Calls allocate() and copy().
     static Result<DeviceBuffer> copy_of(const Context &context,
                                         std::span<const T> values) noexcept {
-        CUSHIM_TRY(DeviceBuffer buffer, allocate(context, values.size()));
-        CUSHIM_TRY_VOID(copy(context, buffer.span(), values));
+        constexpr const char *here = "DeviceBuffer::copy_of";
+        CUSHIM_TRY(DeviceBuffer buffer, detail::named(allocate(context, values.size()), here));
+        CUSHIM_TRY_VOID(detail::named(copy(context, buffer.span(), values), here));
         return buffer;
     }
 
@@ -65,7 +67,8 @@ class DeviceBuffer {
     // it. cuMemFree_v2.
     static Result<DeviceBuffer> adopt(const Context &context, CUdeviceptr address,
                                       std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(size, sizeof(T), "DeviceBuffer::adopt"));
         return detail::DeviceMemory::adopt(context, address, bytes).transform(own);
     }
 
@@ -88,26 +91,27 @@ class DeviceBuffer {
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
 
-    // Frees either kind of memory in the order of this stream. If graphs keep the memory for their
-    // nodes, it is freed with the last graph: then this equals release_after() and close(), and
-    // fails with legacy() and per_thread(). If the stream is empty or release_after() fails, the
-    // buffer is unchanged; after any other result it is empty. cuMemFreeAsync, since CUDA 11.2.
+    // Frees memory of allocate() or allocate_async() in the order of this stream. If a graph uses
+    // the memory, it is freed with the last such graph instead, and legacy() and per_thread() are
+    // rejected. If the stream is empty or rejected, the buffer is unchanged. In all other cases it
+    // is empty afterwards. cuMemFreeAsync, since CUDA 11.2.
     Result<void> free_async(const Stream &stream) noexcept { return memory_.free_async(stream); }
 
     /* Memory from allocate() or adopt(): the destructor waits for all work in `stream`, then frees
      * it. Memory from allocate_async(): it is freed in the order of `stream`. The buffer keeps
      * `stream` alive. A later call replaces the stream. Rejects legacy() and per_thread(), which
-     * refer to different streams in different contexts. If the stream is being captured at
-     * destruction, that is reported to the teardown sink (status 900), and the capture stays valid.
-     * cuStreamSynchronize, cuStreamIsCapturing (CUDA 10.0), cuThreadExchangeStreamCaptureMode
-     * (10.1); for a borrowed stream cuStreamGetCtx. */
+     * refer to different streams in different contexts. If the stream is being captured when the
+     * buffer is destroyed, memory from allocate() is freed without waiting, the capture stays
+     * valid, and the teardown sink receives CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900).
+     * cuStreamSynchronize, cuStreamIsCapturing, cuThreadExchangeStreamCaptureMode; for a borrowed
+     * stream cuStreamGetCtx. */
     Result<void> release_after(const Stream &stream) const noexcept {
         return memory_.release_after(stream);
     }
 
     // Free the memory, or give it up, as the functions of the same names in handle.hpp do.
     void reset() noexcept { memory_.reset(); }
-    Result<void> close() noexcept { return memory_.close(); }
+    Result<void> close() noexcept { return detail::named(memory_.close(), "DeviceBuffer::close"); }
     [[nodiscard]] CUdeviceptr release() noexcept { return memory_.release(); }
 
   private:

@@ -55,7 +55,8 @@ class DeviceSpan {
     // A view of `count` elements, starting at `offset`; invalid_argument with the numbers if the
     // range exceeds this view.
     Result<DeviceSpan> subspan(std::size_t offset, std::size_t count) const noexcept {
-        CUSHIM_TRY_VOID(detail::check_range(offset, count, size_));
+        CUSHIM_TRY_VOID(
+            detail::check_range(offset, count, size_, "elements", "DeviceSpan::subspan"));
         return DeviceSpan(address_ + offset * sizeof(T), count);
     }
 

@@ -11,7 +11,19 @@
 
 namespace cushim {
 
-// Kinds that a program can react to. All other errors are `status`; status() distinguishes them.
+class Error;
+namespace detail {
+// The error with the name of the function that the program called, "Stream::synchronize", or its
+// signature. `function` must point to a string that lives as long as the program. Replaces a name;
+// null changes nothing.
+[[gnu::cold]] CUSHIM_API Error named(Error &&error, const char *function) noexcept;
+[[gnu::cold]] void name_error(const Error &error, const char *function) noexcept;
+// The same error with another detail.
+Error with_detail(Error &&error, const char *detail) noexcept;
+} // namespace detail
+
+// The kinds of errors. Status codes without a kind of their own are `status`; status()
+// distinguishes them.
 enum class ErrorKind : unsigned char {
     library_not_found,       // no usable CUDA driver (or runtime library) on this machine
     stub_library,            // only the toolkit's link stub was found
@@ -45,7 +57,7 @@ struct ErrorText;
 
 // The arguments of Error::make(). Strings may be null, which means "".
 struct ErrorParts {
-    ErrorKind kind = ErrorKind::status; // what a program can react to
+    ErrorKind kind = ErrorKind::status; // the kind of the error
     Api api = Api::loader;              // what reported the error
     int status = 0;                     // a CUresult or cudaError_t; 0: no CUDA call was involved
     const char *entry_point = "";       // must live as long as the program: it is not copied
@@ -54,38 +66,37 @@ struct ErrorParts {
     const char *detail = "";            // is copied; becomes part of the message
 };
 
-// An error as a value: 40 bytes on 64-bit systems. It allocates memory only for a detail or when
+// An error as a value: 48 bytes on 64-bit systems. It allocates memory only for a detail or when
 // its message is requested. Copying shares that memory and never fails.
 //
 // Threads: different threads may use different copies, and call const functions of the same Error,
 // at the same time.
 class Error {
   public:
-    // From the status code of a failed call. The kind follows from the code. For the codes of table
-    // functions that cannot be forwarded, it follows from the state of the library, and the message
-    // contains the load report.
-    // `entry_point` is the exported name, and must live as long as the program.
+    // From the status code of a failed call. The kind follows from the code. If the library is
+    // absent, the kind and the message say why.
+    // `entry_point` must point to the exported name, a string that lives as long as the program.
     CUSHIM_API static Error status(Api api, int status, const char *entry_point,
                                    const char *detail = "") noexcept;
 
-    // A precondition that cushim checks was violated. `detail` says which, with numbers if there
-    // are any.
+    // A precondition that cushim checks was violated. `detail` names the violated precondition and
+    // its values.
     CUSHIM_API static Error invalid_argument(const char *detail) noexcept;
 
     // The library is absent: kind library_not_found or stub_library. status() is the status of its
     // table functions, and the message is that of the load report. Loads if not tried before.
     CUSHIM_API static Error absent(cushim_library library) noexcept;
 
-    // The library lacks an entry point with this exported name. `name` must live as long as the
-    // program.
+    // The library lacks an entry point with this exported name. `name` must point to a string that
+    // lives as long as the program.
     CUSHIM_API static Error symbol(cushim_library library, const char *name) noexcept;
 
-    // The driver is too old for `name`, an entry point or a feature, which must live as long as the
-    // program. Either version may be unknown.
+    // The driver is too old for `name`, an entry point or a feature; the string must live as long
+    // as the program. Either version may be unknown.
     CUSHIM_API static Error requires_newer_driver(const char *name, Version required,
                                                   Version installed) noexcept;
 
-    // The headers of this build lack `name`, which must live as long as the program.
+    // The headers of this build lack `name`; the string must live as long as the program.
     CUSHIM_API static Error requires_newer_headers(const char *name, Version required) noexcept;
 
     // This operating system or this API does not have what was requested.
@@ -98,9 +109,9 @@ class Error {
     // detail.
     CUSHIM_API Error(const Error &other) noexcept;
     Error(Error &&other) noexcept
-        : entry_point_(other.entry_point_), report_(other.report_), text_(other.text_),
-          status_(other.status_), required_(other.required_), installed_(other.installed_),
-          kind_(other.kind_), api_(other.api_) {
+        : entry_point_(other.entry_point_), function_(other.function_), report_(other.report_),
+          text_(other.text_), status_(other.status_), required_(other.required_),
+          installed_(other.installed_), kind_(other.kind_), api_(other.api_) {
         other.text_ = nullptr;
     }
     CUSHIM_API Error &operator=(const Error &other) noexcept;
@@ -111,17 +122,21 @@ class Error {
         }
     }
 
-    // What a program can react to.
+    // The kind of the error.
     ErrorKind kind() const noexcept { return kind_; }
     // Which API's call failed; `loader` if none did.
     Api api() const noexcept { return api_; }
 
-    // The CUresult (driver, cushim) or cudaError_t (runtime library) that was returned, or that a
-    // table function would have returned; 0 if CUDA was not involved.
+    // The CUresult (driver, cushim) or cudaError_t (runtime library) that was returned, or, if the
+    // library is absent, the status that its functions return; 0 if CUDA was not involved.
     int status() const noexcept { return status_; }
 
     // The exported name of the entry point, or "". Never null.
     const char *entry_point() const noexcept { return entry_point_; }
+
+    // The cushim function that the program called, such as "Stream::synchronize"; "" if the error
+    // is not from a cushim function.
+    CUSHIM_API Text function() const noexcept;
 
     // The required and the installed version of the driver. With requires_newer_headers both are of
     // the headers; with symbol() of the runtime library, installed() is that library's. Unknown if
@@ -129,21 +144,25 @@ class Error {
     Version required() const noexcept { return required_; }
     Version installed() const noexcept { return installed_; }
 
-    // One or two sentences for a person, such as
-    // "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory". Never null. Built on the first
-    // call, which may allocate memory and asks the library for the name of the status; a shorter
-    // text if out of memory. Valid as long as this Error, or any copy made of it after the call.
+    // A text for a person, such as "Stream::synchronize: cuStreamSynchronize:
+    // CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure". Never null. The first call may
+    // allocate memory and queries the library for the status name. If memory is exhausted, the text
+    // is shorter. Valid as long as this Error, or any copy made of it after the call.
     CUSHIM_API const char *message() const noexcept;
 
     // Whether kind, API, status, entry point and versions are equal; messages may differ.
     CUSHIM_API friend bool operator==(const Error &left, const Error &right) noexcept;
 
   private:
+    friend void detail::name_error(const Error &error, const char *function) noexcept;
+    friend Error detail::with_detail(Error &&error, const char *detail) noexcept;
+
     Error(const ErrorParts &parts, const cushim_report *report) noexcept;
 
     CUSHIM_API static void release(ErrorText *text) noexcept;
 
     const char *entry_point_;
+    mutable const char *function_ = ""; // a name, or a signature that has it
     const cushim_report *report_;       // why the library is absent, if that is the reason
     mutable ErrorText *text_ = nullptr; // shared by copies; set once, by the first thread
     int status_;
@@ -153,7 +172,7 @@ class Error {
     Api api_;
 };
 
-static_assert(sizeof(Error) <= 48, "every Result carries the room for an Error");
+static_assert(sizeof(Error) <= 48, "every Result can hold an Error");
 
 } // namespace cushim
 

@@ -18,14 +18,14 @@ struct EventOptions {
 
 /* A CUDA event. It completes once all work that preceded it in its stream has completed.
  *
- * An event that was never recorded is complete. Recording an event again moves it; waits enqueued
- * before refer to the earlier record.
+ * query() and synchronize() treat an event that was never recorded as complete. Recording it again
+ * replaces the record. Waits enqueued before that still wait for the earlier record.
  *
  * Threads: see handle.hpp.
- * Context: none required, none changed.
+ * Context: see handle.hpp, except record() in Stream::legacy() and Stream::per_thread(), which uses
+ * the current context.
  * Errors: wrong_context if the stream belongs to another context; the status of the CUDA call,
- * which may report a failure of earlier asynchronous work.
- * Requires CUDA 2.0 unless stated otherwise. */
+ * which may report a failure of earlier asynchronous work. */
 class Event : public detail::Shared<Event, CUevent> {
   public:
     Event() noexcept = default;
@@ -36,9 +36,11 @@ class Event : public detail::Shared<Event, CUevent> {
                                            const EventOptions &options = {}) noexcept;
 
     // A new event that export_event() (ipc.hpp) can export, without timing. Streams of other
-    // contexts cannot wait for it: see Stream::wait_event(). Since CUDA 4.1.
+    // contexts cannot wait for it: see Stream::wait_event().
     static Result<Event> interprocess(const Context &context) noexcept {
-        return create(context, {.timing = false, .blocking_sync = false, .interprocess = true});
+        return detail::named(
+            create(context, {.timing = false, .blocking_sync = false, .interprocess = true}),
+            "Event::interprocess");
     }
 
     // Owns an event of that context.
@@ -57,8 +59,9 @@ class Event : public detail::Shared<Event, CUevent> {
     CUSHIM_API Result<void> synchronize() const noexcept;
 
     // The time from `earlier` to this event, in milliseconds, with a resolution of about half a
-    // microsecond. Both events require `timing`. Status 600 if one is not complete; wrong_context
-    // if they belong to different devices. cuEventElapsedTime.
+    // microsecond. Fails with CUDA_ERROR_INVALID_HANDLE (400) if an event was not recorded or was
+    // created without `timing`; with CUDA_ERROR_NOT_READY (600) if one is not complete; with
+    // wrong_context if they belong to different devices. cuEventElapsedTime.
     CUSHIM_API Result<float> elapsed_since(const Event &earlier) const noexcept;
 
   private:

@@ -1,12 +1,13 @@
-/* Imported memory of another API: Vulkan, Direct3D, NvSci, or CUDA in another process.
+/* Imports memory that another API allocated: Vulkan, Direct3D, NvSci, or CUDA in another process.
  *
  *     CUSHIM_TRY(auto memory, ExternalMemory::import_from(
  *                                 context, ExternalMemorySource::opaque_fd(std::move(fd)), size));
  *     CUSHIM_TRY(auto buffer, memory.map_buffer(0, size));
  *     CUSHIM_TRY(auto floats, buffer.as<float>());
  *
- * The other API must use the same device: compare Device::uuid(). Semaphores order the accesses of
- * both sides: external_semaphore.hpp.
+ * Both APIs must use the same device: compare Device::uuid() with
+ * VkPhysicalDeviceIDProperties::deviceUUID (Direct3D: the adapter LUID, with cuDeviceGetLuid).
+ * Semaphores order the accesses of the two APIs: external_semaphore.hpp.
  */
 #ifndef CUSHIM_EXTERNAL_MEMORY_HPP
 #define CUSHIM_EXTERNAL_MEMORY_HPP
@@ -23,38 +24,39 @@
 
 namespace cushim {
 
-// The properties of memory of another API.
+// Properties of the memory to import.
 struct ExternalMemoryOptions {
     // Whether the other API allocated the memory for one resource only
-    // (VkMemoryDedicatedAllocateInfo). Set automatically for the kinds for which CUDA requires it.
+    // (VkMemoryDedicatedAllocateInfo). Direct3D resources are always imported as dedicated.
     bool dedicated = false;
 };
 
 /* The source of an import: a handle and its kind. Moved, not copied.
  *
- * It owns a file descriptor. If ExternalMemory::import_from() succeeds, the source has no
- * descriptor afterwards. If it fails, the source is unchanged: retry the import, or get the
- * descriptor back with take_fd(). The caller keeps Windows handles in either case. */
+ * The source owns its file descriptor. ExternalMemory::import_from() takes the descriptor if it
+ * succeeds. If it fails, the source is unchanged: retry the import, or take the descriptor out with
+ * take_fd(). The caller must still close Windows handles. */
 class ExternalMemorySource {
   public:
-    // A Linux descriptor from Vulkan (VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT), or of exported
-    // memory of cuMemCreate.
+    // Linux: a descriptor from Vulkan (VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT), or from
+    // PhysicalMemory::export_fd().
     static ExternalMemorySource opaque_fd(UniqueFd fd,
                                           const ExternalMemoryOptions &options = {}) noexcept {
         return {CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, static_cast<UniqueFd &&>(fd), options};
     }
-    // A Linux dma-buf. Requires CUDA 13.0 and Jetson Thor or newer; other devices fail with
-    // not_supported_by_device. Cannot be mapped as a mipmapped array.
+    // Linux: a dma-buf. Requires CUDA 13.0, and Jetson Thor or newer: on other devices the import
+    // fails with not_supported_by_device. A dma-buf cannot be mapped as a mipmapped array.
     static ExternalMemorySource dma_buf(UniqueFd fd) noexcept {
         return {dma_buf_type, static_cast<UniqueFd &&>(fd), {}};
     }
 
-    // Windows: from Vulkan.
+    // Windows: an NT handle or a name from Vulkan
+    // (VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT).
     static ExternalMemorySource opaque_win32(Win32Handle handle,
                                              const ExternalMemoryOptions &options = {}) noexcept {
         return {CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32, handle, options};
     }
-    // Windows: a global shared (KMT) handle. It has no name, and does not keep the memory alive.
+    // Windows: a global shared (KMT) handle. It has no name and does not keep the memory alive.
     static ExternalMemorySource
     opaque_win32_kmt(void *handle, const ExternalMemoryOptions &options = {}) noexcept {
         return {CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT, Win32Handle::handle(handle),
@@ -68,18 +70,18 @@ class ExternalMemorySource {
     static ExternalMemorySource d3d12_resource(Win32Handle handle) noexcept {
         return {CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_RESOURCE, handle, {.dedicated = true}};
     }
-    // Windows: from IDXGIResource1::CreateSharedHandle. Since CUDA 10.2.
+    // Windows: from IDXGIResource1::CreateSharedHandle.
     static ExternalMemorySource d3d11_resource(Win32Handle handle) noexcept {
         return {CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE, handle, {.dedicated = true}};
     }
-    // Windows: from IDXGIResource::GetSharedHandle; see opaque_win32_kmt(). Since CUDA 10.2.
+    // Windows: from IDXGIResource::GetSharedHandle; see opaque_win32_kmt().
     static ExternalMemorySource d3d11_resource_kmt(void *handle) noexcept {
         return {CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE_KMT,
                 Win32Handle::handle(handle),
                 {.dedicated = true}};
     }
 
-    // An NvSciBufObj, which must outlive the import. Since CUDA 10.2; Tegra and QNX.
+    // Tegra and QNX: an NvSciBufObj, which must outlive the import.
     static ExternalMemorySource nvscibuf(const void *object) noexcept {
         return {CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF, object};
     }
@@ -118,14 +120,13 @@ class ExternalMemorySource {
     bool dedicated_ = false;
 };
 
-/* Linear memory of an import, mapped for kernels and copies. It keeps its import alive. A buffer
- * with no elements is valid, has a null address, and makes no CUDA call.
+/* A range of imported memory, mapped to a device address for kernels and copies. It keeps the
+ * import alive. A buffer of size 0 is valid, has a null address, and makes no CUDA call.
  *
- * The memory is unmapped (cuMemFree) immediately on destruction. All work that uses it must have
- * completed, or be named with release_after().
+ * The memory is unmapped (cuMemFree) immediately on destruction. Before that, all work that uses it
+ * must have completed, or its stream must have been passed to release_after().
  *
- * Threads: see handle.hpp.
- * Context: none required, none changed. */
+ * Threads and context: see handle.hpp. */
 class ExternalBuffer : public detail::Owner<detail::ExternalBufferValue> {
   public:
     ExternalBuffer() noexcept = default;
@@ -142,7 +143,8 @@ class ExternalBuffer : public detail::Owner<detail::ExternalBufferValue> {
     // of sizeof(T) and the address is aligned for T.
     template <DeviceType T>
     Result<DeviceSpan<T>> as() const noexcept {
-        CUSHIM_TRY_VOID(detail::check_elements(native(), size(), sizeof(T), alignof(T)));
+        CUSHIM_TRY_VOID(
+            detail::check_elements(native(), size(), sizeof(T), alignof(T), "ExternalBuffer::as"));
         return DeviceSpan<T>(native(), size() / sizeof(T));
     }
 
@@ -158,13 +160,13 @@ inline Text to_text(const ExternalBuffer &buffer) noexcept {
     return detail::text_of("ExternalBuffer", buffer, buffer.size());
 }
 
-/* A mipmapped array of an import: an image of the other API. It keeps its import alive.
+/* Imported memory mapped as a mipmapped array: an image of the other API. It keeps the import
+ * alive.
  *
- * The array is destroyed immediately on destruction. All work that uses it must have completed, or
- * be named with release_after().
+ * The array is destroyed immediately on destruction. Before that, all work that uses it must have
+ * completed, or its stream must have been passed to release_after().
  *
- * Threads: see handle.hpp.
- * Context: none required, none changed. */
+ * Threads and context: see handle.hpp. */
 class ExternalMipmappedArray : public detail::Owner<detail::ExternalArrayValue> {
   public:
     ExternalMipmappedArray() noexcept = default;
@@ -172,8 +174,8 @@ class ExternalMipmappedArray : public detail::Owner<detail::ExternalArrayValue> 
     // The number of mipmap levels.
     unsigned int levels() const noexcept { return value().levels; }
 
-    // The array of one level; level 0 is the largest. This object owns it. invalid_argument if the
-    // level does not exist. cuMipmappedArrayGetLevel, since CUDA 5.0.
+    // The array of one level, owned by this object. Level 0 is the largest. invalid_argument if the
+    // level does not exist. cuMipmappedArrayGetLevel.
     CUSHIM_API Result<CUarray> level(unsigned int index) const noexcept;
 
     // See DeviceBuffer::release_after().
@@ -188,33 +190,33 @@ inline Text to_text(const ExternalMipmappedArray &array) noexcept {
     return detail::text_of("ExternalMipmappedArray", array);
 }
 
-/* Imported memory of another API. It keeps its context alive; everything mapped from it keeps the
- * import alive.
+/* Imported memory of another API. The import keeps its context alive. Buffers and arrays mapped
+ * from it keep the import alive.
  *
  * Threads: see handle.hpp; const functions may run on several threads at the same time.
- * Context: none required, none changed.
- * Requires CUDA 10.0. */
+ * Context: see handle.hpp. */
 class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMemoryValue> {
   public:
     ExternalMemory() noexcept = default;
 
     /* Imports memory. `size` is the size of the whole memory object in bytes, as the other API
-     * allocated it. On success CUDA owns the source's descriptor; on failure the source is
+     * allocated it. On success CUDA owns the descriptor of the source. On failure the source is
      * unchanged.
      *
      * Errors: invalid_argument for a size of 0 and for an invalid handle or descriptor;
      * unsupported_platform for descriptors on Windows and for Windows handles elsewhere;
-     * requires_newer_driver; not_supported_by_device; status 999 if the handle is of another kind.
+     * requires_newer_driver; not_supported_by_device; CUDA_ERROR_UNKNOWN (999) if the handle is of
+     * another kind.
      * cuImportExternalMemory, cuDestroyExternalMemory. */
     CUSHIM_API static Result<ExternalMemory>
     import_from(const Context &context, ExternalMemorySource &&source, std::size_t size) noexcept;
 
-    // Owns an import of that context and size. invalid_argument for a size of 0 and for a null
-    // handle.
+    // Takes ownership of an import that was made in this context with this size. invalid_argument
+    // for a size of 0 and for a null handle.
     CUSHIM_API static Result<ExternalMemory> adopt(const Context &context, CUexternalMemory memory,
                                                    std::size_t size) noexcept;
-    // Does not own; the lender must keep it and its context alive longer than everything mapped
-    // from it.
+    // Does not own; the lender must keep the import and its context alive until everything mapped
+    // from it is destroyed.
     CUSHIM_API static ExternalMemory borrow(const Context &context, CUexternalMemory memory,
                                             std::size_t size) noexcept;
 
@@ -223,16 +225,16 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
 
     /* Maps `size` bytes, starting at byte `offset`. Buffers may overlap. A size of 0 gives an empty
      * buffer.
-     * Errors: invalid_argument with the numbers if the range exceeds the import; the status of the
-     * driver if the memory is smaller than the size passed to the import.
+     * Errors: invalid_argument with the numbers if the range exceeds the import;
+     * CUDA_ERROR_INVALID_VALUE (1) if the memory is smaller than the size passed to the import.
      * cuExternalMemoryGetMappedBuffer, cuMemFree_v2. */
     CUSHIM_API Result<ExternalBuffer> map_buffer(std::size_t offset,
                                                  std::size_t size) const noexcept;
 
-    /* Maps an image with `levels` mipmap levels, which begins `offset` bytes into the memory. The
-     * description must match the other API's image; CUDA cannot check it.
-     * Errors: invalid_argument with the numbers if the image begins past the end of the import, or
-     * has no levels or no width; the status of the driver for the description.
+    /* Maps an image with `levels` mipmap levels that starts at byte `offset`. The description must
+     * match the image of the other API; CUDA cannot check that.
+     * Errors: invalid_argument with the numbers if `offset` is not less than size(), or `levels` or
+     * the width is 0; the status of the driver if it rejects the description.
      * cuExternalMemoryGetMappedMipmappedArray, cuMipmappedArrayDestroy. */
     CUSHIM_API Result<ExternalMipmappedArray>
     map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR &description,

@@ -1,38 +1,38 @@
-/* Semaphores of other APIs (Vulkan, Direct3D, NvSci), which order their work with that of CUDA
- * streams.
+/* Imports semaphores of other APIs (Vulkan, Direct3D, NvSci). They order the work of the other API
+ * with the work in CUDA streams.
  *
  *     CUSHIM_TRY(auto frame, TimelineSemaphore::import_fd(context, std::move(fd)));
- *     CUSHIM_TRY_VOID(frame.wait(stream, 2 * n + 1));      the other side has drawn
+ *     CUSHIM_TRY_VOID(frame.wait(stream, 2 * n + 1));      the other API has drawn frame n
  *     ...
- *     CUSHIM_TRY_VOID(frame.signal(stream, 2 * n + 2));    this side has computed
+ *     CUSHIM_TRY_VOID(frame.signal(stream, 2 * n + 2));    CUDA has processed frame n
  *
- * Each kind is a type of its own, so that unsupported operations do not compile:
+ * Each kind of semaphore has its own type, with the operations of that kind:
  *
  *     BinarySemaphore     signalled or not; each signal satisfies one wait
- *     TimelineSemaphore   an increasing number; a wait is for a minimum. Also Direct3D fences
+ *     TimelineSemaphore   an increasing value; a wait ends at a minimum value. Also Direct3D fences
  *     KeyedMutex          of Direct3D 11: acquired and released with a key
  *     NvSciSemaphore      an NvSciSyncObj
  *
- * signal() and wait() enqueue the operation in a stream that belongs to the same context as the
- * semaphore, and return at once. A later failure is reported by the stream. They can be captured
- * into a graph.
+ * signal() and wait() enqueue the operation and return at once. The stream must belong to the
+ * context of the semaphore. If the operation fails later, a later call on the stream reports it.
+ * Signals and waits can be captured into a graph.
  *
  * Lifetime: a semaphore must outlive the enqueued work that uses it. Semaphore nodes (graph.hpp)
- * keep an owned semaphore alive; captured signals and waits do not. A successful import owns the
- * file descriptor. If the import fails, `fd` is unchanged after import_fd(context, std::move(fd)).
+ * keep an owned semaphore alive; captured signals and waits do not. import_fd(context,
+ * std::move(fd)) takes the descriptor if it succeeds, and leaves `fd` unchanged if it fails.
  * The caller keeps Windows handles in either case.
  *
  * Threads: see handle.hpp; const functions may run on several threads at the same time.
- * Context: none required, none changed.
+ * Context: see handle.hpp.
  * Errors of imports: invalid_argument for an invalid handle or descriptor; unsupported_platform for
- * descriptors on Windows and for Windows handles elsewhere; not_supported_by_device; status 999 if
- * the handle is of another kind.
+ * descriptors on Windows and for Windows handles elsewhere; not_supported_by_device;
+ * CUDA_ERROR_UNKNOWN (999) if the handle is of another kind.
  * Errors of signals and waits: invalid_argument for an empty semaphore or stream; wrong_context if
  * the stream belongs to another context; the status of the CUDA call, which may report a failure of
  * earlier asynchronous work.
  *
  * cuImportExternalSemaphore, cuDestroyExternalSemaphore, cuSignalExternalSemaphoresAsync,
- * cuWaitExternalSemaphoresAsync. Requires CUDA 10.0 unless stated otherwise.
+ * cuWaitExternalSemaphoresAsync.
  */
 #ifndef CUSHIM_EXTERNAL_SEMAPHORE_HPP
 #define CUSHIM_EXTERNAL_SEMAPHORE_HPP
@@ -51,10 +51,10 @@ namespace cushim {
 
 class Stream;
 
-// One signal of a batch, from the signaling() of a semaphore, which must outlive it.
+// One signal of a batch, made by the signaling() of a semaphore. The semaphore must outlive it.
 class SemaphoreSignal {
   public:
-    // For the signaling() of semaphores, and for cushim, which reads the operation.
+    // Used by signaling() and by signal_semaphores(), not by programs.
     explicit SemaphoreSignal(const detail::SemaphoreOperation &operation) noexcept
         : operation_(operation) {}
     const detail::SemaphoreOperation &operation() const noexcept { return operation_; }
@@ -63,10 +63,10 @@ class SemaphoreSignal {
     detail::SemaphoreOperation operation_;
 };
 
-// One wait of a batch, from the waiting() of a semaphore, which must outlive it.
+// One wait of a batch, made by the waiting() of a semaphore. The semaphore must outlive it.
 class SemaphoreWait {
   public:
-    // For the waiting() of semaphores, and for cushim, which reads the operation.
+    // Used by waiting() and by wait_semaphores(), not by programs.
     explicit SemaphoreWait(const detail::SemaphoreOperation &operation) noexcept
         : operation_(operation) {}
     const detail::SemaphoreOperation &operation() const noexcept { return operation_; }
@@ -75,8 +75,8 @@ class SemaphoreWait {
     detail::SemaphoreOperation operation_;
 };
 
-/* Enqueue all operations of the batch in one CUDA call; an empty batch makes none. Kinds may be
- * mixed. If one operation is rejected, none is enqueued.
+/* Enqueue all operations of the batch in one CUDA call. An empty batch makes no call. Kinds may be
+ * mixed. If CUDA rejects one operation, none is enqueued.
  *
  *     signal_semaphores(stream, {frame.signaling(7), drawn.signaling()}); */
 CUSHIM_API Result<void> signal_semaphores(const Stream &stream,
@@ -104,25 +104,25 @@ class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::Semaphore
     // (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT).
     CUSHIM_API static Result<BinarySemaphore> import_win32(const Context &context,
                                                            Win32Handle handle) noexcept;
-    // Windows: imports a global shared (KMT) handle. It has no name, and does not keep the
+    // Windows: imports a global shared (KMT) handle. It has no name and does not keep the
     // semaphore alive.
     CUSHIM_API static Result<BinarySemaphore> import_win32_kmt(const Context &context,
                                                                void *handle) noexcept;
 
-    // Owns a semaphore of this kind and of that context.
+    // Takes ownership of a semaphore of this kind that was imported in this context.
     CUSHIM_API static Result<BinarySemaphore> adopt(const Context &context,
                                                     CUexternalSemaphore semaphore) noexcept;
-    // Does not own; the lender must keep it and its context alive.
+    // Does not own; the lender must keep the semaphore and its context alive.
     CUSHIM_API static BinarySemaphore borrow(const Context &context,
                                              CUexternalSemaphore semaphore) noexcept;
 
     // Enqueues a signal. The semaphore must not be signalled already.
     Result<void> signal(const Stream &stream) const noexcept {
-        return signal_semaphores(stream, {signaling()});
+        return detail::named(signal_semaphores(stream, {signaling()}), "BinarySemaphore::signal");
     }
-    // Enqueues a wait until the semaphore is signalled, which resets it: one wait for each signal.
+    // Enqueues a wait until the semaphore is signalled. The wait resets the semaphore.
     Result<void> wait(const Stream &stream) const noexcept {
-        return wait_semaphores(stream, {waiting()});
+        return detail::named(wait_semaphores(stream, {waiting()}), "BinarySemaphore::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -142,9 +142,9 @@ inline Text to_text(const BinarySemaphore &semaphore) noexcept {
     return detail::text_of("BinarySemaphore", semaphore);
 }
 
-// A semaphore whose value only increases: a Vulkan timeline semaphore (requires CUDA 11.2) or a
-// Direct3D fence. Importing a timeline semaphore fails with not_supported_by_device if the
-// attribute CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED of the device is 0.
+// A semaphore with a value that only increases: a Vulkan timeline semaphore (requires CUDA 11.2) or
+// a Direct3D fence. The import of a Vulkan timeline semaphore fails with not_supported_by_device if
+// the device attribute CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0.
 // cuDeviceGetAttribute, cuCtxGetDevice.
 class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::SemaphoreValue> {
   public:
@@ -161,7 +161,7 @@ class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::Semap
     // Windows: imports a fence, from ID3D12Device::CreateSharedHandle.
     CUSHIM_API static Result<TimelineSemaphore> import_d3d12_fence(const Context &context,
                                                                    Win32Handle handle) noexcept;
-    // Windows: imports a fence, from ID3D11Fence::CreateSharedHandle. Since CUDA 10.2.
+    // Windows: imports a fence, from ID3D11Fence::CreateSharedHandle.
     CUSHIM_API static Result<TimelineSemaphore> import_d3d11_fence(const Context &context,
                                                                    Win32Handle handle) noexcept;
 
@@ -171,13 +171,15 @@ class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::Semap
     CUSHIM_API static TimelineSemaphore borrow(const Context &context,
                                                CUexternalSemaphore semaphore) noexcept;
 
-    // Enqueues a signal, which sets the semaphore to `fence_value`. That must exceed its value.
+    // Enqueues a signal, which sets the value to `fence_value`. It must exceed the previous value.
     Result<void> signal(const Stream &stream, unsigned long long fence_value) const noexcept {
-        return signal_semaphores(stream, {signaling(fence_value)});
+        return detail::named(signal_semaphores(stream, {signaling(fence_value)}),
+                             "TimelineSemaphore::signal");
     }
-    // Enqueues a wait until the value of the semaphore is at least `fence_value`.
+    // Enqueues a wait until the value is at least `fence_value`.
     Result<void> wait(const Stream &stream, unsigned long long fence_value) const noexcept {
-        return wait_semaphores(stream, {waiting(fence_value)});
+        return detail::named(wait_semaphores(stream, {waiting(fence_value)}),
+                             "TimelineSemaphore::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -203,8 +205,8 @@ inline Text to_text(const TimelineSemaphore &semaphore) noexcept {
     return detail::text_of("TimelineSemaphore", semaphore);
 }
 
-// A keyed mutex of Direct3D 11: a release sets the key that the next acquire requires. Windows
-// only. Requires CUDA 10.2.
+// A keyed mutex of Direct3D 11: a release sets the key that the next acquire must pass. Windows
+// only.
 class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
   public:
     KeyedMutex() noexcept = default;
@@ -212,7 +214,7 @@ class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
     // Imports a handle from IDXGIResource1::CreateSharedHandle.
     CUSHIM_API static Result<KeyedMutex> import_d3d11(const Context &context,
                                                       Win32Handle handle) noexcept;
-    // Imports a handle from IDXGIResource::GetSharedHandle. It has no name, and does not keep the
+    // Imports a handle from IDXGIResource::GetSharedHandle. It has no name and does not keep the
     // mutex alive.
     CUSHIM_API static Result<KeyedMutex> import_d3d11_kmt(const Context &context,
                                                           void *handle) noexcept;
@@ -223,17 +225,18 @@ class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
     CUSHIM_API static KeyedMutex borrow(const Context &context,
                                         CUexternalSemaphore semaphore) noexcept;
 
-    static constexpr unsigned int no_timeout = 0xffffffff; // wait() waits without limit; INFINITE
+    static constexpr unsigned int no_timeout = 0xffffffff; // for wait(): no time limit (INFINITE)
 
     // Enqueues a release of the mutex with this key.
     Result<void> signal(const Stream &stream, unsigned long long key) const noexcept {
-        return signal_semaphores(stream, {signaling(key)});
+        return detail::named(signal_semaphores(stream, {signaling(key)}), "KeyedMutex::signal");
     }
     // Enqueues an acquire, which waits until the mutex is released with this key. After
-    // `timeout_ms` milliseconds it fails with status 909 (CUDA_ERROR_TIMEOUT) and acquires nothing.
+    // `timeout_ms` milliseconds it fails with CUDA_ERROR_TIMEOUT (909) and acquires nothing.
     Result<void> wait(const Stream &stream, unsigned long long key,
                       unsigned int timeout_ms = no_timeout) const noexcept {
-        return wait_semaphores(stream, {waiting(key, timeout_ms)});
+        return detail::named(wait_semaphores(stream, {waiting(key, timeout_ms)}),
+                             "KeyedMutex::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -264,13 +267,12 @@ inline Text to_text(const KeyedMutex &mutex) noexcept {
 
 // Options of an operation on an NvSciSemaphore.
 struct NvSciOptions {
-    // Skips making imported NvSciBuf memory coherent for its other users. That is faster, and wrong
-    // if one of them must see what was written.
+    // Skips the synchronization that makes imported NvSciBuf memory coherent with its other users.
+    // That is faster, but they may not see each other's writes.
     bool skip_memory_sync = false;
 };
 
-// An NvSciSyncObj. Each signal makes a fence, and a wait is for a fence. Requires CUDA 10.2; Tegra
-// and QNX.
+// An NvSciSyncObj. Each signal writes a fence; a wait waits for such a fence. Tegra and QNX only.
 class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreValue> {
   public:
     NvSciSemaphore() noexcept = default;
@@ -286,16 +288,18 @@ class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreVa
     CUSHIM_API static NvSciSemaphore borrow(const Context &context,
                                             CUexternalSemaphore semaphore) noexcept;
 
-    // Enqueues a signal. Before the call returns, it writes the fence that others wait for to
-    // *fence (an NvSciSyncFence).
+    // Enqueues a signal. The call writes to *fence, an NvSciSyncFence, the fence that other users
+    // of the object wait for.
     Result<void> signal(const Stream &stream, void *fence,
                         const NvSciOptions &options = {}) const noexcept {
-        return signal_semaphores(stream, {signaling(fence, options)});
+        return detail::named(signal_semaphores(stream, {signaling(fence, options)}),
+                             "NvSciSemaphore::signal");
     }
-    // Enqueues a wait for *fence (an NvSciSyncFence), which is read before the call returns.
+    // Enqueues a wait for *fence, an NvSciSyncFence. The call reads it before it returns.
     Result<void> wait(const Stream &stream, void *fence,
                       const NvSciOptions &options = {}) const noexcept {
-        return wait_semaphores(stream, {waiting(fence, options)});
+        return detail::named(wait_semaphores(stream, {waiting(fence, options)}),
+                             "NvSciSemaphore::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().

@@ -1,5 +1,6 @@
-/* Sends file descriptors to another process over a Unix socket: exported memory, pools, resources
- * of other APIs. A payload of bytes accompanies the descriptor, to describe it.
+/* Sends file descriptors to another process over a Unix socket: those of exported memory, of
+ * exported pools, and of other APIs. Each descriptor is sent with a payload, bytes that describe
+ * it.
  *
  *     const Memory description{.size = size};
  *     CUSHIM_TRY_VOID(send_fd(socket, fd.get(), std::as_bytes(std::span(&description, 1))));
@@ -8,24 +9,25 @@
  *     const auto bytes = std::as_writable_bytes(std::span(&description, 1));
  *     CUSHIM_TRY(UniqueFd fd, receive_fd(socket, bytes));
  *
- * The receiver states the number of bytes that it expects. It gets exactly these and exactly one
- * descriptor, or an error; additional descriptors are closed. The payload comes from another
- * process: validate it.
+ * The receiver states the size of the payload that it expects. It receives exactly one descriptor
+ * and a payload of that size, or an error. Additional descriptors are closed. Validate the payload:
+ * it comes from another process.
  *
- * A message is the 8 bytes "cushimfd", the size of the payload as a 64-bit integer in native byte
- * order, and the payload. The descriptor is attached to the first byte (SCM_RIGHTS). Programs in
- * other languages can use this protocol.
+ * A message consists of the 8 bytes "cushimfd", the size of the payload as a 64-bit integer in
+ * native byte order, and the payload. The descriptor is attached to the first byte (SCM_RIGHTS).
+ * Programs in other languages can use this protocol.
  *
- * Sockets must be of the family AF_UNIX: streams (also of socketpair), or with messages. The caller
- * keeps them. SO_SNDTIMEO and SO_RCVTIMEO limit the time of the whole message, however it is split
- * and whatever signals arrive; with O_NONBLOCK a call never waits. After an error the start of the
- * next message is unknown: close the socket.
+ * Sockets must be connected Unix sockets (AF_UNIX), for example of socketpair(), of type
+ * SOCK_STREAM, SOCK_SEQPACKET or SOCK_DGRAM. The caller keeps them. SO_SNDTIMEO and SO_RCVTIMEO
+ * limit the time for a whole message; signals do not extend it. With O_NONBLOCK a call never waits.
+ * After an error, close the socket: the start of the next message is unknown.
  *
  * Threads: any; one thread at a time per socket and direction. CUDA is not needed.
- * Errors: invalid_argument with the numbers if the socket or the descriptor is not one, or if the
- * message is not the expected one; status 909 (CUDA_ERROR_TIMEOUT) after the socket's time limit;
- * unsupported_platform on Windows; otherwise status 304 (CUDA_ERROR_OPERATING_SYSTEM) with the
- * system's message, for example if the socket is closed.
+ * Errors: invalid_argument with the numbers if `socket` is not a Unix socket, if `fd` is not open,
+ * or if the message does not have the expected format, size or number of descriptors;
+ * CUDA_ERROR_TIMEOUT (909) after the time limit of the socket; out_of_memory if the process has
+ * reached its limit of descriptors; unsupported_platform on Windows; otherwise
+ * CUDA_ERROR_OPERATING_SYSTEM (304) with the system's message, for example if the socket is closed.
  */
 #ifndef CUSHIM_FD_CHANNEL_HPP
 #define CUSHIM_FD_CHANNEL_HPP
@@ -37,13 +39,13 @@
 
 namespace cushim {
 
-// Sends a descriptor with a payload. The caller keeps the descriptor, and may close it after the
-// call. Raises no SIGPIPE. sendmsg.
+// Sends a descriptor with a payload. The caller keeps the descriptor and may close it after the
+// call. Does not raise SIGPIPE. sendmsg.
 CUSHIM_API Result<void> send_fd(int socket, int fd,
                                 std::span<const std::byte> payload = {}) noexcept;
 
-// Receives a descriptor, and fills `payload`; on failure its bytes are unspecified. The descriptor
-// is closed on exec. recvmsg.
+// Receives a descriptor and its payload. The descriptor is closed on exec. If the call fails, the
+// bytes of `payload` are unspecified. recvmsg.
 CUSHIM_API Result<UniqueFd> receive_fd(int socket, std::span<std::byte> payload = {}) noexcept;
 
 } // namespace cushim

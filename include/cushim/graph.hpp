@@ -33,13 +33,13 @@
  * Instantiating a large graph therefore delays these calls on other threads. Direct calls of
  * cuGraphDestroy, cuGraphClone, cuGraphInstantiate, cuGraphDestroyNode and cuGraphAddChildGraphNode
  * are not serialised.
- * Context: none required, none changed.
+ * Context: see handle.hpp.
  * Errors: invalid_argument for an empty argument, for a destroyed node, and for a node of another
  * graph; requires_newer_driver, requires_newer_headers; out_of_memory; the status of the CUDA call.
- * Requires CUDA 10.0 unless stated otherwise; keeping something alive requires CUDA 11.3. The entry
- * points are named for the driver API; those of the runtime API have the same names with cuda
- * instead of cu. A runtime graph reads the parameters of kernels, copies and conditional nodes
- * through the driver API, because the runtime API does not always report them.
+ * Keeping something alive requires CUDA 11.3. The entry points are named for the driver API; those
+ * of the runtime API have the same names with cuda instead of cu. A runtime graph reads the
+ * parameters of kernels, copies and conditional nodes through the driver API, because the runtime
+ * API does not always report them.
  */
 #ifndef CUSHIM_GRAPH_HPP
 #define CUSHIM_GRAPH_HPP
@@ -144,13 +144,16 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                       const Kernel<void(Parameters...)> &kernel,
                                       const LaunchConfig &config,
                                       const Arguments &...arguments) const noexcept {
-        return kernel.with_arguments(
-            [&](void **pointers) noexcept {
-                detail::State *const uses[] = {detail::state_of(&kernel),
-                                               detail::state_of(__builtin_addressof(arguments))...};
-                return add(dependencies, detail::KernelNode{kernel, config, pointers}, {uses});
-            },
-            arguments...);
+        return detail::named(
+            kernel.with_arguments(
+                [&](void **pointers) noexcept {
+                    detail::State *const uses[] = {
+                        detail::state_of(&kernel),
+                        detail::state_of(__builtin_addressof(arguments))...};
+                    return add(dependencies, detail::KernelNode{kernel, config, pointers}, {uses});
+                },
+                arguments...),
+            "Graph::add_kernel_node");
     }
 
     /* A copy between spans, buffers or contiguous ranges of one element type, linear or with rows
@@ -182,13 +185,12 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     template <detail::HostFunction Function>
     Result<GraphNode> add_host_node(const GraphDependencies &dependencies,
                                     Function &&function) const noexcept {
-        return add_host_closure(dependencies,
-                                detail::make_closure(static_cast<Function &&>(function)));
+        const detail::Closure closure = detail::make_closure(static_cast<Function &&>(function));
+        return add(dependencies, detail::HostNode{closure.call, closure.object}, {{}, closure});
     }
 
     /* A copy of a whole graph as one node. `child` must belong to the same API, and must not
-     * contain memory or conditional nodes (CUDA returns 801: not_supported_by_device).
-     * cuGraphAddChildGraphNode. */
+     * contain memory or conditional nodes (not_supported_by_device). cuGraphAddChildGraphNode. */
     CUSHIM_API Result<GraphNode> add_child_graph_node(const GraphDependencies &dependencies,
                                                       const Graph &child) const noexcept;
 
@@ -339,10 +341,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     CUSHIM_API Result<GraphNode> find_in_clone(const Graph &original,
                                                const GraphNode &node) const noexcept;
     // Destroys the node and its edges; the graph still keeps alive what the node used. Memory nodes
-    // cannot be destroyed. If cushim rejects the call (invalid_argument), or CUDA does (status 1,
-    // not_supported_by_device, requires_newer_driver, symbol_not_found), the node stays valid. If
-    // CUDA returns any other status, it may have destroyed the node: `node` is rejected afterwards,
-    // and nodes() returns it if it still exists. cuGraphDestroyNode.
+    // cannot be destroyed. If cushim rejects the call (invalid_argument), or CUDA does
+    // (CUDA_ERROR_INVALID_VALUE, not_supported_by_device, requires_newer_driver, symbol_not_found),
+    // the node stays valid. If CUDA returns any other status, it may have destroyed the node:
+    // `node` is rejected afterwards, and nodes() returns it if it still exists. cuGraphDestroyNode.
     CUSHIM_API Result<void> destroy_node(const GraphNode &node) const noexcept;
 
     // Keeps the object of this owner alive (a buffer's memory, an event, ...) as long as this
@@ -365,8 +367,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     /* Creates an executable graph; later changes of the graph do not affect it. On failure
      * *failure, if given, names the node that caused it, if CUDA reports one.
-     * cuGraphInstantiateWithParams (CUDA 12.0). On older drivers cuGraphInstantiate (CUDA 11.0), or
-     * with options cuGraphInstantiateWithFlags (CUDA 11.4), which reports no node. */
+     * cuGraphInstantiateWithParams (CUDA 12.0). On older drivers cuGraphInstantiate, or with
+     * options cuGraphInstantiateWithFlags (CUDA 11.4), which reports no node. */
     CUSHIM_API Result<GraphExec> instantiate(const InstantiateOptions &options = {},
                                              InstantiateFailure *failure = nullptr) const noexcept;
 
@@ -385,8 +387,6 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                       std::span<const SemaphoreWait> waits) const noexcept;
     CUSHIM_API Result<void> keep(const detail::NodeUses &uses) const noexcept;
 
-    CUSHIM_API Result<GraphNode> add_host_closure(const GraphDependencies &dependencies,
-                                                  detail::Closure closure) const noexcept;
     CUSHIM_API Result<GraphNode> add_event_node(GraphNodeType type,
                                                 const GraphDependencies &dependencies,
                                                 const Event &event) const noexcept;

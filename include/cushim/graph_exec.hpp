@@ -13,7 +13,7 @@ namespace cushim {
 struct InstantiateOptions {
     // Before a launch, memory that the previous one left allocated is freed. CUDA 11.4.
     bool auto_free_on_launch = false;
-    // Uploads it into this stream immediately: see upload(). CUDA 12.0.
+    // Uploads the executable graph in this stream: see upload(). CUDA 12.0.
     const Stream *upload = nullptr;
     // Device code can launch it; its nodes must then use one device only. CUDA 12.0.
     bool device_launch = false;
@@ -35,8 +35,8 @@ CUSHIM_API Text to_text(InstantiateResult result) noexcept;
 struct InstantiateFailure {
     InstantiateResult result = InstantiateResult::error; // why it failed
     // The node that caused it, a node of the graph. Empty if CUDA does not report it. Also empty if
-    // the node lies in a child graph or body that neither child_graph(), conditional_node_params()
-    // nor the function that added the conditional node has returned.
+    // the node is in a child graph or conditional body for which the program has no Graph yet (from
+    // child_graph(), conditional_node_params() or add_..._node()).
     GraphNode node;
 };
 
@@ -63,7 +63,7 @@ struct GraphUpdate {
     // Otherwise empty. Requires a driver of CUDA 12.0.
     GraphNode from;
 
-    // Whether later launches do what the graph does.
+    // Whether the executable graph was updated.
     bool is_success() const noexcept { return result == GraphUpdateResult::success; }
 };
 
@@ -72,21 +72,20 @@ struct GraphUpdate {
  * Launches of one executable graph do not overlap: each waits for the previous one. Destruction
  * does not wait; launched work still runs.
  *
- * set_...() keeps alive what it sets. That ends when the node or a child graph node around it is
- * set again, after a successful update(), or with the last owner. The resources are released once
- * all launches through its owners have completed. Launches through native(), through a borrowing
- * GraphExec, or from the device are not tracked: wait for them first, or keep alive what is set
- * with Graph::keep_alive() before instantiate() or update().
+ * set_...() keeps the resources of the new parameters alive. They are released after the node, or a
+ * child graph node that contains it, is set again, after a successful update(), or after the last
+ * owner is destroyed; but not before all tracked launches have completed. Launches through
+ * native(), through a borrowed GraphExec or from the device are not tracked: wait for them first,
+ * or keep the resources alive with Graph::keep_alive() before instantiate() or update().
  *
  * Threads: see handle.hpp. One thread at a time may launch or change it. set_...(), set_enabled()
  * and is_enabled() also use the Graph that it was instantiated from; update() uses the graph it is
  * passed.
- * Context: none required, none changed. Launches into Stream::legacy() and Stream::per_thread() use
- * the current context: wrong_context if the driver API finds none; the runtime API uses the graph's
- * context.
+ * Context: see handle.hpp, except launches into Stream::legacy() and Stream::per_thread(). There
+ * the driver API uses the current context and fails with wrong_context if none is current; the
+ * runtime API uses the graph's context.
  * Errors: invalid_argument for destroyed nodes, and for nodes of another graph; the status of the
- * CUDA call, which may report a failure of earlier asynchronous work.
- * Requires CUDA 11.0 unless stated otherwise. */
+ * CUDA call, which may report a failure of earlier asynchronous work. */
 class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
                   public detail::NodeSetters<GraphExec> {
   public:
@@ -109,15 +108,15 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
     CUSHIM_API Result<void> upload(const Stream &stream) const noexcept;
 
     /* Makes later launches do what `graph` does. It must have the same nodes with the same edges,
-     * added in the same order. A mismatch is a success whose GraphUpdate gives the reason; nothing
-     * has changed then. The resources of the new nodes are kept alive instead of those of the old
-     * ones. cuGraphExecUpdate (CUDA 10.2), _v2 (CUDA 12.0). */
+     * added in the same order. If the graphs do not match, the call still returns a value:
+     * GraphUpdate::result has the reason, and the executable graph is unchanged. The resources of
+     * the new nodes are kept alive instead of those of the old ones. cuGraphExecUpdate, _v2
+     * (CUDA 12.0). */
     CUSHIM_API Result<GraphUpdate> update(const Graph &graph) const noexcept;
 
-    /* Changes a single node, as the functions of graph_setters.hpp do. Replaces the parameters of
-     * all nodes of the child graph by those of `child`, which must have the same nodes. Earlier
-     * settings of these nodes are lost. Disabled nodes stay disabled. A clone of `child` keeps
-     * alive what its nodes use.
+    /* Changes a child graph node: its nodes get the parameters of the nodes of `child`, which must
+     * have the same topology. Parameters set earlier on these nodes are replaced; whether they are
+     * enabled is not. A clone of `child` keeps alive what its nodes use.
      * cuGraphExecChildGraphNodeSetParams, since CUDA 11.1; cuGraphClone. */
     CUSHIM_API Result<void> set_child_graph_node(const GraphNode &node,
                                                  const Graph &child) const noexcept;

@@ -1,7 +1,7 @@
 /* Memory that graphs allocate.
  *
  * Threads: any.
- * Context: none required, none changed.
+ * Context: see handle.hpp.
  * Errors: the status of the CUDA call. */
 #ifndef CUSHIM_GRAPH_MEMORY_HPP
 #define CUSHIM_GRAPH_MEMORY_HPP

@@ -21,6 +21,9 @@
 #include <cushim/launch.hpp>
 
 namespace cushim {
+
+class GraphExec;
+
 namespace detail {
 
 // \cond
@@ -41,7 +44,7 @@ struct ChildGraphNode {
 };
 struct HostNode {
     void (*function)(void *);
-    void *user;
+    void *user; // the object of a closure; null if out of memory
 };
 template <GraphNodeType type>
 struct SemaphoreNode {
@@ -110,13 +113,15 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
     Result<void> set_kernel_node(const GraphNode &node, const Kernel<void(Parameters...)> &kernel,
                                  const LaunchConfig &config,
                                  const Arguments &...arguments) const noexcept {
-        return kernel.with_arguments(
-            [&](void **pointers) noexcept {
-                State *const uses[] = {state_of(&kernel),
-                                       state_of(__builtin_addressof(arguments))...};
-                return self().set(node, KernelNode{kernel, config, pointers}, {uses});
-            },
-            arguments...);
+        return named(kernel.with_arguments(
+                         [&](void **pointers) noexcept {
+                             State *const uses[] = {state_of(&kernel),
+                                                    state_of(__builtin_addressof(arguments))...};
+                             return self().set(node, KernelNode{kernel, config, pointers}, {uses});
+                         },
+                         arguments...),
+                     std::is_same_v<Derived, GraphExec> ? "GraphExec::set_kernel_node"
+                                                        : "Graph::set_kernel_node");
     }
 
     // Replaces a copy by one of the same kind and between the same types of memory;
@@ -140,19 +145,18 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
     template <HostFunction Function>
     Result<void> set_host_node(const GraphNode &node, Function &&function) const noexcept {
         const Closure closure = make_closure(static_cast<Function &&>(function));
-        if (closure.object == nullptr) {
-            return no_host_memory();
-        }
         return self().set(node, HostNode{closure.call, closure.object}, {{}, closure});
     }
 
-    // Replaces the event that a node records. In an executable graph, status 1 unless the event
-    // belongs to the same context as the previous one.
+    // Replaces the event that a node records. In an executable graph, fails with
+    // CUDA_ERROR_INVALID_VALUE (1) unless the event belongs to the same context as the previous
+    // one.
     Result<void> set_event_record_node(const GraphNode &node, const Event &event) const noexcept {
         return set_event_node<EventRecordNode>(node, event);
     }
-    // Replaces the event that a node waits for. In an executable graph, status 1 unless the event
-    // belongs to the same context as the previous one.
+    // Replaces the event that a node waits for. In an executable graph, fails with
+    // CUDA_ERROR_INVALID_VALUE (1) unless the event belongs to the same context as the previous
+    // one.
     Result<void> set_event_wait_node(const GraphNode &node, const Event &event) const noexcept {
         return set_event_node<EventWaitNode>(node, event);
     }

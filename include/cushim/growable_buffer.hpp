@@ -1,4 +1,4 @@
-/* Device memory that grows in place: its address and its content stay. */
+/* Device memory that grows up to a reserved capacity without moving. */
 #ifndef CUSHIM_GROWABLE_BUFFER_HPP
 #define CUSHIM_GROWABLE_BUFFER_HPP
 
@@ -12,7 +12,8 @@ struct GrowableBufferOptions {
     // How the memory is created. The object behind win32_attributes must outlive the last growth.
     PhysicalMemoryOptions memory;
     // The minimum growth in bytes, rounded up to the recommended granularity; 0: as much as is
-    // needed, rounded likewise. Each growth makes several CUDA calls, some ten microseconds.
+    // needed, rounded likewise. Each growth makes several CUDA calls, tens of microseconds in
+    // total.
     std::size_t step = 0;
     // The access to the memory; copied. Empty: the device itself, for reading and writing. If CUDA
     // rejects it, the first growth fails.
@@ -32,17 +33,17 @@ struct GrowableBufferOptions {
  * PhysicalMemory::retain_from() with an address in it.
  *
  * Growing does not wait: earlier work may still use the elements. Freeing memory (shrink_to_fit(),
- * reserve() beyond the capacity, destruction) does not wait either. All work that uses it must have
- * completed, or be named with release_after().
+ * reserve() beyond the capacity, destruction) does not wait either. Before memory is freed, all
+ * work that uses it must have completed, or its stream must have been passed to release_after().
  *
- * Threads: see handle.hpp.
- * Context: none required, none changed.
+ * Threads and context: see handle.hpp.
  * Errors: see virtual_memory.hpp. A function that fails leaves the buffer unchanged, except
  * shrink_to_fit().
- * The entry points of AddressRange, PhysicalMemory and MappedRange. Requires CUDA 10.2. */
+ * The entry points of AddressRange, PhysicalMemory and MappedRange. */
 template <AllocatableType T>
 class GrowableBuffer {
-    static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
+    static_assert(!std::is_const_v<T>,
+                  "T must not be const: use DeviceSpan<const T> for a read-only view");
 
   public:
     GrowableBuffer() noexcept = default;
@@ -51,12 +52,13 @@ class GrowableBuffer {
     // reserves addresses, of which there are many terabytes. 0: call reserve() later.
     static Result<GrowableBuffer> create(Device device, std::size_t capacity,
                                          const GrowableBufferOptions &options = {}) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(capacity, sizeof(T)));
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(capacity, sizeof(T), "GrowableBuffer::create"));
         CUSHIM_TRY(auto memory, detail::GrowableMemory::create(device, bytes, options));
         return GrowableBuffer(static_cast<detail::GrowableMemory &&>(memory));
     }
 
-    // Whether addresses are reserved.
+    // Whether the buffer was created; true also for a capacity of 0, before reserve().
     explicit operator bool() const noexcept { return static_cast<bool>(memory_); }
 
     // The address; 0 if no addresses are reserved.
@@ -81,15 +83,13 @@ class GrowableBuffer {
 
     // Changes the number of elements. Maps memory if necessary, and frees none. More than
     // capacity() elements: invalid_argument with the numbers; see reserve().
-    Result<void> resize(std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
-        return memory_.resize(bytes);
-    }
+    Result<void> resize(std::size_t size) noexcept { return memory_.resize(size, sizeof(T)); }
 
     // Makes room for at least `capacity` elements. If that exceeds capacity(), the same memory with
     // its content moves to another address, and the old address becomes invalid.
     Result<void> reserve(std::size_t capacity) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(capacity, sizeof(T)));
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(capacity, sizeof(T), "GrowableBuffer::reserve"));
         return memory_.reserve(bytes);
     }
 
@@ -97,27 +97,28 @@ class GrowableBuffer {
     Result<void> shrink_to_fit() noexcept { return memory_.shrink_to_fit(); }
 
     // Changes the access to the present and future memory. Devices that are not named keep theirs.
-    // Access that CUDA rejects fails immediately and changes nothing: if the buffer has no memory
-    // yet, some is mapped temporarily to test it.
+    // If CUDA rejects the access, the call fails and changes nothing.
     Result<void> set_access(std::span<const AccessGrant> grants) noexcept {
         return memory_.set_access(grants);
     }
     Result<void> set_access(const AccessGrant &grant) noexcept {
         return set_access(std::span(&grant, 1));
     }
-    // The access of a device: AccessFlags::none if the device was never named.
+    // The access of a device: AccessFlags::none if neither the options nor set_access() named it.
     Result<AccessFlags> get_access(Device device) const noexcept {
         return memory_.get_access(device);
     }
 
-    // MappedRange::release_after() for the present and future memory.
+    // Applies MappedRange::release_after() to the present and future memory.
     Result<void> release_after(const Stream &stream) noexcept {
         return memory_.release_after(stream);
     }
 
     // Free the memory and the addresses, as the functions of the same names in handle.hpp do.
     void reset() noexcept { memory_.reset(); }
-    Result<void> close() noexcept { return memory_.close(); }
+    Result<void> close() noexcept {
+        return detail::named(memory_.close(), "GrowableBuffer::close");
+    }
 
   private:
     friend struct detail::Access;

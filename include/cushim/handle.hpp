@@ -12,9 +12,8 @@
  *
  * Destructors are noexcept. A failure goes to the teardown sink (teardown.hpp); close() returns it.
  * Destructors make no driver call once the process has begun to exit. In the child of a fork they
- * make none for objects of the parent. They do not change the calling thread's current context and
- * do not invalidate a capture, on this thread or another (cuThreadExchangeStreamCaptureMode, if the
- * driver has it).
+ * make none for objects of the parent. They do not invalidate a capture, on this thread or another
+ * (cuThreadExchangeStreamCaptureMode, if the driver has it).
  *
  * Threads: as for an int. One thread at a time may use an owner; different owners of one object may
  * be used, shared and destroyed by different threads at the same time.
@@ -22,6 +21,12 @@
  * pthread_cancel of a thread that waits in a cushim function ends the process: cancellation unwinds
  * the stack, and these functions are noexcept. Stop threads by a flag, and end a wait by completing
  * the work.
+ *
+ * Context: no context needs to be current, and the current context does not change.
+ *
+ * Versions: "since CUDA 12.4" and "requires CUDA 12.4" mean a driver of that version or newer. With
+ * an older driver the call fails with requires_newer_driver, with older headers in the build with
+ * requires_newer_headers. Functions without a version are in every driver of CUDA 11.0 or newer.
  */
 #ifndef CUSHIM_HANDLE_HPP
 #define CUSHIM_HANDLE_HPP

@@ -14,23 +14,24 @@
 namespace cushim {
 
 /* `size()` elements of T in pinned host memory. A contiguous range, as std::vector is; it converts
- * to std::span. A buffer with no elements is valid, has a null address, and makes no CUDA call. A
- * const buffer keeps its memory, as a const pointer does; its elements can be written.
+ * to std::span. A buffer with no elements is valid, has a null address, and makes no CUDA call.
+ * const applies to the ownership, not to the elements, as in `T *const`.
  *
  *     CUSHIM_TRY(auto pinned, PinnedBuffer<float>::allocate(context, 1000));
  *     CUSHIM_TRY_VOID(copy(stream, pinned.span(), buffer));       returns at once
  *     CUSHIM_TRY(auto values, pinned.span_after(stream));         waits
  *
- * The memory is freed immediately on destruction. All work that uses it must have completed, or be
- * named with release_after(). Kernels use HostMappedBuffer instead.
+ * The memory is freed immediately on destruction. Before that, all work that uses it must have
+ * completed, or its stream must have been passed to release_after(). Kernels use HostMappedBuffer
+ * instead.
  *
- * Threads: see handle.hpp.
- * Context: none required, none changed.
+ * Threads and context: see handle.hpp.
  * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t.
- * cuMemHostAlloc, cuMemFreeHost. Requires CUDA 2.2. */
+ * cuMemHostAlloc, cuMemFreeHost. */
 template <AllocatableType T>
 class PinnedBuffer : public detail::HostMemory {
-    static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
+    static_assert(!std::is_const_v<T>,
+                  "T must not be const: use std::span<const T> for a read-only view");
 
   public:
     PinnedBuffer() noexcept = default;
@@ -39,7 +40,9 @@ class PinnedBuffer : public detail::HostMemory {
     // the options say. cuMemHostAlloc.
     static Result<PinnedBuffer> allocate(const Context &context, std::size_t size,
                                          const PinnedOptions &options = {}) noexcept {
-        return HostMemory::allocate<T>(context, size, detail::DeviceMapped::no, options)
+        return detail::named(
+                   HostMemory::allocate<T>(context, size, detail::DeviceMapped::no, options),
+                   "PinnedBuffer::allocate")
             .transform(own);
     }
 
@@ -47,7 +50,8 @@ class PinnedBuffer : public detail::HostMemory {
     static Result<PinnedBuffer> copy_of(const Context &context, std::span<const T> values,
                                         PinnedOptions options = {}) noexcept {
         options.value_initialize = false;
-        CUSHIM_TRY(PinnedBuffer buffer, allocate(context, values.size(), options));
+        CUSHIM_TRY(PinnedBuffer buffer, detail::named(allocate(context, values.size(), options),
+                                                      "PinnedBuffer::copy_of"));
         for (std::size_t index = 0; index < values.size(); ++index) {
             ::new (static_cast<void *>(buffer.data() + index)) T(values[index]);
         }
@@ -56,8 +60,11 @@ class PinnedBuffer : public detail::HostMemory {
 
     // Owns memory from cuMemHostAlloc or cuMemAllocHost; on failure the caller keeps it.
     static Result<PinnedBuffer> adopt(const Context &context, T *data, std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
-        return HostMemory::adopt(context, data, bytes, detail::DeviceMapped::no).transform(own);
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(size, sizeof(T), "PinnedBuffer::adopt"));
+        return detail::named(HostMemory::adopt(context, data, bytes, detail::DeviceMapped::no),
+                             "PinnedBuffer::adopt")
+            .transform(own);
     }
 
     // The address on the host; null if the buffer has no elements.
@@ -79,20 +86,24 @@ class PinnedBuffer : public detail::HostMemory {
     // Waits for all work in the stream, or for the event, and returns span(). cuStreamSynchronize;
     // cuEventSynchronize.
     Result<std::span<T>> span_after(const Stream &stream) const noexcept {
-        CUSHIM_TRY_VOID(stream.synchronize());
+        CUSHIM_TRY_VOID(detail::named(stream.synchronize(), "PinnedBuffer::span_after"));
         return span();
     }
     Result<std::span<T>> span_after(const Event &event) const noexcept {
-        CUSHIM_TRY_VOID(event.synchronize());
+        CUSHIM_TRY_VOID(detail::named(event.synchronize(), "PinnedBuffer::span_after"));
         return span();
     }
 
     // The CU_MEMHOSTALLOC_... flags: those requested, and those that the driver adds.
-    // cuMemHostGetFlags, since CUDA 2.3.
-    using HostMemory::flags;
+    // cuMemHostGetFlags.
+    Result<unsigned int> flags() const noexcept {
+        return detail::named(HostMemory::flags(), "PinnedBuffer::flags");
+    }
     // Before the memory is released, the destructor waits for all work in this stream: see
     // DeviceBuffer::release_after().
-    using HostMemory::release_after;
+    Result<void> release_after(const Stream &stream) const noexcept {
+        return detail::named(HostMemory::release_after(stream), "PinnedBuffer::release_after");
+    }
 
   private:
     explicit PinnedBuffer(HostMemory &&memory) noexcept

@@ -14,8 +14,8 @@
 namespace cushim {
 
 /* `size()` elements of T in host memory that kernels access in place, over the bus. A buffer with
- * no elements is valid, has null addresses, and makes no CUDA call. A const buffer keeps its
- * memory, as a const pointer does; its elements can be written.
+ * no elements is valid, has null addresses, and makes no CUDA call. const applies to the ownership,
+ * not to the elements, as in `T *const`.
  *
  *     CUSHIM_TRY(auto values, HostMappedBuffer<float>::allocate(context, 1000));
  *     values.host_span()[0] = 1;
@@ -24,16 +24,16 @@ namespace cushim {
  *
  * Host and device may have different addresses for the memory: each must use its own.
  *
- * The memory is freed immediately on destruction. All work that uses it must have completed, or be
- * named with release_after().
+ * The memory is freed immediately on destruction. Before that, all work that uses it must have
+ * completed, or its stream must have been passed to release_after().
  *
- * Threads: see handle.hpp.
- * Context: none required, none changed.
+ * Threads and context: see handle.hpp.
  * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t.
- * cuMemHostAlloc, cuMemHostGetDevicePointer_v2, cuMemFreeHost. Requires CUDA 3.2. */
+ * cuMemHostAlloc, cuMemHostGetDevicePointer_v2, cuMemFreeHost. */
 template <AllocatableType T>
 class HostMappedBuffer : public detail::HostMemory {
-    static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
+    static_assert(!std::is_const_v<T>,
+                  "T must not be const: use DeviceSpan<const T> for a read-only view");
 
   public:
     HostMappedBuffer() noexcept = default;
@@ -42,15 +42,20 @@ class HostMappedBuffer : public detail::HostMemory {
     // and CU_MEMHOSTALLOC_WRITECOMBINED as the options say.
     static Result<HostMappedBuffer> allocate(const Context &context, std::size_t size,
                                              const PinnedOptions &options = {}) noexcept {
-        return HostMemory::allocate<T>(context, size, detail::DeviceMapped::yes, options)
+        return detail::named(
+                   HostMemory::allocate<T>(context, size, detail::DeviceMapped::yes, options),
+                   "HostMappedBuffer::allocate")
             .transform(own);
     }
 
     // Owns memory from cuMemHostAlloc; on failure the caller keeps it.
     static Result<HostMappedBuffer> adopt(const Context &context, T *data,
                                           std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
-        return HostMemory::adopt(context, data, bytes, detail::DeviceMapped::yes).transform(own);
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(size, sizeof(T), "HostMappedBuffer::adopt"));
+        return detail::named(HostMemory::adopt(context, data, bytes, detail::DeviceMapped::yes),
+                             "HostMappedBuffer::adopt")
+            .transform(own);
     }
 
     // The number of elements.
@@ -75,19 +80,23 @@ class HostMappedBuffer : public detail::HostMemory {
     // Waits for all work in the stream, or for the event, and returns host_span(). That must
     // include all work that uses the memory. cuStreamSynchronize; cuEventSynchronize.
     Result<std::span<T>> host_span_after(const Stream &stream) const noexcept {
-        CUSHIM_TRY_VOID(stream.synchronize());
+        CUSHIM_TRY_VOID(detail::named(stream.synchronize(), "HostMappedBuffer::host_span_after"));
         return host_span();
     }
     Result<std::span<T>> host_span_after(const Event &event) const noexcept {
-        CUSHIM_TRY_VOID(event.synchronize());
+        CUSHIM_TRY_VOID(detail::named(event.synchronize(), "HostMappedBuffer::host_span_after"));
         return host_span();
     }
 
     // See PinnedBuffer::flags.
-    using HostMemory::flags;
+    Result<unsigned int> flags() const noexcept {
+        return detail::named(HostMemory::flags(), "HostMappedBuffer::flags");
+    }
     // Before the memory is released, the destructor waits for all work in this stream: see
     // DeviceBuffer::release_after().
-    using HostMemory::release_after;
+    Result<void> release_after(const Stream &stream) const noexcept {
+        return detail::named(HostMemory::release_after(stream), "HostMappedBuffer::release_after");
+    }
 
   private:
     explicit HostMappedBuffer(HostMemory &&memory) noexcept

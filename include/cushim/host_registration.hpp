@@ -31,15 +31,14 @@ struct RegistrationOptions {
  *     CUSHIM_TRY_VOID(copy(stream, buffer.span(), pinned.host_span()));
  *
  * The memory must outlive the registration and keep its address. It is unpinned immediately on
- * destruction. All work that uses it must have completed, or be named with release_after().
- * HostRegistration<const T> is for read-only memory. An empty registration is valid, and makes no
- * CUDA call. Any alignment is valid.
+ * destruction. Before that, all work that uses it must have completed, or its stream must have been
+ * passed to release_after(). HostRegistration<const T> is for read-only memory. An empty
+ * registration is valid, and makes no CUDA call. Any alignment is valid.
  *
- * Threads: see handle.hpp.
- * Context: none required, none changed.
- * Errors: invalid_argument for elements at address 0; out_of_memory; status 712 if part of the
- * memory is already registered.
- * cuMemHostRegister_v2 (CUDA 6.5), cuMemHostGetDevicePointer_v2, cuMemHostUnregister. */
+ * Threads and context: see handle.hpp.
+ * Errors: invalid_argument for elements at address 0; out_of_memory;
+ * CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED (712) if part of the memory is already registered.
+ * cuMemHostRegister_v2, cuMemHostGetDevicePointer_v2, cuMemHostUnregister. */
 template <DeviceType T>
 class HostRegistration : public detail::HostMemory {
   public:
@@ -51,7 +50,10 @@ class HostRegistration : public detail::HostMemory {
     static Result<HostRegistration> create(const Context &context, std::span<T> memory,
                                            const RegistrationOptions &options = {}) noexcept {
         if (options.read_only && !std::is_const_v<T>) {
-            return Error::invalid_argument("read_only, and the elements are not const");
+            return detail::named(
+                Error::invalid_argument("read_only is set but the elements are not const; use "
+                                        "HostRegistration<const T>"),
+                "HostRegistration::create");
         }
         return register_range(context, const_cast<std::remove_const_t<T> *>(memory.data()),
                               memory.size_bytes(),
@@ -82,10 +84,19 @@ class HostRegistration : public detail::HostMemory {
     }
 
     // The CU_MEMHOSTREGISTER_... flags; see PinnedBuffer::flags.
-    using HostMemory::flags;
+    Result<unsigned int> flags() const noexcept {
+        Result<unsigned int> got = HostMemory::flags();
+        if (!got && !*this) {
+            return detail::named(Error::invalid_argument("the registration is empty"),
+                                 "HostRegistration::flags");
+        }
+        return detail::named(static_cast<Result<unsigned int> &&>(got), "HostRegistration::flags");
+    }
     // Before the memory is released, the destructor waits for all work in this stream: see
     // DeviceBuffer::release_after().
-    using HostMemory::release_after;
+    Result<void> release_after(const Stream &stream) const noexcept {
+        return detail::named(HostMemory::release_after(stream), "HostRegistration::release_after");
+    }
 
   private:
     explicit HostRegistration(HostMemory &&memory) noexcept

@@ -13,8 +13,8 @@ namespace cushim {
  * Threads: any. Several first threads may each call cuInit, which CUDA allows.
  * Errors: library_not_found, stub_library, no_device, or the status of cuInit. A failure is not
  * remembered. A success is forgotten when an override of cuInit begins or ends. In the child of a
- * fork CUDA does not work: status 3.
- * cuInit. Requires CUDA 2.0. */
+ * fork CUDA does not work: CUDA_ERROR_NOT_INITIALIZED (3).
+ * cuInit. */
 CUSHIM_API Result<void> init() noexcept;
 
 } // namespace cushim

@@ -1,4 +1,4 @@
-/* Device memory and events shared between processes of one machine, by 64-byte handles.
+/* Shares device memory and events between processes of one machine, by CUDA IPC handles.
  *
  *     CUSHIM_TRY(const auto exported, IpcExport::of(context, buffer.span()));    exporter
  *     send(exported.bytes());
@@ -7,15 +7,17 @@
  *     CUSHIM_TRY(const auto memory, IpcMemory::open(context, exported));
  *     CUSHIM_TRY(const auto floats, memory.as<float>());
  *
- * The exporter sends the bytes by any means. It must keep the memory until the importer has closed
- * it; CUDA does not check that. Interprocess events order the work of the two processes.
+ * The exporter sends the bytes by any means, for example a pipe. It must not free the memory before
+ * the importer has closed it; CUDA does not check that. Interprocess events order the work of the
+ * two processes.
  *
- * Only memory from cuMemAlloc, such as DeviceBuffer::allocate(), can be shared. Pool memory, mapped
- * physical memory, managed memory and host memory cannot be shared this way; the error names the
- * alternative. Both processes must see the device. Linux; on Windows only devices in TCC mode.
+ * Only memory from cuMemAlloc can be shared, such as that of DeviceBuffer::allocate(). Pool memory,
+ * mapped physical memory, managed memory and host memory have no IPC handle; the error names the
+ * alternative. The device must be visible to both processes. Requires Linux, or a device in TCC
+ * mode on Windows.
  *
  * Threads: any.
- * Context: none required, none changed.
+ * Context: see handle.hpp.
  * Errors: wrong_context if a handle is opened in the process that created it; see each function.
  */
 #ifndef CUSHIM_IPC_HPP
@@ -34,43 +36,43 @@
 
 namespace cushim {
 
-// CUDA handles of 64 bytes, of memory and of events: from_bytes() makes one from a
-// std::span<const std::byte, 64>, and bytes() returns the bytes. Only the functions that open a
-// handle can interpret it.
+// CUDA IPC handles of memory and of events. They are opaque: from_bytes() makes one from a
+// std::span<const std::byte, 64>, and bytes() returns those 64 bytes.
 using IpcMemHandle = detail::IpcBytes<struct IpcMemTag>;
 using IpcEventHandle = detail::IpcBytes<struct IpcEventTag>;
 
-/* Part of an allocation, in the form that another process needs: CUDA's handle refers to the whole
- * allocation. Plain data. */
+/* Exported memory: the IPC handle of a whole allocation, and the part of it that is shared. Plain
+ * data. */
 class IpcExport {
   public:
     // The size of bytes(): the handle (64), the offset (8) and the size (8).
     static constexpr std::size_t byte_count = 80;
 
     /* Exports memory of this context, a whole allocation or part of one.
-     * Errors: invalid_argument if the size is 0, or the memory exceeds its allocation or cannot be
-     * shared this way (the message names the alternative); wrong_context if it belongs to another
-     * device.
-     * cuPointerGetAttributes (CUDA 7.0), cuMemGetAddressRange_v2, cuIpcGetMemHandle (CUDA 4.1). */
+     * Errors: invalid_argument if the size is 0, if the memory exceeds its allocation, or if it has
+     * no IPC handle (the message names the alternative); wrong_context if it belongs to another
+     * device than the context.
+     * cuPointerGetAttributes, cuMemGetAddressRange_v2, cuIpcGetMemHandle. */
     template <DeviceType T>
     static Result<IpcExport> of(const Context &context, DeviceSpan<T> memory) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(memory.size(), sizeof(T)));
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(memory.size(), sizeof(T), "IpcExport::of"));
         return of(context, memory.address(), bytes);
     }
 
-    // From a handle of a program that does not use cushim: `size` bytes of its allocation, starting
-    // at `offset`. invalid_argument if `size` is 0 or offset + size overflows; open() checks the
-    // allocation.
+    // For a handle from a program that does not use cushim: `size` bytes of its allocation,
+    // starting at byte `offset`. invalid_argument if `size` is 0 or offset + size overflows.
+    // IpcMemory::open() checks the size of the allocation.
     CUSHIM_API static Result<IpcExport> from_handle(const IpcMemHandle &handle, std::size_t size,
                                                     std::size_t offset = 0) noexcept;
 
-    // From bytes that another process sent. invalid_argument unless there are byte_count of them,
-    // and if the size in them is 0 or offset + size overflows.
+    // From the bytes() of another process. invalid_argument if the number of bytes is not
+    // byte_count, if the size in them is 0, or if offset + size overflows.
     CUSHIM_API static Result<IpcExport> from_bytes(std::span<const std::byte> bytes) noexcept;
-    // The bytes of an export, stored in the object. It converts to a view of them.
+    // The result of bytes(); converts to a view of the bytes.
     struct Bytes {
-        std::byte stored[byte_count]; // what from_bytes() reads
-        // A view of the bytes; valid as long as this object.
+        std::byte stored[byte_count]; // in the format that from_bytes() reads
+        // Valid as long as this object.
         operator std::span<const std::byte>() const noexcept { return stored; }
     };
     // The bytes to send to another process.
@@ -97,18 +99,21 @@ class IpcExport {
 
 /* Memory of another process, opened in this one. Moved, not copied: each is closed once.
  *
- * The memory is closed immediately on destruction. All work that uses it must have completed, or be
- * named with release_after(). The exporter may free the memory only afterwards: notify it then. */
+ * The memory is closed immediately on destruction. Before that, all work that uses it must have
+ * completed, or its stream must have been passed to release_after(). After that, notify the
+ * exporter: it must not free the memory earlier.
+ */
 class IpcMemory : public detail::Owner<detail::OpenedMemory> {
   public:
     IpcMemory() noexcept = default;
 
-    /* Opens the memory in this context. Access from another device is enabled when that device
-     * first uses it.
+    /* Opens the memory in this context. Peer access is enabled lazily
+     * (CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS).
      * Errors: invalid_argument if the allocation is smaller than the export states; wrong_context
-     * in the process that exported; status 1 for an invalid handle; status 400 if memory of the
-     * same exporter is open in another context of the device.
-     * cuIpcOpenMemHandle_v2, cuMemGetAddressRange_v2, cuIpcCloseMemHandle. Since CUDA 11.0. */
+     * if this process exported it; CUDA_ERROR_INVALID_VALUE (1) for an invalid handle;
+     * CUDA_ERROR_INVALID_HANDLE (400) if memory of the same exporter is open in another context of
+     * the device.
+     * cuIpcOpenMemHandle_v2, cuMemGetAddressRange_v2, cuIpcCloseMemHandle. */
     CUSHIM_API static Result<IpcMemory> open(const Context &context,
                                              const IpcExport &exported) noexcept;
 
@@ -122,16 +127,18 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
     // invalid_argument unless the size is a multiple of sizeof(T) and the address is aligned for T.
     template <DeviceType T>
     Result<DeviceSpan<T>> as() const noexcept {
-        CUSHIM_TRY_VOID(detail::check_elements(native(), size(), sizeof(T), alignof(T)));
+        CUSHIM_TRY_VOID(
+            detail::check_elements(native(), size(), sizeof(T), alignof(T), "IpcMemory::as"));
         return DeviceSpan<T>(native(), size() / sizeof(T));
     }
 
     // Before the memory is closed, the destructor waits for all work in this stream: see
-    // DeviceBuffer::release_after(). Closes it even if the stream is being captured.
+    // DeviceBuffer::release_after(). If that stream is being captured, the memory is closed without
+    // waiting.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
-    // Ownership cannot be given up: CUDA needs the start of the allocation to close it, and
-    // native() may lie inside it.
+    // Ownership cannot be released: closing requires the start of the allocation, and native() may
+    // be an address inside it.
     CUdeviceptr release() = delete;
 
   private:
@@ -142,20 +149,22 @@ inline Text to_text(const IpcMemory &memory) noexcept {
     return detail::text_of("IpcMemory", memory, memory.size());
 }
 
-/* The handle of an event of this context that was created with `interprocess`. The event must live
- * until the other process has opened it.
- * Errors: invalid_argument for an empty context or event; status 400 for an event that was created
- * without `interprocess`.
- * cuIpcGetEventHandle, since CUDA 4.1. */
+/* Exports an event of this context that was created with `interprocess`. The event must live until
+ * the other process has opened it.
+ * Errors: invalid_argument for an empty context or event; CUDA_ERROR_INVALID_HANDLE (400) for an
+ * event that was created without `interprocess`.
+ * cuIpcGetEventHandle. */
 CUSHIM_API Result<IpcEventHandle> export_event(const Context &context, const Event &event) noexcept;
 
-/* Opens an event of another process, of any device, for the streams of this context: open it in
- * each context whose streams wait for it. Graph nodes may use it in every context. Otherwise it
- * works like an event of this process, and is destroyed independently. If the other process is
- * killed before the event completes, it never completes: to avoid waiting permanently, call query()
- * first.
- * Errors: wrong_context in the process that exported; status 205 for an invalid handle.
- * cuIpcOpenEventHandle, cuEventDestroy_v2. Since CUDA 4.1. */
+/* Opens an event of another process in this context; the event may be of any device. Streams of
+ * other contexts cannot wait for it: open it in each context. Graph nodes may use it in any
+ * context. Each process destroys its own event; the other one remains valid.
+ *
+ * If the exporter is killed before the recorded work completes, the event never completes. Do not
+ * wait for it without a limit: poll query() with a timeout.
+ * Errors: wrong_context if this process exported the event; CUDA_ERROR_MAP_FAILED (205) for an
+ * invalid handle.
+ * cuIpcOpenEventHandle, cuEventDestroy_v2. */
 CUSHIM_API Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept;
 
 } // namespace cushim

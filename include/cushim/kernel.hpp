@@ -45,18 +45,20 @@ struct KernelAttributes {
     int binary_version = 0;           // of the machine code, in the same format
 };
 
-/* A kernel whose parameters the compiler does not know. as() returns one that can be launched.
+/* A kernel whose parameters the compiler does not know. as() returns a Kernel with a checked
+ * launch(); launch_unchecked() launches without a check.
  *
  * It keeps its module or library loaded. Enqueued launches must have completed before the last
  * owner of the code (module, library or kernel) is destroyed.
  *
  * Threads: see handle.hpp. Any number of threads may launch at the same time.
- * Context: none required, none changed. A context argument selects the device: a kernel of a
- * library is loaded into it if necessary; a kernel of a module accepts only the context of the
- * module. parameter_count() and parameter() of a library kernel fail with wrong_context if no
- * context is current and no primary context is active.
+ * Context: see handle.hpp. A context argument selects the device: a kernel of a library is loaded
+ * into it if necessary; a kernel of a module accepts only the context of the module.
+ * parameter_count() and parameter() of a library kernel fail with wrong_context if no context is
+ * current and no primary context is active.
  * Errors: wrong_context; the status of the CUDA call, which may report a failure of earlier
- * asynchronous work. */
+ * asynchronous work.
+ * Kernels of a library, and the functions cuKernel..., require CUDA 12.0. */
 class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
   public:
     AnyKernel() noexcept = default;
@@ -80,17 +82,18 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     Result<void> close() = delete;
 
     // The kernel with a signature, for launches. The number and sizes of the parameters are
-    // compared once, here. If they differ, it fails with invalid_argument and both numbers. Nothing
-    // is compared with drivers or headers before CUDA 12.4, and for a library kernel while no
-    // context is current and no primary context is active.
-    // cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState (CUDA 7.0).
+    // compared once, here. If they differ, it fails with invalid_argument and both numbers. The
+    // check needs CUDA 12.4 in driver and headers, and for a library kernel a current or an active
+    // primary context; otherwise the signature is not checked.
+    // cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState.
     template <class Signature>
     Result<Kernel<Signature>> as() const noexcept {
         CUSHIM_TRY_VOID(check_parameters(Kernel<Signature>::sizes, Kernel<Signature>::count));
         return Kernel<Signature>(share());
     }
 
-    // The mangled name; valid as long as the code. cuFuncGetName, cuKernelGetName, since CUDA 12.3.
+    // The mangled name; valid while the code is loaded. cuFuncGetName, cuKernelGetName, since
+    // CUDA 12.3.
     CUSHIM_API Result<const char *> name() const noexcept;
 
     // The number of parameters, and the position and size of one; invalid_argument if it does not
@@ -98,14 +101,14 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     CUSHIM_API Result<std::size_t> parameter_count() const noexcept;
     CUSHIM_API Result<KernelParameter> parameter(std::size_t index) const noexcept;
 
-    // One attribute, CU_FUNC_ATTRIBUTE_..., or the usual ones. cuFuncGetAttribute (CUDA 2.2),
+    // One attribute, CU_FUNC_ATTRIBUTE_..., or those of KernelAttributes. cuFuncGetAttribute,
     // cuKernelGetAttribute.
     CUSHIM_API Result<int> attribute(const Context &context,
                                      CUfunction_attribute attribute) const noexcept;
     CUSHIM_API Result<KernelAttributes> attributes(const Context &context) const noexcept;
 
     // Sets an attribute for all launches after this call. For a kernel of a library it applies to
-    // the device, in all contexts. cuFuncSetAttribute (CUDA 9.0), cuKernelSetAttribute.
+    // the device, in all contexts. cuFuncSetAttribute, cuKernelSetAttribute.
     CUSHIM_API Result<void> set_attribute(const Context &context, CUfunction_attribute attribute,
                                           int value) const noexcept;
     // Lets launches request this much dynamic shared memory. Required above 48 KiB.
@@ -116,7 +119,7 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     CUSHIM_API Result<void> set_shared_memory_carveout(const Context &context,
                                                        int percent) const noexcept;
 
-    // A CUfunction of this context, for calls through the tables; valid as long as the code.
+    // A CUfunction of this context, for calls through the tables; valid while the code is loaded.
     // cuKernelGetFunction.
     CUSHIM_API Result<CUfunction> function_in(const Context &context) const noexcept;
 
@@ -125,6 +128,11 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     // Kernel::launch().
     CUSHIM_API Result<void> launch_unchecked(const Stream &stream, const LaunchConfig &config,
                                              void **arguments) const noexcept;
+
+  protected:
+    // launch_unchecked() for Kernel::launch().
+    CUSHIM_API Result<void> launch_typed(const Stream &stream, const LaunchConfig &config,
+                                         void **arguments) const noexcept;
 
   private:
     friend class Library;
@@ -145,7 +153,7 @@ inline Text to_text(const AnyKernel &kernel) noexcept {
 template <class Signature>
 class Kernel {
     static_assert(!std::is_same_v<Signature, Signature>,
-                  "the signature of a kernel is void(its parameters)");
+                  "the signature of a kernel must be void(types of its parameters)");
 };
 
 /* A kernel with known parameters, for launches: Kernel<void(const float *, unsigned int)>.
@@ -155,7 +163,8 @@ template <class... Parameters>
 class Kernel<void(Parameters...)> : public AnyKernel {
     static_assert(
         (detail::KernelParameterType<Parameters> && ...),
-        "kernels are given bytes: no references, and nothing that is not trivially copyable");
+        "parameters of a kernel must be trivially copyable, and not references: they are passed "
+        "as bytes");
 
   public:
     Kernel() noexcept = default;
@@ -171,10 +180,10 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * no elements are passed as a null address.
      *
      * Arguments are copied before this returns. Memory that they point to must stay alive until the
-     * stream has passed the launch.
+     * kernel has completed.
      *
      * Errors: wrong_context if the stream belongs to another context than the kernel's module;
-     * status 1 if a size exceeds a limit of the device; invalid_argument
+     * CUDA_ERROR_INVALID_VALUE (1) if a size exceeds a limit of the device; invalid_argument
      * - if the kernel or the stream is empty
      * - if a buffer was closed, released, moved from or never allocated
      * - if a dimension of the grid, the block or a requested cluster is less than 1 or exceeds 32
@@ -182,15 +191,16 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * - if the size of the shared memory exceeds 32 bits
      * - if there are too many launch attributes, or their array is null
      *
-     * cuLaunchKernel; cuLaunchCooperativeKernel and cuLaunchKernelEx if the configuration needs
-     * them. */
+     * cuLaunchKernel; cuLaunchCooperativeKernel and cuLaunchKernelEx (CUDA 11.6) if the
+     * configuration needs them. */
     template <class... Arguments>
         requires(
             detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
     Result<void> launch(const Stream &stream, const LaunchConfig &config,
                         const Arguments &...arguments) const noexcept {
         return with_arguments(
-            [&](void **pointers) noexcept { return launch_unchecked(stream, config, pointers); },
+            "Kernel::launch",
+            [&](void **pointers) noexcept { return launch_typed(stream, config, pointers); },
             arguments...);
     }
     /* Arguments that do not fit. Compilers print the first one, counted from 0:
@@ -203,17 +213,24 @@ class Kernel<void(Parameters...)> : public AnyKernel {
                         const Arguments &...) const noexcept = delete;
 
     // For launches and graph nodes: calls `use` with pointers to the arguments, converted to
-    // parameters, and a final null.
+    // parameters, and a final null pointer. Errors name `function`, if it is not null.
+    template <class Use, class... Arguments>
+        requires(
+            detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
+    static auto with_arguments(const char *function, const Use &use,
+                               const Arguments &...arguments) noexcept {
+        using Answer = decltype(use(static_cast<void **>(nullptr)));
+        std::size_t index = 0;
+        if (((detail::is_empty_owner(arguments) || (++index, false)) || ...)) [[unlikely]] {
+            return Answer(detail::named(detail::empty_argument(index), function));
+        }
+        return Answer(pass(use, detail::parameter_from<Parameters>(arguments)...));
+    }
     template <class Use, class... Arguments>
         requires(
             detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
     static auto with_arguments(const Use &use, const Arguments &...arguments) noexcept {
-        using Answer = decltype(use(static_cast<void **>(nullptr)));
-        std::size_t index = 0;
-        if (((detail::is_empty_owner(arguments) || (++index, false)) || ...)) [[unlikely]] {
-            return Answer(detail::empty_argument(index));
-        }
-        return Answer(pass(use, detail::parameter_from<Parameters>(arguments)...));
+        return with_arguments(nullptr, use, arguments...);
     }
 
   private:

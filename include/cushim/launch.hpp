@@ -65,8 +65,7 @@ class LaunchAttributes {
     std::size_t count_ = 0;
 };
 
-/* How a kernel is launched. Grid, block and shared memory require CUDA 4.0, cooperative
- * launches 9.0, other attributes 11.6. */
+/* How a kernel is launched. Clusters, priorities and other attributes require CUDA 11.6. */
 struct LaunchConfig {
     // A grid in x with at least one thread for each of `count` elements; a launch rejects a count
     // of 0.

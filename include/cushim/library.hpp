@@ -20,7 +20,7 @@ namespace cushim {
  * returned there, with the compiler's output in the message.
  *
  * Threads: see handle.hpp; const functions may run on several threads at the same time.
- * Context: none required, none changed.
+ * Context: see handle.hpp.
  * Errors: requires_newer_driver, requires_newer_headers; the status of the CUDA call.
  * Requires CUDA 12.0 unless stated otherwise. */
 class Library : public detail::Shared<Library, CUlib_st *> {
@@ -32,7 +32,8 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     CUSHIM_API static Result<Library> load(const CodeImage &image, const JitOptions &options = {},
                                            JitLog *log = nullptr) noexcept;
 
-    // Loads code from a file, which is read into memory. Status 301 if it cannot be read.
+    // Loads code from a file, which is read into memory. CUDA_ERROR_FILE_NOT_FOUND (301) if it
+    // cannot be read.
     CUSHIM_API static Result<Library> load_file(const char *path, const JitOptions &options = {},
                                                 JitLog *log = nullptr) noexcept;
 
@@ -44,13 +45,14 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     // The output of the compiler so far, with the logs that the options of load() requested.
     CUSHIM_API JitLog jit_log() const noexcept;
 
-    // The kernel with this mangled name; status 500 if it does not exist. cuLibraryGetKernel.
+    // The kernel with this mangled name; CUDA_ERROR_NOT_FOUND (500) if it does not exist.
+    // cuLibraryGetKernel.
     CUSHIM_API Result<AnyKernel> kernel(const char *name) const noexcept;
     // The kernel with its parameters, which are checked once, here: see AnyKernel::as().
     template <class Signature>
     Result<Kernel<Signature>> kernel(const char *name) const noexcept {
         CUSHIM_TRY(const AnyKernel found, kernel(name));
-        return found.as<Signature>();
+        return detail::named(found.as<Signature>(), "Library::kernel");
     }
 
     // The number of kernels. cuLibraryGetKernelCount, since CUDA 12.4.
@@ -65,7 +67,7 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     template <DeviceType T>
     Result<DeviceSpan<T>> global(const Context &context, const char *name) const noexcept {
         CUSHIM_TRY(const detail::Variable found, variable(context, name));
-        return found.as<T>(name);
+        return detail::named(found.as<T>(name), "Library::global");
     }
 
     // A view of a managed variable, which all contexts and the host share. Loads the library into
@@ -74,7 +76,7 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     template <DeviceType T>
     Result<DeviceSpan<T>> managed(const Context &context, const char *name) const noexcept {
         CUSHIM_TRY(const detail::Variable found, managed_variable(context, name));
-        return found.as<T>(name);
+        return detail::named(found.as<T>(name), "Library::managed");
     }
 
     // The address of a function that exists once for all devices, for function pointers in device

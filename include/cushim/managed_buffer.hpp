@@ -46,36 +46,37 @@ struct ManagedOptions {
 };
 
 /* `size()` uninitialised elements of T in managed memory. A buffer with no elements is valid, has a
- * null address, and makes no CUDA call. A const buffer keeps its memory, as a const pointer does;
- * its elements can be written.
+ * null address, and makes no CUDA call. const applies to the ownership, not to the elements, as in
+ * `T *const`.
  *
- * The memory is freed immediately on destruction. All work that uses it must have completed, or be
- * named with release_after().
+ * The memory is freed immediately on destruction. Before that, all work that uses it must have
+ * completed, or its stream must have been passed to release_after().
  *
- * Threads: see handle.hpp.
- * Context: none required, none changed.
+ * Threads and context: see handle.hpp.
  * Errors: out_of_memory (more than the device has is allowed if memory can be moved away);
  * not_supported_by_device; invalid_argument if the size in bytes exceeds std::size_t, and for parts
- * that exceed the buffer.
- * Requires CUDA 8.0 unless stated otherwise. */
+ * that exceed the buffer. */
 template <AllocatableType T>
 class ManagedBuffer : public detail::ManagedMemory {
-    static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
+    static_assert(!std::is_const_v<T>,
+                  "T must not be const: use DeviceSpan<const T> for a read-only view");
 
   public:
     ManagedBuffer() noexcept = default;
 
-    // Allocates `size` elements. cuMemAllocManaged, cuMemFree_v2. Since CUDA 6.0.
+    // Allocates `size` elements. cuMemAllocManaged, cuMemFree_v2.
     static Result<ManagedBuffer> allocate(const Context &context, std::size_t size,
                                           const ManagedOptions &options = {}) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(size, sizeof(T), "ManagedBuffer::allocate"));
         return allocate_bytes(context, bytes, options).transform(own);
     }
 
     // Owns memory from cuMemAllocManaged; on failure the caller keeps it.
     static Result<ManagedBuffer> adopt(const Context &context, CUdeviceptr address,
                                        std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(size, sizeof(T), "ManagedBuffer::adopt"));
         return adopt_bytes(context, address, bytes).transform(own);
     }
 
@@ -99,11 +100,11 @@ class ManagedBuffer : public detail::ManagedMemory {
     // Waits for all work in the stream, or for the event, and returns host_span().
     // cuStreamSynchronize; cuEventSynchronize.
     Result<std::span<T>> host_span_after(const Stream &stream) const noexcept {
-        CUSHIM_TRY_VOID(stream.synchronize());
+        CUSHIM_TRY_VOID(detail::named(stream.synchronize(), "ManagedBuffer::host_span_after"));
         return host_span();
     }
     Result<std::span<T>> host_span_after(const Event &event) const noexcept {
-        CUSHIM_TRY_VOID(event.synchronize());
+        CUSHIM_TRY_VOID(detail::named(event.synchronize(), "ManagedBuffer::host_span_after"));
         return host_span();
     }
 
@@ -116,7 +117,7 @@ class ManagedBuffer : public detail::ManagedMemory {
     }
     Result<void> advise(CUmem_advise advice, ManagedLocation location, std::size_t offset,
                         std::size_t count) const noexcept {
-        CUSHIM_TRY(const auto part, part_of(offset, count));
+        CUSHIM_TRY(const auto part, part_of(offset, count, "ManagedBuffer::advise"));
         return advise_part(advice, location, part);
     }
 
@@ -127,18 +128,22 @@ class ManagedBuffer : public detail::ManagedMemory {
     }
     Result<void> prefetch(const Stream &stream, ManagedLocation location, std::size_t offset,
                           std::size_t count) const noexcept {
-        CUSHIM_TRY(const auto part, part_of(offset, count));
+        CUSHIM_TRY(const auto part, part_of(offset, count, "ManagedBuffer::prefetch"));
         return prefetch_part(stream, location, part);
     }
 
     // Attaches the whole allocation as `attachment` says, once the stream reaches this point. With
     // `single`, the stream must not be legacy() or per_thread(); when the stream is destroyed, the
-    // original attachment applies again. cuStreamAttachMemAsync. Since CUDA 6.0.
-    using ManagedMemory::attach;
+    // original attachment applies again. cuStreamAttachMemAsync.
+    Result<void> attach(const Stream &stream, ManagedAttachment attachment) const noexcept {
+        return ManagedMemory::attach(stream, attachment);
+    }
 
     // Before the memory is freed, the destructor waits for all work in this stream: see
     // DeviceBuffer::release_after().
-    using ManagedMemory::release_after;
+    Result<void> release_after(const Stream &stream) const noexcept {
+        return ManagedMemory::release_after(stream);
+    }
 
   private:
     explicit ManagedBuffer(ManagedMemory &&memory) noexcept
@@ -146,8 +151,9 @@ class ManagedBuffer : public detail::ManagedMemory {
     static ManagedBuffer own(ManagedMemory &&memory) noexcept {
         return ManagedBuffer(static_cast<ManagedMemory &&>(memory));
     }
-    Result<detail::ManagedPart> part_of(std::size_t offset, std::size_t count) const noexcept {
-        CUSHIM_TRY_VOID(detail::check_range(offset, count, size()));
+    Result<detail::ManagedPart> part_of(std::size_t offset, std::size_t count,
+                                        const char *function) const noexcept {
+        CUSHIM_TRY_VOID(detail::check_range(offset, count, size(), "elements", function));
         return detail::ManagedPart{offset * sizeof(T), count * sizeof(T)};
     }
 };

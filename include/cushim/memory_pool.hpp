@@ -1,5 +1,5 @@
-/* Memory pools: stream-ordered allocation at the cost of a list operation, and pools that other
- * processes import. */
+/* Memory pools: stream-ordered allocation that reuses freed memory, and pools that other processes
+ * import. */
 #ifndef CUSHIM_MEMORY_POOL_HPP
 #define CUSHIM_MEMORY_POOL_HPP
 
@@ -52,7 +52,7 @@ struct PoolPointer {
  * CUDA keeps a destroyed pool until its last memory is freed. Buffers keep their pool alive.
  *
  * Threads: see handle.hpp. Any number of threads may allocate at the same time.
- * Context: none required, none changed.
+ * Context: see handle.hpp.
  * Errors: not_supported_by_device if the device has no pools, or cannot share them in this way;
  * requires_newer_driver; out_of_memory; invalid_argument.
  * Requires CUDA 11.2 unless stated otherwise. */
@@ -65,7 +65,7 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     CUSHIM_API static Result<MemoryPool> create(Device device,
                                                 const MemoryPoolOptions &options = {}) noexcept;
 
-    // Borrows the device's default pool, which can be neither destroyed nor shared.
+    // Borrows the device's default pool, which cannot be exported or destroyed.
     // cuDeviceGetDefaultMemPool.
     CUSHIM_API static Result<MemoryPool> default_of(Device device) noexcept;
 
@@ -73,7 +73,7 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     // or that of set_current(), whose owner must keep it alive. cuDeviceGetMemPool.
     CUSHIM_API static Result<MemoryPool> current_of(Device device) noexcept;
     // Makes this the pool that DeviceBuffer::allocate_async() uses on this device. The owner of the
-    // pool must keep it alive meanwhile. cuDeviceSetMemPool.
+    // pool must keep it alive until another pool is set. cuDeviceSetMemPool.
     CUSHIM_API Result<void> set_current(Device device) const noexcept;
 
     // Owns a pool from cuMemPoolCreate. cuMemPoolDestroy.
@@ -112,8 +112,8 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     CUSHIM_API Result<AccessFlags> get_access(Device device) const noexcept;
 
     /* Export the pool to another process, which imports the pool and then single allocations of it.
-     * Each call returns a new descriptor or handle. Status 1 unless the pool was created exportable
-     * in that way. cuMemPoolExportToShareableHandle. */
+     * Each call returns a new descriptor or handle. CUDA_ERROR_INVALID_VALUE (1) unless the pool
+     * was created exportable in that way. cuMemPoolExportToShareableHandle. */
     CUSHIM_API Result<UniqueFd> export_fd() const noexcept;
     // Windows: exports a HANDLE, which the caller must close with CloseHandle.
     CUSHIM_API Result<void *> export_win32() const noexcept;
@@ -129,8 +129,8 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     CUSHIM_API static Result<MemoryPool> import_fabric(const FabricHandle &handle) noexcept;
 
     /* Identifies memory of a pool for a process that imported the pool: see
-     * PoolBuffer::import_from(). The pool must have been exported before, or CUDA returns status 1.
-     * cuMemPoolExportPointer. */
+     * PoolBuffer::import_from(). The pool must have been exported before, or CUDA returns
+     * CUDA_ERROR_INVALID_VALUE (1). cuMemPoolExportPointer. */
     CUSHIM_API static Result<PoolPointer> export_pointer(CUdeviceptr address) noexcept;
 
   private:
@@ -150,7 +150,8 @@ inline Text to_text(const MemoryPool &pool) noexcept {
  * Threads, context and errors: see DeviceBuffer. */
 template <AllocatableType T>
 class PoolBuffer {
-    static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
+    static_assert(!std::is_const_v<T>,
+                  "T must not be const: use DeviceSpan<const T> for a read-only view");
 
   public:
     PoolBuffer() noexcept = default;
@@ -160,17 +161,20 @@ class PoolBuffer {
     // cuStreamGetCtx.
     static Result<PoolBuffer> allocate(const MemoryPool &pool, const Stream &stream,
                                        std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(size, sizeof(T), "PoolBuffer::allocate"));
         return detail::PoolMemory::allocate(pool, stream, bytes).transform(own);
     }
 
-    /* Imports memory that another process allocated from the imported pool. It must not be used
-     * before the exporter's stream has allocated it, nor freed there before it is freed here: order
-     * both with interprocess events (ipc.hpp). invalid_argument if the memory is smaller than
-     * `size` elements. cuMemPoolImportPointer, cuPointerGetAttribute, cuMemFreeAsync. */
+    /* Imports memory that another process allocated from the imported pool. The importer must not
+     * use it before the exporter's stream has reached the allocation. The exporter must not free it
+     * before the importer has. Order both with interprocess events (ipc.hpp). invalid_argument if
+     * the memory is smaller than `size` elements. cuMemPoolImportPointer, cuPointerGetAttribute,
+     * cuMemFreeAsync. */
     static Result<PoolBuffer> import_from(const MemoryPool &pool, const Stream &stream,
                                           const PoolPointer &pointer, std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(size, sizeof(T)));
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(size, sizeof(T), "PoolBuffer::import_from"));
         return detail::PoolMemory::import_from(pool, stream, pointer, bytes).transform(own);
     }
 
@@ -195,12 +199,12 @@ class PoolBuffer {
 
     // Identifies the memory for a process that imported the pool: see MemoryPool::export_pointer().
     Result<PoolPointer> export_pointer() const noexcept {
-        return MemoryPool::export_pointer(native());
+        return detail::named(MemoryPool::export_pointer(native()), "PoolBuffer::export_pointer");
     }
 
     // Free the memory, or give it up, as the functions of the same names in handle.hpp do.
     void reset() noexcept { memory_.reset(); }
-    Result<void> close() noexcept { return memory_.close(); }
+    Result<void> close() noexcept { return detail::named(memory_.close(), "PoolBuffer::close"); }
     [[nodiscard]] CUdeviceptr release() noexcept { return memory_.release(); }
 
   private:

@@ -15,22 +15,21 @@ namespace cushim {
  * owner is destroyed.
  *
  * Threads: see handle.hpp; const functions may run on several threads at the same time.
- * Context: none required, none changed.
- * Errors: the status of the CUDA call; for invalid PTX (status 218) the message contains the
- * compiler's output.
- * Requires CUDA 2.0 unless stated otherwise. */
+ * Context: see handle.hpp.
+ * Errors: the status of the CUDA call; for invalid PTX (CUDA_ERROR_INVALID_PTX, 218) the message
+ * contains the compiler's output. */
 class Module : public detail::Shared<Module, CUmodule> {
   public:
     Module() noexcept = default;
 
     // Loads code into the context; compiles PTX, which may take seconds. invalid_argument if the
-    // image is truncated, or an option is out of its range. cuModuleLoadDataEx (CUDA 2.1),
-    // cuModuleUnload.
+    // image is truncated, or an option is out of its range. cuModuleLoadDataEx, cuModuleUnload.
     CUSHIM_API static Result<Module> load(const Context &context, const CodeImage &image,
                                           const JitOptions &options = {},
                                           JitLog *log = nullptr) noexcept;
 
-    // Loads code from a file, which is read into memory. Status 301 if it cannot be read.
+    // Loads code from a file, which is read into memory. CUDA_ERROR_FILE_NOT_FOUND (301) if it
+    // cannot be read.
     CUSHIM_API static Result<Module> load_file(const Context &context, const char *path,
                                                const JitOptions &options = {},
                                                JitLog *log = nullptr) noexcept;
@@ -40,22 +39,23 @@ class Module : public detail::Shared<Module, CUmodule> {
     // Does not own; the lender must keep the module loaded.
     CUSHIM_API static Module borrow(CUmodule module) noexcept;
 
-    // The kernel with this mangled name; status 500 if it does not exist. cuModuleGetFunction.
+    // The kernel with this mangled name; CUDA_ERROR_NOT_FOUND (500) if it does not exist.
+    // cuModuleGetFunction.
     CUSHIM_API Result<AnyKernel> kernel(const char *name) const noexcept;
     // The kernel with its parameters, which are checked once, here: see AnyKernel::as().
     template <class Signature>
     Result<Kernel<Signature>> kernel(const char *name) const noexcept {
         CUSHIM_TRY(const AnyKernel found, kernel(name));
-        return found.as<Signature>();
+        return detail::named(found.as<Signature>(), "Module::kernel");
     }
 
     // A view of a variable, for copies and kernels; valid as long as the module is loaded. Use a
-    // const T for __constant__ variables. Status 500 if it does not exist; invalid_argument unless
-    // its size is a multiple of sizeof(T). cuModuleGetGlobal_v2.
+    // const T for __constant__ variables. CUDA_ERROR_NOT_FOUND (500) if it does not exist;
+    // invalid_argument unless its size is a multiple of sizeof(T). cuModuleGetGlobal_v2.
     template <DeviceType T>
     Result<DeviceSpan<T>> global(const char *name) const noexcept {
         CUSHIM_TRY(const detail::Variable found, variable(name));
-        return found.as<T>(name);
+        return detail::named(found.as<T>(name), "Module::global");
     }
 
     // Whether code is loaded on first use: the default of newer drivers, unless the environment

@@ -4,7 +4,7 @@
  * bytes, and means the dynamic shared memory of the launch.
  *
  * Threads: any.
- * Context: none required, none changed.
+ * Context: see handle.hpp.
  * Errors: invalid_argument with the numbers; wrong_context; the status of the CUDA call. For
  * clusters also requires_newer_driver, and requires_newer_headers before CUDA 11.8. */
 #ifndef CUSHIM_OCCUPANCY_HPP
@@ -17,7 +17,7 @@
 namespace cushim {
 
 /* The number of blocks that fit on one multiprocessor, possibly 0.
- * cuOccupancyMaxActiveBlocksPerMultiprocessor, since CUDA 6.5. */
+ * cuOccupancyMaxActiveBlocksPerMultiprocessor. */
 CUSHIM_API Result<int> max_active_blocks(const Context &context, const AnyKernel &kernel,
                                          int block_size, std::size_t shared_bytes = 0) noexcept;
 
@@ -28,20 +28,19 @@ struct BlockSuggestion {
 };
 
 /* The block size with the highest occupancy, at most `limit` threads; 0: the kernel's maximum.
- * cuOccupancyMaxPotentialBlockSize, since CUDA 6.5. */
+ * cuOccupancyMaxPotentialBlockSize. */
 CUSHIM_API Result<BlockSuggestion> suggest_block(const Context &context, const AnyKernel &kernel,
                                                  std::size_t shared_bytes = 0,
                                                  int limit = 0) noexcept;
 
 /* suggest_block() if the shared memory depends on the block size: the function returns the bytes
- * for a block size. It must not call CUDA, and must not throw. cuOccupancyMaxPotentialBlockSize,
- * since CUDA 6.5. */
+ * for a block size. It must not call CUDA, and must not throw. cuOccupancyMaxPotentialBlockSize. */
 CUSHIM_API Result<BlockSuggestion> suggest_block_by(const Context &context, const AnyKernel &kernel,
                                                     CUoccupancyB2DSize shared_bytes_of,
                                                     int limit = 0) noexcept;
 
 /* The dynamic shared memory available to each block if `blocks` blocks share a multiprocessor.
- * cuOccupancyAvailableDynamicSMemPerBlock, since CUDA 11.0. */
+ * cuOccupancyAvailableDynamicSMemPerBlock. */
 CUSHIM_API Result<std::size_t> available_shared_bytes(const Context &context,
                                                       const AnyKernel &kernel, int blocks,
                                                       int block_size) noexcept;

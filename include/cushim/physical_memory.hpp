@@ -59,12 +59,10 @@ struct Granularity {
 /* Physical memory: a size and a location on a device or the host, without an address. It is freed
  * once its last owner is destroyed and it is no longer mapped.
  *
- * Threads: see handle.hpp.
- * Context: none required, none changed.
+ * Threads and context: see handle.hpp.
  * Errors: not_supported_by_device if the device has no virtual memory management, or lacks an
  * option; unsupported_platform for handles of another operating system; requires_newer_driver;
- * out_of_memory; invalid_argument.
- * Requires CUDA 10.2 unless stated otherwise. */
+ * out_of_memory; invalid_argument. */
 class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
   public:
     PhysicalMemory() noexcept = default;
@@ -90,8 +88,8 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
                                             std::size_t size) noexcept;
 
     /* Another owner of the memory that is mapped at this address, by any code. Some device must
-     * have access to it. If the driver does not know the size, the first form fails with status 1:
-     * pass the size to the second form. cuMemRetainAllocationHandle (CUDA 11.0),
+     * have access to it. If the driver does not know the size, the first form fails with
+     * CUDA_ERROR_INVALID_VALUE (1): pass the size to the second form. cuMemRetainAllocationHandle,
      * cuPointerGetAttribute (the mapping's size: CUDA 11.8). */
     CUSHIM_API static Result<PhysicalMemory> retain_from(CUdeviceptr address) noexcept;
     CUSHIM_API static Result<PhysicalMemory> retain_from(CUdeviceptr address,
@@ -104,7 +102,7 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
     CUSHIM_API Result<PhysicalMemoryProperties> properties() const noexcept;
 
     /* Export the memory to another process. Each call returns a new handle, which keeps the memory
-     * alive. Status 1 unless the memory was created exportable in that way.
+     * alive. CUDA_ERROR_INVALID_VALUE (1) unless the memory was created exportable in that way.
      * cuMemExportToShareableHandle. */
     CUSHIM_API Result<UniqueFd> export_fd() const noexcept;
     // Windows: exports a HANDLE, which the caller must close with CloseHandle.

@@ -10,27 +10,27 @@
 namespace cushim {
 
 /* `extent()` uninitialised elements of T in device memory; each row begins at a multiple that suits
- * the device. A buffer with no elements is valid, has a null address, and makes no CUDA call. A
- * const buffer keeps its memory, as a const pointer does; its elements can be written.
+ * the device. A buffer with no elements is valid, has a null address, and makes no CUDA call. const
+ * applies to the ownership, not to the elements, as in `T *const`.
  *
  *     CUSHIM_TRY(auto image, PitchedBuffer<float>::allocate(context, {640, 480}));
  *     CUSHIM_TRY(auto pixels, HostPitchedSpan<float>::of(values, {640, 480}));
  *     CUSHIM_TRY_VOID(copy(context, image.span(), pixels));                        copy_2d.hpp
  *
- * The memory is freed immediately on destruction. All work that uses it must have completed, or be
- * named with release_after().
+ * The memory is freed immediately on destruction. Before that, all work that uses it must have
+ * completed, or its stream must have been passed to release_after().
  *
- * Threads: see handle.hpp.
- * Context: none required, none changed.
+ * Threads and context: see handle.hpp.
  * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t. */
 template <DeviceType T>
 class PitchedBuffer : public detail::PitchedMemory {
-    static_assert(!std::is_const_v<T>, "the elements of a buffer are written");
+    static_assert(!std::is_const_v<T>,
+                  "T must not be const: use DevicePitchedSpan<const T> for a read-only view");
 
   public:
     PitchedBuffer() noexcept = default;
 
-    // Allocates elements on the context's device. cuMemAllocPitch_v2, cuMemFree_v2. Since CUDA 3.2.
+    // Allocates elements on the context's device. cuMemAllocPitch_v2, cuMemFree_v2.
     static Result<PitchedBuffer> allocate(const Context &context, const Extent &extent) noexcept {
         return allocate_rows(context, extent, sizeof(T))
             .transform([](PitchedMemory &&memory) noexcept {
@@ -57,7 +57,9 @@ class PitchedBuffer : public detail::PitchedMemory {
 
     // Before the memory is freed, the destructor waits for all work in this stream: see
     // DeviceBuffer::release_after().
-    using PitchedMemory::release_after;
+    Result<void> release_after(const Stream &stream) const noexcept {
+        return PitchedMemory::release_after(stream);
+    }
 
   private:
     explicit PitchedBuffer(PitchedMemory &&memory) noexcept

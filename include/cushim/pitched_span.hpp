@@ -33,15 +33,18 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
     // numbers if it does not fit.
     static Result<DevicePitchedSpan> of(DeviceSpan<T> memory, const Extent &extent,
                                         const Pitch &pitch = {}) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(memory.size(), sizeof(T)));
-        return detail::pitched_view(memory.address(), bytes, extent, pitch, Base::element)
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(memory.size(), sizeof(T), "DevicePitchedSpan::of"));
+        return detail::pitched_view(memory.address(), bytes, extent, pitch, Base::element,
+                                    "DevicePitchedSpan::of")
             .transform(see);
     }
 
     // A view of the part of size `extent` that starts at `from`; invalid_argument with the numbers
     // if it exceeds this span.
     Result<DevicePitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
-        return detail::part_of(Base::view(), from, extent, sizeof(T)).transform(see);
+        return detail::part_of(Base::view(), from, extent, sizeof(T), "DevicePitchedSpan::part")
+            .transform(see);
     }
 
     // The size, the pitch, and whether the view has no elements.
@@ -80,16 +83,18 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
     // numbers if it does not fit.
     static Result<HostPitchedSpan> of(std::span<T> memory, const Extent &extent,
                                       const Pitch &pitch = {}) noexcept {
-        CUSHIM_TRY(const std::size_t bytes, detail::bytes_of(memory.size(), sizeof(T)));
+        CUSHIM_TRY(const std::size_t bytes,
+                   detail::bytes_of(memory.size(), sizeof(T), "HostPitchedSpan::of"));
         return detail::pitched_view(reinterpret_cast<unsigned long long>(memory.data()), bytes,
-                                    extent, pitch, Base::element)
+                                    extent, pitch, Base::element, "HostPitchedSpan::of")
             .transform(see);
     }
 
     // A view of the part of size `extent` that starts at `from`; invalid_argument with the numbers
     // if it exceeds this span.
     Result<HostPitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
-        return detail::part_of(Base::view(), from, extent, sizeof(T)).transform(see);
+        return detail::part_of(Base::view(), from, extent, sizeof(T), "HostPitchedSpan::part")
+            .transform(see);
     }
 
     // The size, the pitch, and whether the view has no elements.
@@ -100,7 +105,7 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
 
     // A view of row y of layer z; invalid_argument with the numbers if it does not exist.
     Result<std::span<T>> row(std::size_t y, std::size_t z = 0) const noexcept {
-        CUSHIM_TRY(const auto address, detail::row_of(Base::view(), y, z));
+        CUSHIM_TRY(const auto address, detail::row_of(Base::view(), y, z, "HostPitchedSpan::row"));
         return std::span<T>(reinterpret_cast<T *>(address), width());
     }
 

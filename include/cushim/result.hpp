@@ -500,6 +500,18 @@ class [[nodiscard]] Result<void> {
     bool has_value_;
 };
 
+namespace detail {
+
+// The result; an error names this function: see error.hpp.
+template <class T>
+Result<T> named(Result<T> &&result, const char *function) noexcept {
+    if (!result.has_value()) [[unlikely]] {
+        result.error() = named(static_cast<Error &&>(result.error()), function);
+    }
+    return static_cast<Result<T> &&>(result);
+}
+
+} // namespace detail
 } // namespace cushim
 
 #include <cushim/try.hpp>

@@ -27,22 +27,20 @@ struct StreamOptions {
  * invalid_argument. The default stream has two explicit forms, legacy() and per_thread().
  *
  * Threads: see handle.hpp. Any number of threads may enqueue work at the same time.
- * Context: none required, except with legacy() and per_thread(), which use the current context;
- * none changed.
- * Errors: the status of the CUDA call, which may report a failure of earlier asynchronous work.
- * Requires CUDA 2.0 unless stated otherwise. */
+ * Context: see handle.hpp, except with legacy() and per_thread(), which use the current context.
+ * Errors: the status of the CUDA call, which may report a failure of earlier asynchronous work. */
 class Stream : public detail::Shared<Stream, CUstream> {
   public:
     Stream() noexcept = default;
 
     // A new stream of this context. Its destruction does not wait; work already enqueued still
-    // runs. cuStreamCreateWithPriority (CUDA 5.5), cuStreamDestroy_v2.
+    // runs. cuStreamCreateWithPriority, cuStreamDestroy_v2.
     CUSHIM_API static Result<Stream> create(const Context &context,
                                             const StreamOptions &options = {}) noexcept;
 
     // The legacy default stream, which synchronizes with all blocking streams. CU_STREAM_LEGACY.
     CUSHIM_API static Stream legacy() noexcept;
-    // The default stream of the calling thread. CU_STREAM_PER_THREAD, since CUDA 7.0.
+    // The default stream of the calling thread. CU_STREAM_PER_THREAD.
     CUSHIM_API static Stream per_thread() noexcept;
 
     // Owns a stream of that context. cuStreamDestroy_v2.
@@ -58,47 +56,48 @@ class Stream : public detail::Shared<Stream, CUstream> {
 
     /* Work enqueued after this call waits for the event, which may belong to another context or
      * device. An interprocess event (Event::interprocess(), open_event()) must belong to the
-     * context of this stream, or the call fails with wrong_context: drivers end the process
-     * otherwise. An event of another process can be opened in several contexts. Adopted and
-     * borrowed events are not checked. cuStreamWaitEvent, since CUDA 3.2. */
+     * context of this stream; otherwise the call fails with wrong_context, because drivers crash on
+     * such a wait. Open an event of another process in each context that waits for it. Adopted and
+     * borrowed events are not checked. cuStreamWaitEvent. */
     CUSHIM_API Result<void> wait_event(const Event &event) const noexcept;
 
-    // The priority. cuStreamGetPriority, since CUDA 5.5.
+    // The priority. cuStreamGetPriority.
     CUSHIM_API Result<int> priority() const noexcept;
-    // The flags: 0 or CU_STREAM_NON_BLOCKING. cuStreamGetFlags, since CUDA 5.5.
+    // The flags: 0 or CU_STREAM_NON_BLOCKING. cuStreamGetFlags.
     CUSHIM_API Result<unsigned int> flags() const noexcept;
 
-    // Borrows the stream's context. cuStreamGetCtx, since CUDA 9.2.
+    // Borrows the stream's context. cuStreamGetCtx.
     CUSHIM_API Result<Context> context() const noexcept;
 
     // A number that no other stream of the process has or had. cuStreamGetId, since CUDA 12.0.
     CUSHIM_API Result<unsigned long long> id() const noexcept;
 
-    /* Enqueues a call of `function`. A driver thread calls it once all earlier work in the stream
-     * has completed; a cushim thread destroys it afterwards, so it may own CUDA objects.
+    /* Enqueues a call of `function`. After all earlier work in the stream has completed, a driver
+     * thread calls the function. A cushim thread destroys it afterwards, so it may own CUDA
+     * objects.
      *
      * The function must not call CUDA, must not wait for CUDA work, and must not throw
-     * (std::terminate). If earlier work fails, it is destroyed without being called. If the
-     * stream is being captured, each launch of the graph calls it, and every graph that can run
-     * it keeps it alive. cuStreamIsCapturing (CUDA 10.0), cuStreamAddCallback (CUDA 5.0). If
-     * captured: cuLaunchHostFunc (CUDA 10.0), cuStreamGetCaptureInfo_v2 and cuUserObjectCreate
-     * (CUDA 11.3). */
+     * (std::terminate). If earlier work fails, it is destroyed without being called. In a capture,
+     * the function becomes part of the graph: each launch calls it, and the graph, its clones and
+     * its executable graphs keep it alive. cuStreamIsCapturing, cuStreamAddCallback. In a capture:
+     * cuLaunchHostFunc, cuStreamGetCaptureInfo_v2 and cuUserObjectCreate (CUDA 11.3). */
     template <detail::HostFunction Function>
     Result<void> launch_host_function(Function &&function) const noexcept {
         return launch_closure(detail::make_closure(static_cast<Function &&>(function)));
     }
 
     /* Work enqueued after this call becomes part of a graph: see capture.hpp. Fails with
-     * not_permitted (900) for the legacy stream, and with status 401 if the stream is already being
-     * captured.
-     * cuStreamBeginCapture_v2, since CUDA 10.1. */
+     * CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900) for the legacy stream, and with
+     * CUDA_ERROR_ILLEGAL_STATE (401) if the stream is already being captured.
+     * cuStreamBeginCapture_v2. */
     CUSHIM_API Result<void>
     begin_capture(CaptureMode mode = CaptureMode::per_thread) const noexcept;
     /* Ends the capture. Must be called on the thread of begin_capture(), unless the mode is
-     * relaxed. Fails with capture_invalidated (901) if an error invalidated the capture, with
-     * status 904 if streams that joined it were not waited for, and with status 908 on another
-     * thread. In these cases there is no graph, and the stream works as before the capture.
-     * cuStreamEndCapture, since CUDA 10.0. */
+     * relaxed. Fails with CUDA_ERROR_STREAM_CAPTURE_INVALIDATED (901) if an error invalidated the
+     * capture, with CUDA_ERROR_STREAM_CAPTURE_UNJOINED (904) if a stream that was forked into the
+     * capture was not joined, and with CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD (908) on another
+     * thread. In these cases no graph is returned, and the stream works as before the capture.
+     * cuStreamEndCapture. */
     CUSHIM_API Result<Graph> end_capture() const noexcept;
 
     /* Captures the work that f() enqueues; f() returns void or a Result. The mode is per_thread by
@@ -122,11 +121,12 @@ class Stream : public detail::Shared<Stream, CUstream> {
     Result<void> capture_to(const Graph &graph, const GraphDependencies &dependencies,
                             CaptureMode mode, F &&f) const;
 
-    // Whether the stream is being captured. cuStreamIsCapturing, since CUDA 10.0.
+    // Whether the stream is being captured. cuStreamIsCapturing.
     CUSHIM_API Result<CaptureStatus> capture_status() const noexcept;
     // Whether enqueued work becomes part of a graph; false if the capture is invalidated.
     Result<bool> is_capturing() const noexcept {
-        CUSHIM_TRY(const CaptureStatus status, capture_status());
+        CUSHIM_TRY(const CaptureStatus status,
+                   detail::named(capture_status(), "Stream::is_capturing"));
         return status == CaptureStatus::active;
     }
 
@@ -138,9 +138,9 @@ class Stream : public detail::Shared<Stream, CUstream> {
 
 CUSHIM_API Text to_text(const Stream &stream) noexcept;
 
-/* Waits until closures of launch_host_function() that were finished before this call are destroyed.
- * Must not be called by the destructor of such a closure. Process exit waits in the same
- * way (teardown.hpp). Threads: any. */
+/* Waits until the functions of launch_host_function() that have returned before this call are
+ * destroyed. Must not be called by the destructor of such a function. Process exit waits likewise,
+ * but at most two seconds (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 
 } // namespace cushim

@@ -21,7 +21,11 @@
  *     introduced after the installed driver           cu*: 36
  *     missing otherwise                               cu*: 302      cuda*: 302
  *
- * It leaves its outputs unchanged, with these exceptions:
+ * 303 is CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, 302 CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND, 36
+ * CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, 34 CUDA_ERROR_STUB_LIBRARY, 35
+ * cudaErrorInsufficientDriver.
+ *
+ * Such a function leaves its outputs unchanged, with these exceptions:
  * - cudaGetDeviceCount writes 0.
  * - Names and texts of errors come from a libcudart, if one is found, or are built in. With a
  *   driver, they include the statuses above that the driver does not know.
@@ -46,11 +50,11 @@ namespace cushim {
 /* The table if the library can be used, otherwise the reason (library_not_found, stub_library).
  * Load the library. */
 CUSHIM_LOCAL inline Result<DriverTable> try_driver() noexcept {
-    CUSHIM_TRY_VOID(load_driver());
+    CUSHIM_TRY_VOID(detail::named(load_driver(), "try_driver"));
     return driver();
 }
 CUSHIM_LOCAL inline Result<RuntimeTable> try_runtime() noexcept {
-    CUSHIM_TRY_VOID(load_runtime());
+    CUSHIM_TRY_VOID(detail::named(load_runtime(), "try_runtime"));
     return runtime();
 }
 

@@ -22,9 +22,9 @@ struct TeardownSinkSetting {
     void *user = nullptr;        // passed to the sink
 };
 
-/* Sets the sink, and returns the previous one. Initially failures are dropped. A driver that has
- * shut down (status 4), or a context that was destroyed or reset (709), is not a failure: there is
- * nothing left to destroy.
+/* Sets the sink, and returns the previous one. Initially failures are dropped.
+ * CUDA_ERROR_DEINITIALIZED (4), after the driver has shut down, and CUDA_ERROR_CONTEXT_IS_DESTROYED
+ * (709) are not failures: there is nothing left to destroy.
  *
  * At process exit, closures and what graphs keep are destroyed before the driver's teardown. The
  * exit waits two seconds at most. If something is left, the sink receives entry point

@@ -14,11 +14,10 @@
  * Owners may be destroyed in any order. A mapping keeps its range and its memory alive: the memory
  * is unmapped, then the range is freed, then the memory is released.
  *
- * Threads: see handle.hpp.
- * Context: none required, none changed.
+ * Threads and context: see handle.hpp.
  * Errors: not_supported_by_device if the device has no virtual memory management;
  * requires_newer_driver; out_of_memory; invalid_argument with the numbers.
- * Linux and Windows. Requires CUDA 10.2. */
+ * Linux and Windows. */
 #ifndef CUSHIM_VIRTUAL_MEMORY_HPP
 #define CUSHIM_VIRTUAL_MEMORY_HPP
 
@@ -63,8 +62,8 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
 
     /* Sets the access to all mappings in `size` bytes, starting at `offset`, in one CUDA call.
      * Devices that are not named keep their access. The part must have no gaps and must contain
-     * whole mappings only, or CUDA returns status 1 and changes nothing. Without bytes or
-     * grants, no call is made. cuMemSetAccess. */
+     * whole mappings only, or CUDA returns CUDA_ERROR_INVALID_VALUE (1) and changes nothing.
+     * Without bytes or grants, no call is made. cuMemSetAccess. */
     CUSHIM_API Result<void> set_access(std::size_t offset, std::size_t size,
                                        std::span<const AccessGrant> grants) const noexcept;
     Result<void> set_access(std::size_t offset, std::size_t size,
@@ -88,17 +87,17 @@ inline Text to_text(const AddressRange &range) noexcept {
  *
  * A new mapping is not accessible, not even to the device of the memory: pass the access to map(),
  * or call set_access(). A kernel that uses memory without access destroys its context; copies
- * return status 1.
+ * return CUDA_ERROR_INVALID_VALUE (1).
  *
- * The memory is unmapped immediately on destruction. All work that uses it must have completed, or
- * be named with release_after(). */
+ * The memory is unmapped immediately on destruction. Before that, all work that uses it must have
+ * completed, or its stream must have been passed to release_after(). */
 class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
   public:
     MappedRange() noexcept = default;
 
-    // Maps all of `memory` at `offset`, which must be a multiple of its granularity. Status 1 if
-    // something is mapped there. invalid_argument with the numbers if it exceeds the range.
-    // cuMemMap, cuMemUnmap.
+    // Maps all of `memory` at `offset`, which must be a multiple of its granularity.
+    // CUDA_ERROR_INVALID_VALUE (1) if something is mapped there. invalid_argument with the numbers
+    // if it exceeds the range. cuMemMap, cuMemUnmap.
     CUSHIM_API static Result<MappedRange> map(const AddressRange &range, std::size_t offset,
                                               const PhysicalMemory &memory) noexcept;
 
@@ -140,7 +139,8 @@ class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
     CUSHIM_API Result<AccessFlags> get_access(Device device) const noexcept;
 
     // Before the memory is unmapped, the last owner waits for all work in this stream: see
-    // DeviceBuffer::release_after(). Unmaps even if the stream is being captured.
+    // DeviceBuffer::release_after(). If that stream is being captured, the memory is unmapped
+    // without waiting.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
   private:

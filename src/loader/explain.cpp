@@ -47,30 +47,30 @@ const char *hint_for(cushim_reason reason, const SearchSummary &summary) {
                      "runtime in the folder of the driver that CUSHIM_DRIVER names";
     case CUSHIM_REASON_LINK_STUB:
         if (summary.chosen)
-            return "set CUSHIM_DRIVER or the program's settings to the driver instead; the "
-                   "stub is for linking only";
-        return "install the NVIDIA driver, or start the container with its GPUs; remove the "
-               "toolkit's stubs folder from the library search path, since it is for linking only";
+            return "set the path in CUSHIM_DRIVER or in the program's settings to that of the "
+                   "driver; the stub is for linking only";
+        return "install the NVIDIA driver, or start the container with GPU access (docker run "
+               "--gpus all); remove the toolkit's stubs folder from the library search path, since "
+               "it is for linking only";
     case CUSHIM_REASON_UNUSABLE:
         return driver ? "install an NVIDIA driver for this system and architecture"
                       : "install the CUDA " CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) " runtime";
     case CUSHIM_REASON_NOT_FOUND:
-        return driver ? "install the NVIDIA driver, or start the container with its GPUs"
+        return driver ? "install the NVIDIA driver, or start the container with GPU access (docker "
+                        "run --gpus all)"
                       : "install the CUDA " CUSHIM_TEXT(
                             CUSHIM_CUDA_MAJOR) " runtime, or set "
                                                "CUSHIM_RUNTIME to its library";
     case CUSHIM_REASON_SWITCHED_OFF:
         if (!summary.environment)
-            return driver
-                       ? "set the driver's path in the program's settings, or allow a search there"
-                       : "set the runtime's path in the program's settings, or allow a search "
-                         "there";
+            return driver ? "set the driver's path in the program's settings, or enable a search "
+                            "location in them"
+                          : "set the runtime's path in the program's settings, or enable a search "
+                            "location in them";
         return driver ? "set the driver's path in CUSHIM_DRIVER or in the program's settings, or "
-                        "allow a "
-                        "search there"
+                        "enable a search location in the settings"
                       : "set the runtime's path in CUSHIM_RUNTIME or in the program's settings, or "
-                        "allow "
-                        "a search there";
+                        "enable a search location in the settings";
     case CUSHIM_REASON_NONE:
         break;
     }

@@ -39,7 +39,7 @@ bool find_device(CUdevice &device) {
     }
     if (status == CUDA_ERROR_NO_DEVICE) {
         std::printf("%s: it is installed, but finds no GPU\n"
-                    "Check that nvidia-smi lists one; a container must be started with its GPUs.\n",
+                    "Check that nvidia-smi lists one; a container needs GPU access.\n",
                     report.driver.explanation);
         return false;
     }

@@ -99,9 +99,9 @@ CASES = [
     # The module owns the code.
     Case('kernel closed', 'deleted', 'cushim/kernel.hpp', 'void use(Kernel<void()> &kernel) { (void)kernel.HERE(); }',
          right='reset', wrong='close'),
-    Case('kernel of strings', 'kernels are given bytes', 'cushim/kernel.hpp string', 'Kernel<void(HERE)> kernel;',
+    Case('kernel of strings', 'must be trivially copyable', 'cushim/kernel.hpp string', 'Kernel<void(HERE)> kernel;',
          right='const char *', wrong='std::string'),
-    Case('kernel that returns a value', 'the signature of a kernel', 'cushim/kernel.hpp',
+    Case('kernel that returns a value', 'the signature of a kernel must be', 'cushim/kernel.hpp',
          'Kernel<HERE(float *)> kernel;', right='void', wrong='int'),
     Case('mapped range copied', DELETED, 'cushim/virtual_memory.hpp',
          'void use(const MappedRange &mapped) { const MappedRange second = HERE; }',
@@ -114,9 +114,9 @@ CASES = [
          'cushim/override.hpp',
          '''CUresult replacement(HERE) { return CUDA_SUCCESS; }
             void use() { ScopedOverride<entry::cuInit> init(replacement); }''', right='unsigned int', wrong='int'),
-    Case('pfn of the driver on the runtime', 'an entry point of the driver API', 'cushim/entry.hpp',
+    Case('pfn of the driver on the runtime', 'belongs to the driver API', 'cushim/entry.hpp',
          'bool use() { return HERE().pfn<entry::cuMemAlloc>().has_value(); }', right='driver', wrong='runtime'),
-    Case('pfn of the runtime on the driver', 'an entry point of the runtime API', 'cushim/entry.hpp',
+    Case('pfn of the runtime on the driver', 'belongs to the runtime API', 'cushim/entry.hpp',
          'bool use() { return HERE().pfn<entry::cudaMalloc>().has_value(); }', right='runtime', wrong='driver'),
     Case('registration copied', DELETED, 'cushim/host_registration.hpp',
          'void use(HostRegistration<int> &registration) { HostRegistration<int> other = HERE; }',

@@ -50,7 +50,8 @@ TEST_CASE("settings after the first search are rejected", "[late]") {
     const auto refused = cushim::configure({});
     REQUIRE_FALSE(refused);
     CHECK(refused.error().kind() == cushim::ErrorKind::invalid_argument);
-    CHECK(contains(refused.error().message(), "too late"));
+    CHECK(contains(refused.error().message(),
+                   "configure: the search for the CUDA libraries has already begun"));
     cushim_settings raw = {nullptr, nullptr, CUSHIM_SEARCH_EVERYWHERE};
     CHECK(cushim_configure(&raw) == CUSHIM_CONFIGURE_TOO_LATE);
     raw.search = 16;

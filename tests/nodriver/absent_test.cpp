@@ -92,6 +92,10 @@ TEST_CASE("loading fails without a driver", "[absent]") {
     check_runtime_absent(load_runtime());
     check_absent(try_driver());
     check_runtime_absent(try_runtime());
+    CHECK(load_driver().error().function().c_str() == std::string("load_driver"));
+    CHECK(load_runtime().error().function().c_str() == std::string("load_runtime"));
+    CHECK(try_driver().error().function().c_str() == std::string("try_driver"));
+    CHECK(try_runtime().error().function().c_str() == std::string("try_runtime"));
     check_absent(init());
     check_refused(configure({}), ErrorKind::invalid_argument); // too late
 }

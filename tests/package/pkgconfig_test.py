@@ -69,8 +69,8 @@ class PkgConfig(consumer.ConsumerTest):
             *flags('cushim-dropin-driver'))
         self.check_driver_api(program, SHARED, **self.search)
 
-    def test_existing_code_of_nvcc(self):
-        """With the same flags, which nvcc takes as they are."""
+    def test_existing_code_builds_with_nvcc(self):
+        """With the same flags, which nvcc accepts unchanged."""
         if not arguments.nvcc:
             self.skipTest(arguments.no_nvcc)
         for package in ('cushim-dropin', 'cushim-dropin-exported'):
@@ -123,8 +123,8 @@ class PkgConfig(consumer.ConsumerTest):
         self.assertEqual('-lpthread' in flags('cushim-core'), not SHARED)
         self.assertIn('-lpthread', flags('cushim-core', '--static'))
 
-    def test_flags_are_for_every_compiler(self):
-        """nvcc takes these, and no others of a C++ compiler's."""
+    def test_flags_are_portable(self):
+        """nvcc accepts only these options of a C++ compiler."""
         for package in ('cushim', 'cushim-dropin', 'cushim-dropin-driver', 'cushim-dropin-exported'):
             for word in flags(package, '--static'):
                 self.assertRegex(word, '^-[DILl]')
@@ -136,7 +136,7 @@ class PkgConfig(consumer.ConsumerTest):
             if path is not None:
                 self.assertTrue(path.startswith(str(install.prefix)), word)
 
-    def test_version_and_variable(self):
+    def test_versions_are_provided(self):
         for package in ('cushim', 'cushim-core', 'cushim-dropin', 'cushim-dropin-driver', 'cushim-dropin-exported'):
             self.assertEqual(pkg_config('--modversion', package), arguments.version)
             self.assertEqual(pkg_config('--variable=cuda_version', package),

@@ -36,11 +36,12 @@ std::string start_container(const Surroundings &machine) {
                       "device plugin).";
     }
     if (machine.container == "Podman") {
-        return hint + "Start it with its GPUs: podman run --device nvidia.com/gpu=all (the host "
+        return hint + "Start it with GPU access: podman run --device nvidia.com/gpu=all (the host "
                       "needs the driver and the NVIDIA Container Toolkit).";
     }
-    return hint + "Start it with its GPUs: docker run --gpus all, or the equivalent of its engine "
-                  "(the host needs the driver and the NVIDIA Container Toolkit).";
+    return hint +
+           "Start it with GPU access: docker run --gpus all, or the equivalent of its engine "
+           "(the host needs the driver and the NVIDIA Container Toolkit).";
 }
 
 std::string no_devices_in_wsl(const Surroundings &machine) {

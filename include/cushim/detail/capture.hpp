@@ -11,6 +11,7 @@
 namespace cushim {
 namespace detail {
 
+// Errors name Stream::capture(), or rt::capture().
 CUSHIM_API Result<void> begin_capture(Api api, const Stream &stream, CaptureMode mode) noexcept;
 CUSHIM_API Result<Graph> end_capture(Api api, const Stream &stream) noexcept;
 // Reports to the teardown sink, except for captures that were already invalidated or are unjoined.
@@ -82,8 +83,10 @@ Result<void> Stream::capture_to(const Graph &graph, const GraphDependencies &dep
                                 CaptureMode mode, F &&f) const {
     const Stream kept = share(); // f() may destroy this stream and `graph`
     const Graph to = graph.share();
-    CUSHIM_TRY_VOID(kept.begin_capture_to(to, dependencies, mode));
-    return detail::captured(f, [&]() noexcept { return kept.end_capture_to(to); });
+    constexpr const char *here = "Stream::capture_to";
+    CUSHIM_TRY_VOID(detail::named(kept.begin_capture_to(to, dependencies, mode), here));
+    return detail::captured(
+        f, [&]() noexcept { return detail::named(kept.end_capture_to(to), here); });
 }
 
 } // namespace cushim

@@ -36,13 +36,15 @@ CUSHIM_LOCAL Result<typename Entry::pfn> pfn() {
 
 template <class Entry>
 Result<typename Entry::pfn> DriverTable::pfn() const {
-    static_assert(Entry::library == CUSHIM_LIBRARY_DRIVER, "an entry point of the runtime API");
+    static_assert(Entry::library == CUSHIM_LIBRARY_DRIVER,
+                  "this entry point belongs to the runtime API: use runtime().pfn()");
     return detail::pfn<Entry>();
 }
 
 template <class Entry>
 Result<typename Entry::pfn> RuntimeTable::pfn() const {
-    static_assert(Entry::library == CUSHIM_LIBRARY_RUNTIME, "an entry point of the driver API");
+    static_assert(Entry::library == CUSHIM_LIBRARY_RUNTIME,
+                  "this entry point belongs to the driver API: use driver().pfn()");
     return detail::pfn<Entry>();
 }
 

@@ -29,7 +29,7 @@ class GrowableMemory : public Owner<Growable> {
     CUSHIM_API static Result<GrowableMemory> create(Device device, std::size_t capacity,
                                                     const GrowableBufferOptions &options) noexcept;
 
-    CUSHIM_API Result<void> resize(std::size_t size) noexcept;
+    CUSHIM_API Result<void> resize(std::size_t elements, std::size_t element_size) noexcept;
     CUSHIM_API Result<void> reserve(std::size_t capacity) noexcept;
     CUSHIM_API Result<void> shrink_to_fit() noexcept;
     CUSHIM_API Result<void> set_access(std::span<const AccessGrant> grants) noexcept;

@@ -28,6 +28,7 @@ struct HostBlock {
 
 enum class DeviceMapped : bool { no, yes };
 
+// Its errors name no function: several classes have it.
 class HostMemory : public Owner<HostBlock> {
   public:
     HostMemory() noexcept = default;
@@ -43,7 +44,8 @@ class HostMemory : public Owner<HostBlock> {
     static Result<HostMemory> allocate(const Context &context, std::size_t size,
                                        DeviceMapped mapped, const PinnedOptions &options) noexcept {
         if (options.value_initialize && !std::is_default_constructible_v<T>) {
-            return Error::invalid_argument("value_initialize, and the elements have no default");
+            return Error::invalid_argument("value_initialize is set but the elements have no "
+                                           "default constructor; set it to false");
         }
         CUSHIM_TRY(const std::size_t bytes, bytes_of(size, sizeof(T)));
         CUSHIM_TRY(HostMemory memory, allocate_bytes(context, bytes, mapped, options));

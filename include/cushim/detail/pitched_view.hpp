@@ -29,16 +29,20 @@ constexpr Pitch filled_in(const Pitch &pitch, const Extent &extent,
             pitch.layer != 0 ? pitch.layer : extent.height};
 }
 
+// Headers pass the function that the program called.
+
 // A view of the `bytes` bytes at the address; invalid_argument with the numbers if it does not fit.
 CUSHIM_API Result<PitchedView> pitched_view(unsigned long long address, std::size_t bytes,
                                             const Extent &extent, const Pitch &pitch,
-                                            const ElementType &element) noexcept;
+                                            const ElementType &element,
+                                            const char *function = nullptr) noexcept;
 // The part of size `extent` that starts at `from`; invalid_argument in the same way.
 CUSHIM_API Result<PitchedView> part_of(const PitchedView &view, const Position &from,
-                                       const Extent &extent, std::size_t element_size) noexcept;
+                                       const Extent &extent, std::size_t element_size,
+                                       const char *function) noexcept;
 // The start of a row; invalid_argument in the same way.
-CUSHIM_API Result<unsigned long long> row_of(const PitchedView &view, std::size_t y,
-                                             std::size_t z) noexcept;
+CUSHIM_API Result<unsigned long long> row_of(const PitchedView &view, std::size_t y, std::size_t z,
+                                             const char *function) noexcept;
 
 template <class U, class T>
 concept NotConstOf = std::is_same_v<const U, T>;

@@ -9,15 +9,43 @@
 
 namespace cushim::detail {
 
-// The product; invalid_argument with the numbers if it exceeds std::size_t.
-CUSHIM_API Result<std::size_t> bytes_of(std::size_t count, std::size_t element_size) noexcept;
-// invalid_argument with the numbers if offset + count exceeds size.
-CUSHIM_API Result<void> check_range(std::size_t offset, std::size_t count,
-                                    std::size_t size) noexcept;
-// invalid_argument with the numbers unless `bytes` is a multiple of the element size and the
-// address is a multiple of the alignment.
+// Errors are invalid_argument with the numbers. Headers pass the function that the program called.
+
+constexpr bool product_overflows(std::size_t a, std::size_t b) noexcept {
+    // Avoids the division for small factors, since it costs more than the rest of the call.
+    constexpr int half = static_cast<int>(sizeof(std::size_t)) * 4;
+    if (((a | b) >> half) == 0) {
+        return false;
+    }
+    return b != 0 && a > static_cast<std::size_t>(-1) / b;
+}
+
+[[gnu::cold]] CUSHIM_API Error too_many_bytes(std::size_t count, std::size_t element_size,
+                                              const char *function) noexcept;
+[[gnu::cold]] CUSHIM_API Error out_of_range(std::size_t offset, std::size_t count, std::size_t size,
+                                            const char *unit, const char *function) noexcept;
+
+// The product, if it fits into std::size_t.
+inline Result<std::size_t> bytes_of(std::size_t count, std::size_t element_size,
+                                    const char *function = nullptr) noexcept {
+    if (product_overflows(count, element_size)) [[unlikely]] {
+        return too_many_bytes(count, element_size, function);
+    }
+    return count * element_size;
+}
+// That offset + count does not exceed the size; all are numbers of `unit`, a plural.
+inline Result<void> check_range(std::size_t offset, std::size_t count, std::size_t size,
+                                const char *unit = "bytes",
+                                const char *function = nullptr) noexcept {
+    if (offset > size || count > size - offset) [[unlikely]] {
+        return out_of_range(offset, count, size, unit, function);
+    }
+    return {};
+}
+// That `bytes` is a multiple of the element size and the address one of the alignment.
 CUSHIM_API Result<void> check_elements(CUdeviceptr address, std::size_t bytes,
-                                       std::size_t element_size, std::size_t alignment) noexcept;
+                                       std::size_t element_size, std::size_t alignment,
+                                       const char *function = nullptr) noexcept;
 
 } // namespace cushim::detail
 

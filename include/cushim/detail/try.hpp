@@ -21,19 +21,21 @@ Tried(R &&) -> Tried<R>;
 
 } // namespace cushim::detail
 
+// cushim's sources add the function's name: src/api/base/function_name.hpp.
+#define CUSHIM_DETAIL_PROPAGATED(tried) tried.error()
 #define CUSHIM_DETAIL_JOIN_NOW(a, b) a##b
 #define CUSHIM_DETAIL_JOIN(a, b) CUSHIM_DETAIL_JOIN_NOW(a, b)
 #define CUSHIM_DETAIL_TRY(tried, declaration, ...)                                                 \
     const ::cushim::detail::Tried tried{(__VA_ARGS__)};                                            \
     if (tried.failed()) [[unlikely]] {                                                             \
-        return tried.error();                                                                      \
+        return CUSHIM_DETAIL_PROPAGATED(tried);                                                    \
     }                                                                                              \
     declaration = tried.value()
 #define CUSHIM_DETAIL_TRY_VOID(tried, ...)                                                         \
     do {                                                                                           \
         const ::cushim::detail::Tried tried{(__VA_ARGS__)};                                        \
         if (tried.failed()) [[unlikely]] {                                                         \
-            return tried.error();                                                                  \
+            return CUSHIM_DETAIL_PROPAGATED(tried);                                                \
         }                                                                                          \
     } while (false)
 

@@ -10,25 +10,35 @@
 #include <cushim/driver_table.hpp>
 #include <cushim/result.hpp>
 
+#include "function_name.hpp"
+
 namespace cushim::detail {
 
 // The Error for a status other than CUDA_SUCCESS. `introduced` is the version that introduced the
-// entry point; an older driver lacks it.
-Error failure(CUresult status, const char *entry_point, int introduced = 0) noexcept;
+// entry point; an older driver lacks it. `in` is CUSHIM_HERE.
+[[gnu::cold]] Error failure(CUresult status, const char *entry_point, int introduced = 0,
+                            const char *in = nullptr) noexcept;
 
-inline Result<void> checked(CUresult status, const char *entry_point, int introduced = 0) noexcept {
+// Out of line, so that a call that succeeds is short.
+[[gnu::cold]] Result<void> failed(CUresult status, const char *entry_point, int introduced,
+                                  const char *in) noexcept;
+
+inline Result<void> checked(CUresult status, const char *entry_point, int introduced = 0,
+                            const char *in = nullptr) noexcept {
     if (status == CUDA_SUCCESS) [[likely]] {
         return {};
     }
-    return failure(status, entry_point, introduced);
+    return failed(status, entry_point, introduced, in);
 }
 
 } // namespace cushim::detail
 
-#define CUSHIM_DRIVER(function, ...)                                                               \
+#define CUSHIM_DRIVER(function, ...) CUSHIM_DRIVER_IN(CUSHIM_HERE, function, __VA_ARGS__)
+// The same in a helper of a hot function, which passes its CUSHIM_HERE down.
+#define CUSHIM_DRIVER_IN(in, function, ...)                                                        \
     ::cushim::detail::checked(::cushim::driver().function(__VA_ARGS__),                            \
                               ::cushim::entry::function::name,                                     \
-                              ::cushim::entry::function::introduced)
+                              ::cushim::entry::function::introduced, in)
 // The result of a destroy() that makes one call.
 #define CUSHIM_DESTROY(function, handle, ...)                                                      \
     ::cushim::detail::Destroyed {                                                                  \

@@ -1,18 +1,25 @@
 // Error: the kind of a status code, and its message.
 //
 // An Error is plain data until message() is called. Only then is a block allocated, with a
-// reference count for the Errors that share it. An Error with a detail is the exception: the detail
-// belongs to the caller and may not outlive the call, so its message is written at once.
+// reference count for the Errors that share it. An Error with a detail has a block from the start:
+// the detail belongs to the caller and may not outlive the call.
 #include <cushim/detail/error.hpp>
+#include <cushim/detail/loader.h>
 #include <cushim/error.hpp>
+#include <cushim/feature.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #include <cushim/driver_table.hpp>
 #include <cushim/runtime_table.hpp>
+
+#include "driver_log.hpp"
+#include "function_name.hpp"
 
 #ifndef __GNUC__
 #include <atomic>
@@ -20,10 +27,13 @@
 
 namespace cushim {
 
+// The detail and the driver's reasons follow in the same block.
 struct ErrorText {
     int owners = 1;
+    char *message = nullptr; // null until it is requested
 
-    char *characters() noexcept { return reinterpret_cast<char *>(this + 1); }
+    char *detail() noexcept { return reinterpret_cast<char *>(this + 1); }
+    char *reasons() noexcept { return detail() + std::strlen(detail()) + 1; }
 };
 
 namespace {
@@ -31,11 +41,13 @@ namespace {
 // The few atomic operations of this file. <atomic> is too expensive for the public header, and
 // std::atomic_ref, which would avoid it there, is missing from libc++ before 19.
 #ifdef __GNUC__
-ErrorText *load_text(ErrorText *&text) {
-    return __atomic_load_n(&text, __ATOMIC_ACQUIRE);
+template <class T>
+T *load(T *&pointer) {
+    return __atomic_load_n(&pointer, __ATOMIC_ACQUIRE);
 }
-bool publish_text(ErrorText *&text, ErrorText *&expected, ErrorText *made) {
-    return __atomic_compare_exchange_n(&text, &expected, made, false, __ATOMIC_ACQ_REL,
+template <class T>
+bool publish(T *&pointer, T *&expected, T *made) {
+    return __atomic_compare_exchange_n(&pointer, &expected, made, false, __ATOMIC_ACQ_REL,
                                        __ATOMIC_ACQUIRE);
 }
 void add_owner(int &owners) {
@@ -44,12 +56,17 @@ void add_owner(int &owners) {
 bool remove_owner(int &owners) {
     return __atomic_sub_fetch(&owners, 1, __ATOMIC_ACQ_REL) == 0;
 }
-#else
-ErrorText *load_text(ErrorText *&text) {
-    return std::atomic_ref(text).load();
+bool is_sole_owner(int &owners) {
+    return __atomic_load_n(&owners, __ATOMIC_ACQUIRE) == 1;
 }
-bool publish_text(ErrorText *&text, ErrorText *&expected, ErrorText *made) {
-    return std::atomic_ref(text).compare_exchange_strong(expected, made);
+#else
+template <class T>
+T *load(T *&pointer) {
+    return std::atomic_ref(pointer).load();
+}
+template <class T>
+bool publish(T *&pointer, T *&expected, T *made) {
+    return std::atomic_ref(pointer).compare_exchange_strong(expected, made);
 }
 void add_owner(int &owners) {
     ++std::atomic_ref(owners);
@@ -57,10 +74,13 @@ void add_owner(int &owners) {
 bool remove_owner(int &owners) {
     return --std::atomic_ref(owners) == 0;
 }
+bool is_sole_owner(int &owners) {
+    return std::atomic_ref(owners).load() == 1;
+}
 #endif
 
 ErrorText *share_text(ErrorText *&text) {
-    ErrorText *shared = load_text(text);
+    ErrorText *shared = load(text);
     if (shared != nullptr) {
         add_owner(shared->owners);
     }
@@ -72,9 +92,9 @@ class Writer {
   public:
     Writer(char *out, size_t size) : out_(out), size_(size) {}
 
-    Writer &operator<<(const char *text) {
-        for (; *text != '\0'; ++text) {
-            put(*text);
+    Writer &operator<<(std::string_view text) {
+        for (const char character : text) {
+            put(character);
         }
         return *this;
     }
@@ -198,6 +218,15 @@ Version installed_version(cushim_library library) {
     return Version(cushim_load_report(library)->version);
 }
 
+// Not for statuses that programs wait for, nor for the loader's own, nor in a child of fork that
+// cannot use CUDA: a thread that the child lacks may have locked the log.
+bool may_have_reasons(Api api, int status) {
+    return api != Api::loader && status != CUDA_ERROR_NOT_READY &&
+           status != CUDA_ERROR_DEINITIALIZED &&
+           (status != CUDA_ERROR_NOT_INITIALIZED || cushim_fork_generation() == 0) &&
+           is_loaded(CUSHIM_LIBRARY_DRIVER);
+}
+
 // --- messages ---
 
 struct StatusNames {
@@ -244,8 +273,17 @@ void write_symbol(Writer &out, const Error &error, bool of_runtime) {
     out << " lacks the entry point " << error.entry_point();
 }
 
+bool is_feature(const char *name) {
+    for (int index = 0; index < feature_count; ++index) {
+        if (std::strcmp(name, cushim::name(static_cast<Feature>(index))) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void write_newer_driver(Writer &out, const Error &error) {
-    out << error.entry_point();
+    out << (is_feature(error.entry_point()) ? "Feature::" : "") << error.entry_point();
     if (error.required()) {
         out << " requires a driver for CUDA " << error.required() << " or newer";
     } else {
@@ -302,9 +340,40 @@ bool is_about_status(const Error &error) {
     return error.api() != Api::loader && error.status() != 0;
 }
 
+void write_function(Writer &out, const char *function) {
+    const std::string_view name = detail::name_in(function);
+    const detail::Backend *const backend = detail::backend_of(name);
+    if (backend != nullptr) {
+        out << backend->name << name.substr(backend->prefix.size());
+    } else {
+        out << name;
+    }
+}
+
 void write_message(Writer &out, const Error &error, const cushim_report *report,
-                   const StatusNames &names, const char *detail) {
-    if (is_about_status(error)) {
+                   const StatusNames &names, std::string_view detail) {
+    const bool is_line = !detail.empty() && detail.find('\n') == detail.npos;
+    if (report != nullptr && !is_about_status(error)) {
+        write_report(out, *report);
+    } else if (!is_about_status(error)) {
+        if (detail.empty()) {
+            write_kind(out, error);
+        } else {
+            write_name(out, error);
+            out << detail;
+        }
+        return;
+    } else if (is_line && report == nullptr) {
+        out << detail << " (";
+        if (error.api() == Api::loader && *error.entry_point() != '\0') {
+            out << error.entry_point() << "; "; // a system call, which returned no CUDA status
+        } else {
+            write_name(out, error);
+        }
+        write_status(out, error.status(), names);
+        out << ")";
+        return;
+    } else {
         write_name(out, error);
         write_status(out, error.status(), names);
         if (report != nullptr) {
@@ -313,37 +382,56 @@ void write_message(Writer &out, const Error &error, const cushim_report *report,
         } else if (names.description != nullptr && *names.description != '\0') {
             out << ": " << names.description;
         }
-    } else if (report != nullptr) {
-        write_report(out, *report);
-    } else {
-        write_kind(out, error);
     }
-    if (*detail != '\0') {
+    if (!detail.empty()) {
         out << ": " << detail;
     }
 }
 
 // Null if out of memory.
-ErrorText *make_text(const Error &error, const cushim_report *report, const char *detail) {
+char *make_message(const Error &error, const char *function, const cushim_report *report,
+                   ErrorText &text) {
     StatusNames names;
     if (is_about_status(error)) {
         names = names_of(error.api(), error.status());
     }
-    Writer measure(nullptr, 0);
-    write_message(measure, error, report, names, detail);
-    const size_t length = measure.length();
-    void *memory = ::operator new(sizeof(ErrorText) + length + 1, std::nothrow);
+    const auto write = [&](Writer out) {
+        if (*function != '\0') {
+            write_function(out, function);
+            out << ": ";
+        }
+        write_message(out, error, report, names, text.detail());
+        if (*text.reasons() != '\0') {
+            out << (out.ends_sentence() ? " The driver's log: " : ". The driver's log: ")
+                << text.reasons();
+        }
+        return out.length();
+    };
+    const size_t length = write(Writer(nullptr, 0));
+    auto *const message = static_cast<char *>(::operator new(length + 1, std::nothrow));
+    if (message != nullptr) {
+        write(Writer(message, length));
+        message[length] = '\0';
+    }
+    return message;
+}
+
+// Null if out of memory.
+ErrorText *make_text(std::string_view detail, std::string_view reasons = "") {
+    const size_t size = detail.size() + 1 + reasons.size() + 1;
+    void *memory = ::operator new(sizeof(ErrorText) + size, std::nothrow);
     if (memory == nullptr) {
         return nullptr;
     }
     auto *text = ::new (memory) ErrorText;
-    Writer out(text->characters(), length);
-    write_message(out, error, report, names, detail);
-    text->characters()[length] = '\0';
+    std::memset(text->detail(), 0, size);
+    detail.copy(text->detail(), detail.size());
+    reasons.copy(text->reasons(), reasons.size());
     return text;
 }
 
 void destroy_text(ErrorText *text) {
+    ::operator delete(text->message);
     ::operator delete(text);
 }
 
@@ -358,14 +446,14 @@ Error::Error(const ErrorParts &parts, const cushim_report *report) noexcept
       required_(parts.required), installed_(parts.installed), kind_(parts.kind), api_(parts.api) {
     const char *detail = or_empty(parts.detail);
     if (*detail != '\0') {
-        text_ = make_text(*this, report_, detail);
+        text_ = make_text(detail);
     }
 }
 
 Error::Error(const Error &other) noexcept
-    : entry_point_(other.entry_point_), report_(other.report_), text_(share_text(other.text_)),
-      status_(other.status_), required_(other.required_), installed_(other.installed_),
-      kind_(other.kind_), api_(other.api_) {}
+    : entry_point_(other.entry_point_), function_(other.function_), report_(other.report_),
+      text_(share_text(other.text_)), status_(other.status_), required_(other.required_),
+      installed_(other.installed_), kind_(other.kind_), api_(other.api_) {}
 
 Error &Error::operator=(const Error &other) noexcept {
     return *this = Error(other);
@@ -389,11 +477,18 @@ Error Error::status(Api api, int status, const char *entry_point, const char *de
     parts.api = api;
     parts.status = status;
     parts.entry_point = entry_point;
-    parts.detail = detail;
     if (parts.kind == ErrorKind::requires_newer_driver) {
         parts.installed = installed_version(CUSHIM_LIBRARY_DRIVER);
     }
-    return Error(parts, report_behind(api, status, parts.kind));
+    Error error(parts, report_behind(api, status, parts.kind));
+    const DriverLog reasons = may_have_reasons(api, status)
+                                  ? detail::reasons_for(api, status, error.entry_point_)
+                                  : DriverLog();
+    detail = or_empty(detail);
+    if (*detail != '\0' || *reasons.c_str() != '\0') {
+        error.text_ = make_text(detail, reasons.c_str());
+    }
+    return error;
 }
 
 Error Error::invalid_argument(const char *detail) noexcept {
@@ -455,20 +550,39 @@ bool operator==(const Error &left, const Error &right) noexcept {
            std::strcmp(left.entry_point_, right.entry_point_) == 0;
 }
 
+Text Error::function() const noexcept {
+    Text text;
+    Writer out(text.characters, sizeof text.characters - 1);
+    write_function(out, function_);
+    text.characters[std::min(out.length(), sizeof text.characters - 1)] = '\0';
+    return text;
+}
+
 const char *Error::message() const noexcept {
-    ErrorText *text = load_text(text_);
-    if (text != nullptr) {
-        return text->characters();
+    ErrorText *text = load(text_);
+    if (text == nullptr) {
+        ErrorText *const made = make_text("");
+        if (made == nullptr) {
+            return text_of(kind_).sentence;
+        }
+        if (publish(text_, text, made)) {
+            text = made;
+        } else {
+            destroy_text(made); // another thread was first
+        }
     }
-    ErrorText *made = make_text(*this, report_, "");
-    if (made == nullptr) {
-        return text_of(kind_).sentence;
+    char *message = load(text->message);
+    if (message == nullptr) {
+        char *const made = make_message(*this, function_, report_, *text);
+        if (made == nullptr) {
+            return text_of(kind_).sentence;
+        }
+        if (publish(text->message, message, made)) {
+            return made;
+        }
+        ::operator delete(made);
     }
-    if (publish_text(text_, text, made)) {
-        return made->characters();
-    }
-    destroy_text(made); // another thread was first
-    return text->characters();
+    return message;
 }
 
 void Error::release(ErrorText *text) noexcept {
@@ -478,6 +592,38 @@ void Error::release(ErrorText *text) noexcept {
 }
 
 namespace detail {
+
+void name_error(const Error &error, const char *function) noexcept {
+    error.function_ = function;
+    ErrorText *const text = error.text_;
+    if (text != nullptr && (!is_sole_owner(text->owners) || text->message != nullptr)) {
+        // Others share a message with another name.
+        ErrorText *const own = make_text(text->detail(), text->reasons());
+        if (own != nullptr) {
+            Error::release(text);
+            error.text_ = own;
+        }
+    }
+}
+
+Error named(Error &&error, const char *function) noexcept {
+    if (function != nullptr) {
+        name_error(error, function);
+    }
+    return static_cast<Error &&>(error);
+}
+
+Error with_detail(Error &&error, const char *detail) noexcept {
+    ErrorText *const before = error.text_;
+    ErrorText *const text = make_text(detail, before != nullptr ? before->reasons() : "");
+    if (text != nullptr) {
+        error.text_ = text;
+        if (before != nullptr) {
+            Error::release(before);
+        }
+    }
+    return static_cast<Error &&>(error);
+}
 
 Error no_host_memory() noexcept {
     return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});

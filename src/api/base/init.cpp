@@ -1,29 +1,44 @@
 #include <cushim/init.hpp>
 
 #include <atomic>
+#include <cstdlib>
 
 #include <cushim/detail/driver_entries.hpp>
 #include <cushim/detail/loader.h>
 #include <cushim/driver_table.hpp>
 
+#include "ranges.hpp"
 #include "release_later.hpp"
 
 namespace cushim {
 
 namespace {
 
-/* The driver's own text for a child of fork is "initialization error". */
-const char *detail_for(CUresult status, unsigned int now) noexcept {
-    return status == CUDA_ERROR_NOT_INITIALIZED && now > 1
-               ? "this process was forked from a process that used CUDA, where CUDA does not work: "
-                 "fork before the first use of CUDA, or start a program with exec"
-               : "";
+/* The driver's own texts are "initialization error" and "no CUDA-capable device is detected". */
+Error not_initialised(CUresult status, unsigned int now) noexcept {
+    Error error = Error::status(Api::driver, status, "cuInit");
+    if (status == CUDA_ERROR_NOT_INITIALIZED && now > 1)
+        return detail::explained(
+            error, "this process was forked from a process that used CUDA, and CUDA does not work "
+                   "in it; fork before the first use of CUDA, or start a program with exec");
+    if (status == CUDA_ERROR_NO_DEVICE) {
+        const char *const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+        return visible != nullptr
+                   ? detail::explained(error,
+                                       "the driver found no device with CUDA_VISIBLE_DEVICES=%s; "
+                                       "correct or unset that variable",
+                                       visible)
+                   : detail::explained(error, "the driver found no device; check that nvidia-smi "
+                                              "lists one, and start a container with GPU access "
+                                              "(docker run --gpus all)");
+    }
+    return error;
 }
 
 Result<void> call_init(unsigned int now) noexcept {
     const CUresult status = driver().cuInit(0);
     if (status != CUDA_SUCCESS)
-        return Error::status(Api::driver, status, "cuInit", detail_for(status, now));
+        return not_initialised(status, now);
     return {};
 }
 
@@ -55,11 +70,11 @@ Result<void> init() noexcept {
     if (is_outdated(called))
         called = call_init(now);
     if (!called)
-        return called;
+        return CUSHIM_NAMED(called.error());
     // Registered right after cuInit, so that both run before the driver's teardown, in reverse
     // order.
     cushim_watch_exit();
-    detail::release_before_exit();
+    detail::release_before_exit(Api::driver);
     initialised_by.store(current_function(), std::memory_order_relaxed);
     initialised.store(now, std::memory_order_release);
     return {};

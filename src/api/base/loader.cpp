@@ -1,5 +1,12 @@
 #include <cushim/loader.hpp>
 
+#include <cstring>
+
+#include <cushim/detail/error.hpp>
+
+#include "function_name.hpp"
+#include "ranges.hpp"
+
 namespace cushim {
 
 namespace {
@@ -14,13 +21,27 @@ unsigned int bit(bool wanted, unsigned int place) {
     return wanted ? place : 0;
 }
 
+std::size_t length_of(const char *path) noexcept {
+    return path != nullptr ? std::strlen(path) : 0;
+}
+
+Error too_long(const Settings &settings) noexcept {
+    constexpr std::size_t limit = 3999;
+    const std::size_t driver = length_of(settings.driver_path),
+                      runtime = length_of(settings.runtime_path);
+    const bool is_driver = driver > limit;
+    return detail::invalid_argument("Settings::%s has %zu bytes and exceeds the limit of %zu bytes",
+                                    is_driver ? "driver_path" : "runtime_path",
+                                    is_driver ? driver : runtime, limit);
+}
+
 } // namespace
 
 Result<void> load_driver() noexcept {
-    return load(CUSHIM_LIBRARY_DRIVER);
+    return CUSHIM_NAMED(load(CUSHIM_LIBRARY_DRIVER));
 }
 Result<void> load_runtime() noexcept {
-    return load(CUSHIM_LIBRARY_RUNTIME);
+    return CUSHIM_NAMED(load(CUSHIM_LIBRARY_RUNTIME));
 }
 
 Result<void> configure(const Settings &settings) noexcept {
@@ -33,15 +54,15 @@ Result<void> configure(const Settings &settings) noexcept {
     case CUSHIM_CONFIGURE_OK:
         return {};
     case CUSHIM_CONFIGURE_TOO_LATE:
-        return Error::invalid_argument(
-            "configure: too late, the CUDA libraries were already searched for; call it first");
+        return CUSHIM_NAMED(Error::invalid_argument(
+            "the search for the CUDA libraries has already begun; call configure() before the "
+            "first CUDA call"));
     case CUSHIM_CONFIGURE_NO_MEMORY:
-        return Error::make({.kind = ErrorKind::out_of_memory});
+        return CUSHIM_NAMED(detail::no_host_memory());
     case CUSHIM_CONFIGURE_INVALID:
         break;
     }
-    return Error::invalid_argument(
-        "configure: a path in the settings exceeds the limit of 4000 bytes");
+    return CUSHIM_NAMED(too_long(settings));
 }
 
 } // namespace cushim

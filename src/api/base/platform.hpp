@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cushim/result.hpp>
+#include <cushim/text.hpp>
 #include <cushim/unique_fd.hpp>
 
 #include <cstddef>
@@ -10,11 +11,23 @@
 #include <span>
 #include <string>
 
+#include "function_name.hpp"
+
 namespace cushim::detail {
 
-// Fails with unsupported_platform if memory cannot be shared by file descriptors.
+// unsupported_platform if memory cannot be shared by file descriptors, or by Windows handles:
+// `otherwise` is then the message.
 Result<void> require_descriptors() noexcept;
-Result<void> require_nt_handles() noexcept;
+Result<void>
+require_nt_handles(const char *otherwise =
+                       "Windows handles are not supported on this platform; use file descriptors "
+                       "(posix_fd, export_fd(), import_fd())") noexcept;
+
+// The calling thread, as the driver's log names it.
+unsigned long long thread_number() noexcept;
+
+// The system's text for an errno: "No such file or directory".
+Text errno_text(int code) noexcept;
 
 // File descriptors. Without them, unsupported_platform.
 
@@ -49,6 +62,8 @@ Result<bool> is_stream_socket(int socket) noexcept;
 
 // When a message must be complete, however many waits and signals occur.
 struct SocketDeadline {
+    const char *option = "";             // the socket option that limits the time
+    std::int64_t limit_ms = 0;           // its value
     bool waits = true;                   // false for a non-blocking socket
     std::int64_t ends = 0;               // nanoseconds of the steady clock
     Result<void> check() const noexcept; // CUDA_ERROR_TIMEOUT after the deadline

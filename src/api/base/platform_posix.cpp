@@ -1,8 +1,12 @@
 #include "platform.hpp"
 
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -14,16 +18,40 @@
 namespace cushim::detail {
 namespace {
 
+// strerror_r() of glibc returns the text, which may be elsewhere; that of POSIX returns a status.
+[[maybe_unused]] const char *text_from(const char *returned, const char *) noexcept {
+    return returned;
+}
+[[maybe_unused]] const char *text_from(int, const char *written) noexcept {
+    return written;
+}
+
+// For EMFILE and ENFILE.
+Error no_free_descriptor(int code) noexcept {
+    char text[200] = "no free file descriptor (ENFILE): the system has reached its limit; close "
+                     "descriptors or raise the limit (fs.file-max on Linux)";
+    rlimit limit{};
+    if (code == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        std::snprintf(text, sizeof text,
+                      "no free file descriptor (EMFILE): RLIMIT_NOFILE of this process is %llu; "
+                      "close descriptors or raise the limit",
+                      static_cast<unsigned long long>(limit.rlim_cur));
+    }
+    return Error::make({.kind = ErrorKind::out_of_memory, .detail = text});
+}
+
 // The error of a system call on a descriptor.
 Error descriptor_error(int descriptor, int code) noexcept {
-    if (code == EMFILE || code == ENFILE || code == ENOMEM) {
-        return Error::make({.kind = ErrorKind::out_of_memory,
-                            .detail = "the process has no free file descriptor"});
+    if (code == EMFILE || code == ENFILE) {
+        return no_free_descriptor(code);
     }
     if (code == EBADF) {
-        return invalid_argument("%d is not an open file descriptor", descriptor);
+        return invalid_argument("file descriptor %d is not open", descriptor);
     }
-    return invalid_argument("file descriptor %d: system error %d", descriptor, code);
+    if (code == ENOMEM) {
+        return no_host_memory();
+    }
+    return invalid_argument("file descriptor %d: %s", descriptor, errno_text(code).c_str());
 }
 
 class KeepErrno {
@@ -67,12 +95,24 @@ bool lead_to_one_file(int descriptor, int other) noexcept {
 
 } // namespace
 
+unsigned long long thread_number() noexcept {
+    return (unsigned long long)pthread_self(); // a pointer on some systems
+}
+
 Result<void> require_descriptors() noexcept {
     return {};
 }
 
-Result<void> require_nt_handles() noexcept {
-    return Error::unsupported_platform("NT handles for sharing memory exist on Windows only");
+Result<void> require_nt_handles(const char *otherwise) noexcept {
+    return Error::unsupported_platform(otherwise);
+}
+
+Text errno_text(int code) noexcept {
+    char written[sizeof(Text)] = "";
+    Text text;
+    std::snprintf(text.characters, sizeof text.characters, "%s",
+                  text_from(strerror_r(code, written, sizeof written), written));
+    return text;
 }
 
 void close_descriptor(int descriptor) noexcept {

@@ -2,6 +2,7 @@
 
 #include <cushim/driver_table.hpp>
 
+#include <cerrno>
 #include <cstdlib>
 
 #include <unistd.h>
@@ -11,12 +12,13 @@ namespace cushim::detail {
 Result<std::string> make_temporary_file() {
     // A process with elevated rights must not write where its caller's environment says.
     const char *const folder = secure_getenv("TMPDIR");
-    std::string path = folder != nullptr && folder[0] == '/' ? folder : "/tmp";
-    path += "/cushim-XXXXXX";
+    const std::string in = folder != nullptr && folder[0] == '/' ? folder : "/tmp";
+    std::string path = in + "/cushim-XXXXXX";
     const int descriptor = mkstemp(path.data());
     if (descriptor < 0) {
-        return Error::make(
-            {.status = CUDA_ERROR_OPERATING_SYSTEM, .detail = "cannot create a temporary file"});
+        const std::string why = "cannot create a temporary file in " + in + ": " +
+                                errno_text(errno).c_str() + "; set TMPDIR to a writable directory";
+        return Error::status(Api::loader, CUDA_ERROR_OPERATING_SYSTEM, "mkstemp", why.c_str());
     }
     close_descriptor(descriptor);
     return path;

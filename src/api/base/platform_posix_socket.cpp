@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -19,11 +20,38 @@
 namespace cushim::detail {
 namespace {
 
+const char *remedy(int code) noexcept {
+    switch (code) {
+    case EPIPE:
+    case ECONNRESET:
+        return "; the other process has closed its end";
+    case EMSGSIZE:
+        return "; raise SO_SNDBUF, or use SOCK_STREAM";
+    case ETOOMANYREFS:
+        return "; the other process must receive earlier descriptors first";
+    default:
+        return "";
+    }
+}
+
 // The error of a socket call.
-Error socket_error(const char *call, int code) noexcept {
-    const bool late = code == EAGAIN || code == EWOULDBLOCK;
-    return Error::status(Api::loader, late ? CUDA_ERROR_TIMEOUT : CUDA_ERROR_OPERATING_SYSTEM, call,
-                         late ? "the socket's timeout has expired" : std::strerror(code));
+Error socket_error(int socket, const char *call, int code) noexcept {
+    char text[200];
+    std::snprintf(text, sizeof text, "socket %d: %s%s", socket, errno_text(code).c_str(),
+                  remedy(code));
+    return Error::status(Api::loader, CUDA_ERROR_OPERATING_SYSTEM, call, text);
+}
+
+Error too_late(const SocketDeadline &deadline, const char *call) noexcept {
+    char text[200] =
+        "the socket is not ready, and O_NONBLOCK is set; call poll() first, or clear it";
+    if (deadline.waits) {
+        std::snprintf(
+            text, sizeof text,
+            "the message was incomplete after %s, %lld ms; reconnect, with a longer timeout",
+            deadline.option, static_cast<long long>(deadline.limit_ms));
+    }
+    return Error::status(Api::loader, CUDA_ERROR_TIMEOUT, call, text);
 }
 
 constexpr std::int64_t nanosecond = 1, microsecond = 1000 * nanosecond,
@@ -40,13 +68,15 @@ Result<SocketDeadline> deadline_of(int socket, int option) noexcept {
     timeval limit{};
     socklen_t size = sizeof limit;
     if (getsockopt(socket, SOL_SOCKET, option, &limit, &size) != 0) {
-        return socket_error("getsockopt", errno);
+        return socket_error(socket, "getsockopt", errno);
     }
     const int flags = fcntl(socket, F_GETFL);
     if (flags < 0) {
-        return socket_error("fcntl", errno);
+        return socket_error(socket, "fcntl", errno);
     }
     SocketDeadline deadline;
+    deadline.option = option == SO_SNDTIMEO ? "SO_SNDTIMEO" : "SO_RCVTIMEO";
+    deadline.limit_ms = limit.tv_sec * std::int64_t(1000) + limit.tv_usec / 1000;
     deadline.waits = (flags & O_NONBLOCK) == 0;
     const std::int64_t now = steady_now(), farthest = std::numeric_limits<std::int64_t>::max();
     const bool is_limited = limit.tv_sec != 0 || limit.tv_usec != 0;
@@ -64,7 +94,7 @@ Result<void> wait_until(int socket, short events, const SocketDeadline &deadline
     for (;;) {
         const std::int64_t left = deadline.waits ? deadline.ends - steady_now() : 0;
         if (left <= 0) {
-            return socket_error(call, EAGAIN);
+            return too_late(deadline, call);
         }
         const std::int64_t step = std::min(left, longest);
         pollfd entry = {socket, events, 0};
@@ -73,7 +103,7 @@ Result<void> wait_until(int socket, short events, const SocketDeadline &deadline
             return {}; // also on an error, which the call will report
         }
         if (ready < 0 && errno != EINTR) {
-            return socket_error("poll", errno);
+            return socket_error(socket, "poll", errno);
         }
     }
 }
@@ -90,7 +120,7 @@ Result<std::size_t> repeat(const char *name, int socket, short events,
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
             CUSHIM_TRY_VOID(wait_until(socket, events, deadline, name));
         } else if (errno != EINTR) {
-            return socket_error(name, errno);
+            return socket_error(socket, name, errno);
         }
     }
 }
@@ -144,26 +174,43 @@ void take_all(Message &message, ArrivedDescriptors &arrived) noexcept {
     }
 }
 
+// The process or Message::control was too small for all of them.
+Error lost_descriptors(int socket) noexcept {
+    const auto copy = duplicate_descriptor(socket);
+    if (!copy) {
+        return copy.error();
+    }
+    close_descriptor(*copy);
+    return Error::make({.kind = ErrorKind::out_of_memory,
+                        .detail = "file descriptors were lost: the message has too many, "
+                                  "expected 1"});
+}
+
 } // namespace
 
 Result<bool> is_stream_socket(int socket) noexcept {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
-    if (getsockname(socket, reinterpret_cast<sockaddr *>(&address), &size) != 0 ||
-        address.ss_family != AF_UNIX) {
-        return invalid_argument("%d is not a Unix socket", socket);
+    if (getsockname(socket, reinterpret_cast<sockaddr *>(&address), &size) != 0) {
+        return errno == EBADF ? invalid_argument("file descriptor %d is not open", socket)
+                              : invalid_argument("file descriptor %d is not a Unix socket: %s",
+                                                 socket, errno_text(errno).c_str());
+    }
+    if (address.ss_family != AF_UNIX) {
+        return invalid_argument("socket %d has address family %d, expected AF_UNIX (%d)", socket,
+                                address.ss_family, AF_UNIX);
     }
     int type = 0;
     size = sizeof type;
     if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0) {
-        return socket_error("getsockopt", errno);
+        return socket_error(socket, "getsockopt", errno);
     }
     return type == SOCK_STREAM;
 }
 
 Result<void> SocketDeadline::check() const noexcept {
     if (waits && steady_now() >= ends) {
-        return socket_error("poll", EAGAIN);
+        return too_late(*this, "poll");
     }
     return {};
 }
@@ -196,9 +243,7 @@ Result<Received> receive_some(int socket, SocketBytes bytes, ArrivedDescriptors 
                }));
     take_all(message, arrived);
     if ((message.header.msg_flags & MSG_CTRUNC) != 0) {
-        return Error::make({.kind = ErrorKind::out_of_memory,
-                            .detail = "file descriptors were lost: too many for the "
-                                      "message or for the process"});
+        return lost_descriptors(socket);
     }
     return Received{size, (message.header.msg_flags & MSG_TRUNC) != 0};
 }

@@ -2,6 +2,8 @@
 
 #include <cushim/driver_table.hpp>
 
+#include <cstring>
+
 #ifndef WIN32_LEAN_AND_MEAN
 #define WIN32_LEAN_AND_MEAN
 #endif
@@ -10,22 +12,39 @@
 #endif
 #include <windows.h>
 
+#include <system_error>
+
 namespace cushim::detail {
 namespace {
 
 Error no_descriptors() noexcept {
-    return Error::unsupported_platform(
-        "file descriptors for sharing memory do not exist on Windows");
+    return Error::unsupported_platform("file descriptors are not supported on Windows; use Windows "
+                                       "handles (win32, export_win32(), import_win32())");
+}
+
+Error no_sockets() noexcept {
+    return Error::unsupported_platform("file descriptors cannot be sent on Windows; duplicate "
+                                       "Windows handles with DuplicateHandle()");
 }
 
 } // namespace
+
+unsigned long long thread_number() noexcept {
+    return GetCurrentThreadId();
+}
 
 Result<void> require_descriptors() noexcept {
     return no_descriptors();
 }
 
-Result<void> require_nt_handles() noexcept {
+Result<void> require_nt_handles(const char *) noexcept {
     return {};
+}
+
+Text errno_text(int code) noexcept {
+    Text text{};
+    strerror_s(text.characters, sizeof text.characters, code);
+    return text;
 }
 
 void close_descriptor(int) noexcept {}
@@ -47,25 +66,25 @@ bool is_same_open_file(int, int) noexcept {
 }
 
 Result<bool> is_stream_socket(int) noexcept {
-    return no_descriptors();
+    return no_sockets();
 }
 
 Result<void> SocketDeadline::check() const noexcept {
     return {};
 }
 Result<SocketDeadline> sending_deadline(int) noexcept {
-    return no_descriptors();
+    return no_sockets();
 }
 Result<SocketDeadline> receiving_deadline(int) noexcept {
-    return no_descriptors();
+    return no_sockets();
 }
 Result<std::size_t> send_some(int, SocketBytes, int, const SocketDeadline &) noexcept {
-    return no_descriptors();
+    return no_sockets();
 }
 
 Result<Received> receive_some(int, SocketBytes, ArrivedDescriptors &,
                               const SocketDeadline &) noexcept {
-    return no_descriptors();
+    return no_sockets();
 }
 
 Result<std::string> make_temporary_file() {
@@ -73,8 +92,11 @@ Result<std::string> make_temporary_file() {
     char path[MAX_PATH];
     const DWORD length = GetTempPathA(sizeof(folder), folder);
     if (length == 0 || length >= sizeof(folder) || GetTempFileNameA(folder, "csh", 0, path) == 0) {
-        return Error::make(
-            {.status = CUDA_ERROR_OPERATING_SYSTEM, .detail = "cannot create a temporary file"});
+        const std::string why = "cannot create a temporary file: " +
+                                std::system_category().message(static_cast<int>(GetLastError())) +
+                                "; set TMP to a writable directory";
+        return Error::status(Api::loader, CUDA_ERROR_OPERATING_SYSTEM, "GetTempFileNameA",
+                             why.c_str());
     }
     return std::string(path);
 }

@@ -3,6 +3,7 @@
 #include <cushim/device_span.hpp>
 
 #include <cstdio>
+#include <cstring>
 
 namespace cushim::detail {
 
@@ -15,31 +16,32 @@ Error invalid_argument(const char *format, ...) noexcept {
     return Error::invalid_argument(text);
 }
 
-Result<std::size_t> bytes_of(std::size_t count, std::size_t element_size) noexcept {
-    if (product_overflows(count, element_size)) {
-        return invalid_argument("%zu elements of %zu bytes exceed the address space", count,
-                                element_size);
-    }
-    return count * element_size;
+Error too_many_bytes(std::size_t count, std::size_t element_size, const char *function) noexcept {
+    return named(
+        invalid_argument("%zu elements of %zu bytes exceed the address space", count, element_size),
+        function);
 }
 
-Result<void> check_range(std::size_t offset, std::size_t count, std::size_t size) noexcept {
-    if (offset > size || count > size - offset) {
-        return invalid_argument("range of %zu at offset %zu exceeds the size, %zu", count, offset,
-                                size);
-    }
-    return {};
+Error out_of_range(std::size_t offset, std::size_t count, std::size_t size, const char *unit,
+                   const char *function) noexcept {
+    const std::size_t letters = std::strlen(unit) - (size == 1 ? 1 : 0); // `unit` is a plural
+    return named(invalid_argument("range [%zu, %zu) exceeds the size, %zu %.*s", offset,
+                                  end_of(offset, count), size, static_cast<int>(letters), unit),
+                 function);
 }
 
 Result<void> check_elements(CUdeviceptr address, std::size_t bytes, std::size_t element_size,
-                            std::size_t alignment) noexcept {
+                            std::size_t alignment, const char *function) noexcept {
     if (bytes % element_size != 0) {
-        return invalid_argument("size %zu is not a multiple of the element size, %zu", bytes,
-                                element_size);
+        return named(invalid_argument("size %zu is not a multiple of the element size, %zu bytes",
+                                      bytes, element_size),
+                     function);
     }
     if (address % alignment != 0) {
-        return invalid_argument("address 0x%llx is not a multiple of the element alignment, %zu",
-                                static_cast<unsigned long long>(address), alignment);
+        return named(
+            invalid_argument("address 0x%llx is not a multiple of the element alignment, %zu bytes",
+                             static_cast<unsigned long long>(address), alignment),
+            function);
     }
     return {};
 }

@@ -232,9 +232,9 @@ void wait_for_released() noexcept {
     }
 }
 
-void release_before_exit() noexcept {
-    static constinit std::atomic<bool> is_registered{false};
-    if (!is_registered.exchange(true)) {
+void release_before_exit(Api api) noexcept {
+    static constinit std::atomic<bool> is_registered[2]{};
+    if (!is_registered[api == Api::runtime].exchange(true)) {
         std::atexit(release_at_exit);
     }
 }

@@ -1,6 +1,8 @@
 // Destroys objects on a thread that may call CUDA, unlike callbacks of the driver.
 #pragma once
 
+#include <cushim/error.hpp>
+
 namespace cushim::detail {
 
 // An object to destroy later. It is linked into the queue, so a callback needs no memory.
@@ -27,9 +29,9 @@ bool prepare_release() noexcept;
 void wait_for_released() noexcept;
 
 // After the first call, process exit waits until all passed objects are deleted, at most two
-// seconds; the rest is reported to the teardown sink. Called right after cushim_watch_exit(), so
-// that the wait precedes the driver's teardown, and the point at which destructors stop calling the
-// driver.
-void release_before_exit() noexcept;
+// seconds; the rest is reported to the teardown sink. Exit handlers run in reverse order, so this
+// is called after the first use of each library, whose teardown the wait must precede: for the
+// driver right after cushim_watch_exit(), and for libcudart once the first of its graphs exists.
+void release_before_exit(Api api) noexcept;
 
 } // namespace cushim::detail

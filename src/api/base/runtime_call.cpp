@@ -10,7 +10,8 @@ constexpr Version oldest_driver = Version::of(CUDART_VERSION / 1000, 0);
 
 } // namespace
 
-Error failure(cudaError_t status, const char *entry_point, Version required) noexcept {
+Error failure(cudaError_t status, const char *entry_point, Version required,
+              const char *in) noexcept {
     if (status == cudaErrorInsufficientDriver) {
         required = oldest_driver;
     }
@@ -18,10 +19,10 @@ Error failure(cudaError_t status, const char *entry_point, Version required) noe
         // There may also be no driver, or a new enough driver that lacks something else.
         const Version installed = driver_version();
         if (installed && required > installed) {
-            return Error::requires_newer_driver(entry_point, required, installed);
+            return named(Error::requires_newer_driver(entry_point, required, installed), in);
         }
     }
-    return Error::status(Api::runtime, status, entry_point);
+    return named(Error::status(Api::runtime, status, entry_point), in);
 }
 
 } // namespace cushim::detail

@@ -12,30 +12,33 @@
 #include <cushim/result.hpp>
 #include <cushim/runtime_table.hpp>
 
+#include "function_name.hpp"
+
 namespace cushim::detail {
 
 // The Error for a status other than cudaSuccess. `required` is the driver that the call needs;
 // unknown: any driver of libcudart's major version.
-Error failure(cudaError_t status, const char *entry_point, Version required = Version()) noexcept;
+Error failure(cudaError_t status, const char *entry_point, Version required = Version(),
+              const char *in = nullptr) noexcept;
 
 inline Result<void> checked(cudaError_t status, const char *entry_point,
-                            Version required = Version()) noexcept {
+                            Version required = Version(), const char *in = nullptr) noexcept {
     if (status == cudaSuccess) [[likely]] {
         return {};
     }
-    return failure(status, entry_point, required);
+    return failure(status, entry_point, required, in);
 }
 
 } // namespace cushim::detail
 
 #define CUSHIM_RUNTIME(function, ...)                                                              \
-    ::cushim::detail::checked(::cushim::runtime().function(__VA_ARGS__),                           \
-                              ::cushim::entry::function::name,                                     \
-                              ::cushim::Version(::cushim::entry::function::introduced))
+    ::cushim::detail::checked(                                                                     \
+        ::cushim::runtime().function(__VA_ARGS__), ::cushim::entry::function::name,                \
+        ::cushim::Version(::cushim::entry::function::introduced), CUSHIM_HERE)
 #define CUSHIM_RUNTIME_NEEDS(feature, function, ...)                                               \
     ::cushim::detail::checked(::cushim::runtime().function(__VA_ARGS__),                           \
                               ::cushim::entry::function::name,                                     \
-                              ::cushim::required_version(feature))
+                              ::cushim::required_version(feature), CUSHIM_HERE)
 // The result of a destroy() that makes one call.
 #define CUSHIM_RUNTIME_DESTROY(function, handle, ...)                                              \
     ::cushim::detail::Destroyed {                                                                  \

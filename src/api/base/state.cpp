@@ -115,7 +115,7 @@ Result<void> close_owner(State *state) noexcept {
         return {};
     }
     const Destroyed destroyed = end(state);
-    return nothing_left(destroyed.status) ? Result<void>() : answer_of(destroyed);
+    return nothing_left(destroyed.status) ? Result<void>() : named(answer_of(destroyed), "close");
 }
 
 void release_owner(State *state) noexcept {

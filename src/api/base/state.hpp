@@ -16,6 +16,8 @@
 #include <atomic>
 #include <new>
 
+#include "function_name.hpp"
+
 namespace cushim::detail {
 
 // The result of destroying an object.

@@ -5,8 +5,13 @@
 namespace cushim {
 
 Result<UniqueFd> UniqueFd::duplicate() const noexcept {
-    CUSHIM_TRY(const int copy, detail::duplicate_descriptor(descriptor_));
-    return UniqueFd(copy);
+    const Result<int> copy = detail::duplicate_descriptor(descriptor_);
+    if (!copy) {
+        return CUSHIM_NAMED(descriptor_ >= 0
+                                ? copy.error()
+                                : Error::invalid_argument("the file descriptor is empty"));
+    }
+    return UniqueFd(*copy);
 }
 
 void UniqueFd::close(int descriptor) noexcept {

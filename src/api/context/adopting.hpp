@@ -19,7 +19,7 @@ Result<void> require_handle(Handle handle) noexcept {
 template <class Handle>
 Result<void> require_handle_of(Handle handle, std::size_t size) noexcept {
     CUSHIM_TRY_VOID(require_handle(handle));
-    return size != 0 ? Result<void>() : Error::invalid_argument("adopt: the size is 0 bytes");
+    return size != 0 ? Result<void>() : Error::invalid_argument("the size is 0 bytes");
 }
 
 // The same for objects that belong to a context.

@@ -1,12 +1,17 @@
 #include <cushim/context.hpp>
 
+#include <bit>
+#include <iterator>
+
 #include <cushim/init.hpp>
 
 #include "adopting.hpp"
 #include "base/call.hpp"
+#include "base/ranges.hpp"
 #include "base/resets.hpp"
 #include "base/state.hpp"
 #include "in_context.hpp"
+#include "on_device.hpp"
 
 namespace cushim {
 namespace {
@@ -43,6 +48,77 @@ void destroy_if_current(CUcontext context) noexcept {
     }
 }
 
+// --- what a refused call was asked for
+
+Error not_created(const Error &error, Device device, unsigned int flags) noexcept {
+    if (error.status() != CUDA_ERROR_INVALID_VALUE) {
+        return detail::refused_device(error, device.native());
+    }
+    constexpr unsigned int all = CU_CTX_FLAGS_MASK, scheduling = CU_CTX_SCHED_MASK;
+    if ((flags & ~all) != 0) {
+        return detail::explained(error, "bits 0x%x of flags 0x%x are not CU_CTX_... flags",
+                                 flags & ~all, flags);
+    }
+    return std::popcount(flags & scheduling) > 1
+               ? detail::explained(error,
+                                   "flags 0x%x contain several CU_CTX_SCHED_... flags; pass "
+                                   "one of them",
+                                   flags)
+               : detail::explained(error, "the driver does not support flags 0x%x", flags);
+}
+
+const char *name_of(CUlimit limit) noexcept {
+    constexpr const char *names[] = {"CU_LIMIT_STACK_SIZE",
+                                     "CU_LIMIT_PRINTF_FIFO_SIZE",
+                                     "CU_LIMIT_MALLOC_HEAP_SIZE",
+                                     "CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH",
+                                     "CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT",
+                                     "CU_LIMIT_MAX_L2_FETCH_GRANULARITY",
+                                     "CU_LIMIT_PERSISTING_L2_CACHE_SIZE"};
+    const auto index = static_cast<unsigned int>(limit);
+    return index < std::size(names) ? names[index] : nullptr;
+}
+
+// `value` is null for a query. The context is current.
+Error refused_limit(const Error &error, CUlimit limit,
+                    const std::size_t *value = nullptr) noexcept {
+    if (error.status() != CUDA_ERROR_INVALID_VALUE &&
+        error.status() != CUDA_ERROR_UNSUPPORTED_LIMIT) {
+        return error;
+    }
+    const char *const name = name_of(limit);
+    std::size_t ignored = 0;
+    if (value != nullptr && driver().cuCtxGetLimit(&ignored, limit) == CUDA_SUCCESS) {
+        return detail::explained(error, "%s (%u) cannot be set to %zu",
+                                 name != nullptr ? name : "CUlimit", limit, *value);
+    }
+    return name != nullptr
+               ? detail::explained(error, "the device does not support %s (%u)", name, limit)
+               : detail::explained(error, "the driver has no CUlimit %u", limit);
+}
+
+Error refused_peer(const Error &error, const Context &context, const Context &peer) noexcept {
+    const auto own = context.device(), other = peer.device();
+    if (!own || !other) {
+        return error;
+    }
+    const int from = own->native(), to = other->native();
+    switch (error.status()) {
+    case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
+        return detail::explained(
+            error, "device %d cannot access device %d; check with Device::can_access() first", from,
+            to);
+    case CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
+        return detail::explained(error, "access from device %d to device %d is already enabled",
+                                 from, to);
+    case CUDA_ERROR_PEER_ACCESS_NOT_ENABLED:
+        return detail::explained(error, "access from device %d to device %d is not enabled", from,
+                                 to);
+    default:
+        return error;
+    }
+}
+
 } // namespace
 
 // --- scope
@@ -56,7 +132,7 @@ ContextScope::ContextScope(unsigned int pushed, detail::State *state) noexcept
 
 Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state) noexcept {
     if (context == nullptr) [[unlikely]] {
-        return Error::invalid_argument("the context is empty");
+        return CUSHIM_NAMED(Error::invalid_argument("the context is empty"));
     }
     CUcontext current = nullptr;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetCurrent, &current));
@@ -65,7 +141,7 @@ Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state
     }
     if (const Result<void> pushed = CUSHIM_DRIVER(cuCtxPushCurrent, context); !pushed) {
         pop_if_current(context); // a failed call may have taken effect
-        return pushed.error();
+        return CUSHIM_NAMED(pushed.error());
     }
     return ContextScope(cushim_fork_generation() + 1, state);
 }
@@ -86,7 +162,7 @@ Result<Context> Context::primary(Device device) noexcept {
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY(auto state, detail::make_state<PrimaryContextState>(device));
     CUcontext context = nullptr;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDevicePrimaryCtxRetain, &context, device.native()));
+    CUSHIM_TRY_VOID(CUSHIM_DEVICE(device, cuDevicePrimaryCtxRetain, &context, device.native()));
     return Context(context, state.take());
 }
 
@@ -97,7 +173,7 @@ Result<Context> Context::create(Device device, unsigned int flags) noexcept {
     if (const auto made = CUSHIM_DRIVER(cuCtxCreate_v2, &state->context, flags, device.native());
         !made) {
         destroy_if_current(state->context);
-        return made.error();
+        return CUSHIM_NAMED(not_created(made.error(), device, flags));
     }
     Context created(state->context, state.take());
     // CUDA has made it current.
@@ -128,7 +204,8 @@ Result<void> Context::reset_primary(Device device) noexcept {
     CUSHIM_TRY_VOID(init());
     unsigned int flags = 0;
     int is_active = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDevicePrimaryCtxGetState, device.native(), &flags, &is_active));
+    CUSHIM_TRY_VOID(
+        CUSHIM_DEVICE(device, cuDevicePrimaryCtxGetState, device.native(), &flags, &is_active));
     if (is_active == 0) {
         return CUSHIM_DRIVER(cuDevicePrimaryCtxReset, device.native()); // it contains no objects
     }
@@ -164,13 +241,16 @@ Result<void> Context::synchronize() const noexcept {
 Result<std::size_t> Context::limit(CUlimit limit) const noexcept {
     CUSHIM_TRY(const ContextScope scope, enter());
     std::size_t value = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetLimit, &value, limit));
+    if (const auto asked = CUSHIM_DRIVER(cuCtxGetLimit, &value, limit); !asked) {
+        return CUSHIM_NAMED(refused_limit(asked.error(), limit));
+    }
     return value;
 }
 
 Result<void> Context::set_limit(CUlimit limit, std::size_t value) const noexcept {
     CUSHIM_TRY(const ContextScope scope, enter());
-    return CUSHIM_DRIVER(cuCtxSetLimit, limit, value);
+    const Result<void> set = CUSHIM_DRIVER(cuCtxSetLimit, limit, value);
+    return set ? set : CUSHIM_NAMED(refused_limit(set.error(), limit, &value));
 }
 
 Result<unsigned int> Context::flags() const noexcept {
@@ -197,13 +277,15 @@ Result<StreamPriorities> Context::stream_priorities() const noexcept {
 Result<void> Context::enable_peer_access(const Context &peer) const noexcept {
     CUSHIM_TRY_VOID(detail::require(peer, "the peer's context is empty"));
     CUSHIM_TRY(const ContextScope scope, enter());
-    return CUSHIM_DRIVER(cuCtxEnablePeerAccess, peer.native(), 0);
+    const Result<void> enabled = CUSHIM_DRIVER(cuCtxEnablePeerAccess, peer.native(), 0);
+    return enabled ? enabled : CUSHIM_NAMED(refused_peer(enabled.error(), *this, peer));
 }
 
 Result<void> Context::disable_peer_access(const Context &peer) const noexcept {
     CUSHIM_TRY_VOID(detail::require(peer, "the peer's context is empty"));
     CUSHIM_TRY(const ContextScope scope, enter());
-    return CUSHIM_DRIVER(cuCtxDisablePeerAccess, peer.native());
+    const Result<void> disabled = CUSHIM_DRIVER(cuCtxDisablePeerAccess, peer.native());
+    return disabled ? disabled : CUSHIM_NAMED(refused_peer(disabled.error(), *this, peer));
 }
 
 } // namespace cushim

@@ -1,15 +1,71 @@
 #include <cushim/device.hpp>
 
+#include <cstdio>
 #include <cstring>
 
 #include <cushim/context.hpp>
 #include <cushim/init.hpp>
 
 #include "base/call.hpp"
+#include "base/ranges.hpp"
+#include "on_device.hpp"
 
 namespace cushim {
 
 static_assert(sizeof(DeviceUuid) == sizeof(CUuuid));
+
+namespace {
+
+Error no_such_uuid(const DeviceUuid &uuid, int devices) noexcept {
+    char text[160] = "no device has the UUID GPU-";
+    std::size_t length = std::strlen(text);
+    for (std::size_t index = 0; index < sizeof uuid.bytes; ++index) {
+        const bool is_group = index == 4 || index == 6 || index == 8 || index == 10;
+        length += static_cast<std::size_t>(std::snprintf(
+            text + length, sizeof text - length, is_group ? "-%02x" : "%02x", uuid.bytes[index]));
+    }
+    std::snprintf(text + length, sizeof text - length, "; the number of devices is %d", devices);
+    return Error::make({.kind = ErrorKind::no_device, .detail = text});
+}
+
+Error no_such_bus_id(const Error &error, const char *id) noexcept {
+    if (error.status() != CUDA_ERROR_INVALID_VALUE && error.status() != CUDA_ERROR_INVALID_DEVICE) {
+        return error;
+    }
+    if (id == nullptr) {
+        return detail::explained(error, "the PCI bus ID is null");
+    }
+    return detail::explained(
+        error, "no device has the PCI bus ID \"%.40s\"; expected a form such as 0000:3b:00.0", id);
+}
+
+Error no_attribute(const Error &error, CUdevice_attribute attribute, int ordinal) noexcept {
+    if (error.status() == CUDA_ERROR_INVALID_VALUE) {
+        return detail::explained(error, "the driver has no device attribute %d",
+                                 static_cast<int>(attribute));
+    }
+    return detail::refused_device(error, ordinal);
+}
+
+// The one of two devices that does not exist.
+Error refused_pair(const Error &error, int ordinal, int peer) noexcept {
+    int count = 0;
+    const bool is_peer =
+        driver().cuDeviceGetCount(&count) == CUDA_SUCCESS && ordinal >= 0 && ordinal < count;
+    return detail::refused_device(error, is_peer ? peer : ordinal);
+}
+
+Error no_peer_attribute(const Error &error, CUdevice_P2PAttribute attribute, int ordinal,
+                        int peer) noexcept {
+    if (error.status() == CUDA_ERROR_INVALID_VALUE) {
+        return detail::explained(
+            error, "the driver has no P2P attribute %d for device %d and its peer, device %d",
+            static_cast<int>(attribute), ordinal, peer);
+    }
+    return refused_pair(error, ordinal, peer);
+}
+
+} // namespace
 
 Result<int> Device::count() noexcept {
     CUSHIM_TRY_VOID(init());
@@ -21,7 +77,7 @@ Result<int> Device::count() noexcept {
 Result<Device> Device::get(int ordinal) noexcept {
     CUSHIM_TRY_VOID(init());
     CUdevice device = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceGet, &device, ordinal));
+    CUSHIM_TRY_VOID(CUSHIM_DEVICE(Device(ordinal), cuDeviceGet, &device, ordinal));
     return Device(device);
 }
 
@@ -34,19 +90,22 @@ Result<Device> Device::by_uuid(const DeviceUuid &uuid) noexcept {
             return device;
         }
     }
-    return Error::make({.kind = ErrorKind::no_device, .detail = "no device has this UUID"});
+    return CUSHIM_NAMED(no_such_uuid(uuid, devices));
 }
 
 Result<Device> Device::by_pci_bus_id(const char *id) noexcept {
     CUSHIM_TRY_VOID(init());
     CUdevice device = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceGetByPCIBusId, &device, id));
+    const Result<void> found = CUSHIM_DRIVER(cuDeviceGetByPCIBusId, &device, id);
+    if (!found) {
+        return CUSHIM_NAMED(no_such_bus_id(found.error(), id));
+    }
     return Device(device);
 }
 
 Result<DeviceName> Device::name() const noexcept {
     DeviceName name;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceGetName, name.characters,
+    CUSHIM_TRY_VOID(CUSHIM_DEVICE(*this, cuDeviceGetName, name.characters,
                                   static_cast<int>(sizeof name.characters), native_));
     return name;
 }
@@ -54,7 +113,7 @@ Result<DeviceName> Device::name() const noexcept {
 Result<DeviceUuid> Device::uuid() const noexcept {
     CUuuid uuid{};
     // The second version, which distinguishes MIG instances.
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceGetUuid_v2, &uuid, native_));
+    CUSHIM_TRY_VOID(CUSHIM_DEVICE(*this, cuDeviceGetUuid_v2, &uuid, native_));
     DeviceUuid copy;
     std::memcpy(copy.bytes, &uuid, sizeof copy.bytes);
     return copy;
@@ -62,14 +121,17 @@ Result<DeviceUuid> Device::uuid() const noexcept {
 
 Result<PciBusId> Device::pci_bus_id() const noexcept {
     PciBusId id;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceGetPCIBusId, id.characters,
+    CUSHIM_TRY_VOID(CUSHIM_DEVICE(*this, cuDeviceGetPCIBusId, id.characters,
                                   static_cast<int>(sizeof id.characters), native_));
     return id;
 }
 
 Result<int> Device::attribute(CUdevice_attribute attribute) const noexcept {
     int value = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceGetAttribute, &value, attribute, native_));
+    const Result<void> asked = CUSHIM_DRIVER(cuDeviceGetAttribute, &value, attribute, native_);
+    if (!asked) {
+        return CUSHIM_NAMED(no_attribute(asked.error(), attribute, native_));
+    }
     return value;
 }
 
@@ -81,25 +143,31 @@ Result<ComputeCapability> Device::compute_capability() const noexcept {
 
 Result<std::size_t> Device::total_memory() const noexcept {
     std::size_t bytes = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceTotalMem, &bytes, native_));
+    CUSHIM_TRY_VOID(CUSHIM_DEVICE(*this, cuDeviceTotalMem, &bytes, native_));
     return bytes;
 }
 
 Result<MemoryInfo> Device::memory_info() const noexcept {
     CUSHIM_TRY(const Context primary, Context::primary(*this));
-    return primary.memory_info();
+    return CUSHIM_NAMED(primary.memory_info());
 }
 
 Result<bool> Device::can_access(Device peer) const noexcept {
     int can = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceCanAccessPeer, &can, native_, peer.native_));
+    const Result<void> asked = CUSHIM_DRIVER(cuDeviceCanAccessPeer, &can, native_, peer.native_);
+    if (!asked) {
+        return CUSHIM_NAMED(refused_pair(asked.error(), native_, peer.native_));
+    }
     return can != 0;
 }
 
 Result<int> Device::peer_attribute(CUdevice_P2PAttribute attribute, Device peer) const noexcept {
     int value = 0;
-    CUSHIM_TRY_VOID(
-        CUSHIM_DRIVER(cuDeviceGetP2PAttribute, &value, attribute, native_, peer.native_));
+    const Result<void> asked =
+        CUSHIM_DRIVER(cuDeviceGetP2PAttribute, &value, attribute, native_, peer.native_);
+    if (!asked) {
+        return CUSHIM_NAMED(no_peer_attribute(asked.error(), attribute, native_, peer.native_));
+    }
     return value;
 }
 

@@ -3,6 +3,7 @@
 #include <cushim/stream.hpp>
 
 #include "adopting.hpp"
+#include "base/ranges.hpp"
 #include "event_state.hpp"
 #include "wrong_context.hpp"
 
@@ -26,33 +27,75 @@ CUcontext context_of(const Event &event) noexcept {
     return state != nullptr ? state->context : nullptr;
 }
 
-Result<bool> on_one_device(CUcontext a, CUcontext b) noexcept {
-    CUSHIM_TRY(const Device first, Context::borrow(a).device());
-    CUSHIM_TRY(const Device second, Context::borrow(b).device());
-    return first.native() == second.native();
+// The device of the event's context; -1 if unknown.
+int device_of(const Event &event) noexcept {
+    const CUcontext context = context_of(event);
+    const auto device = context != nullptr ? Context::borrow(context).device()
+                                           : Result<Device>(Device::from_native(-1));
+    return device ? device->native() : -1;
+}
+
+// Whether CUDA measures time with this event: from it to itself.
+bool is_measurable(const Event &event) noexcept {
+    float milliseconds = 0;
+    return driver().cuEventElapsedTime_v1(&milliseconds, event.native(), event.native()) !=
+           CUDA_ERROR_INVALID_HANDLE;
+}
+
+Error not_measurable(const Error &error, const char *which, const Event &event) noexcept {
+    const EventState *const state = detail::state_of(event);
+    switch (state != nullptr ? state->timing : EventState::Timing::unknown) {
+    case EventState::Timing::off:
+        return detail::explained(
+            error, "the %s event was created without timing; set EventOptions::timing", which);
+    case EventState::Timing::on:
+        return detail::explained(error, "the %s event was not recorded; call Event::record() first",
+                                 which);
+    case EventState::Timing::unknown:
+        break;
+    }
+    return detail::explained(error,
+                             "the %s event was not recorded, or was created without timing; record "
+                             "it, and set EventOptions::timing",
+                             which);
 }
 
 // CUDA measures time between contexts, but not between devices.
 Error not_measured(CUresult status, const Event &earlier, const Event &later) noexcept {
     const auto call = CUSHIM_FAILED_CALL(cuEventElapsedTime_v1, status);
-    const CUcontext from = context_of(earlier), to = context_of(later);
-    if (status == CUDA_ERROR_INVALID_HANDLE && from != nullptr && to != nullptr && from != to) {
-        const auto same = on_one_device(from, to);
-        if (same && !*same) {
-            return detail::wrong_context(call, "the events belong to different devices");
-        }
+    Error error = detail::failure(call.status, call.entry_point, call.introduced);
+    if (status == CUDA_ERROR_NOT_READY) {
+        const bool is_earlier = driver().cuEventQuery(earlier.native()) == CUDA_ERROR_NOT_READY;
+        return detail::explained(error,
+                                 "the %s event is not complete; call Event::synchronize() first",
+                                 is_earlier ? "earlier" : "later");
     }
-    return detail::failure(call.status, call.entry_point, call.introduced);
+    if (status != CUDA_ERROR_INVALID_HANDLE) {
+        return error;
+    }
+    const int from = device_of(earlier), to = device_of(later);
+    if (from >= 0 && to >= 0 && from != to) {
+        return detail::wrong_context(call,
+                                     "the earlier event belongs to device %d, the later one to "
+                                     "device %d; measure between events of one device",
+                                     from, to);
+    }
+    if (!is_measurable(earlier)) {
+        return not_measurable(error, "earlier", earlier);
+    }
+    return is_measurable(later) ? error : not_measurable(error, "later", later);
 }
 
 } // namespace
 
 Result<Event> Event::create(const Context &context, const EventOptions &options) noexcept {
     if (options.interprocess && options.timing) {
-        return Error::invalid_argument("Event::create: an interprocess event cannot measure time");
+        return CUSHIM_NAMED(Error::invalid_argument(
+            "an interprocess event cannot measure time; set EventOptions::timing to false"));
     }
     CUSHIM_TRY(auto state, detail::make_state<EventState>(context));
     state->is_interprocess = options.interprocess;
+    state->timing = options.timing ? EventState::Timing::on : EventState::Timing::off;
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuEventCreate, &state->event, flags_of(options)));
     return Event(state->event, state.take());
@@ -76,10 +119,9 @@ Result<void> Event::record(const Stream &stream) const noexcept {
     if (status == CUDA_SUCCESS) {
         return {};
     }
-    return detail::failure_in(
-        stream, CUSHIM_FAILED_CALL(cuEventRecord, status),
-        "the stream belongs to another context than the event",
-        [own = context_of(*this)](CUcontext its) { return own == nullptr || own == its; });
+    return CUSHIM_NAMED(detail::failure_of_stream(stream, CUSHIM_FAILED_CALL(cuEventRecord, status),
+                                                  "the event", context_of(*this),
+                                                  detail::ordinal_of(*this)));
 }
 
 Result<bool> Event::query() const noexcept {
@@ -104,7 +146,7 @@ Result<float> Event::elapsed_since(const Event &earlier) const noexcept {
     const CUresult status =
         driver().cuEventElapsedTime_v1(&milliseconds, earlier.native(), native());
     if (status != CUDA_SUCCESS) {
-        return not_measured(status, earlier, *this);
+        return CUSHIM_NAMED(not_measured(status, earlier, *this));
     }
     return milliseconds;
 }

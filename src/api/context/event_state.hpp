@@ -14,6 +14,7 @@ struct EventState final : InContext {
 
     CUevent event = nullptr;
     bool is_interprocess = false; // exported or imported, or may be exported
+    enum class Timing : unsigned char { unknown, off, on } timing = Timing::unknown;
 };
 
 // Null for a borrowed event: CUDA does not return its context.

@@ -19,7 +19,8 @@ Result<Stream> keep_for_release(const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     if (is_default(stream.native())) {
         return Error::invalid_argument(
-            "a default stream depends on the current context; use a created stream");
+            "Stream::legacy() and Stream::per_thread() depend on the current context; use a stream "
+            "of Stream::create()");
     }
     if (Access::state(stream) != nullptr) {
         return stream.share();

@@ -6,6 +6,10 @@
 #include <cushim/loader.hpp>
 #include <cushim/result.hpp>
 
+#include <cstdio>
+
+#include "base/function_name.hpp"
+
 namespace cushim::detail {
 
 // For enumerators and members that an older driver rejects without a reason. Fails with
@@ -24,19 +28,27 @@ inline Result<void> require_feature(Feature feature) noexcept {
     return require_feature(feature, name(feature));
 }
 
-// Fails with not_supported_by_device and this text if the device attribute is 0.
+inline Error not_supported(int device, const char *what) noexcept {
+    char text[200];
+    std::snprintf(text, sizeof text, "device %d %s", device, what);
+    return Error::make({.kind = ErrorKind::not_supported_by_device, .detail = text});
+}
+
+// Fails with not_supported_by_device if the device attribute is 0. `otherwise` follows the device:
+// "does not support ...; use ...".
 inline Result<void> require_attribute(Device device, CUdevice_attribute attribute,
                                       const char *otherwise) noexcept {
     CUSHIM_TRY(const int value, device.attribute(attribute));
     if (value == 0) {
-        return Error::make({.kind = ErrorKind::not_supported_by_device, .detail = otherwise});
+        return not_supported(device.native(), otherwise);
     }
     return {};
 }
 
 inline Result<void> require_virtual_memory(Device device) noexcept {
     return require_attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED,
-                             "virtual memory management");
+                             "does not support virtual memory management; use "
+                             "DeviceBuffer::allocate()");
 }
 
 } // namespace cushim::detail

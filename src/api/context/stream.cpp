@@ -4,6 +4,7 @@
 #include "base/call.hpp"
 #include "event_state.hpp"
 #include "in_context.hpp"
+#include "wrong_context.hpp"
 
 namespace cushim {
 namespace {
@@ -28,11 +29,15 @@ Result<void> check_interprocess(const Event &event, const Stream &stream) noexce
     if (context.native() == state->context) {
         return {};
     }
-    constexpr const char *why =
-        "an interprocess event can only be waited for in the context that created or opened it: "
-        "open it in the stream's context too, or use a separate event for streams of this "
-        "process";
-    return Error::make({.kind = ErrorKind::wrong_context, .detail = why});
+    const CUcontext own = context.native(), of_event = state->context;
+    return detail::wrong_context(
+        {},
+        "the stream belongs to context %s, the interprocess event to context %s, and only streams "
+        "of %s can wait for it; an importing process opens the event in context %s with "
+        "open_event(), the exporting process uses an event without interprocess",
+        detail::context_text(own, detail::ordinal_of(stream)).c_str(),
+        detail::context_text(of_event, state->device_ordinal).c_str(),
+        detail::context_text(of_event).c_str(), detail::context_text(own).c_str());
 }
 
 } // namespace
@@ -115,7 +120,7 @@ Result<unsigned long long> Stream::id() const noexcept {
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetId, native(), &id));
     return id;
 #else
-    return Error::requires_newer_headers("cuStreamGetId", Version::of(12, 0));
+    return CUSHIM_NAMED(Error::requires_newer_headers("cuStreamGetId", Version::of(12, 0)));
 #endif
 }
 

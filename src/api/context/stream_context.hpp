@@ -21,20 +21,24 @@ inline Result<Context> context_of(const Stream &stream) noexcept {
 }
 
 // Runs a call that enqueues into the stream, with the stream's context current. CUDA checks copies
-// against the device of the current context. Default streams use the current context.
+// against the device of the current context. Default streams use the current context. `in` is
+// CUSHIM_HERE of the caller.
 template <class Call>
-Result<void> in_context_of(const Stream &stream, Call call) noexcept {
+Result<void> in_context_of(const Stream &stream, const char *in, Call call) noexcept {
     if (is_default(stream.native())) {
         return call();
     }
     if (const State *const state = Access::state(stream)) {
         const CUcontext context = static_cast<const InContext *>(state)->context;
-        CUSHIM_TRY(const ContextScope scope, ContextScope::enter(context));
-        return call();
+        const auto scope = ContextScope::enter(context);
+        return scope ? call() : Result<void>(named(scope.error(), in));
     }
-    CUSHIM_TRY(const Context context, stream.context());
-    CUSHIM_TRY(const ContextScope scope, context.enter());
-    return call();
+    const Result<Context> context = stream.context();
+    if (!context) {
+        return named(context.error(), in);
+    }
+    const auto scope = context->enter();
+    return scope ? call() : Result<void>(named(scope.error(), in));
 }
 
 } // namespace cushim::detail

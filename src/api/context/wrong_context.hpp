@@ -4,6 +4,8 @@
 #include <cushim/stream.hpp>
 
 #include "base/call.hpp"
+#include "base/explained.hpp"
+#include "base/ranges.hpp"
 
 namespace cushim::detail {
 
@@ -13,25 +15,16 @@ struct FailedCall {
     int introduced = 0;
 };
 
-inline Error wrong_context(const FailedCall &call, const char *why) noexcept {
-    return Error::make({.kind = ErrorKind::wrong_context,
-                        .api = Api::driver,
-                        .status = call.status,
-                        .entry_point = call.entry_point,
-                        .detail = why});
-}
+// The contexts in a printf-style sentence. An empty call: it was not made.
+CUSHIM_PRINTF(2, 3) Error wrong_context(const FailedCall &call, const char *format, ...) noexcept;
 
-// wrong_context with the text `why`, unless are_of(context) confirms that all objects belong to it.
-template <class AreOf>
-Error failure_in(const Stream &stream, const FailedCall &call, const char *why,
-                 AreOf are_of) noexcept {
-    CUcontext context = nullptr;
-    if (call.status == CUDA_ERROR_INVALID_HANDLE &&
-        driver().cuStreamGetCtx_v1(stream.native(), &context) == CUDA_SUCCESS && !are_of(context)) {
-        return wrong_context(call, why);
-    }
-    return failure(call.status, call.entry_point, call.introduced);
-}
+// A context in a message: "0x55d3c0a1b2c0 (device 0)". Device -1: unknown, or known from before.
+Text context_text(CUcontext context, int device = -1) noexcept;
+
+// The error of a call on a stream; wrong_context if the stream belongs to another context than
+// `object` of this text, which belongs to `of` on this device. A null context: unknown.
+Error failure_of_stream(const Stream &stream, const FailedCall &call, const char *object,
+                        CUcontext of, int device) noexcept;
 
 } // namespace cushim::detail
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdio>
 #include <memory>
 #include <new>
 #include <span>
@@ -11,6 +12,19 @@
 
 namespace cushim::detail {
 
+// How an error names an element: "edges[2].from".
+struct ArrayName {
+    const char *array;
+    const char *member = "";
+};
+inline Result<void> check_element(const GraphIdentity &identity, std::span<const GraphNode> nodes,
+                                  const GraphNode &node, const ArrayName &name) noexcept {
+    char element[60];
+    std::snprintf(element, sizeof element, "%s[%zu]%s", name.array,
+                  static_cast<std::size_t>(&node - nodes.data()), name.member);
+    return check_node(identity, node, element);
+}
+
 // Handles of existing nodes; many of them are stored on the heap.
 class NodeHandles {
   public:
@@ -19,9 +33,10 @@ class NodeHandles {
         if (!dependencies.is_complete()) {
             return no_host_memory();
         }
-        return fill(identity, dependencies.nodes());
+        return fill(identity, dependencies.nodes(), {"dependencies"});
     }
-    Result<void> fill(const GraphIdentity &identity, std::span<const GraphNode> nodes) noexcept {
+    Result<void> fill(const GraphIdentity &identity, std::span<const GraphNode> nodes,
+                      const ArrayName &name) noexcept {
         CUgraphNode *to = few_.data();
         if (nodes.size() > few_.size()) {
             many_.reset(new (std::nothrow) CUgraphNode[nodes.size()]);
@@ -32,7 +47,7 @@ class NodeHandles {
         }
         for (const GraphNode &node : nodes) {
             if (!node || !identity.has(node)) {
-                return check_node(identity, node); // returns the reason
+                return check_element(identity, nodes, node, name); // returns the reason
             }
             to[count_++] = node.native();
         }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/call.hpp"
+#include "base/explained.hpp"
 #include "base/state.hpp"
 
 namespace cushim::detail {

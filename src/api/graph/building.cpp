@@ -1,6 +1,8 @@
 // Adding, ordering, changing and destroying nodes.
 #include <cushim/graph.hpp>
 
+#include <cstdint>
+
 #include "adding.hpp"
 #include "parameters.hpp"
 
@@ -14,6 +16,17 @@ using detail::NodeParameters;
 using detail::NodePlace;
 using detail::state_of_graph;
 
+Result<GraphNode> add_to(const Graph &graph, const GraphDependencies &dependencies,
+                         const NodeParameters &parameters, NewUses &&uses) noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
+    const detail::GraphApi &api = state->api();
+    CUSHIM_TRY_VOID(api.check(parameters));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    return detail::add_keeping(
+        *state, dependencies, std::move(uses),
+        [&](const NodePlace &place) noexcept { return api.add(place, parameters); });
+}
+
 } // namespace
 
 // --- adding
@@ -21,37 +34,27 @@ using detail::state_of_graph;
 Result<GraphNode> Graph::add(const GraphDependencies &dependencies,
                              const NodeParameters &parameters,
                              const detail::NodeUses &uses) const noexcept {
-    if (detail::is_of_nothing(parameters)) {
-        return add(dependencies, detail::EmptyNode(), uses);
-    }
-    // First, since it takes ownership of a closure.
-    NewUses kept(uses);
-    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    const detail::GraphApi &api = state->api();
-    CUSHIM_TRY_VOID(api.check(parameters));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    return detail::add_keeping(
-        *state, dependencies, std::move(kept),
-        [&](const NodePlace &place) noexcept { return api.add(place, parameters); });
-}
-
-Result<GraphNode> Graph::add_host_closure(const GraphDependencies &dependencies,
-                                          detail::Closure closure) const noexcept {
-    if (closure.object == nullptr) {
-        return detail::no_host_memory();
-    }
-    return add(dependencies, detail::HostNode{closure.call, closure.object}, {{}, closure});
+    static constexpr detail::NodeFunctions functions = {CUSHIM_NODE_FUNCTIONS("Graph::add_")};
+    // The uses first, since they take ownership of a closure.
+    return detail::named(detail::is_of_nothing(parameters)
+                             ? add_to(*this, dependencies, detail::EmptyNode(), NewUses(uses))
+                             : add_to(*this, dependencies, parameters, NewUses(uses)),
+                         functions[parameters.kind().index()]);
 }
 
 Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependencies,
                                               const Graph &child) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    CUSHIM_TRY(GraphState *const inner, state_of_graph(child));
+    CUSHIM_TRY(GraphState *const inner, state_of_graph(child, "the child graph is empty"));
     if (&state->api() != &inner->api()) {
-        return Error::unsupported_platform(
-            "Graph::add_child_graph_node: the child graph was created by the other API");
+        return CUSHIM_NAMED(detail::other_api(state->api(), "the graph", "the child graph"));
     }
-    return add(dependencies, detail::ChildGraphNode{inner->graph}, {});
+    Result<GraphNode> added = add(dependencies, detail::ChildGraphNode{inner->graph}, {});
+    if (!added && added.error().status() == CUDA_ERROR_NOT_SUPPORTED) {
+        return CUSHIM_NAMED(detail::explained(
+            added.error(), "a child graph must not have memory or conditional nodes"));
+    }
+    return added;
 }
 
 Result<GraphNode> Graph::add_event_node(GraphNodeType type, const GraphDependencies &dependencies,
@@ -65,19 +68,19 @@ Result<GraphNode> Graph::add_event_node(GraphNodeType type, const GraphDependenc
 Result<GraphNode>
 Graph::add_semaphore_signal_node(const GraphDependencies &dependencies,
                                  std::span<const SemaphoreSignal> signals) const noexcept {
-    return detail::with_semaphores<detail::SemaphoreSignalNode>(
+    return CUSHIM_NAMED(detail::with_semaphores<detail::SemaphoreSignalNode>(
         signals, [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
             return add(dependencies, parameters, uses);
-        });
+        }));
 }
 
 Result<GraphNode>
 Graph::add_semaphore_wait_node(const GraphDependencies &dependencies,
                                std::span<const SemaphoreWait> waits) const noexcept {
-    return detail::with_semaphores<detail::SemaphoreWaitNode>(
+    return CUSHIM_NAMED(detail::with_semaphores<detail::SemaphoreWaitNode>(
         waits, [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
             return add(dependencies, parameters, uses);
-        });
+        }));
 }
 
 Result<GraphNode>
@@ -91,12 +94,10 @@ Graph::add_allocation(const GraphDependencies &dependencies, Device device, std:
                       std::size_t element_size,
                       std::span<const AccessGrant> grants) const noexcept {
     if (count == 0) {
-        return Error::invalid_argument("Graph::add_allocation: the size is 0");
+        return CUSHIM_NAMED(Error::invalid_argument("0 elements requested, minimum 1"));
     }
     if (detail::product_overflows(count, element_size)) {
-        return detail::invalid_argument(
-            "Graph::add_allocation: %zu elements of %zu bytes exceed the address space", count,
-            element_size);
+        return detail::too_many_bytes(count, element_size, CUSHIM_HERE);
     }
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
@@ -113,13 +114,13 @@ Graph::add_allocation(const GraphDependencies &dependencies, Device device, std:
 Result<GraphNode> Graph::add_node_raw(const GraphDependencies &dependencies,
                                       void *parameters) const noexcept {
     if (parameters == nullptr) {
-        return Error::invalid_argument("Graph::add_node_raw: the parameters are null");
+        return CUSHIM_NAMED(Error::invalid_argument("the parameters are null"));
     }
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return detail::add_keeping(
+    return CUSHIM_NAMED(detail::add_keeping(
         *state, dependencies, NewUses({}),
-        [&](const NodePlace &place) noexcept { return state->api().add_raw(place, parameters); });
+        [&](const NodePlace &place) noexcept { return state->api().add_raw(place, parameters); }));
 }
 
 // --- order
@@ -128,18 +129,25 @@ namespace {
 
 using ChangeEdges = Result<void> (*)(CUgraph graph, const detail::EdgeList &edges) noexcept;
 
-Result<void> change_edges(GraphState &state, ChangeEdges change, std::span<const GraphNode> from,
-                          std::span<const GraphNode> to, const GraphEdgeData *data) noexcept {
+struct Edges {
+    std::span<const GraphNode> from, to;
+    const GraphEdgeData *data = nullptr; // null if no edge has data
+    detail::ArrayName from_name = {"from"}, to_name = {"to"};
+};
+
+Result<void> change_edges(GraphState &state, ChangeEdges change, const Edges &edges) noexcept {
+    const auto &[from, to, data, from_name, to_name] = edges;
     if (from.size() != to.size()) {
-        return detail::invalid_argument("edges: %zu start nodes, but %zu end nodes", from.size(),
-                                        to.size());
+        return detail::invalid_argument(
+            "`from` has size %zu, `to` has size %zu; the sizes must be equal", from.size(),
+            to.size());
     }
     if (from.empty()) {
         return {};
     }
     NodeHandles sources, targets;
-    CUSHIM_TRY_VOID(sources.fill(*state.identity, from));
-    CUSHIM_TRY_VOID(targets.fill(*state.identity, to));
+    CUSHIM_TRY_VOID(sources.fill(*state.identity, from, from_name));
+    CUSHIM_TRY_VOID(targets.fill(*state.identity, to, to_name));
     CUSHIM_TRY(const ContextScope scope, state.enter());
     return change(state.graph, {sources.data(), targets.data(), data, from.size()});
 }
@@ -156,7 +164,9 @@ Result<void> change_edges(GraphState &state, ChangeEdges change,
             data.push_back(edge.data);
             has_data = has_data || edge.data != GraphEdgeData();
         }
-        return change_edges(state, change, from, to, has_data ? data.data() : nullptr);
+        return change_edges(
+            state, change,
+            {from, to, has_data ? data.data() : nullptr, {"edges", ".from"}, {"edges", ".to"}});
     });
 }
 
@@ -165,70 +175,89 @@ Result<void> change_edges(GraphState &state, ChangeEdges change,
 Result<void> Graph::add_dependencies(std::span<const GraphNode> from,
                                      std::span<const GraphNode> to) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    return change_edges(*state, state->api().add_dependencies, from, to, nullptr);
+    return CUSHIM_NAMED(change_edges(*state, state->api().add_dependencies, {from, to}));
 }
 
 Result<void> Graph::remove_dependencies(std::span<const GraphNode> from,
                                         std::span<const GraphNode> to) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    return change_edges(*state, state->api().remove_dependencies, from, to, nullptr);
+    return CUSHIM_NAMED(change_edges(*state, state->api().remove_dependencies, {from, to}));
 }
 
 Result<void> Graph::add_dependencies(std::span<const GraphEdge> edges) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    return change_edges(*state, state->api().add_dependencies, edges);
+    return CUSHIM_NAMED(change_edges(*state, state->api().add_dependencies, edges));
 }
 
 Result<void> Graph::remove_dependencies(std::span<const GraphEdge> edges) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    return change_edges(*state, state->api().remove_dependencies, edges);
+    return CUSHIM_NAMED(change_edges(*state, state->api().remove_dependencies, edges));
 }
 
 // --- changing and destroying
 
-Result<void> Graph::set(const GraphNode &node, const NodeParameters &parameters,
-                        const detail::NodeUses &uses) const noexcept {
-    NewUses kept(uses);
-    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+namespace {
+
+Result<void> set_in(const Graph &graph, const GraphNode &node, const NodeParameters &parameters,
+                    NewUses &&uses) noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
     CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
-    CUSHIM_TRY_VOID(detail::check_new_parameters(state->api(), parameters));
+    CUSHIM_TRY_VOID(detail::check_new_parameters(state->api(), parameters,
+                                                 "to remove the node, call Graph::destroy_node()"));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(state->uses.prepare(state->api(), state->graph, kept));
+    CUSHIM_TRY_VOID(state->uses.prepare(state->api(), state->graph, uses));
     Result<void> done = state->api().set(node.native(), parameters, state->context);
     if (done || detail::may_be_done(done.error())) {
-        state->uses.keep(std::move(kept));
+        state->uses.keep(std::move(uses));
     }
     return done;
 }
 
+} // namespace
+
+Result<void> Graph::set(const GraphNode &node, const NodeParameters &parameters,
+                        const detail::NodeUses &uses) const noexcept {
+    static constexpr detail::NodeFunctions functions = {CUSHIM_NODE_FUNCTIONS("Graph::set_")};
+    return detail::named(set_in(*this, node, parameters, NewUses(uses)),
+                         functions[parameters.kind().index()]);
+}
+
 Result<void> Graph::set_signals(const GraphNode &node,
                                 std::span<const SemaphoreSignal> signals) const noexcept {
-    return detail::with_semaphores<detail::SemaphoreSignalNode>(
-        signals,
-        [&](const detail::NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
-            return set(node, parameters, uses);
-        });
+    return detail::named(
+        detail::with_semaphores<detail::SemaphoreSignalNode>(
+            signals,
+            [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
+                return set(node, parameters, uses);
+            }),
+        "Graph::set_semaphore_signal_node");
 }
 
 Result<void> Graph::set_waits(const GraphNode &node,
                               std::span<const SemaphoreWait> waits) const noexcept {
-    return detail::with_semaphores<detail::SemaphoreWaitNode>(
-        waits, [&](const detail::NodeParameters &parameters,
-                   const detail::NodeUses &uses) noexcept { return set(node, parameters, uses); });
+    return detail::named(
+        detail::with_semaphores<detail::SemaphoreWaitNode>(
+            waits,
+            [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
+                return set(node, parameters, uses);
+            }),
+        "Graph::set_semaphore_wait_node");
 }
 
 Result<void> Graph::destroy_node(const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return detail::with_memory([&]() -> Result<void> {
+    return CUSHIM_NAMED(detail::with_memory([&]() -> Result<void> {
         state->identity->prepare_to_forget(node.native());
-        Result<void> destroyed = state->api().destroy_node(node.native());
+        Result<void> destroyed =
+            detail::explained(state->api().destroy_node(node.native()), CUDA_ERROR_NOT_SUPPORTED,
+                              "memory nodes cannot be destroyed");
         if (destroyed || detail::may_be_done(destroyed.error())) {
             state->identity->forget(node.native());
         }
         return destroyed;
-    });
+    }));
 }
 
 } // namespace cushim

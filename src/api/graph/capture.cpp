@@ -3,6 +3,7 @@
 
 #include "adding.hpp"
 #include "base/call.hpp"
+#include "base/ranges.hpp"
 #include "base/runtime_call.hpp"
 #include "context/stream_context.hpp"
 #include "state.hpp"
@@ -35,7 +36,8 @@ Result<void> end_at_last(const GraphApi &api, CUstream stream, CUgraph *graph) n
     if (may_go_on && !api.capture.end(stream, graph)) {
         *graph = nullptr;
     }
-    return ended;
+    return detail::explained(std::move(ended), CUDA_ERROR_ILLEGAL_STATE,
+                             "the stream is not being captured");
 }
 
 // The driver needs no current context. If the runtime's cannot be entered, the driver ends the
@@ -92,6 +94,18 @@ void undo_begin(const GraphApi &api, const Stream &stream, CUcontext context, Gr
     }
 }
 
+Error not_begun(const Error &error, const Stream &stream) noexcept {
+    if (error.status() == CUDA_ERROR_ILLEGAL_STATE) {
+        return detail::explained(error, "the stream is already being captured");
+    }
+    if (error.status() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+        stream.native() == CU_STREAM_LEGACY) {
+        return detail::explained(error, "the legacy default stream cannot be captured; create a "
+                                        "stream with Stream::create()");
+    }
+    return error;
+}
+
 Result<void> begin(const GraphApi &api, const Stream &stream, CaptureMode mode) noexcept {
     CUSHIM_TRY_VOID(detail::require(stream, empty));
     CUSHIM_TRY(const Context context, context_of(stream));
@@ -99,7 +113,7 @@ Result<void> begin(const GraphApi &api, const Stream &stream, CaptureMode mode) 
     Result<void> begun = api.capture.begin(stream.native(), mode);
     if (!begun) {
         undo_begin(api, stream, context.native(), nullptr, begun.error());
-        return begun;
+        return not_begun(begun.error(), stream);
     }
     (void)detail::capture_ends(stream.native()); // which other code has ended
     return begun;
@@ -119,21 +133,27 @@ Result<Graph> end_new(const GraphApi &api, const Stream &stream) noexcept {
         return ended.result || lacks_context ? state.error() : ended.result.error();
     }
     if (!ended.is_new) {
-        return Error::invalid_argument(
-            "the capture was begun into an existing graph; end it with end_capture_to()");
+        return Error::invalid_argument("the stream captured into an existing graph; the capture "
+                                       "has ended; next time end it with "
+                                       "Stream::end_capture_to()");
     }
     (*state)->graph = ended.graph;
     return detail::own_graph(*state);
 }
 
+// The template that calls.
+const char *capturing(Api api) noexcept {
+    return api == Api::runtime ? "rt::capture" : "Stream::capture";
+}
+
 } // namespace
 
 Result<void> detail::begin_capture(Api api, const Stream &stream, CaptureMode mode) noexcept {
-    return begin(graphs_of(api), stream, mode);
+    return named(begin(graphs_of(api), stream, mode), capturing(api));
 }
 
 Result<Graph> detail::end_capture(Api api, const Stream &stream) noexcept {
-    return end_new(graphs_of(api), stream);
+    return named(end_new(graphs_of(api), stream), capturing(api));
 }
 
 void detail::report_unheard(const Error &error) noexcept {
@@ -146,19 +166,19 @@ void detail::report_unheard(const Error &error) noexcept {
 }
 
 Result<void> Stream::begin_capture(CaptureMode mode) const noexcept {
-    return begin(detail::driver_graphs, *this, mode);
+    return CUSHIM_NAMED(begin(detail::driver_graphs, *this, mode));
 }
 
 Result<Graph> Stream::end_capture() const noexcept {
-    return end_new(detail::driver_graphs, *this);
+    return CUSHIM_NAMED(end_new(detail::driver_graphs, *this));
 }
 
 Result<void> rt::begin_capture(const Stream &stream, CaptureMode mode) noexcept {
-    return begin(detail::runtime_graphs, stream, mode);
+    return CUSHIM_NAMED(begin(detail::runtime_graphs, stream, mode));
 }
 
 Result<Graph> rt::end_capture(const Stream &stream) noexcept {
-    return end_new(detail::runtime_graphs, stream);
+    return CUSHIM_NAMED(end_new(detail::runtime_graphs, stream));
 }
 
 Result<void> Stream::begin_capture_to(const Graph &graph, const GraphDependencies &dependencies,
@@ -172,10 +192,10 @@ Result<void> Stream::begin_capture_to(const Graph &graph, const GraphDependencie
         native(), {nullptr, state->graph, before.data(), before.size(), state->context}, mode);
     if (begun) {
         state->known.capture_begins(native());
-    } else {
-        undo_begin(state->api(), *this, state->context, state, begun.error());
+        return begun;
     }
-    return begun;
+    undo_begin(state->api(), *this, state->context, state, begun.error());
+    return CUSHIM_NAMED(not_begun(begun.error(), *this));
 }
 
 Result<void> Stream::end_capture_to(const Graph &graph) const noexcept {
@@ -188,8 +208,11 @@ Result<void> Stream::end_capture_to(const Graph &graph) const noexcept {
     CUSHIM_TRY_VOID(ended.result);
     CUSHIM_TRY_VOID(state);
     if (ended.graph != (*state)->graph) {
-        return Error::invalid_argument(
-            "Stream::end_capture_to: the capture was begun into another graph");
+        return CUSHIM_NAMED(Error::invalid_argument(
+            ended.is_new ? "the stream captured into a new graph; the capture has ended; next time "
+                           "end it with Stream::end_capture()"
+                         : "the stream captured into another graph; the capture has ended; next "
+                           "time pass the graph of Stream::begin_capture_to()"));
     }
     return {};
 }

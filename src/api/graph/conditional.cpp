@@ -36,7 +36,8 @@ Result<Conditional> add_bodies(GraphState &state, const GraphDependencies &depen
     // Everything that allocates comes first.
     GraphNode &user = state.condition_users[request.handle];
     if (state.identity->has(user)) {
-        return Error::invalid_argument("the condition already has a node");
+        return Error::invalid_argument("the condition already has a conditional node; create a "
+                                       "condition for each node with Graph::create_condition()");
     }
     std::vector<CUgraph> natives(request.bodies);
     Conditional added;
@@ -93,7 +94,7 @@ Graph::create_condition(const GraphConditionOptions &options) const noexcept {
 
 Result<GraphBody> Graph::add_if_node(const GraphDependencies &dependencies,
                                      const GraphCondition &condition) const noexcept {
-    return add_body(*this, dependencies, condition, GraphConditionalType::if_);
+    return CUSHIM_NAMED(add_body(*this, dependencies, condition, GraphConditionalType::if_));
 }
 
 Result<GraphBranches> Graph::add_if_else_node(const GraphDependencies &dependencies,
@@ -105,7 +106,7 @@ Result<GraphBranches> Graph::add_if_else_node(const GraphDependencies &dependenc
 
 Result<GraphBody> Graph::add_while_node(const GraphDependencies &dependencies,
                                         const GraphCondition &condition) const noexcept {
-    return add_body(*this, dependencies, condition, GraphConditionalType::while_);
+    return CUSHIM_NAMED(add_body(*this, dependencies, condition, GraphConditionalType::while_));
 }
 
 Result<GraphCases> Graph::add_switch_node(const GraphDependencies &dependencies,
@@ -113,8 +114,8 @@ Result<GraphCases> Graph::add_switch_node(const GraphDependencies &dependencies,
                                           std::size_t cases) const noexcept {
     constexpr std::size_t most = 0xffffffff;
     if (cases == 0 || cases > most) {
-        return detail::invalid_argument(
-            "Graph::add_switch_node: %zu cases; from 1 to %zu are possible", cases, most);
+        return CUSHIM_NAMED(
+            detail::invalid_argument("%zu cases requested, minimum 1, limit %zu", cases, most));
     }
     CUSHIM_TRY(Conditional added, add_conditional(*this, dependencies, condition,
                                                   GraphConditionalType::switch_, cases));

@@ -3,6 +3,7 @@
 #include <cushim/graph.hpp>
 #include <cushim/runtime_graph.hpp>
 
+#include "context/in_context.hpp"
 #include "exec_state.hpp"
 #include "parameters.hpp"
 #include "state.hpp"
@@ -27,7 +28,9 @@ Result<GraphExecState *> state_of_exec(const GraphExec &exec) noexcept {
  * 580 accepts nested nodes. CUDA checks whether the node existed at instantiation. */
 Result<detail::ExecNode> exec_node(const GraphExecState &state, const GraphNode &node) noexcept {
     if (!state.identity) {
-        return Error::invalid_argument("the nodes of an adopted executable graph are unknown");
+        return Error::invalid_argument(
+            "the executable graph is adopted or borrowed, and its nodes are unknown; create it "
+            "with Graph::instantiate()");
     }
     const detail::GraphIdentity &identity = state.identity->identity_of(node);
     CUSHIM_TRY_VOID(detail::check_node(identity, node));
@@ -66,106 +69,38 @@ Result<GraphExec> borrow_exec(const Context &context, const detail::GraphApi &ap
     return borrowed;
 }
 
+Error explain(const Error &error, InstantiateResult result) noexcept {
+    switch (result) {
+    case InstantiateResult::invalid_structure:
+        return detail::explained(error,
+                                 "the structure of the graph is invalid; it may have a cycle");
+    case InstantiateResult::node_operation_not_supported:
+        return detail::explained(error,
+                                 "a node is not supported in a graph that device code launches");
+    case InstantiateResult::multiple_contexts:
+        return detail::explained(
+            error, "the nodes of a graph that device code launches must use one context");
+    case InstantiateResult::conditional_handle_unused:
+        return detail::explained(error, "a condition of the graph has no conditional node; "
+                                        "add_if_node() or another conditional node must use it");
+    default:
+        return error;
+    }
+}
+
 // The node that CUDA reports as the cause of a failure.
 Result<GraphNode> find_node(const GraphState &graph, CUgraphNode native) noexcept {
     return detail::with_memory(
         [&]() -> Result<GraphNode> { return graph.identity->find(graph.graph, native); });
 }
 
-Result<void> launch_now(GraphExecState &state, const Stream &stream) noexcept {
-    CUSHIM_TRY_VOID(state.api.exec.launch(state.exec, stream.native()));
-    if (!state.uses.empty()) {
-        state.uses.launched(stream);
-    }
-    return {};
-}
-
-} // namespace
-
-Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
-                                     InstantiateFailure *failure) const noexcept {
-    CUSHIM_TRY(GraphState *const graph, detail::state_of_graph(*this));
-    if (options.upload != nullptr) {
-        CUSHIM_TRY_VOID(detail::require(*options.upload, "the stream is empty"));
-    }
-    CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(graph->shared_context(), graph->api(),
-                                                              graph->identity));
-    CUSHIM_TRY(const ContextScope scope, graph->enter());
-    detail::NativeInstantiateFailure why;
-    Result<void> done = graph->api().exec.instantiate(&state->exec, graph->graph, options, &why);
-    if (!done) {
-        if (failure != nullptr) {
-            const Result<GraphNode> node = find_node(*graph, why.node);
-            *failure = {why.result, node ? *node : GraphNode()};
-        }
-        return done.error();
-    }
-    return own_exec(state);
-}
-
-Result<GraphExec> GraphExec::adopt(const Context &context, CUgraphExec exec) noexcept {
-    return adopt_exec(context, detail::driver_graphs, exec);
-}
-
-Result<GraphExec> GraphExec::borrow(const Context &context, CUgraphExec exec) noexcept {
-    return borrow_exec(context, detail::driver_graphs, exec);
-}
-
-Result<GraphExec> rt::adopt_exec(const Context &context, CUgraphExec exec) noexcept {
-    return cushim::adopt_exec(context, detail::runtime_graphs, exec);
-}
-
-Result<GraphExec> rt::borrow_exec(const Context &context, CUgraphExec exec) noexcept {
-    return cushim::borrow_exec(context, detail::runtime_graphs, exec);
-}
-
-Api GraphExec::api() const noexcept {
-    const auto state = state_of_exec(*this);
-    return state ? (*state)->api.api : Api::loader;
-}
-
-Result<void> GraphExec::launch(const Stream &stream) const noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
-    // The driver launches without a current context; the runtime would initialize one.
-    if (state->api.api == Api::driver) {
-        return launch_now(*state, stream);
-    }
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    return launch_now(*state, stream);
-}
-
-Result<void> GraphExec::upload(const Stream &stream) const noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    return state->api.exec.upload(state->exec, stream.native());
-}
-
-Result<GraphUpdate> GraphExec::update(const Graph &graph) const noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY(GraphState *const from, detail::state_of_graph(graph));
-    if (&from->api() != &state->api) {
-        return Error::unsupported_platform(
-            "GraphExec::update: the graph was created by the other API");
-    }
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    detail::NativeUpdate update;
-    CUSHIM_TRY_VOID(state->api.exec.update(state->exec, from->graph, &update));
-    if (update.result == GraphUpdateResult::success) {
-        state->uses.end(); // CUDA has dropped the old resources and keeps the graph's
-    }
-    CUSHIM_TRY(const GraphNode node, find_node(*from, update.node));
-    CUSHIM_TRY(const GraphNode source, find_node(*from, update.from));
-    return GraphUpdate{update.result, node, source};
-}
-
-Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters &parameters,
-                            const detail::NodeUses &uses) const noexcept {
-    CUSHIM_TRY(auto kept, detail::keep_uses(detail::NewUses(uses)));
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+Result<void> set_in(const GraphExec &exec, const GraphNode &node,
+                    const detail::NodeParameters &parameters, detail::NewUses &&uses) noexcept {
+    CUSHIM_TRY(auto kept, detail::keep_uses(std::move(uses)));
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(exec));
     CUSHIM_TRY(const detail::ExecNode place, exec_node(*state, node));
-    CUSHIM_TRY_VOID(detail::check_new_parameters(state->api, parameters));
+    CUSHIM_TRY_VOID(detail::check_new_parameters(
+        state->api, parameters, "to skip the node, call GraphExec::set_enabled()"));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUSHIM_TRY_VOID(state->uses.prepare(state->shared_context(), place, kept.get()));
     Result<void> done = state->api.exec_set(state->exec, node.native(), parameters, state->context);
@@ -182,29 +117,158 @@ Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters 
     return done;
 }
 
+Error not_launched(const Error &error, const Stream &stream) noexcept {
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    const bool is_captured =
+        error.status() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+        driver().cuStreamIsCapturing(stream.native(), &capture) == CUDA_SUCCESS &&
+        capture != CU_STREAM_CAPTURE_STATUS_NONE;
+    return is_captured
+               ? detail::explained(error, "the stream is being captured; add the graph with "
+                                          "Graph::add_child_graph_node()")
+               : error;
+}
+
+// Enabling or reading a node that is always enabled.
+Error explain_enabling(const Error &error, const GraphExecState &state,
+                       const GraphNode &node) noexcept {
+    GraphNodeType type{};
+    const bool is_known = error.status() == CUDA_ERROR_INVALID_VALUE &&
+                          state.api.read.node_type(node.native(), &type).has_value();
+    if (!is_known || type == GraphNodeType::kernel || type == GraphNodeType::memcpy ||
+        type == GraphNodeType::memset) {
+        return error;
+    }
+    return detail::explained(
+        error, "the node has type %s; only kernel, memcpy and memset nodes can be disabled",
+        to_text(type).c_str());
+}
+
+} // namespace
+
+Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
+                                     InstantiateFailure *failure) const noexcept {
+    CUSHIM_TRY(GraphState *const graph, detail::state_of_graph(*this));
+    if (options.upload != nullptr) {
+        CUSHIM_TRY_VOID(detail::require(*options.upload, "the stream for the upload is empty"));
+    }
+    CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(graph->shared_context(), graph->api(),
+                                                              graph->identity));
+    CUSHIM_TRY(const ContextScope scope, graph->enter());
+    detail::NativeInstantiateFailure why;
+    Result<void> done = graph->api().exec.instantiate(&state->exec, graph->graph, options, &why);
+    if (!done) {
+        if (failure != nullptr) {
+            const Result<GraphNode> node = find_node(*graph, why.node);
+            *failure = {why.result, node ? *node : GraphNode()};
+        }
+        return CUSHIM_NAMED(explain(done.error(), why.result));
+    }
+    return own_exec(state);
+}
+
+Result<GraphExec> GraphExec::adopt(const Context &context, CUgraphExec exec) noexcept {
+    return CUSHIM_NAMED(adopt_exec(context, detail::driver_graphs, exec));
+}
+
+Result<GraphExec> GraphExec::borrow(const Context &context, CUgraphExec exec) noexcept {
+    return CUSHIM_NAMED(borrow_exec(context, detail::driver_graphs, exec));
+}
+
+Result<GraphExec> rt::adopt_exec(const Context &context, CUgraphExec exec) noexcept {
+    return CUSHIM_NAMED(cushim::adopt_exec(context, detail::runtime_graphs, exec));
+}
+
+Result<GraphExec> rt::borrow_exec(const Context &context, CUgraphExec exec) noexcept {
+    return CUSHIM_NAMED(cushim::borrow_exec(context, detail::runtime_graphs, exec));
+}
+
+Api GraphExec::api() const noexcept {
+    const auto state = state_of_exec(*this);
+    return state ? (*state)->api.api : Api::loader;
+}
+
+Result<void> GraphExec::launch(const Stream &stream) const noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
+    const auto launch_now = [state, &stream]() noexcept -> Result<void> {
+        const Result<void> launched = state->api.exec.launch(state->exec, stream.native());
+        if (!launched) [[unlikely]] {
+            return CUSHIM_NAMED(not_launched(launched.error(), stream));
+        }
+        if (!state->uses.empty()) {
+            state->uses.launched(stream);
+        }
+        return {};
+    };
+    // The driver launches without a current context; the runtime would initialize one.
+    if (state->api.api == Api::driver) {
+        return launch_now();
+    }
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    return launch_now();
+}
+
+Result<void> GraphExec::upload(const Stream &stream) const noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    return CUSHIM_NAMED(state->api.exec.upload(state->exec, stream.native()));
+}
+
+Result<GraphUpdate> GraphExec::update(const Graph &graph) const noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY(GraphState *const from, detail::state_of_graph(graph));
+    if (&from->api() != &state->api) {
+        return CUSHIM_NAMED(detail::other_api(state->api, "the executable graph", "the graph"));
+    }
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    detail::NativeUpdate update;
+    CUSHIM_TRY_VOID(state->api.exec.update(state->exec, from->graph, &update));
+    if (update.result == GraphUpdateResult::success) {
+        state->uses.end(); // CUDA has dropped the old resources and keeps the graph's
+    }
+    CUSHIM_TRY(const GraphNode node, find_node(*from, update.node));
+    CUSHIM_TRY(const GraphNode source, find_node(*from, update.from));
+    return GraphUpdate{update.result, node, source};
+}
+
+Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters &parameters,
+                            const detail::NodeUses &uses) const noexcept {
+    static constexpr detail::NodeFunctions functions = {CUSHIM_NODE_FUNCTIONS("GraphExec::set_")};
+    return detail::named(set_in(*this, node, parameters, detail::NewUses(uses)),
+                         functions[parameters.kind().index()]);
+}
+
 Result<void> GraphExec::set_signals(const GraphNode &node,
                                     std::span<const SemaphoreSignal> signals) const noexcept {
-    return detail::with_semaphores<detail::SemaphoreSignalNode>(
-        signals,
-        [&](const detail::NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
-            return set(node, parameters, uses);
-        });
+    return detail::named(
+        detail::with_semaphores<detail::SemaphoreSignalNode>(
+            signals,
+            [&](const detail::NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
+                return set(node, parameters, uses);
+            }),
+        "GraphExec::set_semaphore_signal_node");
 }
 
 Result<void> GraphExec::set_waits(const GraphNode &node,
                                   std::span<const SemaphoreWait> waits) const noexcept {
-    return detail::with_semaphores<detail::SemaphoreWaitNode>(
-        waits, [&](const detail::NodeParameters &parameters,
-                   const detail::NodeUses &uses) noexcept { return set(node, parameters, uses); });
+    return detail::named(
+        detail::with_semaphores<detail::SemaphoreWaitNode>(
+            waits,
+            [&](const detail::NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
+                return set(node, parameters, uses);
+            }),
+        "GraphExec::set_semaphore_wait_node");
 }
 
 Result<void> GraphExec::set_child_graph_node(const GraphNode &node,
                                              const Graph &child) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY(GraphState *const inner, detail::state_of_graph(child));
+    CUSHIM_TRY(GraphState *const inner, detail::state_of_graph(child, "the child graph is empty"));
     if (&inner->api() != &state->api) {
-        return Error::unsupported_platform(
-            "GraphExec::set_child_graph_node: the child graph was created by the other API");
+        return CUSHIM_NAMED(
+            detail::other_api(state->api, "the executable graph", "the child graph"));
     }
     CUSHIM_TRY_VOID(exec_node(*state, node));
     // The clone keeps the nodes' resources, which the outer graph or its owner may release.
@@ -217,7 +281,11 @@ Result<void> GraphExec::set_enabled(const GraphNode &node, bool enabled) const n
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
     CUSHIM_TRY_VOID(exec_node(*state, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return state->api.exec.set_enabled(state->exec, node.native(), enabled);
+    const Result<void> done = state->api.exec.set_enabled(state->exec, node.native(), enabled);
+    if (!done) {
+        return CUSHIM_NAMED(explain_enabling(done.error(), *state, node));
+    }
+    return {};
 }
 
 Result<bool> GraphExec::is_enabled(const GraphNode &node) const noexcept {
@@ -225,7 +293,10 @@ Result<bool> GraphExec::is_enabled(const GraphNode &node) const noexcept {
     CUSHIM_TRY_VOID(exec_node(*state, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     bool enabled = false;
-    CUSHIM_TRY_VOID(state->api.exec.is_enabled(state->exec, node.native(), &enabled));
+    const Result<void> done = state->api.exec.is_enabled(state->exec, node.native(), &enabled);
+    if (!done) {
+        return CUSHIM_NAMED(explain_enabling(done.error(), *state, node));
+    }
     return enabled;
 }
 

@@ -1,19 +1,21 @@
 #include <cushim/graph.hpp>
 #include <cushim/runtime_graph.hpp>
 
+#include <cstdio>
 #include <memory>
 #include <new>
 
+#include "base/release_later.hpp"
 #include "kept_resources.hpp"
 #include "state.hpp"
 
 namespace cushim {
 namespace detail {
 
-Result<GraphState *> state_of_graph(const Graph &graph) noexcept {
+Result<GraphState *> state_of_graph(const Graph &graph, const char *empty) noexcept {
     auto *const state = static_cast<GraphState *>(Access::state(graph));
     if (state == nullptr) {
-        return Error::invalid_argument("the graph is empty");
+        return Error::invalid_argument(empty);
     }
     if (!state->identity->is_alive()) {
         return Error::invalid_argument("the node that contains this graph was destroyed");
@@ -32,6 +34,7 @@ Result<NewState<GraphState>> make_graph_state(const Context &context,
 Graph own_graph(NewState<GraphState> &state) noexcept {
     GraphState *const owned = state.take();
     owned->known.know(owned->graph);
+    release_before_exit(owned->api().api); // such graphs are destroyed on cushim's thread, too
     Graph graph;
     Access::set(graph, owned->graph, owned);
     return graph;
@@ -41,11 +44,8 @@ namespace {
 
 // Its last owner destroys nothing.
 Graph lend_graph(NewState<GraphState> &state) noexcept {
-    GraphState *const lent = state.take();
-    lent->owned.store(false, std::memory_order_relaxed);
-    lent->known.know(lent->graph);
-    Graph graph;
-    Access::set(graph, lent->graph, lent);
+    Graph graph = own_graph(state);
+    Access::state(graph)->owned.store(false, std::memory_order_relaxed);
     return graph;
 }
 
@@ -86,16 +86,29 @@ Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) 
     });
 }
 
-Result<void> check_node(const GraphIdentity &identity, const GraphNode &node) noexcept {
+Result<void> check_node(const GraphIdentity &identity, const GraphNode &node,
+                        const char *what) noexcept {
     if (!node) {
-        return Error::invalid_argument("the node is empty");
+        return invalid_argument("%s is empty", what);
     }
     if (!identity.has(node)) {
-        return Error::invalid_argument(GraphAccess::graph_of(node) == identity.id
-                                           ? "the node was destroyed"
-                                           : "the node belongs to another graph");
+        return invalid_argument(GraphAccess::graph_of(node) == identity.id
+                                    ? "%s was destroyed"
+                                    : "%s belongs to another graph",
+                                what);
     }
     return {};
+}
+
+Error other_api(const GraphApi &api, const char *graph, const char *other) noexcept {
+    const bool is_driver = api.api == Api::driver;
+    char detail[200];
+    std::snprintf(detail, sizeof detail,
+                  "%s belongs to the %s API, %s to the %s API; create %s with %s or %s", graph,
+                  is_driver ? "driver" : "runtime", other, is_driver ? "runtime" : "driver", other,
+                  is_driver ? "Graph::create()" : "rt::create_graph()",
+                  is_driver ? "Stream::capture()" : "rt::capture()");
+    return Error::unsupported_platform(detail);
 }
 
 } // namespace detail
@@ -103,30 +116,42 @@ Result<void> check_node(const GraphIdentity &identity, const GraphNode &node) no
 using detail::GraphState;
 using detail::state_of_graph;
 
+namespace {
+
+Result<void> keep_in(const Graph &graph, detail::NewUses &&uses) noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUSHIM_TRY_VOID(state->uses.prepare(state->api(), state->graph, uses));
+    state->uses.keep(std::move(uses));
+    return {};
+}
+
+} // namespace
+
 // --- whole graphs
 
 Result<Graph> Graph::create(const Context &context) noexcept {
-    return detail::create_graph(context, detail::driver_graphs);
+    return CUSHIM_NAMED(detail::create_graph(context, detail::driver_graphs));
 }
 
 Result<Graph> Graph::adopt(const Context &context, CUgraph graph) noexcept {
-    return detail::adopt_graph(context, detail::driver_graphs, graph);
+    return CUSHIM_NAMED(detail::adopt_graph(context, detail::driver_graphs, graph));
 }
 
 Result<Graph> Graph::borrow(const Context &context, CUgraph graph) noexcept {
-    return detail::borrow_graph(context, detail::driver_graphs, graph);
+    return CUSHIM_NAMED(detail::borrow_graph(context, detail::driver_graphs, graph));
 }
 
 Result<Graph> rt::create_graph(const Context &context) noexcept {
-    return detail::create_graph(context, detail::runtime_graphs);
+    return CUSHIM_NAMED(detail::create_graph(context, detail::runtime_graphs));
 }
 
 Result<Graph> rt::adopt_graph(const Context &context, CUgraph graph) noexcept {
-    return detail::adopt_graph(context, detail::runtime_graphs, graph);
+    return CUSHIM_NAMED(detail::adopt_graph(context, detail::runtime_graphs, graph));
 }
 
 Result<Graph> rt::borrow_graph(const Context &context, CUgraph graph) noexcept {
-    return detail::borrow_graph(context, detail::runtime_graphs, graph);
+    return CUSHIM_NAMED(detail::borrow_graph(context, detail::runtime_graphs, graph));
 }
 
 Api Graph::api() const noexcept {
@@ -138,27 +163,30 @@ Result<Graph> Graph::clone() const noexcept {
     CUSHIM_TRY(GraphState *const original, state_of_graph(*this));
     CUSHIM_TRY(auto state, detail::make_graph_state(original->shared_context(), original->api()));
     CUSHIM_TRY(const ContextScope scope, original->enter());
-    CUSHIM_TRY_VOID(original->api().clone(&state->graph, original->graph));
+    CUSHIM_TRY_VOID(detail::explained(original->api().clone(&state->graph, original->graph),
+                                      CUDA_ERROR_NOT_SUPPORTED,
+                                      "a graph with memory nodes cannot be cloned"));
     return detail::own_graph(state);
 }
 
 Result<void> Graph::keep_alive(const Graph &other) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     const auto *const kept = static_cast<GraphState *>(detail::Access::state(other));
+    if (kept == state) {
+        return CUSHIM_NAMED(
+            Error::invalid_argument("the graph would keep itself alive, and never be destroyed"));
+    }
     if (kept != nullptr && &state->identity->outermost() == &kept->identity->outermost()) {
-        return Error::invalid_argument("Graph::keep_alive: a graph cannot keep itself alive");
+        return CUSHIM_NAMED(Error::invalid_argument(
+            "both graphs are parts of one graph, which would keep itself alive, and never be "
+            "destroyed"));
     }
     detail::State *const uses[] = {detail::state_of(&other)};
     return keep({uses});
 }
 
 Result<void> Graph::keep(const detail::NodeUses &uses) const noexcept {
-    detail::NewUses kept(uses);
-    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(state->uses.prepare(state->api(), state->graph, kept));
-    state->uses.keep(std::move(kept));
-    return {};
+    return detail::named(keep_in(*this, detail::NewUses(uses)), "Graph::keep_alive");
 }
 
 } // namespace cushim

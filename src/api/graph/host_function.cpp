@@ -96,22 +96,26 @@ Result<void> capture_closure(const Stream &stream, const Closure &closure) noexc
     return CUSHIM_DRIVER(cuLaunchHostFunc, stream.native(), closure.call, closure.object);
 }
 
+Result<void> launch(const Stream &stream, const Closure &closure) noexcept {
+    if (closure.object == nullptr) {
+        return no_host_memory();
+    }
+    const auto capture = stream.capture_status();
+    if (capture && *capture == CaptureStatus::active) {
+        return capture_closure(stream, closure);
+    }
+    OwnedClosure owned(closure);
+    CUSHIM_TRY_VOID(capture);
+    return enqueue_host_function(stream.native(), std::move(owned));
+}
+
 } // namespace
 } // namespace cushim::detail
 
 namespace cushim {
 
 Result<void> Stream::launch_closure(detail::Closure closure) const noexcept {
-    if (closure.object == nullptr) {
-        return detail::no_host_memory();
-    }
-    const auto capture = capture_status();
-    if (capture && *capture == CaptureStatus::active) {
-        return detail::capture_closure(*this, closure);
-    }
-    detail::OwnedClosure owned(closure);
-    CUSHIM_TRY_VOID(capture);
-    return detail::enqueue_host_function(native(), std::move(owned));
+    return detail::named(detail::launch(*this, closure), "Stream::launch_host_function");
 }
 
 void wait_for_released_closures() noexcept {

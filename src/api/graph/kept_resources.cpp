@@ -46,7 +46,8 @@ bool may_be_done(const Error &error) noexcept {
 
 Result<void> require_release_thread() noexcept {
     if (!prepare_release()) {
-        return Error::make({.kind = ErrorKind::out_of_memory, .detail = "cannot start a thread"});
+        return Error::make({.kind = ErrorKind::out_of_memory,
+                            .detail = "the thread that releases resources cannot be started"});
     }
     return {};
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <span>
 
 #include "context/requirements.hpp"
@@ -17,13 +18,14 @@ namespace {
 constexpr unsigned int cooperative = 2, cluster = 4, priority = 8; // CU_LAUNCH_ATTRIBUTE_...
 struct Member {
     unsigned int id;
+    const char *name;
     std::size_t words; // size of the value
     Feature needed;    // driver feature required for nodes
 };
 constexpr Member members[] = {
-    {cooperative, 1, Feature::graphs},
-    {cluster, 3, Feature::graph_node_launch_attributes},
-    {priority, 1, Feature::graph_node_priorities},
+    {cooperative, "LaunchConfig::cooperative", 1, Feature::graphs},
+    {cluster, "LaunchConfig::cluster", 3, Feature::graph_node_launch_attributes},
+    {priority, "LaunchConfig::priority", 1, Feature::graph_node_priorities},
 };
 
 const Member *member(unsigned int id) noexcept {
@@ -92,6 +94,21 @@ class Wanted {
 
 bool is_same(const Member &of, const NodeAttributeValue &a, const NodeAttributeValue &b) noexcept {
     return std::equal(a.words.begin(), a.words.begin() + of.words, b.words.begin());
+}
+
+// As in LaunchConfig.
+Text text_of(const Member &of, const NodeAttributeValue &value) noexcept {
+    const auto &words = value.words;
+    Text text;
+    if (of.id == cooperative) {
+        std::snprintf(text.characters, sizeof text.characters, words[0] != 0 ? "true" : "false");
+    } else if (of.id == cluster) {
+        std::snprintf(text.characters, sizeof text.characters, "%u x %u x %u", words[0], words[1],
+                      words[2]);
+    } else {
+        std::snprintf(text.characters, sizeof text.characters, "%d", static_cast<int>(words[0]));
+    }
+    return text;
 }
 
 // No clusters means clusters of one block, since CUDA rejects zeros.
@@ -261,9 +278,25 @@ Result<void> set_asked_attributes(const KernelNodeCalls &calls, CUgraphNode node
 
 Result<void> require_same_attributes(const KernelNodeCalls &calls,
                                      const KernelChange &change) noexcept {
-    const auto refused = [](auto &&...) noexcept -> Result<void> {
-        return Error::unsupported_platform(
-            "launch attributes of a kernel node in an executable graph cannot be changed");
+    const auto refused = [&](unsigned int id,
+                             const NodeAttributeValue &value) noexcept -> Result<void> {
+        const Member *const known = member(id);
+        char detail[200];
+        if (known != nullptr) {
+            CUSHIM_TRY(const NodeAttributeValue found, get(calls, change.node, id));
+            std::snprintf(detail, sizeof detail,
+                          "%s is %s, but the node has %s, which an executable graph keeps; change "
+                          "it in the Graph "
+                          "and instantiate again",
+                          known->name, text_of(*known, value).c_str(),
+                          text_of(*known, found).c_str());
+        } else {
+            std::snprintf(detail, sizeof detail,
+                          "LaunchConfig::more has launch attribute %u, which an executable graph "
+                          "cannot change; change it in the Graph and instantiate again",
+                          id);
+        }
+        return Error::unsupported_platform(detail);
     };
     Wanted wanted;
     CUSHIM_TRY_VOID(wanted.fill(change.to.config));
@@ -271,10 +304,10 @@ Result<void> require_same_attributes(const KernelNodeCalls &calls,
         wanted.each([&](unsigned int id, const NodeAttributeValue &value) noexcept -> Result<void> {
             const Member *const known = member(id);
             if (known == nullptr) {
-                return refused();
+                return refused(id, value);
             }
             CUSHIM_TRY(const NodeAttributeValue found, get(calls, change.node, id));
-            return is_same(*known, found, value) ? Result<void>() : refused();
+            return is_same(*known, found, value) ? Result<void>() : refused(id, value);
         }));
     return each_unwanted(calls, change, wanted, refused);
 }

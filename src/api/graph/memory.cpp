@@ -2,6 +2,7 @@
 
 #include <cushim/stream.hpp>
 
+#include "api.hpp"
 #include "base/call.hpp"
 #include "context/in_context.hpp"
 
@@ -24,9 +25,15 @@ Result<void> reset(Device device, CUgraphMem_attribute which) noexcept {
 Result<void> detail::GraphMemory::free(const Stream &stream) const noexcept {
     CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
     if (address_ == 0) {
-        return Error::invalid_argument("the allocation is empty");
+        return CUSHIM_NAMED(Error::invalid_argument("the allocation is empty"));
     }
-    return CUSHIM_DRIVER(cuMemFreeAsync, address_, stream.native());
+    Result<void> freed = CUSHIM_DRIVER(cuMemFreeAsync, address_, stream.native());
+    if (!freed) [[unlikely]] {
+        return CUSHIM_NAMED(explained(std::move(freed), CUDA_ERROR_INVALID_VALUE,
+                                      "the memory is not allocated; launch the graph first, and "
+                                      "free the memory once after each launch"));
+    }
+    return freed;
 }
 
 Result<GraphMemoryUsage> graph_memory_usage(Device device) noexcept {
@@ -40,7 +47,7 @@ Result<GraphMemoryUsage> graph_memory_usage(Device device) noexcept {
 
 Result<void> reset_graph_memory_high_marks(Device device) noexcept {
     CUSHIM_TRY_VOID(reset(device, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH));
-    return reset(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
+    return CUSHIM_NAMED(reset(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH));
 }
 
 Result<void> trim_graph_memory(Device device) noexcept {

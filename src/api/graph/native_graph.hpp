@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/with_memory.hpp"
+#include "memory/allocation.hpp"
 #include "native_nodes.hpp"
 #include "native_reading.hpp"
 #include "native_running.hpp"
@@ -58,8 +59,18 @@ Result<void> add_mem_alloc(const NodePlace &place, const MemAllocRequest &reques
         parameters.accessDescs = grants.empty() ? nullptr : grants.data();
         parameters.accessDescCount = grants.size();
         parameters.bytesize = request.bytes;
-        CUSHIM_TRY_VOID(CUSHIM_GRAPH(GraphAddMemAllocNode, place.node, place.graph,
-                                     place.dependencies, place.count, &parameters));
+        Result<void> added = CUSHIM_GRAPH(GraphAddMemAllocNode, place.node, place.graph,
+                                          place.dependencies, place.count, &parameters);
+        if (!added && added.error().status() == CUDA_ERROR_OUT_OF_MEMORY) {
+            const Available available = available_on(Device::from_native(request.device));
+            char free[40] = "";
+            if (available.free) {
+                std::snprintf(free, sizeof free, ", %zu free", *available.free);
+            }
+            return explained(added.error(), "%zu byte%s requested on device %d%s", request.bytes,
+                             plural(request.bytes), request.device, free);
+        }
+        CUSHIM_TRY_VOID(added);
         *address = address_of(parameters.dptr);
         return {};
     });

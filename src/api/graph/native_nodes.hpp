@@ -105,10 +105,21 @@ Result<void> set_attribute(CUgraphNode node, unsigned int id,
 
 constexpr KernelNodeCalls kernel_calls = {get_attribute, set_attribute, set_kernel};
 
+Result<void> with_limits(Result<void> &&done, const KernelNode &node, CUcontext context) noexcept {
+    return done ? Result<void>()
+                : explain_launch(done.error(), node.kernel, Context::borrow(context), node.config);
+}
+
+Result<void> check_kernel(const KernelNode &node, CUcontext context) noexcept {
+    CUSHIM_TRY_VOID(require_kernel(node));
+    return sizes_fit(node.config) ? Result<void>()
+                                  : with_limits(unfit_sizes(node.config), node, context);
+}
+
 struct KernelCalls : AnyKind {
     static Result<void> add(const NodePlace &place, const KernelNode &kernel) noexcept {
-        CUSHIM_TRY_VOID(require_kernel(kernel));
-        CUSHIM_TRY_VOID(add_kernel(place, kernel));
+        CUSHIM_TRY_VOID(check_kernel(kernel, place.context));
+        CUSHIM_TRY_VOID(with_limits(add_kernel(place, kernel), kernel, place.context));
         Result<void> done = set_attributes(kernel_calls, *place.node, kernel.config);
         if (!done) {
             (void)destroy_node(*place.node);
@@ -117,14 +128,14 @@ struct KernelCalls : AnyKind {
     }
     static Result<void> set(CUgraphNode node, const KernelNode &kernel,
                             CUcontext context) noexcept {
-        CUSHIM_TRY_VOID(require_kernel(kernel));
-        return change_kernel(kernel_calls, {node, kernel, context});
+        CUSHIM_TRY_VOID(check_kernel(kernel, context));
+        return with_limits(change_kernel(kernel_calls, {node, kernel, context}), kernel, context);
     }
     static Result<void> exec_set(CUgraphExec exec, CUgraphNode node, const KernelNode &kernel,
                                  CUcontext context) noexcept {
-        CUSHIM_TRY_VOID(require_kernel(kernel));
+        CUSHIM_TRY_VOID(check_kernel(kernel, context));
         CUSHIM_TRY_VOID(require_same_attributes(kernel_calls, {node, kernel, context}));
-        return exec_set_kernel(exec, node, kernel, context);
+        return with_limits(exec_set_kernel(exec, node, kernel, context), kernel, context);
     }
 };
 #endif
@@ -132,8 +143,7 @@ struct KernelCalls : AnyKind {
 template <>
 struct Kind<KernelNode> : KernelCalls {
     static Result<void> check(const KernelNode &node) noexcept {
-        CUSHIM_TRY_VOID(require(node.kernel, "the kernel is empty"));
-        return sizes_fit(node.config) ? Result<void>() : unfit_sizes(node.config);
+        return require(node.kernel, "the kernel is empty");
     }
 };
 
@@ -156,9 +166,9 @@ struct Kind<PitchedFill> : AnyKind {
         CUSHIM_TRY_VOID(detail::check(fill));
         const auto &[address, extent, pitch] = fill.to;
         if (extent.depth > 1 && pitch.layer != extent.height) {
-            return invalid_argument(
-                "a memset node cannot fill %zu layers of %zu rows with a distance of %zu rows",
-                extent.depth, extent.height, pitch.layer);
+            return invalid_argument("layer pitch %zu rows, height %zu rows: the layers of a memset "
+                                    "node must be adjacent; add a memset node for each layer",
+                                    pitch.layer, extent.height);
         }
         return {};
     }
@@ -179,6 +189,9 @@ struct Kind<PitchedFill> : AnyKind {
 
 template <>
 struct Kind<HostNode> : AnyKind {
+    static Result<void> check(const HostNode &host) noexcept {
+        return host.user != nullptr ? Result<void>() : no_host_memory(); // for the closure
+    }
     static Result<void> with_native(const HostNode &host, CUcontext, const auto &use) noexcept {
         CUSHIM_EITHER(CUDA_HOST_NODE_PARAMS, cudaHostNodeParams) native{};
         native.fn = host.function;
@@ -198,7 +211,7 @@ struct Kind<ChildGraphNode> : AnyKind {
     CUSHIM_ADD(ChildGraph, CUSHIM_NO_CONTEXT)
     static Result<void> set(CUgraphNode, CUgraph, CUcontext) noexcept {
         return Error::unsupported_platform(
-            "a child graph cannot be replaced; change its nodes through child_graph()");
+            "the child graph cannot be replaced; change its nodes through Graph::child_graph()");
     }
     CUSHIM_EXEC_SET(ChildGraph, SetParams, CUSHIM_NO_CONTEXT)
 };
@@ -232,13 +245,15 @@ using NativeSemaphore = CUSHIM_EITHER(CUexternalSemaphore, cudaExternalSemaphore
 // CUDA copies the arrays. The runtime's structs equal the driver's under other names.
 template <class Native, auto &parameters_of>
 struct SemaphoreKind : AnyKind {
-    static Result<void> check(const auto &node) noexcept {
+    template <GraphNodeType type>
+    static Result<void> check(const SemaphoreNode<type> &node) noexcept {
+        constexpr const char *name = type == GraphNodeType::semaphore_signal ? "signals" : "waits";
         if (node.count == 0) {
-            return Error::invalid_argument("the semaphore node has no semaphores");
+            return invalid_argument("0 %s passed, minimum 1", name);
         }
         for (std::size_t index = 0; index < node.count; ++index) {
             if (node.operations[index].semaphore == nullptr) {
-                return Error::invalid_argument("the semaphore is empty");
+                return invalid_argument("the semaphore of %s[%zu] is empty", name, index);
             }
         }
         return {};
@@ -303,7 +318,7 @@ template <>
 struct Kind<BatchMemOpNode> : BatchMemOpCalls {
     static Result<void> check(const BatchMemOpNode &node) noexcept {
         if (node.count == 0) {
-            return Error::invalid_argument("the node has no memory operations");
+            return Error::invalid_argument("0 operations passed, minimum 1");
         }
         return {};
     }

@@ -48,6 +48,7 @@ Result<void> instantiate(CUgraphExec *exec, CUgraph graph, const InstantiateOpti
 }
 
 Destroyed destroy_exec(CUgraphExec exec) noexcept {
+    const RelativesGuard guard;
     return CUSHIM_GRAPH_DESTROY(GraphExecDestroy, exec);
 }
 

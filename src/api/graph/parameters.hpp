@@ -6,9 +6,18 @@
 #include <vector>
 
 #include "api.hpp"
+#include "base/ranges.hpp"
 #include "base/with_memory.hpp"
 
 namespace cushim::detail {
+
+// The public functions for nodes of each kind, by the index of the kind.
+using NodeFunctions = const char * [std::variant_size_v<NodeParameters::Kinds>];
+#define CUSHIM_NODE_FUNCTIONS(prefix)                                                              \
+    prefix "empty_node", prefix "kernel_node", prefix "memcpy_node", prefix "memset_node",         \
+        prefix "host_node", prefix "child_graph_node", prefix "event_record_node",                 \
+        prefix "event_wait_node", prefix "semaphore_signal_node", prefix "semaphore_wait_node",    \
+        prefix "batch_mem_op_node", prefix "mem_free_node"
 
 // An empty copy or fill, which CUDA rejects.
 inline bool is_of_nothing(const NodeParameters &parameters) noexcept {
@@ -19,12 +28,12 @@ inline bool is_of_nothing(const NodeParameters &parameters) noexcept {
     return copy != nullptr && (*copy)->to.extent.empty() && (*copy)->from.extent.empty();
 }
 
-// invalid_argument with the numbers: an existing node cannot become empty.
-inline Result<void> check_new_parameters(const GraphApi &api,
-                                         const NodeParameters &parameters) noexcept {
+// invalid_argument with the numbers: an existing node cannot become empty, but there is a remedy.
+inline Result<void> check_new_parameters(const GraphApi &api, const NodeParameters &parameters,
+                                         const char *remedy) noexcept {
     if (is_of_nothing(parameters)) {
-        return Error::invalid_argument(
-            "a node cannot copy or fill 0 elements; remove the node instead");
+        const bool is_copy = std::holds_alternative<const PitchedCopy *>(parameters.kind());
+        return invalid_argument("the %s has 0 elements; %s", is_copy ? "copy" : "fill", remedy);
     }
     return api.check(parameters);
 }

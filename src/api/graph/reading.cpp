@@ -28,6 +28,11 @@ Result<std::vector<GraphNode>> read_nodes(GraphState &state, const Read &read) n
     });
 }
 
+Error other_type(GraphNodeType found, const char *expected) noexcept {
+    return detail::invalid_argument("the node has type %s, expected %s", to_text(found).c_str(),
+                                    expected);
+}
+
 // For functions that read one property of a node of a given type.
 template <class Value>
 Result<Value>
@@ -35,8 +40,7 @@ read_node(const Graph &graph, const GraphNode &node, GraphNodeType type,
           Result<void> (*detail::GraphReading::*function)(CUgraphNode, Value *) noexcept) noexcept {
     CUSHIM_TRY(const GraphNodeType found, graph.node_type(node));
     if (found != type) {
-        return detail::invalid_argument("the node has type %d, expected %d",
-                                        static_cast<int>(found), static_cast<int>(type));
+        return other_type(found, to_text(type).c_str());
     }
     CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
     CUSHIM_TRY(const ContextScope scope, state->enter());
@@ -57,20 +61,20 @@ Result<std::size_t> Graph::node_count() const noexcept {
 
 Result<std::vector<GraphNode>> Graph::nodes() const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    return read_nodes(*state, [state](const detail::NodeRoom &room) noexcept {
+    return CUSHIM_NAMED(read_nodes(*state, [state](const detail::NodeRoom &room) noexcept {
         return state->api().read.nodes(state->graph, room);
-    });
+    }));
 }
 
 Result<std::vector<GraphNode>> Graph::root_nodes() const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    return read_nodes(*state, [state](const detail::NodeRoom &room) noexcept {
+    return CUSHIM_NAMED(read_nodes(*state, [state](const detail::NodeRoom &room) noexcept {
         return state->api().read.root_nodes(state->graph, room);
-    });
+    }));
 }
 
 Result<std::vector<GraphEdge>> Graph::edges() const noexcept {
-    return detail::with_memory([this]() -> Result<std::vector<GraphEdge>> {
+    return CUSHIM_NAMED(detail::with_memory([this]() -> Result<std::vector<GraphEdge>> {
         CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
         CUSHIM_TRY(const ContextScope scope, state->enter());
         const auto read = state->api().read.edges;
@@ -88,23 +92,23 @@ Result<std::vector<GraphEdge>> Graph::edges() const noexcept {
                              data[index]});
         }
         return edges;
-    });
+    }));
 }
 
 Result<std::vector<GraphNode>> Graph::dependencies(const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
-    return read_nodes(*state, [&](const detail::NodeRoom &room) noexcept {
+    return CUSHIM_NAMED(read_nodes(*state, [&](const detail::NodeRoom &room) noexcept {
         return state->api().read.dependencies(node.native(), room);
-    });
+    }));
 }
 
 Result<std::vector<GraphNode>> Graph::dependents(const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
-    return read_nodes(*state, [&](const detail::NodeRoom &room) noexcept {
+    return CUSHIM_NAMED(read_nodes(*state, [&](const detail::NodeRoom &room) noexcept {
         return state->api().read.dependents(node.native(), room);
-    });
+    }));
 }
 
 Result<GraphNodeType> Graph::node_type(const GraphNode &node) const noexcept {
@@ -117,64 +121,76 @@ Result<GraphNodeType> Graph::node_type(const GraphNode &node) const noexcept {
 }
 
 Result<KernelNodeParams> Graph::kernel_node_params(const GraphNode &node) const noexcept {
-    return read_node(*this, node, GraphNodeType::kernel, &detail::GraphReading::kernel_params);
+    return CUSHIM_NAMED(
+        read_node(*this, node, GraphNodeType::kernel, &detail::GraphReading::kernel_params));
 }
 
 Result<MemcpyNodeParams> Graph::memcpy_node_params(const GraphNode &node) const noexcept {
-    return read_node(*this, node, GraphNodeType::memcpy, &detail::GraphReading::memcpy_params);
+    return CUSHIM_NAMED(
+        read_node(*this, node, GraphNodeType::memcpy, &detail::GraphReading::memcpy_params));
 }
 
 Result<MemsetNodeParams> Graph::memset_node_params(const GraphNode &node) const noexcept {
-    return read_node(*this, node, GraphNodeType::memset, &detail::GraphReading::memset_params);
+    return CUSHIM_NAMED(
+        read_node(*this, node, GraphNodeType::memset, &detail::GraphReading::memset_params));
 }
 
 Result<HostNodeParams> Graph::host_node_params(const GraphNode &node) const noexcept {
-    return read_node(*this, node, GraphNodeType::host, &detail::GraphReading::host_params);
+    return CUSHIM_NAMED(
+        read_node(*this, node, GraphNodeType::host, &detail::GraphReading::host_params));
 }
 
 Result<Event> Graph::event_of(const GraphNode &node) const noexcept {
     CUSHIM_TRY(const GraphNodeType type, node_type(node));
-    CUSHIM_TRY(const CUevent event,
-               type == GraphNodeType::event_wait
-                   ? read_node(*this, node, type, &detail::GraphReading::event_wait_event)
-                   : read_node(*this, node, GraphNodeType::event_record,
-                               &detail::GraphReading::event_record_event));
+    if (type != GraphNodeType::event_record && type != GraphNodeType::event_wait) {
+        return CUSHIM_NAMED(
+            other_type(type, "GraphNodeType::event_record or GraphNodeType::event_wait"));
+    }
+    CUSHIM_TRY(const CUevent event, read_node(*this, node, type,
+                                              type == GraphNodeType::event_wait
+                                                  ? &detail::GraphReading::event_wait_event
+                                                  : &detail::GraphReading::event_record_event));
     return Event::borrow(event);
 }
 
 Result<std::vector<SemaphoreNodeParams>>
 Graph::semaphore_node_params(const GraphNode &node) const noexcept {
     CUSHIM_TRY(const GraphNodeType type, node_type(node));
-    return type == GraphNodeType::semaphore_wait
-               ? read_node(*this, node, type, &detail::GraphReading::wait_params)
-               : read_node(*this, node, GraphNodeType::semaphore_signal,
-                           &detail::GraphReading::signal_params);
+    if (type != GraphNodeType::semaphore_signal && type != GraphNodeType::semaphore_wait) {
+        return CUSHIM_NAMED(
+            other_type(type, "GraphNodeType::semaphore_signal or GraphNodeType::semaphore_wait"));
+    }
+    return CUSHIM_NAMED(read_node(*this, node, type,
+                                  type == GraphNodeType::semaphore_wait
+                                      ? &detail::GraphReading::wait_params
+                                      : &detail::GraphReading::signal_params));
 }
 
 Result<std::vector<CUstreamBatchMemOpParams>>
 Graph::batch_mem_op_node_params(const GraphNode &node) const noexcept {
-    return read_node(*this, node, GraphNodeType::batch_mem_op,
-                     &detail::GraphReading::batch_mem_op_params);
+    return CUSHIM_NAMED(read_node(*this, node, GraphNodeType::batch_mem_op,
+                                  &detail::GraphReading::batch_mem_op_params));
 }
 
 Result<MemAllocNodeParams> Graph::mem_alloc_node_params(const GraphNode &node) const noexcept {
-    return read_node(*this, node, GraphNodeType::mem_alloc,
-                     &detail::GraphReading::mem_alloc_params);
+    return CUSHIM_NAMED(
+        read_node(*this, node, GraphNodeType::mem_alloc, &detail::GraphReading::mem_alloc_params));
 }
 
 Result<CUdeviceptr> Graph::mem_free_ptr(const GraphNode &node) const noexcept {
-    return read_node(*this, node, GraphNodeType::mem_free, &detail::GraphReading::mem_free_ptr);
+    return CUSHIM_NAMED(
+        read_node(*this, node, GraphNodeType::mem_free, &detail::GraphReading::mem_free_ptr));
 }
 
 Result<Graph> Graph::child_graph(const GraphNode &node) const noexcept {
     CUSHIM_TRY(const CUgraph child, read_node(*this, node, GraphNodeType::child_graph,
                                               &detail::GraphReading::child_graph));
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    return detail::graph_inside(*state, node.native(), child);
+    return CUSHIM_NAMED(detail::graph_inside(*state, node.native(), child));
 }
 
 Result<ConditionalNodeParams> Graph::conditional_node_params(const GraphNode &node) const noexcept {
-    return detail::with_memory([&]() -> Result<ConditionalNodeParams> {
+    return CUSHIM_NAMED(detail::with_memory([&]() -> Result<ConditionalNodeParams> {
         CUSHIM_TRY(const detail::NativeConditional native,
                    read_node(*this, node, GraphNodeType::conditional,
                              &detail::GraphReading::conditional_params));
@@ -185,17 +201,19 @@ Result<ConditionalNodeParams> Graph::conditional_node_params(const GraphNode &no
             params.bodies.push_back(std::move(inside));
         }
         return params;
-    });
+    }));
 }
 
 Result<GraphNode> Graph::find_in_clone(const Graph &original,
                                        const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    CUSHIM_TRY(GraphState *const from, state_of_graph(original));
+    CUSHIM_TRY(GraphState *const from, state_of_graph(original, "the original graph is empty"));
     CUSHIM_TRY_VOID(detail::check_node(*from->identity, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUgraphNode found = nullptr;
-    CUSHIM_TRY_VOID(state->api().find_in_clone(&found, node.native(), state->graph));
+    CUSHIM_TRY_VOID(detail::explained(
+        state->api().find_in_clone(&found, node.native(), state->graph), CUDA_ERROR_INVALID_VALUE,
+        "the graph is not a clone of the original, or the clone does not have the node"));
     return state->identity->node(found);
 }
 
@@ -231,7 +249,7 @@ Result<std::string> read_all(const char *path) {
     }
     if (!file || std::ferror(file.get()) != 0) {
         return Error::make({.status = CUDA_ERROR_OPERATING_SYSTEM,
-                            .detail = "cannot read the file that CUDA wrote"});
+                            .detail = "the temporary file that CUDA wrote cannot be read"});
     }
     return text;
 }
@@ -239,14 +257,14 @@ Result<std::string> read_all(const char *path) {
 } // namespace
 
 Result<std::string> Graph::debug_dot(unsigned int flags) const noexcept {
-    return detail::with_memory([&]() -> Result<std::string> {
+    return CUSHIM_NAMED(detail::with_memory([&]() -> Result<std::string> {
         CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
         CUSHIM_TRY(std::string path, detail::make_temporary_file());
         const TemporaryFile file(std::move(path));
         CUSHIM_TRY(const ContextScope scope, state->enter());
         CUSHIM_TRY_VOID(state->api().read.debug_dot(state->graph, file.path(), flags));
         return read_all(file.path());
-    });
+    }));
 }
 
 } // namespace cushim

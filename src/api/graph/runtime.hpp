@@ -127,8 +127,8 @@ static_assert(int(cudaLaunchAttributeClusterDimension) ==
 Result<void> require_kernel(const KernelNode &node) noexcept {
     if (!node.kernel.is_of_library()) {
         return Error::unsupported_platform("the runtime API does not support nodes with kernels of "
-                                           "a Module: load a Library, or use a "
-                                           "graph of the driver API");
+                                           "a Module; load a Library, or use a graph of the "
+                                           "driver API");
     }
     return {};
 }
@@ -164,8 +164,8 @@ Result<void> exec_set_kernel(CUgraphExec exec, CUgraphNode node, const KernelNod
 #define CUSHIM_GRAPH_LACKS_KERNELS
 Error lacks_kernels() noexcept {
     return Error::unsupported_platform(
-        "the runtime API before CUDA 12 does not support nodes with loaded "
-        "kernels: use a graph of the driver API");
+        "the runtime API before CUDA 12 does not support nodes with loaded kernels; use a graph of "
+        "the driver API");
 }
 #endif
 
@@ -187,7 +187,7 @@ Result<void> memcpy_params(CUgraphNode node, MemcpyNodeParams *params) noexcept 
 #define CUSHIM_GRAPH_LACKS_BATCH_MEM_OPS
 Error lacks_batch_mem_ops(const char *) noexcept {
     return Error::unsupported_platform("the runtime API does not support nodes of memory "
-                                       "operations: use a graph of the driver API");
+                                       "operations; use a graph of the driver API");
 }
 
 // --- nodes of the generic function

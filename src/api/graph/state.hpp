@@ -52,7 +52,8 @@ struct GraphState final : InContext {
 };
 
 // invalid_argument for an empty Graph, and for a nested graph whose node is destroyed.
-Result<GraphState *> state_of_graph(const Graph &graph) noexcept;
+Result<GraphState *> state_of_graph(const Graph &graph,
+                                    const char *empty = "the graph is empty") noexcept;
 
 // A Graph that CUDA has created or lent, or that is nested in a node of `around`.
 Result<NewState<GraphState>> make_graph_state(const Context &context, const GraphApi &api) noexcept;
@@ -60,7 +61,11 @@ Graph own_graph(NewState<GraphState> &state) noexcept;
 Result<Graph> borrow_graph(const Context &context, const GraphApi &api, CUgraph graph) noexcept;
 Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) noexcept;
 
-// invalid_argument unless the name refers to a node of this graph.
-Result<void> check_node(const GraphIdentity &identity, const GraphNode &node) noexcept;
+// invalid_argument unless the name refers to a node of this graph. `what` is the argument.
+Result<void> check_node(const GraphIdentity &identity, const GraphNode &node,
+                        const char *what = "the node") noexcept;
+
+// unsupported_platform: the other graph belongs to the other API.
+Error other_api(const GraphApi &api, const char *graph, const char *other) noexcept;
 
 } // namespace cushim::detail

@@ -33,7 +33,7 @@ static_assert(offsetof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, flags) == 72);
 static_assert(ExternalMemorySource::dma_buf_type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD);
 #endif
 
-// The descriptor is set later, since the driver gets a duplicate of the source's.
+// The descriptor is set later, since the driver gets a duplicate.
 inline CUDA_EXTERNAL_MEMORY_HANDLE_DESC description_of(const ExternalMemorySource &source,
                                                        std::size_t size) noexcept {
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};

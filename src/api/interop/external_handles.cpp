@@ -2,15 +2,24 @@
 
 namespace cushim::detail {
 
-Result<void> check_win32(Win32Handle handle) noexcept {
-    CUSHIM_TRY_VOID(require_nt_handles());
+Result<void> check_win32(Win32Handle handle, const char *otherwise) noexcept {
+    CUSHIM_TRY_VOID(require_nt_handles(otherwise));
     if (handle.handle() == nullptr && handle.name() == nullptr) {
-        return Error::invalid_argument("the handle and the name are null");
+        return Error::invalid_argument("the Windows handle is null and has no name");
     }
     return {};
 }
 
+Result<void> check_fd(const UniqueFd &fd) noexcept {
+    CUSHIM_TRY_VOID(require_descriptors());
+    if (!fd) {
+        return Error::invalid_argument("the file descriptor is empty");
+    }
+    return check_descriptor(fd.get());
+}
+
 Result<LentDescriptor> LentDescriptor::of(const UniqueFd &original) noexcept {
+    CUSHIM_TRY_VOID(check_fd(original));
     CUSHIM_TRY(const int lent, duplicate_to_lend(original.get()));
     return LentDescriptor(original.get(), lent);
 }

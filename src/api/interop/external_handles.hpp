@@ -9,8 +9,10 @@
 
 namespace cushim::detail {
 
-// Fails unless this system has such handles and this one is valid.
-Result<void> check_win32(Win32Handle handle) noexcept;
+// Fail unless this system has such handles and this one may be valid. `otherwise` is the message of
+// other systems.
+Result<void> check_win32(Win32Handle handle, const char *otherwise) noexcept;
+Result<void> check_fd(const UniqueFd &fd) noexcept;
 
 /* A duplicate of a descriptor, for a call that takes ownership on success. On failure, drivers may
  * or may not have closed it (580 does either, depending on the reason). Closing a number that
@@ -19,7 +21,7 @@ Result<void> check_win32(Win32Handle handle) noexcept;
 class LentDescriptor {
   public:
     LentDescriptor() noexcept = default;
-    // Errors: those of UniqueFd::duplicate().
+    // Errors: those of check_fd() and UniqueFd::duplicate().
     static Result<LentDescriptor> of(const UniqueFd &original) noexcept;
     LentDescriptor(LentDescriptor &&other) noexcept;
     LentDescriptor &operator=(LentDescriptor &&other) noexcept;

@@ -1,9 +1,11 @@
 #include <cushim/external_memory.hpp>
 
 #include "base/call.hpp"
+#include "context/adopting.hpp"
 #include "context/requirements.hpp"
 #include "external_descriptions.hpp"
 #include "external_handles.hpp"
+#include "failed_call.hpp"
 #include "memory/memory_state.hpp"
 
 namespace cushim {
@@ -57,6 +59,45 @@ using Description = CUDA_EXTERNAL_MEMORY_HANDLE_DESC;
 using NewImport = detail::NewState<ExternalMemoryState>;
 using Import = Result<void>(NewImport &, ExternalMemorySource &, Description &);
 
+// The function of ExternalMemorySource.
+const char *source_of(CUexternalMemoryHandleType type) noexcept {
+    constexpr const char *functions[] = {
+        "",           "opaque_fd",      "opaque_win32",   "opaque_win32_kmt",
+        "d3d12_heap", "d3d12_resource", "d3d11_resource", "d3d11_resource_kmt",
+        "nvscibuf",   "dma_buf"};
+    return functions[type];
+}
+
+// Adds what was passed to the call.
+Error not_imported(const detail::FailedCall &call, const Description &description) noexcept {
+    const char *const source = source_of(description.type);
+    switch (call.status) {
+    case CUDA_ERROR_NOT_SUPPORTED:
+        return detail::explained(detail::failure(call),
+                                 "%s does not support ExternalMemorySource::%s",
+                                 detail::current_device_text().c_str(), source);
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_HANDLE:
+    case CUDA_ERROR_UNKNOWN:
+        return detail::explained(
+            detail::failure(call),
+            "CUDA rejected the handle of ExternalMemorySource::%s, size %llu byte%s; it must be "
+            "memory of that kind and size, exported from the device of the context",
+            source, description.size, detail::plural(description.size));
+    default:
+        return detail::explained(
+            detail::failure(call),
+            "the memory of ExternalMemorySource::%s, size %llu byte%s, was not imported", source,
+            description.size, detail::plural(description.size));
+    }
+}
+
+Result<void> import(NewImport &state, const Description &description) noexcept {
+    const auto call = CUSHIM_FAILED_CALL(
+        cuImportExternalMemory, driver().cuImportExternalMemory(&state->memory, &description));
+    return call.status == CUDA_SUCCESS ? Result<void>() : not_imported(call, description);
+}
+
 // Takes the descriptor from the source if CUDA accepts it.
 Result<void> import_descriptor(NewImport &state, ExternalMemorySource &source,
                                Description &description) {
@@ -66,7 +107,7 @@ Result<void> import_descriptor(NewImport &state, ExternalMemorySource &source,
     }
     CUSHIM_TRY(detail::LentDescriptor lent, detail::LentDescriptor::of(source.fd()));
     description.handle.fd = lent.get();
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuImportExternalMemory, &state->memory, &description));
+    CUSHIM_TRY_VOID(import(state, description));
     UniqueFd original = source.take_fd();
     if (is_dma_buf) {
         state->lent = static_cast<detail::LentDescriptor &&>(lent);
@@ -78,7 +119,7 @@ Result<void> import_descriptor(NewImport &state, ExternalMemorySource &source,
 }
 
 Result<void> import_handle(NewImport &state, ExternalMemorySource &, Description &description) {
-    return CUSHIM_DRIVER(cuImportExternalMemory, &state->memory, &description);
+    return import(state, description);
 }
 
 // Fails with invalid_argument for a source that no driver accepts.
@@ -86,15 +127,36 @@ Result<Import *> import_of(const ExternalMemorySource &source) noexcept {
     const CUexternalMemoryHandleType type = source.type();
     if (type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
         type == ExternalMemorySource::dma_buf_type) {
-        CUSHIM_TRY_VOID(detail::check_descriptor(source.fd().get()));
+        CUSHIM_TRY_VOID(detail::check_fd(source.fd()));
         return import_descriptor;
     }
     if (type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF) {
-        CUSHIM_TRY_VOID(detail::check_win32(source.win32()));
+        CUSHIM_TRY_VOID(detail::check_win32(
+            source.win32(), "Windows handles are not supported on this platform; use "
+                            "ExternalMemorySource::opaque_fd()"));
     } else if (source.nvsci_object() == nullptr) {
         return Error::invalid_argument("the NvSciBufObj is null");
     }
     return import_handle;
+}
+
+// CUDA names no member of the description.
+Error array_not_mapped(const detail::FailedCall &call,
+                       const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC &image,
+                       std::size_t size) noexcept {
+    const CUDA_ARRAY3D_DESCRIPTOR &array = image.arrayDesc;
+    const unsigned int channels = array.NumChannels;
+    if (call.status == CUDA_ERROR_INVALID_VALUE && channels != 1 && channels != 2 &&
+        channels != 4) {
+        return detail::explained(detail::failure(call), "NumChannels is %u, expected 1, 2 or 4",
+                                 channels);
+    }
+    return detail::explained(
+        detail::failure(call),
+        "the array was not mapped: width %zu, height %zu, depth %zu, channels %u, levels %u, "
+        "offset %llu, size of the import %zu byte%s",
+        array.Width, array.Height, array.Depth, channels, image.numLevels, image.offset, size,
+        detail::plural(size));
 }
 
 } // namespace
@@ -106,24 +168,24 @@ Result<ExternalMemory> ExternalMemory::import_from(const Context &context,
                                                    std::size_t size) noexcept {
     CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (size == 0) {
-        return Error::invalid_argument("ExternalMemory::import_from: the size is 0");
+        return CUSHIM_NAMED(
+            Error::invalid_argument("the size is 0; pass the size of the whole memory object"));
     }
-    CUSHIM_TRY(Import *const import, import_of(source));
+    CUSHIM_TRY(Import *const import_source, import_of(source));
     CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     Description description = detail::description_of(source, size);
-    CUSHIM_TRY_VOID(import(state, source, description));
+    CUSHIM_TRY_VOID(import_source(state, source, description));
     const CUexternalMemory memory = state->memory;
     return ExternalMemory({memory, context.native(), size}, state.take());
 }
 
 Result<ExternalMemory> ExternalMemory::adopt(const Context &context, CUexternalMemory memory,
                                              std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
-    if (memory == nullptr || size == 0) {
-        return detail::invalid_argument(
-            "ExternalMemory::adopt: handle %p and size %zu must not be 0",
-            static_cast<void *>(memory), size);
+    CUSHIM_TRY_VOID(detail::require_handle_in(context, memory));
+    if (size == 0) {
+        return CUSHIM_NAMED(
+            Error::invalid_argument("the size is 0; pass the size that the import had"));
     }
     CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
     state->memory = memory;
@@ -140,7 +202,11 @@ ExternalMemory ExternalMemory::borrow(const Context &context, CUexternalMemory m
 Result<ExternalBuffer> ExternalMemory::map_buffer(std::size_t offset,
                                                   std::size_t size) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUSHIM_TRY_VOID(detail::check_range(offset, size, this->size()));
+    if (offset > this->size() || size > this->size() - offset) {
+        return CUSHIM_NAMED(detail::invalid_argument(
+            "range [%zu, %zu) exceeds the imported memory, %zu byte%s", offset,
+            detail::end_of(offset, size), this->size(), detail::plural(this->size())));
+    }
     if (size == 0) {
         return ExternalBuffer();
     }
@@ -149,8 +215,17 @@ Result<ExternalBuffer> ExternalMemory::map_buffer(std::size_t offset,
     CUDA_EXTERNAL_MEMORY_BUFFER_DESC description{};
     description.offset = offset;
     description.size = size;
-    CUSHIM_TRY_VOID(
-        CUSHIM_DRIVER(cuExternalMemoryGetMappedBuffer, &state->address, native(), &description));
+    const auto call = CUSHIM_FAILED_CALL(
+        cuExternalMemoryGetMappedBuffer,
+        driver().cuExternalMemoryGetMappedBuffer(&state->address, native(), &description));
+    if (call.status != CUDA_SUCCESS) {
+        return CUSHIM_NAMED(detail::explained(
+            detail::failure(call), "range [%zu, %zu) of the import of %zu byte%s was not mapped%s",
+            offset, offset + size, this->size(), detail::plural(this->size()),
+            call.status == CUDA_ERROR_INVALID_VALUE
+                ? "; the exported memory may be smaller than the import"
+                : ""));
+    }
     const CUdeviceptr address = state->address;
     return ExternalBuffer({address, size}, state.take());
 }
@@ -160,13 +235,15 @@ ExternalMemory::map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR 
                               unsigned int levels) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
     if (offset >= size()) {
-        return detail::invalid_argument("map_mipmapped: offset %zu exceeds the size, %zu", offset,
-                                        size());
+        return CUSHIM_NAMED(
+            detail::invalid_argument("offset %zu is not in the imported memory, %zu byte%s", offset,
+                                     size(), detail::plural(size())));
     }
-    if (levels == 0 || description.Width == 0) {
-        return detail::invalid_argument(
-            "map_mipmapped: number of levels %u and width %zu must not be 0", levels,
-            description.Width);
+    if (levels == 0) {
+        return CUSHIM_NAMED(Error::invalid_argument("the number of levels is 0, minimum 1"));
+    }
+    if (description.Width == 0) {
+        return CUSHIM_NAMED(Error::invalid_argument("the width of the array is 0"));
     }
     CUSHIM_TRY(auto state, detail::make_state<ExternalArrayState>(*this, value().context));
     CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
@@ -174,25 +251,29 @@ ExternalMemory::map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR 
     image.offset = offset;
     image.arrayDesc = description;
     image.numLevels = levels;
-    CUSHIM_TRY_VOID(
-        CUSHIM_DRIVER(cuExternalMemoryGetMappedMipmappedArray, &state->array, native(), &image));
+    const auto call = CUSHIM_FAILED_CALL(
+        cuExternalMemoryGetMappedMipmappedArray,
+        driver().cuExternalMemoryGetMappedMipmappedArray(&state->array, native(), &image));
+    if (call.status != CUDA_SUCCESS) {
+        return CUSHIM_NAMED(array_not_mapped(call, image, size()));
+    }
     const CUmipmappedArray array = state->array;
     return ExternalMipmappedArray({array, value().context, levels}, state.take());
 }
 
 Result<void> ExternalBuffer::release_after(const Stream &stream) const noexcept {
-    return detail::release_memory_after(*this, stream);
+    return CUSHIM_NAMED(detail::release_memory_after(*this, stream));
 }
 
 Result<void> ExternalMipmappedArray::release_after(const Stream &stream) const noexcept {
-    return detail::release_memory_after(*this, stream);
+    return CUSHIM_NAMED(detail::release_memory_after(*this, stream));
 }
 
 Result<CUarray> ExternalMipmappedArray::level(unsigned int index) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, "the mipmapped array is empty"));
     if (index >= levels()) {
-        return detail::invalid_argument("level %u is out of range; the number of levels is %u",
-                                        index, levels());
+        return CUSHIM_NAMED(detail::invalid_argument(
+            "level %u is out of range; the number of levels is %u", index, levels()));
     }
     CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
     CUarray level = nullptr;

@@ -10,8 +10,8 @@
 #include "context/wrong_context.hpp"
 #include "external_descriptions.hpp"
 #include "external_handles.hpp"
+#include "failed_call.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <new>
@@ -42,8 +42,40 @@ Result<void> check_supported(CUexternalSemaphoreHandleType type) noexcept {
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetDevice, &device));
     return detail::require_attribute(Device::from_native(device),
                                      CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED,
-                                     "import of timeline semaphores");
+                                     "does not support timeline semaphores; use "
+                                     "BinarySemaphore::import_fd()");
 }
+
+const char *name_of(CUexternalSemaphoreHandleType type) noexcept {
+#define CUSHIM_TYPE(type)                                                                          \
+    case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_##type:                                                 \
+        return "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_" #type;
+    switch (type) {
+        CUSHIM_TYPE(OPAQUE_FD)
+        CUSHIM_TYPE(OPAQUE_WIN32)
+        CUSHIM_TYPE(OPAQUE_WIN32_KMT)
+        CUSHIM_TYPE(D3D12_FENCE)
+        CUSHIM_TYPE(D3D11_FENCE)
+        CUSHIM_TYPE(NVSCISYNC)
+        CUSHIM_TYPE(D3D11_KEYED_MUTEX)
+        CUSHIM_TYPE(D3D11_KEYED_MUTEX_KMT)
+        CUSHIM_TYPE(TIMELINE_SEMAPHORE_FD)
+        CUSHIM_TYPE(TIMELINE_SEMAPHORE_WIN32)
+    default:
+        return "semaphores of this kind";
+    }
+#undef CUSHIM_TYPE
+}
+
+// The message of systems without Windows handles.
+template <class Semaphore>
+constexpr const char *without_windows =
+    "Windows handles are not supported on this platform; use TimelineSemaphore::import_fd()";
+template <>
+constexpr const char *without_windows<BinarySemaphore> =
+    "Windows handles are not supported on this platform; use BinarySemaphore::import_fd()";
+template <>
+constexpr const char *without_windows<KeyedMutex> = "keyed mutexes exist only on Windows";
 
 template <class Semaphore>
 Semaphore own(CUexternalSemaphore native, const Context &context, SemaphoreState *state) noexcept {
@@ -57,7 +89,18 @@ Result<Semaphore> import_as(const Context &context, const Description &descripti
     CUSHIM_TRY(auto state, detail::make_state<SemaphoreState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUSHIM_TRY_VOID(check_supported(description.type));
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuImportExternalSemaphore, &state->semaphore, &description));
+    const auto call =
+        CUSHIM_FAILED_CALL(cuImportExternalSemaphore,
+                           driver().cuImportExternalSemaphore(&state->semaphore, &description));
+    constexpr const char *rejected = "CUDA rejected the handle; it must be a semaphore of this "
+                                     "kind, exported from the device of the context";
+    if (call.status == CUDA_ERROR_NOT_SUPPORTED) {
+        return detail::explained(detail::failure(call), "%s does not support %s",
+                                 detail::current_device_text().c_str(), name_of(description.type));
+    }
+    CUSHIM_TRY_VOID(detail::checked(call, {{CUDA_ERROR_INVALID_VALUE, rejected},
+                                           {CUDA_ERROR_INVALID_HANDLE, rejected},
+                                           {CUDA_ERROR_UNKNOWN, rejected}}));
     const CUexternalSemaphore semaphore = state->semaphore;
     return own<Semaphore>(semaphore, context, state.take());
 }
@@ -82,7 +125,7 @@ template <class Semaphore>
 Result<Semaphore> import_as(const Context &context, CUexternalSemaphoreHandleType type,
                             Win32Handle handle) noexcept {
     CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
-    CUSHIM_TRY_VOID(detail::check_win32(handle));
+    CUSHIM_TRY_VOID(detail::check_win32(handle, without_windows<Semaphore>));
     Description description{};
     description.type = type;
     description.handle.win32.handle = handle.handle();
@@ -131,26 +174,45 @@ struct Waits {
 template <class Kind>
 using Batch = std::span<const typename Kind::Operation>;
 
-Result<void> check(const SemaphoreOperation &operation) noexcept {
-    if (operation.semaphore == nullptr) {
-        return Error::invalid_argument("the semaphore is empty");
+template <class Kind>
+Result<void> check(Batch<Kind> batch, std::size_t index) noexcept {
+    const SemaphoreOperation &operation = batch[index].operation();
+    const bool is_empty = operation.semaphore == nullptr;
+    if (!is_empty &&
+        (operation.kind != detail::SemaphoreKind::nvsci || operation.fence != nullptr)) {
+        return {};
     }
-    if (operation.kind == detail::SemaphoreKind::nvsci && operation.fence == nullptr) {
-        return Error::invalid_argument("the NvSciSyncFence is null");
+    if (batch.size() > 1) {
+        return is_empty ? detail::invalid_argument("semaphores[%zu] is empty", index)
+                        : detail::invalid_argument("the NvSciSyncFence of semaphores[%zu] is null",
+                                                   index);
     }
-    return {};
+    return Error::invalid_argument(!is_empty ? "the NvSciSyncFence is null"
+                                   : operation.kind == detail::SemaphoreKind::keyed_mutex
+                                       ? "the keyed mutex is empty"
+                                       : "the semaphore is empty");
 }
 
 // For a semaphore of another context, CUDA returns "invalid handle".
 template <class Kind>
 Error failure(CUresult status, const Stream &stream, Batch<Kind> batch) noexcept {
-    return detail::failure_in(
-        stream, {status, Kind::name, Kind::introduced},
-        "the stream belongs to another context than the semaphore", [batch](CUcontext context) {
-            return std::all_of(batch.begin(), batch.end(), [context](const auto &item) {
-                return item.operation().context == context;
-            });
-        });
+    const detail::FailedCall call = {status, Kind::name, Kind::introduced};
+    const SemaphoreOperation &first = batch.front().operation();
+    if (status == CUDA_ERROR_TIMEOUT && batch.size() == 1 &&
+        first.kind == detail::SemaphoreKind::keyed_mutex) {
+        return detail::explained(detail::failure(call),
+                                 "the mutex was not released with key %llu within %u ms",
+                                 first.value, first.timeout_ms);
+    }
+    for (const auto &item : batch) {
+        const SemaphoreOperation &operation = item.operation();
+        const Error error = detail::failure_of_stream(
+            stream, call, "the semaphore", operation.context, detail::ordinal_of(operation.state));
+        if (error.kind() == ErrorKind::wrong_context) {
+            return error;
+        }
+    }
+    return detail::failure(call);
 }
 
 // `semaphores` and `parameters` have room for the batch.
@@ -159,7 +221,7 @@ Result<void> submit(const Stream &stream, Batch<Kind> batch, CUexternalSemaphore
                     typename Kind::Parameters *parameters) noexcept {
     for (std::size_t index = 0; index < batch.size(); ++index) {
         const SemaphoreOperation &operation = batch[index].operation();
-        CUSHIM_TRY_VOID(check(operation));
+        CUSHIM_TRY_VOID(check<Kind>(batch, index));
         semaphores[index] = operation.semaphore;
         parameters[index] = Kind::parameters(operation);
     }
@@ -190,7 +252,7 @@ Result<void> submit_any(const Stream &stream, Batch<Kind> batch) noexcept {
         return {};
     }
     if (batch.size() > most) {
-        return detail::invalid_argument("number of semaphores, %zu, exceeds the limit of %zu",
+        return detail::invalid_argument("the number of semaphores, %zu, exceeds the limit, %zu",
                                         batch.size(), most);
     }
     if (batch.size() > few) {
@@ -205,34 +267,35 @@ Result<void> submit_any(const Stream &stream, Batch<Kind> batch) noexcept {
 
 Result<void> signal_semaphores(const Stream &stream,
                                std::span<const SemaphoreSignal> signals) noexcept {
-    return submit_any<Signals>(stream, signals);
+    return CUSHIM_NAMED(submit_any<Signals>(stream, signals));
 }
 
 Result<void> wait_semaphores(const Stream &stream, std::span<const SemaphoreWait> waits) noexcept {
-    return submit_any<Waits>(stream, waits);
+    return CUSHIM_NAMED(submit_any<Waits>(stream, waits));
 }
 
 // --- binary
 
 Result<BinarySemaphore> BinarySemaphore::import_fd(const Context &context, UniqueFd &&fd) noexcept {
-    return import_as<BinarySemaphore>(context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, fd);
+    return CUSHIM_NAMED(
+        import_as<BinarySemaphore>(context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, fd));
 }
 
 Result<BinarySemaphore> BinarySemaphore::import_win32(const Context &context,
                                                       Win32Handle handle) noexcept {
-    return import_as<BinarySemaphore>(context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32,
-                                      handle);
+    return CUSHIM_NAMED(import_as<BinarySemaphore>(
+        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32, handle));
 }
 
 Result<BinarySemaphore> BinarySemaphore::import_win32_kmt(const Context &context,
                                                           void *handle) noexcept {
-    return import_as<BinarySemaphore>(context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT,
-                                      Win32Handle::handle(handle));
+    return CUSHIM_NAMED(import_as<BinarySemaphore>(
+        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT, Win32Handle::handle(handle)));
 }
 
 Result<BinarySemaphore> BinarySemaphore::adopt(const Context &context,
                                                CUexternalSemaphore semaphore) noexcept {
-    return adopted<BinarySemaphore>(context, semaphore);
+    return CUSHIM_NAMED(adopted<BinarySemaphore>(context, semaphore));
 }
 
 BinarySemaphore BinarySemaphore::borrow(const Context &context,
@@ -244,31 +307,31 @@ BinarySemaphore BinarySemaphore::borrow(const Context &context,
 
 Result<TimelineSemaphore> TimelineSemaphore::import_fd(const Context &context,
                                                        UniqueFd &&fd) noexcept {
-    return import_as<TimelineSemaphore>(
-        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, fd);
+    return CUSHIM_NAMED(import_as<TimelineSemaphore>(
+        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, fd));
 }
 
 Result<TimelineSemaphore> TimelineSemaphore::import_win32(const Context &context,
                                                           Win32Handle handle) noexcept {
-    return import_as<TimelineSemaphore>(
-        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32, handle);
+    return CUSHIM_NAMED(import_as<TimelineSemaphore>(
+        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32, handle));
 }
 
 Result<TimelineSemaphore> TimelineSemaphore::import_d3d12_fence(const Context &context,
                                                                 Win32Handle handle) noexcept {
-    return import_as<TimelineSemaphore>(context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE,
-                                        handle);
+    return CUSHIM_NAMED(import_as<TimelineSemaphore>(
+        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE, handle));
 }
 
 Result<TimelineSemaphore> TimelineSemaphore::import_d3d11_fence(const Context &context,
                                                                 Win32Handle handle) noexcept {
-    return import_as<TimelineSemaphore>(context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE,
-                                        handle);
+    return CUSHIM_NAMED(import_as<TimelineSemaphore>(
+        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE, handle));
 }
 
 Result<TimelineSemaphore> TimelineSemaphore::adopt(const Context &context,
                                                    CUexternalSemaphore semaphore) noexcept {
-    return adopted<TimelineSemaphore>(context, semaphore);
+    return CUSHIM_NAMED(adopted<TimelineSemaphore>(context, semaphore));
 }
 
 TimelineSemaphore TimelineSemaphore::borrow(const Context &context,
@@ -279,18 +342,19 @@ TimelineSemaphore TimelineSemaphore::borrow(const Context &context,
 // --- keyed mutex
 
 Result<KeyedMutex> KeyedMutex::import_d3d11(const Context &context, Win32Handle handle) noexcept {
-    return import_as<KeyedMutex>(context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX,
-                                 handle);
+    return CUSHIM_NAMED(import_as<KeyedMutex>(
+        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX, handle));
 }
 
 Result<KeyedMutex> KeyedMutex::import_d3d11_kmt(const Context &context, void *handle) noexcept {
-    return import_as<KeyedMutex>(context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT,
-                                 Win32Handle::handle(handle));
+    return CUSHIM_NAMED(
+        import_as<KeyedMutex>(context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT,
+                              Win32Handle::handle(handle)));
 }
 
 Result<KeyedMutex> KeyedMutex::adopt(const Context &context,
                                      CUexternalSemaphore semaphore) noexcept {
-    return adopted<KeyedMutex>(context, semaphore);
+    return CUSHIM_NAMED(adopted<KeyedMutex>(context, semaphore));
 }
 
 KeyedMutex KeyedMutex::borrow(const Context &context, CUexternalSemaphore semaphore) noexcept {
@@ -303,17 +367,17 @@ Result<NvSciSemaphore> NvSciSemaphore::import_from(const Context &context,
                                                    const void *nvscisync) noexcept {
     CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (nvscisync == nullptr) {
-        return Error::invalid_argument("the NvSciSyncObj is null");
+        return CUSHIM_NAMED(Error::invalid_argument("the NvSciSyncObj is null"));
     }
     Description description{};
     description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC;
     description.handle.nvSciSyncObj = nvscisync;
-    return import_as<NvSciSemaphore>(context, description);
+    return CUSHIM_NAMED(import_as<NvSciSemaphore>(context, description));
 }
 
 Result<NvSciSemaphore> NvSciSemaphore::adopt(const Context &context,
                                              CUexternalSemaphore semaphore) noexcept {
-    return adopted<NvSciSemaphore>(context, semaphore);
+    return CUSHIM_NAMED(adopted<NvSciSemaphore>(context, semaphore));
 }
 
 NvSciSemaphore NvSciSemaphore::borrow(const Context &context,

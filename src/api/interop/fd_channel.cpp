@@ -33,22 +33,31 @@ detail::SocketBytes rest(Header &header, std::span<std::byte> payload, std::size
 Result<void> check_header(const Header &header, std::size_t expected) noexcept {
     const Header wanted = header_for(expected);
     if (std::memcmp(header.word, wanted.word, sizeof header.word) != 0) {
-        return Error::invalid_argument("the received data is not a cushim message");
+        return Error::invalid_argument(
+            "the received message does not start with \"cushimfd\"; send "
+            "it with send_fd()");
     }
     if (header.size != wanted.size) {
-        return detail::invalid_argument("message size is %llu, expected %zu",
-                                        static_cast<unsigned long long>(header.size), expected);
+        return detail::invalid_argument(
+            "the payload sent has size %llu, expected %zu byte%s; pass send_fd() and receive_fd() "
+            "payloads of the same size",
+            static_cast<unsigned long long>(header.size), expected, detail::plural(expected));
     }
     return {};
 }
 
-Error ends_early(std::size_t done, std::size_t total) noexcept {
-    return detail::invalid_argument("message ends after %zu of %zu bytes", done, total);
+Error ends_early(std::size_t done, std::size_t payload) noexcept {
+    return detail::invalid_argument(
+        "the message ended after %zu of %zu bytes (header %zu, payload %zu); check whether the "
+        "sender was interrupted",
+        done, sizeof(Header) + payload, sizeof(Header), payload);
 }
 
-Error is_closed() noexcept {
+Error is_closed(bool is_stream) noexcept {
     return Error::status(Api::loader, CUDA_ERROR_OPERATING_SYSTEM, "recvmsg",
-                         "the other side closed the socket");
+                         is_stream
+                             ? "the other process closed the socket before it sent a message"
+                             : "the other process closed the socket or sent an empty message");
 }
 
 // Receives a whole message and the descriptors that arrive with it.
@@ -62,17 +71,20 @@ Result<void> receive_message(int socket, std::span<std::byte> payload,
         CUSHIM_TRY(const detail::Received now,
                    detail::receive_some(socket, rest(header, payload, done), arrived, deadline));
         if (now.size == 0) {
-            return done == 0 ? is_closed() : ends_early(done, total);
+            return done == 0 ? is_closed(is_stream) : ends_early(done, payload.size());
         }
         done += now.size;
         if (done >= sizeof header) {
             CUSHIM_TRY_VOID(check_header(header, payload.size()));
         }
         if (!is_stream && done < total) {
-            return ends_early(done, total);
+            return ends_early(done, payload.size());
         }
         if (now.cut) {
-            return detail::invalid_argument("message exceeds its stated size, %zu", payload.size());
+            return detail::invalid_argument(
+                "the message is longer than its header states, %zu bytes (header %zu, payload "
+                "%zu); send each payload with its own send_fd()",
+                total, sizeof header, payload.size());
         }
         if (done < total) {
             CUSHIM_TRY_VOID(deadline.check());
@@ -107,8 +119,10 @@ Result<UniqueFd> receive_fd(int socket, std::span<std::byte> payload) noexcept {
     detail::ArrivedDescriptors arrived;
     CUSHIM_TRY_VOID(receive_message(socket, payload, arrived));
     if (arrived.count != 1) {
-        return detail::invalid_argument("message has %u file descriptors, expected 1",
-                                        arrived.count);
+        return CUSHIM_NAMED(detail::invalid_argument(
+            "the number of file descriptors in the message is %u, expected 1; send the message "
+            "with send_fd()",
+            arrived.count));
     }
     return static_cast<UniqueFd &&>(arrived.first);
 }

@@ -1,11 +1,13 @@
 #include <cushim/ipc.hpp>
 
 #include <cstdint>
+#include <cstdio>
 
 #include "base/call.hpp"
 #include "base/ranges.hpp"
 #include "context/event_state.hpp"
 #include "context/wrong_context.hpp"
+#include "failed_call.hpp"
 #include "memory/memory_state.hpp"
 
 namespace cushim {
@@ -33,31 +35,28 @@ Result<Traits> traits_of(CUdeviceptr address) noexcept {
     return traits;
 }
 
-Result<void> check_shareable(const Traits &traits) noexcept {
+Result<void> check_shareable(const Traits &traits, CUdeviceptr address) noexcept {
     if (traits.capable != 0) {
         return {};
     }
     if (static_cast<int>(traits.type) == 0) {
-        return Error::invalid_argument("IpcExport::of: the address is not that of CUDA memory");
+        return detail::invalid_argument("address 0x%llx is not in device memory",
+                                        static_cast<unsigned long long>(address));
     }
     if (traits.managed != 0) {
-        return Error::invalid_argument(
-            "IpcExport::of: managed memory cannot be shared with another "
-            "process; copy it into a DeviceBuffer::allocate() buffer");
+        return Error::invalid_argument("managed memory has no IPC handle; copy it into memory of "
+                                       "DeviceBuffer::allocate()");
     }
     if (traits.pool != nullptr) {
-        return Error::invalid_argument(
-            "IpcExport::of: pool memory has no IPC handle; create the pool exportable, and use "
-            "MemoryPool::export_fd and export_pointer");
+        return Error::invalid_argument("pool memory has no IPC handle; create the pool exportable, "
+                                       "and use MemoryPool::export_fd() and export_pointer()");
     }
     if (traits.type != CU_MEMORYTYPE_DEVICE) {
-        return Error::invalid_argument(
-            "IpcExport::of: host memory has no IPC handle; use shared memory "
-            "of the system and HostRegistration");
+        return Error::invalid_argument("host memory has no IPC handle; use shared memory of the "
+                                       "operating system and HostRegistration");
     }
-    return Error::invalid_argument(
-        "IpcExport::of: mapped physical memory has no IPC handle; create it exportable, and use "
-        "PhysicalMemory::export_fd");
+    return Error::invalid_argument("mapped physical memory has no IPC handle; create it "
+                                   "exportable, and use PhysicalMemory::export_fd()");
 }
 
 struct Allocation {
@@ -79,11 +78,42 @@ Result<Allocation> allocation_in_context(CUdeviceptr address) noexcept {
         cuMemGetAddressRange,
         driver().cuMemGetAddressRange(&allocation.base, &allocation.size, address));
     if (call.status == CUDA_ERROR_NOT_FOUND) {
-        return detail::wrong_context(call, "the memory belongs to another device than the context; "
-                                           "export it in a context of its own device");
+        int own = -1;
+        CUdevice current = -1;
+        (void)driver().cuPointerGetAttribute(&own, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+        (void)driver().cuCtxGetDevice(&current);
+        return detail::wrong_context(call,
+                                     "the context is of device %d; export the memory in a context "
+                                     "of its own device, %d",
+                                     current, own);
     }
     CUSHIM_TRY_VOID(detail::checked(call.status, call.entry_point, call.introduced));
     return allocation;
+}
+
+Result<void> check_part(std::size_t offset, std::size_t size, std::size_t allocation) noexcept {
+    if (offset > allocation || size > allocation - offset) {
+        return detail::invalid_argument("range [%zu, %zu) exceeds the allocation, %zu byte%s",
+                                        offset, detail::end_of(offset, size), allocation,
+                                        detail::plural(allocation));
+    }
+    return {};
+}
+
+constexpr detail::Meaning same_process = {
+    CUDA_ERROR_INVALID_CONTEXT, "the handle was exported by this process; use the original object"};
+
+using Meanings = std::initializer_list<detail::Meaning>;
+
+// The result of a call in the current context.
+Result<void> ipc_checked(const detail::FailedCall &call, Meanings meanings = {}) noexcept {
+    if (call.status == CUDA_ERROR_NOT_SUPPORTED) {
+        return detail::explained(
+            detail::failure(call),
+            "%s does not support CUDA IPC, which requires Linux, or TCC mode on Windows",
+            detail::current_device_text().c_str());
+    }
+    return detail::checked(call, meanings);
 }
 
 struct OpenedState final : detail::MemoryState {
@@ -117,41 +147,48 @@ Result<IpcExport> IpcExport::of(const Context &context, CUdeviceptr address,
                                 std::size_t size) noexcept {
     CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (size == 0) {
-        return Error::invalid_argument("IpcExport::of: the size is 0");
+        return CUSHIM_NAMED(Error::invalid_argument("the size is 0"));
     }
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUSHIM_TRY(const Traits traits, traits_of(address));
-    CUSHIM_TRY_VOID(check_shareable(traits));
+    CUSHIM_TRY_VOID(check_shareable(traits, address));
     CUSHIM_TRY(const Allocation allocation, allocation_in_context(address));
     IpcExport exported;
     exported.offset_ = address - allocation.base;
     exported.size_ = size;
-    CUSHIM_TRY_VOID(detail::check_range(exported.offset_, size, allocation.size));
+    CUSHIM_TRY_VOID(check_part(exported.offset_, size, allocation.size));
     CUipcMemHandle handle;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcGetMemHandle, &handle, allocation.base));
+    const auto call =
+        CUSHIM_FAILED_CALL(cuIpcGetMemHandle, driver().cuIpcGetMemHandle(&handle, allocation.base));
+    CUSHIM_TRY_VOID(ipc_checked(call));
     std::memcpy(exported.handle_.stored, &handle, sizeof handle);
     return exported;
 }
 
 Result<IpcExport> IpcExport::from_bytes(std::span<const std::byte> bytes) noexcept {
     if (bytes.size() != byte_count) {
-        return detail::invalid_argument("IpcExport::from_bytes: size is %zu, expected %zu",
-                                        bytes.size(), byte_count);
+        return CUSHIM_NAMED(detail::invalid_argument("the number of bytes is %zu, expected %zu "
+                                                     "(IpcExport::byte_count)",
+                                                     bytes.size(), byte_count));
     }
-    return make_export(IpcMemHandle::from_bytes(bytes.first<IpcMemHandle::size>()),
-                       read_number(bytes.data() + 72), read_number(bytes.data() + 64));
+    return CUSHIM_NAMED(make_export(IpcMemHandle::from_bytes(bytes.first<IpcMemHandle::size>()),
+                                    read_number(bytes.data() + 72),
+                                    read_number(bytes.data() + 64)));
 }
 
 Result<IpcExport> IpcExport::from_handle(const IpcMemHandle &handle, std::size_t size,
                                          std::size_t offset) noexcept {
-    return make_export(handle, size, offset);
+    return CUSHIM_NAMED(make_export(handle, size, offset));
 }
 
 Result<IpcExport> IpcExport::make_export(const IpcMemHandle &handle, unsigned long long size,
                                          unsigned long long offset) noexcept {
-    if (size == 0 || offset > SIZE_MAX || size > SIZE_MAX - offset) {
-        return detail::invalid_argument("IPC memory: size %llu at offset %llu is invalid", size,
-                                        offset);
+    if (size == 0) {
+        return Error::invalid_argument("the size of the exported memory is 0");
+    }
+    if (offset > SIZE_MAX || size > SIZE_MAX - offset) {
+        return detail::invalid_argument("%llu byte%s at offset %llu exceed the address space", size,
+                                        detail::plural(size), offset);
     }
     IpcExport exported;
     exported.handle_ = handle;
@@ -171,32 +208,52 @@ IpcExport::Bytes IpcExport::bytes() const noexcept {
 Result<IpcMemory> IpcMemory::open(const Context &context, const IpcExport &exported) noexcept {
     CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (exported.size() == 0) {
-        return Error::invalid_argument("the exported memory is empty");
+        return CUSHIM_NAMED(
+            Error::invalid_argument("the export is empty; make it with "
+                                    "IpcExport::of(), from_handle() or from_bytes()"));
     }
     CUSHIM_TRY(auto state, detail::make_state<OpenedState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUipcMemHandle handle;
     std::memcpy(&handle, exported.handle().stored, sizeof handle);
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcOpenMemHandle, &state->base, handle,
-                                  CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    const auto call = CUSHIM_FAILED_CALL(
+        cuIpcOpenMemHandle,
+        driver().cuIpcOpenMemHandle(&state->base, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    CUSHIM_TRY_VOID(ipc_checked(
+        call, {same_process,
+               {CUDA_ERROR_INVALID_VALUE,
+                "the handle is invalid, or the exporter has freed the memory or has exited"},
+               {CUDA_ERROR_INVALID_HANDLE,
+                "memory of the same exporter is open in another context of the device; open it in "
+                "that context"},
+               {CUDA_ERROR_INVALID_DEVICE, "this process cannot see the exporter's device; check "
+                                           "CUDA_VISIBLE_DEVICES"},
+               {CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+                "the device of the context has no peer access to the exporter's device; open the "
+                "memory in a context of that device"}}));
     // The destructor of `memory` closes it in any case.
     IpcMemory memory({state->base + exported.offset(), exported.size()}, state.take());
     CUSHIM_TRY(const Allocation allocation, allocation_of(state->base));
-    CUSHIM_TRY_VOID(detail::check_range(exported.offset(), exported.size(), allocation.size));
+    CUSHIM_TRY_VOID(check_part(exported.offset(), exported.size(), allocation.size));
     return memory;
 }
 
 Result<void> IpcMemory::release_after(const Stream &stream) const noexcept {
-    return detail::release_memory_after(*this, stream);
+    return CUSHIM_NAMED(detail::release_memory_after(*this, stream));
 }
 
 // --- events
 
 Result<IpcEventHandle> export_event(const Context &context, const Event &event) noexcept {
     CUSHIM_TRY_VOID(detail::require(event, "the event is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUipcEventHandle native;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcGetEventHandle, &native, event.native()));
+    const auto call = CUSHIM_FAILED_CALL(cuIpcGetEventHandle,
+                                         driver().cuIpcGetEventHandle(&native, event.native()));
+    CUSHIM_TRY_VOID(ipc_checked(
+        call, {{CUDA_ERROR_INVALID_HANDLE,
+                "the event cannot be exported; create it with Event::interprocess()"}}));
     IpcEventHandle handle;
     std::memcpy(handle.stored, &native, sizeof native);
     return handle;
@@ -209,7 +266,13 @@ Result<Event> open_event(const Context &context, const IpcEventHandle &handle) n
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUipcEventHandle native;
     std::memcpy(&native, handle.stored, sizeof native);
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuIpcOpenEventHandle, &state->event, native));
+    const auto call = CUSHIM_FAILED_CALL(cuIpcOpenEventHandle,
+                                         driver().cuIpcOpenEventHandle(&state->event, native));
+    CUSHIM_TRY_VOID(ipc_checked(
+        call,
+        {same_process,
+         {CUDA_ERROR_MAP_FAILED, "the handle is invalid, or the event was destroyed before it "
+                                 "was opened"}}));
     Event opened;
     detail::Access::set(opened, state->event, state.take());
     return opened;

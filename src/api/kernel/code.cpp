@@ -1,9 +1,11 @@
 #include <cushim/code.hpp>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 
+#include "base/platform.hpp"
 #include "base/ranges.hpp"
 #include "loadable_code.hpp"
 
@@ -23,11 +25,16 @@ std::uint64_t table_end(std::uint64_t offset, std::uint64_t entries) noexcept {
     return sum_overflows(offset, entries) ? UINT64_MAX : offset + entries;
 }
 
+struct Format {
+    const char *name, *header;
+    std::size_t header_size;
+};
+constexpr Format cubin = {"cubin", "an ELF header", 64}, fatbin = {"fatbin", "its header", 16};
+
 // The tables are at the end of an ELF file, so a truncated one lacks them.
 std::uint64_t size_of_cubin(const void *bytes, std::size_t size) noexcept {
-    constexpr std::size_t header = 64;
-    if (size < header || read_at<std::uint8_t>(bytes, 4) != 2) { // 64-bit ELF
-        return header;
+    if (size < cubin.header_size || read_at<std::uint8_t>(bytes, 4) != 2) { // 64-bit ELF
+        return cubin.header_size;
     }
     const auto end = [bytes](std::size_t offset, std::size_t entry_size) noexcept {
         return table_end(read_at<std::uint64_t>(bytes, offset),
@@ -39,9 +46,8 @@ std::uint64_t size_of_cubin(const void *bytes, std::size_t size) noexcept {
 }
 
 std::uint64_t size_of_fatbin(const void *bytes, std::size_t size) noexcept {
-    constexpr std::size_t header = 16;
-    if (size < header) {
-        return header;
+    if (size < fatbin.header_size) {
+        return fatbin.header_size;
     }
     return table_end(read_at<std::uint16_t>(bytes, 6), read_at<std::uint64_t>(bytes, 8));
 }
@@ -50,20 +56,25 @@ bool begins_with(const void *bytes, std::size_t size, const char (&magic)[5]) no
     return size >= 4 && std::memcmp(bytes, magic, 4) == 0;
 }
 
-Result<void> check_size(const char *kind, std::uint64_t says, std::size_t has) noexcept {
+Result<void> check_size(const Format &format, std::uint64_t says, std::size_t has) noexcept {
+    if (has < format.header_size) {
+        return invalid_argument("the %s is truncated: it has %zu bytes, but %s has %zu",
+                                format.name, has, format.header, format.header_size);
+    }
     if (says > has) {
-        return invalid_argument("the %s is truncated: its header states %llu bytes, but it has %zu",
-                                kind, static_cast<unsigned long long>(says), has);
+        return invalid_argument("the %s is truncated: it has %zu bytes, but its header requires "
+                                "%llu",
+                                format.name, has, static_cast<unsigned long long>(says));
     }
     return {};
 }
 
 Result<void> check_sizes(const void *bytes, std::size_t size) noexcept {
     if (begins_with(bytes, size, "\177ELF")) {
-        return check_size("cubin", size_of_cubin(bytes, size), size);
+        return check_size(cubin, size_of_cubin(bytes, size), size);
     }
     if (begins_with(bytes, size, "\x50\xed\x55\xba")) {
-        return check_size("fatbin", size_of_fatbin(bytes, size), size);
+        return check_size(fatbin, size_of_fatbin(bytes, size), size);
     }
     return {};
 }
@@ -110,9 +121,9 @@ class FileBytes {
     std::size_t size_ = 0, capacity_ = 0;
 };
 
-Error unreadable(const char *path) noexcept {
+Error unreadable(const char *path, int code) noexcept {
     char text[400];
-    std::snprintf(text, sizeof text, "cannot read %s", path);
+    std::snprintf(text, sizeof text, "%.250s cannot be read: %s", path, errno_text(code).c_str());
     return Error::make({.status = CUDA_ERROR_FILE_NOT_FOUND, .detail = text});
 }
 
@@ -121,9 +132,10 @@ Result<void> read_all(std::FILE *file, const char *path, FileBytes &bytes) noexc
         if (!bytes.make_room()) {
             return no_host_memory();
         }
+        errno = 0;
     } while (bytes.fill(file) != 0);
     if (std::ferror(file) != 0) {
-        return unreadable(path);
+        return unreadable(path, errno);
     }
     return {};
 }
@@ -132,8 +144,11 @@ Result<void> read_all(std::FILE *file, const char *path, FileBytes &bytes) noexc
 
 Result<LoadableCode> LoadableCode::of(const CodeImage &image) noexcept {
     const std::size_t size = image.size();
-    if (image.data() == nullptr || size == 0) {
-        return Error::invalid_argument("the image is empty");
+    if (image.data() == nullptr) {
+        return Error::invalid_argument("the image is null");
+    }
+    if (size == 0) {
+        return Error::invalid_argument("the image is empty: its size is 0 bytes");
     }
     if (size == CodeImage::unknown) {
         return LoadableCode(image.data());
@@ -157,7 +172,7 @@ Result<LoadableCode> LoadableCode::read(const char *path) noexcept {
     }
     std::FILE *const file = std::fopen(path, "rb");
     if (file == nullptr) {
-        return unreadable(path);
+        return unreadable(path, errno);
     }
     FileBytes bytes;
     const Result<void> done = read_all(file, path, bytes);

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
 #include <new>
 
@@ -15,22 +14,29 @@ namespace {
 Result<void> check(const JitOptions &options) noexcept {
     constexpr std::size_t longest = std::numeric_limits<int>::max();
     if (options.optimization_level > 4) {
-        return invalid_argument("optimization level %u exceeds the limit of 4",
+        return invalid_argument("JitOptions::optimization_level, %u, exceeds the limit of 4",
                                 options.optimization_level);
     }
-    for (const std::size_t size : {options.info_log_size, options.error_log_size}) {
-        if (size > longest) {
-            return invalid_argument("log size %zu exceeds the limit of %zu", size, longest);
-        }
+    const bool is_info = options.info_log_size > longest;
+    const std::size_t size = is_info ? options.info_log_size : options.error_log_size;
+    if (size > longest) {
+        return invalid_argument("JitOptions::%s, %zu, exceeds the limit of %zu bytes",
+                                is_info ? "info_log_size" : "error_log_size", size, longest);
     }
     const ComputeCapability target = options.target;
     constexpr int most = (std::numeric_limits<int>::max() - 9) / 10;
-    if (target.major_version < 0 || target.major_version > most || target.minor_version < 0 ||
-        target.minor_version > 9) {
-        return invalid_argument("compute capability %d.%d is invalid", target.major_version,
-                                target.minor_version);
-    }
-    return {};
+    const auto check_part = [&](const char *part, int version, int limit) -> Result<void> {
+        if (version >= 0 && version <= limit) {
+            return {};
+        }
+        return version < 0
+                   ? invalid_argument("JitOptions::target %d.%d: the %s version is negative",
+                                      target.major_version, target.minor_version, part)
+                   : invalid_argument("JitOptions::target %d.%d: the %s version exceeds %d",
+                                      target.major_version, target.minor_version, part, limit);
+    };
+    CUSHIM_TRY_VOID(check_part("major", target.major_version, most));
+    return check_part("minor", target.minor_version, 9);
 }
 
 // The length without the newline at the end of a log.
@@ -118,11 +124,16 @@ JitLog JitSession::log() const noexcept {
 Result<void> JitSession::checked(CUresult status, const char *entry_point,
                                  int introduced) const noexcept {
     const std::size_t length = status != CUDA_SUCCESS ? trimmed_length(error_) : 0;
-    char *const text = length != 0 ? new (std::nothrow) char[length + 1] : nullptr;
+    // A single line replaces CUDA's text, more lines follow it.
+    const char *const prefix =
+        std::memchr(error_, '\n', length) == nullptr ? "the compiler reports: " : "";
+    const std::size_t before = std::strlen(prefix);
+    char *const text = length != 0 ? new (std::nothrow) char[before + length + 1] : nullptr;
     if (text == nullptr) {
         return detail::checked(status, entry_point, introduced);
     }
-    copy_text(text, error_, length);
+    copy_text(text, prefix, before);
+    copy_text(text + before, error_, length);
     Error error = Error::status(Api::driver, status, entry_point, text);
     delete[] text;
     return error;

@@ -5,13 +5,24 @@
 #include "base/call.hpp"
 #include "base/ranges.hpp"
 #include "context/in_context.hpp"
+#include "context/wrong_context.hpp"
 
+#include <iterator>
 #include <limits>
 
 namespace cushim {
 namespace {
 
 constexpr const char *empty = "the kernel is empty";
+
+Error in_another_context(const AnyKernel &kernel, CUcontext its, const Context &asked) noexcept {
+    return detail::wrong_context(
+        {},
+        "the module of the kernel is loaded in context %s, but context %s was passed; load it in "
+        "that context too, or use a Library",
+        detail::context_text(its, detail::ordinal_of(kernel)).c_str(),
+        detail::context_text(asked.native(), detail::ordinal_of(asked)).c_str());
+}
 
 Result<ContextScope> enter(const AnyKernel &kernel, const Context &context) noexcept {
     CUSHIM_TRY_VOID(kernel.check_context(context));
@@ -96,36 +107,103 @@ Answer in_some_context(const AnyKernel &kernel, const Ask &ask, Answer without) 
     return ask();
 }
 
+Error wrong_number(std::size_t in_kernel, std::size_t in_signature) noexcept {
+    return detail::invalid_argument(
+        "the number of parameters is %zu in the kernel, but %zu in the signature", in_kernel,
+        in_signature);
+}
+
 Result<void> compare_parameters(const AnyKernel &kernel, const std::size_t *sizes,
                                 std::size_t count) noexcept {
     for (std::size_t index = 0; index < count; ++index) {
         KernelParameter found;
         CUSHIM_TRY(const bool is_there, find_parameter(kernel, index, found));
         if (!is_there) {
-            return detail::invalid_argument(
-                "number of parameters: %zu in the kernel, but %zu in the signature", index, count);
+            return wrong_number(index, count);
         }
         if (found.size != sizes[index]) {
-            return detail::invalid_argument(
-                "size of parameter %zu: %zu in the kernel, but %zu in the signature", index,
-                found.size, sizes[index]);
+            return detail::invalid_argument("the size of parameter %zu is %zu bytes in the "
+                                            "kernel, but %zu bytes in the signature",
+                                            index, found.size, sizes[index]);
         }
     }
     CUSHIM_TRY(const std::size_t all, count_parameters(kernel, count));
-    if (all != count) {
-        return detail::invalid_argument(
-            "number of parameters: %zu in the kernel, but %zu in the signature", all, count);
-    }
-    return {};
+    return all == count ? Result<void>() : wrong_number(all, count);
 }
 
 Error no_context() noexcept {
     return Error::make(
         {.kind = ErrorKind::wrong_context,
          .detail =
-             "a library kernel returns its parameters only in a context, and none is active"});
+             "no context is current on the calling thread, and no device has an active primary "
+             "context; make a context current, or retain a primary context with "
+             "Context::primary()"});
 }
 #endif
+
+// The limit is that of the device, less the kernel's static shared memory.
+Error too_much_shared(const Error &error, const AnyKernel &kernel, const Context &context,
+                      std::size_t bytes) noexcept {
+    const auto device = context.device();
+    const auto most = device
+                          ? device->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+                          : Result<int>(device.error());
+    const auto fixed = kernel.attribute(context, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    if (error.status() != CUDA_ERROR_INVALID_VALUE || !most || !fixed) {
+        return error;
+    }
+    return detail::explained(
+        error, "dynamic shared memory size %zu exceeds the limit of %d bytes on device %d", bytes,
+        *most - *fixed, device->native());
+}
+
+Error no_attribute(const Error &error, CUfunction_attribute attribute) noexcept {
+    return error.status() == CUDA_ERROR_INVALID_VALUE
+               ? detail::explained(error, "the driver has no CUfunction_attribute %d",
+                                   static_cast<int>(attribute))
+               : error;
+}
+
+// By number: older headers lack some names.
+struct AttributeName {
+    const char *name;
+    bool is_read_only;
+};
+constexpr AttributeName attribute_names[] = {
+    {"MAX_THREADS_PER_BLOCK", true},
+    {"SHARED_SIZE_BYTES", true},
+    {"CONST_SIZE_BYTES", true},
+    {"LOCAL_SIZE_BYTES", true},
+    {"NUM_REGS", true},
+    {"PTX_VERSION", true},
+    {"BINARY_VERSION", true},
+    {"CACHE_MODE_CA", true},
+    {"MAX_DYNAMIC_SHARED_SIZE_BYTES", false},
+    {"PREFERRED_SHARED_MEMORY_CARVEOUT", false},
+    {"CLUSTER_SIZE_MUST_BE_SET", true},
+    {"REQUIRED_CLUSTER_WIDTH", false},
+    {"REQUIRED_CLUSTER_HEIGHT", false},
+    {"REQUIRED_CLUSTER_DEPTH", false},
+    {"NON_PORTABLE_CLUSTER_SIZE_ALLOWED", false},
+    {"CLUSTER_SCHEDULING_POLICY_PREFERENCE", false},
+};
+
+Error not_set(const Error &error, CUfunction_attribute attribute, int value) noexcept {
+    const auto number = static_cast<unsigned int>(attribute);
+    if (error.status() != CUDA_ERROR_INVALID_VALUE) {
+        return error;
+    }
+    if (number >= std::size(attribute_names)) {
+        return detail::explained(error, "CUfunction_attribute %u cannot be set to %d", number,
+                                 value);
+    }
+    const auto &[name, is_read_only] = attribute_names[number];
+    return detail::explained(error,
+                             is_read_only
+                                 ? "CU_FUNC_ATTRIBUTE_%s (%u) is read-only; value %d was passed"
+                                 : "CU_FUNC_ATTRIBUTE_%s (%u) cannot be set to %d",
+                             name, number, value);
+}
 
 } // namespace
 
@@ -154,8 +232,7 @@ Result<void> AnyKernel::check_context(const Context &context) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
     CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
     if (value().context != nullptr && value().context != context.native()) {
-        return Error::make({.kind = ErrorKind::wrong_context,
-                            .detail = "the kernel's module is loaded into another context"});
+        return CUSHIM_NAMED(in_another_context(*this, value().context, context));
     }
     return {};
 }
@@ -169,8 +246,8 @@ Result<void> AnyKernel::check_parameters([[maybe_unused]] const std::size_t *siz
     if (!has_parameter_info(*this)) {
         return {}; // unknown
     }
-    return in_some_context(
-        *this, [&] { return compare_parameters(*this, sizes, count); }, Result<void>());
+    return CUSHIM_NAMED(in_some_context(
+        *this, [&] { return compare_parameters(*this, sizes, count); }, Result<void>()));
 #endif
     return {};
 }
@@ -178,10 +255,10 @@ Result<void> AnyKernel::check_parameters([[maybe_unused]] const std::size_t *siz
 Result<std::size_t> AnyKernel::parameter_count() const noexcept {
 #if CUDA_VERSION >= 12040
     CUSHIM_TRY_VOID(detail::require(*this, empty));
-    return in_some_context(
-        *this, [&] { return count_parameters(*this); }, Result<std::size_t>(no_context()));
+    return CUSHIM_NAMED(in_some_context(
+        *this, [&] { return count_parameters(*this); }, Result<std::size_t>(no_context())));
 #else
-    return Error::requires_newer_headers("cuFuncGetParamInfo", Version::of(12, 4));
+    return CUSHIM_NAMED(Error::requires_newer_headers("cuFuncGetParamInfo", Version::of(12, 4)));
 #endif
 }
 
@@ -192,13 +269,19 @@ Result<KernelParameter> AnyKernel::parameter([[maybe_unused]] std::size_t index)
         KernelParameter found;
         CUSHIM_TRY(const bool is_there, find_parameter(*this, index, found));
         if (!is_there) {
-            return detail::invalid_argument("the kernel has no parameter %zu", index);
+            CUSHIM_TRY(const std::size_t count, count_parameters(*this));
+            return count > 1 ? detail::invalid_argument("parameter %zu does not exist; the kernel "
+                                                        "has parameters 0 to %zu",
+                                                        index, count - 1)
+                             : detail::invalid_argument(
+                                   "parameter %zu does not exist; the kernel has %s", index,
+                                   count == 1 ? "only parameter 0" : "no parameters");
         }
         return found;
     };
-    return in_some_context(*this, ask, Result<KernelParameter>(no_context()));
+    return CUSHIM_NAMED(in_some_context(*this, ask, Result<KernelParameter>(no_context())));
 #else
-    return Error::requires_newer_headers("cuFuncGetParamInfo", Version::of(12, 4));
+    return CUSHIM_NAMED(Error::requires_newer_headers("cuFuncGetParamInfo", Version::of(12, 4)));
 #endif
 }
 
@@ -213,7 +296,7 @@ Result<const char *> AnyKernel::name() const noexcept {
     }
     return name;
 #else
-    return Error::requires_newer_headers("cuFuncGetName", Version::of(12, 3));
+    return CUSHIM_NAMED(Error::requires_newer_headers("cuFuncGetName", Version::of(12, 3)));
 #endif
 }
 
@@ -226,13 +309,13 @@ Result<int> AnyKernel::attribute(const Context &context,
 #if CUDA_VERSION >= 12000
     if (is_of_library()) {
         CUSHIM_TRY(const Device device, context.device());
-        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuKernelGetAttribute, &found, attribute, as_kernel(native()),
-                                      device.native()));
-        return found;
+        const auto asked = CUSHIM_DRIVER(cuKernelGetAttribute, &found, attribute,
+                                         as_kernel(native()), device.native());
+        return asked ? Result<int>(found) : CUSHIM_NAMED(no_attribute(asked.error(), attribute));
     }
 #endif
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuFuncGetAttribute, &found, attribute, native()));
-    return found;
+    const auto asked = CUSHIM_DRIVER(cuFuncGetAttribute, &found, attribute, native());
+    return asked ? Result<int>(found) : CUSHIM_NAMED(no_attribute(asked.error(), attribute));
 }
 
 Result<KernelAttributes> AnyKernel::attributes(const Context &context) const noexcept {
@@ -263,30 +346,36 @@ Result<void> AnyKernel::set_attribute(const Context &context, CUfunction_attribu
 #if CUDA_VERSION >= 12000
     if (is_of_library()) {
         CUSHIM_TRY(const Device device, context.device());
-        return CUSHIM_DRIVER(cuKernelSetAttribute, attribute, value, as_kernel(native()),
-                             device.native());
+        const auto set = CUSHIM_DRIVER(cuKernelSetAttribute, attribute, value, as_kernel(native()),
+                                       device.native());
+        return set ? set : CUSHIM_NAMED(not_set(set.error(), attribute, value));
     }
 #endif
-    return CUSHIM_DRIVER(cuFuncSetAttribute, native(), attribute, value);
+    const auto set = CUSHIM_DRIVER(cuFuncSetAttribute, native(), attribute, value);
+    return set ? set : CUSHIM_NAMED(not_set(set.error(), attribute, value));
 }
 
 Result<void> AnyKernel::set_max_dynamic_shared_bytes(const Context &context,
                                                      std::size_t bytes) const noexcept {
     constexpr std::size_t most = std::numeric_limits<int>::max();
     if (bytes > most) {
-        return detail::invalid_argument("shared memory size %zu exceeds the limit of %zu", bytes,
-                                        most);
+        return CUSHIM_NAMED(detail::invalid_argument(
+            "dynamic shared memory size %zu exceeds the limit of %zu bytes", bytes, most));
     }
-    return set_attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                         static_cast<int>(bytes));
+    const Result<void> set = set_attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                           static_cast<int>(bytes));
+    return set ? set : CUSHIM_NAMED(too_much_shared(set.error(), *this, context, bytes));
 }
 
 Result<void> AnyKernel::set_shared_memory_carveout(const Context &context,
                                                    int percent) const noexcept {
     if (percent < -1 || percent > 100) {
-        return detail::invalid_argument("carveout %d is not between -1 and 100 percent", percent);
+        return CUSHIM_NAMED(detail::invalid_argument(
+            "carveout %d is out of range; pass 0 to 100 percent, or -1 for the driver's choice",
+            percent));
     }
-    return set_attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent);
+    return CUSHIM_NAMED(
+        set_attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent));
 }
 
 Result<CUfunction> AnyKernel::function_in(const Context &context) const noexcept {

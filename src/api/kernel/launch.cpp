@@ -1,7 +1,10 @@
 #include <cushim/launch.hpp>
 
 #include <cushim/kernel.hpp>
+#include <cushim/occupancy.hpp>
 
+#include <cstdarg>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -30,8 +33,20 @@ bool to_native(const Dim3 &from, Dimensions &to) noexcept {
     return fits(from);
 }
 
+bool is_positive(const Dim3 &sizes) noexcept {
+    return sizes.x > 0 && sizes.y > 0 && sizes.z > 0;
+}
+
+// Without a device, the limit is that of CUDA's parameters.
 Error unfit(const char *what, const Dim3 &of) noexcept {
-    return invalid_argument("%s size %lld x %lld x %lld is out of range", what, of.x, of.y, of.z);
+    if (is_positive(of)) {
+        return invalid_argument("%s size %lld x %lld x %lld exceeds the limit of %u in each "
+                                "dimension",
+                                what, of.x, of.y, of.z, largest);
+    }
+    return invalid_argument("%s size %lld x %lld x %lld: each dimension must be at least 1%s", what,
+                            of.x, of.y, of.z,
+                            what[0] == 'g' ? "; skip the launch if there are no elements" : "");
 }
 
 constexpr Dim3 no_cluster(0, 0, 0);
@@ -55,8 +70,8 @@ Error unfit_sizes(const LaunchConfig &config) noexcept {
     if (!fits(config.block)) {
         return unfit("block", config.block);
     }
-    return invalid_argument("shared memory size %zu exceeds the limit of %u", config.shared_bytes,
-                            largest);
+    return invalid_argument("dynamic shared memory size %zu exceeds the limit of %u bytes",
+                            config.shared_bytes, largest);
 }
 
 bool has_attributes(const LaunchConfig &config) noexcept {
@@ -120,12 +135,11 @@ Result<void> NativeLaunch::add_others(const LaunchAttributes &others) noexcept {
     const std::size_t room = capacity - config_.numAttrs;
     if (others.size() > room) {
         return invalid_argument(
-            "number of additional launch attributes, %zu, exceeds the limit of %zu", others.size(),
-            room);
+            "the number of launch attributes in LaunchConfig::more, %zu, exceeds the limit of %zu",
+            others.size(), room);
     }
     if (others.size() != 0 && others.data() == nullptr) {
-        return invalid_argument("the launch attributes are null, their number is %zu",
-                                others.size());
+        return invalid_argument("LaunchConfig::more is null, but its size is %zu", others.size());
     }
     if (others.size() != 0) {
         std::memcpy(attributes_ + config_.numAttrs, others.data(),
@@ -138,32 +152,226 @@ Result<void> NativeLaunch::add_others(const LaunchAttributes &others) noexcept {
 
 namespace {
 
-// `of` is the context of the kernel's module; null if unknown.
-Result<void> launched(const Stream &stream, const FailedCall &call, CUcontext of) noexcept {
-    if (call.status == CUDA_SUCCESS) {
-        return {};
+// --- what a refused launch exceeds
+
+struct Limits {
+    long long block_threads, block[3], grid[3], shared_bytes;
+};
+
+// Of the kernel on the device of the context.
+Result<Limits> limits_of(const AnyKernel &kernel, const Context &context) noexcept {
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const KernelAttributes of_kernel, kernel.attributes(context));
+    Limits limits{};
+    limits.block_threads = of_kernel.max_threads_per_block;
+    limits.shared_bytes = of_kernel.max_dynamic_shared_bytes;
+    for (int axis = 0; axis < 3; ++axis) {
+        CUSHIM_TRY(limits.block[axis], device.attribute(static_cast<CUdevice_attribute>(
+                                           CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + axis)));
+        CUSHIM_TRY(limits.grid[axis], device.attribute(static_cast<CUdevice_attribute>(
+                                          CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + axis)));
     }
-    return failure_in(stream, call,
-                      "the stream belongs to another context than the kernel's module",
-                      [of](CUcontext its) { return of == nullptr || of == its; });
+    return limits;
 }
 
-// Like CUSHIM_DRIVER, for a launch.
-#define LAUNCH(stream_, of_, function, ...)                                                        \
-    detail::launched(stream_, CUSHIM_FAILED_CALL(function, driver().function(__VA_ARGS__)), of_)
+bool exceeds(const Dim3 &size, const long long (&limit)[3]) noexcept {
+    return size.x > limit[0] || size.y > limit[1] || size.z > limit[2];
+}
+
+// Also for an error of unfit_sizes(), whose limit is not that of the device.
+CUSHIM_PRINTF(2, 3) Error limited(const Error &error, const char *format, ...) noexcept {
+    char text[200];
+    std::va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return with_detail(Error(error), text);
+}
+
+Error too_large(const Error &error, const char *what, const Dim3 &of,
+                const long long (&limit)[3]) noexcept {
+    return limited(error, "%s size %lld x %lld x %lld exceeds the limit of %lld x %lld x %lld %s",
+                   what, of.x, of.y, of.z, limit[0], limit[1], limit[2],
+                   what[0] == 'g' ? "blocks" : "threads");
+}
+
+Error explain_sizes(const Error &error, const LaunchConfig &config, const Limits &limits) noexcept {
+    const Dim3 &block = config.block;
+    if (exceeds(config.grid, limits.grid)) {
+        return too_large(error, "grid", config.grid, limits.grid);
+    }
+    if (exceeds(block, limits.block)) {
+        return too_large(error, "block", block, limits.block);
+    }
+    const long long threads = block.x * block.y * block.z;
+    if (threads > limits.block_threads) {
+        return limited(error,
+                       "block size %lld x %lld x %lld, %lld threads, exceeds the kernel's limit "
+                       "of %lld threads",
+                       block.x, block.y, block.z, threads, limits.block_threads);
+    }
+    if (config.shared_bytes > static_cast<std::size_t>(limits.shared_bytes)) {
+        return limited(error,
+                       "dynamic shared memory size %zu exceeds the kernel's limit of %lld bytes; "
+                       "raise it with AnyKernel::set_max_dynamic_shared_bytes()",
+                       config.shared_bytes, limits.shared_bytes);
+    }
+    return error;
+}
+
+Error explain_cooperative(const Error &error, const AnyKernel &kernel, const Context &context,
+                          const LaunchConfig &config) noexcept {
+    const Dim3 &block = config.block, &grid = config.grid;
+    const auto device = context.device();
+    const auto multiprocessors =
+        device ? device->attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) : Result<int>(0);
+    const auto blocks = max_active_blocks(
+        context, kernel, static_cast<int>(block.x * block.y * block.z), config.shared_bytes);
+    if (!multiprocessors || !blocks) {
+        return error;
+    }
+    return explained(error,
+                     "cooperative grid size %lld x %lld x %lld exceeds the limit of %d blocks that "
+                     "run at the same time",
+                     grid.x, grid.y, grid.z, *blocks * *multiprocessors);
+}
+
+constexpr int invalid_cluster_size = 912; // older headers lack it
+
+bool divides(const Dim3 &cluster, const Dim3 &grid) noexcept {
+    return grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
+}
+
+Error explain_cluster(const Error &error, const AnyKernel &kernel, const Context &context,
+                      const LaunchConfig &config) noexcept {
+    const Dim3 &cluster = config.cluster, &grid = config.grid;
+    if (cluster == no_cluster) {
+        return error;
+    }
+    if (!divides(cluster, grid)) {
+        return explained(error,
+                         "cluster size %lld x %lld x %lld does not divide the grid size, %lld x "
+                         "%lld x %lld",
+                         cluster.x, cluster.y, cluster.z, grid.x, grid.y, grid.z);
+    }
+    const auto most = max_cluster_size(context, kernel, config);
+    return most ? explained(
+                      error,
+                      "cluster size %lld x %lld x %lld exceeds the kernel's limit of %d blocks",
+                      cluster.x, cluster.y, cluster.z, *most)
+                : error;
+}
+
+// False for errors of this library, except about sizes that CUDA's parameters cannot hold.
+bool has_limit(const Error &error, const LaunchConfig &config) noexcept {
+    return error.status() != CUDA_SUCCESS ||
+           (error.kind() == ErrorKind::invalid_argument && is_positive(config.grid) &&
+            is_positive(config.block));
+}
+
+} // namespace
+
+Error explain_launch(const Error &error, const AnyKernel &kernel, const Context &context,
+                     const LaunchConfig &config) noexcept {
+    if (!has_limit(error, config)) {
+        return error;
+    }
+    switch (error.status()) {
+    case CUDA_SUCCESS:
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: {
+        const auto limits = limits_of(kernel, context);
+        return limits ? explain_sizes(error, config, *limits) : error;
+    }
+    case invalid_cluster_size:
+        return explain_cluster(error, kernel, context, config);
+    case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
+        return explain_cooperative(error, kernel, context, config);
+    default:
+        return error;
+    }
+}
+
+namespace {
+
+// With the limits of the stream's context.
+Error not_launched(const Error &error, const AnyKernel &kernel, const Stream &stream,
+                   const LaunchConfig &config) noexcept {
+    CUcontext context = nullptr;
+    return has_limit(error, config) &&
+                   driver().cuStreamGetCtx_v1(stream.native(), &context) == CUDA_SUCCESS
+               ? explain_launch(error, kernel, Context::borrow(context), config)
+               : error;
+}
+
+// `of` is the context of the kernel's module; null if unknown.
+Error not_launched(const AnyKernel &kernel, const Stream &stream, const LaunchConfig &config,
+                   const FailedCall &call, CUcontext of) noexcept {
+    Error error = failure_of_stream(stream, call, "the kernel's module", of, ordinal_of(kernel));
+    return error.kind() == ErrorKind::status ? not_launched(error, kernel, stream, config) : error;
+}
+
+// --- launches
+
+// Returns, like `return CUSHIM_DRIVER(...)`, from the functions below.
+#define RETURN_LAUNCH(function, ...)                                                               \
+    do {                                                                                           \
+        const CUresult status = driver().function(__VA_ARGS__);                                    \
+        if (status == CUDA_SUCCESS) [[likely]] {                                                   \
+            return {};                                                                             \
+        }                                                                                          \
+        return named(                                                                              \
+            not_launched(kernel, stream, config, CUSHIM_FAILED_CALL(function, status), of), in);   \
+    } while (false)
 
 Result<void> launch_with_attributes([[maybe_unused]] const AnyKernel &kernel,
                                     [[maybe_unused]] CUcontext of,
                                     [[maybe_unused]] const Stream &stream,
                                     [[maybe_unused]] const LaunchConfig &config,
-                                    [[maybe_unused]] void **arguments) noexcept {
+                                    [[maybe_unused]] void **arguments, const char *in) noexcept {
 #if CUDA_VERSION >= 11080
     NativeLaunch native;
-    CUSHIM_TRY_VOID(native.fill(config, stream.native()));
-    return LAUNCH(stream, of, cuLaunchKernelEx, native.get(), kernel.native(), arguments, nullptr);
+    if (const Result<void> filled = native.fill(config, stream.native()); !filled) {
+        return named(not_launched(filled.error(), kernel, stream, config), in);
+    }
+    RETURN_LAUNCH(cuLaunchKernelEx, native.get(), kernel.native(), arguments, nullptr);
 #else
-    return Error::requires_newer_headers("cuLaunchKernelEx", Version::of(11, 8));
+    return named(Error::requires_newer_headers("cuLaunchKernelEx", Version::of(11, 8)), in);
 #endif
+}
+
+// One copy for each public function, whose name thus costs nothing.
+struct Unchecked {
+    static constexpr const char *name = "AnyKernel::launch_unchecked";
+};
+struct Typed {
+    static constexpr const char *name = "Kernel::launch";
+};
+
+template <class Function>
+Result<void> launch(const AnyKernel &kernel, CUcontext of, const Stream &stream,
+                    const LaunchConfig &config, void **arguments) noexcept {
+    constexpr const char *in = Function::name;
+    if (!kernel) [[unlikely]] {
+        return named(Error::invalid_argument("the kernel is empty"), in);
+    }
+    if (!stream) [[unlikely]] {
+        return named(Error::invalid_argument("the stream is empty"), in);
+    }
+    if (has_attributes(config)) {
+        return launch_with_attributes(kernel, of, stream, config, arguments, in);
+    }
+    LaunchSizes sizes;
+    if (!to_native(config, sizes)) {
+        return named(not_launched(unfit_sizes(config), kernel, stream, config), in);
+    }
+    const auto &[grid, block, shared] = sizes;
+    if (config.cooperative) {
+        RETURN_LAUNCH(cuLaunchCooperativeKernel, kernel.native(), grid.x, grid.y, grid.z, block.x,
+                      block.y, block.z, shared, stream.native(), arguments);
+    }
+    RETURN_LAUNCH(cuLaunchKernel, kernel.native(), grid.x, grid.y, grid.z, block.x, block.y,
+                  block.z, shared, stream.native(), arguments, nullptr);
 }
 
 } // namespace
@@ -171,22 +379,12 @@ Result<void> launch_with_attributes([[maybe_unused]] const AnyKernel &kernel,
 
 Result<void> AnyKernel::launch_unchecked(const Stream &stream, const LaunchConfig &config,
                                          void **arguments) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, "the kernel is empty"));
-    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
-    if (detail::has_attributes(config)) {
-        return detail::launch_with_attributes(*this, value().context, stream, config, arguments);
-    }
-    detail::LaunchSizes sizes;
-    if (!detail::to_native(config, sizes)) {
-        return detail::unfit_sizes(config);
-    }
-    const auto &[grid, block, shared] = sizes;
-    if (config.cooperative) {
-        return LAUNCH(stream, value().context, cuLaunchCooperativeKernel, native(), grid.x, grid.y,
-                      grid.z, block.x, block.y, block.z, shared, stream.native(), arguments);
-    }
-    return LAUNCH(stream, value().context, cuLaunchKernel, native(), grid.x, grid.y, grid.z,
-                  block.x, block.y, block.z, shared, stream.native(), arguments, nullptr);
+    return detail::launch<detail::Unchecked>(*this, value().context, stream, config, arguments);
+}
+
+Result<void> AnyKernel::launch_typed(const Stream &stream, const LaunchConfig &config,
+                                     void **arguments) const noexcept {
+    return detail::launch<detail::Typed>(*this, value().context, stream, config, arguments);
 }
 
 } // namespace cushim

@@ -34,6 +34,11 @@ bool to_native(const LaunchConfig &config, LaunchSizes &sizes) noexcept;
 // The error for such a size, with the numbers.
 Error unfit_sizes(const LaunchConfig &config) noexcept;
 
+// The error of a launch or a kernel node that CUDA or unfit_sizes() rejects, with the limit of the
+// kernel or its device that the configuration exceeds.
+Error explain_launch(const Error &error, const AnyKernel &kernel, const Context &context,
+                     const LaunchConfig &config) noexcept;
+
 // Whether the configuration exceeds the parameters of cuLaunchKernel and cuLaunchCooperativeKernel.
 bool has_attributes(const LaunchConfig &config) noexcept;
 

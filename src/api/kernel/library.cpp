@@ -42,18 +42,23 @@ const LibraryState *state_of(const Library &library) noexcept {
 
 // The library may be compiled only now; the message then contains the compiler's errors.
 Result<void> checked_use(const Library &library, CUresult status, const char *entry_point,
-                         int introduced, const char *name) noexcept {
+                         int introduced, const detail::Wanted &wanted) noexcept {
     const LibraryState *const state = state_of(library);
     if (state == nullptr || detail::may_be_the_name(status)) {
-        return detail::checked_name(status, entry_point, introduced, name);
+        return detail::checked_name(status, entry_point, introduced, wanted);
     }
     return state->jit.checked(status, entry_point, introduced);
 }
 
-// Like CUSHIM_DRIVER, with the compiler's errors, or with the name that was not found.
-#define USE_LIBRARY(name_, function, ...)                                                          \
+// Like CUSHIM_DRIVER, with the compiler's errors, or with what was not found.
+#define USE_LIBRARY(wanted, function, ...)                                                         \
     checked_use(*this, driver().function(__VA_ARGS__), entry::function::name,                      \
-                entry::function::introduced, name_)
+                entry::function::introduced, wanted)
+
+constexpr detail::Wanted nothing_by_name = {"library", "", nullptr};
+constexpr detail::Wanted wanted(const char *kind, const char *name) noexcept {
+    return {"library", kind, name};
+}
 
 Result<void> require_both(const Library &library, const char *name) noexcept {
     CUSHIM_TRY_VOID(detail::require(library, empty));
@@ -84,7 +89,7 @@ Result<Library> Library::load(const CodeImage &image, const JitOptions &options,
 Result<Library> Library::load_file(const char *path, const JitOptions &options,
                                    JitLog *log) noexcept {
     CUSHIM_TRY(const auto code, detail::LoadableCode::read(path));
-    return load(CodeImage::unsized(code.data()), options, log);
+    return CUSHIM_NAMED(load(CodeImage::unsized(code.data()), options, log));
 }
 
 Result<Library> Library::adopt(CUlib_st *library) noexcept {
@@ -108,7 +113,8 @@ JitLog Library::jit_log() const noexcept {
 Result<AnyKernel> Library::kernel(const char *name) const noexcept {
     CUSHIM_TRY_VOID(require_both(*this, name));
     CUkernel found = nullptr;
-    CUSHIM_TRY_VOID(USE_LIBRARY(name, cuLibraryGetKernel, &found, native(), name));
+    CUSHIM_TRY_VOID(
+        USE_LIBRARY(wanted("kernel", name), cuLibraryGetKernel, &found, native(), name));
     return AnyKernel({reinterpret_cast<CUfunction>(found), nullptr, true},
                      detail::Access::state(*this));
 }
@@ -117,7 +123,7 @@ Result<AnyKernel> Library::kernel(const char *name) const noexcept {
 Result<std::size_t> Library::kernel_count() const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
     unsigned int count = 0;
-    CUSHIM_TRY_VOID(USE_LIBRARY("", cuLibraryGetKernelCount, &count, native()));
+    CUSHIM_TRY_VOID(USE_LIBRARY(nothing_by_name, cuLibraryGetKernelCount, &count, native()));
     return std::size_t(count);
 }
 
@@ -128,14 +134,14 @@ Result<std::size_t> Library::kernels(AnyKernel *into, std::size_t size) const no
         return count;
     }
     if (into == nullptr) {
-        return detail::invalid_argument("Library::kernels: the array is null, its size is %zu",
-                                        size);
+        return CUSHIM_NAMED(
+            detail::invalid_argument("the array is null, but its size is %zu", size));
     }
     auto *const found = new (std::nothrow) CUkernel[count];
     if (found == nullptr) {
-        return detail::no_host_memory();
+        return CUSHIM_NAMED(detail::no_host_memory());
     }
-    const Result<void> asked = USE_LIBRARY("", cuLibraryEnumerateKernels, found,
+    const Result<void> asked = USE_LIBRARY(nothing_by_name, cuLibraryEnumerateKernels, found,
                                            static_cast<unsigned int>(count), native());
     for (std::size_t i = 0; asked && i < count; ++i) {
         into[i] = AnyKernel({reinterpret_cast<CUfunction>(found[i]), nullptr, true},
@@ -147,11 +153,13 @@ Result<std::size_t> Library::kernels(AnyKernel *into, std::size_t size) const no
 }
 #else
 Result<std::size_t> Library::kernel_count() const noexcept {
-    return Error::requires_newer_headers("cuLibraryGetKernelCount", Version::of(12, 4));
+    return CUSHIM_NAMED(
+        Error::requires_newer_headers("cuLibraryGetKernelCount", Version::of(12, 4)));
 }
 
 Result<std::size_t> Library::kernels(AnyKernel *, std::size_t) const noexcept {
-    return Error::requires_newer_headers("cuLibraryEnumerateKernels", Version::of(12, 4));
+    return CUSHIM_NAMED(
+        Error::requires_newer_headers("cuLibraryEnumerateKernels", Version::of(12, 4)));
 }
 #endif
 
@@ -162,8 +170,8 @@ Result<detail::Variable> Library::variable(const Context &context,
     CUSHIM_TRY_VOID(require_both(*this, name));
     CUSHIM_TRY(const ContextScope scope, context.enter());
     detail::Variable found{};
-    CUSHIM_TRY_VOID(
-        USE_LIBRARY(name, cuLibraryGetGlobal, &found.address, &found.bytes, native(), name));
+    CUSHIM_TRY_VOID(USE_LIBRARY(wanted("variable", name), cuLibraryGetGlobal, &found.address,
+                                &found.bytes, native(), name));
     return found;
 }
 
@@ -172,17 +180,18 @@ Result<detail::Variable> Library::managed_variable(const Context &context,
     CUSHIM_TRY_VOID(require_both(*this, name));
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUmodule loaded = nullptr;
-    CUSHIM_TRY_VOID(USE_LIBRARY(name, cuLibraryGetModule, &loaded, native()));
+    CUSHIM_TRY_VOID(USE_LIBRARY(nothing_by_name, cuLibraryGetModule, &loaded, native()));
     detail::Variable found{};
-    CUSHIM_TRY_VOID(
-        USE_LIBRARY(name, cuLibraryGetManaged, &found.address, &found.bytes, native(), name));
+    CUSHIM_TRY_VOID(USE_LIBRARY(wanted("managed variable", name), cuLibraryGetManaged,
+                                &found.address, &found.bytes, native(), name));
     return found;
 }
 
 Result<void *> Library::unified_function(const char *name) const noexcept {
     CUSHIM_TRY_VOID(require_both(*this, name));
     void *found = nullptr;
-    CUSHIM_TRY_VOID(USE_LIBRARY(name, cuLibraryGetUnifiedFunction, &found, native(), name));
+    CUSHIM_TRY_VOID(USE_LIBRARY(wanted("unified function", name), cuLibraryGetUnifiedFunction,
+                                &found, native(), name));
     return found;
 }
 
@@ -192,7 +201,7 @@ Result<Module> Library::module(const Context &context) const noexcept {
     CUSHIM_TRY(auto state, detail::make_state<LibraryModuleState>(context, *this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUmodule module = nullptr;
-    CUSHIM_TRY_VOID(USE_LIBRARY("", cuLibraryGetModule, &module, native()));
+    CUSHIM_TRY_VOID(USE_LIBRARY(nothing_by_name, cuLibraryGetModule, &module, native()));
     return Module(module, state.take());
 }
 
@@ -210,13 +219,13 @@ Error no_libraries(const char *entry_point) noexcept {
 } // namespace
 
 Result<Library> Library::load(const CodeImage &, const JitOptions &, JitLog *) noexcept {
-    return no_libraries("cuLibraryLoadData");
+    return CUSHIM_NAMED(no_libraries("cuLibraryLoadData"));
 }
 Result<Library> Library::load_file(const char *, const JitOptions &, JitLog *) noexcept {
-    return no_libraries("cuLibraryLoadData");
+    return CUSHIM_NAMED(no_libraries("cuLibraryLoadData"));
 }
 Result<Library> Library::adopt(CUlib_st *) noexcept {
-    return no_libraries("cuLibraryUnload");
+    return CUSHIM_NAMED(no_libraries("cuLibraryUnload"));
 }
 Library Library::borrow(CUlib_st *library) noexcept {
     return Library(library, nullptr);
@@ -225,25 +234,27 @@ JitLog Library::jit_log() const noexcept {
     return {};
 }
 Result<AnyKernel> Library::kernel(const char *) const noexcept {
-    return no_libraries("cuLibraryGetKernel");
+    return CUSHIM_NAMED(no_libraries("cuLibraryGetKernel"));
 }
 Result<std::size_t> Library::kernel_count() const noexcept {
-    return Error::requires_newer_headers("cuLibraryGetKernelCount", Version::of(12, 4));
+    return CUSHIM_NAMED(
+        Error::requires_newer_headers("cuLibraryGetKernelCount", Version::of(12, 4)));
 }
 Result<std::size_t> Library::kernels(AnyKernel *, std::size_t) const noexcept {
-    return Error::requires_newer_headers("cuLibraryEnumerateKernels", Version::of(12, 4));
+    return CUSHIM_NAMED(
+        Error::requires_newer_headers("cuLibraryEnumerateKernels", Version::of(12, 4)));
 }
 Result<detail::Variable> Library::variable(const Context &, const char *) const noexcept {
-    return no_libraries("cuLibraryGetGlobal");
+    return CUSHIM_NAMED(no_libraries("cuLibraryGetGlobal"));
 }
 Result<detail::Variable> Library::managed_variable(const Context &, const char *) const noexcept {
-    return no_libraries("cuLibraryGetManaged");
+    return CUSHIM_NAMED(no_libraries("cuLibraryGetManaged"));
 }
 Result<void *> Library::unified_function(const char *) const noexcept {
-    return no_libraries("cuLibraryGetUnifiedFunction");
+    return CUSHIM_NAMED(no_libraries("cuLibraryGetUnifiedFunction"));
 }
 Result<Module> Library::module(const Context &) const noexcept {
-    return no_libraries("cuLibraryGetModule");
+    return CUSHIM_NAMED(no_libraries("cuLibraryGetModule"));
 }
 
 } // namespace cushim

@@ -23,6 +23,26 @@ struct ModuleState final : detail::InContext {
 
 constexpr const char *empty = "the module is empty";
 
+constexpr detail::Wanted wanted(const char *kind, const char *name) noexcept {
+    return {"module", kind, name};
+}
+
+// The loaded image has no code for the device, and no PTX that the driver can compile.
+Error not_loaded(const Error &error, const Context &context) noexcept {
+    if (error.status() != CUDA_ERROR_NO_BINARY_FOR_GPU) {
+        return error;
+    }
+    const auto device = context.device();
+    const auto capability =
+        device ? device->compute_capability() : Result<ComputeCapability>(ComputeCapability{});
+    if (!device || !capability) {
+        return error;
+    }
+    return detail::explained(
+        error, "the image has neither code nor PTX for compute capability %d.%d, that of device %d",
+        capability->major_version, capability->minor_version, device->native());
+}
+
 } // namespace
 
 Result<Module> Module::load(const Context &context, const CodeImage &image,
@@ -38,8 +58,11 @@ Result<Module> Module::load(const Context &context, const CodeImage &image,
     if (log != nullptr) {
         *log = jit.log();
     }
-    CUSHIM_TRY_VOID(jit.checked(status, entry::cuModuleLoadDataEx::name,
-                                entry::cuModuleLoadDataEx::introduced));
+    const Result<void> loaded =
+        jit.checked(status, entry::cuModuleLoadDataEx::name, entry::cuModuleLoadDataEx::introduced);
+    if (!loaded) {
+        return CUSHIM_NAMED(not_loaded(loaded.error(), context));
+    }
     const CUmodule module = state->module;
     return Module(module, state.take());
 }
@@ -47,7 +70,7 @@ Result<Module> Module::load(const Context &context, const CodeImage &image,
 Result<Module> Module::load_file(const Context &context, const char *path,
                                  const JitOptions &options, JitLog *log) noexcept {
     CUSHIM_TRY(const auto code, detail::LoadableCode::read(path));
-    return load(context, CodeImage::unsized(code.data()), options, log);
+    return CUSHIM_NAMED(load(context, CodeImage::unsized(code.data()), options, log));
 }
 
 Result<Module> Module::adopt(const Context &context, CUmodule module) noexcept {
@@ -68,7 +91,8 @@ Result<AnyKernel> Module::kernel(const char *name) const noexcept {
     detail::KernelHandle found;
     // The state of every module derives from InContext.
     found.context = state != nullptr ? static_cast<detail::InContext *>(state)->context : nullptr;
-    CUSHIM_TRY_VOID(CUSHIM_LOOKUP(name, cuModuleGetFunction, &found.native, native(), name));
+    CUSHIM_TRY_VOID(
+        CUSHIM_LOOKUP(wanted("kernel", name), cuModuleGetFunction, &found.native, native(), name));
     return AnyKernel(found, state);
 }
 
@@ -76,8 +100,8 @@ Result<detail::Variable> Module::variable(const char *name) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
     CUSHIM_TRY_VOID(detail::require_name(name));
     detail::Variable found{};
-    CUSHIM_TRY_VOID(
-        CUSHIM_LOOKUP(name, cuModuleGetGlobal, &found.address, &found.bytes, native(), name));
+    CUSHIM_TRY_VOID(CUSHIM_LOOKUP(wanted("variable", name), cuModuleGetGlobal, &found.address,
+                                  &found.bytes, native(), name));
     return found;
 }
 
@@ -88,15 +112,17 @@ Result<bool> Module::loads_lazily() noexcept {
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuModuleGetLoadingMode, &mode));
     return mode == CU_MODULE_LAZY_LOADING;
 #else
-    return Error::requires_newer_headers("cuModuleGetLoadingMode", Version::of(11, 7));
+    return CUSHIM_NAMED(
+        Error::requires_newer_headers("cuModuleGetLoadingMode", Version::of(11, 7)));
 #endif
 }
 
 Result<std::size_t> detail::elements_of(const char *name, std::size_t bytes,
                                         std::size_t element_size) noexcept {
     if (bytes % element_size != 0) {
-        return invalid_argument("the size of %s, %zu, is not a multiple of the element size, %zu",
-                                name, bytes, element_size);
+        return invalid_argument(
+            "variable \"%.250s\" has %zu bytes, not a multiple of the element size, %zu bytes",
+            name, bytes, element_size);
     }
     return bytes / element_size;
 }

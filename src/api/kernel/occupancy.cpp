@@ -16,7 +16,7 @@ Result<CUfunction> function_of(const Context &context, const AnyKernel &kernel) 
 
 Result<void> check_block(int block_size) noexcept {
     if (block_size <= 0) {
-        return detail::invalid_argument("block size %d is not positive", block_size);
+        return detail::invalid_argument("block size %d is less than 1 thread", block_size);
     }
     return {};
 }
@@ -26,7 +26,9 @@ Result<BlockSuggestion> suggest(const Context &context, const AnyKernel &kernel,
                                 int limit) noexcept {
     CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
     if (limit < 0) {
-        return detail::invalid_argument("thread limit %d is negative", limit);
+        return detail::invalid_argument(
+            "the limit of threads in a block, %d, is negative; pass 0 for the kernel's own limit",
+            limit);
     }
     CUSHIM_TRY(const ContextScope scope, context.enter());
     BlockSuggestion best;
@@ -51,22 +53,23 @@ Result<int> max_active_blocks(const Context &context, const AnyKernel &kernel, i
 
 Result<BlockSuggestion> suggest_block(const Context &context, const AnyKernel &kernel,
                                       std::size_t shared_bytes, int limit) noexcept {
-    return suggest(context, kernel, nullptr, shared_bytes, limit);
+    return CUSHIM_NAMED(suggest(context, kernel, nullptr, shared_bytes, limit));
 }
 
 Result<BlockSuggestion> suggest_block_by(const Context &context, const AnyKernel &kernel,
                                          CUoccupancyB2DSize shared_bytes_of, int limit) noexcept {
     if (shared_bytes_of == nullptr) {
-        return Error::invalid_argument("suggest_block: the function is null");
+        return CUSHIM_NAMED(
+            Error::invalid_argument("the function is null; for a fixed size call suggest_block()"));
     }
-    return suggest(context, kernel, shared_bytes_of, 0, limit);
+    return CUSHIM_NAMED(suggest(context, kernel, shared_bytes_of, 0, limit));
 }
 
 Result<std::size_t> available_shared_bytes(const Context &context, const AnyKernel &kernel,
                                            int blocks, int block_size) noexcept {
     CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
     if (blocks <= 0) {
-        return detail::invalid_argument("number of blocks %d is not positive", blocks);
+        return CUSHIM_NAMED(detail::invalid_argument("number of blocks %d is less than 1", blocks));
     }
     CUSHIM_TRY_VOID(check_block(block_size));
     CUSHIM_TRY(const ContextScope scope, context.enter());
@@ -78,11 +81,21 @@ Result<std::size_t> available_shared_bytes(const Context &context, const AnyKern
 
 #if CUDA_VERSION >= 11080
 
+namespace {
+
+Result<void> fill(detail::NativeLaunch &launch, const Context &context, const AnyKernel &kernel,
+                  const LaunchConfig &config) noexcept {
+    const Result<void> filled = launch.fill(config, nullptr);
+    return filled ? filled : detail::explain_launch(filled.error(), kernel, context, config);
+}
+
+} // namespace
+
 Result<int> max_cluster_size(const Context &context, const AnyKernel &kernel,
                              const LaunchConfig &config) noexcept {
     CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
     detail::NativeLaunch launch;
-    CUSHIM_TRY_VOID(launch.fill(config, nullptr));
+    CUSHIM_TRY_VOID(fill(launch, context, kernel, config));
     CUSHIM_TRY(const ContextScope scope, context.enter());
     int size = 0;
     CUSHIM_TRY_VOID(
@@ -94,7 +107,7 @@ Result<int> max_active_clusters(const Context &context, const AnyKernel &kernel,
                                 const LaunchConfig &config) noexcept {
     CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
     detail::NativeLaunch launch;
-    CUSHIM_TRY_VOID(launch.fill(config, nullptr));
+    CUSHIM_TRY_VOID(fill(launch, context, kernel, config));
     CUSHIM_TRY(const ContextScope scope, context.enter());
     int clusters = 0;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuOccupancyMaxActiveClusters, &clusters, function, launch.get()));
@@ -104,11 +117,13 @@ Result<int> max_active_clusters(const Context &context, const AnyKernel &kernel,
 #else
 
 Result<int> max_cluster_size(const Context &, const AnyKernel &, const LaunchConfig &) noexcept {
-    return Error::requires_newer_headers("cuOccupancyMaxPotentialClusterSize", Version::of(11, 8));
+    return CUSHIM_NAMED(
+        Error::requires_newer_headers("cuOccupancyMaxPotentialClusterSize", Version::of(11, 8)));
 }
 
 Result<int> max_active_clusters(const Context &, const AnyKernel &, const LaunchConfig &) noexcept {
-    return Error::requires_newer_headers("cuOccupancyMaxActiveClusters", Version::of(11, 8));
+    return CUSHIM_NAMED(
+        Error::requires_newer_headers("cuOccupancyMaxActiveClusters", Version::of(11, 8)));
 }
 
 #endif

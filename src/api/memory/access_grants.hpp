@@ -1,10 +1,12 @@
-// Access grants in CUDA's form.
+// Access grants in CUDA's form, and the failures of calls that take them.
 #pragma once
 
 #include <cushim/access.hpp>
 
+#include <cstddef>
 #include <span>
 
+#include "base/call.hpp"
 #include "context/requirements.hpp"
 
 namespace cushim::detail {
@@ -26,4 +28,21 @@ inline Result<const CUmemAccessDesc *> native(std::span<const AccessGrant> grant
     return grants.empty() ? nullptr : &grants.front().native();
 }
 
+// Where a call sets access, in bytes; all of the memory if empty.
+struct AccessPart {
+    std::size_t offset = 0;
+    std::size_t size = 0;
+};
+
+// The result of a call that sets access. The message of a failure says why, or
+// which access was requested.
+Result<void> access_set(CUresult status, const char *entry_point, int introduced,
+                        std::span<const AccessGrant> grants, const AccessPart &part) noexcept;
+
 } // namespace cushim::detail
+
+// CUSHIM_DRIVER for a call that sets access; adds no name of a function.
+#define CUSHIM_SET_ACCESS(grants, part, function, ...)                                             \
+    ::cushim::detail::access_set(::cushim::driver().function(__VA_ARGS__),                         \
+                                 ::cushim::entry::function::name,                                  \
+                                 ::cushim::entry::function::introduced, grants, part)

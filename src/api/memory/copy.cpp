@@ -22,33 +22,34 @@ bool overlap(unsigned long long a, unsigned long long b, std::size_t bytes) noex
 // Returns the number of bytes.
 Result<std::size_t> check(const Copy &copy) noexcept {
     if (copy.to_size != copy.from_size) {
-        return invalid_argument("copy: element counts differ: source %zu, destination %zu",
+        return invalid_argument("element counts differ: source %zu, destination %zu",
                                 copy.from_size, copy.to_size);
     }
     CUSHIM_TRY(const std::size_t bytes, bytes_of(copy.from_size, copy.element_size));
     if (overlap(copy.to, copy.from, bytes)) {
-        return invalid_argument("copy: source %#llx and destination %#llx overlap; the size is %zu",
-                                copy.from, copy.to, bytes);
+        return invalid_argument("source [%#llx, %#llx) and destination [%#llx, %#llx) overlap",
+                                copy.from, copy.from + bytes, copy.to, copy.to + bytes);
     }
     return bytes;
 }
 
-Result<void> queue(const Copy &copy, std::size_t bytes, CUstream stream) noexcept {
+// `in` is CUSHIM_HERE of the caller.
+Result<void> queue(const Copy &copy, std::size_t bytes, CUstream stream, const char *in) noexcept {
     switch (copy.kind) {
     case CopyKind::host_to_device:
-        return CUSHIM_DRIVER(cuMemcpyHtoDAsync, copy.to, host(copy.from), bytes, stream);
+        return CUSHIM_DRIVER_IN(in, cuMemcpyHtoDAsync, copy.to, host(copy.from), bytes, stream);
     case CopyKind::device_to_host:
-        return CUSHIM_DRIVER(cuMemcpyDtoHAsync, host(copy.to), copy.from, bytes, stream);
+        return CUSHIM_DRIVER_IN(in, cuMemcpyDtoHAsync, host(copy.to), copy.from, bytes, stream);
     case CopyKind::device_to_device:
         break;
     }
-    return CUSHIM_DRIVER(cuMemcpyAsync, copy.to, copy.from, bytes, stream);
+    return CUSHIM_DRIVER_IN(in, cuMemcpyAsync, copy.to, copy.from, bytes, stream);
 }
 
 Result<void> check(const Fill &fill) noexcept {
     CUSHIM_TRY_VOID(bytes_of(fill.size, fill.element_size));
     if (fill.to % fill.element_size != 0) {
-        return invalid_argument("fill: address %#llx is not a multiple of the element size, %u",
+        return invalid_argument("address %#llx is not a multiple of the element size, %u bytes",
                                 static_cast<unsigned long long>(fill.to), fill.element_size);
     }
     return {};
@@ -85,7 +86,8 @@ Result<void> copy(const Stream &stream, const Copy &copy) noexcept {
     if (bytes == 0) {
         return {};
     }
-    return in_context_of(stream, [&] { return queue(copy, bytes, stream.native()); });
+    constexpr const char *here = CUSHIM_HERE;
+    return in_context_of(stream, here, [&] { return queue(copy, bytes, stream.native(), here); });
 }
 
 Result<void> fill(const Context &context, const Fill &fill) noexcept {

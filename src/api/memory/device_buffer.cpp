@@ -1,5 +1,6 @@
 #include <cushim/device_buffer.hpp>
 
+#include "allocation.hpp"
 #include "memory_state.hpp"
 
 namespace cushim::detail {
@@ -11,7 +12,7 @@ Result<DeviceMemory> DeviceMemory::allocate(const Context &context, std::size_t 
     }
     CUSHIM_TRY(auto state, make_state<DeviceMemoryState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemAlloc, &state->address, bytes));
+    CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(bytes, available_here, cuMemAlloc, &state->address, bytes));
     return DeviceMemory({state->address, bytes}, state.take());
 }
 
@@ -29,12 +30,14 @@ Result<DeviceMemory> DeviceMemory::allocate_async(const Stream &stream,
     }
     CUSHIM_TRY(const Context context, context_behind(stream));
     CUSHIM_TRY(auto state, make_state<StreamMemoryState>(stream, context));
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemAllocAsync, &state->address, bytes, stream.native()));
+    const auto available = [&] { return available_to(stream); };
+    CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(bytes, available, cuMemAllocAsync, &state->address, bytes,
+                                    stream.native()));
     return DeviceMemory({state->address, bytes}, state.take());
 }
 
 Result<void> DeviceMemory::release_after(const Stream &stream) const noexcept {
-    return release_memory_after(*this, stream);
+    return CUSHIM_NAMED(release_memory_after(*this, stream));
 }
 
 Result<void> DeviceMemory::free_async(const Stream &stream) noexcept {
@@ -44,7 +47,7 @@ Result<void> DeviceMemory::free_async(const Stream &stream) noexcept {
     }
     if (Access::state(*this)->owners.load(std::memory_order_acquire) != 1) {
         CUSHIM_TRY_VOID(release_after(stream)); // graph nodes use it
-        return close();
+        return CUSHIM_NAMED(close());
     }
     const Result<void> freed = CUSHIM_DRIVER(cuMemFreeAsync, native(), stream.native());
     (void)release(); // as in close(): a failed free may have taken effect

@@ -13,7 +13,8 @@
 namespace cushim::detail {
 namespace {
 
-constexpr const char *empty = "the buffer is empty";
+constexpr const char *empty = "the buffer was default-constructed, moved from or closed; call "
+                              "GrowableBuffer::create()";
 
 // Memory added by one growth.
 struct Part {
@@ -179,12 +180,15 @@ Result<GrowableMemory> GrowableMemory::create(Device device, std::size_t capacit
     return GrowableMemory(value, state.take());
 }
 
-Result<void> GrowableMemory::resize(std::size_t size) noexcept {
+Result<void> GrowableMemory::resize(std::size_t elements, std::size_t element_size) noexcept {
+    CUSHIM_TRY(const std::size_t size, bytes_of(elements, element_size));
     CUSHIM_TRY_VOID(require(*this, empty));
     Growable now = value();
     if (size > now.capacity) {
-        return invalid_argument("resize: %zu bytes exceed the reserved %zu; call reserve() first",
-                                size, now.capacity);
+        const std::size_t limit = now.capacity / element_size;
+        return CUSHIM_NAMED(
+            invalid_argument("size %zu exceeds the capacity, %zu element%s; call reserve() first",
+                             elements, limit, plural(limit)));
     }
     if (size > now.mapped) {
         GrowableState &state = state_of(*this);
@@ -224,7 +228,7 @@ Result<void> GrowableMemory::shrink_to_fit() noexcept {
         state.drop_last(failures);
     }
     Access::set(*this, now, Access::state(*this));
-    return failures.result();
+    return CUSHIM_NAMED(failures.result());
 }
 
 Result<void> GrowableMemory::set_access(std::span<const AccessGrant> grants) noexcept {

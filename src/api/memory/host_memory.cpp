@@ -2,6 +2,9 @@
 
 #include <cstdint>
 
+#include "allocation.hpp"
+#include "base/explained.hpp"
+#include "context/requirements.hpp"
 #include "memory_state.hpp"
 
 namespace cushim::detail {
@@ -38,10 +41,11 @@ unsigned int flags_of(const PinnedOptions &options, DeviceMapped mapped) noexcep
 
 Result<void> check_range_of_host(const void *memory, std::size_t bytes) noexcept {
     if (memory == nullptr) {
-        return invalid_argument("the address is null, the size is %zu", bytes);
+        return null_address(bytes);
     }
     if (sum_overflows(reinterpret_cast<std::uintptr_t>(memory), bytes)) {
-        return invalid_argument("range of size %zu at %p exceeds the address space", bytes, memory);
+        return invalid_argument("address %p plus size %zu exceeds the address space", memory,
+                                bytes);
     }
     return {};
 }
@@ -54,11 +58,19 @@ Result<void> check_read_only(const Context &context, unsigned int flags) noexcep
     CUSHIM_TRY(const int supported,
                device.attribute(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED));
     if (supported == 0) {
-        return Error::make({.kind = ErrorKind::not_supported_by_device,
-                            .entry_point = entry::cuMemHostRegister::name,
-                            .detail = "read-only registration of host memory"});
+        return not_supported(device.native(),
+                             "does not support read-only registration; clear read_only "
+                             "(CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED is 0)");
     }
     return {};
+}
+
+Error not_registered(const Error &error, const void *memory, std::size_t bytes) noexcept {
+    if (error.status() != CUDA_ERROR_OUT_OF_MEMORY && error.status() != CUDA_ERROR_INVALID_VALUE) {
+        return error; // CUDA says why
+    }
+    return explained(error, "%zu byte%s at %p could not be registered", bytes, plural(bytes),
+                     memory);
 }
 
 } // namespace
@@ -78,8 +90,8 @@ Result<HostMemory> HostMemory::allocate_bytes(const Context &context, std::size_
     }
     CUSHIM_TRY(auto state, make_state<AllocatedState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(
-        CUSHIM_DRIVER(cuMemHostAlloc, &state->memory, bytes, flags_of(options, mapped)));
+    CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(bytes, unknown, cuMemHostAlloc, &state->memory, bytes,
+                                    flags_of(options, mapped)));
     void *const memory = state->memory;
     HostMemory allocated({memory, 0, bytes}, state.take());
     if (mapped == DeviceMapped::yes) {
@@ -117,7 +129,10 @@ Result<HostMemory> HostMemory::register_range(const Context &context, void *memo
     CUSHIM_TRY(auto state, make_state<RegisteredState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     const unsigned int map_flag = mapped == DeviceMapped::yes ? CU_MEMHOSTREGISTER_DEVICEMAP : 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemHostRegister, memory, bytes, flags | map_flag));
+    const Result<void> called = CUSHIM_DRIVER(cuMemHostRegister, memory, bytes, flags | map_flag);
+    if (!called) {
+        return CUSHIM_NAMED(not_registered(called.error(), memory, bytes));
+    }
     state->memory = memory;
     HostMemory registered({memory, 0, bytes}, state.take());
     if (mapped == DeviceMapped::yes) {
@@ -127,7 +142,7 @@ Result<HostMemory> HostMemory::register_range(const Context &context, void *memo
 }
 
 Result<unsigned int> HostMemory::flags() const noexcept {
-    CUSHIM_TRY_VOID(require(*this, "the memory is empty"));
+    CUSHIM_TRY_VOID(require(*this, "the buffer is empty"));
     const auto *const state = static_cast<const InContext *>(Access::state(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     unsigned int flags = 0;

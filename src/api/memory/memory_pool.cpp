@@ -5,11 +5,14 @@
 #include <cstdint>
 
 #include "access_grants.hpp"
+#include "allocation.hpp"
 #include "base/call.hpp"
+#include "base/explained.hpp"
 #include "base/export_kinds.hpp"
 #include "base/platform.hpp"
 #include "base/ranges.hpp"
 #include "context/adopting.hpp"
+#include "context/on_device.hpp"
 #include "context/requirements.hpp"
 #include "memory_state.hpp"
 
@@ -31,7 +34,7 @@ Result<void> require_pools(Device device) noexcept {
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY_VOID(detail::require_feature(Feature::memory_pools));
     return detail::require_attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
-                                     "memory pools");
+                                     "does not support memory pools; use DeviceBuffer::allocate()");
 }
 
 // --- creation
@@ -44,21 +47,24 @@ Result<void> check_exports(Device device, const MemoryPoolOptions &options) noex
     if (kinds.win32) {
         CUSHIM_TRY_VOID(detail::require_nt_handles());
     }
-    if (kinds.win32 != (options.win32_attributes != nullptr)) {
-        return Error::invalid_argument(
-            "win32_attributes must be set if and only if the pool is exportable as NT handles");
-    }
+    CUSHIM_TRY_VOID(
+        detail::check_win32_attributes(kinds, options.win32_attributes, "MemoryPoolOptions"));
     if (kinds.fabric) {
         CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
     }
-    const int wanted = detail::native(kinds);
     CUSHIM_TRY(const int supported,
                device.attribute(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES));
-    if ((wanted & ~supported) != 0) {
-        return Error::make({.kind = ErrorKind::not_supported_by_device,
-                            .detail = "export of pools with these handle types"});
+    const int missing = detail::native(kinds) & ~supported;
+    if (missing == 0) {
+        return {};
     }
-    return {};
+    return detail::not_supported(
+        device.native(),
+        (missing & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0
+            ? "cannot export memory pools as file descriptors; clear exportable.posix_fd"
+        : (missing & CU_MEM_HANDLE_TYPE_WIN32) != 0
+            ? "cannot export memory pools as NT handles; clear exportable.win32"
+            : "cannot export memory pools to a fabric; clear exportable.fabric");
 }
 
 Result<void> set_max_size([[maybe_unused]] CUmemPoolProps &properties, std::size_t size) noexcept {
@@ -167,11 +173,11 @@ MemoryPool MemoryPool::borrow(CUmemoryPool pool) noexcept {
 }
 
 Result<std::size_t> MemoryPool::release_threshold() const noexcept {
-    return get_size(*this, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+    return CUSHIM_NAMED(get_size(*this, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD));
 }
 
 Result<void> MemoryPool::set_release_threshold(std::size_t bytes) const noexcept {
-    return set<cuuint64_t>(*this, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes);
+    return CUSHIM_NAMED(set<cuuint64_t>(*this, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes));
 }
 
 Result<PoolReuse> MemoryPool::reuse() const noexcept {
@@ -190,7 +196,7 @@ Result<void> MemoryPool::set_reuse(const PoolReuse &reuse) const noexcept {
             for (const ReuseSwitch &back : reuse_switches) {
                 (void)turn(*this, back, before); // the first failure is returned
             }
-            return turned;
+            return CUSHIM_NAMED(turned.error());
         }
     }
     return {};
@@ -207,7 +213,7 @@ Result<PoolUsage> MemoryPool::usage() const noexcept {
 
 Result<void> MemoryPool::reset_high_marks() const noexcept {
     CUSHIM_TRY_VOID(set<cuuint64_t>(*this, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0));
-    return set<cuuint64_t>(*this, CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0);
+    return CUSHIM_NAMED(set<cuuint64_t>(*this, CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0));
 }
 
 Result<void> MemoryPool::trim_to(std::size_t bytes) const noexcept {
@@ -221,7 +227,8 @@ Result<void> MemoryPool::set_access(std::span<const AccessGrant> grants) const n
         return {};
     }
     CUSHIM_TRY(const CUmemAccessDesc *const all, detail::native(grants));
-    return CUSHIM_DRIVER(cuMemPoolSetAccess, native(), all, grants.size());
+    return CUSHIM_NAMED(
+        CUSHIM_SET_ACCESS(grants, {}, cuMemPoolSetAccess, native(), all, grants.size()));
 }
 
 Result<AccessFlags> MemoryPool::get_access(Device device) const noexcept {
@@ -230,7 +237,12 @@ Result<AccessFlags> MemoryPool::get_access(Device device) const noexcept {
     location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     location.id = device.native();
     CUmemAccess_flags flags{};
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemPoolGetAccess, &flags, native(), &location));
+    const Result<void> got = CUSHIM_DRIVER(cuMemPoolGetAccess, &flags, native(), &location);
+    if (!got) {
+        return detail::is_missing_device(got.error(), location.id)
+                   ? detail::no_such_device(got.error(), location.id)
+                   : got.error();
+    }
     return static_cast<AccessFlags>(flags);
 }
 
@@ -238,16 +250,22 @@ Result<AccessFlags> MemoryPool::get_access(Device device) const noexcept {
 
 namespace {
 
+// `option`: the member of ExportKinds.
 Result<void> export_handle(const MemoryPool &pool, CUmemAllocationHandleType type,
-                           void *to) noexcept {
+                           const char *option, void *to) noexcept {
     CUSHIM_TRY_VOID(detail::require(pool, empty));
-    return CUSHIM_DRIVER(cuMemPoolExportToShareableHandle, to, pool.native(), type, 0);
+    return detail::explained(
+        CUSHIM_DRIVER(cuMemPoolExportToShareableHandle, to, pool.native(), type, 0),
+        CUDA_ERROR_INVALID_VALUE,
+        "the pool was not created exportable; set "
+        "MemoryPoolOptions::exportable.%s",
+        option);
 }
 
 Result<MemoryPool> import_handle(void *handle, CUmemAllocationHandleType type) noexcept {
     CUSHIM_TRY(auto state, detail::make_state<PoolState>());
-    CUSHIM_TRY_VOID(
-        CUSHIM_DRIVER(cuMemPoolImportFromShareableHandle, &state->pool, handle, type, 0));
+    CUSHIM_TRY_VOID(detail::imported(
+        CUSHIM_DRIVER(cuMemPoolImportFromShareableHandle, &state->pool, handle, type, 0), type));
     MemoryPool pool;
     detail::Access::set(pool, state->pool, state.take());
     return pool;
@@ -258,21 +276,22 @@ Result<MemoryPool> import_handle(void *handle, CUmemAllocationHandleType type) n
 Result<UniqueFd> MemoryPool::export_fd() const noexcept {
     CUSHIM_TRY_VOID(detail::require_descriptors());
     int descriptor = -1;
-    CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &descriptor));
+    CUSHIM_TRY_VOID(
+        export_handle(*this, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, "posix_fd", &descriptor));
     return UniqueFd(descriptor);
 }
 
 Result<void *> MemoryPool::export_win32() const noexcept {
     CUSHIM_TRY_VOID(detail::require_nt_handles());
     void *handle = nullptr;
-    CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_WIN32, &handle));
+    CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_WIN32, "win32", &handle));
     return handle;
 }
 
 Result<FabricHandle> MemoryPool::export_fabric() const noexcept {
     CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
     FabricHandle handle;
-    CUSHIM_TRY_VOID(export_handle(*this, detail::handle_type_fabric, handle.bytes));
+    CUSHIM_TRY_VOID(export_handle(*this, detail::handle_type_fabric, "fabric", handle.bytes));
     return handle;
 }
 
@@ -282,29 +301,33 @@ Result<MemoryPool> MemoryPool::import_fd(int descriptor) noexcept {
     CUSHIM_TRY_VOID(detail::check_descriptor(descriptor));
     // CUDA takes the number itself in place of a pointer.
     void *const handle = reinterpret_cast<void *>(static_cast<std::uintptr_t>(descriptor));
-    return import_handle(handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    return CUSHIM_NAMED(import_handle(handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 }
 
 Result<MemoryPool> MemoryPool::import_win32(void *handle) noexcept {
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY_VOID(detail::require_nt_handles());
     CUSHIM_TRY_VOID(detail::require_handle(handle));
-    return import_handle(handle, CU_MEM_HANDLE_TYPE_WIN32);
+    return CUSHIM_NAMED(import_handle(handle, CU_MEM_HANDLE_TYPE_WIN32));
 }
 
 Result<MemoryPool> MemoryPool::import_fabric(const FabricHandle &handle) noexcept {
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
     FabricHandle copy = handle;
-    return import_handle(copy.bytes, detail::handle_type_fabric);
+    return CUSHIM_NAMED(import_handle(copy.bytes, detail::handle_type_fabric));
 }
 
 Result<PoolPointer> MemoryPool::export_pointer(CUdeviceptr address) noexcept {
     if (address == 0) {
-        return Error::invalid_argument("MemoryPool::export_pointer: the address is 0");
+        return CUSHIM_NAMED(Error::invalid_argument("the address is null"));
     }
     CUmemPoolPtrExportData data{};
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemPoolExportPointer, &data, address));
+    CUSHIM_TRY_VOID(detail::explained(CUSHIM_DRIVER(cuMemPoolExportPointer, &data, address),
+                                      CUDA_ERROR_INVALID_VALUE,
+                                      "address %#llx is not in memory of an exported pool; call "
+                                      "export_fd(), export_win32() or export_fabric() first",
+                                      static_cast<unsigned long long>(address)));
     PoolPointer pointer;
     std::memcpy(pointer.bytes, &data, sizeof data);
     return pointer;
@@ -326,6 +349,17 @@ struct PoolMemoryState final : StreamMemoryState {
     const KeepAlive keep_pool;
 };
 
+// The pool itself may be what limits an allocation.
+Available available_from(const MemoryPool &pool) noexcept {
+    const int device = ordinal_of(pool);
+    Available available = device >= 0 ? available_on(Device::from_native(device)) : Available();
+    const Result<std::size_t> used = get_size(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+    if (used) {
+        available.used_from_pool = *used;
+    }
+    return available;
+}
+
 Result<void> require_both(const MemoryPool &pool, const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(require(pool, empty));
     return require(stream, "the stream is empty");
@@ -341,8 +375,9 @@ Result<PoolMemory> PoolMemory::allocate(const MemoryPool &pool, const Stream &st
     }
     CUSHIM_TRY(const Context context, context_behind(stream));
     CUSHIM_TRY(auto state, make_state<PoolMemoryState>(pool, stream, context));
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemAllocFromPoolAsync, &state->address, bytes, pool.native(),
-                                  stream.native()));
+    const auto available = [&] { return available_from(pool); };
+    CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(bytes, available, cuMemAllocFromPoolAsync, &state->address,
+                                    bytes, pool.native(), stream.native()));
     return PoolMemory({state->address, bytes}, state.take());
 }
 

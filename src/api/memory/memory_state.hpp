@@ -91,6 +91,11 @@ inline Result<Context> context_behind(const Stream &stream) noexcept {
     return Access::state(stream) == nullptr ? stream.context() : Result<Context>(Context());
 }
 
+inline Error null_address(std::size_t bytes) noexcept {
+    return invalid_argument("the address is null, but %zu byte%s passed", bytes,
+                            bytes == 1 ? " was" : "s were");
+}
+
 // The state of existing device memory; null for 0 bytes at address 0.
 inline Result<State *> adopt_memory(const Context &context, CUdeviceptr address,
                                     std::size_t bytes) noexcept {
@@ -99,7 +104,7 @@ inline Result<State *> adopt_memory(const Context &context, CUdeviceptr address,
         return static_cast<State *>(nullptr);
     }
     if (address == 0) {
-        return invalid_argument("the address is null, the size is %zu", bytes);
+        return null_address(bytes);
     }
     CUSHIM_TRY(auto state, make_state<DeviceMemoryState>(context));
     state->address = address;

@@ -2,7 +2,9 @@
 
 #include <cushim/init.hpp>
 
+#include "allocation.hpp"
 #include "base/call.hpp"
+#include "base/explained.hpp"
 #include "base/export_kinds.hpp"
 #include "base/platform.hpp"
 #include "base/ranges.hpp"
@@ -36,22 +38,20 @@ Result<void> check_exports(Device device, const PhysicalMemoryOptions &options) 
         CUSHIM_TRY_VOID(detail::require_descriptors());
         CUSHIM_TRY_VOID(detail::require_attribute(
             device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
-            "export of memory as file descriptors"));
+            "cannot export memory as file descriptors; clear exportable.posix_fd"));
     }
     if (kinds.win32) {
         CUSHIM_TRY_VOID(detail::require_nt_handles());
         CUSHIM_TRY_VOID(detail::require_attribute(
             device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,
-            "export of memory as NT handles"));
+            "cannot export memory as NT handles; clear exportable.win32"));
     }
-    if (kinds.win32 != (options.win32_attributes != nullptr)) {
-        return Error::invalid_argument(
-            "win32_attributes must be set if and only if the memory is exportable as NT handles");
-    }
+    CUSHIM_TRY_VOID(
+        detail::check_win32_attributes(kinds, options.win32_attributes, "PhysicalMemoryOptions"));
     if (kinds.fabric) {
         CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
-        CUSHIM_TRY_VOID(
-            detail::require_attribute(device, attribute_fabric, "export of memory to a fabric"));
+        CUSHIM_TRY_VOID(detail::require_attribute(
+            device, attribute_fabric, "cannot export memory to a fabric; clear exportable.fabric"));
     }
     return {};
 }
@@ -64,13 +64,15 @@ Result<void> check(Device device, const PhysicalMemoryOptions &options) noexcept
         CUSHIM_TRY_VOID(detail::require_feature(Feature::host_numa_memory));
     }
     if (options.compressible) {
-        CUSHIM_TRY_VOID(detail::require_attribute(
-            device, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, "compressible memory"));
+        CUSHIM_TRY_VOID(
+            detail::require_attribute(device, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
+                                      "does not support compressible memory; clear compressible"));
     }
     if (options.gpu_direct_rdma) {
         CUSHIM_TRY_VOID(detail::require_attribute(
             device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
-            "GPUDirect RDMA with virtual memory management"));
+            "does not support GPUDirect RDMA with virtual memory management; clear "
+            "gpu_direct_rdma"));
     }
     return check_exports(device, options);
 }
@@ -121,15 +123,16 @@ Result<std::size_t> granularity(const CUmemAllocationProp &properties,
 Result<void> check_size(std::size_t size, std::size_t granularity) noexcept {
     if (size == 0 || granularity == 0 || size % granularity != 0) {
         return detail::invalid_argument(
-            "physical memory: size %zu is not a positive multiple of the granularity, %zu", size,
-            granularity);
+            "size %zu is not a positive multiple of the granularity, %zu bytes; use "
+            "Granularity::round_up()",
+            size, granularity);
     }
     return {};
 }
 
 Result<std::size_t> round_up_to(std::size_t multiple, std::size_t size) noexcept {
     if (multiple == 0) {
-        return Error::invalid_argument("the granularity is 0; query it first");
+        return Error::invalid_argument("the granularity is 0; query it with Granularity::of()");
     }
     const std::size_t rest = size % multiple;
     if (rest == 0) {
@@ -137,7 +140,8 @@ Result<std::size_t> round_up_to(std::size_t multiple, std::size_t size) noexcept
     }
     if (detail::sum_overflows(size, multiple - rest)) {
         return detail::invalid_argument(
-            "%zu bytes, rounded up to multiples of %zu, exceed the address space", size, multiple);
+            "size %zu, rounded up to a multiple of %zu bytes, exceeds the address space", size,
+            multiple);
     }
     return size + (multiple - rest);
 }
@@ -162,21 +166,28 @@ Result<PhysicalMemory> known(PhysicalMemory &&memory) noexcept {
 Result<PhysicalMemory> import_handle(void *handle, CUmemAllocationHandleType type,
                                      std::size_t size) noexcept {
     if (size == 0) {
-        return Error::invalid_argument("PhysicalMemory: the size of the import is 0");
+        return Error::invalid_argument("the size is 0");
     }
     CUmemGenericAllocationHandle imported = 0;
     CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemImportFromShareableHandle, &imported, handle, type));
+    CUSHIM_TRY_VOID(detail::imported(
+        CUSHIM_DRIVER(cuMemImportFromShareableHandle, &imported, handle, type), type));
     state->handle = imported;
     PhysicalMemory memory;
     detail::Access::set(memory, {imported, size, 0}, state.take());
     return memory;
 }
 
+// `option`: the member of ExportKinds.
 Result<void> export_handle(const PhysicalMemory &memory, CUmemAllocationHandleType type,
-                           void *to) noexcept {
+                           const char *option, void *to) noexcept {
     CUSHIM_TRY_VOID(detail::require(memory, empty));
-    return CUSHIM_DRIVER(cuMemExportToShareableHandle, to, memory.native(), type, 0);
+    return detail::explained(
+        CUSHIM_DRIVER(cuMemExportToShareableHandle, to, memory.native(), type, 0),
+        CUDA_ERROR_INVALID_VALUE,
+        "the memory was not created exportable; set "
+        "PhysicalMemoryOptions::exportable.%s",
+        option);
 }
 
 } // namespace
@@ -191,11 +202,11 @@ Result<Granularity> Granularity::of(Device device, const PhysicalMemoryOptions &
 }
 
 Result<std::size_t> Granularity::round_up(std::size_t size) const noexcept {
-    return round_up_to(minimum, size);
+    return CUSHIM_NAMED(round_up_to(minimum, size));
 }
 
 Result<std::size_t> Granularity::round_up_recommended(std::size_t size) const noexcept {
-    return round_up_to(recommended, size);
+    return CUSHIM_NAMED(round_up_to(recommended, size));
 }
 
 Result<PhysicalMemory> PhysicalMemory::create(Device device, std::size_t size,
@@ -209,7 +220,10 @@ Result<PhysicalMemory> PhysicalMemory::create(Device device, std::size_t size,
         state->device_ordinal = device.native();
     }
     CUmemGenericAllocationHandle handle = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemCreate, &handle, size, &properties, 0));
+    const auto available = [&] {
+        return options.host_numa_node < 0 ? detail::available_on(device) : detail::unknown();
+    };
+    CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(size, available, cuMemCreate, &handle, size, &properties, 0));
     state->handle = handle;
     return PhysicalMemory({handle, size, unit}, state.take());
 }
@@ -223,11 +237,13 @@ Result<bool> PhysicalMemory::fabric_works(Device device) noexcept {
     };
     const Result<Granularity> unit = Granularity::of(device, options);
     if (!unit) {
-        return refused(unit.error()) ? Result<bool>(false) : Result<bool>(unit.error());
+        return refused(unit.error()) ? Result<bool>(false)
+                                     : Result<bool>(CUSHIM_NAMED(unit.error()));
     }
     Result<PhysicalMemory> memory = create(device, unit->minimum, options);
     if (!memory) {
-        return refused(memory.error()) ? Result<bool>(false) : Result<bool>(memory.error());
+        return refused(memory.error()) ? Result<bool>(false)
+                                       : Result<bool>(CUSHIM_NAMED(memory.error()));
     }
     CUSHIM_TRY_VOID(memory->close());
     return true;
@@ -250,7 +266,11 @@ Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address) noexcept
     CUSHIM_TRY_VOID(init());
     // The attribute RANGE_SIZE would be the size of the whole reservation.
     std::size_t size = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuPointerGetAttribute, &size, attribute_mapping_size, address));
+    CUSHIM_TRY_VOID(detail::explained(
+        CUSHIM_DRIVER(cuPointerGetAttribute, &size, attribute_mapping_size, address),
+        CUDA_ERROR_INVALID_VALUE,
+        "the driver does not know the size of the mapping at %#llx; pass the size",
+        static_cast<unsigned long long>(address)));
     return retain_from(address, size);
 }
 
@@ -258,35 +278,38 @@ Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address, std::siz
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
     CUmemGenericAllocationHandle handle = 0;
-    CUSHIM_TRY_VOID(
-        CUSHIM_DRIVER(cuMemRetainAllocationHandle, &handle, reinterpret_cast<void *>(address)));
+    CUSHIM_TRY_VOID(detail::explained(
+        CUSHIM_DRIVER(cuMemRetainAllocationHandle, &handle, reinterpret_cast<void *>(address)),
+        CUDA_ERROR_INVALID_VALUE, "address %#llx is not in a mapping that a device can access",
+        static_cast<unsigned long long>(address)));
     state->handle = handle;
-    return known(PhysicalMemory({handle, size, 0}, state.take()));
+    return CUSHIM_NAMED(known(PhysicalMemory({handle, size, 0}, state.take())));
 }
 
 Result<PhysicalMemoryProperties> PhysicalMemory::properties() const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
-    return properties_of(native()).transform(from_native);
+    return CUSHIM_NAMED(properties_of(native())).transform(from_native);
 }
 
 Result<UniqueFd> PhysicalMemory::export_fd() const noexcept {
     CUSHIM_TRY_VOID(detail::require_descriptors());
     int descriptor = -1;
-    CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &descriptor));
+    CUSHIM_TRY_VOID(
+        export_handle(*this, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, "posix_fd", &descriptor));
     return UniqueFd(descriptor);
 }
 
 Result<void *> PhysicalMemory::export_win32() const noexcept {
     CUSHIM_TRY_VOID(detail::require_nt_handles());
     void *handle = nullptr;
-    CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_WIN32, &handle));
+    CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_WIN32, "win32", &handle));
     return handle;
 }
 
 Result<FabricHandle> PhysicalMemory::export_fabric() const noexcept {
     CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
     FabricHandle handle;
-    CUSHIM_TRY_VOID(export_handle(*this, handle_type_fabric, handle.bytes));
+    CUSHIM_TRY_VOID(export_handle(*this, handle_type_fabric, "fabric", handle.bytes));
     return handle;
 }
 
@@ -295,16 +318,17 @@ Result<PhysicalMemory> PhysicalMemory::import_fd(int descriptor, std::size_t siz
     CUSHIM_TRY_VOID(detail::require_descriptors());
     CUSHIM_TRY_VOID(detail::check_descriptor(descriptor));
     void *const handle = reinterpret_cast<void *>(static_cast<std::intptr_t>(descriptor));
-    return import_handle(handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, size).and_then(known);
+    return CUSHIM_NAMED(
+        import_handle(handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, size).and_then(known));
 }
 
 Result<PhysicalMemory> PhysicalMemory::import_win32(void *handle, std::size_t size) noexcept {
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY_VOID(detail::require_nt_handles());
     if (handle == nullptr) {
-        return Error::invalid_argument("the handle is null");
+        return CUSHIM_NAMED(Error::invalid_argument("the handle is null"));
     }
-    return import_handle(handle, CU_MEM_HANDLE_TYPE_WIN32, size);
+    return CUSHIM_NAMED(import_handle(handle, CU_MEM_HANDLE_TYPE_WIN32, size));
 }
 
 Result<PhysicalMemory> PhysicalMemory::import_fabric(const FabricHandle &handle,
@@ -312,7 +336,7 @@ Result<PhysicalMemory> PhysicalMemory::import_fabric(const FabricHandle &handle,
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
     FabricHandle copy = handle;
-    return import_handle(copy.bytes, handle_type_fabric, size);
+    return CUSHIM_NAMED(import_handle(copy.bytes, handle_type_fabric, size));
 }
 
 } // namespace cushim

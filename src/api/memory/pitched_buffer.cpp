@@ -1,5 +1,6 @@
 #include <cushim/pitched_buffer.hpp>
 
+#include "allocation.hpp"
 #include "memory_state.hpp"
 
 namespace cushim::detail {
@@ -18,9 +19,9 @@ Result<PitchedMemory> PitchedMemory::allocate_rows(const Context &context, const
     CUSHIM_TRY(const std::size_t width_bytes, bytes_of(extent.width, element_size));
     if (product_overflows(extent.height, extent.depth) ||
         product_overflows(extent.height * extent.depth, width_bytes)) {
-        return invalid_argument(
-            "PitchedBuffer: %zu layers x %zu rows x %zu bytes exceed the address space",
-            extent.depth, extent.height, width_bytes);
+        return CUSHIM_NAMED(invalid_argument(
+            "extent %zu x %zu x %zu of elements of %zu byte%s exceeds the address space",
+            extent.width, extent.height, extent.depth, element_size, plural(element_size)));
     }
     if (extent.empty()) {
         return PitchedMemory();
@@ -28,14 +29,16 @@ Result<PitchedMemory> PitchedMemory::allocate_rows(const Context &context, const
     CUSHIM_TRY(auto state, make_state<DeviceMemoryState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     std::size_t row_pitch = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemAllocPitch, &state->address, &row_pitch, width_bytes,
-                                  extent.height * extent.depth, access_size(element_size)));
+    const std::size_t rows = extent.height * extent.depth;
+    CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(width_bytes * rows, available_here, cuMemAllocPitch,
+                                    &state->address, &row_pitch, width_bytes, rows,
+                                    access_size(element_size)));
     const CUdeviceptr address = state->address;
     return PitchedMemory({address, extent, row_pitch}, state.take());
 }
 
 Result<void> PitchedMemory::release_after(const Stream &stream) const noexcept {
-    return release_memory_after(*this, stream);
+    return CUSHIM_NAMED(release_memory_after(*this, stream));
 }
 
 } // namespace cushim::detail

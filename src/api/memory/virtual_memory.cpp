@@ -5,11 +5,14 @@
 #include <utility>
 
 #include "access_grants.hpp"
+#include "allocation.hpp"
 #include "base/call.hpp"
+#include "base/explained.hpp"
 #include "base/fork_guard.hpp"
 #include "base/ranges.hpp"
 #include "context/adopting.hpp"
 #include "context/in_context.hpp"
+#include "context/on_device.hpp"
 #include "context/release_stream.hpp"
 #include "context/requirements.hpp"
 
@@ -71,30 +74,42 @@ Result<void> check_part(const AddressRange &range, std::size_t offset, const Phy
     CUSHIM_TRY_VOID(detail::require(memory, "the physical memory is empty"));
     if (offset > range.size() || memory.size() > range.size() - offset) {
         return detail::invalid_argument(
-            "memory of %zu bytes at offset %zu exceeds the size of the range, %zu", memory.size(),
-            offset, range.size());
+            "range [%zu, %zu) exceeds the size of the address range, %zu bytes", offset,
+            detail::end_of(offset, memory.size()), range.size());
     }
     if (granularity != 0 && offset % granularity != 0) {
-        return detail::invalid_argument("offset %zu is not a multiple of the granularity, %zu",
-                                        offset, granularity);
+        return detail::invalid_argument(
+            "offset %zu is not a multiple of the granularity, %zu bytes; use "
+            "Granularity::round_up()",
+            offset, granularity);
     }
     return {};
 }
 
 Result<void> set_access_of(CUdeviceptr address, std::size_t size,
-                           std::span<const AccessGrant> grants) noexcept {
+                           std::span<const AccessGrant> grants,
+                           const detail::AccessPart &part = {}) noexcept {
     if (size == 0 || grants.empty()) {
         return {};
     }
     CUSHIM_TRY(const CUmemAccessDesc *const native, detail::native(grants));
-    return CUSHIM_DRIVER(cuMemSetAccess, address, size, native, grants.size());
+    return CUSHIM_SET_ACCESS(grants, part, cuMemSetAccess, address, size, native, grants.size());
 }
 
 Result<AccessFlags> access_at(CUdeviceptr address, Device device) noexcept {
     const CUmemLocation location = AccessGrant(device, AccessFlags::none).native().location;
     unsigned long long flags = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemGetAccess, &flags, &location, address));
-    return static_cast<AccessFlags>(flags);
+    const Result<void> got = CUSHIM_DRIVER(cuMemGetAccess, &flags, &location, address);
+    if (got) {
+        return static_cast<AccessFlags>(flags);
+    }
+    if (detail::is_missing_device(got.error(), location.id)) {
+        return detail::no_such_device(got.error(), location.id);
+    }
+    return got.error().status() == CUDA_ERROR_INVALID_VALUE
+               ? detail::explained(got.error(), "address %#llx is not mapped",
+                                   static_cast<unsigned long long>(address))
+               : got.error();
 }
 
 } // namespace
@@ -103,19 +118,25 @@ Result<AddressRange> AddressRange::reserve(Device device, std::size_t size,
                                            const AddressRangeOptions &options) noexcept {
     CUSHIM_TRY_VOID(init());
     CUSHIM_TRY_VOID(detail::require_virtual_memory(device));
-    if (size == 0 || size % smallest_page != 0 || options.hint % smallest_page != 0) {
-        return detail::invalid_argument("AddressRange::reserve: size %zu and hint 0x%llx must be "
-                                        "multiples of the host's page size",
-                                        size, static_cast<unsigned long long>(options.hint));
+    if (size == 0 || size % smallest_page != 0) {
+        return CUSHIM_NAMED(detail::invalid_argument(
+            "size %zu is not a positive multiple of the page size, %zu bytes; use "
+            "Granularity::round_up()",
+            size, smallest_page));
+    }
+    if (options.hint % smallest_page != 0) {
+        return CUSHIM_NAMED(
+            detail::invalid_argument("hint 0x%llx is not a multiple of the page size, %zu bytes",
+                                     static_cast<unsigned long long>(options.hint), smallest_page));
     }
     if ((options.alignment & (options.alignment - 1)) != 0) {
-        return detail::invalid_argument(
-            "AddressRange::reserve: alignment %zu is not a power of two", options.alignment);
+        return CUSHIM_NAMED(
+            detail::invalid_argument("alignment %zu is not a power of two", options.alignment));
     }
     CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
     CUdeviceptr address = 0;
-    CUSHIM_TRY_VOID(
-        CUSHIM_DRIVER(cuMemAddressReserve, &address, size, options.alignment, options.hint, 0));
+    CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(size, detail::unknown, cuMemAddressReserve, &address, size,
+                                    options.alignment, options.hint, 0));
     state->address = address;
     state->size = size;
     return AddressRange({address, size}, state.take());
@@ -137,13 +158,13 @@ Result<void> AddressRange::set_access(std::size_t offset, std::size_t size,
                                       std::span<const AccessGrant> grants) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty_range));
     CUSHIM_TRY_VOID(detail::check_range(offset, size, this->size()));
-    return set_access_of(native() + offset, size, grants);
+    return CUSHIM_NAMED(set_access_of(native() + offset, size, grants, {offset, size}));
 }
 
 Result<AccessFlags> AddressRange::get_access(std::size_t offset, Device device) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty_range));
     CUSHIM_TRY_VOID(detail::check_range(offset, 1, size()));
-    return access_at(native() + offset, device);
+    return CUSHIM_NAMED(access_at(native() + offset, device));
 }
 
 Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offset,
@@ -152,7 +173,12 @@ Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offs
     CUSHIM_TRY(auto state, detail::make_state<MappedState>(range, memory));
     state->address = range.native() + offset;
     state->size = memory.size();
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemMap, state->address, state->size, 0, memory.native(), 0));
+    CUSHIM_TRY_VOID(detail::explained(
+        CUSHIM_DRIVER(cuMemMap, state->address, state->size, 0, memory.native(), 0),
+        CUDA_ERROR_INVALID_VALUE,
+        "range [%zu, %zu) is already mapped, or the driver rejected it; "
+        "destroy the earlier MappedRange first",
+        offset, offset + state->size));
     const detail::Mapped value{state->address, state->size, offset};
     return MappedRange(value, state.take());
 }
@@ -181,20 +207,20 @@ MappedRange MappedRange::borrow(CUdeviceptr address, std::size_t size) noexcept 
 
 Result<void> MappedRange::set_access(std::span<const AccessGrant> grants) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
-    return set_access_of(native(), size(), grants);
+    return CUSHIM_NAMED(set_access_of(native(), size(), grants));
 }
 
 Result<AccessFlags> MappedRange::get_access(Device device) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
-    return access_at(native(), device);
+    return CUSHIM_NAMED(access_at(native(), device));
 }
 
 Result<void> MappedRange::release_after(const Stream &stream) const noexcept {
     CUSHIM_TRY(Stream kept, detail::keep_for_release(stream));
     auto *const state = static_cast<MappedState *>(detail::Access::state(*this));
     if (state == nullptr) {
-        return Error::invalid_argument(
-            "MappedRange::release_after: the mapping is borrowed; only an owner unmaps it");
+        return CUSHIM_NAMED(
+            Error::invalid_argument("the mapping is borrowed; call release_after() of its owner"));
     }
     state->release_after(std::move(kept));
     return {};

@@ -104,6 +104,25 @@ Result<void> slow_closure(const Context &in, const Stream &stream) {
     return stream.synchronize();
 }
 
+// A graph of the runtime API is destroyed before an exit handler that was registered after cuInit
+// and before the first such graph, as libcudart's is.
+std::atomic<bool> closure_ended = false;
+Result<void> slow_runtime_graph(const Context &in, const Stream &) {
+    std::atexit([] {
+        if (!closure_ended) {
+            std::puts("libcudart would be torn down before the graph");
+            std::fflush(stdout);
+        }
+    });
+    CUSHIM_TRY(const Graph graph, rt::create_graph(in));
+    return graph
+        .add_host_node({}, AtEnd([] {
+                           std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                           closure_ended = true;
+                       }))
+        .transform([](const GraphNode &) {});
+}
+
 // Incorrect: the destruction of the closure takes longer than the exit waits.
 Result<void> endless_closure(const Context &, const Stream &stream) {
     const auto print = [](const TeardownFailure &failure, void *) {
@@ -147,6 +166,7 @@ constexpr Program programs[] = {
     {"host_function_is_not_awaited", host_function_is_not_awaited},
     {"endless_host_function", endless_host_function},
     {"slow_closure", slow_closure},
+    {"slow_runtime_graph", slow_runtime_graph},
     {"endless_closure", endless_closure},
     {"exiting_closure", exiting_closure, wait_for_exit},
 };

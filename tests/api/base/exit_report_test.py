@@ -36,8 +36,9 @@ class ExitReport(unittest.TestCase):
                     self.assertEqual(failed, [])
 
     def test_exit_waits_for_closures(self):
-        done = run('slow_closure', 'mode=immediate')
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, '', ''))
+        for program in ('slow_closure', 'slow_runtime_graph'):
+            done = run(program, 'mode=immediate')
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, '', ''), program)
 
     def test_wait_is_bounded_and_reported(self):
         begin = time.monotonic()

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char *null = "the handle is null";
 constexpr const char *no_context = "the context is empty";
-constexpr const char *no_bytes = "adopt: the size is 0 bytes";
+constexpr const char *no_bytes = "the size is 0 bytes";
 
 struct Refused {
     const char *what;
@@ -63,7 +63,7 @@ TEST_CASE("adopt() rejects null handles, empty sizes and empty contexts", "[adop
     check_no_calls([&] {
         for (const auto &[what, why, said] : adopt_what_cannot_be(context)) {
             INFO(what);
-            CHECK(said == std::string("invalid argument: ") + why);
+            CHECK(said == std::string(what) + "::adopt: " + why);
         }
     });
 }

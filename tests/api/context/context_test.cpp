@@ -294,7 +294,7 @@ void check_wrong(const Result<void> &result) {
     CHECK(result.error().kind() == ErrorKind::wrong_context);
     if (simulator() != nullptr) {
         CHECK(result.error().status() == CUDA_ERROR_INVALID_HANDLE);
-        CHECK(contains(std::string_view(result.error().message()), "another context"));
+        CHECK(contains(std::string_view(result.error().message()), "; use a stream of context 0x"));
     }
 }
 

@@ -61,8 +61,8 @@ Ruin by_another_thread(const Workplace &place) {
 }
 
 constexpr const char *is_ended_by_capture_to =
-    "invalid argument: the capture was begun into an existing graph; end it with "
-    "end_capture_to()";
+    "the stream captured into an existing graph; the capture has ended; next time end it with "
+    "Stream::end_capture_to()";
 
 // A wrong way to end a capture, and the error.
 struct Ending {
@@ -133,7 +133,7 @@ GRAPH_STREAM_SCENARIO_TEST("an error of the captured function ends the capture a
         CUSHIM_TRY_VOID(fill(stream, memory.span(), 1));
         return Error::invalid_argument("what the caller says");
     });
-    CUSHIM_TRY_VOID(refused(graph, "invalid argument: what the caller says"));
+    CUSHIM_TRY_VOID(refused(graph, "what the caller says"));
     CHECK_GIVES(stream.capture_status(), CaptureStatus::none);
     // The stream is usable.
     CUSHIM_TRY_VOID(fill(stream, memory.span(), 3));
@@ -213,9 +213,10 @@ NODE_STREAM_SCENARIO_TEST(
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(const Graph another, create_graph(api, context));
     const Ending endings[] = {
-        {"invalid argument: Stream::end_capture_to: the capture was begun into another graph",
+        {"the stream captured into another graph; the capture has ended; next time pass the graph "
+         "of Stream::begin_capture_to()",
          [&] { return stream.end_capture_to(another); }},
-        {"invalid argument: the graph is empty", [&] { return stream.end_capture_to(Graph()); }},
+        {"the graph is empty", [&] { return stream.end_capture_to(Graph()); }},
         {is_ended_by_capture_to, [&] { return without_value(stream.end_capture()); }},
         {is_ended_by_capture_to,
          [&] { return without_value(api_test::end_capture(api, stream)); }}};
@@ -269,9 +270,9 @@ NODE_STREAM_SCENARIO_TEST("end_capture_to() with another graph destroys the capt
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY_VOID(api_test::begin_capture(api, stream));
     const Result<void> queued = fill(stream, memory.span(), 2);
-    CUSHIM_TRY_VOID(refused(
-        stream.end_capture_to(graph),
-        "invalid argument: Stream::end_capture_to: the capture was begun into another graph"));
+    CUSHIM_TRY_VOID(refused(stream.end_capture_to(graph),
+                            "the stream captured into a new graph; the capture has ended; next "
+                            "time end it with Stream::end_capture()"));
     CUSHIM_TRY_VOID(queued);
     return check_gives(graph.node_count(), 0);
 }

@@ -100,7 +100,8 @@ NODE_STREAM_SCENARIO_TEST("a condition has one node at a time", "[graph][conditi
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const GraphBody first, graph.add_if_node({}, condition));
     CUSHIM_TRY_VOID(refused(graph.add_while_node({}, condition),
-                            "invalid argument: the condition already has a node"));
+                            "the condition already has a conditional node; create a condition for "
+                            "each node with Graph::create_condition()"));
     CUSHIM_TRY_VOID(graph.destroy_node(first.node));
     CUSHIM_TRY(const GraphBody second, graph.add_if_node({}, condition));
     CUSHIM_TRY(const GraphNode fill, second.body.add_memset_node({}, memory, 4));
@@ -159,7 +160,7 @@ TEST_CASE("a condition of another graph is rejected", "[graph][conditional][curr
     check_invalid(graph.add_if_node({}, condition), "the condition belongs to another graph");
     check_invalid(graph.add_while_node({}, GraphCondition()), "the condition is empty");
     check_invalid(other.add_switch_node({}, condition, 0),
-                  "Graph::add_switch_node: 0 cases; from 1 to 4294967295 are possible");
+                  "0 cases requested, minimum 1, limit 4294967295");
 
     auto branch = required(other.add_if_node({}, condition));
     REQUIRE(other.destroy_node(branch.node).has_value());

@@ -87,7 +87,7 @@ TEST_CASE("debug_dot() fails if CUDA removes the file", "[graph]") {
             std::remove(path);
             return CUDA_SUCCESS;
         });
-    check_failed(graph.debug_dot(), "cannot read the file that CUDA wrote");
+    check_failed(graph.debug_dot(), "the temporary file that CUDA wrote cannot be read");
 }
 
 #ifndef _WIN32
@@ -101,14 +101,14 @@ TEST_CASE("debug_dot() fails if reading the file fails", "[graph]") {
             std::filesystem::create_directory(path);
             return CUDA_SUCCESS;
         });
-    check_failed(graph.debug_dot(), "cannot read the file that CUDA wrote");
+    check_failed(graph.debug_dot(), "the temporary file that CUDA wrote cannot be read");
 }
 
 TEST_CASE("debug_dot() fails if no temporary file can be made", "[graph]") {
     const auto [context, graph] = make_graph(Api::driver);
     const TemporaryFolder folder;
     folder.remove();
-    check_failed(graph.debug_dot(), "cannot create a temporary file");
+    check_failed(graph.debug_dot(), "temporary file");
 }
 
 GRAPH_TEST_CASE("debug_dot() removes its temporary file", "[graph]") {

@@ -335,7 +335,8 @@ TEST_CASE("executable graphs are adopted and borrowed", "[graph][G23]") {
     auto owned = required(GraphExec::adopt(context, native));
     CHECK(owned.launch(stream).has_value());
     check_invalid(owned.set_enabled(node, true),
-                  "the nodes of an adopted executable graph are unknown");
+                  "the executable graph is adopted or borrowed, and its nodes are unknown; create "
+                  "it with Graph::instantiate()");
     check_invalid(GraphExec::adopt(context, nullptr), "the handle is null");
     CHECK(stream.synchronize().has_value());
 }

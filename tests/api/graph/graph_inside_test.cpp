@@ -176,7 +176,7 @@ namespace {
 
 void check_foreign(const GraphExec &exec, const GraphNode &node, const DeviceBuffer<int> &memory,
                    const Graph &child) {
-    const char *const message = "invalid argument: the node belongs to another graph";
+    const char *const message = "the node belongs to another graph";
     CHECK(refusal(exec.set_memset_node(node, memory, 2)) == message);
     CHECK(refusal(exec.set_child_graph_node(node, child)) == message);
     CHECK(refusal(exec.set_enabled(node, false)) == message);

@@ -147,9 +147,9 @@ NODE_STREAM_SCENARIO_TEST("nodes copy and fill layers of pitched memory", "[grap
         const bool is_in_part = (x == 1 || x == 2) && (y == 1 || y == 2);
         CHECK(to[index] == (is_in_part ? static_cast<int>(index) : -1));
     }
-    return refused(
-        graph.add_memset_node({}, part_of_image, 0),
-        "invalid argument: a memset node cannot fill 2 layers of 2 rows with a distance of 3 rows");
+    return refused(graph.add_memset_node({}, part_of_image, 0),
+                   "layer pitch 3 rows, height 2 rows: the layers of a memset node must be "
+                   "adjacent; add a memset node for each layer");
 }
 
 NODE_SCENARIO_TEST("a copy and a fill of 0 elements are empty nodes", "[graph]") {
@@ -450,15 +450,16 @@ TEST_CASE("invalid node parameters are rejected", "[graph]") {
     check_invalid(graph.add_kernel_node({}, Kernel<void()>(), {}), "the kernel is empty");
     const std::vector<int> four(4);
     check_invalid(graph.add_memcpy_node({}, memory, std::span(four)),
-                  "copy: extents differ: source 4 x 1 x 1, destination 8 x 1 x 1");
-    check_invalid(graph.add_batch_mem_op_node({}, {}), "the node has no memory operations");
-    check_invalid(graph.add_semaphore_signal_node({}, {}), "the semaphore node has no semaphores");
-    check_invalid(graph.add_node_raw({}, nullptr), "Graph::add_node_raw: the parameters are null");
+                  "extents differ: source 4 x 1 x 1, destination 8 x 1 x 1");
+    check_invalid(graph.add_batch_mem_op_node({}, {}), "0 operations passed, minimum 1");
+    check_invalid(graph.add_semaphore_signal_node({}, {}), "0 signals passed, minimum 1");
+    check_invalid(graph.add_node_raw({}, nullptr), "the parameters are null");
     check_invalid(graph.add_mem_free_node({}, GraphAllocation<int>()), "the allocation is empty");
     auto fill = required(graph.add_memset_node({}, memory, 0));
     check_invalid(graph.set_memset_node(fill, DeviceBuffer<int>(), 0),
-                  "a node cannot copy or fill 0 elements; remove the node instead");
-    check_invalid(graph.kernel_node_params(fill), "the node has type 2, expected 0");
+                  "the fill has 0 elements; to remove the node, call Graph::destroy_node()");
+    check_invalid(graph.kernel_node_params(fill),
+                  "the node has type GraphNodeType::memset, expected GraphNodeType::kernel");
     CHECK(graph.add_empty_node({}).has_value());
     CHECK(graph.node_count().value() == 2);
 }

@@ -94,6 +94,7 @@ TEST_CASE("one thread at a time destroys, clones or instantiates a graph", "[gra
     const Counted<entry::cuGraphAddChildGraphNode> add_child;
     const Counted<entry::cuGraphExecChildGraphNodeSetParams> set_child;
     const Counted<entry::cuGraphInstantiateWithFlags> instantiate;
+    const Counted<entry::cuGraphExecDestroy> destroy_exec;
 #if CUDA_VERSION >= 12000
     const Counted<entry::cuGraphInstantiateWithParams> instantiate_with_params;
 #endif
@@ -108,6 +109,7 @@ TEST_CASE("one thread at a time destroys, clones or instantiates a graph (runtim
     const Counted<entry::cudaGraphDestroyNode> destroy_node;
     const Counted<entry::cudaGraphAddChildGraphNode> add_child;
     const Counted<entry::cudaGraphExecChildGraphNodeSetParams> set_child;
+    const Counted<entry::cudaGraphExecDestroy> destroy_exec;
 #if CUDART_VERSION >= 12000
     const Counted<entry::cudaGraphInstantiateWithParams> instantiate;
 #else

@@ -60,12 +60,12 @@ TEST_CASE("a graph of one API is rejected as a child of the other API's",
           "[graph][current][G14][G25]") {
     const auto [context, graph] = make_graph(Api::runtime);
     const Graph drivers = ok(Graph::create(context));
-    CHECK(is_lacking(graph.add_child_graph_node({}, drivers), "other API"));
-    CHECK(is_lacking(drivers.add_child_graph_node({}, graph), "other API"));
+    CHECK(is_lacking(graph.add_child_graph_node({}, drivers), "rt::create_graph"));
+    CHECK(is_lacking(drivers.add_child_graph_node({}, graph), "Graph::create"));
     const GraphNode child = ok(graph.add_child_graph_node({}, ok(rt::create_graph(context))));
     const GraphExec exec = ok(graph.instantiate());
-    CHECK(is_lacking(exec.update(drivers), "other API"));
-    CHECK(is_lacking(exec.set_child_graph_node(child, drivers), "other API"));
+    CHECK(is_lacking(exec.update(drivers), "rt::create_graph"));
+    CHECK(is_lacking(exec.set_child_graph_node(child, drivers), "rt::create_graph"));
 }
 
 TEST_CASE("a runtime API graph updates an executable graph from rt::borrow_exec()",
@@ -76,7 +76,7 @@ TEST_CASE("a runtime API graph updates an executable graph from rt::borrow_exec(
     const Stream stream = ok(Stream::create(context));
     CUgraphExec theirs = ok(graph.instantiate()).release();
     REQUIRE(graph.set_memset_node(set, memory, 2).has_value());
-    CHECK(is_lacking(ok(GraphExec::borrow(context, theirs)).update(graph), "other API"));
+    CHECK(is_lacking(ok(GraphExec::borrow(context, theirs)).update(graph), "Graph::create"));
     const GraphExec lent = ok(rt::borrow_exec(context, theirs));
     CHECK(lent.api() == Api::runtime);
     CHECK(ok(lent.update(graph)).is_success());
@@ -85,7 +85,8 @@ TEST_CASE("a runtime API graph updates an executable graph from rt::borrow_exec(
     CHECK(stream.synchronize().has_value());
     CHECK(ok(read(context, memory)) == std::vector<int>(8, 2));
     check_invalid(owned.set_enabled(set, false),
-                  "the nodes of an adopted executable graph are unknown");
+                  "the executable graph is adopted or borrowed, and its nodes are unknown; create "
+                  "it with Graph::instantiate()");
     check_invalid(rt::adopt_exec(context, nullptr), "the handle is null");
     check_invalid(rt::borrow_exec(Context(), theirs), "the context is empty");
 }

@@ -161,7 +161,7 @@ GRAPH_TEST_CASE("copies of a GraphNode are equal, and valid only in its graph", 
     CHECK(ok(moved.node_type(copy)) == GraphNodeType::empty);
     CHECK(ok(moved.share().node_type(copy)) == GraphNodeType::empty);
 
-    const char *const foreign = "invalid argument: the node belongs to another graph";
+    const char *const foreign = "the node belongs to another graph";
     const Graph clone = ok(moved.clone());
     CHECK(refusal(clone.node_type(copy)) == foreign);
     const Graph around = ok(create_graph(api, context));
@@ -185,7 +185,7 @@ GRAPH_TEST_CASE("a node of a destroyed graph is rejected", "[graph][G22]") {
     const GraphNode set = ok(graph.add_memset_node({}, memory, 1));
     const GraphExec exec = ok(graph.instantiate());
     graph.reset();
-    const char *const gone = "invalid argument: the node was destroyed";
+    const char *const gone = "the node was destroyed";
     CHECK(refusal(exec.set_memset_node(set, memory, 2)) == gone);
     CHECK(refusal(exec.set_enabled(set, false)) == gone);
     // If CUDA reuses the handle for another graph, the old GraphNode stays invalid.
@@ -201,7 +201,7 @@ GRAPH_TEST_CASE("find_in_clone() accepts only nodes of the original", "[graph][G
     const GraphNode node = ok(graph.add_empty_node({}));
     const Graph clone = ok(graph.clone());
     const GraphNode found = ok(clone.find_in_clone(graph, node));
-    const char *const foreign = "invalid argument: the node belongs to another graph";
+    const char *const foreign = "the node belongs to another graph";
     CHECK(refusal(clone.find_in_clone(graph, found)) == foreign);
     CHECK(refusal(clone.find_in_clone(clone, node)) == foreign);
     check_invalid(clone.find_in_clone(graph, GraphNode()), "the node is empty");
@@ -215,15 +215,15 @@ TEST_CASE("a node of another graph is rejected", "[graph][G22]") {
     const Graph other = ok(Graph::create(context));
     const GraphNode node = ok(graph.add_empty_node({}));
     const GraphNode foreign = ok(other.add_empty_node({}));
-    const char *const message = "invalid argument: the node belongs to another graph";
-    CHECK(refusal(graph.add_empty_node(foreign)) == message);
+    const char *const message = "the node belongs to another graph";
+    check_invalid(graph.add_empty_node(foreign), "dependencies[0] belongs to another graph");
     CHECK(refusal(graph.node_type(foreign)) == message);
     CHECK(refusal(graph.destroy_node(foreign)) == message);
     CHECK(refusal(graph.dependencies(foreign)) == message);
     CHECK(refusal(graph.dependents(foreign)) == message);
     const GraphNode from[] = {node}, to[] = {foreign};
-    CHECK(refusal(graph.add_dependencies(from, to)) == message);
-    check_invalid(graph.add_empty_node(GraphNode()), "the node is empty");
+    check_invalid(graph.add_dependencies(from, to), "to[0] belongs to another graph");
+    check_invalid(graph.add_empty_node(GraphNode()), "dependencies[0] is empty");
     CHECK(*graph.node_count() == 1);
 }
 
@@ -232,9 +232,12 @@ GRAPH_TEST_CASE("edges with different numbers of ends are rejected", "[graph][G2
     const GraphNode a = ok(graph.add_empty_node({}));
     const GraphNode b = ok(graph.add_empty_node({}));
     const GraphNode from[] = {a, b}, to[] = {b};
-    check_invalid(graph.add_dependencies(from, to), "edges: 2 start nodes, but 1 end nodes");
-    check_invalid(graph.remove_dependencies(from, to), "edges: 2 start nodes, but 1 end nodes");
-    check_invalid(graph.add_dependencies({}, to), "edges: 0 start nodes, but 1 end nodes");
+    check_invalid(graph.add_dependencies(from, to),
+                  "`from` has size 2, `to` has size 1; the sizes must be equal");
+    check_invalid(graph.remove_dependencies(from, to),
+                  "`from` has size 2, `to` has size 1; the sizes must be equal");
+    check_invalid(graph.add_dependencies({}, to),
+                  "`from` has size 0, `to` has size 1; the sizes must be equal");
     CHECK(ok(graph.edges()).empty());
 }
 

@@ -60,24 +60,30 @@ cushim::Error error_of(const cushim::Result<T> &result, const char *file = __bui
     return result.error();
 }
 
-// Returns the message of a call that must fail with invalid_argument; ends the test case if the
-// call succeeds.
+// The message without the function's name.
+inline std::string reason_of(const cushim::Error &error) {
+    const std::string message = error.message(), function = error.function().c_str();
+    return message.starts_with(function + ": ") ? message.substr(function.size() + 2) : message;
+}
+
+// Returns the reason of a call that must fail with invalid_argument; ends the test case if the call
+// succeeds.
 template <class T>
 std::string refusal(const cushim::Result<T> &result, const char *file = __builtin_FILE(),
                     int line = __builtin_LINE()) {
     const cushim::Error error = error_of(result, file, line);
     INFO("refused at " << file << ":" << line << ": " << error.message());
     CHECK(error.kind() == cushim::ErrorKind::invalid_argument);
-    return error.message();
+    return reason_of(error);
 }
 
-// The call must fail with the message "invalid argument: " followed by `why`.
+// The call must fail with invalid_argument for this reason.
 template <class T>
 void check_invalid(const cushim::Result<T> &result, const std::string &why,
                    const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
-    const std::string message = refusal(result, file, line);
+    const std::string reason = refusal(result, file, line);
     INFO("checked at " << file << ":" << line);
-    CHECK(message == "invalid argument: " + why);
+    CHECK(reason == why);
 }
 
 // The call must fail with this kind and a message that contains `part`.

@@ -128,8 +128,8 @@ cushim::Result<void> refused(const cushim::Result<T> &result, const std::string 
         FAIL_CHECK("not refused: " << why);
         return {};
     }
-    return result.error().message() == why ? cushim::Result<void>()
-                                           : cushim::Result<void>(result.error());
+    return reason_of(result.error()) == why ? cushim::Result<void>()
+                                            : cushim::Result<void>(result.error());
 }
 
 template <auto function>

@@ -349,7 +349,7 @@ TEST_CASE("empty semaphores and streams are rejected without a driver call", "[X
     seen.answer = CUDA_ERROR_UNKNOWN;
     check_refused(BinarySemaphore().signal(stream), "semaphore is empty");
     check_refused(TimelineSemaphore().wait(stream, 1), "semaphore is empty");
-    check_refused(KeyedMutex().wait(stream, 1), "semaphore is empty");
+    check_refused(KeyedMutex().wait(stream, 1), "the keyed mutex is empty");
     int fence = 0;
     check_refused(NvSciSemaphore().signal(stream, &fence), "semaphore is empty");
     const auto nvsci = NvSciSemaphore::borrow(context, number(48));
@@ -357,7 +357,7 @@ TEST_CASE("empty semaphores and streams are rejected without a driver call", "[X
     const auto timeline = TimelineSemaphore::borrow(context, number(48));
     check_refused(timeline.signal(Stream(), 1), "stream is empty");
     check_refused(wait_semaphores(stream, {timeline.waiting(1), BinarySemaphore().waiting()}),
-                  "semaphore is empty");
+                  "semaphores[1] is empty");
     CHECK(seen.semaphores.empty());
 }
 
@@ -378,7 +378,7 @@ TEST_CASE("a stream of another context fails with wrong_context, a bad handle do
         const Context other = Context::create(Device::get(0).value()).value();
         const Stream foreign = Stream::create(other).value();
         for (const auto &refused : {semaphore.signal(foreign, 1), semaphore.wait(foreign, 0)}) {
-            check_refused(refused, "another context", ErrorKind::wrong_context);
+            check_refused(refused, "use a stream of context 0x", ErrorKind::wrong_context);
             CHECK(refused.error().status() == CUDA_ERROR_INVALID_HANDLE);
         }
         const Recorder recorder;
@@ -393,7 +393,7 @@ TEST_CASE("a stream of another context fails with wrong_context, a bad handle do
     const auto foreign =
         BinarySemaphore::borrow(Context::borrow(reinterpret_cast<CUcontext>(16)), number(48));
     check_refused(signal_semaphores(own, {semaphore.signaling(1), foreign.signaling()}),
-                  "another context", ErrorKind::wrong_context);
+                  "use a stream of context 0x", ErrorKind::wrong_context);
 }
 
 #endif

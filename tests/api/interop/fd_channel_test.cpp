@@ -143,7 +143,7 @@ TEST_CASE("a message of an unexpected size is rejected with both sizes", "[fd_ch
             REQUIRE(send_fd(ends.here.get(), file.get(), bytes_of(8)));
             std::vector<std::byte> received(expected);
             const auto arrived = receive_fd(ends.there.get(), received);
-            check_refused(arrived, "size is 8,");
+            check_refused(arrived, "size 8,");
             check_refused(arrived, std::to_string(expected));
             CHECK(support::open_descriptors() == before);
         }
@@ -190,9 +190,9 @@ struct RawMessage {
 std::vector<RawMessage> raw_messages() {
     auto not_ours = message_of(8, 8);
     not_ours[0] = 'C';
-    std::vector<RawMessage> all = {{"not cushim's", not_ours, 1, 8, "not a cushim message"}};
-    all.push_back(
-        {"more bytes than announced", message_of(8, 9), 1, 8, "exceeds its stated size, 8"});
+    std::vector<RawMessage> all = {{"not cushim's", not_ours, 1, 8, "start with \"cushimfd\""}};
+    all.push_back({"more bytes than announced", message_of(8, 9), 1, 8,
+                   "longer than its header states, 24 bytes"});
     all.back().in_streams = false; // the rest would begin the next message
     for (const std::size_t size : {1, 8, 15, 16, 17, 47}) {
         auto cut = message_of(32, 32);
@@ -200,8 +200,9 @@ std::vector<RawMessage> raw_messages() {
         all.push_back({"cut off", cut, 1, 32, std::to_string(size) + " of 48"});
     }
     for (const std::size_t count : {0, 2, 3, 50}) {
-        const std::string number = std::to_string(count) + " file descriptors";
-        all.push_back({number, message_of(8, 8), count, 8, number});
+        const std::string number = std::to_string(count);
+        all.push_back({number + " file descriptors", message_of(8, 8), count, 8,
+                       "descriptors in the message is " + number + ", expected 1"});
     }
     if (tells_of_lost_descriptors()) {
         all.push_back({"more descriptors than there is room for", message_of(8, 8), 100, 8, "lost",
@@ -240,7 +241,7 @@ TEST_CASE("a descriptor in each half of a message is rejected", "[fd_channel]") 
     send_raw(ends.here.get(), bytes.data(), 10, {file.get()});
     send_raw(ends.here.get(), bytes.data() + 10, bytes.size() - 10, {file.get()});
     std::vector<std::byte> received(8);
-    check_refused(receive_fd(ends.there.get(), received), "2 file descriptors");
+    check_refused(receive_fd(ends.there.get(), received), "is 2, expected 1");
     CHECK(support::open_descriptors() == before);
 }
 
@@ -276,13 +277,13 @@ TEST_CASE("receiving fails with CUDA_ERROR_TIMEOUT after the socket's time limit
 TEST_CASE("other sockets and closed descriptors are rejected", "[fd_channel]") {
     const UniqueFd file = some_file();
     const Ends ends(SOCK_STREAM);
-    check_refused(send_fd(-1, file.get()), "-1 is not a Unix socket");
+    check_refused(send_fd(-1, file.get()), "file descriptor -1 is not open");
     check_refused(send_fd(file.get(), file.get()), "is not a Unix socket");
     check_refused(receive_fd(file.get()), "is not a Unix socket");
     check_refused(send_fd(ends.here.get(), -1), "-1");
     const UniqueFd internet(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (internet) {
-        check_refused(receive_fd(internet.get()), "is not a Unix socket");
+        check_refused(receive_fd(internet.get()), "expected AF_UNIX");
     }
 }
 

@@ -183,7 +183,8 @@ TEST_CASE("reading a missing parameter fails with its number", "[kernel]") {
     }
     const auto kernel = module.kernel("line");
     REQUIRE(kernel.has_value());
-    check_refused(kernel->parameter(3), "no parameter 3");
+    check_refused(kernel->parameter(3),
+                  "parameter 3 does not exist; the kernel has parameters 0 to 2");
 }
 
 TEST_CASE("a signature with other parameter sizes is rejected with both sizes", "[kernel][W10]") {
@@ -192,7 +193,7 @@ TEST_CASE("a signature with other parameter sizes is rejected with both sizes", 
         SKIP("needs information about parameters");
     }
     check_refused(module.kernel<void(int *, long long, unsigned int)>("fill"),
-                  "size of parameter 1: 4 in the kernel, but 8 in the signature");
+                  "the size of parameter 1 is 4 bytes in the kernel, but 8 bytes in the signature");
     CHECK(refused(module.kernel<void(float *, float, unsigned int)>("line")));
     const auto library = required(Library::load(device_code));
     CHECK(refused(library.kernel<void(int *, short, unsigned int)>("fill")));
@@ -312,7 +313,7 @@ TEST_CASE("invalid arguments of occupancy queries are rejected", "[occupancy]") 
     const auto context = context_after_restart("");
     const auto module = required(load_device_code(context));
     const auto kernel = required(module.kernel("idle"));
-    check_refused(max_active_blocks(context, kernel, 0), "block size 0 is not positive");
+    check_refused(max_active_blocks(context, kernel, 0), "block size 0 is less than 1 thread");
     check_refused(suggest_block(context, kernel, 0, -1), "-1");
     CHECK(refused(suggest_block_by(context, kernel, nullptr)));
     check_refused(available_shared_bytes(context, kernel, 0, 32), "number of blocks 0");

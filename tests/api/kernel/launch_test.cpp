@@ -152,7 +152,7 @@ TEST_CASE("null attributes and more than 32 attributes are rejected", "[launch]"
     check_refused(too_many, "32");
     constexpr const CUlaunchAttribute *nowhere = nullptr;
     check_refused(launch_idle(loaded, {.more = {nowhere, 2}}),
-                  "the launch attributes are null, their number is 2");
+                  "LaunchConfig::more is null, but its size is 2");
 }
 
 namespace {
@@ -298,8 +298,8 @@ void check_closed_is_refused(const Worker &loaded, const Make &make) {
     auto buffer = required(make());
     CHECK(fill.launch(loaded.stream, config, buffer, 7, count).has_value());
     REQUIRE(loaded.stream.synchronize().has_value());
-    const std::string why = "invalid argument: kernel argument 0 is an empty buffer: closed, "
-                            "released, moved from, or never allocated";
+    const std::string why = "kernel argument 0 is an empty buffer: closed, released, moved from, "
+                            "or never allocated";
     const Buffer moved = std::move(buffer);
     CHECK(refusal(fill.launch(loaded.stream, config, buffer, 7, count)) == why);
     REQUIRE(buffer.close().has_value());

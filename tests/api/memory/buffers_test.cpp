@@ -224,15 +224,16 @@ TEMPLATE_TEST_CASE("invalid sizes, addresses, contexts and streams are rejected"
         check_refused(TestType::allocate(context, many),
                       std::to_string(many) + " elements of 4 bytes");
         check_refused(TestType::allocate(Context(), 1), "context");
-        check_refused(TestType::adopt(context, {}, 3), "the address is null, the size is 12");
+        check_refused(TestType::adopt(context, {}, 3),
+                      "the address is null, but 12 bytes were passed");
         check_refused(TestType::adopt(Context(), {}, 3), "context");
     });
     const auto buffer = required(TestType::allocate(context, 10));
     CHECK(buffer.size() == 10);
     CHECK(buffer.size_bytes() == 40);
     check_refused(buffer.release_after(Stream()), "stream");
-    check_refused(buffer.release_after(Stream::legacy()), "default");
-    check_refused(buffer.release_after(Stream::per_thread()), "default");
+    check_refused(buffer.release_after(Stream::legacy()), "Stream::create()");
+    check_refused(buffer.release_after(Stream::per_thread()), "Stream::create()");
 }
 
 // --- pinned buffers only

@@ -130,7 +130,7 @@ TEST_CASE("invalid sizes, streams and ranges of device memory are rejected", "[d
     auto buffer = required(DeviceBuffer<int>::allocate(context, 10));
     check_refused(buffer.free_async(Stream()), "stream");
     CHECK(static_cast<bool>(buffer));
-    check_refused(buffer.span().subspan(8, 3), "range of 3 at offset 8 exceeds the size, 10");
+    check_refused(buffer.span().subspan(8, 3), "range [8, 11) exceeds the size, 10 elements");
     check_refused(buffer.span().subspan(11, 0), "11");
     CHECK(buffer.span().subspan(10, 0).has_value());
     constexpr std::size_t all = std::numeric_limits<std::size_t>::max();

@@ -97,7 +97,7 @@ PLACE_SCENARIO_TEST("growing beyond the capacity fails and leaves the buffer unc
     CUSHIM_TRY_VOID(write(place, buffer.native(), pattern(100)));
     const CUdeviceptr address = buffer.native();
     const auto too_far = buffer.resize(words_of(place) + 1);
-    check_tells(too_far, {place.unit + 4, place.unit});
+    check_tells(too_far, {words_of(place) + 1, words_of(place)});
     CHECK(refused(buffer.resize(most)));
     CHECK(buffer.native() == address);
     CHECK(buffer.size() == 100);

@@ -136,6 +136,7 @@ TEST_CASE("invalid attachments, streams and ranges are rejected", "[managed_buff
     const auto buffer = required(ManagedBuffer<int>::allocate(context, 10));
     check_refused(buffer.prefetch(Stream(), device), "stream");
     check_refused(buffer.attach(Stream(), ManagedAttachment::global), "stream");
-    check_refused(buffer.prefetch(stream, device, 8, 3), "range of 3 at offset 8");
+    check_refused(buffer.prefetch(stream, device, 8, 3),
+                  "range [8, 11) exceeds the size, 10 elements");
     check_refused(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 11, 0), "11");
 }

@@ -8,6 +8,7 @@
 #include <future>
 #include <iterator>
 #include <regex>
+#include <sstream>
 
 using namespace sim_test;
 
@@ -36,6 +37,18 @@ Dumped dump(CUlogIterator *iterator, std::size_t room = 65536) {
     const CUresult status = d.cuLogsDumpToMemory(iterator, buffer.data(), &size, 0);
     CHECK(buffer[room] == 'x');
     return {status, status == good ? std::string(buffer.data()) : "", size};
+}
+
+using Texts = std::vector<std::string>;
+
+// The messages of a dump, without time, thread, source and severity.
+Texts messages_of(const std::string &text) {
+    std::istringstream lines(text);
+    Texts messages;
+    for (std::string line; std::getline(lines, line);) {
+        messages.push_back(line.substr(line.find("] ") + 2));
+    }
+    return messages;
 }
 
 std::size_t lines_of(const std::string &text) {
@@ -67,7 +80,7 @@ void CUDA_CB wait_in(void *user, CUlogLevel, char *, std::size_t) {
     hold.released.get_future().wait();
 }
 
-constexpr char freed[] = "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree";
+constexpr char freed[] = "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree_v2";
 
 } // namespace
 
@@ -81,11 +94,52 @@ TEST_CASE("a failed call adds one line to the error log") {
     CHECK(one.size == one.text.size());
     CHECK(std::regex_match(
         one.text, std::regex(R"(\[\d\d:\d\d:\d\d\.\d{3}\]\[\w+\]\[CUDA\]\[E\] Returning 1 )"
-                             R"(\(CUDA_ERROR_INVALID_VALUE\) from cuMemFree\n)")));
+                             R"(\(CUDA_ERROR_INVALID_VALUE\) from cuMemFree_v2\n)")));
     CHECK(dump(&iterator).size == 0); // the iterator has advanced
     CHECK(lines_of(dump(nullptr).text) >= 1);
     fail(2);
     CHECK(lines_of(dump(&iterator).text) == 2);
+}
+
+TEST_CASE("the reasons of a failure are lines before its status") {
+    CUlogIterator iterator = newest();
+    CUdeviceptr memory = 0;
+    CHECK(d.cuMemAlloc(&memory, 0) == invalid);
+    CHECK(messages_of(dump(&iterator).text) ==
+          Texts{"Requested 0 byte allocation",
+                "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemAlloc_v2"});
+    CUdevice device = 0;
+    CHECK(d.cuDeviceGet(&device, 7) == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(messages_of(dump(&iterator).text).front() == "Parameter ordinal must be between 0 and 1");
+    const DeviceMemory block(64);
+    CHECK(d.cuMemsetD2D8(block, 4, 1, 8, 2) == invalid);
+    CHECK(messages_of(dump(&iterator).text).front() ==
+          "Pitch must be greater than width (in bytes) of fill");
+    CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+    copy.srcHost = &memory;
+    copy.srcPitch = 4;
+    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.dstDevice = block;
+    copy.WidthInBytes = 8;
+    copy.Height = 1;
+    CHECK(d.cuMemcpy2D(&copy) == invalid);
+    CHECK(messages_of(dump(&iterator).text) ==
+          Texts{"Pitch must be greater than copy width in bytes",
+                "Invalid X finish position, for source operand",
+                "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemcpy2D_v2"});
+    fail();
+    CHECK(messages_of(dump(&iterator).text) == Texts{freed}); // no reason is left over
+}
+
+TEST_CASE("a callback is called for each line of a failure") {
+    Told told;
+    CUlogsCallbackHandle handle = nullptr;
+    REQUIRE(d.cuLogsRegisterCallback(tell, &told, &handle) == good);
+    CHECK(d.cuMemAlloc(nullptr, 16) == invalid);
+    CHECK(told.texts == Texts{"NULL return value pointer",
+                              "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemAlloc_v2"});
+    CHECK(d.cuLogsUnregisterCallback(handle) == good);
 }
 
 TEST_CASE("CUDA_ERROR_NOT_READY is not logged") {

@@ -62,10 +62,17 @@ TEST_CASE("a failed runtime call adds one line to the error log") {
           Lines{"Returning 98 (cudaErrorInvalidDeviceFunction) from cudaFuncGetAttributes"});
 }
 
-TEST_CASE("an error found by the runtime itself is not in the driver's error log") {
+TEST_CASE("a failure that the runtime detects is in the driver's log if it has a reason") {
     REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
     Listener listener;
     CHECK(r.cudaMalloc(nullptr, 16) == cudaErrorInvalidValue);
+    CHECK(listener.take() ==
+          Lines{"devPtr cannot be NULL", "Returning 1 (cudaErrorInvalidValue) from cudaMalloc"});
+    CHECK(r.cudaSetDevice(7) == cudaErrorInvalidDevice);
+    CHECK(listener.take() ==
+          Lines{"Invalid device number 7 provided, must be in the range of 0 to 0",
+                "Returning 101 (cudaErrorInvalidDevice) from cudaSetDevice"});
+    CHECK(r.cudaMallocManaged(nullptr, 16) == cudaErrorInvalidValue);
     CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidValue);
     CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
     CHECK(listener.take().empty());
@@ -135,7 +142,7 @@ TEST_CASE("calls made by a log callback are calls of the client") {
     char buffer[4096];
     std::size_t size = sizeof buffer;
     REQUIRE(d.cuLogsDumpToMemory(&iterator, buffer, &size, 0) == good);
-    CHECK(std::string(buffer).find("Returning 999 (CUDA_ERROR_UNKNOWN) from cuMemFree\n") !=
+    CHECK(std::string(buffer).find("Returning 999 (CUDA_ERROR_UNKNOWN) from cuMemFree_v2\n") !=
           std::string::npos);
 }
 

@@ -3,6 +3,7 @@
 import subprocess
 
 CALLS = "-- calls "
+REASON = "-- reason "
 
 
 def run(program, sections=()):
@@ -18,7 +19,7 @@ def answers(text):
         if line.startswith("== "):
             section = found.setdefault(line[3:].strip(), {})
             continue
-        if section is None or line.startswith(("#", CALLS)) or not line.strip():
+        if section is None or line.startswith(("#", CALLS, REASON)) or not line.strip():
             continue
         question, _, answer = line.rpartition(" = ") if " = " in line else line.rpartition(" ")
         question = name = question.strip()

@@ -16,7 +16,9 @@ namespace record::trace {
 void install();
 
 // Prints a line for each entry point that was called: `-- calls cuMemAlloc_v2 0 1 2` with its
-// statuses in ascending order, or `-- calls cudaGetErrorName called` if it returns no status.
+// statuses in ascending order, or `-- calls cudaGetErrorName called` if it returns no status. Then
+// a line for each reason that the driver's log gave: `-- reason cuMemAlloc_v2 1 = Requested 0 byte
+// allocation`, or `= (none)`.
 void print();
 
 // The section that calls an entry point with zero arguments.
@@ -47,6 +49,10 @@ struct Row {
     }
 };
 
+// Notes what the driver's log says about the failure of the last call of this thread. Does nothing
+// if the driver keeps no log (before CUDA 12.9).
+void note_reason(const char *entry_point, int status);
+
 // All rows, in the order of the tables.
 Row *first_row();
 
@@ -69,6 +75,9 @@ struct Traced<Entry, Result(Arguments...)> {
         if constexpr (is_status<Result>) {
             const Result result = function()(arguments...);
             row.note(static_cast<unsigned int>(result));
+            if (result != Result{}) {
+                note_reason(row.name, static_cast<int>(result));
+            }
             return result;
         } else {
             return function()(arguments...);

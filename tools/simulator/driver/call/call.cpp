@@ -106,6 +106,7 @@ CUresult Call::enter() noexcept {
             return refused;
         }
         if (in_host_function() && !may_host_functions_call(row_.base)) {
+            explain(host_function_calls);
             return CUDA_ERROR_NOT_PERMITTED;
         }
     }
@@ -137,7 +138,7 @@ CUresult Call::leave(CUresult status) noexcept {
         if (in_runtime_call()) {
             note_refusal();
         } else {
-            notice = log_failure(row_.base, status);
+            notice = log_failure(row_.name, status);
         }
     }
     Lock::mutex().unlock();

@@ -114,5 +114,7 @@ class Call {
 // Whether the calling thread runs a host function or a stream callback, where API calls return
 // NOT_PERMITTED.
 bool &in_host_function() noexcept;
+constexpr char host_function_calls[] =
+    "CUDA driver does not allow certain callbacks to invoke its APIs";
 
 } // namespace sim

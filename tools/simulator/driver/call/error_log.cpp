@@ -1,6 +1,5 @@
-// The error log has the driver's line format, but of each failed call only the last line, which
-// states its status. The driver explains the cause in further lines, in its own words. For a
-// runtime call, the line states the status of the runtime call.
+// The error log has the driver's line format. The last line of a failed call states its status; for
+// a runtime call, that of the runtime call. Lines before it state the reason: see base/refusal.hpp.
 #include "call/error_log.hpp"
 #include "base/immortal.hpp"
 #include "call/call.hpp"
@@ -15,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <sstream>
 #include <thread>
@@ -159,26 +159,31 @@ void wait_for_others(const CUlogsCallbackEntry_st &entry) {
 
 } // namespace
 
-void FailureNotice::give() noexcept {
+void FailureNotice::give() noexcept try {
     // Every call passes here, and most processes have no listener.
     if (listeners_.empty() || telling != nullptr) {
         return;
     }
-    for (const LogCallback &entry : listeners_) {
-        if (begin_telling(*entry)) {
-            char own[256]; // a callback may write into it
-            const std::size_t length = text_.copy(own, sizeof own - 1);
-            own[length] = '\0';
-            entry->callback(entry->user, CU_LOG_LEVEL_ERROR, own, length);
-            end_telling(*entry);
+    std::istringstream lines(std::move(text_));
+    for (std::string line; std::getline(lines, line);) {
+        for (const LogCallback &entry : listeners_) {
+            std::string own = line; // a callback may write into it
+            if (begin_telling(*entry)) {
+                entry->callback(entry->user, CU_LOG_LEVEL_ERROR, own.data(), own.size());
+                end_telling(*entry);
+            }
         }
     }
+} catch (const std::bad_alloc &) { // the call has already failed with a status
 }
 
 FailureNotice log_failure(const char *entry, int status, const char *name) noexcept try {
-    std::string text = "Returning " + std::to_string(status) + " (" +
+    std::string text = take_reasons() + "Returning " + std::to_string(status) + " (" +
                        (name != nullptr ? name : "unknown") + ") from " + entry;
-    keep(line_of(text));
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        keep(line_of(line));
+    }
     return {std::move(text), error_log().callbacks};
 } catch (...) { // out of memory: the call has already failed with a status
     return {};

@@ -1,5 +1,5 @@
-// The driver's error log: one line for each failed call of the client. Lines are kept for
-// cuLogsDump… and passed to callbacks.
+// The driver's error log: for each failed call of the client, its reasons and its status. Lines are
+// kept for cuLogsDump… and passed to callbacks.
 #pragma once
 
 #include "base/cuda_headers.hpp"

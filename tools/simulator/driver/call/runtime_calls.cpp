@@ -21,9 +21,14 @@ FailureNotice end_outermost(const RuntimeFrame &frame, int status) {
     if (log_enabled()) {
         log_call(frame.number, *frame.row, frame.arguments, frame.count, status);
     }
-    return ended.refused && is_logged(status)
-               ? log_failure(frame.row->base, status, frame.status_name(status))
-               : FailureNotice();
+    if (!ended.refused) {
+        return {};
+    }
+    if (is_logged(status)) {
+        return log_failure(frame.row->base, status, frame.status_name(status));
+    }
+    forget_reasons();
+    return {};
 }
 
 } // namespace

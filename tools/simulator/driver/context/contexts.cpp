@@ -17,6 +17,7 @@ constexpr std::size_t known_limits = 9; // of driver 580
 CUresult create(CUcontext *pctx, unsigned int flags, CUdevice dev) {
     require(pctx != nullptr);
     check_context_flags(flags);
+    device(dev, "dev");
     Context &context = create_context(dev, flags);
     context_stack().push_back(&context);
     *pctx = &context;
@@ -109,7 +110,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
 
 CUresult cuCtxPopCurrent_v2(CUcontext *pctx) {
     Context *top = current_or_null();
-    require(top != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    require(top != nullptr, CUDA_ERROR_INVALID_CONTEXT, no_context);
     pop();
     if (pctx != nullptr) {
         *pctx = top;
@@ -137,10 +138,10 @@ CUresult cuCtxGetCurrent(CUcontext *pctx) {
 }
 
 CUresult cuCtxGetDevice(CUdevice *device) {
-    require(device != nullptr);
+    require(device != nullptr, "device cannot be NULL");
     // Also returned for a context that was reset.
     const Context *context = current_or_null();
-    require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, no_context);
     require(Registry::get().find(context) != nullptr, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     *device = context->device;
     return CUDA_SUCCESS;
@@ -184,7 +185,11 @@ CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
 }
 #endif
 
+// Recorded: a fault is reported without a reason.
 CUresult cuCtxSynchronize(void) {
+    if (const Context *current = living_current()) {
+        require(current->destroyed || current->sticky == CUDA_SUCCESS, current->sticky);
+    }
     Context &context = current_context();
     refuse_capturing(context);
     potentially_unsafe_call();

@@ -43,7 +43,7 @@ int attribute(CUdevice dev, CUdevice_attribute which) {
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal) {
     require(device != nullptr);
-    sim::device(ordinal);
+    sim::device(ordinal, "ordinal");
     *device = ordinal;
     return CUDA_SUCCESS;
 }
@@ -74,14 +74,19 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev) {
 }
 
 CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {
-    device(dev);
+    device(dev, "dev");
     require(pi != nullptr);
-    *pi = device_attribute(dev, attrib);
+    try {
+        *pi = device_attribute(dev, attrib);
+    } catch (const Refusal &) {
+        explain("Invalid device attribute enum value");
+        throw;
+    }
     return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
-    device(dev);
+    device(dev, "dev");
     require(major != nullptr && minor != nullptr);
     *major = device_capability(dev).major;
     *minor = device_capability(dev).minor;
@@ -130,7 +135,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
 
 CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_format format,
                                             unsigned numChannels, CUdevice dev) {
-    device(dev);
+    device(dev, "dev");
     require(maxWidthInElements != nullptr && format != 0);
     *maxWidthInElements = most_linear_elements(dev, linear_element(format, numChannels));
     return CUDA_SUCCESS;

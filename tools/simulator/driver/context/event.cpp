@@ -22,7 +22,10 @@ bool event_done(const Event &event) {
 constexpr unsigned int create_flags =
     CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
 
+constexpr char null_event[] = "Event handle is NULL";
+
 Event &usable_event(CUevent handle) {
+    require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE, null_event);
     Event &event = checked(handle);
     check_usable(*event.context);
     if (event.shared && event.shared->exporter_destroyed()) {
@@ -41,15 +44,18 @@ void check_waits(const Context &context, const Event &event) {
 }
 
 CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, const char *what) {
-    require((flags & ~static_cast<unsigned int>(CU_EVENT_RECORD_EXTERNAL)) == 0);
+    require((flags & ~static_cast<unsigned int>(CU_EVENT_RECORD_EXTERNAL)) == 0,
+            "Invalid event recording flags");
     Stream &stream = stream_of_caller(stream_handle);
     Event &event = usable_event(handle);
     const bool external = (flags & CU_EVENT_RECORD_EXTERNAL) != 0;
-    require(!external || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
+    require(!external || stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE,
+            "CU_EVENT_RECORD_EXTERNAL flag is set but stream is not capturing");
     if (!external && event.context != stream.context) { // graph nodes may do this
         misuse("record of an event in a stream of another context: " + event.describe() + ", " +
                stream.describe());
-        refuse(CUDA_ERROR_INVALID_HANDLE);
+        refuse(CUDA_ERROR_INVALID_HANDLE, "CU_EVENT_RECORD_EXTERNAL flag is not set and event did "
+                                          "not come from expected device context");
     }
     if (!external && capture_event_record(stream, event)) {
         return CUDA_SUCCESS;
@@ -75,7 +81,9 @@ Ticket timed_record(Event &event) {
 }
 
 CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_handle) {
-    require(milliseconds != nullptr, CUDA_ERROR_INVALID_HANDLE); // as recorded
+    // As recorded, without a reason.
+    require(milliseconds != nullptr && start_handle != nullptr && end_handle != nullptr,
+            CUDA_ERROR_INVALID_HANDLE);
     Event &start = usable_event(start_handle), &end = usable_event(end_handle);
     require(start.context->device == end.context->device, CUDA_ERROR_INVALID_HANDLE);
     const Ticket first = timed_record(start), last = timed_record(end);
@@ -107,8 +115,9 @@ CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags) {
 }
 
 CUresult cuEventDestroy_v2(CUevent hEvent) {
+    require(hEvent != nullptr, CUDA_ERROR_INVALID_HANDLE, null_event);
     Event &event = checked(hEvent);
-    const CUresult failed = event.context->sticky;
+    const CUresult failed = fault_of(event.context);
     Registry::get().destroy(&event);
     return failed; // the event is destroyed nevertheless
 }

@@ -143,7 +143,7 @@ void refuse_capturing(GreenContext &green) {
 namespace sim::driver {
 
 CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type) {
-    sim::device(device);
+    sim::device(device, "dev");
     tell(resource, type, whole_of(device));
     return CUDA_SUCCESS;
 }
@@ -209,7 +209,7 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *res
 
 CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
                           unsigned int flags) {
-    Device &on = device(dev);
+    Device &on = device(dev, "device");
     require(phCtx != nullptr && flags == CU_GREEN_CTX_DEFAULT_STREAM);
     const Share share = checked(desc, CUDA_ERROR_INVALID_VALUE).share;
     require(share.device == dev);

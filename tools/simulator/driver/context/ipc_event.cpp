@@ -14,7 +14,8 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event) {
     current_context();
     require(pHandle != nullptr);
     const Event &exported = checked(event);
-    require(exported.shared != nullptr, CUDA_ERROR_INVALID_HANDLE);
+    require(exported.shared != nullptr, CUDA_ERROR_INVALID_HANDLE,
+            "Only local (non-imported) events created as interprocess may be exported.");
     IpcEventHandle inside{};
     inside.process = static_cast<std::uint32_t>(platform::process_id());
     inside.identity = exported.shared->identity();
@@ -23,14 +24,35 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event) {
     return CUDA_SUCCESS;
 }
 
+namespace {
+
+[[noreturn]] void refuse_open(CUresult status) {
+    if (status == CUDA_ERROR_MAP_FAILED) {
+        explain("Failed to open/create interprocess memory file");
+        explain("Failed to open/find remote IPC semaphore pool.");
+    }
+    refuse(status);
+}
+
+IpcEventHandle inside_of(const CUipcEventHandle &handle) try {
+    return unsealed<IpcEventHandle>(handle, CUDA_ERROR_MAP_FAILED);
+} catch (const Refusal &refusal) {
+    refuse_open(refusal.status);
+}
+
+} // namespace
+
 CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle) {
     Context &context = current_context();
     require(phEvent != nullptr);
-    const auto inside = unsealed<IpcEventHandle>(handle, CUDA_ERROR_MAP_FAILED);
-    require(inside.process != platform::process_id(), CUDA_ERROR_INVALID_CONTEXT);
+    const IpcEventHandle inside = inside_of(handle);
+    require(inside.process != platform::process_id(), CUDA_ERROR_INVALID_CONTEXT,
+            "Error opening locally created eventHandle.");
     auto shared =
         SharedEvent::open(platform::open_of_process(inside.process, inside.file), inside.identity);
-    require(shared != nullptr, CUDA_ERROR_MAP_FAILED);
+    if (shared == nullptr) {
+        refuse_open(CUDA_ERROR_MAP_FAILED);
+    }
     Event *event =
         Registry::get().make<Event>(context, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
     event->shared = std::move(shared);

@@ -19,7 +19,7 @@ Context &checked_peer(CUcontext handle) {
 
 CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
     device(dev);
-    device(peerDev);
+    device(peerDev, "peerDev");
     require(canAccessPeer != nullptr);
     *canAccessPeer = can_access_peer(dev, peerDev) ? 1 : 0;
     return CUDA_SUCCESS;
@@ -48,8 +48,10 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdev
     // Recorded: if the output pointer is valid, the devices are checked before the attribute.
     require(value != nullptr);
     device(srcDevice);
-    device(dstDevice);
-    require(srcDevice != dstDevice, CUDA_ERROR_INVALID_DEVICE);
+    device(dstDevice, "dstDevice");
+    if (srcDevice == dstDevice) {
+        refuse(CUDA_ERROR_INVALID_DEVICE, "Same source and destination device: %d", srcDevice);
+    }
     const int access = can_access_peer(srcDevice, dstDevice) ? 1 : 0;
     switch (static_cast<int>(attrib)) {
     case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:

@@ -27,7 +27,7 @@ void release_primary(Device &on) {
 namespace sim::driver {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
-    Device &on = device(dev);
+    Device &on = device(dev, "dev");
     require(pctx != nullptr);
     *pctx = &retain_primary(on);
     note_retain(dev);
@@ -42,7 +42,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
-    Device &on = device(dev);
+    Device &on = device(dev, "dev");
     await_end_of(on);
     if (on.primary != nullptr && !on.primary->destroyed) {
         tear_down(*on.primary);
@@ -67,7 +67,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
 
 // The version of CUDA 7.0, which did not change an active context.
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
-    const Device &on = device(dev);
+    const Device &on = device(dev, "dev");
     require(on.primary == nullptr || on.primary->destroyed, CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE);
     return driver::cuDevicePrimaryCtxSetFlags_v2(dev, flags);
 }

@@ -57,7 +57,7 @@ CUresult cuStreamDestroy_v2(CUstream hStream) {
             CUDA_ERROR_INVALID_HANDLE);
     Stream &stream = checked(hStream);
     require(!stream.legacy && !stream.per_thread, CUDA_ERROR_INVALID_HANDLE);
-    const CUresult failed = stream.context->sticky;
+    const CUresult failed = fault_of(stream.context);
     end_stream(stream);
     return failed; // the stream is destroyed nevertheless
 }
@@ -102,7 +102,7 @@ CUresult cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
 
 #if CUDA_VERSION >= 12080
 CUresult cuStreamGetDevice(CUstream hStream, CUdevice *device) {
-    require(device != nullptr);
+    require(device != nullptr, "NULL device pointer");
     *device = stream_of(hStream).context->device;
     return CUDA_SUCCESS;
 }

@@ -10,6 +10,8 @@
 namespace sim::driver {
 namespace {
 
+constexpr char not_capturing[] = "Stream is not actively capturing";
+
 void check_mode(CUstreamCaptureMode mode) {
     require(mode == CU_STREAM_CAPTURE_MODE_GLOBAL || mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ||
             mode == CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -33,7 +35,7 @@ void begin(CUstream handle, CUstreamCaptureMode mode, Graph *graph, std::vector<
 // The stream of a status query, which is permitted even if the legacy stream may not be used.
 Stream &stream_to_ask(CUstream handle) {
     Stream &stream = stream_of(handle);
-    require(!legacy_is_hindered(stream), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    require(!legacy_is_hindered(stream), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, legacy_captures);
     return stream;
 }
 
@@ -97,7 +99,7 @@ void update_dependencies(CUstream handle, const CUgraphNode *nodes, const void *
     Stream &stream = stream_of(handle);
     require(flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES ||
             flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
-    require(stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
+    require(stream.capture != nullptr, CUDA_ERROR_ILLEGAL_STATE, not_capturing);
     require(stream.capture->active(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     const std::vector<Edge> edges = edges_of(*stream.capture->graph, nodes, count, data);
     std::vector<Edge> &frontier = stream.capture->frontiers[&stream];
@@ -141,22 +143,26 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
     }
     Stream &stream = stream_of(hStream);
     const std::shared_ptr<Capture> capture = stream.capture;
-    require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
+    require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE, not_capturing);
     require(phGraph != nullptr);
     if (capture->origin != &stream) {
         capture->invalidated = true;
-        refuse(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+        refuse(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "Capture was not initiated on hStream");
     }
     CUresult status = CUDA_SUCCESS;
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
         capture->thread != std::this_thread::get_id()) { // recorded: this ends the capture too
         capture->invalidated = true;
         status = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+        explain("CU_STREAM_CAPTURE_MODE_RELAXED is required to begin and end the capture on "
+                "different threads");
     } else if (capture->invalidated) {
         status = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+        explain("Capture was invalidated by a prior API call");
     } else if (!is_joined(*capture)) {
         capture->invalidated = true;
         status = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+        explain("Capture sequence contains a fork that was not joined to the primary stream");
     }
     const CUgraph graph = close_capture(*capture);
     *phGraph = status == CUDA_SUCCESS ? graph : nullptr;

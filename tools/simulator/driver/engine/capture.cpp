@@ -74,6 +74,9 @@ NodeContent content_of(Stream &stream, Work &work) {
     return content;
 }
 
+constexpr char ended_capture[] =
+    "Event is not valid. This can be related to a graph capture that is no longer running";
+
 void check_valid(const Capture &capture) {
     require(capture.active(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
@@ -201,7 +204,8 @@ bool capture_event_wait(Stream &stream, Event &event) {
         if (into) {
             invalidate(*into);
         }
-        refuse(from ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+        require(!from, ended_capture);
+        refuse(CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
     }
     check_valid(*from);
     if (into && into != from) {
@@ -221,9 +225,9 @@ bool capture_event_wait(Stream &stream, Event &event) {
 void refuse_captured(Event &event) {
     if (const auto &capture = event.captured_in) {
         // Recorded: 907 only while the capture is valid.
-        require(capture->graph != nullptr && !capture->invalidated);
+        require(capture->graph != nullptr && !capture->invalidated, ended_capture);
         invalidate(*capture);
-        refuse(CUDA_ERROR_CAPTURED_EVENT);
+        refuse(CUDA_ERROR_CAPTURED_EVENT, "Recorded event not allowed on stream");
     }
 }
 
@@ -238,7 +242,7 @@ void refuse_implicit(Stream &stream) {
             any = true;
         }
     }
-    require(!any, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    require(!any, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, legacy_captures);
 }
 
 bool legacy_is_hindered(const Stream &stream) {
@@ -300,7 +304,7 @@ void potentially_unsafe_call() {
     if (all_captures().empty() || thread_capture_mode() == CU_STREAM_CAPTURE_MODE_RELAXED) {
         return;
     }
-    bool any = false;
+    bool any = false, any_own = false;
     for (const auto &capture : captures()) {
         const bool own = capture->thread == std::this_thread::get_id();
         const bool forbids = own ? capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED
@@ -309,9 +313,14 @@ void potentially_unsafe_call() {
         if (forbids) {
             invalidate(*capture);
             any = true;
+            any_own = any_own || own;
         }
     }
-    require(!any, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    if (any) {
+        refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+               "API call conflicts with a stream capture sequence initiated from %s thread",
+               any_own ? "the calling" : "another");
+    }
 }
 
 unsigned int &capture_generation() {

@@ -43,6 +43,8 @@ bool captured(CUstream_st &stream, Work &work);
 
 // The same for a complete node.
 Node &capture_node(CUstream_st &stream, NodeContent content);
+constexpr char legacy_captures[] = "Call cannot be made against CU_STREAM_LEGACY while a blocking "
+                                   "stream in the same context is capturing";
 // Fails with 906 for the legacy stream while a blocking stream of its context captures.
 void refuse_implicit(CUstream_st &stream);
 

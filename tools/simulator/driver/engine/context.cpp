@@ -79,6 +79,7 @@ void finish_work(Context &context) {
         try {
             wait_context(context);
         } catch (const Refusal &) { // errors of a context that is torn down are not reported
+            forget_reasons();
         }
         if (context.users == 0) {
             return;
@@ -144,7 +145,7 @@ void check_usable(const Context &context) {
     // Its last work still uses it.
     const bool ended = context.destroyed || (context.ending && !executing());
     require(!ended, CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    require(context.sticky == CUDA_SUCCESS, context.sticky);
+    require(context.sticky == CUDA_SUCCESS, context.sticky, sticky_error);
 }
 
 void check_still_usable(const Context *context) {
@@ -154,11 +155,19 @@ void check_still_usable(const Context *context) {
 
 Context &current_context() {
     Context *context = current_or_null();
-    require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, no_context);
     // cuCtxDestroy destroyed this context while it was current in another thread.
     require(Registry::get().find(context) == context, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     check_usable(*context);
     return *context;
+}
+
+CUresult fault_of(const Context *context) noexcept {
+    const CUresult status = context != nullptr ? context->sticky : CUDA_SUCCESS;
+    if (status != CUDA_SUCCESS) {
+        explain(sticky_error);
+    }
+    return status;
 }
 
 Context &checked_context(CUcontext handle) {

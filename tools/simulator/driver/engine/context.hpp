@@ -38,6 +38,10 @@ namespace sim {
 
 using Context = CUctx_st;
 
+// Reasons in the error log, for status 201 and for the status of a fault.
+constexpr char no_context[] = "No CUDA context is current to the calling thread";
+constexpr char sticky_error[] = "Sticky error detected";
+
 // The calling thread's stack; its last entry is current. Entries may be destroyed contexts, see
 // current_context().
 std::vector<Context *> &context_stack();
@@ -47,6 +51,8 @@ void forget_context_stacks();
 // The current context. Fails with 201 without one, with 709 if it was reset or destroyed, and
 // after a fault with the status of the fault.
 Context &current_context();
+// The status of a fault of the context, for calls that end an object of it; with a reason.
+CUresult fault_of(const Context *context) noexcept;
 // The current context or null. Do not dereference it: another thread may have destroyed it.
 Context *current_or_null() noexcept;
 // The current context, or null if it does not exist or was destroyed.

@@ -33,6 +33,14 @@ Device &device(CUdevice ordinal) {
     return devices()[static_cast<std::size_t>(ordinal)];
 }
 
+Device &device(CUdevice ordinal, const char *parameter) {
+    if (ordinal < 0 || ordinal >= device_count()) {
+        refuse(CUDA_ERROR_INVALID_DEVICE, "Parameter %s must be between 0 and %d", parameter,
+               device_count());
+    }
+    return devices()[static_cast<std::size_t>(ordinal)];
+}
+
 int device_count() noexcept {
     return static_cast<int>(devices().size());
 }
@@ -98,8 +106,12 @@ bool device_has(CUdevice ordinal, int attribute) noexcept try {
     return false;
 }
 
+bool is_visible(const CUmemLocation &where) noexcept {
+    return where.id >= 0 && where.id < device_count();
+}
+
 CUdevice visible_device(const CUmemLocation &where) {
-    require(where.id >= 0 && where.id < device_count());
+    require(is_visible(where));
     return where.id;
 }
 

@@ -26,6 +26,7 @@ struct Device {
 
 // Fails with INVALID_DEVICE if it does not exist.
 Device &device(CUdevice ordinal);
+Device &device(CUdevice ordinal, const char *parameter); // the error log names the parameter
 int device_count() noexcept;
 // After a reset: creates the devices that CUDA_VISIBLE_DEVICES makes visible.
 void restart_devices();
@@ -44,6 +45,7 @@ bool can_access_peer(CUdevice from, CUdevice to);
 int device_attribute(CUdevice ordinal, CUdevice_attribute attribute);
 // Whether a device attribute is not zero; false if the driver does not know the attribute.
 bool device_has(CUdevice ordinal, int attribute) noexcept;
+bool is_visible(const CUmemLocation &where) noexcept; // its id
 // The device of a location; for grants of access. Fails with INVALID_VALUE for other locations.
 CUdevice visible_device(const CUmemLocation &where);
 

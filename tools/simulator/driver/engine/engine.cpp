@@ -48,6 +48,7 @@ CUresult run_work(Operation &operation, Stream &stream) {
     } catch (const Fault &fault) {
         return fault.intended ? fault.status : told(operation, fault.status, misuses);
     } catch (const Refusal &refusal) {
+        forget_reasons();
         const bool gone = refusal.status == CUDA_ERROR_INVALID_VALUE;
         return told(operation, gone ? CUDA_ERROR_ILLEGAL_ADDRESS : refusal.status, misuses);
     } catch (const std::bad_alloc &) {

@@ -35,7 +35,10 @@ void check_edge_data(const Node &from, const Node &to, const EdgeData &data) {
     for (const unsigned char byte : data.reserved) {
         require(byte == 0);
     }
-    require(data.to_port == 0 && data.type <= programmatic && data.from_port <= last_port);
+    if (data.type > programmatic) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Edge data 'type' field is invalid: 0x%x", data.type);
+    }
+    require(data.to_port == 0 && data.from_port <= last_port);
     require(data.from_port == 0 || kernel_or_conditional(from));
     if (data.type == programmatic) {
         require(data.from_port != 0 && from.type() == CU_GRAPH_NODE_TYPE_KERNEL &&
@@ -55,6 +58,37 @@ void erase_edges_to(std::vector<Edge> &edges, const Node &node) {
     std::erase_if(edges, [&](const Edge &edge) { return edge.node == &node; });
 }
 
+// Of a node that is of another type.
+[[noreturn]] void refuse_type(CUgraphNodeType expected) {
+    static constexpr const char *names[] = {"kernel",
+                                            "memcpy",
+                                            "memset",
+                                            "host",
+                                            "child graph",
+                                            nullptr,
+                                            "event wait",
+                                            "event record",
+                                            "semaphore signal",
+                                            "semaphore wait",
+                                            nullptr,
+                                            "memory free",
+                                            "batch memory operation"};
+    if (expected == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "hNode type is not CU_GRAPH_NODE_TYPE_MEM_ALLOC");
+    }
+    const char *name =
+        static_cast<unsigned int>(expected) < std::size(names) ? names[expected] : nullptr;
+    require(name != nullptr);
+    refuse(CUDA_ERROR_INVALID_VALUE, "Node is not %s %s node", *name == 'e' ? "an" : "a", name);
+}
+
+// Fails for graphs that cannot be copied.
+void check_copied(const Graph &from, const char *conditional, const char *memory) {
+    require(!in_a_body(from) && !has_conditional_nodes(from), CUDA_ERROR_NOT_SUPPORTED,
+            conditional);
+    require(!has_memory_nodes(from), CUDA_ERROR_NOT_SUPPORTED, memory);
+}
+
 // Releases what a node has claimed exclusively.
 void let_go(const Node &node) {
     if (node.content.condition) {
@@ -68,20 +102,28 @@ void let_go(const Node &node) {
 } // namespace
 
 Graph &graph_of(CUgraph handle) {
+    if (handle == nullptr) {
+        explain("The source graph pointer is NULL");
+        explain("Graph is not a valid source graph");
+    }
     return checked(handle, CUDA_ERROR_INVALID_VALUE);
 }
 
 Node &node_of(CUgraphNode handle) {
+    require(handle != nullptr, "Node cannot be NULL");
     return checked(handle, CUDA_ERROR_INVALID_VALUE);
 }
 
 Node &node_of(CUgraphNode handle, CUgraphNodeType type) {
     Node &node = node_of(handle);
-    require(node.type() == type);
+    if (node.type() != type) {
+        refuse_type(type);
+    }
     return node;
 }
 
 Exec &exec_of(CUgraphExec handle) {
+    require(handle != nullptr, "Graph is not a valid executable graph");
     return checked(handle, CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -92,7 +134,7 @@ Graph &make_graph() {
 void add_edge(Node &from, Node &to, const EdgeData &data) {
     require(&from != &to);
     for (const Edge &edge : to.dependencies) {
-        require(edge.node != &from);
+        require(edge.node != &from, "Attempted to add a graph edge that already exists");
     }
     check_edge_data(from, to, data);
     to.dependencies.push_back({&from, data});
@@ -119,13 +161,17 @@ Node &add_node(Graph &graph, NodeContent content, const std::vector<Edge> &after
 
 std::vector<Edge> edges_of(const Graph &graph, const CUgraphNode *dependencies, std::size_t count,
                            const void *data) {
-    require(count == 0 || dependencies != nullptr);
+    require(count == 0 || dependencies != nullptr,
+            "Dependencies pointer is NULL with a non-zero numDependencies value");
     require(count <= graph.nodes.size()); // a longer list must contain duplicates
     std::vector<Edge> edges;
     std::set<const Node *> seen;
     for (std::size_t i = 0; i < count; ++i) {
         Node &node = node_of(dependencies[i]);
-        require(node.graph == &graph && seen.insert(&node).second);
+        if (node.graph != &graph) {
+            refuse(CUDA_ERROR_INVALID_VALUE, "Index %zu: Dependency is not present in hGraph", i);
+        }
+        require(seen.insert(&node).second, "Attempted to add a graph edge that already exists");
         EdgeData edge_data;
         if (data != nullptr) {
             std::memcpy(&edge_data, static_cast<const EdgeData *>(data) + i, sizeof edge_data);
@@ -160,8 +206,6 @@ void destroy_graph(Graph &graph) {
 }
 
 void copy_graph(const Graph &from, Graph &to) {
-    require(!in_a_body(from) && !has_memory_nodes(from) && !has_conditional_nodes(from),
-            CUDA_ERROR_NOT_SUPPORTED);
     to.original = const_cast<Graph *>(&from);
     to.references.add(from.references);
     std::map<const Node *, Node *> copies;
@@ -184,7 +228,12 @@ void copy_graph(const Graph &from, Graph &to) {
     }
 }
 
-ChildCopy::ChildCopy(const Graph &child) : copy_(&make_graph()) {
+ChildCopy::ChildCopy(const Graph &child) {
+    check_copied(
+        child, "Child graph is not allowed to have conditional nodes",
+        "Child graph ownership must be moved if the child graph contains memory allocation "
+        "or free nodes");
+    copy_ = &make_graph();
     copy_->counted = false;
     try {
         copy_graph(child, *copy_);
@@ -259,8 +308,10 @@ CUgraphExec_st::CUgraphExec_st(CUctx_st &its_context, unsigned long long its_fla
 namespace sim::driver {
 
 CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
-    require(phGraph != nullptr);
-    require(flags == 0);
+    require(phGraph != nullptr, "Graph pointer cannot be NULL");
+    if (flags != 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid flags specified: 0x%x", flags);
+    }
     *phGraph = &make_graph();
     return CUDA_SUCCESS;
 }
@@ -280,7 +331,8 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
 CUresult cuGraphDestroyNode(CUgraphNode hNode) {
     Node &node = node_of(hNode);
     require(!node.graph->capturing, CUDA_ERROR_ILLEGAL_STATE);
-    require(!has_memory_nodes(*node.graph), CUDA_ERROR_NOT_SUPPORTED);
+    require(!has_memory_nodes(*node.graph), CUDA_ERROR_NOT_SUPPORTED,
+            "Node deletion is not supported in graphs with memory allocation or free nodes");
     destroy_node(node);
     run_user_destructors();
     return CUDA_SUCCESS;
@@ -289,6 +341,10 @@ CUresult cuGraphDestroyNode(CUgraphNode hNode) {
 CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
     require(phGraphClone != nullptr);
     const Graph &original = graph_of(originalGraph);
+    check_copied(original,
+                 "Cloning is not supported for graphs containing or contained within a conditional "
+                 "node",
+                 "Cloning is not supported for graphs containing memory allocation or free nodes");
     Graph &clone = make_graph();
     try {
         copy_graph(original, clone);

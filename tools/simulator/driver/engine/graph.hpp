@@ -141,7 +141,7 @@ class ChildCopy {
     void give_to(Node &node);
 
   private:
-    Graph *copy_;
+    Graph *copy_ = nullptr;
 };
 // Whether the graph is a conditional node's body, or a child of one at any depth.
 bool in_a_body(const Graph &graph);

@@ -69,7 +69,8 @@ std::uint64_t attribute(int device, CUgraphMem_attribute name) {
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
         return usage.reserved_high;
     }
-    refuse(CUDA_ERROR_INVALID_VALUE);
+    refuse(CUDA_ERROR_INVALID_VALUE, "Invalid graph allocation attribute: %d",
+           static_cast<int>(name));
 }
 
 void check_pool(const CUmemPoolProps &pool) {
@@ -193,7 +194,7 @@ Work free_work(std::shared_ptr<GraphAllocation> allocation, const char *what) {
 }
 
 NodeContent allocation_node(Graph &graph, const CUDA_MEM_ALLOC_NODE_PARAMS &parameters) {
-    require(parameters.bytesize != 0);
+    require(parameters.bytesize != 0, "bytesize must be non-zero");
     check_pool(parameters.poolProps);
     check_access(parameters.accessDescs, parameters.accessDescCount);
     NodeContent content;
@@ -213,11 +214,21 @@ NodeContent allocation_node(Graph &graph, const CUDA_MEM_ALLOC_NODE_PARAMS &para
 NodeContent free_node(Graph &graph, CUdeviceptr address) {
     NodeContent content;
     content.allocation = find_allocation(address);
-    require(content.allocation != nullptr);
+    if (content.allocation == nullptr) {
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "Virtual address 0x%llx does not refer to an active allocation",
+               static_cast<unsigned long long>(address));
+    }
     Graph *&freed_in = content.allocation->freed_in;
     // An allocation is freed either by its own graph, once, or by others.
     const bool own = content.allocation->graph == &graph;
-    require(!own || !content.allocation->escaped);
+    if (own && content.allocation->escaped) {
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "Address 0x%llx is either already freed in a separate graph or the allocation node "
+               "was previously instantiated without being freed in the same graph. It is no longer "
+               "eligible to be freed in this graph",
+               static_cast<unsigned long long>(address));
+    }
     require(freed_in == nullptr ||
             (freed_in != &graph && !own && freed_in != content.allocation->graph));
     freed_in = &graph;
@@ -285,7 +296,7 @@ void restart_graph_memory_mark(int device, CUgraphMem_attribute name) {
     } else if (name == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) {
         usage.reserved_high = usage.reserved;
     } else {
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        refuse(CUDA_ERROR_INVALID_VALUE, "Memory attribute is read-only");
     }
 }
 

@@ -130,7 +130,7 @@ CUstream_st &stream_of(CUstream handle) {
 Stream &stream_of_caller(CUstream handle) {
     const bool of_context =
         handle == nullptr || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
-    require(!of_context || !in_host_function(), CUDA_ERROR_NOT_PERMITTED);
+    require(!of_context || !in_host_function(), CUDA_ERROR_NOT_PERMITTED, host_function_calls);
     return stream_of(handle);
 }
 

@@ -103,6 +103,9 @@ int copy_problem(const NodeContent &from, const NodeContent &to) {
 int memset_problem(const NodeContent &from, const NodeContent &to) {
     const auto &a = std::any_cast<const MemsetParameters &>(from.work.parameters);
     const auto &b = std::any_cast<const MemsetParameters &>(to.work.parameters);
+    if (a.height != b.height) {
+        explain("Memset height cannot be changed. Original: %zu, New: %zu", a.height, b.height);
+    }
     const bool two_dimensional = a.height > 1;
     const bool same_dimensions = a.width == b.width && a.height == b.height && a.pitch == b.pitch &&
                                  a.element_size == b.element_size;
@@ -135,7 +138,11 @@ int semaphore_problem(const NodeContent &from, const NodeContent &to) {
 
 // A graph may contain events of any context, but an event cannot be changed in an executable graph.
 int event_problem(const NodeContent &from, const NodeContent &to) {
-    return from.context == to.context ? fine : parameters_changed;
+    if (from.context == to.context) {
+        return fine;
+    }
+    explain("Event context cannot change during update");
+    return parameters_changed;
 }
 
 int condition_problem(const Conditional &from, const Conditional &to) {

@@ -35,7 +35,9 @@ Exec &instantiate(CUgraph handle, unsigned long long flags) {
     potentially_unsafe_call();
     Context &context = current_context();
     Graph &graph = graph_of(handle);
-    require((flags & ~known_flags()) == 0);
+    if ((flags & ~known_flags()) != 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid instantiation flags: 0x%llx", flags);
+    }
     require((flags & auto_free) == 0 || (flags & device_launch) == 0);
     auto plan = make_plan(graph, flags);
     const bool only = has_memory_nodes(graph);

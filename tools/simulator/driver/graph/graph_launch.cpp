@@ -185,7 +185,11 @@ std::vector<std::shared_ptr<GraphAllocation>> note_memory(const Plan &plan, cons
     std::vector<std::shared_ptr<GraphAllocation>> left;
     for (const auto &allocation : memory.allocated) {
         if (allocation->outstanding()) {
-            require(auto_free);
+            if (!auto_free) {
+                refuse(CUDA_ERROR_INVALID_VALUE,
+                       "Attempting to launch a graph with unfreed allocation at address 0x%llx",
+                       static_cast<unsigned long long>(allocation->address));
+            }
             left.push_back(allocation);
         }
     }

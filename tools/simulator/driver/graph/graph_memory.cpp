@@ -59,7 +59,7 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
 }
 
 CUresult cuDeviceGraphMemTrim(CUdevice device) {
-    trim_graph_memory(sim::device(device).ordinal);
+    trim_graph_memory(sim::device(device, "device").ordinal);
     return CUDA_SUCCESS;
 }
 

@@ -9,8 +9,17 @@ namespace {
 Step &step_of(CUgraphExec exec_handle, CUgraphNode node_handle) {
     Exec &exec = exec_of(exec_handle);
     Step *step = find_step(exec.plan, node_of(node_handle));
-    require(step != nullptr);
+    require(step != nullptr,
+            "The node handle is not associated to the executable graph via the most recent "
+            "cuGraphExecUpdate or cuGraphInstantiate");
     return *step;
+}
+
+void check_type(const Step &step, CUgraphNodeType expected) {
+    if (step.type() != expected) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Node type %d does not match the expected value %d",
+               static_cast<int>(step.type()), static_cast<int>(expected));
+    }
 }
 
 // A change of a single step is restricted further than an update from a whole graph. A row may
@@ -23,9 +32,11 @@ bool may_become(const NodeContent &from, const NodeContent &to) {
            a.Depth == b.Depth && (is_row || a.WidthInBytes == b.WidthInBytes);
 }
 
-bool can_be_disabled(CUgraphNodeType type) {
-    return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY ||
-           type == CU_GRAPH_NODE_TYPE_MEMSET;
+void check_can_be_disabled(CUgraphNodeType type) {
+    if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_MEMCPY &&
+        type != CU_GRAPH_NODE_TYPE_MEMSET) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Unsupported node type: %d", static_cast<int>(type));
+    }
 }
 
 } // namespace
@@ -42,7 +53,7 @@ void set_content(CUgraphNode handle, NodeContent content) {
 void set_content(CUgraphExec exec, CUgraphNode handle, NodeContent content) {
     const unsigned long long flags = exec_of(exec).flags;
     Step &step = step_of(exec, handle);
-    require(step.type() == content.work.type);
+    check_type(step, content.work.type);
     if (step.type() == CU_GRAPH_NODE_TYPE_KERNEL) {
         content = with_attributes_of(step.content, std::move(content));
     }
@@ -60,10 +71,13 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
     const Graph &child = graph_of(childGraph);
     const unsigned long long flags = exec_of(hGraphExec).flags;
     Step &step = step_of(hGraphExec, hNode);
-    require(step.type() == CU_GRAPH_NODE_TYPE_GRAPH);
+    check_type(step, CU_GRAPH_NODE_TYPE_GRAPH);
     try {
         update_plan(step.plans.front(), child, flags);
     } catch (const UpdateProblem &) { // recorded for a block of another shape
+        if (step.plans.front()->steps.size() != child.nodes.size()) {
+            explain("Number of nodes created for hGraph and hGraphExec do not match");
+        }
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
     return CUDA_SUCCESS;
@@ -71,7 +85,7 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled) {
     Step &step = step_of(hGraphExec, hNode);
-    require(can_be_disabled(step.type()));
+    check_can_be_disabled(step.type());
     step.enabled = isEnabled != 0;
     return CUDA_SUCCESS;
 }
@@ -79,7 +93,7 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsign
 CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled) {
     require(isEnabled != nullptr);
     const Step &step = step_of(hGraphExec, hNode);
-    require(can_be_disabled(step.type()));
+    check_can_be_disabled(step.type());
     *isEnabled = step.enabled ? 1 : 0;
     return CUDA_SUCCESS;
 }

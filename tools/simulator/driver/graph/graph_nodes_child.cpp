@@ -63,6 +63,10 @@ namespace driver {
 CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                   const CUgraphNode *dependencies, size_t numDependencies,
                                   CUgraph childGraph) {
+    if (childGraph == nullptr) {
+        explain("The source graph pointer is NULL");
+        refuse(CUDA_ERROR_INVALID_VALUE, "Child graph is not a valid source graph");
+    }
     const Graph &child = graph_of(childGraph);
     need_context_for_kernels(child);
     ChildCopy copy(child);
@@ -83,7 +87,9 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, C
                                         unsigned int flags) {
     require(pHandle_out != nullptr);
     Graph &graph = graph_of(hGraph);
-    require((flags & ~static_cast<unsigned int>(CU_GRAPH_COND_ASSIGN_DEFAULT)) == 0);
+    if ((flags & ~static_cast<unsigned int>(CU_GRAPH_COND_ASSIGN_DEFAULT)) != 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid flags 0x%x", flags);
+    }
     if (ctx != nullptr) {
         checked_context(ctx);
     }

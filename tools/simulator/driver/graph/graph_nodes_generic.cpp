@@ -49,18 +49,23 @@ std::size_t used_bytes(const CUgraphNodeParams &p) {
     }
 }
 
+constexpr char other_type[] = "Parameter type does not match node type";
+constexpr char not_zero[] = "nodeParams struct must be initialized to zero";
+
 void check_parameters(const CUgraphNodeParams *p) {
     require(p != nullptr);
     require(p->reserved0[0] == 0 && p->reserved0[1] == 0 && p->reserved0[2] == 0 &&
-            p->reserved2 == 0);
+                p->reserved2 == 0,
+            not_zero);
     const auto *bytes = reinterpret_cast<const unsigned char *>(p->reserved1);
     const std::size_t used = used_bytes(*p);
     require(std::all_of(bytes + used, bytes + sizeof p->reserved1,
-                        [](unsigned char b) { return b == 0; }));
-    require(used != 0 || p->type == CU_GRAPH_NODE_TYPE_EMPTY,
-            static_cast<unsigned int>(p->type) > CU_GRAPH_NODE_TYPE_CONDITIONAL + 1
-                ? CUDA_ERROR_INVALID_VALUE
-                : CUDA_ERROR_NOT_SUPPORTED);
+                        [](unsigned char b) { return b == 0; }),
+            not_zero);
+    if (static_cast<unsigned int>(p->type) > CU_GRAPH_NODE_TYPE_CONDITIONAL + 1) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid node type: %d", static_cast<int>(p->type));
+    }
+    require(used != 0 || p->type == CU_GRAPH_NODE_TYPE_EMPTY, CUDA_ERROR_NOT_SUPPORTED);
 }
 
 // Structures of several versions have a common beginning.
@@ -121,7 +126,7 @@ NodeContent condition_content(const Graph &graph, const CUDA_CONDITIONAL_NODE_PA
     const auto type = static_cast<unsigned int>(p.type);
     require(type <= switch_type && p.size != 0);
     require(type != while_type || p.size == 1);
-    require(type != if_type || p.size <= 2);
+    require(type != if_type || p.size <= 2, "Size must be 1 or 2 for IF conditional nodes");
     constexpr unsigned int most_bodies = 1 << 16;
     require(p.size <= most_bodies);
     NodeContent content;
@@ -129,8 +134,12 @@ NodeContent condition_content(const Graph &graph, const CUDA_CONDITIONAL_NODE_PA
     content.work.what = "conditional node";
     content.context = p.ctx;
     content.condition = find_condition(p.handle);
-    require(content.condition != nullptr && !content.condition->used &&
-            within(graph, *content.condition->graph));
+    require(content.condition != nullptr);
+    if (content.condition->used) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Handle %llu already in use",
+               static_cast<unsigned long long>(p.handle));
+    }
+    require(within(graph, *content.condition->graph));
     static_cast<void>(checked_context(p.ctx));
     content.condition->used = true;
     content.condition->type = static_cast<int>(type);
@@ -191,7 +200,7 @@ void add(CUgraphNode *output, CUgraph handle, const CUgraphNode *dependencies,
 void set(CUgraphNode handle, const CUgraphNodeParams *parameters) {
     check_parameters(parameters);
     const Node &node = node_of(handle);
-    require(node.type() == parameters->type);
+    require(node.type() == parameters->type, other_type);
     set_content(handle, simple_content(*parameters));
 }
 
@@ -220,7 +229,7 @@ CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) 
 CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                   CUgraphNodeParams *nodeParams) {
     check_parameters(nodeParams);
-    require(node_of(hNode).type() == nodeParams->type);
+    require(node_of(hNode).type() == nodeParams->type, other_type);
     if (nodeParams->type == CU_GRAPH_NODE_TYPE_EMPTY) {
         exec_of(hGraphExec);
         return CUDA_SUCCESS; // recorded for every empty node, which has no parameters

@@ -8,7 +8,7 @@
 namespace sim {
 
 NodeContent host_content(const CUDA_HOST_NODE_PARAMS &parameters) {
-    require(parameters.fn != nullptr);
+    require(parameters.fn != nullptr, "Host function cannot be NULL");
     NodeContent content;
     content.work = host_work(parameters.fn, parameters.userData, "host node");
     return content;
@@ -21,6 +21,7 @@ NodeContent empty_content() {
 }
 
 NodeContent event_content(CUgraphNodeType type, CUevent handle) {
+    require(handle != nullptr, "event cannot be NULL");
     Event &event = checked(handle, CUDA_ERROR_INVALID_VALUE);
     NodeContent content;
     content.work = type == CU_GRAPH_NODE_TYPE_EVENT_RECORD

@@ -81,7 +81,7 @@ void show_any_version(Node &node, Parameters &out) {
 #endif
 
 // Attributes of kernel nodes, by number: headers name them from different versions on.
-bool is_node_attribute(unsigned int id) {
+void check_attribute(unsigned int id) {
     constexpr unsigned int known[] = {
         1,  // access policy window
         2,  // cooperative
@@ -94,7 +94,9 @@ bool is_node_attribute(unsigned int id) {
         13, // device-updatable node
         14, // preferred shared memory carveout
     };
-    return std::find(std::begin(known), std::end(known), id) != std::end(known);
+    if (std::find(std::begin(known), std::end(known), id) == std::end(known)) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid kernel attribute: %u", id);
+    }
 }
 
 CUlaunchAttribute *find_attribute(KernelLaunch &launch, CUlaunchAttributeID id) {
@@ -165,7 +167,7 @@ void need_context_for(const void *handle) {
 void need_context(const KernelNode &node) {
     if (current_or_null() == nullptr) {
         need_context_for(node.function);
-        require(node.context != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+        require(node.context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "NULL is not a valid context");
     }
 }
 
@@ -263,16 +265,19 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode h
 
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                        CUkernelNodeAttrValue *value_out) {
-    require(value_out != nullptr && is_node_attribute(attr));
-    const CUlaunchAttribute *attribute =
-        find_attribute(launch_of(node_of(hNode, CU_GRAPH_NODE_TYPE_KERNEL).content), attr);
+    require(value_out != nullptr);
+    check_attribute(attr);
+    Node &node = node_of(hNode);
+    require(node.type() == CU_GRAPH_NODE_TYPE_KERNEL, "hNode is not a kernel node");
+    const CUlaunchAttribute *attribute = find_attribute(launch_of(node.content), attr);
     *value_out = attribute ? attribute->value : CUkernelNodeAttrValue{};
     return CUDA_SUCCESS;
 }
 
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                        const CUkernelNodeAttrValue *value) {
-    require(value != nullptr && is_node_attribute(attr));
+    require(value != nullptr);
+    check_attribute(attr);
     Node &node = node_of(hNode, CU_GRAPH_NODE_TYPE_KERNEL);
     KernelLaunch launch = launch_of(node.content);
     if (CUlaunchAttribute *attribute = find_attribute(launch, attr)) {
@@ -288,7 +293,8 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
 }
 
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
-    Node &to = node_of(dst, CU_GRAPH_NODE_TYPE_KERNEL);
+    Node &to = node_of(dst);
+    require(to.type() == CU_GRAPH_NODE_TYPE_KERNEL, "Destination node is not a kernel node");
     KernelLaunch launch = launch_of(to.content);
     launch.attributes = launch_of(node_of(src, CU_GRAPH_NODE_TYPE_KERNEL).content).attributes;
     set_launch(to, std::move(launch));

@@ -110,6 +110,7 @@ std::shared_ptr<Plan> plan_of(const Graph &graph, Rules &rules) {
         for (const std::size_t i : plan->order) {
             runs[i] = true;
         }
+        explain("Graph cycle detected");
         const auto stuck = std::find(runs.begin(), runs.end(), false) - runs.begin();
         throw PlanProblem{invalid_structure, CUDA_ERROR_INVALID_VALUE,
                           plan->steps[static_cast<std::size_t>(stuck)].node, "a cycle"};
@@ -148,6 +149,7 @@ std::shared_ptr<Plan> make_plan(const Graph &graph, unsigned long long flags) {
     Rules rules;
     rules.device_launch = (flags & device_launch_flag) != 0;
     if (graph.owner != nullptr) {
+        explain("hGraph is owned by another graph and cannot be independently instantiated");
         throw PlanProblem{error, CUDA_ERROR_NOT_SUPPORTED, nullptr,
                           "a graph that belongs to a node"};
     }

@@ -118,17 +118,42 @@ struct Pair {
 Pair pair_at(const Graph &graph, const CUgraphNode *from, const CUgraphNode *to,
              std::size_t index) {
     const Pair pair = {&node_of(from[index]), &node_of(to[index])};
-    require(pair.from->graph == &graph && pair.to->graph == &graph);
+    if (pair.from->graph != &graph) {
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "Index %zu: from (node %p) is from graph %p which does not match the supplied graph",
+               index, static_cast<void *>(pair.from), static_cast<void *>(pair.from->graph));
+    }
+    require(pair.to->graph == &graph);
     return pair;
 }
 
-void remove_edge(const Pair &pair, const EdgeData &data) {
+void remove_edge(const Pair &pair, const EdgeData &data, std::size_t index) {
     const std::size_t before = pair.to->dependencies.size();
     std::erase_if(pair.to->dependencies,
                   [&](const Edge &edge) { return edge.node == pair.from && edge.data == data; });
-    require(pair.to->dependencies.size() != before);
+    if (pair.to->dependencies.size() == before) {
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "Index %zu: The edge from node %p to node %p does not exist and therefore cannot be "
+               "removed",
+               index, static_cast<void *>(pair.from), static_cast<void *>(pair.to));
+    }
     std::erase_if(pair.from->dependents,
                   [&](const Edge &edge) { return edge.node == pair.to && edge.data == data; });
+}
+
+void add_edge(const Pair &pair, const EdgeData &data, std::size_t index) {
+    if (pair.from == pair.to) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Index %zu: from and to are the same node (%p)", index,
+               static_cast<void *>(pair.from));
+    }
+    try {
+        sim::add_edge(*pair.from, *pair.to, data);
+    } catch (const Refusal &) {
+        explain(data == EdgeData() ? "Index %zu: Failed to add edge"
+                                   : "Index %zu: Edge data entry is invalid",
+                index);
+        throw;
+    }
 }
 
 // All or nothing: edges added before a failure are removed again.
@@ -140,12 +165,12 @@ void add_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to, c
     try {
         for (; done < count; ++done) {
             const Pair pair = pair_at(graph, from, to, done);
-            add_edge(*pair.from, *pair.to, data_at(data, done));
+            add_edge(pair, data_at(data, done), done);
         }
     } catch (...) {
         while (done > 0) {
             --done;
-            remove_edge(pair_at(graph, from, to, done), data_at(data, done));
+            remove_edge(pair_at(graph, from, to, done), data_at(data, done), done);
         }
         throw;
     }
@@ -157,7 +182,7 @@ void remove_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to
     require(count == 0 || (from != nullptr && to != nullptr));
     require(!has_memory_nodes(graph), CUDA_ERROR_NOT_SUPPORTED);
     for (std::size_t i = 0; i < count; ++i) {
-        remove_edge(pair_at(graph, from, to, i), data_at(data, i));
+        remove_edge(pair_at(graph, from, to, i), data_at(data, i), i);
     }
 }
 
@@ -291,7 +316,9 @@ CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
             return CUDA_SUCCESS;
         }
     }
-    refuse(CUDA_ERROR_INVALID_VALUE);
+    refuse(CUDA_ERROR_INVALID_VALUE,
+           "The node handle is not associated to the executable graph via the most recent "
+           "cuGraphExecUpdate or cuGraphInstantiate");
 }
 
 CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {

@@ -134,7 +134,8 @@ void apply_update(std::shared_ptr<Plan> &shared, const Graph &graph) {
 void update(CUgraphExec exec_handle, CUgraph graph_handle) {
     Exec &exec = exec_of(exec_handle);
     const Graph &graph = graph_of(graph_handle);
-    require(!in_a_body(graph)); // recorded
+    require(!in_a_body(graph), // recorded
+            "hGraph is owned by another graph and cannot be used in cuGraphExecUpdate");
     if (graph.owner != nullptr || graph.capturing) {
         throw UpdateProblem{error};
     }

@@ -14,7 +14,8 @@ CUuserObject_st &user_object(CUuserObject handle) {
 }
 
 void check_count(unsigned int count) {
-    require(count != 0 && count <= static_cast<unsigned int>(INT_MAX));
+    require(count != 0, "count cannot be 0");
+    require(count <= static_cast<unsigned int>(INT_MAX));
 }
 
 // Takes references from the client. The object is a leak while the client has references.
@@ -36,7 +37,11 @@ namespace driver {
 CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
                             unsigned int initialRefcount, unsigned int flags) {
     require(object_out != nullptr);
-    require(destroy != nullptr && flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    require(destroy != nullptr, "destroy callback cannot be NULL");
+    if (flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid flags 0x%x", flags);
+    }
+    require(initialRefcount != 0, "initialRefcount cannot be 0");
     check_count(initialRefcount);
     *object_out = Registry::get().make<CUuserObject_st>(ptr, destroy, initialRefcount);
     return CUDA_SUCCESS;
@@ -63,7 +68,9 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned int count) {
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
                                  unsigned int flags) {
     check_count(count);
-    require((flags & ~static_cast<unsigned int>(CU_GRAPH_USER_OBJECT_MOVE)) == 0);
+    if ((flags & ~static_cast<unsigned int>(CU_GRAPH_USER_OBJECT_MOVE)) != 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid flags: 0x%x", flags);
+    }
     Graph &owner = graph_of(graph);
     CUuserObject_st &target = user_object(object);
     const bool move = (flags & CU_GRAPH_USER_OBJECT_MOVE) != 0;

@@ -23,7 +23,9 @@ JitOptions::JitOptions(unsigned int count, CUjit_option *options, void **values)
     require(!needs_values || values != nullptr);
     for (unsigned int i = 0; i < count; ++i) {
         const auto option = static_cast<int>(options[i]);
-        require(option >= 0 && option < static_cast<int>(CU_JIT_NUM_OPTIONS));
+        if (option < 0 || option >= static_cast<int>(CU_JIT_NUM_OPTIONS)) {
+            refuse(CUDA_ERROR_INVALID_VALUE, "Unrecognized option %d (at index %u)", option, i);
+        }
         if (values != nullptr) {
             read(options[i], values[i]);
         }

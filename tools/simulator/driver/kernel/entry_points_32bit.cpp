@@ -38,7 +38,9 @@ CUresult cuMemFree(unsigned int) {
 }
 
 CUresult cuMemGetAddressRange(unsigned int *pbase, unsigned int *psize, unsigned int) {
-    return pbase == nullptr && psize == nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    require(pbase == nullptr && psize == nullptr, CUDA_ERROR_INVALID_CONTEXT,
+            "Api expected legacy context with 32 bit device pointers");
+    return CUDA_SUCCESS;
 }
 
 CUresult cuArrayGetDescriptor(struct CUDA_ARRAY_DESCRIPTOR_v1_st *, CUarray hArray) {

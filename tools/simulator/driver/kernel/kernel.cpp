@@ -20,6 +20,8 @@ enum : int {
     attribute_end = 16,
 };
 
+constexpr char unknown_attribute[] = "Invalid CUfunction_attribute value %d";
+
 int constants_of(const ImageKernel &code, const Image &image) {
     return std::accumulate(image.variables.begin(), image.variables.end(), code.constant,
                            [](int sum, const ImageVariable &variable) {
@@ -67,7 +69,7 @@ int attribute_of(const ImageKernel &code, const Image &image, const FunctionSett
     case cluster_policy:
         return settings.cluster_policy;
     default:
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        refuse(CUDA_ERROR_INVALID_VALUE, unknown_attribute, id);
     }
 }
 
@@ -78,7 +80,8 @@ void set_attribute(const ImageKernel &code, FunctionSettings &settings, CUdevice
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
         const int most =
             attribute_or(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 48 << 10);
-        require(value >= 0 && value <= most - code.shared);
+        require(value >= 0 && value <= most - code.shared,
+                "Requested dynamic shared memory size is larger than limit");
         settings.max_dynamic_shared = value;
         return;
     }
@@ -101,8 +104,8 @@ void set_attribute(const ImageKernel &code, FunctionSettings &settings, CUdevice
         require(value >= 0 && value <= 2);
         settings.cluster_policy = value;
         return;
-    default:
-        refuse(CUDA_ERROR_INVALID_VALUE); // read-only or unknown
+    default: // read-only or unknown
+        refuse(CUDA_ERROR_INVALID_VALUE, unknown_attribute, id);
     }
 }
 
@@ -117,7 +120,10 @@ FunctionSettings &own_settings(Function &function) {
 
 [[maybe_unused]] void give_parameter(const ImageKernel &code, std::size_t index,
                                      std::size_t &offset, std::size_t *size) {
-    require(index < code.parameters.size());
+    if (index >= code.parameters.size()) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "paramIndex %zu outside of kernel parameter count %zu",
+               index, code.parameters.size());
+    }
     offset = code.parameters[index].offset;
     if (size != nullptr) {
         *size = code.parameters[index].size;
@@ -125,7 +131,9 @@ FunctionSettings &own_settings(Function &function) {
 }
 
 void check_cache_config(int config) {
-    require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
+    if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid CUfunc_cache value %d", config);
+    }
 }
 
 } // namespace
@@ -158,8 +166,11 @@ CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
 }
 
 CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config) {
-    require(static_cast<int>(config) >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
-            static_cast<int>(config) <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+    const int value = static_cast<int>(config);
+    if (value < CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE ||
+        value > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid CUsharedconfig value %d", value);
+    }
     own_settings(function_of(hfunc)).shared_config = config;
     return CUDA_SUCCESS;
 }
@@ -172,7 +183,8 @@ CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc) {
 
 #if CUDA_VERSION >= 12030
 CUresult cuFuncGetName(const char **name, CUfunction hfunc) {
-    require(name != nullptr && hfunc != nullptr);
+    require(name != nullptr, "name cannot be NULL");
+    require(hfunc != nullptr, "hfunc cannot be NULL");
     *name = code_of(callable(hfunc)).name.c_str();
     return CUDA_SUCCESS;
 }
@@ -226,21 +238,25 @@ CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
 CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev) {
     Kernel &asked = checked(kernel);
     require(pi != nullptr);
-    device(dev);
+    device(dev, "dev");
     *pi = attribute_of(asked.code, *asked.image, settings_of(asked, dev), dev, attrib);
     return CUDA_SUCCESS;
 }
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev) {
     Kernel &changed = checked(kernel);
-    device(dev);
+    device(dev, "dev");
+    if (static_cast<int>(attrib) < CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Kernel attribute %d cannot be modified",
+               static_cast<int>(attrib));
+    }
     set_attribute(changed.code, settings_of(changed, dev), dev, attrib, val);
     return CUDA_SUCCESS;
 }
 
 CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
     Kernel &changed = checked(kernel);
-    device(dev);
+    device(dev, "dev");
     check_cache_config(config);
     settings_of(changed, dev).cache_config = config;
     return CUDA_SUCCESS;

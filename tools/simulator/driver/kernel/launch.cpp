@@ -25,7 +25,10 @@ Arguments copy_each(const ImageKernel &code, void **parameters) {
     Arguments arguments;
     arguments.reserve(code.parameters.size());
     for (std::size_t i = 0; i < code.parameters.size(); ++i) {
-        require(parameters[i] != nullptr);
+        if (parameters[i] == nullptr) {
+            refuse(CUDA_ERROR_INVALID_VALUE, "kernelParams[%zu] for kernel %s is NULL", i,
+                   code.name.c_str());
+        }
         const auto *bytes = static_cast<const std::byte *>(parameters[i]);
         arguments.emplace_back(bytes, bytes + code.parameters[i].size);
     }
@@ -189,12 +192,17 @@ KernelLaunch kernel_launch(void *function, const unsigned int (&grid)[3],
     std::copy_n(grid, 3, launch.grid);
     std::copy_n(block, 3, launch.block);
     launch.shared_bytes = shared_bytes;
-    require(parameters == nullptr || extra == nullptr);
+    require(parameters == nullptr || extra == nullptr,
+            "Specified kernel arguments in both kernelParams and extra");
     const ImageKernel &code = code_of(*launch.function);
     if (extra != nullptr) {
         launch.arguments = copy_packed(code, extra);
     } else if (!code.parameters.empty()) {
-        require(parameters != nullptr);
+        if (parameters == nullptr) {
+            refuse(CUDA_ERROR_INVALID_VALUE,
+                   "CUDA kernel %s has %zu parameters but none provided at launch",
+                   code.name.c_str(), code.parameters.size());
+        }
         launch.arguments = copy_each(code, parameters);
     }
     return launch;
@@ -256,7 +264,8 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
                           void **extra) {
-    require(config != nullptr && (config->numAttrs == 0 || config->attrs != nullptr));
+    require(config != nullptr, "launchConfig is NULL");
+    require(config->numAttrs == 0 || config->attrs != nullptr);
     Stream &stream = stream_of(config->hStream);
     KernelLaunch launch = kernel_launch(f, {config->gridDimX, config->gridDimY, config->gridDimZ},
                                         {config->blockDimX, config->blockDimY, config->blockDimZ},

@@ -49,6 +49,7 @@ struct LaunchTarget {
 
 // launch_checks.cpp. Fails for a launch that the device or the kernel does not support.
 void check_launch(const LaunchTarget &target, const KernelLaunch &launch);
+void check_block(const unsigned int (&block)[3], CUdevice device);
 const CUlaunchAttribute *find_attribute(const KernelLaunch &launch, int id) noexcept;
 
 // Copies the arguments from an array of pointers or from a packed buffer.

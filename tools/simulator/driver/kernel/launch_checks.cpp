@@ -5,6 +5,7 @@
 #include "kernel/launch.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace sim {
@@ -48,27 +49,62 @@ Limits limits_of(CUdevice device) {
     return known.limits;
 }
 
-void check_dimensions(const unsigned int (&sizes)[3], const int (&most)[3]) {
+void check_grid(const unsigned int (&sizes)[3], const int (&most)[3]) {
     for (int i = 0; i < 3; ++i) {
-        require(sizes[i] != 0 && sizes[i] <= static_cast<unsigned int>(most[i]));
+        if (sizes[i] == 0) {
+            refuse(CUDA_ERROR_INVALID_VALUE, "Grid Dimension %c must be nonzero", "XYZ"[i]);
+        }
+        if (sizes[i] > static_cast<unsigned int>(most[i])) {
+            refuse(CUDA_ERROR_INVALID_VALUE, "Grid Dimension %c of %u exceeds maximum value of %d",
+                   "XYZ"[i], sizes[i], most[i]);
+        }
+    }
+}
+
+void check_block(const unsigned int (&sizes)[3], const int (&most)[3]) {
+    for (int i = 0; i < 3; ++i) {
+        if (sizes[i] == 0) {
+            refuse(CUDA_ERROR_INVALID_VALUE,
+                   "Block dimensions (%u,%u,%u) include one or more zero values. All dimensions "
+                   "must be nonzero",
+                   sizes[0], sizes[1], sizes[2]);
+        }
+        if (sizes[i] > static_cast<unsigned int>(most[i])) {
+            refuse(CUDA_ERROR_INVALID_VALUE,
+                   "One or more of block dimensions of (%u,%u,%u) exceeds correspsonding maximum "
+                   "value of (%d,%d,%d)",
+                   sizes[0], sizes[1], sizes[2], most[0], most[1], most[2]);
+        }
+    }
+}
+
+void check_threads(std::uint64_t threads, int most, const char *limit) {
+    if (threads > static_cast<std::uint64_t>(most)) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Requested block size of %llu threads exceeds %s %d",
+               static_cast<unsigned long long>(threads), limit, most);
     }
 }
 
 void check_sizes(const LaunchTarget &target, const KernelLaunch &launch) {
     const Limits limits = limits_of(target.device);
-    check_dimensions(launch.grid, limits.grid);
-    check_dimensions(launch.block, limits.block);
+    check_grid(launch.grid, limits.grid);
+    check_block(launch.block, limits.block);
     const std::uint64_t threads = product(launch.block);
-    require(threads <=
-            static_cast<std::uint64_t>(std::min(limits.threads, target.code.max_threads)));
+    check_threads(threads, limits.threads, "device maximum");
+    check_threads(threads, target.code.max_threads, "maximum set at compilation of");
     // After the other checks, only registers can limit the block.
     require(threads <= static_cast<std::uint64_t>(max_threads_of(target.code, target.device)),
             CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 }
 
 void check_shared(const LaunchTarget &target, const KernelLaunch &launch) {
-    require(launch.shared_bytes <= static_cast<unsigned int>(max_dynamic_shared_of(
-                                       target.code, target.settings, target.device)));
+    const int most = max_dynamic_shared_of(target.code, target.settings, target.device);
+    if (launch.shared_bytes > static_cast<unsigned int>(most)) {
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "Requested dynamic shared memory size of %u bytes exceeds maximum dynamic shared "
+               "memory size of %d bytes",
+               launch.shared_bytes, most);
+    }
 }
 
 void check_cooperative(const LaunchTarget &target, const KernelLaunch &launch) {
@@ -79,9 +115,15 @@ void check_cooperative(const LaunchTarget &target, const KernelLaunch &launch) {
                       static_cast<unsigned int>(product(launch.block)), launch.shared_bytes);
     const int multiprocessors =
         attribute_or(target.device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
-    require(product(launch.grid) <= static_cast<std::uint64_t>(per_multiprocessor) *
-                                        static_cast<std::uint64_t>(multiprocessors),
-            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    const std::uint64_t most = static_cast<std::uint64_t>(per_multiprocessor) *
+                               static_cast<std::uint64_t>(multiprocessors);
+    if (product(launch.grid) > most) {
+        refuse(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+               "Requested cooperative grid dimensions (%u,%u,%u) exceed occupancy limit for this "
+               "kernel on this device of %llu blocks",
+               launch.grid[0], launch.grid[1], launch.grid[2],
+               static_cast<unsigned long long>(most));
+    }
 }
 
 void check_cluster(const LaunchTarget &target, const KernelLaunch &launch,
@@ -89,11 +131,27 @@ void check_cluster(const LaunchTarget &target, const KernelLaunch &launch,
     constexpr int cluster_launch = 120; // CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH
     require(attribute_or(target.device, cluster_launch, 0) != 0, CUDA_ERROR_NOT_SUPPORTED);
     for (int i = 0; i < 3; ++i) {
-        require(cluster[i] != 0 && launch.grid[i] % cluster[i] == 0, invalid_cluster_size);
+        if (cluster[i] == 0) {
+            refuse(invalid_cluster_size,
+                   "Cluster dimensions must all be zero or must all be > 0: (%u,%u,%u)", cluster[0],
+                   cluster[1], cluster[2]);
+        }
+        if (launch.grid[i] % cluster[i] != 0) {
+            refuse(invalid_cluster_size,
+                   "Cluster dimensions of (%u,%u,%u) blocks does not evenly divide Grid dimensions "
+                   "of (%u,%u,%u)",
+                   cluster[0], cluster[1], cluster[2], launch.grid[0], launch.grid[1],
+                   launch.grid[2]);
+        }
     }
-    require(product(cluster) <=
-                (target.settings.non_portable_cluster ? largest_cluster : portable_cluster),
-            invalid_cluster_size);
+    const std::uint64_t blocks = product(cluster);
+    if (blocks > portable_cluster && !target.settings.non_portable_cluster) {
+        refuse(invalid_cluster_size,
+               "Requested cluster size of %llu blocks exceeds portable size %u and non-portable "
+               "sizes are not enabled on the function",
+               static_cast<unsigned long long>(blocks), portable_cluster);
+    }
+    require(blocks <= largest_cluster, invalid_cluster_size);
 }
 
 void check_clusters(const LaunchTarget &target, const KernelLaunch &launch) {
@@ -132,7 +190,7 @@ void check_event(CUevent handle) {
             (event.flags & CU_EVENT_INTERPROCESS) == 0);
 }
 
-void check_attribute(const CUlaunchAttribute &attribute) {
+void check_attribute(const CUlaunchAttribute &attribute, std::size_t index) {
     const CUlaunchAttributeValue &value = attribute.value;
     switch (static_cast<int>(attribute.id)) {
     case launch_access_policy:
@@ -163,13 +221,21 @@ void check_attribute(const CUlaunchAttribute &attribute) {
         require(value.cooperative >= -1 && value.cooperative <= 100);
         break;
     default:
-        require(static_cast<int>(attribute.id) >= 0 &&
-                static_cast<int>(attribute.id) <= launch_portable_cluster_mode);
+        if (static_cast<int>(attribute.id) < 0 ||
+            static_cast<int>(attribute.id) > launch_portable_cluster_mode) {
+            refuse(CUDA_ERROR_INVALID_VALUE,
+                   "Kernel launch configuration attribute %d at index %zu is invalid",
+                   static_cast<int>(attribute.id), index);
+        }
         break;
     }
 }
 
 } // namespace
+
+void check_block(const unsigned int (&block)[3], CUdevice device) {
+    check_block(block, limits_of(device).block);
+}
 
 const CUlaunchAttribute *find_attribute(const KernelLaunch &launch, int id) noexcept {
     const auto found =
@@ -180,8 +246,8 @@ const CUlaunchAttribute *find_attribute(const KernelLaunch &launch, int id) noex
 
 void check_launch(const LaunchTarget &target, const KernelLaunch &launch) {
     check_sizes(target, launch);
-    for (const CUlaunchAttribute &attribute : launch.attributes) {
-        check_attribute(attribute);
+    for (std::size_t i = 0; i < launch.attributes.size(); ++i) {
+        check_attribute(launch.attributes[i], i);
     }
     const CUlaunchAttribute *cooperative = find_attribute(launch, launch_cooperative);
     if (cooperative != nullptr && cooperative->value.cooperative != 0) {

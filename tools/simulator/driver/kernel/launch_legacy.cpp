@@ -13,11 +13,19 @@ namespace {
 
 constexpr std::size_t most_parameter_bytes = 32764;
 
+void check_parameter_bytes(const Function &function, std::size_t offset, std::size_t size) {
+    if (offset > most_parameter_bytes || size > most_parameter_bytes - offset) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Size of parameters for %s exceeds device limit",
+               function.code.name.c_str());
+    }
+}
+
 void set_parameter(CUfunction handle, int offset, const void *value, std::size_t size) {
-    LegacyLaunch &legacy = function_of(handle).legacy;
+    Function &function = function_of(handle);
+    LegacyLaunch &legacy = function.legacy;
     require(offset >= 0 && value != nullptr);
     const std::size_t begin = static_cast<std::size_t>(offset);
-    require(begin <= most_parameter_bytes && size <= most_parameter_bytes - begin);
+    check_parameter_bytes(function, begin, size);
     if (legacy.parameters.size() < begin + size) {
         legacy.parameters.resize(begin + size);
     }
@@ -26,7 +34,8 @@ void set_parameter(CUfunction handle, int offset, const void *value, std::size_t
 
 void launch(CUfunction handle, int width, int height, CUstream_st &stream, const char *what) {
     Function &function = function_of(handle);
-    require(width > 0 && height > 0);
+    require(width > 0, "Grid Dimension X must be nonzero");
+    require(height > 0, "Grid Dimension Y must be nonzero");
     LegacyLaunch &legacy = function.legacy;
     std::size_t size = legacy.parameters.size();
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, legacy.parameters.data(),
@@ -46,7 +55,10 @@ namespace sim::driver {
 
 CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
     Function &function = function_of(hfunc);
-    require(x > 0 && y > 0 && z > 0);
+    require(x >= 0 && y >= 0 && z >= 0);
+    check_block(
+        {static_cast<unsigned int>(x), static_cast<unsigned int>(y), static_cast<unsigned int>(z)},
+        function.context->device);
     const auto most =
         static_cast<std::int64_t>(max_threads_of(function.code, function.context->device));
     require(x <= most && y <= most && z <= most && std::int64_t(x) * y <= most / z);
@@ -63,7 +75,7 @@ CUresult cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
 
 CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
     Function &function = function_of(hfunc);
-    require(numbytes <= most_parameter_bytes);
+    check_parameter_bytes(function, 0, numbytes);
     function.legacy.parameters.resize(numbytes);
     return CUDA_SUCCESS;
 }

@@ -72,8 +72,9 @@ namespace sim::driver {
 
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParamsList,
                                               unsigned int numDevices, unsigned int flags) {
-    require(launchParamsList != nullptr && numDevices != 0 &&
-            (flags & ~(no_pre_launch_sync | no_post_launch_sync)) == 0);
+    require(launchParamsList != nullptr && numDevices != 0);
+    require((flags & ~(no_pre_launch_sync | no_post_launch_sync)) == 0,
+            "Invalid flags argument specified");
     Launches launches = prepare(launchParamsList, numDevices);
     std::deque<InUse> in_use;
     for (Stream *stream : launches.streams) {

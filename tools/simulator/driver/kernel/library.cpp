@@ -41,6 +41,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
                            CUlibraryOption *libraryOptions, void **libraryOptionValues,
                            unsigned int numLibraryOptions) {
     require(library != nullptr);
+    require(code != nullptr, "code cannot be NULL");
     check_options(libraryOptions, libraryOptionValues, numLibraryOptions);
     *library = load(code, {}, JitOptions(numJitOptions, jitOptions, jitOptionsValues));
     return CUDA_SUCCESS;
@@ -60,6 +61,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
 
 CUresult cuLibraryUnload(CUlibrary handle) {
     potentially_unsafe_call();
+    require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE, "library cannot be NULL");
     Library &library = checked(handle);
     while (!library.modules.empty()) {
         unload_module(*library.modules.begin()->second);
@@ -77,7 +79,9 @@ CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *na
     const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel *kernel) {
         return kernel->code.name == name;
     });
-    require(found != kernels.end(), CUDA_ERROR_NOT_FOUND);
+    if (found == kernels.end()) {
+        refuse(CUDA_ERROR_NOT_FOUND, "Kernel (%s) cannot be found in library", name);
+    }
     *pKernel = *found;
     return CUDA_SUCCESS;
 }
@@ -120,11 +124,12 @@ CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library
     require((dptr != nullptr || bytes != nullptr) && name != nullptr);
     Library &from = checked(library);
     const ImageVariable *variable = from.image->variable(name);
-    require(variable != nullptr && variable->kind == ImageVariable::Kind::managed,
-            CUDA_ERROR_NOT_FOUND);
+    const bool found = variable != nullptr && variable->kind == ImageVariable::Kind::managed;
     // They exist only once the library is loaded into a context.
+    if (!found || (from.managed.empty() && current_or_null() == nullptr)) {
+        refuse(CUDA_ERROR_NOT_FOUND, "Managed variable (%s) cannot be found in library", name);
+    }
     if (from.managed.empty()) {
-        require(current_or_null() != nullptr, CUDA_ERROR_NOT_FOUND);
         library_module(from, current_context());
     }
     give_variable(from.managed.find(std::string_view(name))->second, dptr, bytes);
@@ -134,7 +139,8 @@ CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library
 CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol) {
     require(fptr != nullptr && symbol != nullptr);
     checked(library);
-    refuse(CUDA_ERROR_INVALID_VALUE); // simulated code has none; also the status of a missing name
+    // Simulated code has none. It is also the status of a missing name.
+    refuse(CUDA_ERROR_INVALID_VALUE, "library does not have unified functions/data");
 }
 
 } // namespace sim::driver

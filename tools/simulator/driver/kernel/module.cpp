@@ -169,7 +169,10 @@ Function &function_in(Object &object, CUctx_st &context) {
         auto &function = static_cast<Function &>(object);
         if (function.context != &context) {
             misuse(function.describe() + " is used in another context");
-            refuse(CUDA_ERROR_INVALID_HANDLE);
+            refuse(CUDA_ERROR_INVALID_HANDLE,
+                   "CUDA Stream must be associated with the same CUDA Context that loaded "
+                   "CUFunction %s",
+                   function.code.name.c_str());
         }
         return function;
     }
@@ -184,9 +187,18 @@ Function &function_of(CUfunction handle) {
     return function_in(object, object.kind == Kind::kernel ? current_context() : *object.context);
 }
 
+void explain_image_problem(CUresult status) {
+    const bool compiled =
+        status == CUDA_ERROR_INVALID_PTX || status == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    explain("%s, to get more information when using CUDA Driver APIs use the "
+            "CU_JIT_ERROR_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES parameters",
+            compiled ? "JIT compilation failed" : "Error handling fatbinary");
+    explain("No device code available for GPU ISA %d", compute_capability(current_device()));
+}
+
 std::shared_ptr<const Image> load_image(const void *image, std::optional<std::size_t> size,
                                         JitOptions &options) {
-    require(image != nullptr);
+    require(image != nullptr, "image cannot be NULL");
     try {
         Image read = read_image(image, size, compute_capability(current_device()));
         if (options.max_registers() != 0 && read.binary_cc == 0) {
@@ -202,6 +214,7 @@ std::shared_ptr<const Image> load_image(const void *image, std::optional<std::si
     } catch (const ImageProblem &problem) {
         options.error(problem.text);
         options.write_outputs();
+        explain_image_problem(problem.status);
         refuse(problem.status);
     }
 }

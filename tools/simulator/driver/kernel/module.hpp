@@ -114,6 +114,8 @@ Function &function_in(Object &callable, CUctx_st &context);
 // The function behind a CUfunction; for a kernel, that in the current context.
 Function &function_of(CUfunction handle);
 
+// Adds the lines of the error log for a problem of an image.
+void explain_image_problem(CUresult status);
 // An image for the load calls. Fails with the status of its problem, which the error log explains.
 // size: no value if only the image can tell.
 std::shared_ptr<const Image> load_image(const void *image, std::optional<std::size_t> size,

@@ -115,7 +115,9 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
 
 CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
     Module &module = checked(hmod);
-    require(hfunc != nullptr && name != nullptr && *name != '\0');
+    require(hfunc != nullptr);
+    require(name != nullptr, "name cannot be NULL");
+    require(*name != '\0', "name cannot be empty");
     check_usable(*module.context);
     const auto found =
         std::find_if(module.functions.begin(), module.functions.end(),
@@ -145,7 +147,8 @@ CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunct
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name) {
     Module &module = checked(hmod);
-    require((dptr != nullptr || bytes != nullptr) && name != nullptr);
+    require(dptr != nullptr || bytes != nullptr, "dptr and bytes cannot be NULL");
+    require(name != nullptr);
     check_usable(*module.context);
     give_variable(member(module.variables, name), dptr, bytes);
     return CUDA_SUCCESS;

@@ -43,7 +43,7 @@ CUresult end_array(T *handle) {
     potentially_unsafe_call();
     wait_until_unused(place_of(checked(handle))); // releases the lock
     T &array = checked(handle);
-    const CUresult failed = array.context->sticky;
+    const CUresult failed = fault_of(array.context);
     Registry::get().destroy(&array);
     return failed;
 }

@@ -4,6 +4,7 @@
 #include "engine/capture.hpp"
 #include "engine/context.hpp"
 #include "engine/stream.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -27,6 +28,7 @@ std::size_t sum(std::size_t a, std::size_t b) {
 
 // The API's description of one side, source or destination.
 struct Described {
+    const char *name; // "source" or "destination", for the error log
     CUmemorytype type;
     const void *host;
     CUdeviceptr device;
@@ -34,20 +36,50 @@ struct Described {
     std::size_t x, y, z, pitch, height;
 };
 
+bool is_pageable(const Described &side) {
+    return side.type == CU_MEMORYTYPE_HOST &&
+           AddressSpace::get().find(address_of(side.host)) == nullptr;
+}
+
+// Recorded: of both sides, before any other check.
+void explain_pitch(const Described &side, std::size_t width) {
+    if (side.type != CU_MEMORYTYPE_ARRAY && side.pitch != 0 && side.pitch < width) {
+        explain("Pitch must be greater than copy width in bytes");
+    }
+}
+
 // Recorded: a pitch of 0 means rows without gaps, a height of 0 layers without gaps.
 void check_pitches(Described &side, std::size_t width, std::size_t height) {
     const std::size_t row = sum(side.x, width);
     const std::size_t rows = sum(side.y, height);
     side.pitch = side.pitch == 0 ? row : side.pitch;
     side.height = side.height == 0 ? rows : side.height;
-    require(row <= side.pitch && rows <= side.height);
+    if (row > side.pitch) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid X finish position%s, for %s operand",
+               is_pageable(side) ? "" : ": Must be less than or equal to pitch", side.name);
+    }
+    if (rows > side.height && is_pageable(side)) {
+        explain("Operand height must be greater than copy extent height");
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid Y finish position, for %s operand", side.name);
+    }
+    require(rows <= side.height);
+}
+
+void require_fit(bool fits, const char *problem, const Described &side) {
+    if (!fits) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "%s, for %s operand", problem, side.name);
+    }
 }
 
 CopySide array_side(const Described &side, std::size_t width, std::size_t height,
                     std::size_t depth) {
     const Array &array = checked(side.array, CUDA_ERROR_INVALID_VALUE);
-    require(sum(side.x, width) <= array.row_bytes() && sum(side.y, height) <= array.rows() &&
-            sum(side.z, depth) <= array.slices());
+    require_fit(sum(side.x, width) <= array.row_bytes(),
+                "Invalid X finish position: Must be less than array width", side);
+    require_fit(array.descriptor.Height != 0 || height == 1 || side.y != 0,
+                "Invalid height: Must be 1 for 1D arrays", side);
+    require_fit(side.y < array.rows(), "Invalid Y start position: Must be less than height", side);
+    require(sum(side.y, height) <= array.rows() && sum(side.z, depth) <= array.slices());
     CopySide result;
     result.array = side.array;
     result.pitch = array.row_bytes();
@@ -67,10 +99,28 @@ CopySide memory_side(Described side, std::size_t width, std::size_t height, std:
     result.span =
         sum(sum(product(depth - 1, result.slice), product(height - 1, side.pitch)), width);
     const CUdeviceptr base = side.type == CU_MEMORYTYPE_HOST ? address_of(side.host) : side.device;
-    require(base != 0);
+    require(base != 0, "Null address specified");
     result.address = static_cast<CUdeviceptr>(sum(static_cast<std::size_t>(base), first));
     sum(static_cast<std::size_t>(result.address), result.span);
     return result;
+}
+
+void check_range(const CopySide &checked, const Described &side, bool write) try {
+    device_range(checked.address, checked.span, write);
+} catch (const Refusal &) {
+    const Range *range = AddressSpace::get().find(checked.address);
+    if (range == nullptr || range->memory == Memory::array) {
+        explain("Allocation not found");
+    } else if (checked.span > range->size - (checked.address - range->base)) {
+        explain("Copy is larger than memobj size, for %s operand", side.name);
+    } else if (const Mapping *mapping = mapping_at(checked.address);
+               write && mapping != nullptr && mapping->accessible()) {
+        explain("Requested write on read-only memory, for %s operand", side.name);
+    } else if (const Context *context = living_current()) {
+        explain("Unable to access operand(0x%llx) in the specified context (id %llu)",
+                static_cast<unsigned long long>(checked.address), context->id);
+    }
+    throw;
 }
 
 CopySide checked_side(const Described &side, const Copy &copy, bool write) {
@@ -87,7 +137,7 @@ CopySide checked_side(const Described &side, const Copy &copy, bool write) {
     const CopySide result = memory_side(side, copy.width, copy.height, copy.depth);
     const auto address = static_cast<std::uintptr_t>(result.address);
     if (!result.may_be_host || AddressSpace::get().find(address) != nullptr) {
-        device_range(result.address, result.span, write);
+        check_range(result, side, write);
     } else {
         host_view(reinterpret_cast<const void *>(address), result.span);
     }
@@ -192,12 +242,14 @@ Copy::Copy(const CUDA_MEMCPY3D_PEER &p) : width(p.WidthInBytes), height(p.Height
     if (empty()) {
         return;
     }
-    source = checked_side({p.srcMemoryType, p.srcHost, p.srcDevice, p.srcArray, p.srcXInBytes,
-                           p.srcY, p.srcZ, p.srcPitch, p.srcHeight},
-                          *this, false);
-    destination = checked_side({p.dstMemoryType, p.dstHost, p.dstDevice, p.dstArray, p.dstXInBytes,
-                                p.dstY, p.dstZ, p.dstPitch, p.dstHeight},
-                               *this, true);
+    const Described from{"source",      p.srcMemoryType, p.srcHost, p.srcDevice, p.srcArray,
+                         p.srcXInBytes, p.srcY,          p.srcZ,    p.srcPitch,  p.srcHeight};
+    const Described to{"destination", p.dstMemoryType, p.dstHost, p.dstDevice, p.dstArray,
+                       p.dstXInBytes, p.dstY,          p.dstZ,    p.dstPitch,  p.dstHeight};
+    explain_pitch(from, width);
+    explain_pitch(to, width);
+    destination = checked_side(to, *this, true); // recorded: checked first
+    source = checked_side(from, *this, false);
 }
 
 void Copy::check_access_by(int device) const {

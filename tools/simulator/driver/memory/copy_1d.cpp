@@ -39,7 +39,8 @@ CUresult copy_row_later(CUstream handle, const CUDA_MEMCPY3D_PEER &row, CUdevice
                         const char *what) {
     const Stream &stream = stream_of(handle);
     if (current_or_null() == nullptr && stream.capture == nullptr) {
-        require(!is_of_several_mappings(looked_at, row.WidthInBytes));
+        require(!is_of_several_mappings(looked_at, row.WidthInBytes),
+                "Copy range not fully allocated");
     }
     return copy_later(handle, row, what);
 }

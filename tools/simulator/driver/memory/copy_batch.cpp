@@ -6,6 +6,8 @@
 #include "memory/copy.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #if CUDA_VERSION >= 12080
 
@@ -18,18 +20,26 @@ struct Entry {
     CUmemcpySrcAccessOrder order;
 };
 
-void check_attributes(CUmemcpySrcAccessOrder order, unsigned int flags) {
-    require(order == CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
-            order == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL ||
-            order == CU_MEMCPY_SRC_ACCESS_ORDER_ANY);
+void check_attributes(CUmemcpySrcAccessOrder order, unsigned int flags,
+                      std::optional<std::size_t> index = {}) {
+    if (order != CU_MEMCPY_SRC_ACCESS_ORDER_STREAM &&
+        order != CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL &&
+        order != CU_MEMCPY_SRC_ACCESS_ORDER_ANY) {
+        if (index) {
+            explain("Invalid srcAccessOrder specified at index: %zu of attributes array", *index);
+            explain("Invalid attributes specified in attrs[%zu]", *index);
+        }
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
     require((flags & ~static_cast<unsigned int>(CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE)) == 0);
 }
 
 // Batches can run neither in the null stream nor in a capturing stream.
 Stream &batch_stream(CUstream handle) {
-    require(handle != nullptr);
+    constexpr char legacy[] = "Legacy NULL stream is not supported with batched memcpy API(s).";
+    require(handle != nullptr, legacy);
     Stream &stream = stream_of(handle);
-    require(!stream.legacy);
+    require(!stream.legacy, legacy);
     check_usable(*stream.context);
     require(stream.capture == nullptr, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     return stream;
@@ -57,6 +67,29 @@ void submit_batch(Stream &stream, std::vector<Entry> entries, const char *what) 
     }
 }
 
+void check_attribute_list(const CUmemcpyAttributes *attributes, const size_t *first_with,
+                          size_t attribute_count, size_t count) {
+    const std::pair<bool, const char *> problems[] = {
+        {attributes == nullptr, "Parameter attrs cannot be NULL"},
+        {first_with == nullptr, "Parameter attrsIdxs cannot be NULL"},
+        {attribute_count == 0, "Parameter numAttrs cannot be 0"},
+    };
+    bool complete = true;
+    for (const auto &[is_problem, text] : problems) {
+        if (is_problem) {
+            explain("%s", text);
+            complete = false;
+        }
+    }
+    require(complete, "Batch attributes unspecified");
+    if (attribute_count > count) {
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "Specified more attributes(numAttrs: %zu) than copies(count: %zu)", attribute_count,
+               count);
+    }
+    require(first_with[0] == 0);
+}
+
 void batch_1d(CUdeviceptr *destinations, CUdeviceptr *sources, size_t *sizes, size_t count,
               CUmemcpyAttributes *attributes, size_t *first_with, size_t attribute_count,
               CUstream handle, size_t *failed) {
@@ -64,12 +97,12 @@ void batch_1d(CUdeviceptr *destinations, CUdeviceptr *sources, size_t *sizes, si
         *failed = ~std::size_t(0);
     }
     Stream &stream = batch_stream(handle);
-    require(count != 0 && destinations != nullptr && sources != nullptr && sizes != nullptr);
-    require(attribute_count != 0 && attribute_count <= count && attributes != nullptr &&
-            first_with != nullptr && first_with[0] == 0);
+    require(count != 0, "Parameter count cannot be 0");
+    require(destinations != nullptr && sources != nullptr && sizes != nullptr);
+    check_attribute_list(attributes, first_with, attribute_count, count);
     for (std::size_t i = 0; i < attribute_count; ++i) {
         require(first_with[i] < count && (i == 0 || first_with[i] > first_with[i - 1]));
-        check_attributes(attributes[i].srcAccessOrder, attributes[i].flags);
+        check_attributes(attributes[i].srcAccessOrder, attributes[i].flags, i);
     }
     std::vector<Entry> entries;
     std::size_t attribute = 0;
@@ -80,7 +113,7 @@ void batch_1d(CUdeviceptr *destinations, CUdeviceptr *sources, size_t *sizes, si
         if (attribute + 1 < attribute_count && first_with[attribute + 1] == i) {
             ++attribute;
         }
-        require(sizes[i] != 0);
+        require(sizes[i] != 0, "Copy size cannot be 0");
         entries.push_back({linear_copy(CU_MEMORYTYPE_UNIFIED, destinations[i],
                                        CU_MEMORYTYPE_UNIFIED, sources[i], sizes[i]),
                            attributes[attribute].srcAccessOrder});
@@ -163,13 +196,32 @@ CUDA_MEMCPY3D_PEER general_form(const CUDA_MEMCPY3D_BATCH_OP &operation) {
     return copy;
 }
 
+void check_extent(const CUDA_MEMCPY3D_BATCH_OP &operation, std::size_t index) {
+    const auto &extent = operation.extent;
+    if (extent.width == 0 || extent.height == 0 || extent.depth == 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid extent specified for copy at index:(%zu)", index);
+    }
+    for (const auto &[side, name] : {std::pair(&operation.src, "src"), {&operation.dst, "dst"}}) {
+        const std::size_t row =
+            side->type == CU_MEMCPY_OPERAND_TYPE_POINTER ? side->op.ptr.rowLength : 0;
+        if (row != 0 && row < extent.width) {
+            refuse(CUDA_ERROR_INVALID_VALUE,
+                   "Invalid rowLength specified for %s of copy at index:(%zu), rowLength:(%zu) and "
+                   "width:(%zu)",
+                   name, index, row, extent.width);
+        }
+    }
+}
+
 void batch_3d(size_t count, CUDA_MEMCPY3D_BATCH_OP *operations, unsigned long long flags,
               CUstream handle, size_t *failed) {
     if (failed != nullptr) {
         *failed = ~std::size_t(0);
     }
     Stream &stream = batch_stream(handle);
-    require(count != 0 && operations != nullptr && flags == 0);
+    require(count != 0, "Argument numOps cannot be 0");
+    require(operations != nullptr);
+    require(flags == 0, "flags must be 0");
     std::vector<Entry> entries;
     for (std::size_t i = 0; i < count; ++i) {
         if (failed != nullptr) {
@@ -177,8 +229,7 @@ void batch_3d(size_t count, CUDA_MEMCPY3D_BATCH_OP *operations, unsigned long lo
         }
         const CUDA_MEMCPY3D_BATCH_OP &operation = operations[i];
         check_attributes(operation.srcAccessOrder, operation.flags);
-        require(operation.extent.width != 0 && operation.extent.height != 0 &&
-                operation.extent.depth != 0);
+        check_extent(operation, i);
         entries.push_back({general_form(operation), operation.srcAccessOrder});
         Copy(entries.back().parameters).check_access_by(stream.context->device);
     }

@@ -42,6 +42,8 @@ Range *range_of_kind(std::uintptr_t address, Memory memory, const char *what) {
     if (range->base != address || range->memory != memory) {
         misuse(std::string(what) + (range->base == address ? " of " : " of an address inside ") +
                range->describe());
+        require(memory != Memory::registered,
+                "Cannot request to unregister a VA range previously not regsitered with CUDA");
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
     return range;
@@ -52,7 +54,7 @@ CUresult end(std::uintptr_t address) {
     wait_until_unused(address); // releases the lock
     Range *range = AddressSpace::get().find_base(address);
     require(range != nullptr);
-    const CUresult failed = range->context != nullptr ? range->context->sticky : CUDA_SUCCESS;
+    const CUresult failed = fault_of(range->context);
     AddressSpace::get().remove(*range);
     return failed;
 }
@@ -116,14 +118,19 @@ CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p) {
 CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
     potentially_unsafe_call();
     Context &context = current_context();
-    require(p != nullptr && bytesize != 0 && (Flags & ~registration_flags) == 0);
+    require(p != nullptr, "Value of parameter pBase cannot be NULL");
+    require(bytesize != 0, "Value of parameter bytes cannot be 0");
+    require((Flags & ~registration_flags) == 0, "Invalid flags");
     const std::uintptr_t address = address_of(p);
     require(bytesize <= ~std::uintptr_t(0) - address);
     if (const Range *other = AddressSpace::get().overlapping(address, bytesize)) {
-        require(other->memory == Memory::registered);
-        refuse(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+        require(other->memory == Memory::registered,
+                "Cannot request to register a VA range previously allocated with a CUDA API");
+        refuse(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+               "Request overlaps with overlapping allocation");
     }
-    require(!AddressSpace::get().owns(address) && platform::is_accessible(p, bytesize));
+    require(!AddressSpace::get().owns(address) && platform::is_accessible(p, bytesize),
+            "Failed to allocate physical memory");
     Range range;
     range.base = address;
     range.size = bytesize;
@@ -136,9 +143,20 @@ CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
     return CUDA_SUCCESS;
 }
 
+// Recorded for the first ABI, which is otherwise the same: memory that is already registered is
+// refused without a reason.
+CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) {
+    try {
+        return driver::cuMemHostRegister_v2(p, bytesize, Flags);
+    } catch (const Refusal &) {
+        forget_reasons();
+        throw;
+    }
+}
+
 CUresult cuMemHostUnregister(void *p) {
     potentially_unsafe_call();
-    require(p != nullptr);
+    require(p != nullptr, "Specified pointer cannot be NULL");
     require(range_of_kind(address_of(p), Memory::registered, "cuMemHostUnregister") != nullptr,
             CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     return end(address_of(p));

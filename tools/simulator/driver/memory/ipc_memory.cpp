@@ -233,12 +233,14 @@ std::pair<Range &, Opened &> opened_range(std::uintptr_t address) {
     Range *range = AddressSpace::get().find(address);
     if (range == nullptr) {
         AddressSpace::get().report_freed(address, "cuIpcCloseMemHandle");
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        refuse(CUDA_ERROR_INVALID_VALUE, "User passed invalid device pointer");
     }
     if (range->memory != Memory::ipc || range->base != address) {
         misuse("cuIpcCloseMemHandle of memory that cuIpcOpenMemHandle did not return: " +
                range->describe());
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "Can't close mem handle allocation was not opened with the "
+               "cuIpcOpenMemHandle API function");
     }
     return {*range, *static_cast<Opened *>(range->owner.get())};
 }
@@ -255,21 +257,27 @@ namespace sim::driver {
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
     current_context();
-    require(pHandle != nullptr);
+    require(pHandle != nullptr, "pHandle cannot be NULL");
+    require(dptr != 0, "devPtr cannot be NULL");
     Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(dptr));
     if (range == nullptr) {
         AddressSpace::get().report_freed(static_cast<std::uintptr_t>(dptr), "cuIpcGetMemHandle");
     }
-    require(range != nullptr && can_export_ipc(*range));
+    require(range != nullptr, "User passed invalid device pointer");
+    require(can_export_ipc(*range),
+            "Cannot get mem handle because allocation not created from malloc API function");
     *pHandle = sealed<CUipcMemHandle>(Export::of(*range)->handle(*range));
     return CUDA_SUCCESS;
 }
 
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags) {
     Context &context = current_context();
-    require(pdptr != nullptr && Flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    require(pdptr != nullptr, "pdptr cannot be NULL");
+    require(Flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS,
+            "cuIpcOpenMemHandle must be called with Flags CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS set");
     const auto inside = unsealed<IpcMemoryHandle>(handle, CUDA_ERROR_INVALID_VALUE);
-    require(inside.process != platform::process_id(), CUDA_ERROR_INVALID_CONTEXT);
+    require(inside.process != platform::process_id(), CUDA_ERROR_INVALID_CONTEXT,
+            "Error opening locally created memHandle.");
     check_device(inside, context);
     require(!Opened::is_other_context(inside, context), CUDA_ERROR_INVALID_HANDLE);
     Range *range = Opened::find(inside, context);

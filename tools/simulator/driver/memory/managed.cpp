@@ -28,9 +28,9 @@ Place place_of(const CUmemLocation &location) {
 }
 #endif
 
-void check_place(const Place &place, CUresult otherwise) {
+void check_place(const Place &place, CUresult otherwise, const char *reason = "") {
     require(place.type != location_device || (place.id >= 0 && place.id < device_count()),
-            otherwise);
+            otherwise, reason);
     require(place.type != location_numa || place.id == 0);
 }
 
@@ -57,6 +57,14 @@ void apply(Advice &advice, CUmem_advise what, const Place &place) {
     }
 }
 
+template <class Explain>
+Range &explained_range(CUdeviceptr address, std::size_t size, const Explain &explained) try {
+    return managed_range(address, size);
+} catch (const Refusal &) {
+    explained();
+    throw;
+}
+
 void advise(CUdeviceptr address, std::size_t size, CUmem_advise what, const Place &place,
             CUresult wrong_device) {
     potentially_unsafe_call();
@@ -66,9 +74,15 @@ void advise(CUdeviceptr address, std::size_t size, CUmem_advise what, const Plac
                              what == CU_MEM_ADVISE_SET_ACCESSED_BY ||
                              what == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
     if (about_place) {
-        check_place(place, wrong_device);
+        constexpr char about_device[] =
+            "Invalid device ordinal specified as device to apply the advise to";
+        check_place(place, wrong_device,
+                    wrong_device == CUDA_ERROR_INVALID_DEVICE ? about_device : "");
     }
-    Range &range = managed_range(address, size);
+    require(size != 0, "Value of parameter count cannot be 0");
+    Range &range = explained_range(address, size, [] {
+        explain("Specified pointer must belong to system-allocated memory or managed memory");
+    });
     managed_state(range).for_each(address - range.base, size,
                                   [&](Advice &advice) { apply(advice, what, place); });
 }
@@ -92,8 +106,13 @@ void prefetch(CUstream handle, CUdeviceptr address, std::size_t size, const Plac
               const char *what) {
     Stream &stream = stream_of(handle);
     check_usable(*stream.context);
-    check_place(place, CUDA_ERROR_INVALID_DEVICE);
-    managed_range(address, size);
+    check_place(place, CUDA_ERROR_INVALID_DEVICE,
+                "Invalid device ordinal specified as prefetch destination");
+    explained_range(address, size, [=] {
+        explain("Address range(0x%llx and size: %zu) specified for prefetch must belong to "
+                "system-allocated memory or managed memory",
+                static_cast<unsigned long long>(address), size);
+    });
     refuse_capturing(stream);
     submit(stream, managed_work({address, size}, what,
                                 [=](Stream &) { note_prefetch(address, size, place); }));
@@ -111,7 +130,8 @@ Stream &checked_batch(CUdeviceptr *addresses, size_t *sizes, size_t count, unsig
     require(handle != nullptr);
     Stream &stream = stream_of(handle);
     check_usable(*stream.context);
-    require(!stream.legacy && count != 0 && addresses != nullptr && sizes != nullptr && flags == 0);
+    require(!stream.legacy && count != 0 && addresses != nullptr && sizes != nullptr);
+    require(flags == 0, "Specified non-zero flags!");
     for (size_t i = 0; i < count; ++i) {
         managed_range(addresses[i], sizes[i]);
     }
@@ -220,8 +240,10 @@ namespace sim::driver {
 CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
     potentially_unsafe_call();
     Context &context = current_context();
-    require(dptr != nullptr && bytesize != 0 &&
-            (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST));
+    require(dptr != nullptr);
+    require(bytesize != 0, "Parameter bytesize cannot be 0");
+    require(flags != 0, "Parameter flags cannot be 0");
+    require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST);
     Range &range = allocate_on_host(Memory::managed, context.device, bytesize, &context);
     range.flags = flags;
     auto state = std::make_shared<ManagedState>();
@@ -256,7 +278,7 @@ CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
                                unsigned int flags, CUstream hStream) {
     stream_of(hStream);
-    require(flags == 0);
+    require(flags == 0, "Invalid flags");
     prefetch(hStream, devPtr, count, place_of(location), "cuMemPrefetchAsync");
     return CUDA_SUCCESS;
 }
@@ -343,8 +365,14 @@ CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t lengt
     require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST ||
             flags == CU_MEM_ATTACH_SINGLE);
     require(flags != CU_MEM_ATTACH_SINGLE || (!stream.legacy && !stream.per_thread));
-    const Range &range = managed_range(dptr, 1);
-    require(range.base == dptr && (length == 0 || length == range.size));
+    const Range &range =
+        explained_range(dptr, 1, [] { explain("Invalid managed pointer specified"); });
+    require(range.base == dptr);
+    if (length != 0 && length != range.size) {
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "Managed allocation specified with incorrect length of %zu. Value should be %zu.",
+               length, range.size);
+    }
     refuse_capturing(stream);
     submit(stream, managed_work({dptr, range.size}, "cuStreamAttachMemAsync", [](Stream &) {}));
     return CUDA_SUCCESS;

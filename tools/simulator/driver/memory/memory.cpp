@@ -73,7 +73,8 @@ CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
 CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
     potentially_unsafe_call();
     Context &context = current_context();
-    require(dptr != nullptr && bytesize != 0);
+    require(dptr != nullptr, "NULL return value pointer");
+    require(bytesize != 0, "Requested 0 byte allocation");
     *dptr = static_cast<CUdeviceptr>(
         allocate(Memory::device, context.device, bytesize, &context, false).base);
     return CUDA_SUCCESS;
@@ -83,8 +84,11 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInByt
                             unsigned int ElementSizeBytes) {
     potentially_unsafe_call();
     Context &context = current_context();
-    require(dptr != nullptr && pPitch != nullptr && WidthInBytes != 0 && Height != 0);
-    require(ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16);
+    require(dptr != nullptr && pPitch != nullptr);
+    require(WidthInBytes != 0, "Parameter WidthInBytes cannot be 0");
+    require(Height != 0, "Parameter Height cannot be 0");
+    require(ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16,
+            "Parameter ElementSizeBytes is invalid");
     std::size_t pitch = 0, bytes = 0;
     require(!__builtin_add_overflow(WidthInBytes, pitch_step - 1, &pitch));
     pitch = pitch / pitch_step * pitch_step;
@@ -108,7 +112,7 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
     freed_range(address);
     wait_until_unused(address); // releases the lock
     Range &range = freed_range(address);
-    const CUresult failed = range.context != nullptr ? range.context->sticky : CUDA_SUCCESS;
+    const CUresult failed = fault_of(range.context);
     if (range.memory == Memory::pool) {
         free_pool_memory(range);
     } else {

@@ -21,7 +21,7 @@ std::size_t span_of(const MemsetParameters &p) {
     require(!__builtin_mul_overflow(p.width, std::size_t(p.element_size), &row) &&
             !__builtin_mul_overflow(p.height - 1, p.height > 1 ? p.pitch : 0, &rows) &&
             !__builtin_add_overflow(row, rows, &all));
-    require(p.height == 1 || p.pitch >= row);
+    require(p.height == 1 || p.pitch >= row, "Pitch must be greater than width (in bytes) of fill");
     return all;
 }
 
@@ -39,6 +39,19 @@ void set_row(std::byte *row, const MemsetParameters &p) {
                     static_cast<std::uint32_t>(p.value));
         break;
     }
+}
+
+void check_range(CUdeviceptr address, std::size_t span) try {
+    device_range(address, span, true);
+} catch (const Refusal &) {
+    const Range *range = AddressSpace::get().find(address);
+    if (range == nullptr || range->memory == Memory::array) {
+        explain("invalid memset range - no allocation found and cudaDevAttrPageableMemoryAccess is "
+                "false");
+    } else if (span > range->size - (address - range->base)) {
+        explain("Memset extends beyond allocation range");
+    }
+    throw;
 }
 
 // Unlike copies, memsets run on the device of their stream, which must have access to the memory.
@@ -108,7 +121,8 @@ MemsetParameters rows(CUdeviceptr address, std::size_t pitch, Value value, std::
 } // namespace
 
 Work memset_work(const MemsetParameters &p, const char *what) {
-    require(p.element_size == 1 || p.element_size == 2 || p.element_size == 4);
+    require(p.element_size == 1 || p.element_size == 2 || p.element_size == 4,
+            "element size must be 1, 2 or 4");
     Work work;
     work.type = CU_GRAPH_NODE_TYPE_MEMSET;
     work.what = what;
@@ -116,10 +130,16 @@ Work memset_work(const MemsetParameters &p, const char *what) {
     if (is_empty(p)) {
         return work;
     }
-    require(p.address % p.element_size == 0);
-    require(p.height == 1 || p.pitch % p.element_size == 0);
+    if (p.address % p.element_size != 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "Device pointer must be %u-byte aligned to match elementSize", p.element_size);
+    }
+    if (p.height != 1 && p.pitch % p.element_size != 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Pitch must be %u-byte aligned to match elementSize",
+               p.element_size);
+    }
     const std::size_t span = span_of(p);
-    device_range(p.address, span, true);
+    check_range(p.address, span);
     work.uses = {{p.address, span}};
     work.run = [p, span, what](Stream &stream) {
         check_reach(*stream.context, device_range(p.address, span, true), what);

@@ -40,12 +40,19 @@ bool has_reserved_bytes(const CUmemPoolProps &properties) {
 // Pools of host memory and of managed memory are not simulated.
 void check_properties(const CUmemPoolProps *properties) {
     require(properties != nullptr);
-    require(properties->allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
+    if (properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "poolProps: Invalid allocation type (0x%x)",
+               static_cast<unsigned int>(properties->allocType));
+    }
     const int where = static_cast<int>(properties->location.type);
     require(where == location::device || where == location::host || where == location::host_numa);
     require(where == location::device, CUDA_ERROR_NOT_SUPPORTED);
     require(properties->win32SecurityAttributes == nullptr && !has_reserved_bytes(*properties));
-    require_pools(visible_device(properties->location));
+    if (!is_visible(properties->location)) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "poolProps: Invalid location id (%d)",
+               properties->location.id);
+    }
+    require_pools(properties->location.id);
 }
 
 // An exportable pool has all its bytes in one file, whose pages are allocated on first use.
@@ -82,9 +89,12 @@ int pool_device(const CUmemLocation *where, CUmemAllocationType type) {
             kind == location::host_numa);
     require(kind == location::device && type == CU_MEM_ALLOCATION_TYPE_PINNED,
             CUDA_ERROR_NOT_SUPPORTED);
-    const int ordinal = visible_device(*where);
-    require_pools(ordinal);
-    return ordinal;
+    if (!is_visible(*where)) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid device ordinal specified in location id (%d)",
+               where->id);
+    }
+    require_pools(where->id);
+    return where->id;
 }
 #endif
 
@@ -93,11 +103,19 @@ void set_current_pool(int ordinal, Pool &pool) {
     device(ordinal).pool = &pool;
 }
 
+Pool &pool_to_destroy(CUmemoryPool handle) try { return pool_of(handle); } catch (const Refusal &) {
+    if (handle != nullptr) {
+        explain("CUmemoryPool handle already marked for destruction");
+    }
+    throw;
+}
+
 } // namespace
 
 namespace driver {
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
+    device(dev, "dev");
     require_pools(dev);
     require(pool_out != nullptr);
     *pool_out = &default_pool(dev);
@@ -140,7 +158,7 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
     potentially_unsafe_call();
-    require(pool != nullptr);
+    require(pool != nullptr, "pool cannot be NULL");
     check_properties(poolProps);
     const auto types = static_cast<unsigned int>(poolProps->handleTypes);
     check_handle_types(types);
@@ -160,8 +178,8 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     potentially_unsafe_call();
-    Pool &object = pool_of(pool);
-    require(!object.state->is_default);
+    Pool &object = pool_to_destroy(pool);
+    require(!object.state->is_default, "Cannot destroy a default mempool");
     Device &owner = device(object.state->device);
     if (owner.pool == &object) {
         owner.pool = nullptr;

@@ -103,13 +103,17 @@ void check_grant(const PoolState &pool, const CUmemAccessDesc &grant) {
     require(static_cast<int>(grant.location.type) == location::device);
     const int who = grant.location.id;
     device(who); // another status than that of cuMemPoolGetAccess, as recorded
-    require(grant.flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED);
+    require(grant.flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED,
+            "Mempools do not support Read-Only flag");
     require(grant.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
             grant.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     // The pool's own device cannot lose access.
     const bool possible = who == pool.device ? grant.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE
                                              : can_access_peer(who, pool.device);
-    require(possible, CUDA_ERROR_INVALID_DEVICE);
+    require(possible, CUDA_ERROR_INVALID_DEVICE,
+            who == pool.device
+                ? "Modifying accessibility of memory pool on owning device is not supported"
+                : "");
 }
 
 } // namespace
@@ -125,13 +129,16 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
     const Pool &object = pool_of(pool);
-    require(value != nullptr && !object.state->imported);
+    require(value != nullptr);
+    require(!object.state->imported, "Set Attribute operation is only supported with pools created "
+                                     "with the memory pool creation API");
     set_attribute(*object.state, attr, value);
     return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
     potentially_unsafe_call();
+    require(pool != nullptr, "Parameter pool cannot be NULL");
     pool_of(pool).state->trim(minBytesToKeep);
     return CUDA_SUCCESS;
 }
@@ -153,7 +160,11 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
     const PoolState &state = *pool_of(memPool).state;
     require(flags != nullptr && location != nullptr);
     require(static_cast<int>(location->type) == location::device);
-    const int who = visible_device(*location);
+    if (!is_visible(*location)) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Specified invalid device ordinal(%d) in location->id",
+               location->id);
+    }
+    const int who = location->id;
     const auto found = state.access.find(who);
     *flags = who == state.device           ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
              : found != state.access.end() ? found->second

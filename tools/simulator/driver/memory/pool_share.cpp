@@ -77,8 +77,11 @@ CUresult cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
                                           unsigned long long flags) {
     PoolState &state = *pool_of(pool).state;
     const auto type = static_cast<unsigned int>(handleType);
-    require(handle_out != nullptr && flags == 0 && !state.imported);
-    require(type == handle_type::posix_fd && (state.handle_types & type) != 0);
+    require(handle_out != nullptr);
+    require(flags == 0, "Parameter flags must be 0");
+    require(!state.imported);
+    require(type == handle_type::posix_fd && (state.handle_types & type) != 0,
+            "Handle type was not requested during pool creation");
     platform::File copy = state.segment->file.duplicate();
     require(copy.valid(), CUDA_ERROR_OUT_OF_MEMORY);
     const int descriptor = static_cast<int>(copy.release());
@@ -93,7 +96,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle
                                             unsigned long long flags) {
     require(pool_out != nullptr);
     const auto type = static_cast<unsigned int>(handleType);
-    require(flags == 0);
+    require(flags == 0, "flags must be 0");
     check_handle_types(type);
     require(type == handle_type::native);
     require(type == handle_type::posix_fd, CUDA_ERROR_NOT_SUPPORTED);
@@ -116,7 +119,8 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdevicep
     if (range == nullptr) {
         AddressSpace::get().report_freed(ptr, "export");
     }
-    require(range != nullptr && range->memory == Memory::pool);
+    require(range != nullptr && range->memory == Memory::pool,
+            "Can't export a pointer that doesn't belong to CUmemoryPool based allocation");
     PoolAllocation &allocation = pool_allocation(*range);
     PoolFile *file = allocation.pool->file();
     require(file != nullptr && allocation.pool->exported && range->ended_by == nullptr);
@@ -140,8 +144,9 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
     PoolPointer pointer;
     std::memcpy(&pointer, shareData, sizeof pointer);
     const Segment &segment = *object.state->segment;
-    require(pointer.offset >= header_size() && pointer.offset <= segment.size);
-    require(pointer.size != 0 && pointer.size <= segment.size - pointer.offset);
+    require(pointer.offset >= header_size() && pointer.offset <= segment.size &&
+                pointer.size != 0 && pointer.size <= segment.size - pointer.offset,
+            "Failed to import allocation based on export data");
     auto backing = Backing::of_file(segment.file.duplicate(), pointer.offset, pointer.size,
                                     object.state->device);
     enter_slot(*object.state->file(), pointer);

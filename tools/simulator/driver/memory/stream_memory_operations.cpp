@@ -89,10 +89,28 @@ void require_flush(CUdevice device) {
             CUDA_ERROR_NOT_SUPPORTED);
 }
 
+Range &value_range(CUdeviceptr address, std::size_t width, bool written) try {
+    return device_range(address, width, written);
+} catch (const Refusal &) {
+    if (AddressSpace::get().find(address) == nullptr) {
+        explain("Batch memory address 0x%016llx is not valid",
+                static_cast<unsigned long long>(address));
+    }
+    throw;
+}
+
+[[noreturn]] void refuse_flags(unsigned int flags, std::size_t index) {
+    refuse(CUDA_ERROR_INVALID_VALUE, "Index %zu: Invalid flags 0x%x", index, flags);
+}
+
 // As for memsets, the stream's device must have access to the memory.
-void check_value(const Context &context, CUdeviceptr address, std::size_t width, bool written) {
-    require(address % width == 0);
-    const Range &range = device_range(address, width, written);
+void check_value(const Context &context, CUdeviceptr address, std::size_t width, bool written,
+                 std::size_t index) {
+    if (address % width != 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Index %zu: Address 0x%llx not aligned", index,
+               static_cast<unsigned long long>(address));
+    }
+    const Range &range = value_range(address, width, written);
     require(range.memory != Memory::managed);
     check_access_by(context.device, address, width, written);
     require(in_reach(context, range));
@@ -103,7 +121,8 @@ enum class Abi { first, second };
 // The first ABI is disabled unless the kernel module enables it; it adds a weaker write.
 void require_first_abi(CUdevice device, std::size_t width) {
     const auto attribute = static_cast<CUdevice_attribute>(width == 8 ? 93 : 92);
-    require(device_attribute(device, attribute) != 0, CUDA_ERROR_NOT_SUPPORTED);
+    require(device_attribute(device, attribute) != 0, CUDA_ERROR_NOT_SUPPORTED,
+            "Stream memory operations are not supported on this device");
 }
 
 void check_abi(Abi abi, const MemoryOperation &operation, CUdevice device) {
@@ -113,24 +132,29 @@ void check_abi(Abi abi, const MemoryOperation &operation, CUdevice device) {
     }
 }
 
-void check_operation(Abi abi, const MemoryOperation &operation, const Context &context) {
+void check_operation(Abi abi, const MemoryOperation &operation, const Context &context,
+                     std::size_t index) {
     const CUdevice device = context.device;
     check_abi(abi, operation, device);
     switch (static_cast<int>(operation.operation)) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-        require((operation.waitValue.flags & ~flush) <= CU_STREAM_WAIT_VALUE_NOR);
+        if ((operation.waitValue.flags & ~flush) > CU_STREAM_WAIT_VALUE_NOR) {
+            refuse_flags(operation.waitValue.flags, index);
+        }
         if ((operation.waitValue.flags & flush) != 0) {
             require_flush(device);
         }
-        check_value(context, operation.waitValue.address, width_of(operation), false);
+        check_value(context, operation.waitValue.address, width_of(operation), false, index);
         break;
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-        require(operation.writeValue.flags == CU_STREAM_WRITE_VALUE_DEFAULT ||
-                (abi == Abi::first &&
-                 operation.writeValue.flags == CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
-        check_value(context, operation.writeValue.address, width_of(operation), true);
+        if (operation.writeValue.flags != CU_STREAM_WRITE_VALUE_DEFAULT &&
+            (abi == Abi::second ||
+             operation.writeValue.flags != CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)) {
+            refuse_flags(operation.writeValue.flags, index);
+        }
+        check_value(context, operation.writeValue.address, width_of(operation), true, index);
         break;
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
         require(operation.flushRemoteWrites.flags == 0);
@@ -142,7 +166,8 @@ void check_operation(Abi abi, const MemoryOperation &operation, const Context &c
     case 8: // atomic reduction, CUDA 13.1
         refuse(CUDA_ERROR_NOT_SUPPORTED);
     default:
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        refuse(CUDA_ERROR_INVALID_VALUE, "Index %zu: Invalid operation %u", index,
+               static_cast<unsigned int>(operation.operation));
     }
 }
 
@@ -174,7 +199,10 @@ struct Progress {
 
 Work batch_memory_work(std::vector<CUstreamBatchMemOpParams> operations, unsigned int flags,
                        const char *what) {
-    require(flags == 0 && !operations.empty() && operations.size() <= most_operations);
+    if (flags != 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid global flags 0x%x", flags);
+    }
+    require(!operations.empty() && operations.size() <= most_operations);
     Work work;
 #if CUDA_VERSION >= 11070
     work.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
@@ -216,7 +244,7 @@ CUresult submit_batch(Abi abi, CUstream handle, const CUstreamBatchMemOpParams *
         refuse_fatal(std::string(what) + " of a null list");
     }
     for (unsigned int i = 0; i < count; ++i) {
-        check_operation(abi, operations[i], *stream.context);
+        check_operation(abi, operations[i], *stream.context, i);
     }
     submit(stream, batch_memory_work({operations, operations + count}, flags, what));
     return CUDA_SUCCESS;

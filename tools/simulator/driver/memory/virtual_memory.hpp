@@ -120,7 +120,7 @@ void check_team_complete(const PhysicalMemory &multicast);
 // Granularity of allocations, and of the addresses and sizes of mappings; any number.
 std::size_t vmm_granularity() noexcept;
 // Fails for handle types of other platforms and for those that require permission.
-void check_handle_types(unsigned int types);
+void check_handle_types(unsigned int types, const char *reason = "");
 
 // Fails with INVALID_VALUE for invalid and for released handles.
 PhysicalMemory &physical_memory(CUmemGenericAllocationHandle handle);
@@ -129,12 +129,15 @@ void end_if_unused(PhysicalMemory &memory);
 
 // The reservation that contains [address, address+size), including mappings that exceed its end;
 // fails with INVALID_VALUE. `size` is not 0.
-Range &reserved_range(CUdeviceptr address, std::size_t size);
+Range &reserved_range(CUdeviceptr address, std::size_t size, const char *what = nullptr);
+// Fails for a number of bytes that is not a multiple of vmm_granularity().
+void require_granular(std::uint64_t number, const char *what);
 Reservation &reservation_of(const Range &range) noexcept;
 // The mapping at an address, or null.
 Mapping *mapping_at(CUdeviceptr address) noexcept;
 // The mappings in a part of a reservation, in order. Fails with INVALID_VALUE if the part cuts one.
-std::vector<Mapping *> whole_mappings(const Range &range, std::size_t offset, std::size_t size);
+std::vector<Mapping *> whole_mappings(const Range &range, std::size_t offset, std::size_t size,
+                                      const char *reason = "");
 // The number of enqueued operations that use a part of a reservation; with a device, only those
 // that run on it.
 std::size_t queued_users(CUdeviceptr address, std::size_t size,

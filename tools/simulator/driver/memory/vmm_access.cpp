@@ -38,9 +38,12 @@ int accessor(const CUmemLocation &where) {
     }
 }
 
-void check_grant(const Mapping &mapping, int who, CUmemAccess_flags flags) {
-    require(flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
-            flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+void check_grant(const Mapping &mapping, int who, CUmemAccess_flags flags, std::size_t index) {
+    if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+        flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Index %zu: Invalid flag specified (0x%x)", index,
+               static_cast<unsigned int>(flags));
+    }
     const int home = mapping.memory.device();
     if (mapping.memory.multicast()) {
         require(who != Mapping::host_access);
@@ -116,7 +119,8 @@ void check_mapped(const Range &range, std::size_t offset, std::size_t size, bool
 namespace driver {
 
 CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count) {
-    require(desc != nullptr && count != 0);
+    require(desc != nullptr, "Parameter map(Access descriptor array) cannot be NULL");
+    require(count != 0, "Parameter count cannot be 0");
     Range &range = reserved_range(ptr, size);
     const std::size_t begin = ptr - range.base;
     const auto mappings = whole_mappings(range, begin, size);
@@ -128,7 +132,7 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *des
     for (std::size_t i = 0; i != count; ++i) {
         const int who = accessor(desc[i].location);
         for (const Mapping *mapping : mappings) {
-            check_grant(*mapping, who, desc[i].flags);
+            check_grant(*mapping, who, desc[i].flags, i);
         }
     }
     for (Mapping *mapping : mappings) {

@@ -38,6 +38,13 @@ void map(Range &range, std::size_t offset, PhysicalMemory &memory) {
     ++memory.mappings;
 }
 
+PhysicalMemory &mapped_memory(CUmemGenericAllocationHandle handle) try {
+    return physical_memory(handle);
+} catch (const Refusal &) {
+    explain("Parameter handle is not a valid CUmemGenericAllocationHandle");
+    throw;
+}
+
 void unmap(Range &range, Mapping &mapping) {
     Reservation &reservation = reservation_of(range);
     PhysicalMemory &memory = mapping.memory;
@@ -76,14 +83,15 @@ std::size_t queued_users(CUdeviceptr address, std::size_t size, std::optional<CU
     return count;
 }
 
-std::vector<Mapping *> whole_mappings(const Range &range, std::size_t offset, std::size_t size) {
+std::vector<Mapping *> whole_mappings(const Range &range, std::size_t offset, std::size_t size,
+                                      const char *reason) {
     std::vector<Mapping *> found;
     for (const auto &[begin, mapping] : reservation_of(range).mappings) {
         const std::size_t end = begin + mapping->size;
         if (end <= offset || begin >= offset + size) {
             continue;
         }
-        require(begin >= offset && end <= offset + size);
+        require(begin >= offset && end <= offset + size, reason);
         found.push_back(mapping);
     }
     return found;
@@ -93,15 +101,22 @@ namespace driver {
 
 CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags) {
-    require(offset == 0, CUDA_ERROR_NOT_SUPPORTED); // recorded: checked before the sizes
-    const std::size_t granularity = vmm_granularity();
-    require(flags == 0 && size != 0 && ptr % granularity == 0 && size % granularity == 0);
-    PhysicalMemory &memory = physical_memory(handle);
-    Range &range = reserved_range(ptr, 1);
+    // Recorded: checked before the sizes.
+    require(offset == 0, CUDA_ERROR_NOT_SUPPORTED, "Specifying an offset is not supported");
+    require(flags == 0, "Parameter flags must be 0");
+    require(size != 0, "Parameter size cannot be 0");
+    require_granular(ptr, "Pointer");
+    require_granular(size, "Size");
+    PhysicalMemory &memory = mapped_memory(handle);
+    Range &range = reserved_range(ptr, 1, "specified");
     require(size <= ~CUdeviceptr(0) - ptr);
-    // Only whole physical memory can be mapped.
-    require(size == memory.size, CUDA_ERROR_NOT_SUPPORTED);
-    require(is_free(range, ptr - range.base, size));
+    if (size != memory.size) { // only whole physical memory can be mapped
+        refuse(CUDA_ERROR_NOT_SUPPORTED, "Requested mapping %s than handle, (0x%zx %c 0x%zx)",
+               size < memory.size ? "smaller" : "bigger", size, size < memory.size ? '<' : '>',
+               memory.size);
+    }
+    require(is_free(range, ptr - range.base, size),
+            "Specified range overlaps with another allocation");
     if (memory.multicast()) {
         check_team_complete(memory);
     }
@@ -118,7 +133,8 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
     const std::size_t granularity = vmm_granularity();
     require(ptr % granularity == 0 && size % granularity == 0);
     Range &range = reserved_range(ptr, size);
-    const bool mapped = !whole_mappings(range, ptr - range.base, size).empty();
+    constexpr char partial[] = "Partially unmapping a previous cuMemMap mapping is not supported";
+    const bool mapped = !whole_mappings(range, ptr - range.base, size, partial).empty();
     if (mapped && settings().mode == Mode::adversarial) {
         if (const std::size_t users = queued_users(ptr, size)) {
             misuse("a part of " + range.describe() + " is unmapped while " + std::to_string(users) +
@@ -129,7 +145,7 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
     }
     // The wait released the lock: another thread may have unmapped it or freed the range.
     Range &same = reserved_range(ptr, size);
-    for (Mapping *mapping : whole_mappings(same, ptr - same.base, size)) {
+    for (Mapping *mapping : whole_mappings(same, ptr - same.base, size, partial)) {
         unmap(same, *mapping);
     }
     return CUDA_SUCCESS;

@@ -30,7 +30,8 @@ void check_location(const CUmemLocation &where, unsigned int types) {
 
 // Checks that cuMemCreate and cuMemGetAllocationGranularity share.
 void check_properties(const CUmemAllocationProp *properties) {
-    require(properties != nullptr && properties->type == CU_MEM_ALLOCATION_TYPE_PINNED);
+    require(properties != nullptr, "Parameter prop cannot be NULL");
+    require(properties->type == CU_MEM_ALLOCATION_TYPE_PINNED);
     check_location(properties->location,
                    static_cast<unsigned int>(properties->requestedHandleTypes));
 }
@@ -65,11 +66,18 @@ std::size_t vmm_granularity() noexcept {
     return size == 0 ? page : (size + page - 1) / page * page;
 }
 
-void check_handle_types(unsigned int types) {
+void require_granular(std::uint64_t number, const char *what) {
+    if (number % vmm_granularity() != 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "%s not aligned to minimum granularity (0x%zx bytes)",
+               what, vmm_granularity());
+    }
+}
+
+void check_handle_types(unsigned int types, const char *reason) {
     using namespace handle_type;
     // Recorded: the driver ignores undefined bits.
     require((types & (posix_fd | win32 | win32_kmt) & ~native) == 0);
-    require((types & handle_type::fabric) == 0, CUDA_ERROR_NOT_PERMITTED);
+    require((types & handle_type::fabric) == 0, CUDA_ERROR_NOT_PERMITTED, reason);
 }
 
 PhysicalMemory::PhysicalMemory(const CUmemAllocationProp &what, std::shared_ptr<Backing> bytes)
@@ -104,10 +112,11 @@ namespace driver {
 
 CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
                                        CUmemAllocationGranularity_flags option) {
-    require(granularity != nullptr);
+    require(granularity != nullptr, "granularity return pointer cannot be NULL");
     check_properties(prop);
     require(option == CU_MEM_ALLOC_GRANULARITY_MINIMUM ||
-            option == CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+                option == CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,
+            "Invalid CUmemAllocationGranularity_flags option");
     *granularity = vmm_granularity();
     return CUDA_SUCCESS;
 }
@@ -116,9 +125,11 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                      const CUmemAllocationProp *prop, unsigned long long flags) {
     require(handle != nullptr);
     check_properties(prop);
-    require(flags == 0 && size != 0 && size % vmm_granularity() == 0);
+    require(flags == 0, "Parameter flags must be 0");
+    require(size != 0, "Parameter size cannot be 0");
+    require_granular(size, "Requested size");
     const auto types = static_cast<unsigned int>(prop->requestedHandleTypes);
-    check_handle_types(types);
+    check_handle_types(types, "Failed to allocate physical memory");
     // Security attributes are for Windows handles only.
     require((prop->win32HandleMetaData != nullptr) == ((types & handle_type::win32) != 0));
     const bool exportable = (types & handle_type::native) != 0;
@@ -144,7 +155,12 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr) {
     require(handle != nullptr);
     Mapping *mapping = mapping_at(reinterpret_cast<std::uintptr_t>(addr));
-    require(mapping != nullptr);
+    if (mapping == nullptr) {
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "Address specified(addr: %p) must have a valid mapping created with a call to "
+               "cuMemMap()",
+               addr);
+    }
     ++mapping->memory.references;
     *handle = mapping->memory.handle();
     return CUDA_SUCCESS;

@@ -48,13 +48,19 @@ Reservation &reservation_of(const Range &range) noexcept {
     return *static_cast<Reservation *>(range.owner.get());
 }
 
-Range &reserved_range(CUdeviceptr address, std::size_t size) {
+Range &reserved_range(CUdeviceptr address, std::size_t size, const char *what) {
     Range *range = AddressSpace::get().find(address);
     if (range == nullptr) {
         AddressSpace::get().report_freed(address, "use");
+    }
+    if (range == nullptr || range->memory != Memory::mapped) {
+        if (what != nullptr) {
+            explain("Address range %s must belong to a range reserved previously by "
+                    "cuMemAddressReserve()",
+                    what);
+        }
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
-    require(range->memory == Memory::mapped);
     require(size != 0 && size <= reach_of(*range) - (address - range->base));
     return *range;
 }
@@ -78,10 +84,20 @@ namespace driver {
 
 CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
                              unsigned long long flags) {
-    require(ptr != nullptr);
+    require(ptr != nullptr, "Parameter ptr cannot be NULL");
     const std::size_t page = platform::page_size();
-    require(flags == 0 && size != 0 && size % page == 0 && addr % page == 0);
-    require(alignment == 0 || std::has_single_bit(alignment));
+    require(flags == 0, "Parameter flags must be 0");
+    require(size != 0, "Parameter size cannot be 0");
+    if (size % page != 0) {
+        require_granular(size, "Parameter size");
+    }
+    if (addr % page != 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "Requested address, addr, not aligned to minimum granularity (0x%zx bytes))",
+               vmm_granularity());
+    }
+    require(alignment == 0 || std::has_single_bit(alignment),
+            "Parameter alignment must be a power of two");
     // `addr` is a hint that this driver never follows, since addresses are never reused.
     auto reservation = std::make_shared<Reservation>();
     const std::size_t step = platform::map_granularity();
@@ -101,8 +117,9 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
 }
 
 CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
-    Range &range = reserved_range(ptr, 1);
-    require(range.base == ptr && range.size == size && reservation_of(range).mappings.empty());
+    Range &range = reserved_range(ptr, 1, "requested to free");
+    require(range.base == ptr && range.size == size);
+    require(reservation_of(range).mappings.empty(), "Address range contains existing mapping");
     AddressSpace::get().remove(range);
     return CUDA_SUCCESS;
 }

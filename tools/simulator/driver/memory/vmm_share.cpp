@@ -92,8 +92,10 @@ CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocat
                                       unsigned long long flags) {
     const PhysicalMemory &memory = physical_memory(handle);
     const auto type = static_cast<unsigned int>(handleType);
-    require(shareableHandle != nullptr && flags == 0);
-    require(type == handle_type::native && (exportable_types(memory) & type) != 0);
+    require(shareableHandle != nullptr, "Parameter shareableHandle cannot be NULL");
+    require(flags == 0, "Parameter flags must be 0");
+    require(type == handle_type::native && (exportable_types(memory) & type) != 0,
+            "Allocation not configured for sharing with requested handleType");
     const platform::File &file = memory.multicast() ? memory.team.file() : memory.backing->file();
     platform::File copy = file.duplicate();
     require(copy.valid(), CUDA_ERROR_OUT_OF_MEMORY);

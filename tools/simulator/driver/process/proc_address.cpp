@@ -89,8 +89,15 @@ Answer newest_of(const std::vector<const Row *> &rows, unsigned int version) {
 constexpr cuuint64_t legacy_stream = 1, per_thread_stream = 2;
 
 Answer look_up(const char *symbol, void **pfn, int version, cuuint64_t flags) {
-    require((flags & ~(legacy_stream | per_thread_stream)) == 0);
-    require(version <= driver_version() || driver_version() < 13000);
+    if ((flags & ~(legacy_stream | per_thread_stream)) != 0) {
+        refuse(CUDA_ERROR_INVALID_VALUE, "Invalid flags: 0x%llx",
+               static_cast<unsigned long long>(flags));
+    }
+    if (version > driver_version() && driver_version() >= 13000) {
+        refuse(CUDA_ERROR_INVALID_VALUE,
+               "cudaVersion argument (%d) exceeds the driver version (%d)", version,
+               driver_version());
+    }
     if (symbol == nullptr || pfn == nullptr) {
         misuse("cuGetProcAddress with a null name or result pointer, which crashes drivers");
         refuse(CUDA_ERROR_INVALID_VALUE);

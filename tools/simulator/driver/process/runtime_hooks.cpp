@@ -1,5 +1,6 @@
 #include "process/runtime_hooks.hpp"
 #include "base/export.hpp"
+#include "base/refusal.hpp"
 #include "call/faults.hpp"
 #include "call/runtime_calls.hpp"
 #include "call/startup.hpp"
@@ -24,9 +25,14 @@ void keep_for_runtime(const void *handle) {
     }
 }
 
+void explain_for_runtime(const char *text) {
+    note_refusal();
+    explain("%s", text);
+}
+
 constexpr Hooks hooks = {
     Hooks::current_interface, enter_runtime_call, leave_runtime_call, epoch, add_rows,
-    keep_for_runtime};
+    keep_for_runtime,         explain_for_runtime};
 
 } // namespace
 

@@ -10,7 +10,7 @@
 namespace sim {
 
 struct Hooks {
-    static constexpr int current_interface = 4;
+    static constexpr int current_interface = 5;
     int interface; // current_interface; the runtime accepts no other
 
     // Begins a runtime call on the calling thread: counts it and applies planned faults. Returns 0,
@@ -31,6 +31,10 @@ struct Hooks {
 
     // Marks the object behind a handle as the runtime's own, which is never a leak.
     void (*keep_for_runtime)(const void *handle);
+
+    // Adds a line to the driver's error log if the current runtime call fails, as drivers have for
+    // some failures that the runtime detects.
+    void (*explain)(const char *text);
 };
 
 // Name and type of the function that the driver library exports.

@@ -1,4 +1,5 @@
 #include "runtime/base/failure.hpp"
+#include "runtime/base/driver_library.hpp"
 
 namespace sim::runtime {
 namespace {
@@ -13,6 +14,13 @@ constexpr Difference differences[] = {
 };
 
 } // namespace
+
+void fail(cudaError_t status, const char *reason) {
+    if (const Hooks *hooks = driver_hooks()) {
+        hooks->explain(reason);
+    }
+    fail(status);
+}
 
 cudaError_t answer(CUresult status) noexcept {
     for (const Difference &difference : differences) {

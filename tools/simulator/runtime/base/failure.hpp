@@ -14,9 +14,17 @@ struct Failure {
     throw Failure{status};
 }
 
+// With a line for the driver's error log.
+[[noreturn]] void fail(cudaError_t status, const char *reason);
+
 inline void require(bool condition, cudaError_t status = cudaErrorInvalidValue) {
     if (!condition) {
         fail(status);
+    }
+}
+inline void require(bool condition, const char *reason) {
+    if (!condition) {
+        fail(cudaErrorInvalidValue, reason);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -173,8 +174,31 @@ bool in_forked_child() {
     return CU_ANY(cuDeviceGetCount)(&count) == cudaErrorInitializationError;
 }
 
+static bool exists(int device) {
+    return device >= 0 && device < device_count();
+}
+
 int checked_device(int device) {
-    require(device >= 0 && device < device_count(), cudaErrorInvalidDevice);
+    if (!exists(device)) {
+        const std::string reason = "Invalid device number " + std::to_string(device) +
+                                   " provided, must be in the range of 0 to " +
+                                   std::to_string(device_count() - 1);
+        fail(cudaErrorInvalidDevice, reason.c_str());
+    }
+    return device;
+}
+
+int checked_device(int device, const char *parameter) {
+    if (!exists(device)) {
+        const std::string reason = std::string("Parameter ") + parameter +
+                                   " must be between 0 and " + std::to_string(device_count());
+        fail(cudaErrorInvalidDevice, reason.c_str());
+    }
+    return device;
+}
+
+int existing_device(int device) {
+    require(exists(device), cudaErrorInvalidDevice);
     return device;
 }
 

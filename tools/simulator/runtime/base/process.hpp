@@ -22,8 +22,11 @@ int device_count();
 // and in a child of fork.
 int known_device_count();
 bool in_forked_child();
-// Fails with InvalidDevice (101) if the device does not exist.
+// Fails with InvalidDevice (101) if the device does not exist. The error log has the runtime's
+// reason, or the driver's, which names the driver's parameter, or none.
 int checked_device(int device);
+int checked_device(int device, const char *parameter);
+int existing_device(int device);
 // The device of the current context, or else the thread's chosen device, or else the first.
 int current_device();
 // Chooses the device of this thread.

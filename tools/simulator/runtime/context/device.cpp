@@ -25,7 +25,7 @@ CUlimit limit_of(cudaLimit limit) {
 } // namespace
 
 cudaError_t cudaGetDeviceCount(int *count) {
-    require(count != nullptr);
+    require(count != nullptr, "count cannot be NULL");
     *count = known_device_count();
     return cudaSuccess;
 }
@@ -36,7 +36,7 @@ cudaError_t cudaSetDevice(int device) {
 }
 
 cudaError_t cudaGetDevice(int *device) {
-    require(device != nullptr);
+    require(device != nullptr, "device cannot be NULL");
     *device = current_device();
     return cudaSuccess;
 }
@@ -67,7 +67,7 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags) {
 }
 
 cudaError_t cudaGetDeviceFlags(unsigned int *flags) {
-    require(flags != nullptr);
+    require(flags != nullptr, "flags cannot be NULL");
     int active = 0;
     unsigned int found = 0;
     demand(CU_ANY(cuDevicePrimaryCtxGetState)(current_device(), &found, &active));
@@ -126,12 +126,12 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *pciBusId) {
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char *pciBusId, int len, int device) {
-    return CU_ANY(cuDeviceGetPCIBusId)(pciBusId, len, checked_device(device));
+    return CU_ANY(cuDeviceGetPCIBusId)(pciBusId, len, existing_device(device));
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr, int device) {
     return CU_ANY(cuDeviceGetAttribute)(value, same<CUdevice_attribute>(attr),
-                                        checked_device(device));
+                                        checked_device(device, "dev"));
 }
 
 cudaError_t cudaDeviceGetP2PAttribute(int *value, cudaDeviceP2PAttr attr, int srcDevice,

@@ -16,7 +16,7 @@ CUgreenCtx green(cudaExecutionContext_t context) noexcept {
 
 cudaError_t cudaDeviceGetDevResource(int device, cudaDevResource *resource,
                                      cudaDevResourceType type) {
-    return CU(cuDeviceGetDevResource)(checked_device(device), same_memory<CUdevResource>(resource),
+    return CU(cuDeviceGetDevResource)(existing_device(device), same_memory<CUdevResource>(resource),
                                       same<CUdevResourceType>(type));
 }
 
@@ -46,7 +46,7 @@ cudaError_t cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDesc, cudaDevRe
 cudaError_t cudaGreenCtxCreate(cudaExecutionContext_t *phCtx, cudaDevResourceDesc_t desc,
                                int device, unsigned int flags) {
     return CU(cuGreenCtxCreate)(reinterpret_cast<CUgreenCtx *>(phCtx),
-                                reinterpret_cast<CUdevResourceDesc>(desc), checked_device(device),
+                                reinterpret_cast<CUdevResourceDesc>(desc), existing_device(device),
                                 flags | CU_GREEN_CTX_DEFAULT_STREAM);
 }
 

@@ -86,7 +86,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
                                   void *userData, unsigned int flags) {
-    require(callback != nullptr && flags == 0);
+    require(callback != nullptr, "callback cannot be NULL");
+    require(flags == 0);
     auto data = std::make_unique<Callback>(Callback{callback, userData});
     const cudaError_t status =
         CU(cuStreamAddCallback)(stream_of(stream), &call_back, data.get(), flags);

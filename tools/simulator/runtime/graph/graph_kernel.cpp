@@ -73,6 +73,8 @@ cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaKernelNod
 
 cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr,
                                             const cudaKernelNodeAttrValue *value) {
+    constexpr unsigned int most = 32; // recorded: the runtime rejects attributes far above it
+    require(static_cast<unsigned int>(attr) <= most);
     return CU(cuGraphKernelNodeSetAttribute)(hNode, same<CUkernelNodeAttrID>(attr),
                                              same_memory<const CUkernelNodeAttrValue>(value));
 }

@@ -216,18 +216,18 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out) 
 }
 
 cudaError_t cudaDeviceGraphMemTrim(int device) {
-    return CU(cuDeviceGraphMemTrim)(checked_device(device));
+    return CU(cuDeviceGraphMemTrim)(checked_device(device, "device"));
 }
 
 cudaError_t cudaDeviceGetGraphMemAttribute(int device, cudaGraphMemAttributeType attr,
                                            void *value) {
-    return CU(cuDeviceGetGraphMemAttribute)(checked_device(device),
+    return CU(cuDeviceGetGraphMemAttribute)(existing_device(device),
                                             same<CUgraphMem_attribute>(attr), value);
 }
 
 cudaError_t cudaDeviceSetGraphMemAttribute(int device, cudaGraphMemAttributeType attr,
                                            void *value) {
-    return CU(cuDeviceSetGraphMemAttribute)(checked_device(device),
+    return CU(cuDeviceSetGraphMemAttribute)(existing_device(device),
                                             same<CUgraphMem_attribute>(attr), value);
 }
 

@@ -92,7 +92,7 @@ cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *pa
 #if CUDART_VERSION >= 12080
 cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attr, int value,
                                             int device) {
-    return CU(cuKernelSetAttribute)(settable(attr), value, kernel, checked_device(device));
+    return CU(cuKernelSetAttribute)(settable(attr), value, kernel, checked_device(device, "dev"));
 }
 #endif
 

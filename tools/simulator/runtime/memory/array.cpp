@@ -22,6 +22,8 @@ CUDA_ARRAY3D_DESCRIPTOR descriptor(const cudaChannelFormatDesc *desc, const cuda
 
 cudaError_t cudaMallocArray(cudaArray_t *array, const cudaChannelFormatDesc *desc, size_t width,
                             size_t height, unsigned int flags) {
+    require(array != nullptr, "arrayPtr cannot be NULL");
+    require(desc != nullptr, "desc cannot be NULL");
     const CUDA_ARRAY3D_DESCRIPTOR wanted = descriptor(desc, {width, height, 0}, flags);
     return CU(cuArray3DCreate_v2)(array_out(array), &wanted);
 }
@@ -40,6 +42,7 @@ cudaError_t cudaFreeArray(cudaArray_t array) {
 cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
                                      const cudaChannelFormatDesc *desc, cudaExtent extent,
                                      unsigned int numLevels, unsigned int flags) {
+    require(mipmappedArray != nullptr, "mipmappedArrayPtr cannot be NULL");
     const CUDA_ARRAY3D_DESCRIPTOR wanted = descriptor(desc, extent, flags);
     return CU(cuMipmappedArrayCreate)(mipmapped_out(mipmappedArray), &wanted, numLevels);
 }

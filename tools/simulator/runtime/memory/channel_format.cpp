@@ -133,8 +133,8 @@ cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,
                                                  const cudaChannelFormatDesc *fmtDesc, int device) {
     require(maxWidthInElements != nullptr && fmtDesc != nullptr);
     const Format format = format_of(*fmtDesc);
-    return CU_ANY(cuDeviceGetTexture1DLinearMaxWidth)(maxWidthInElements, format.format,
-                                                      format.channels, checked_device(device));
+    return CU_ANY(cuDeviceGetTexture1DLinearMaxWidth)(
+        maxWidthInElements, format.format, format.channels, checked_device(device, "dev"));
 }
 
 } // namespace sim::runtime

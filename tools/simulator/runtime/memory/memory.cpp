@@ -11,7 +11,7 @@ constexpr unsigned int pitch_element = 4;
 
 // An allocation of 0 bytes succeeds with a null pointer.
 cudaError_t cudaMalloc(void **devPtr, size_t size) {
-    require(devPtr != nullptr);
+    require(devPtr != nullptr, "devPtr cannot be NULL");
     need_context();
     if (size == 0) {
         *devPtr = nullptr;

@@ -20,6 +20,13 @@ cudaError_t fill(const cudaPitchedPtr &memory, int value, const cudaExtent &exte
     }
     // The driver checks the pitch, since a single row does not need one.
     require(extent.depth == 1 || extent.height <= memory.ysize);
+    const CUdeviceptr begin = address(memory.ptr);
+    const std::size_t planes = memory.pitch * memory.ysize * (extent.depth - 1);
+    CUdeviceptr base = 0;
+    std::size_t size = 0;
+    if (extent.depth > 1 && CU(cuMemGetAddressRange_v2)(&base, &size, begin) == cudaSuccess) {
+        require(planes < size - (begin - base), "Memset extends beyond allocation range");
+    }
     for (size_t plane = 0; plane < extent.depth; ++plane) {
         const CUdeviceptr at = address(memory.ptr) + plane * memory.pitch * memory.ysize;
         demand(stream ? CU(cuMemsetD2D8Async)(at, memory.pitch, byte_of(value), extent.width,

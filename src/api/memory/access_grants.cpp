@@ -1,0 +1,41 @@
+#include "access_grants.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "context/on_device.hpp"
+
+namespace cushim::detail {
+
+Result<void> access_set(CUresult status, const char *entry_point, int introduced,
+                        std::span<const AccessGrant> grants, const AccessPart &part) noexcept {
+    if (status == CUDA_SUCCESS || status == requires_newer_driver) {
+        return checked(status, entry_point, introduced);
+    }
+    const Error error = failure(status, entry_point, introduced);
+    char list[300] = "", where[80] = "";
+    std::size_t length = 0;
+    for (const AccessGrant &grant : grants) {
+        const CUmemAccessDesc &native = grant.native();
+        const bool is_device = native.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+        if (is_device && is_missing_device(error, native.location.id)) {
+            return no_such_device(error, native.location.id);
+        }
+        const int written = std::snprintf(
+            list + length, sizeof list - length, "%s%s for %s %d", length == 0 ? "" : ", ",
+            to_text(static_cast<AccessFlags>(native.flags)).c_str(),
+            is_device ? "device" : "host NUMA node", native.location.id);
+        length = std::min(length + static_cast<std::size_t>(written), sizeof list - 1);
+    }
+    if (part.size != 0) {
+        const std::size_t end = part.offset + part.size;
+        if (status == CUDA_ERROR_INVALID_VALUE) {
+            return explained(error, "range [%zu, %zu) does not consist of whole mappings",
+                             part.offset, end);
+        }
+        std::snprintf(where, sizeof where, " of range [%zu, %zu)", part.offset, end);
+    }
+    return explained(error, "access%s was not set: %s", where, list);
+}
+
+} // namespace cushim::detail

@@ -1,0 +1,372 @@
+#include "failures.hpp"
+
+#include "../../support/ok.hpp"
+#include "harness/device_code.hpp"
+#include "harness/simulator.hpp"
+
+#include <cushim/cushim.hpp>
+#include <cushim/runtime_graph.hpp>
+
+#include <cstdint>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+
+namespace {
+
+const auto nothing = [] {};
+
+// Nodes of a graph, of another graph, and one that was destroyed.
+struct Nodes {
+    explicit Nodes(const Context &context)
+        : graph(ok(Graph::create(context))), other(ok(Graph::create(context))),
+          of_runtime(ok(rt::create_graph(context))) {
+        ok(graph.destroy_node(gone));
+    }
+
+    Graph graph, other, of_runtime;
+    GraphNode node = ok(graph.add_empty_node({}));
+    GraphNode foreign = ok(other.add_empty_node({}));
+    GraphNode gone = ok(graph.add_empty_node({}));
+};
+
+void expect_failures_of_graphs(Failures &failures, const Context &context) {
+    failures.expect("Graph::create: the context is empty", Graph::create(Context()));
+    failures.expect("Graph::adopt: the handle is null", Graph::adopt(context, nullptr));
+    failures.expect("Graph::borrow: the handle is null", Graph::borrow(context, nullptr));
+    failures.expect("rt::create_graph: the context is empty", rt::create_graph(Context()));
+    failures.expect("rt::adopt_graph: the handle is null", rt::adopt_graph(context, nullptr));
+    failures.expect("rt::borrow_graph: the handle is null", rt::borrow_graph(context, nullptr));
+    failures.expect("Graph::clone: the graph is empty", Graph().clone());
+
+    const Nodes of(context);
+    failures.expect("Graph::find_in_clone: the original graph is empty",
+                    of.graph.find_in_clone(Graph(), of.node));
+    failures.expect("Graph::find_in_clone: the graph is not a clone of the original, or the clone "
+                    "does not have the node (cuGraphNodeFindInClone: CUDA_ERROR_INVALID_VALUE (1))",
+                    of.other.find_in_clone(of.graph, of.node));
+    failures.expect("Graph::keep_alive: the graph would keep itself alive, and never be destroyed",
+                    of.graph.keep_alive(of.graph));
+    const GraphNode child = ok(of.other.add_child_graph_node({}, of.graph));
+    failures.expect("Graph::keep_alive: both graphs are parts of one graph, which would keep "
+                    "itself alive, and never be destroyed",
+                    of.other.keep_alive(ok(of.other.child_graph(child))));
+    failures.expect("Graph::keep_alive: the graph is empty", Graph().keep_alive(context));
+    const Graph inner = ok(of.other.child_graph(child));
+    ok(of.other.destroy_node(child));
+    failures.expect("Graph::node_count: the node that contains this graph was destroyed",
+                    inner.node_count());
+    failures.expect("Graph::debug_dot: the graph is empty", Graph().debug_dot());
+}
+
+void expect_failures_of_adding(Failures &failures, const Context &context) {
+    const Nodes of(context);
+    const Graph &graph = of.graph;
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    const auto from = ok(DeviceBuffer<int>::allocate(context, 8));
+    const auto image = ok(PitchedBuffer<int>::allocate(context, Extent{5, 3, 2}));
+    const auto part = ok(image.span().part({1, 1, 0}, {2, 2, 2}));
+    const LaunchConfig config = LaunchConfig::covering(8);
+    failures.expect("Graph::add_empty_node: dependencies[0] belongs to another graph",
+                    graph.add_empty_node(of.foreign));
+    failures.expect("Graph::add_kernel_node: the kernel is empty",
+                    graph.add_kernel_node({}, Kernel<void()>(), config));
+    const auto kernel = ok(ok(load_device_code(context)).kernel<Fill>("fill"));
+    LaunchConfig too_large = config;
+    too_large.block = Dim3(2048);
+    failures.expect("Graph::add_kernel_node: block size 2048 x 1 x 1 exceeds the limit of 1024 x "
+                    "1024 x 64 threads (cuGraphAddKernelNode: CUDA_ERROR_INVALID_VALUE (1))",
+                    graph.add_kernel_node({}, kernel, too_large, memory, 1, 8u));
+    LaunchConfig far_too_large = config;
+    far_too_large.block = Dim3(1ll << 32);
+    failures.expect("Graph::add_kernel_node: block size 4294967296 x 1 x 1 exceeds the limit of "
+                    "1024 x 1024 x 64 threads",
+                    graph.add_kernel_node({}, kernel, far_too_large, memory, 1, 8u));
+    failures.expect("Graph::add_memcpy_node: dependencies[1] was destroyed",
+                    graph.add_memcpy_node({of.node, of.gone}, memory, from));
+    failures.expect("Graph::add_memset_node: layer pitch 3 rows, height 2 rows: the layers of a "
+                    "memset node must be adjacent; add a memset node for each layer",
+                    graph.add_memset_node({}, part, 0));
+    failures.expect("Graph::add_memset_node: dependencies[0] is empty",
+                    graph.add_memset_node(GraphNode(), DeviceSpan<int>(), 0));
+    failures.expect("Graph::add_host_node: the graph is empty", Graph().add_host_node({}, nothing));
+    failures.expect("Graph::add_child_graph_node: the child graph is empty",
+                    graph.add_child_graph_node({}, Graph()));
+    failures.expect("Graph::add_child_graph_node: the graph belongs to the driver API, the child "
+                    "graph to the runtime API; create the child graph with Graph::create() or "
+                    "Stream::capture()",
+                    graph.add_child_graph_node({}, of.of_runtime));
+    const GraphNode fill = ok(graph.add_kernel_node({}, kernel, config, memory, 1, 8u));
+    failures.expect("Graph::set_kernel_node: block size 2048 x 1 x 1 exceeds the limit of 1024 x "
+                    "1024 x 64 threads (cuGraphKernelNodeSetParams: CUDA_ERROR_INVALID_VALUE "
+                    "(1))",
+                    graph.set_kernel_node(fill, kernel, too_large, memory, 1, 8u));
+    LaunchConfig cooperative = config;
+    cooperative.cooperative = true;
+    failures.expect(
+        "GraphExec::set_kernel_node: LaunchConfig::cooperative is true, but the node has false, "
+        "which an executable graph keeps; change it in the Graph and instantiate again",
+        ok(graph.instantiate()).set_kernel_node(fill, kernel, cooperative, memory, 1, 8u));
+    failures.expect("Graph::add_event_record_node: the event is empty",
+                    graph.add_event_record_node({}, Event()));
+    failures.expect("Graph::add_event_wait_node: the event is empty",
+                    graph.add_event_wait_node({}, Event()));
+    failures.expect("Graph::add_semaphore_signal_node: 0 signals passed, minimum 1",
+                    graph.add_semaphore_signal_node({}, {}));
+    failures.expect("Graph::add_semaphore_wait_node: 0 waits passed, minimum 1",
+                    graph.add_semaphore_wait_node({}, {}));
+    failures.expect("Graph::add_batch_mem_op_node: 0 operations passed, minimum 1",
+                    graph.add_batch_mem_op_node({}, {}));
+    const Device device = ok(context.device());
+    failures.expect("Graph::add_mem_alloc_node: 0 elements requested, minimum 1",
+                    graph.add_mem_alloc_node<int>({}, device, 0));
+    failures.expect("Graph::add_mem_alloc_node: 4611686018427387904 elements of 4 bytes exceed the "
+                    "address space",
+                    graph.add_mem_alloc_node<int>({}, device, SIZE_MAX / 4 + 1));
+    failures.expect("Graph::add_mem_alloc_node: 17179869184 bytes requested on device 0, "
+                    "8589931426 free (cuGraphAddMemAllocNode: CUDA_ERROR_OUT_OF_MEMORY (2))",
+                    graph.add_mem_alloc_node<int>({}, device, std::size_t(1) << 32));
+    failures.expect("Graph::add_mem_free_node: the allocation is empty",
+                    graph.add_mem_free_node({}, GraphAllocation<int>()));
+    failures.expect("GraphAllocation::free: the allocation is empty",
+                    GraphAllocation<int>().free(ok(Stream::create(context))));
+    const Graph with_memory = ok(Graph::create(context));
+    const auto allocation = ok(with_memory.add_mem_alloc_node<int>({}, device, 8));
+    failures.expect("GraphAllocation::free: the memory is not allocated; launch the graph first, "
+                    "and free the memory once after each launch (cuMemFreeAsync: "
+                    "CUDA_ERROR_INVALID_VALUE (1))",
+                    allocation.free(ok(Stream::create(context))));
+    failures.expect("Graph::clone: a graph with memory nodes cannot be cloned (cuGraphClone: "
+                    "CUDA_ERROR_NOT_SUPPORTED (801))",
+                    with_memory.clone());
+    failures.expect("Graph::add_child_graph_node: a child graph must not have memory or "
+                    "conditional nodes (cuGraphAddChildGraphNode: CUDA_ERROR_NOT_SUPPORTED (801))",
+                    graph.add_child_graph_node({}, with_memory));
+    failures.expect("Graph::destroy_node: memory nodes cannot be destroyed (cuGraphDestroyNode: "
+                    "CUDA_ERROR_NOT_SUPPORTED (801))",
+                    with_memory.destroy_node(allocation.node()));
+    failures.expect("Graph::add_node_raw: the parameters are null",
+                    graph.add_node_raw({}, nullptr));
+
+    const GraphNode two[] = {of.node, of.node}, one[] = {of.foreign};
+    failures.expect("Graph::add_dependencies: `from` has size 2, `to` has size 1; the sizes must "
+                    "be equal",
+                    graph.add_dependencies(two, one));
+    failures.expect("Graph::remove_dependencies: from[0] belongs to another graph",
+                    graph.remove_dependencies(one, one));
+    const GraphEdge edges[] = {{of.node, of.gone}};
+    failures.expect("Graph::add_dependencies: edges[0].to was destroyed",
+                    graph.add_dependencies(edges));
+    failures.expect("Graph::destroy_node: the node belongs to another graph",
+                    graph.destroy_node(of.foreign));
+}
+
+void expect_failures_of_conditional_nodes(Failures &failures, const Context &context) {
+    const Nodes of(context);
+    const Graph &graph = of.graph;
+    failures.expect("Graph::create_condition: the graph is empty", Graph().create_condition({}));
+    const GraphCondition condition = ok(graph.create_condition({}));
+    failures.expect("Graph::add_if_node: the condition is empty",
+                    graph.add_if_node({}, GraphCondition()));
+    failures.expect("Graph::add_if_else_node: the condition belongs to another graph",
+                    of.other.add_if_else_node({}, condition));
+    ok(graph.add_if_node({}, condition));
+    failures.expect("Graph::add_while_node: the condition already has a conditional node; create "
+                    "a condition for each node with Graph::create_condition()",
+                    graph.add_while_node({}, condition));
+    failures.expect("Graph::add_switch_node: 0 cases requested, minimum 1, limit 4294967295",
+                    graph.add_switch_node({}, condition, 0));
+}
+
+// The same for a graph and an executable graph.
+template <class Set>
+void expect_failures_of_setting(Failures &failures, const std::string &type, const Set &set,
+                                const Nodes &of, const DeviceBuffer<int> &memory,
+                                const std::string &remedy) {
+    const auto expect = [&](const std::string &message, const Result<void> &result) {
+        failures.expect((type + message).c_str(), result);
+    };
+    expect("::set_kernel_node: the kernel is empty",
+           set.set_kernel_node(of.node, Kernel<void()>(), LaunchConfig::covering(8)));
+    expect("::set_memcpy_node: the copy has 0 elements; " + remedy,
+           set.set_memcpy_node(of.node, DeviceSpan<int>(), DeviceSpan<int>()));
+    expect("::set_memset_node: the node belongs to another graph",
+           set.set_memset_node(of.foreign, memory, 0));
+    expect("::set_memset_node: the fill has 0 elements; " + remedy,
+           set.set_memset_node(of.node, DeviceSpan<int>(), 0));
+    expect("::set_host_node: the node was destroyed", set.set_host_node(of.gone, nothing));
+    expect("::set_event_record_node: the event is empty",
+           set.set_event_record_node(of.node, Event()));
+    expect("::set_event_wait_node: the node is empty",
+           set.set_event_wait_node(GraphNode(), Event()));
+    expect("::set_semaphore_signal_node: 0 signals passed, minimum 1",
+           set.set_semaphore_signal_node(of.node, {}));
+    expect("::set_semaphore_wait_node: 0 waits passed, minimum 1",
+           set.set_semaphore_wait_node(of.node, {}));
+    expect("::set_batch_mem_op_node: 0 operations passed, minimum 1",
+           set.set_batch_mem_op_node(of.node, {}));
+}
+
+void expect_failures_of_reading(Failures &failures, const Context &context) {
+    failures.expect("Graph::node_count: the graph is empty", Graph().node_count());
+    failures.expect("Graph::nodes: the graph is empty", Graph().nodes());
+    failures.expect("Graph::root_nodes: the graph is empty", Graph().root_nodes());
+    failures.expect("Graph::edges: the graph is empty", Graph().edges());
+
+    const Nodes of(context);
+    const Graph &graph = of.graph;
+    failures.expect("Graph::dependencies: the node is empty", graph.dependencies(GraphNode()));
+    failures.expect("Graph::dependents: the node belongs to another graph",
+                    graph.dependents(of.foreign));
+    failures.expect("Graph::node_type: the node was destroyed", graph.node_type(of.gone));
+    const auto expect_type = [&](const std::string &function, const std::string &type,
+                                 const auto &result) {
+        const std::string message = "Graph::" + function +
+                                    ": the node has type GraphNodeType::empty, expected "
+                                    "GraphNodeType::" +
+                                    type;
+        failures.expect(message.c_str(), result);
+    };
+    expect_type("kernel_node_params", "kernel", graph.kernel_node_params(of.node));
+    expect_type("memcpy_node_params", "memcpy", graph.memcpy_node_params(of.node));
+    expect_type("memset_node_params", "memset", graph.memset_node_params(of.node));
+    expect_type("host_node_params", "host", graph.host_node_params(of.node));
+    expect_type("event_of", "event_record or GraphNodeType::event_wait", graph.event_of(of.node));
+    expect_type("semaphore_node_params", "semaphore_signal or GraphNodeType::semaphore_wait",
+                graph.semaphore_node_params(of.node));
+    expect_type("batch_mem_op_node_params", "batch_mem_op",
+                graph.batch_mem_op_node_params(of.node));
+    expect_type("mem_alloc_node_params", "mem_alloc", graph.mem_alloc_node_params(of.node));
+    expect_type("mem_free_ptr", "mem_free", graph.mem_free_ptr(of.node));
+    expect_type("child_graph", "child_graph", graph.child_graph(of.node));
+    expect_type("conditional_node_params", "conditional", graph.conditional_node_params(of.node));
+}
+
+void expect_failures_of_executable_graphs(Failures &failures, const Context &context) {
+    const Nodes of(context);
+    const Stream none;
+    failures.expect("Graph::instantiate: the stream for the upload is empty",
+                    of.graph.instantiate({.upload = &none}));
+    ok(of.other.create_condition({}));
+    failures.expect("Graph::instantiate: a condition of the graph has no conditional node; "
+                    "add_if_node() or another conditional node must use it "
+                    "(cuGraphInstantiateWithParams: CUDA_ERROR_INVALID_VALUE (1))",
+                    of.other.instantiate());
+    failures.expect("GraphExec::adopt: the handle is null", GraphExec::adopt(context, nullptr));
+    failures.expect("GraphExec::borrow: the context is empty",
+                    GraphExec::borrow(Context(), nullptr));
+    failures.expect("rt::adopt_exec: the handle is null", rt::adopt_exec(context, nullptr));
+    failures.expect("rt::borrow_exec: the handle is null", rt::borrow_exec(context, nullptr));
+
+    const GraphExec exec = ok(of.graph.instantiate());
+    failures.expect("GraphExec::launch: the executable graph is empty", GraphExec().launch(none));
+    failures.expect("GraphExec::upload: the stream is empty", exec.upload(none));
+    failures.expect(
+        "GraphExec::update: the executable graph belongs to the driver API, the graph "
+        "to the runtime API; create the graph with Graph::create() or Stream::capture()",
+        exec.update(of.of_runtime));
+    failures.expect("GraphExec::update: the executable graph belongs to the runtime API, the graph "
+                    "to the driver API; create the graph with rt::create_graph() or rt::capture()",
+                    ok(of.of_runtime.instantiate()).update(of.graph));
+    failures.expect("GraphExec::set_child_graph_node: the child graph is empty",
+                    exec.set_child_graph_node(of.node, Graph()));
+    const GraphExec borrowed = ok(GraphExec::borrow(context, exec.native()));
+    failures.expect("GraphExec::set_enabled: the executable graph is adopted or borrowed, and its "
+                    "nodes are unknown; create it with Graph::instantiate()",
+                    borrowed.set_enabled(of.node, false));
+    failures.expect("GraphExec::is_enabled: the node was destroyed", exec.is_enabled(of.gone));
+    failures.expect("GraphExec::set_enabled: the node has type GraphNodeType::empty; only kernel, "
+                    "memcpy and memset nodes can be disabled (cuGraphNodeSetEnabled: "
+                    "CUDA_ERROR_INVALID_VALUE (1))",
+                    exec.set_enabled(of.node, false));
+    failures.expect("GraphExec::launch: no context is current on the calling thread; make one "
+                    "current with Context::enter() or Context::make_current() (cuGraphLaunch: "
+                    "CUDA_ERROR_INVALID_CONTEXT (201))",
+                    exec.launch(Stream::legacy()));
+    failures.expect("GraphExec::flags: the executable graph is empty", GraphExec().flags());
+
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    expect_failures_of_setting(failures, "Graph", of.graph, of, memory,
+                               "to remove the node, call Graph::destroy_node()");
+    expect_failures_of_setting(failures, "GraphExec", exec, of, memory,
+                               "to skip the node, call GraphExec::set_enabled()");
+    const Stream stream = ok(Stream::create(context));
+    ok(stream.begin_capture());
+    failures.expect("GraphExec::launch: the stream is being captured; add the graph with "
+                    "Graph::add_child_graph_node() (cuGraphLaunch: "
+                    "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900))",
+                    exec.launch(stream));
+    (void)stream.end_capture();
+}
+
+void expect_failures_of_captures(Failures &failures, const Context &context) {
+    const Graph graph = ok(Graph::create(context)), other = ok(Graph::create(context));
+    const Stream none, stream = ok(Stream::create(context));
+    ok(stream.begin_capture());
+    failures.expect("Stream::begin_capture: the stream is already being captured "
+                    "(cuStreamBeginCapture_v2: CUDA_ERROR_ILLEGAL_STATE (401))",
+                    stream.begin_capture());
+    failures.expect("Stream::end_capture_to: the stream captured into a new graph; the capture has "
+                    "ended; next time end it with Stream::end_capture()",
+                    stream.end_capture_to(graph));
+    ok(stream.begin_capture_to(graph, {}));
+    failures.expect("Stream::end_capture: the stream captured into an existing graph; the capture "
+                    "has ended; next time end it with Stream::end_capture_to()",
+                    stream.end_capture());
+    ok(stream.begin_capture_to(graph, {}));
+    failures.expect("Stream::end_capture_to: the stream captured into another graph; the capture "
+                    "has ended; next time pass the graph of Stream::begin_capture_to()",
+                    stream.end_capture_to(other));
+    failures.expect("Stream::begin_capture_to: the graph is empty",
+                    stream.begin_capture_to(Graph(), {}));
+    {
+        const ContextScope scope = ok(context.enter());
+        failures.expect("Stream::begin_capture: the legacy default stream cannot be captured; "
+                        "create a stream with Stream::create() (cuStreamBeginCapture_v2: "
+                        "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900))",
+                        Stream::legacy().begin_capture());
+    }
+    failures.expect("Stream::capture: the stream is empty", none.capture(nothing));
+    failures.expect("Stream::capture_to: the stream is empty",
+                    none.capture_to(graph, {}, CaptureMode::relaxed, nothing));
+    failures.expect("Stream::capture_status: the stream is empty", none.capture_status());
+    failures.expect("Stream::is_capturing: the stream is empty", none.is_capturing());
+    failures.expect("Stream::launch_host_function: the stream is empty",
+                    none.launch_host_function(nothing));
+    failures.expect("rt::begin_capture: the stream is empty", rt::begin_capture(none));
+    failures.expect("rt::end_capture: the stream is not being captured (cudaStreamEndCapture: "
+                    "cudaErrorIllegalState (401))",
+                    rt::end_capture(stream));
+    failures.expect("rt::capture: the stream is empty", rt::capture(none, nothing));
+}
+
+void expect_failures_of_graph_memory(Failures &failures, Device device) {
+    always_fail_instead("cuDeviceGetGraphMemAttribute");
+    always_fail_instead("cuDeviceSetGraphMemAttribute");
+    always_fail_instead("cuDeviceGraphMemTrim");
+    failures.expect("graph_memory_usage: cuDeviceGetGraphMemAttribute: CUDA_ERROR_UNKNOWN (999): "
+                    "unknown error",
+                    graph_memory_usage(device));
+    failures.expect("reset_graph_memory_high_marks: cuDeviceSetGraphMemAttribute: "
+                    "CUDA_ERROR_UNKNOWN (999): unknown error",
+                    reset_graph_memory_high_marks(device));
+    failures.expect("trim_graph_memory: cuDeviceGraphMemTrim: CUDA_ERROR_UNKNOWN (999): unknown "
+                    "error",
+                    trim_graph_memory(device));
+}
+
+} // namespace
+
+void api_test::expect_graph_failures(Failures &failures) {
+    restart("");
+    const Device device = ok(Device::get(0));
+    const Context context = ok(Context::primary(device));
+    expect_failures_of_graphs(failures, context);
+    expect_failures_of_adding(failures, context);
+    expect_failures_of_conditional_nodes(failures, context);
+    expect_failures_of_reading(failures, context);
+    expect_failures_of_executable_graphs(failures, context);
+    expect_failures_of_captures(failures, context);
+    expect_failures_of_graph_memory(failures, device);
+}
