@@ -1,6 +1,6 @@
-/* The driver's log: why a driver call failed. With a driver and headers of CUDA 12.9,
- * Error::message() contains the lines that the log has about the failed call; after raw calls,
- * programs request them here.
+/* The driver's log: why a driver call failed. With a driver and headers of CUDA 12.9
+ * or newer, Error::message() contains the lines that the log has about the failed call; after raw
+ * calls, programs request them here.
  *
  *     if (driver().cuMemMap(address, size, 0, memory, 0) != CUDA_SUCCESS) {
  *         std::puts(last_driver_log().c_str());
@@ -15,7 +15,8 @@
  * their texts differ between drivers, and for many failures the driver logs nothing.
  *
  * Threads: any. Context: see handle.hpp.
- * Errors: none. The text is empty if the driver is absent or keeps no log.
+ * Errors: none. The text is empty if the driver is absent or keeps no log, and if other threads
+ * have logged many lines since.
  * cuLogsCurrent, cuLogsDumpToMemory, since CUDA 12.9, in the driver and in the headers of the
  * build.
  */

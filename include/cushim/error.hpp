@@ -31,7 +31,7 @@ enum class ErrorKind : unsigned char {
     symbol_not_found,        // the library lacks the entry point for an unknown reason
     requires_newer_driver,   // the driver is too old: required(), installed()
     requires_newer_headers,  // the CUDA headers of this build are too old: required(), installed()
-    not_supported_by_device, // this device cannot do it
+    not_supported_by_device, // the device cannot do it, or CUDA itself (801)
     unsupported_platform,    // this operating system or this API cannot do it
     invalid_argument,        // rejected by cushim, not by CUDA; the message has the reason
     wrong_context,           // no context is current, or not that of the object
@@ -59,7 +59,7 @@ struct ErrorText;
 struct ErrorParts {
     ErrorKind kind = ErrorKind::status; // the kind of the error
     Api api = Api::loader;              // what reported the error
-    int status = 0;                     // a CUresult or cudaError_t; 0: no CUDA call was involved
+    int status = 0;                     // a CUresult or cudaError_t; 0: none
     const char *entry_point = "";       // must live as long as the program: it is not copied
     Version required = Version();       // the required version, if known
     Version installed = Version();      // the installed version, if known
@@ -84,7 +84,8 @@ class Error {
     CUSHIM_API static Error invalid_argument(const char *detail) noexcept;
 
     // The library is absent: kind library_not_found or stub_library. status() is the status of its
-    // table functions, and the message is that of the load report. Loads if not tried before.
+    // table functions, and the message is that of the load report. Loads the library if that was
+    // not tried before.
     CUSHIM_API static Error absent(cushim_library library) noexcept;
 
     // The library lacks an entry point with this exported name. `name` must point to a string that
@@ -127,11 +128,12 @@ class Error {
     // Which API's call failed; `loader` if none did.
     Api api() const noexcept { return api_; }
 
-    // The CUresult (driver, cushim) or cudaError_t (runtime library) that was returned, or, if the
-    // library is absent, the status that its functions return; 0 if CUDA was not involved.
+    // The CUresult (driver, cushim) or cudaError_t (runtime library) that CUDA returned. If no CUDA
+    // call failed: the status that cushim chose, such as 301 for a file that cannot be read, or 0.
     int status() const noexcept { return status_; }
 
-    // The exported name of the entry point, or "". Never null.
+    // The exported name of the CUDA entry point, or the name of the system call that failed; "" if
+    // neither. Never null.
     const char *entry_point() const noexcept { return entry_point_; }
 
     // The cushim function that the program called, such as "Stream::synchronize"; "" if the error

@@ -60,7 +60,7 @@ struct GraphUpdate {
     // InstantiateFailure::node.
     GraphNode node;
     // If an edge does not match: the node where that edge begins; `node` is where it ends.
-    // Otherwise empty. Requires a driver of CUDA 12.0.
+    // Otherwise empty. Requires a driver of CUDA 12.0 or newer.
     GraphNode from;
 
     // Whether the executable graph was updated.
@@ -72,20 +72,19 @@ struct GraphUpdate {
  * Launches of one executable graph do not overlap: each waits for the previous one. Destruction
  * does not wait; launched work still runs.
  *
- * set_...() keeps the resources of the new parameters alive. They are released after the node, or a
- * child graph node that contains it, is set again, after a successful update(), or after the last
- * owner is destroyed; but not before all tracked launches have completed. Launches through
+ * set_...() keeps the resources of the new parameters alive. They are released when all tracked
+ * launches have completed and one of these has happened: the node, or the child graph node around
+ * it, was set again; update() succeeded; the last owner was destroyed. Launches through
  * native(), through a borrowed GraphExec or from the device are not tracked: wait for them first,
  * or keep the resources alive with Graph::keep_alive() before instantiate() or update().
  *
- * Threads: see handle.hpp. One thread at a time may launch or change it. set_...(), set_enabled()
- * and is_enabled() also use the Graph that it was instantiated from; update() uses the graph it is
- * passed.
- * Context: see handle.hpp, except launches into Stream::legacy() and Stream::per_thread(). There
- * the driver API uses the current context and fails with wrong_context if none is current; the
- * runtime API uses the graph's context.
- * Errors: invalid_argument for destroyed nodes, and for nodes of another graph; the status of the
- * CUDA call, which may report a failure of earlier asynchronous work. */
+ * Threads: see handle.hpp. One thread at a time may launch or change it. During set_...(),
+ * set_enabled() and is_enabled(), no other thread may use the Graph it was instantiated from;
+ * during update(), none may use the graph passed. Context: see handle.hpp, except launches into
+ * Stream::legacy() and Stream::per_thread(). There the driver API uses the current context and
+ * fails with wrong_context if none is current; the runtime API uses the graph's context. Errors:
+ * invalid_argument for destroyed nodes, and for nodes of another graph; the status of the CUDA
+ * call, which may report a failure of earlier asynchronous work. */
 class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
                   public detail::NodeSetters<GraphExec> {
   public:
@@ -109,14 +108,14 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
 
     /* Makes later launches do what `graph` does. It must have the same nodes with the same edges,
      * added in the same order. If the graphs do not match, the call still returns a value:
-     * GraphUpdate::result has the reason, and the executable graph is unchanged. The resources of
-     * the new nodes are kept alive instead of those of the old ones. cuGraphExecUpdate, _v2
-     * (CUDA 12.0). */
+     * GraphUpdate::result has the reason, and the executable graph is unchanged. On success,
+     * the resources of the new nodes are kept alive instead of those of the old ones.
+     * cuGraphExecUpdate, _v2 (CUDA 12.0). */
     CUSHIM_API Result<GraphUpdate> update(const Graph &graph) const noexcept;
 
     /* Changes a child graph node: its nodes get the parameters of the nodes of `child`, which must
-     * have the same topology. Parameters set earlier on these nodes are replaced; whether they are
-     * enabled is not. A clone of `child` keeps alive what its nodes use.
+     * have the same topology. Parameters set earlier on these nodes are replaced; nodes stay
+     * enabled or disabled. A clone of `child` keeps alive what its nodes use.
      * cuGraphExecChildGraphNodeSetParams, since CUDA 11.1; cuGraphClone. */
     CUSHIM_API Result<void> set_child_graph_node(const GraphNode &node,
                                                  const Graph &child) const noexcept;

@@ -11,9 +11,9 @@ namespace cushim {
 struct GrowableBufferOptions {
     // How the memory is created. The object behind win32_attributes must outlive the last growth.
     PhysicalMemoryOptions memory;
-    // The minimum growth in bytes, rounded up to the recommended granularity; 0: as much as is
-    // needed, rounded likewise. Each growth makes several CUDA calls, tens of microseconds in
-    // total.
+    // The unit of growth in bytes: each growth is rounded up to a multiple of it, within the
+    // capacity. It is itself rounded up to a multiple of the recommended granularity; 0: that
+    // granularity. Each growth makes several CUDA calls, tens of microseconds in total.
     std::size_t step = 0;
     // The access to the memory; copied. Empty: the device itself, for reading and writing. If CUDA
     // rejects it, the first growth fails.
@@ -32,14 +32,14 @@ struct GrowableBufferOptions {
  * The memory consists of pieces, one for each growth. To export a piece, call
  * PhysicalMemory::retain_from() with an address in it.
  *
- * Growing does not wait: earlier work may still use the elements. Freeing memory (shrink_to_fit(),
- * reserve() beyond the capacity, destruction) does not wait either. Before memory is freed, all
- * work that uses it must have completed, or its stream must have been passed to release_after().
+ * Growing does not wait: earlier work may still use the elements. shrink_to_fit(), reserve() beyond
+ * the capacity, and destruction unmap memory without waiting. Before that, all work that uses the
+ * mapping must have completed, or its stream must have been passed to release_after().
  *
  * Threads and context: see handle.hpp.
  * Errors: see virtual_memory.hpp. A function that fails leaves the buffer unchanged, except
- * shrink_to_fit().
- * The entry points of AddressRange, PhysicalMemory and MappedRange. */
+ * shrink_to_fit() and close().
+ * Calls the entry points of AddressRange, PhysicalMemory and MappedRange. */
 template <AllocatableType T>
 class GrowableBuffer {
     static_assert(!std::is_const_v<T>,
@@ -104,7 +104,8 @@ class GrowableBuffer {
     Result<void> set_access(const AccessGrant &grant) noexcept {
         return set_access(std::span(&grant, 1));
     }
-    // The access of a device: AccessFlags::none if neither the options nor set_access() named it.
+    // The access of a device: that of the options or of the last set_access(); AccessFlags::none
+    // for other devices. The buffer's own device has read_write if options.access was empty.
     Result<AccessFlags> get_access(Device device) const noexcept {
         return memory_.get_access(device);
     }

@@ -1,6 +1,6 @@
 /* The base of all owners of CUDA objects: how they move, share, release and destroy them.
  *
- * An owner is two or three words. It is empty, or it holds a CUDA object in one of two ways:
+ * An owner is two to four words. It is empty, or it holds a CUDA object in one of two ways:
  *
  *     owned     created by a factory (Stream::create) or by adopt(). The last owner destroys the
  *               object, and only then releases what the object needs (its context, its memory).
@@ -11,7 +11,8 @@
  * returns a second owner of the same object.
  *
  * Destructors are noexcept. A failure goes to the teardown sink (teardown.hpp); close() returns it.
- * Destructors make no driver call once the process has begun to exit. In the child of a fork they
+ * Destructors make no driver call after cushim's exit handler, which destroys what closures and
+ * graphs own (teardown.hpp). In the child of a fork they
  * make none for objects of the parent. They do not invalidate a capture, on this thread or another
  * (cuThreadExchangeStreamCaptureMode, if the driver has it).
  *

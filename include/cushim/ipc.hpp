@@ -100,8 +100,8 @@ class IpcExport {
 /* Memory of another process, opened in this one. Moved, not copied: each is closed once.
  *
  * The memory is closed immediately on destruction. Before that, all work that uses it must have
- * completed, or its stream must have been passed to release_after(). After that, notify the
- * exporter: it must not free the memory earlier.
+ * completed, or its stream must have been passed to release_after(). Notify the exporter
+ * once the memory is closed; the exporter must not free it before.
  */
 class IpcMemory : public detail::Owner<detail::OpenedMemory> {
   public:

@@ -82,10 +82,10 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     Result<void> close() = delete;
 
     // The kernel with a signature, for launches. The number and sizes of the parameters are
-    // compared once, here. If they differ, it fails with invalid_argument and both numbers. The
-    // check needs CUDA 12.4 in driver and headers, and for a library kernel a current or an active
-    // primary context; otherwise the signature is not checked.
-    // cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState.
+    // compared once, here. If they differ, as() fails with invalid_argument; the message has the
+    // kernel's and the signature's value. The check needs CUDA 12.4 in driver and headers, and for
+    // a library kernel a current context or an active primary context; otherwise the signature is
+    // not checked. cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState.
     template <class Signature>
     Result<Kernel<Signature>> as() const noexcept {
         CUSHIM_TRY_VOID(check_parameters(Kernel<Signature>::sizes, Kernel<Signature>::count));
@@ -174,8 +174,8 @@ class Kernel<void(Parameters...)> : public AnyKernel {
 
     /* Enqueues a launch. Each argument has its parameter's type or converts to it without loss:
      * - a number, if every value of its type fits
-     * - for a pointer parameter: a pointer to the same type, nullptr, or memory of that type (a
-     *   DeviceSpan, any buffer). For void * any pointer
+     * - for a pointer parameter: T *: a pointer to T, nullptr, or memory of T (a DeviceSpan, any
+     *   buffer); for const T * also memory of T; for void * any pointer, but no buffer
      * Other arguments do not compile. nullptr, an empty span, and a buffer that was allocated with
      * no elements are passed as a null address.
      *
@@ -183,9 +183,11 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * kernel has completed.
      *
      * Errors: wrong_context if the stream belongs to another context than the kernel's module;
-     * CUDA_ERROR_INVALID_VALUE (1) if a size exceeds a limit of the device; invalid_argument
+     * if a size exceeds a limit, CUDA_ERROR_INVALID_VALUE (1), for a cooperative grid
+     * CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720), for a cluster CUDA_ERROR_INVALID_CLUSTER_SIZE
+     * (912); invalid_argument
      * - if the kernel or the stream is empty
-     * - if a buffer was closed, released, moved from or never allocated
+     * - if a buffer was closed, released, moved from or default-constructed
      * - if a dimension of the grid, the block or a requested cluster is less than 1 or exceeds 32
      *   bits
      * - if the size of the shared memory exceeds 32 bits

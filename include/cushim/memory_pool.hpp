@@ -19,7 +19,7 @@ namespace cushim {
 
 // The properties of a new pool.
 struct MemoryPoolOptions {
-    // How other processes can import the pool. The default cannot be exported.
+    // How other processes can import the pool. Initially empty: the pool cannot be exported.
     ExportKinds exportable;
     // Maximum size in bytes; 0: unlimited. Requires CUDA 12.2.
     std::size_t max_size = 0;
@@ -93,7 +93,8 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     // cuMemPoolSetAttribute.
     CUSHIM_API Result<void> set_reuse(const PoolReuse &reuse) const noexcept;
 
-    // The memory that the pool holds and that is in use. cuMemPoolGetAttribute, since CUDA 11.3.
+    // The memory that the pool holds, and the part that is in use. cuMemPoolGetAttribute, since
+    // CUDA 11.3.
     CUSHIM_API Result<PoolUsage> usage() const noexcept;
     // Sets both maxima to the current values. cuMemPoolSetAttribute, since CUDA 11.3.
     CUSHIM_API Result<void> reset_high_marks() const noexcept;
@@ -144,7 +145,7 @@ inline Text to_text(const MemoryPool &pool) noexcept {
 /* `size()` uninitialised elements of T from a pool. A buffer with no elements is valid, and makes
  * no CUDA call. The buffer keeps its pool and its stream alive.
  *
- * The memory is allocated and freed in stream order. The buffer may be destroyed while that stream
+ * The memory is allocated and freed in stream order. The buffer may be destroyed while its stream
  * still uses it; work in other streams must be ordered before the free with Stream::wait_event().
  *
  * Threads, context and errors: see DeviceBuffer. */
@@ -168,9 +169,9 @@ class PoolBuffer {
 
     /* Imports memory that another process allocated from the imported pool. The importer must not
      * use it before the exporter's stream has reached the allocation. The exporter must not free it
-     * before the importer has. Order both with interprocess events (ipc.hpp). invalid_argument if
-     * the memory is smaller than `size` elements. cuMemPoolImportPointer, cuPointerGetAttribute,
-     * cuMemFreeAsync. */
+     * before the importer has freed it. Order both with interprocess events (ipc.hpp).
+     * invalid_argument if the memory is smaller than `size` elements. cuMemPoolImportPointer,
+     * cuPointerGetAttribute, cuMemFreeAsync. */
     static Result<PoolBuffer> import_from(const MemoryPool &pool, const Stream &stream,
                                           const PoolPointer &pointer, std::size_t size) noexcept {
         CUSHIM_TRY(const std::size_t bytes,

@@ -77,10 +77,10 @@ class Stream : public detail::Shared<Stream, CUstream> {
      * objects.
      *
      * The function must not call CUDA, must not wait for CUDA work, and must not throw
-     * (std::terminate). If earlier work fails, it is destroyed without being called. In a capture,
-     * the function becomes part of the graph: each launch calls it, and the graph, its clones and
-     * its executable graphs keep it alive. cuStreamIsCapturing, cuStreamAddCallback. In a capture:
-     * cuLaunchHostFunc, cuStreamGetCaptureInfo_v2 and cuUserObjectCreate (CUDA 11.3). */
+     * (std::terminate). If earlier work fails, the function is destroyed without being called. In a
+     * capture, the function becomes part of the graph: each launch calls it, and the graph, its
+     * clones and its executable graphs keep it alive. cuStreamIsCapturing, cuStreamAddCallback. In
+     * a capture: cuLaunchHostFunc, cuStreamGetCaptureInfo_v2 and cuUserObjectCreate (CUDA 11.3). */
     template <detail::HostFunction Function>
     Result<void> launch_host_function(Function &&function) const noexcept {
         return launch_closure(detail::make_closure(static_cast<Function &&>(function)));
@@ -138,9 +138,9 @@ class Stream : public detail::Shared<Stream, CUstream> {
 
 CUSHIM_API Text to_text(const Stream &stream) noexcept;
 
-/* Waits until the functions of launch_host_function() that have returned before this call are
- * destroyed. Must not be called by the destructor of such a function. Process exit waits likewise,
- * but at most two seconds (teardown.hpp). Threads: any. */
+/* Waits until every function passed to launch_host_function() that has returned, or will not be
+ * called, is destroyed. Must not be called by the destructor of such a function. Process exit waits
+ * likewise, but at most two seconds (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 
 } // namespace cushim

@@ -105,8 +105,7 @@ bool is_about(std::string_view returning, Api api, int status, std::string_view 
 
 void append(DriverLog &log, std::size_t &length, std::string_view text) noexcept {
     const std::size_t size = std::min(text.size(), sizeof log.characters - 1 - length);
-    std::memcpy(log.characters + length, text.data(), size);
-    length += size;
+    length += text.copy(log.characters + length, size);
     log.characters[length] = '\0';
 }
 

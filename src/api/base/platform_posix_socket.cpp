@@ -43,8 +43,7 @@ Error socket_error(int socket, const char *call, int code) noexcept {
 }
 
 Error too_late(const SocketDeadline &deadline, const char *call) noexcept {
-    char text[200] =
-        "the socket is not ready, and O_NONBLOCK is set; call poll() first, or clear it";
+    char text[200] = "the socket is not ready; call poll() first, or clear O_NONBLOCK";
     if (deadline.waits) {
         std::snprintf(
             text, sizeof text,

@@ -30,14 +30,15 @@ Result<void> check_interprocess(const Event &event, const Stream &stream) noexce
         return {};
     }
     const CUcontext own = context.native(), of_event = state->context;
-    return detail::wrong_context(
-        {},
-        "the stream belongs to context %s, the interprocess event to context %s, and only streams "
-        "of %s can wait for it; an importing process opens the event in context %s with "
-        "open_event(), the exporting process uses an event without interprocess",
-        detail::context_text(own, detail::ordinal_of(stream)).c_str(),
-        detail::context_text(of_event, state->device_ordinal).c_str(),
-        detail::context_text(of_event).c_str(), detail::context_text(own).c_str());
+    return detail::wrong_context({},
+                                 "the stream belongs to context %s, the interprocess event to "
+                                 "context %s; if another process "
+                                 "created the event, open it in context %s, too, with "
+                                 "open_event(); if this process did, use "
+                                 "an event without interprocess",
+                                 detail::context_text(own, detail::ordinal_of(stream)).c_str(),
+                                 detail::context_text(of_event, state->device_ordinal).c_str(),
+                                 detail::context_text(own).c_str());
 }
 
 } // namespace

@@ -285,9 +285,8 @@ Result<void> require_same_attributes(const KernelNodeCalls &calls,
         if (known != nullptr) {
             CUSHIM_TRY(const NodeAttributeValue found, get(calls, change.node, id));
             std::snprintf(detail, sizeof detail,
-                          "%s is %s, but the node has %s, which an executable graph keeps; change "
-                          "it in the Graph "
-                          "and instantiate again",
+                          "%s is %s, but the node was instantiated with %s; an executable graph "
+                          "cannot change it: set it in the Graph and instantiate again",
                           known->name, text_of(*known, value).c_str(),
                           text_of(*known, found).c_str());
         } else {

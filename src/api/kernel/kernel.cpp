@@ -19,7 +19,7 @@ Error in_another_context(const AnyKernel &kernel, CUcontext its, const Context &
     return detail::wrong_context(
         {},
         "the module of the kernel is loaded in context %s, but context %s was passed; load it in "
-        "that context too, or use a Library",
+        "the latter, too, or use a Library",
         detail::context_text(its, detail::ordinal_of(kernel)).c_str(),
         detail::context_text(asked.native(), detail::ordinal_of(asked)).c_str());
 }
@@ -209,7 +209,8 @@ Error not_set(const Error &error, CUfunction_attribute attribute, int value) noe
 
 Error detail::empty_argument(std::size_t index) noexcept {
     return detail::invalid_argument(
-        "kernel argument %zu is an empty buffer: closed, released, moved from, or never allocated",
+        "kernel argument %zu is a buffer without memory: closed, released, moved from, or "
+        "default-constructed",
         index);
 }
 

@@ -269,7 +269,9 @@ Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address) noexcept
     CUSHIM_TRY_VOID(detail::explained(
         CUSHIM_DRIVER(cuPointerGetAttribute, &size, attribute_mapping_size, address),
         CUDA_ERROR_INVALID_VALUE,
-        "the driver does not know the size of the mapping at %#llx; pass the size",
+        "address %#llx is not in a mapping, or the driver does not know its size; if it is mapped, "
+        "pass "
+        "the size",
         static_cast<unsigned long long>(address)));
     return retain_from(address, size);
 }

@@ -176,8 +176,8 @@ Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offs
     CUSHIM_TRY_VOID(detail::explained(
         CUSHIM_DRIVER(cuMemMap, state->address, state->size, 0, memory.native(), 0),
         CUDA_ERROR_INVALID_VALUE,
-        "range [%zu, %zu) is already mapped, or the driver rejected it; "
-        "destroy the earlier MappedRange first",
+        "range [%zu, %zu) could not be mapped; if part of it is already mapped, destroy that "
+        "MappedRange first",
         offset, offset + state->size));
     const detail::Mapped value{state->address, state->size, offset};
     return MappedRange(value, state.take());

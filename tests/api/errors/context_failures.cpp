@@ -168,10 +168,9 @@ void expect_stream(Failures &failures) {
     const Event shared = Event::interprocess(peer).value();
     failures.expect("Stream::wait_event: the stream belongs to context " + text_of(context) +
                         ", the interprocess event to context " + text_of(peer) +
-                        ", and only streams of " + number_of(peer) +
-                        " can wait for it; an importing process opens the event in context " +
+                        "; if another process created the event, open it in context " +
                         number_of(context) +
-                        " with open_event(), the exporting process uses an event without "
+                        ", too, with open_event(); if this process did, use an event without "
                         "interprocess",
                     stream.wait_event(shared));
     failures.expect("Event::interprocess: the context is empty", Event::interprocess(empty));

@@ -105,8 +105,9 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
     LaunchConfig cooperative = config;
     cooperative.cooperative = true;
     failures.expect(
-        "GraphExec::set_kernel_node: LaunchConfig::cooperative is true, but the node has false, "
-        "which an executable graph keeps; change it in the Graph and instantiate again",
+        "GraphExec::set_kernel_node: LaunchConfig::cooperative is true, but the node was "
+        "instantiated with false; an executable graph cannot change it: set it in the Graph and "
+        "instantiate again",
         ok(graph.instantiate()).set_kernel_node(fill, kernel, cooperative, memory, 1, 8u));
     failures.expect("Graph::add_event_record_node: the event is empty",
                     graph.add_event_record_node({}, Event()));

@@ -119,8 +119,8 @@ void check_channel(Failures &failures) {
                     "with a longer timeout (recvmsg; CUDA_ERROR_TIMEOUT (909))",
                     receive_fd(here.get()));
     REQUIRE(fcntl(here.get(), F_SETFL, O_NONBLOCK) == 0);
-    failures.expect("receive_fd: the socket is not ready, and O_NONBLOCK is set; call poll() "
-                    "first, or clear it (recvmsg; CUDA_ERROR_TIMEOUT (909))",
+    failures.expect("receive_fd: the socket is not ready; call poll() first, or clear "
+                    "O_NONBLOCK (recvmsg; CUDA_ERROR_TIMEOUT (909))",
                     receive_fd(here.get()));
     there.reset();
     failures.expect(("send_fd: socket " + number(here) +

@@ -116,7 +116,7 @@ void expect_kernel(Failures &failures) {
     failures.expect("AnyKernel::check_context: the kernel is empty", none.check_context(context));
     failures.expect("AnyKernel::check_context: the module of the kernel is loaded in context " +
                         text_of(context) + ", but context " + text_of(peer) +
-                        " was passed; load it in that context too, or use a Library",
+                        " was passed; load it in the latter, too, or use a Library",
                     kernel.check_context(peer));
     failures.expect("AnyKernel::as: the number of parameters is 3 in the kernel, but 1 in the "
                     "signature",
@@ -151,7 +151,7 @@ void expect_kernel(Failures &failures) {
                     kernel.set_shared_memory_carveout(context, 101));
     failures.expect("AnyKernel::function_in: the module of the kernel is loaded in context " +
                         text_of(context) + ", but context " + text_of(peer) +
-                        " was passed; load it in that context too, or use a Library",
+                        " was passed; load it in the latter, too, or use a Library",
                     kernel.function_in(peer));
     // occupancy
     failures.expect("max_active_blocks: block size 0 is less than 1 thread",
@@ -199,9 +199,10 @@ void expect_launch(Failures &failures) {
                     idle.launch_unchecked(stream, {.block = 2048}, nullptr));
     failures.expect("Kernel::launch: the kernel is empty", Kernel<void()>().launch(stream, {}));
     failures.expect("Kernel::launch: the stream is empty", idle.launch(none, {}));
-    failures.expect("Kernel::launch: kernel argument 0 is an empty buffer: closed, released, "
-                    "moved from, or never allocated",
-                    fill.launch(stream, {}, DeviceBuffer<int>(), 1, 1u));
+    failures.expect(
+        "Kernel::launch: kernel argument 0 is a buffer without memory: closed, released, "
+        "moved from, or default-constructed",
+        fill.launch(stream, {}, DeviceBuffer<int>(), 1, 1u));
     failures.expect("Kernel::launch: the kernel's module belongs to context " + text_of(context) +
                         ", the stream to context " + text_of(peer) + "; use a stream of context " +
                         number_of(context) + " (cuLaunchKernel: CUDA_ERROR_INVALID_HANDLE (400))",

@@ -211,9 +211,11 @@ void expect_virtual_memory(Failures &failures) {
                     "(cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY (2))",
                     PhysicalMemory::create(device, 128 << 20));
     failures.expect("PhysicalMemory::adopt: the handle is null", PhysicalMemory::adopt(0, page));
-    failures.expect("PhysicalMemory::retain_from: the driver does not know the size of the mapping "
-                    "at 0x1; pass the size (cuPointerGetAttribute: CUDA_ERROR_INVALID_VALUE (1))",
-                    PhysicalMemory::retain_from(1));
+    failures.expect(
+        "PhysicalMemory::retain_from: address 0x1 is not in a mapping, or the driver does "
+        "not know its size; if it is mapped, pass the size (cuPointerGetAttribute: "
+        "CUDA_ERROR_INVALID_VALUE (1))",
+        PhysicalMemory::retain_from(1));
     failures.expect("PhysicalMemory::properties: the physical memory is empty",
                     PhysicalMemory().properties());
     failures.expect("AddressRange::reserve: size 100 is not a positive multiple of the page size, "
@@ -247,8 +249,8 @@ void expect_virtual_memory(Failures &failures) {
                     MappedRange::adopt(range, 2 * page, memory));
     const auto mapped = required(MappedRange::map(range, 0, memory));
     failures.expect(
-        "MappedRange::map: range [0, 2097152) is already mapped, or the driver rejected it; "
-        "destroy the earlier MappedRange first (cuMemMap: CUDA_ERROR_INVALID_VALUE (1))",
+        "MappedRange::map: range [0, 2097152) could not be mapped; if part of it is already "
+        "mapped, destroy that MappedRange first (cuMemMap: CUDA_ERROR_INVALID_VALUE (1))",
         MappedRange::map(range, 0, memory));
     failures.expect("MappedRange::get_access: device 7 does not exist; the number of devices is 1 "
                     "(cuMemGetAccess: CUDA_ERROR_INVALID_VALUE (1))",

@@ -298,8 +298,8 @@ void check_closed_is_refused(const Worker &loaded, const Make &make) {
     auto buffer = required(make());
     CHECK(fill.launch(loaded.stream, config, buffer, 7, count).has_value());
     REQUIRE(loaded.stream.synchronize().has_value());
-    const std::string why = "kernel argument 0 is an empty buffer: closed, released, moved from, "
-                            "or never allocated";
+    const std::string why = "kernel argument 0 is a buffer without memory: closed, released, "
+                            "moved from, or default-constructed";
     const Buffer moved = std::move(buffer);
     CHECK(refusal(fill.launch(loaded.stream, config, buffer, 7, count)) == why);
     REQUIRE(buffer.close().has_value());
