@@ -44,9 +44,10 @@ Error unfit(const char *what, const Dim3 &of) noexcept {
                                 "dimension",
                                 what, of.x, of.y, of.z, largest);
     }
+    const bool is_empty_grid = what[0] == 'g' && of.x >= 0 && of.y >= 0 && of.z >= 0;
     return invalid_argument("%s size %lld x %lld x %lld: each dimension must be at least 1%s", what,
                             of.x, of.y, of.z,
-                            what[0] == 'g' ? "; skip the launch if there are no elements" : "");
+                            is_empty_grid ? "; skip the launch if there are no elements" : "");
 }
 
 constexpr Dim3 no_cluster(0, 0, 0);

@@ -92,8 +92,8 @@ inline Result<Context> context_behind(const Stream &stream) noexcept {
 }
 
 inline Error null_address(std::size_t bytes) noexcept {
-    return invalid_argument("the address is null, but %zu byte%s passed", bytes,
-                            bytes == 1 ? " was" : "s were");
+    return invalid_argument("the address is null, but the size is %zu byte%s", bytes,
+                            bytes == 1 ? "" : "s");
 }
 
 // The state of existing device memory; null for 0 bytes at address 0.

@@ -85,7 +85,7 @@ void expect_device_buffers(Failures &failures) {
                     DeviceBuffer<int>::allocate_async(stream, 32 << 20));
     failures.expect("DeviceBuffer::copy_of: the context is empty",
                     DeviceBuffer<int>::copy_of(Context(), {}));
-    failures.expect("DeviceBuffer::adopt: the address is null, but 12 bytes were passed",
+    failures.expect("DeviceBuffer::adopt: the address is null, but the size is 12 bytes",
                     DeviceBuffer<int>::adopt(context, 0, 3));
     failures.expect("DeviceBuffer::free_async: the stream is empty", buffer.free_async(Stream()));
     failures.expect("DeviceBuffer::release_after: the stream is empty",
@@ -127,7 +127,7 @@ void expect_host_memory(Failures &failures) {
     failures.expect("PinnedBuffer::copy_of: 12 bytes requested (cuMemHostAlloc: "
                     "CUDA_ERROR_OUT_OF_MEMORY (2))",
                     PinnedBuffer<int>::copy_of(context, three));
-    failures.expect("PinnedBuffer::adopt: the address is null, but 12 bytes were passed",
+    failures.expect("PinnedBuffer::adopt: the address is null, but the size is 12 bytes",
                     PinnedBuffer<int>::adopt(context, nullptr, 3));
     failures.expect("PinnedBuffer::span_after: the stream is empty",
                     PinnedBuffer<int>().span_after(Stream()));

@@ -225,7 +225,7 @@ TEMPLATE_TEST_CASE("invalid sizes, addresses, contexts and streams are rejected"
                       std::to_string(many) + " elements of 4 bytes");
         check_refused(TestType::allocate(Context(), 1), "context");
         check_refused(TestType::adopt(context, {}, 3),
-                      "the address is null, but 12 bytes were passed");
+                      "the address is null, but the size is 12 bytes");
         check_refused(TestType::adopt(Context(), {}, 3), "context");
     });
     const auto buffer = required(TestType::allocate(context, 10));

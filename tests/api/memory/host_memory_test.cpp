@@ -321,7 +321,7 @@ TEST_CASE("invalid registrations are rejected", "[host_registration]") {
     std::vector<int> values(10);
     const auto at_null = std::span<int>(static_cast<int *>(nullptr), 3);
     check_refused(HostRegistration<int>::create(context, at_null),
-                  "the address is null, but 12 bytes were passed");
+                  "the address is null, but the size is 12 bytes");
     check_refused(HostRegistration<int>::create(Context(), values), "context");
     check_refused(HostRegistration<int>::create(context, values, {.read_only = true}), "const");
     const auto first = required(HostRegistration<int>::create(context, values));
