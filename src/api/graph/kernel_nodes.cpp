@@ -281,7 +281,7 @@ Result<void> require_same_attributes(const KernelNodeCalls &calls,
     const auto refused = [&](unsigned int id,
                              const NodeAttributeValue &value) noexcept -> Result<void> {
         const Member *const known = member(id);
-        char detail[200];
+        char detail[480];
         if (known != nullptr) {
             CUSHIM_TRY(const NodeAttributeValue found, get(calls, change.node, id));
             std::snprintf(detail, sizeof detail,
