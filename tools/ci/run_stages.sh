@@ -118,7 +118,7 @@ else
     wait
 fi
 
-results=() passed=0 failed=0 skipped=0
+results=() outside_tests=() passed=0 failed=0 skipped=0
 for stage in "${chosen[@]}"; do
     result=FAILED seconds=0 counts="no tests" f=0
     ! [[ -e build/ci/$stage.result ]] || read -r result seconds <"build/ci/$stage.result"
@@ -128,7 +128,10 @@ for stage in "${chosen[@]}"; do
         counts="$p passed, $f failed, $s skipped"
     fi
     # A stage that fails outside a test counts as one failure.
-    [[ $result != FAILED || $f -gt 0 ]] || failed=$((failed + 1))
+    if [[ $result == FAILED && $f -eq 0 ]]; then
+        failed=$((failed + 1))
+        outside_tests+=("$stage")
+    fi
     [[ $seconds == before ]] || seconds+=" s"
     results+=("$(printf '%-8s %-8s %8s   %s' "$stage" "$result" "$seconds" "$counts")")
 done
@@ -137,6 +140,10 @@ if [[ -s $FAILURES ]]; then
     step "what failed"
     cat "$FAILURES"
 fi
+for stage in "${outside_tests[@]}"; do
+    step "stage $stage failed outside a test; the end of its output"
+    tail -n 30 "build/ci/$stage.out" 2>/dev/null | cut -c -400 || note "it is above"
+done
 step "all stages, $((SECONDS - started)) s"
 printf '%s\n' "${results[@]}"
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
