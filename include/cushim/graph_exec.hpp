@@ -19,6 +19,8 @@ struct InstantiateOptions {
     bool device_launch = false;
     // Nodes use their own priorities instead of that of the stream. CUDA 11.7.
     bool use_node_priority = false;
+    // CUDA keeps alive what the nodes use, for launches that GraphExec does not see: graph.hpp.
+    bool kept_by_cuda = false;
 };
 
 // Why a graph cannot be instantiated.
@@ -103,6 +105,9 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
     // Enqueues the whole graph. Cannot be captured (not_permitted); use a child graph node for
     // that. cuGraphLaunch.
     CUSHIM_API Result<void> launch(const Stream &stream) const noexcept;
+    // Tells that it was launched into the stream by other means, such as cuGraphLaunch with
+    // native(): what its nodes use is not released before that launch has completed.
+    CUSHIM_API Result<void> launched(const Stream &stream) const noexcept;
     // Enqueues the preparation that the first launch would do. cuGraphUpload, since CUDA 11.1.
     CUSHIM_API Result<void> upload(const Stream &stream) const noexcept;
 

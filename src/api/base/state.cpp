@@ -119,6 +119,7 @@ Result<void> close_owner(State *state) noexcept {
 }
 
 void release_owner(State *state) noexcept {
+    state->given_away();
     state->owned.store(false, std::memory_order_relaxed);
     drop_owner(state);
 }

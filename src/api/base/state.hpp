@@ -41,6 +41,9 @@ struct State {
     // can no longer be called. Runs under a RelaxedCapture unless `in_capture` is safe.
     virtual Destroyed destroy() noexcept = 0;
 
+    // Called by release_owner(), after which other code may destroy the object.
+    virtual void given_away() noexcept {}
+
     // Whether Context::reset_primary() destroyed the object. Calls that use it may then crash the
     // driver. Destructors check this only if any_reset is set.
     virtual bool is_gone() const noexcept { return false; }
@@ -48,6 +51,8 @@ struct State {
     std::atomic<unsigned int> owners{1};
     // Whether the last owner destroys the object: set by take(), cleared by release().
     std::atomic<bool> owned{false};
+    // The number of the last KeptResources that kept this object.
+    std::atomic<unsigned long long> kept_by{0};
     const InCapture in_capture;
     const unsigned int generation = cushim_fork_generation();
     // The device of the object, for to_text(); -1 if only CUDA knows it. Set before the first owner

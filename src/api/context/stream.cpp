@@ -3,19 +3,13 @@
 #include "adopting.hpp"
 #include "base/call.hpp"
 #include "event_state.hpp"
-#include "in_context.hpp"
+#include "stream_state.hpp"
 #include "wrong_context.hpp"
 
 namespace cushim {
 namespace {
 
-struct StreamState final : detail::InContext {
-    explicit StreamState(const Context &in) noexcept : InContext(in, detail::InCapture::safe) {}
-    detail::Destroyed destroy() noexcept override {
-        return CUSHIM_DESTROY(cuStreamDestroy, stream, stream);
-    }
-    CUstream stream = nullptr;
-};
+using detail::StreamState;
 
 constexpr const char *empty = "the stream is empty";
 

@@ -72,15 +72,16 @@ Result<GraphNode> add_keeping(GraphState &state, const GraphDependencies &depend
                               NewUses &&uses, const Add &add) noexcept {
     NodeHandles before;
     CUSHIM_TRY_VOID(before.fill(*state.identity, dependencies));
-    const bool is_new = !state.uses.has(uses);
+    KeptResources &kept = state.uses();
+    const bool is_new = !kept.has(uses);
     if (is_new) {
-        CUSHIM_TRY_VOID(state.uses.prepare(state.api(), state.graph, uses));
+        CUSHIM_TRY_VOID(kept.prepare(uses));
     }
     CUgraphNode node = nullptr;
     const Result<void> added =
         add(NodePlace{&node, state.graph, before.data(), before.size(), state.context});
     if (is_new && (added || may_be_done(added.error()))) {
-        state.uses.keep(std::move(uses));
+        kept.keep(std::move(uses));
     }
     CUSHIM_TRY_VOID(added);
     return state.identity->node(node);

@@ -164,13 +164,6 @@ struct GraphApi {
     // --- order
     Result<void> (*add_dependencies)(CUgraph graph, const EdgeList &edges) noexcept;
     Result<void> (*remove_dependencies)(CUgraph graph, const EdgeList &edges) noexcept;
-
-    // --- resources that graphs keep alive
-    Result<void> (*user_object_create)(CUuserObject *object, void *user,
-                                       void (*destroy)(void *)) noexcept;
-    Result<void> (*user_object_release)(CUuserObject object) noexcept;
-    // The graph takes its own reference.
-    Result<void> (*user_object_retain)(CUgraph graph, CUuserObject object) noexcept;
 };
 
 extern const GraphApi driver_graphs;

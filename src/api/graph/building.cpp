@@ -49,7 +49,16 @@ Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependenc
     if (&state->api() != &inner->api()) {
         return CUSHIM_NAMED(detail::other_api(state->api(), "the graph", "the child graph"));
     }
-    Result<GraphNode> added = add(dependencies, detail::ChildGraphNode{inner->graph}, {});
+    auto uses = inner->uses().share();
+    CUSHIM_TRY_VOID(state->uses().prepare(uses));
+    Result<GraphNode> added = GraphNode();
+    CUSHIM_TRY_VOID(inner->copied([&]() noexcept -> Result<void> {
+        added = add(dependencies, detail::ChildGraphNode{inner->graph}, {});
+        return {};
+    }));
+    if (added || detail::may_be_done(added.error())) {
+        state->uses().keep(std::move(uses));
+    }
     if (!added && added.error().status() == CUDA_ERROR_NOT_SUPPORTED) {
         return CUSHIM_NAMED(detail::explained(
             added.error(), "a child graph must not have memory or conditional nodes"));
@@ -205,10 +214,10 @@ Result<void> set_in(const Graph &graph, const GraphNode &node, const NodeParamet
     CUSHIM_TRY_VOID(detail::check_new_parameters(state->api(), parameters,
                                                  "to remove the node, call Graph::destroy_node()"));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(state->uses.prepare(state->api(), state->graph, uses));
+    CUSHIM_TRY_VOID(state->uses().prepare(uses));
     Result<void> done = state->api().set(node.native(), parameters, state->context);
     if (done || detail::may_be_done(done.error())) {
-        state->uses.keep(std::move(uses));
+        state->uses().keep(std::move(uses));
     }
     return done;
 }

@@ -65,6 +65,7 @@ Result<GraphExec> borrow_exec(const Context &context, const detail::GraphApi &ap
                               CUgraphExec exec) noexcept {
     CUSHIM_TRY(auto state, adopted(context, api, exec));
     GraphExec borrowed = own_exec(state);
+    state->is_kept_by_cuda = true;
     state->owned.store(false, std::memory_order_relaxed);
     return borrowed;
 }
@@ -88,6 +89,29 @@ Error explain(const Error &error, InstantiateResult result) noexcept {
     }
 }
 
+// Calls `copy`, which returns whether it copied the graph to the executable graph. From then on, the
+// latter keeps the graph's resources alive.
+template <class Copy>
+Result<void> copy_with_uses(GraphExecState &state, GraphState &graph, const Copy &copy) noexcept {
+    if (state.is_kept_by_cuda) {
+        CUSHIM_TRY(const bool copied, graph.copied_with_uses(copy));
+        if (copied) {
+            state.uses.keep(nullptr);
+        }
+        return {};
+    }
+    CUSHIM_TRY(auto kept, detail::keep_uses(graph.uses().share()));
+    const Result<bool> copied = graph.copied(copy);
+    if (copied && *copied) {
+        state.uses.keep(std::move(kept));
+    } else if (!copied && state.owned.load(std::memory_order_relaxed) &&
+               detail::may_be_done(copied.error())) {
+        state.uses.keep_also(std::move(kept)); // it may be updated
+    }
+    CUSHIM_TRY_VOID(copied);
+    return {};
+}
+
 // The node that CUDA reports as the cause of a failure.
 Result<GraphNode> find_node(const GraphState &graph, CUgraphNode native) noexcept {
     return detail::with_memory(
@@ -95,14 +119,14 @@ Result<GraphNode> find_node(const GraphState &graph, CUgraphNode native) noexcep
 }
 
 Result<void> set_in(const GraphExec &exec, const GraphNode &node,
-                    const detail::NodeParameters &parameters, detail::NewUses &&uses) noexcept {
-    CUSHIM_TRY(auto kept, detail::keep_uses(std::move(uses)));
+                    const detail::NodeParameters &parameters,
+                    std::unique_ptr<detail::KeptUses> kept) noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(exec));
     CUSHIM_TRY(const detail::ExecNode place, exec_node(*state, node));
     CUSHIM_TRY_VOID(detail::check_new_parameters(
         state->api, parameters, "to skip the node, call GraphExec::set_enabled()"));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(state->uses.prepare(state->shared_context(), place, kept.get()));
+    CUSHIM_TRY_VOID(state->uses.prepare(place, kept.get()));
     Result<void> done = state->api.exec_set(state->exec, node.native(), parameters, state->context);
     if (done) {
         if (std::holds_alternative<const detail::ChildGraphNode *>(parameters.kind())) {
@@ -154,9 +178,15 @@ Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
     }
     CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(graph->shared_context(), graph->api(),
                                                               graph->identity));
+    state->is_kept_by_cuda = options.kept_by_cuda || options.device_launch;
     CUSHIM_TRY(const ContextScope scope, graph->enter());
     detail::NativeInstantiateFailure why;
-    Result<void> done = graph->api().exec.instantiate(&state->exec, graph->graph, options, &why);
+    const Result<void> done =
+        copy_with_uses(*state.operator->(), *graph, [&]() noexcept -> Result<bool> {
+            CUSHIM_TRY_VOID(
+                graph->api().exec.instantiate(&state->exec, graph->graph, options, &why));
+            return true;
+        });
     if (!done) {
         if (failure != nullptr) {
             const Result<GraphNode> node = find_node(*graph, why.node);
@@ -196,9 +226,7 @@ Result<void> GraphExec::launch(const Stream &stream) const noexcept {
         if (!launched) [[unlikely]] {
             return CUSHIM_NAMED(not_launched(launched.error(), stream));
         }
-        if (!state->uses.empty()) {
-            state->uses.launched(stream);
-        }
+        state->uses.launched(stream);
         return {};
     };
     // The driver launches without a current context; the runtime would initialize one.
@@ -207,6 +235,13 @@ Result<void> GraphExec::launch(const Stream &stream) const noexcept {
     }
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return launch_now();
+}
+
+Result<void> GraphExec::launched(const Stream &stream) const noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
+    state->uses.launched(stream);
+    return {};
 }
 
 Result<void> GraphExec::upload(const Stream &stream) const noexcept {
@@ -224,10 +259,10 @@ Result<GraphUpdate> GraphExec::update(const Graph &graph) const noexcept {
     }
     CUSHIM_TRY(const ContextScope scope, state->enter());
     detail::NativeUpdate update;
-    CUSHIM_TRY_VOID(state->api.exec.update(state->exec, from->graph, &update));
-    if (update.result == GraphUpdateResult::success) {
-        state->uses.end(); // CUDA has dropped the old resources and keeps the graph's
-    }
+    CUSHIM_TRY_VOID(copy_with_uses(*state, *from, [&]() noexcept -> Result<bool> {
+        CUSHIM_TRY_VOID(state->api.exec.update(state->exec, from->graph, &update));
+        return update.result == GraphUpdateResult::success;
+    }));
     CUSHIM_TRY(const GraphNode node, find_node(*from, update.node));
     CUSHIM_TRY(const GraphNode source, find_node(*from, update.from));
     return GraphUpdate{update.result, node, source};
@@ -236,8 +271,10 @@ Result<GraphUpdate> GraphExec::update(const Graph &graph) const noexcept {
 Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters &parameters,
                             const detail::NodeUses &uses) const noexcept {
     static constexpr detail::NodeFunctions functions = {CUSHIM_NODE_FUNCTIONS("GraphExec::set_")};
-    return detail::named(set_in(*this, node, parameters, detail::NewUses(uses)),
-                         functions[parameters.kind().index()]);
+    const char *const function = functions[parameters.kind().index()];
+    auto kept = detail::keep_uses(detail::NewUses(uses));
+    return detail::named(kept ? set_in(*this, node, parameters, std::move(*kept)) : kept.error(),
+                         function);
 }
 
 Result<void> GraphExec::set_signals(const GraphNode &node,
@@ -270,11 +307,10 @@ Result<void> GraphExec::set_child_graph_node(const GraphNode &node,
         return CUSHIM_NAMED(
             detail::other_api(state->api, "the executable graph", "the child graph"));
     }
-    CUSHIM_TRY_VOID(exec_node(*state, node));
-    // The clone keeps the nodes' resources, which the outer graph or its owner may release.
-    CUSHIM_TRY(const Graph clone, child.clone());
-    detail::State *const uses[] = {detail::Access::state(clone)};
-    return set(node, detail::ChildGraphNode{inner->graph}, {uses});
+    CUSHIM_TRY(auto kept, detail::keep_uses(inner->uses().share()));
+    return CUSHIM_NAMED(inner->copied([&]() noexcept {
+        return set_in(*this, node, detail::ChildGraphNode{inner->graph}, std::move(kept));
+    }));
 }
 
 Result<void> GraphExec::set_enabled(const GraphNode &node, bool enabled) const noexcept {

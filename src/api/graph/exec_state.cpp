@@ -1,26 +1,38 @@
 #include "exec_state.hpp"
 
 #include "base/with_memory.hpp"
-#include "context/stream_context.hpp"
 
 namespace cushim::detail {
 
 ExecUses::~ExecUses() {
+    release_never(of_graph_.release());
     for (auto &[node, place] : by_node_) {
         release_never(place.kept.release());
     }
 }
 
-Result<void> ExecUses::prepare(const Context &context, const ExecNode &node,
-                               const KeptUses *kept) noexcept {
+void ExecUses::keep(std::unique_ptr<KeptUses> of_graph) noexcept {
+    std::swap(of_graph_, of_graph);
+    let_go(std::move(of_graph));
+    for (auto &[node, place] : by_node_) {
+        let_go(std::move(place.kept));
+    }
+    by_node_.clear();
+    inside_.clear();
+}
+
+void ExecUses::keep_also(std::unique_ptr<KeptUses> of_graph) noexcept {
+    if (of_graph != nullptr) {
+        of_graph->also = std::move(of_graph_);
+        of_graph_ = std::move(of_graph);
+    }
+}
+
+Result<void> ExecUses::prepare(const ExecNode &node, const KeptUses *kept) noexcept {
     if (kept == nullptr) {
         return {};
     }
     CUSHIM_TRY_VOID(require_release_thread());
-    if (!last_launch_) {
-        CUSHIM_TRY(last_launch_, Event::create(context, {.timing = false}));
-        launched_in_ = context.native();
-    }
     return with_memory([&]() -> Result<void> {
         std::vector<CUgraphNode> path = node.identity.path_to(node.root);
         for (const CUgraphNode outer : path) {
@@ -78,50 +90,12 @@ void ExecUses::let_go(std::unique_ptr<KeptUses> kept) noexcept {
     if (!kept) {
         return;
     }
-    if (lost_a_launch_) {
+    if (launches_.is_end_unknown()) {
         release_never(kept.release()); // running work may use it
         return;
     }
-    if (was_launched_) {
-        kept->after = last_launch_.share();
-        is_waited_for_ = true;
-    }
+    kept->after = launches_.end();
     release_later(kept.release());
-}
-
-// Launches of one executable graph run one after the other, so the end of the last one ends all.
-void ExecUses::launched(const Stream &stream) noexcept {
-    const Result<void> recorded = record(stream);
-    if (recorded) {
-        was_launched_ = true;
-        lost_a_launch_ = false; // it ends before this launch
-        return;
-    }
-    // Without an event, waits at once if possible.
-    const Error &error = recorded.error();
-    report_teardown({error.status(), error.entry_point(),
-                     reinterpret_cast<unsigned long long>(last_launch_.native())});
-    was_launched_ = false;
-    lost_a_launch_ = !stream.synchronize();
-}
-
-// An event can only be recorded in streams of its own context.
-Result<void> ExecUses::record(const Stream &stream) noexcept {
-    CUSHIM_TRY(const Context context, context_of(stream));
-    if (!last_launch_ || is_waited_for_ || context.native() != launched_in_) {
-        CUSHIM_TRY(last_launch_, Event::create(context, {.timing = false}));
-        launched_in_ = context.native();
-        is_waited_for_ = false;
-    }
-    return last_launch_.record(stream);
-}
-
-void ExecUses::end() noexcept {
-    for (auto &[node, place] : by_node_) {
-        let_go(std::move(place.kept));
-    }
-    by_node_.clear();
-    inside_.clear();
 }
 
 } // namespace cushim::detail

@@ -1,9 +1,6 @@
 // The state behind GraphExec.
 #pragma once
 
-#include <cushim/event.hpp>
-#include <cushim/stream.hpp>
-
 #include <algorithm>
 #include <memory>
 #include <unordered_map>
@@ -14,6 +11,7 @@
 #include "context/in_context.hpp"
 #include "identity.hpp"
 #include "kept_resources.hpp"
+#include "launches.hpp"
 
 namespace cushim::detail {
 
@@ -24,9 +22,9 @@ struct ExecNode {
     const GraphIdentity &root;     // identity of the instantiated graph
 };
 
-/* Resources of nodes that were set in the executable graph itself, which CUDA cannot keep alive.
- * They are released after the last launch, once the node is set again or the executable graph is
- * destroyed. */
+/* What an executable graph uses: the resources of the graph that it was instantiated or updated
+ * from, and those of nodes that were set in it. They are released after the last launch, once
+ * others replace them or the executable graph is destroyed. */
 class ExecUses {
   public:
     ExecUses() noexcept = default;
@@ -36,9 +34,13 @@ class ExecUses {
     // use them.
     ~ExecUses();
 
+    // All nodes are those of a graph with these resources; null if it has none.
+    void keep(std::unique_ptr<KeptUses> of_graph) noexcept;
+    // Updating failed, and nodes may use either the new or the old resources.
+    void keep_also(std::unique_ptr<KeptUses> of_graph) noexcept;
+
     // Reserves room, so that nothing can fail once the node is set.
-    Result<void> prepare(const Context &context, const ExecNode &node,
-                         const KeptUses *kept) noexcept;
+    Result<void> prepare(const ExecNode &node, const KeptUses *kept) noexcept;
     void keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
     // CUDA did not set the node.
     void unprepare(CUgraphNode node) noexcept;
@@ -48,14 +50,15 @@ class ExecUses {
     // All nodes nested in this one are those of a graph again.
     void end_inside(CUgraphNode node) noexcept;
 
-    // Whether launches must be recorded.
-    bool empty() const noexcept { return by_node_.empty(); }
-
     // After each launch.
-    void launched(const Stream &stream) noexcept;
+    void launched(const Stream &stream) noexcept {
+        if (of_graph_ != nullptr || !by_node_.empty()) {
+            launches_.note(stream);
+        }
+    }
 
-    // All nodes are those of a graph again, or the executable graph is destroyed.
-    void end() noexcept;
+    // The executable graph is destroyed.
+    void end() noexcept { keep(nullptr); }
 
   private:
     struct Place {
@@ -68,17 +71,12 @@ class ExecUses {
     };
 
     void let_go(std::unique_ptr<KeptUses> kept) noexcept;
-    Result<void> record(const Stream &stream) noexcept;
 
+    std::unique_ptr<KeptUses> of_graph_;
     std::unordered_map<CUgraphNode, Place> by_node_;
     // For each node of the paths, the nodes that have had it in their path.
     std::unordered_map<CUgraphNode, std::unordered_set<CUgraphNode>> inside_;
-    Event last_launch_;
-    CUcontext launched_in_ = nullptr; // context of the event
-    bool was_launched_ = false;
-    bool is_waited_for_ =
-        false; // by released resources, which keep the event of the previous launch
-    bool lost_a_launch_ = false; // the end of the last launch is unknown
+    Launches launches_;
 };
 
 struct GraphExecState final : InContext {
@@ -112,6 +110,8 @@ struct GraphExecState final : InContext {
     const GraphApi &api;
     const std::shared_ptr<GraphIdentity> identity; // of the instantiated graph; null: unknown
     CUgraphExec exec = nullptr;
+    // Whether CUDA keeps the nodes' resources alive: launches may go unnoticed.
+    bool is_kept_by_cuda = false;
     ExecUses uses;
 };
 

@@ -81,7 +81,8 @@ Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) 
         CUSHIM_TRY(auto state, make_state<GraphState>(around.shared_context(),
                                                       around.identity->inside(node, graph)));
         state->graph = graph;
-        state->around = KeepAlive(&around);
+        state->outer = &around;
+        state->keep_outer = KeepAlive(&around);
         return lend_graph(state);
     });
 }
@@ -121,8 +122,8 @@ namespace {
 Result<void> keep_in(const Graph &graph, detail::NewUses &&uses) noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(state->uses.prepare(state->api(), state->graph, uses));
-    state->uses.keep(std::move(uses));
+    CUSHIM_TRY_VOID(state->uses().prepare(uses));
+    state->uses().keep(std::move(uses));
     return {};
 }
 
@@ -163,10 +164,16 @@ Result<Graph> Graph::clone() const noexcept {
     CUSHIM_TRY(GraphState *const original, state_of_graph(*this));
     CUSHIM_TRY(auto state, detail::make_graph_state(original->shared_context(), original->api()));
     CUSHIM_TRY(const ContextScope scope, original->enter());
-    CUSHIM_TRY_VOID(detail::explained(original->api().clone(&state->graph, original->graph),
-                                      CUDA_ERROR_NOT_SUPPORTED,
-                                      "a graph with memory nodes cannot be cloned"));
-    return detail::own_graph(state);
+    CUSHIM_TRY_VOID(original->copied([&]() noexcept {
+        return detail::explained(original->api().clone(&state->graph, original->graph),
+                                 CUDA_ERROR_NOT_SUPPORTED,
+                                 "a graph with memory nodes cannot be cloned");
+    }));
+    Graph clone = detail::own_graph(state);
+    auto uses = original->uses().share();
+    CUSHIM_TRY_VOID(state->uses().prepare(uses));
+    state->uses().keep(std::move(uses));
+    return clone;
 }
 
 Result<void> Graph::keep_alive(const Graph &other) const noexcept {

@@ -92,7 +92,7 @@ Result<void> capture_closure(const Stream &stream, const Closure &closure) noexc
     CUstreamCaptureStatus status{};
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetCaptureInfo_v2, stream.native(), &status, nullptr,
                                   &graph, nullptr, nullptr));
-    CUSHIM_TRY_VOID(give_uses(driver_graphs, graph, std::move(uses)));
+    CUSHIM_TRY_VOID(give_uses(graph, std::move(uses)));
     return CUSHIM_DRIVER(cuLaunchHostFunc, stream.native(), closure.call, closure.object);
 }
 

@@ -3,8 +3,9 @@
 #include <cushim/detail/loader.h>
 
 #include <algorithm>
+#include <atomic>
 
-#include "base/relaxed_capture.hpp"
+#include "base/call.hpp"
 #include "base/with_memory.hpp"
 
 namespace cushim::detail {
@@ -14,17 +15,31 @@ void release_uses(void *user) noexcept {
     release_later(static_cast<Released *>(user));
 }
 
-// The user object owns `kept`, even if the graph rejects it.
-Result<void> give(const GraphApi &api, CUgraph graph, std::unique_ptr<Released> kept) noexcept {
+// A new user object that owns `kept`. The caller and the graph have a reference each.
+Result<CUuserObject> give(CUgraph graph, std::unique_ptr<Released> kept) noexcept {
     CUSHIM_TRY_VOID(require_release_thread());
     CUuserObject object = nullptr;
-    CUSHIM_TRY_VOID(api.user_object_create(&object, kept.get(), release_uses));
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuUserObjectCreate, &object, kept.get(), release_uses, 1,
+                                  CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
     (void)kept.release();
-    // The graph takes its own reference. This one is released even on failure: the call may have
-    // worked.
-    Result<void> given = api.user_object_retain(graph, object);
-    Result<void> released = api.user_object_release(object);
-    return given ? released : given;
+    Result<void> given = CUSHIM_DRIVER(cuGraphRetainUserObject, graph, object, 1, 0);
+    if (!given) {
+        (void)driver().cuUserObjectRelease(object, 1);
+        return given.error();
+    }
+    return object;
+}
+
+template <class Value>
+void reserve_one(std::vector<Value> &values) {
+    if (values.size() == values.capacity()) {
+        values.reserve(2 * values.size() + 1);
+    }
+}
+
+unsigned long long next_number() noexcept {
+    static constinit std::atomic<unsigned long long> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 } // namespace
@@ -57,22 +72,6 @@ bool NewUses::empty() const noexcept {
                                    [](const State *state) { return state == nullptr; });
 }
 
-bool KeptUses::is_ready() noexcept {
-    if (!after || Access::state(after)->is_gone()) { // a reset has ended the work
-        return true;
-    }
-    if (cushim_exiting() != 0) {
-        return false; // and never will be ready
-    }
-    const RelaxedCapture no_capture_ends_by_the_question;
-    const Result<bool> through = after.query();
-    if (!through) {
-        report_teardown({through.error().status(), through.error().entry_point(),
-                         reinterpret_cast<unsigned long long>(after.native())});
-    }
-    return !through || *through;
-}
-
 Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept {
     if (uses.empty()) {
         return std::unique_ptr<KeptUses>();
@@ -89,31 +88,71 @@ Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept {
     });
 }
 
-Result<void> give_uses(const GraphApi &api, CUgraph graph, NewUses &&uses) noexcept {
-    CUSHIM_TRY(auto kept, keep_uses(std::move(uses)));
-    return kept ? give(api, graph, std::move(kept)) : Result<void>();
+Result<std::unique_ptr<KeptUses>> keep_uses(std::shared_ptr<KeptSet> set) noexcept {
+    if (set == nullptr) {
+        return std::unique_ptr<KeptUses>();
+    }
+    return with_memory([&]() -> Result<std::unique_ptr<KeptUses>> {
+        auto kept = std::make_unique<KeptUses>();
+        kept->set = std::move(set);
+        return kept;
+    });
 }
 
-Result<void> KeptResources::prepare(const GraphApi &api, CUgraph graph,
-                                    const NewUses &uses) noexcept {
+Result<void> give_uses(CUgraph graph, NewUses &&uses) noexcept {
+    CUSHIM_TRY(auto kept, keep_uses(std::move(uses)));
+    if (kept == nullptr) {
+        return {};
+    }
+    CUSHIM_TRY(const CUuserObject object, give(graph, std::move(kept)));
+    return CUSHIM_DRIVER(cuUserObjectRelease, object, 1);
+}
+
+KeptResources::~KeptResources() {
+    if (object_ == nullptr || is_kept_for_good_ || cushim_may_call(generation_) == 0) {
+        return;
+    }
+    report_teardown(CUSHIM_DESTROY(cuUserObjectRelease, object_, object_, 1));
+}
+
+// The user object, which may exist already.
+Result<void> KeptResources::create() {
+    if (held_ != nullptr) {
+        return {};
+    }
+    auto held = std::make_unique<Held>();
+    Held *const made = held.get();
+    CUSHIM_TRY(object_, give(graph_, std::move(held)));
+    held_ = made;
+    graph_holds_ = true;
+    number_ = next_number();
+    return {};
+}
+
+// A set that may grow.
+Result<KeptSet *> KeptResources::own_set() {
+    CUSHIM_TRY_VOID(create());
+    if (held_->set == nullptr || held_->set.use_count() > 1) {
+        auto next = std::make_shared<KeptSet>();
+        next->before = std::move(held_->set);
+        held_->set = std::move(next);
+    }
+    return held_->set.get();
+}
+
+Result<void> KeptResources::prepare(const NewUses &uses) noexcept {
     if (uses.empty()) {
         return {};
     }
     return with_memory([&]() -> Result<void> {
-        if (kept_ == nullptr) {
-            auto kept = std::make_unique<Kept>();
-            Kept *const made = kept.get();
-            CUSHIM_TRY_VOID(give(api, graph, std::move(kept)));
-            kept_ = made;
-        }
+        CUSHIM_TRY(KeptSet *const set, own_set());
         for (State *const state : uses.states) {
-            if (state != nullptr && !is_recent(state)) {
-                kept_->resources.try_emplace(state);
+            if (state != nullptr) {
+                set->resources.try_emplace(state);
             }
         }
-        std::vector<OwnedClosure> &closures = kept_->closures;
-        if (uses.closure && closures.size() == closures.capacity()) {
-            closures.reserve(2 * closures.size() + 1);
+        if (uses.closure) {
+            reserve_one(set->closures);
         }
         return {};
     });
@@ -121,17 +160,70 @@ Result<void> KeptResources::prepare(const GraphApi &api, CUgraph graph,
 
 void KeptResources::keep(NewUses &&uses) noexcept {
     for (State *const state : uses.states) {
-        if (state != nullptr && !is_recent(state)) {
-            KeepAlive &resource = kept_->resources.find(state)->second;
+        if (state != nullptr) {
+            KeepAlive &resource = held_->set->resources.find(state)->second;
             if (!resource) {
                 resource = KeepAlive(state);
             }
-            recent_[next_recent_++ % recent_.size()] = state;
+            state->kept_by.store(number_, std::memory_order_relaxed);
         }
     }
     if (uses.closure) {
-        kept_->closures.push_back(std::move(uses.closure));
+        held_->set->closures.push_back(std::move(uses.closure));
     }
+}
+
+Result<void> KeptResources::prepare(const std::shared_ptr<KeptSet> &set) noexcept {
+    if (set == nullptr) {
+        return {};
+    }
+    return with_memory([&]() -> Result<void> {
+        CUSHIM_TRY_VOID(create());
+        if (held_->set != nullptr) {
+            CUSHIM_TRY(KeptSet *const own, own_set());
+            reserve_one(own->children);
+        }
+        return {};
+    });
+}
+
+void KeptResources::keep(std::shared_ptr<KeptSet> set) noexcept {
+    if (set == nullptr) {
+        return;
+    }
+    if (held_->set == nullptr) {
+        held_->set = std::move(set);
+    } else if (auto &children = held_->set->children; children.empty() || children.back() != set) {
+        children.push_back(std::move(set));
+    }
+}
+
+// CUDA does not check how many references a graph holds, and one release too many ends the process;
+// one reference too many does no harm. So after a failure, the graph gets a further one, which it
+// keeps.
+Result<void> KeptResources::take() noexcept {
+    graph_holds_ = false;
+    Result<void> taken = CUSHIM_DRIVER(cuGraphReleaseUserObject, graph_, object_, 1);
+    if (!taken) {
+        is_kept_for_good_ = !retain();
+    }
+    return taken;
+}
+
+void KeptResources::give_back() noexcept {
+    const Result<void> given = retain();
+    if (given) {
+        graph_holds_ = true;
+        return;
+    }
+    const Error &error = given.error();
+    report_teardown({error.status(), error.entry_point(),
+                     reinterpret_cast<unsigned long long>(graph_), error.api()});
+    is_kept_for_good_ = !retain();
+}
+
+Result<void> KeptResources::retain() const noexcept {
+    return CUSHIM_DRIVER(cuGraphRetainUserObject, graph_, object_, 1, 0);
 }
 
 } // namespace cushim::detail

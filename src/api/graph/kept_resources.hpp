@@ -1,17 +1,16 @@
-// Resources that nodes use and graphs keep alive: owners and closures in a CUDA user object. CUDA
-// copies and drops its references with the graphs and executable graphs that may run them.
+// Resources that nodes use, and that graphs and executable graphs keep alive: owners and closures.
 #pragma once
 
-#include <cushim/event.hpp>
 #include <cushim/graph_node.hpp>
 
-#include <array>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "api.hpp"
 #include "base/release_later.hpp"
+#include "context/stream_state.hpp"
+#include "relatives.hpp"
 
 namespace cushim::detail {
 
@@ -52,19 +51,38 @@ class NewUses {
     OwnedClosure closure;
 };
 
-/* Resources of one node or one call. Destroyed on a thread that may call CUDA, and not before the
- * work that precedes `after` has completed. */
+/* What the nodes of a graph have used. Graphs, their clones, graphs that contain them and executable
+ * graphs share it. It grows only while one graph uses it alone. */
+struct KeptSet {
+    KeptSet() = default;
+    KeptSet(const KeptSet &) = delete;
+    KeptSet &operator=(const KeptSet &) = delete;
+    ~KeptSet() {
+        while (before.use_count() == 1) { // avoids recursion
+            before = std::move(before->before);
+        }
+    }
+
+    std::unordered_map<State *, KeepAlive> resources; // empty until kept
+    std::vector<OwnedClosure> closures;
+    std::shared_ptr<KeptSet> before;                // of the same graph, until it was shared
+    std::vector<std::shared_ptr<KeptSet>> children; // of graphs inside
+};
+
+/* Resources that an executable graph used. Destroyed on a thread that may call CUDA, and not before
+ * the work that precedes `after` has completed. */
 struct KeptUses final : Released {
     ~KeptUses() override {
         while (also) { // avoids recursion
             also = std::move(also->also);
         }
     }
-    bool is_ready() noexcept override;
+    bool is_ready() noexcept override { return after.is_reached(); }
 
     std::vector<KeepAlive> resources;
     OwnedClosure closure;
-    Event after;                    // empty: nothing to wait for
+    std::shared_ptr<KeptSet> set; // of a whole graph
+    StreamEnd after;
     std::unique_ptr<KeptUses> also; // further resources of the same node
 };
 
@@ -77,50 +95,84 @@ Result<void> require_release_thread() noexcept;
 
 // Null if there is nothing to keep alive.
 Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept;
+Result<std::unique_ptr<KeptUses>> keep_uses(std::shared_ptr<KeptSet> set) noexcept;
 
 // Passes the resources of one call to a graph that other code owns, in a separate user object.
-Result<void> give_uses(const GraphApi &api, CUgraph graph, NewUses &&uses) noexcept;
+Result<void> give_uses(CUgraph graph, NewUses &&uses) noexcept;
 
-/* Resources of the nodes of one graph, in one user object that is created on first use and grows
- * with the graph. Clones and executable graphs keep it too, so a resource that a node has ever used
- * lives until the last of them is destroyed. A resource that several nodes use is kept once. */
+/* Resources of the nodes of one graph and of the graphs inside it. A resource that a node has ever
+ * used lives as long as the graph, its clones and its executable graphs; one that several nodes use
+ * is usually kept once.
+ *
+ * The graph holds a CUDA user object that owns the set as well, since other code may clone and
+ * instantiate the graph, or take it over. It is created on first use. Executable graphs with a user
+ * object are expensive to launch, so cushim's own calls that copy the graph run without(). */
 class KeptResources {
   public:
+    // `of` is the handle of the graph, which may be created later.
+    explicit KeptResources(const CUgraph &of) noexcept : graph_(of) {}
+    KeptResources(const KeptResources &) = delete;
+    KeptResources &operator=(const KeptResources &) = delete;
+    // The graph was destroyed, or lives on with other code.
+    ~KeptResources();
+
     // Whether all of these are kept already, as for most nodes; may return false although they are.
     bool has(const NewUses &uses) const noexcept {
         if (uses.closure) {
             return false;
         }
         for (const State *const state : uses.states) {
-            if (state != nullptr && !is_recent(state)) {
+            if (state != nullptr && state->kept_by.load(std::memory_order_relaxed) != number_) {
                 return false;
             }
         }
         return true;
     }
     // Reserves room, so that nothing can fail once the node exists.
-    Result<void> prepare(const GraphApi &api, CUgraph graph, const NewUses &uses) noexcept;
+    Result<void> prepare(const NewUses &uses) noexcept;
     void keep(NewUses &&uses) noexcept;
+    // The same for all resources of another graph. Null: it has none.
+    Result<void> prepare(const std::shared_ptr<KeptSet> &set) noexcept;
+    void keep(std::shared_ptr<KeptSet> set) noexcept;
 
-  private:
-    struct Kept final : Released {
-        std::unordered_map<State *, KeepAlive> resources; // empty until kept
-        std::vector<OwnedClosure> closures;
-    };
-
-    bool is_recent(const State *state) const noexcept {
-        for (const State *const recent : recent_) {
-            if (recent == state) {
-                return true;
-            }
-        }
-        return false;
+    // All resources so far, for a copy of the graph; null if there are none. Later ones go into
+    // another set.
+    std::shared_ptr<KeptSet> share() const noexcept {
+        return held_ != nullptr ? held_->set : nullptr;
     }
 
-    Kept *kept_ = nullptr; // owned by CUDA while the graph exists
-    // Some of the kept resources: most nodes use the same ones as the nodes before them.
-    std::array<const State *, 8> recent_{};
-    unsigned int next_recent_ = 0;
+    // Calls `copy`, which copies the graph, while the graph does not hold the user object.
+    template <class Copy>
+    auto without(const Copy &copy) noexcept -> decltype(copy()) {
+        if (!graph_holds_) {
+            return copy();
+        }
+        const RelativesGuard guard;
+        CUSHIM_TRY_VOID(take());
+        auto done = copy();
+        give_back();
+        return done;
+    }
+    // The graph holds the user object no longer.
+    Result<void> take() noexcept;
+
+  private:
+    struct Held final : Released {
+        std::shared_ptr<KeptSet> set;
+    };
+
+    Result<void> create();
+    Result<KeptSet *> own_set();
+    void give_back() noexcept;
+    Result<void> retain() const noexcept;
+
+    const CUgraph &graph_;
+    unsigned long long number_ = ~0ULL; // no State has this one
+    Held *held_ = nullptr;              // owned by the user object
+    CUuserObject object_ = nullptr;     // cushim holds one reference
+    bool graph_holds_ = false;          // exactly one further reference
+    bool is_kept_for_good_ = false;     // the graph may hold none, but should
+    const unsigned int generation_ = cushim_fork_generation();
 };
 
 } // namespace cushim::detail

@@ -134,23 +134,6 @@ Result<void> remove_dependencies(CUgraph graph, const EdgeList &edges) noexcept 
 
 #undef CUSHIM_CHANGE_EDGES
 
-// --- resources that graphs keep alive
-
-Result<void> user_object_create(CUuserObject *object, void *user,
-                                void (*destroy)(void *)) noexcept {
-    return CUSHIM_GRAPH(
-        UserObjectCreate, object, user, destroy, 1,
-        CUSHIM_EITHER(CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, cudaUserObjectNoDestructorSync));
-}
-
-Result<void> user_object_release(CUuserObject object) noexcept {
-    return CUSHIM_GRAPH(UserObjectRelease, object, 1);
-}
-
-Result<void> user_object_retain(CUgraph graph, CUuserObject object) noexcept {
-    return CUSHIM_GRAPH(GraphRetainUserObject, graph, object, 1, 0);
-}
-
 } // namespace
 
 const GraphApi CUSHIM_EITHER(driver_graphs, runtime_graphs) = {
@@ -205,9 +188,6 @@ const GraphApi CUSHIM_EITHER(driver_graphs, runtime_graphs) = {
     .add_raw = add_raw,
     .add_dependencies = add_dependencies,
     .remove_dependencies = remove_dependencies,
-    .user_object_create = user_object_create,
-    .user_object_release = user_object_release,
-    .user_object_retain = user_object_retain,
 };
 
 } // namespace cushim::detail

@@ -40,15 +40,45 @@ struct GraphState final : InContext {
     // A reset destroys the objects in the context, but not graphs.
     bool is_gone() const noexcept override { return false; }
     const GraphApi &api() const noexcept { return identity->api; }
+    // What the nodes use: the outermost graph keeps it.
+    KeptResources &uses() noexcept {
+        GraphState *state = this;
+        while (state->outer != nullptr) {
+            state = state->outer;
+        }
+        return state->own_uses_;
+    }
+    // Calls `copy`, which copies the graph, so that CUDA does not keep the resources for the copy.
+    template <class Copy>
+    auto copied(const Copy &copy) noexcept -> decltype(copy()) {
+        return own_uses_.without(copy);
+    }
+    // The same so that CUDA does keep them.
+    template <class Copy>
+    auto copied_with_uses(const Copy &copy) noexcept -> decltype(copy()) {
+        auto all = uses().share();
+        if (outer == nullptr || all == nullptr) {
+            return copy();
+        }
+        KeptResources lent(graph);
+        CUSHIM_TRY_VOID(lent.prepare(all));
+        lent.keep(std::move(all));
+        auto done = copy();
+        CUSHIM_TRY_VOID(lent.take());
+        return done;
+    }
 
     const std::shared_ptr<GraphIdentity> identity;
-    KeptResources uses;
-    // For a graph nested in a node: keeps the outer graph alive. Such a graph is never owned.
-    KeepAlive around;
     CUgraph graph = nullptr;
+    // For a graph nested in a node: the outer graph, kept alive. Such a graph is never owned.
+    GraphState *outer = nullptr;
+    KeepAlive keep_outer;
     GraphRegistryEntry known{*this};
     // The conditional node of each condition. The node may be destroyed, or not exist yet.
     std::unordered_map<unsigned long long, GraphNode> condition_users;
+
+  private:
+    KeptResources own_uses_{graph};
 };
 
 // invalid_argument for an empty Graph, and for a nested graph whose node is destroyed.

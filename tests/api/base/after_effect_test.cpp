@@ -126,7 +126,7 @@ GRAPH_TEST_CASE("a graph holds one reference when retaining a user object fails 
     need_simulator(needs_faults);
     auto made = make_graph(api);
     Counts counts;
-    fail_after(graph_call(api, "RetainUserObject"));
+    fail_after("cuGraphRetainUserObject");
     CHECK_FALSE(made.graph.add_host_node({}, counts.function()).has_value());
     made.graph.reset();
     CHECK(soon([&] { return counts.alive == 0; }));

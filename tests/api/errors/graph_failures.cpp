@@ -262,6 +262,7 @@ void expect_failures_of_executable_graphs(Failures &failures, const Context &con
 
     const GraphExec exec = ok(of.graph.instantiate());
     failures.expect("GraphExec::launch: the executable graph is empty", GraphExec().launch(none));
+    failures.expect("GraphExec::launched: the stream is empty", exec.launched(none));
     failures.expect("GraphExec::upload: the stream is empty", exec.upload(none));
     failures.expect(
         "GraphExec::update: the executable graph belongs to the driver API, the graph "

@@ -145,7 +145,7 @@ TEST_CASE("a launch whose end is unknown has ended once a later launch has",
     const Stream another = ok(Stream::create(at.context, {.non_blocking = true}));
     const Gate gate;
     ok(gate.close(at.stream));
-    ok(at.exec.launch(at.stream)); // its event and its synchronization fail
+    ok(at.exec.launch(Stream::borrow(at.stream.native()))); // event and synchronization fail
     CHECK(reports.names() == std::vector<std::string>{"cuEventRecord"});
     ok(at.exec.launch(another)); // runs after the first launch
     at.set_anew();
@@ -275,14 +275,6 @@ GRAPH_ASIDE_SCENARIO_TEST("free_async() does not free memory that a graph keeps 
     return {};
 }
 
-namespace {
-
-const char *user_object(Api api) {
-    return api == Api::driver ? "cuUserObjectCreate" : "cudaUserObjectCreate";
-}
-
-} // namespace
-
 GRAPH_TEST_CASE("keep_alive() rejects the graph itself", "[graph][G6]") {
     const char *const itself = "the graph would keep itself alive, and never be destroyed";
     const char *const outermost = "both graphs are parts of one graph, which would keep itself "
@@ -318,7 +310,7 @@ TEST_CASE("a graph has one user object for the resources of all nodes", "[graph]
             ok(to.set_host_node(ok(to.add_host_node({}, watched.closure())), watched.closure()));
         }
     });
-    CHECK(std::ranges::count(calls, user_object(api)) == 1);
+    CHECK(std::ranges::count(calls, "cuUserObjectCreate") == 1);
 }
 
 TEST_CASE("a graph without resources to keep alive has no user object", "[graph][current]") {
@@ -332,7 +324,7 @@ TEST_CASE("a graph without resources to keep alive has no user object", "[graph]
             ok(to.add_event_record_node({}, recorded));
             ok(to.add_memset_node({}, filled, 1));
         });
-        return std::ranges::count(calls, user_object(api));
+        return std::ranges::count(calls, "cuUserObjectCreate");
     };
     CHECK(kept_in(Event::borrow(event.native()), memory.span()) == 0);
     CHECK(kept_in(event, memory) == 1);
@@ -468,7 +460,7 @@ GRAPH_ASIDE_SCENARIO_TEST(
     CUSHIM_TRY(GraphExec exec, parent.graph.instantiate());
     Watched watched;
     CUSHIM_TRY(Graph other_leaf, make_call(api, context, &watched));
-    CUSHIM_TRY(const Parent other, make_parent(api, context, other_leaf));
+    CUSHIM_TRY(Parent other, make_parent(api, context, other_leaf));
     other_leaf.reset();
     CUSHIM_TRY_VOID(exec.set_child_graph_node(parent.child, other.inside));
     CUSHIM_TRY_VOID(other.graph.destroy_node(other.child)); // destroys the nested graph
@@ -479,6 +471,9 @@ GRAPH_ASIDE_SCENARIO_TEST(
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(watched.calls() == 1);
     exec.reset();
+    wait_for_released_closures();
+    CHECK_FALSE(watched.is_gone()); // the graph has used it
+    other = {};
     CHECK(watched.is_soon_gone());
     return {};
 }

@@ -279,9 +279,16 @@ bool launches_a_graph(const MadeCall &call) {
     return call.name == "cuGraphLaunch" || call.name == "cudaGraphLaunch";
 }
 
+// Without its reference to the user object, a graph does not keep its resources alive for copies
+// that other code has made: cushim keeps them permanently.
+bool loses_user_object(const Failing &first, const Failing &second) {
+    return (first.name == "cuGraphReleaseUserObject" || first.name == "cuGraphRetainUserObject") &&
+           second.name == "cuGraphRetainUserObject";
+}
+
 // A capture whose end fails twice stays active, and its graph is leaked.
 bool beyond_repair(const Failing &first, const Failing &second, bool after_launch) {
-    return (after_launch && loses_a_launch(first, second)) ||
+    return (after_launch && loses_a_launch(first, second)) || loses_user_object(first, second) ||
            (ends_capture(first) && ends_capture(second));
 }
 

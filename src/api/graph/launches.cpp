@@ -1,0 +1,52 @@
+#include "launches.hpp"
+
+#include "context/stream_context.hpp"
+
+namespace cushim::detail {
+
+StreamEnd Launches::end() noexcept {
+    if (!is_end_current_) {
+        end_ = StreamEnd(stream_.share());
+        end_.record();
+        is_end_current_ = true;
+    }
+    is_event_shared_ = true;
+    return end_.share();
+}
+
+void Launches::note_other(const Stream &stream) noexcept {
+    is_end_unknown_ = false; // earlier launches end before this one
+    if (StreamState *const state = owned_stream(stream)) {
+        state->has_later_end.store(true, std::memory_order_relaxed);
+        stream_ = stream.share();
+        in_ = state;
+        return;
+    }
+    stream_.reset();
+    in_ = nullptr;
+    is_end_current_ = true;
+    const Result<void> recorded = record(stream);
+    if (recorded) {
+        end_ = StreamEnd(event_.share());
+        return;
+    }
+    // Without an event, waits at once if possible.
+    const Error &error = recorded.error();
+    report_teardown({error.status(), error.entry_point(),
+                     reinterpret_cast<unsigned long long>(event_.native())});
+    end_ = StreamEnd();
+    is_end_unknown_ = !stream.synchronize();
+}
+
+// An event can only be recorded in streams of its own context.
+Result<void> Launches::record(const Stream &stream) noexcept {
+    CUSHIM_TRY(const Context context, context_of(stream));
+    if (!event_ || is_event_shared_ || context.native() != event_in_) {
+        CUSHIM_TRY(event_, Event::create(context, {.timing = false}));
+        event_in_ = context.native();
+        is_event_shared_ = false;
+    }
+    return event_.record(stream);
+}
+
+} // namespace cushim::detail
