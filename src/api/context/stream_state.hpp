@@ -30,7 +30,8 @@ inline StreamState *owned_stream(const Stream &stream) noexcept {
 }
 
 /* The end of work that was enqueued earlier. For a stream that Streams own, it is not recorded
- * before record() or is_reached() is called, and then covers all work in the stream at that time. */
+ * before record() or is_reached() is called, and then covers all work in the stream at that time.
+ */
 class StreamEnd {
   public:
     // Reached at once.

@@ -125,12 +125,18 @@ Result<Graph> end_new(const GraphApi &api, const Stream &stream) noexcept {
     const auto context = context_of(stream);
     auto state = context ? detail::make_graph_state(*context, api)
                          : Result<detail::NewState<GraphState>>(context.error());
+    const auto capture = detail::captures_keep_resources()
+                             ? detail::capture_in(stream.native())
+                             : Result<detail::CaptureInProgress>(detail::CaptureInProgress());
     const Ended ended = end_whatever(api, stream, context ? context->native() : nullptr);
-    if (!ended.result || !state) {
+    if (!ended.result || !state || !capture) {
         drop(ended);
         // The runtime API needs a context to end it; report why there is none.
         const bool lacks_context = !context && api.api == Api::runtime;
-        return ended.result || lacks_context ? state.error() : ended.result.error();
+        if (!ended.result && !lacks_context) {
+            return ended.result.error();
+        }
+        return !state ? state.error() : capture.error();
     }
     if (!ended.is_new) {
         return Error::invalid_argument("the stream captured into an existing graph; the capture "
@@ -138,7 +144,9 @@ Result<Graph> end_new(const GraphApi &api, const Stream &stream) noexcept {
                                        "Stream::end_capture_to()");
     }
     (*state)->graph = ended.graph;
-    return detail::own_graph(*state);
+    Graph graph = detail::own_graph(*state);
+    CUSHIM_TRY_VOID((*state)->uses().take_over(capture->id));
+    return graph;
 }
 
 // The template that calls.

@@ -89,12 +89,12 @@ Error explain(const Error &error, InstantiateResult result) noexcept {
     }
 }
 
-// Calls `copy`, which returns whether it copied the graph to the executable graph. From then on, the
-// latter keeps the graph's resources alive.
+// Calls `copy`, which returns whether it copied the graph to the executable graph. From then on,
+// the latter keeps the graph's resources alive.
 template <class Copy>
 Result<void> copy_with_uses(GraphExecState &state, GraphState &graph, const Copy &copy) noexcept {
-    if (state.is_kept_by_cuda) {
-        CUSHIM_TRY(const bool copied, graph.copied_with_uses(copy));
+    if (state.is_kept_by_cuda && graph.outer == nullptr) {
+        CUSHIM_TRY(const bool copied, copy());
         if (copied) {
             state.uses.keep(nullptr);
         }

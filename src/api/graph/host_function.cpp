@@ -1,4 +1,4 @@
-// Host functions in streams. Graphs own captured ones; others run once and are destroyed on a
+// Host functions in streams. Graphs keep captured ones; others run once and are destroyed on a
 // cushim thread.
 //
 // CUDA is passed a number instead of a pointer. A failed call may have enqueued the callback
@@ -16,6 +16,7 @@
 #include "base/fork_guard.hpp"
 #include "base/release_later.hpp"
 #include "kept_resources.hpp"
+#include "state.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -84,15 +85,16 @@ Result<void> enqueue_host_function(CUstream stream, OwnedClosure &&closure) noex
     return enqueued;
 }
 
-// A captured function is called in every launch, and the graphs that may run it own it. The driver
-// API keeps closures of captures by either API.
+// A captured function is called in every launch, and the graph keeps it alive.
 Result<void> capture_closure(const Stream &stream, const Closure &closure) noexcept {
     NewUses uses({{}, closure});
-    CUgraph graph = nullptr;
-    CUstreamCaptureStatus status{};
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetCaptureInfo_v2, stream.native(), &status, nullptr,
-                                  &graph, nullptr, nullptr));
-    CUSHIM_TRY_VOID(give_uses(graph, std::move(uses)));
+    CUSHIM_TRY(const CaptureInProgress capture, capture_in(stream.native()));
+    if (auto *const graph = static_cast<GraphState *>(find_state(capture.graph))) {
+        CUSHIM_TRY_VOID(graph->uses().prepare(uses));
+        graph->uses().keep(std::move(uses));
+    } else {
+        CUSHIM_TRY_VOID(keep_in_capture(capture, std::move(uses)));
+    }
     return CUSHIM_DRIVER(cuLaunchHostFunc, stream.native(), closure.call, closure.object);
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/call.hpp"
+#include "base/fork_guard.hpp"
 #include "base/with_memory.hpp"
 
 namespace cushim::detail {
@@ -35,6 +36,21 @@ void reserve_one(std::vector<Value> &values) {
     if (values.size() == values.capacity()) {
         values.reserve(2 * values.size() + 1);
     }
+}
+
+using Held = KeptResources::Held;
+
+// Of graphs that are being captured, chained.
+constinit Held *captured = nullptr;
+constinit ForkLock captured_lock;
+
+// Where the chain has it; ends with null. Under the lock.
+Held **find_captured(unsigned long long capture) noexcept {
+    Held **at = &captured;
+    while (*at != nullptr && (*at)->capture != capture) {
+        at = &(*at)->next_captured;
+    }
+    return at;
 }
 
 unsigned long long next_number() noexcept {
@@ -99,13 +115,70 @@ Result<std::unique_ptr<KeptUses>> keep_uses(std::shared_ptr<KeptSet> set) noexce
     });
 }
 
-Result<void> give_uses(CUgraph graph, NewUses &&uses) noexcept {
-    CUSHIM_TRY(auto kept, keep_uses(std::move(uses)));
-    if (kept == nullptr) {
+Result<CaptureInProgress> capture_in(CUstream stream) noexcept {
+    CaptureInProgress capture;
+    CUstreamCaptureStatus status{};
+    cuuint64_t id = 0;
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetCaptureInfo_v2, stream, &status, &id, &capture.graph,
+                                  nullptr, nullptr));
+    capture.id = id;
+    return capture;
+}
+
+bool captures_keep_resources() noexcept {
+    const LockGuard guard(captured_lock);
+    return captured != nullptr;
+}
+
+Result<void> keep_in_capture(const CaptureInProgress &capture, NewUses &&uses) noexcept {
+    if (uses.empty()) {
         return {};
     }
-    CUSHIM_TRY(const CUuserObject object, give(graph, std::move(kept)));
-    return CUSHIM_DRIVER(cuUserObjectRelease, object, 1);
+    return with_memory([&]() -> Result<void> {
+        auto held = std::make_unique<Held>();
+        held->set = std::make_shared<KeptSet>();
+        const LockGuard guard(captured_lock);
+        Held *into = *find_captured(capture.id);
+        if (into == nullptr) {
+            into = held.get();
+            CUSHIM_TRY(into->object, give(capture.graph, std::move(held)));
+            into->capture = capture.id;
+            into->next_captured = captured;
+            captured = into;
+            report_teardown(CUSHIM_DESTROY(cuUserObjectRelease, into->object, into->object, 1));
+        }
+        for (State *const state : uses.states) {
+            into->set->resources.try_emplace(state, state);
+        }
+        into->set->closures.push_back(std::move(uses.closure));
+        return {};
+    });
+}
+
+KeptResources::Held::~Held() {
+    if (capture != 0) { // other code has ended it
+        const LockGuard guard(captured_lock);
+        if (Held **const at = find_captured(capture); *at == this) {
+            *at = next_captured;
+        }
+    }
+}
+
+Result<void> KeptResources::take_over(unsigned long long capture) noexcept {
+    const LockGuard guard(captured_lock);
+    Held **const at = find_captured(capture);
+    Held *const found = *at;
+    if (found == nullptr) {
+        return {};
+    }
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuUserObjectRetain, found->object, 1));
+    *at = found->next_captured;
+    found->capture = 0;
+    held_ = found;
+    object_ = found->object;
+    graph_holds_ = true;
+    number_ = next_number();
+    return {};
 }
 
 KeptResources::~KeptResources() {

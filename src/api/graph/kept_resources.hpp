@@ -51,8 +51,8 @@ class NewUses {
     OwnedClosure closure;
 };
 
-/* What the nodes of a graph have used. Graphs, their clones, graphs that contain them and executable
- * graphs share it. It grows only while one graph uses it alone. */
+/* What the nodes of a graph have used. Graphs, their clones, graphs that contain them and
+ * executable graphs share it. It grows only while one graph uses it alone. */
 struct KeptSet {
     KeptSet() = default;
     KeptSet(const KeptSet &) = delete;
@@ -97,8 +97,17 @@ Result<void> require_release_thread() noexcept;
 Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept;
 Result<std::unique_ptr<KeptUses>> keep_uses(std::shared_ptr<KeptSet> set) noexcept;
 
-// Passes the resources of one call to a graph that other code owns, in a separate user object.
-Result<void> give_uses(CUgraph graph, NewUses &&uses) noexcept;
+// A capture in progress: its graph, and its number, which no other capture of the process has.
+struct CaptureInProgress {
+    CUgraph graph = nullptr; // null: there is none
+    unsigned long long id = 0;
+};
+Result<CaptureInProgress> capture_in(CUstream stream) noexcept;
+
+// The resources of one call become those of a graph that is being captured. No Graph has it yet.
+Result<void> keep_in_capture(const CaptureInProgress &capture, NewUses &&uses) noexcept;
+// Whether there are such graphs.
+bool captures_keep_resources() noexcept;
 
 /* Resources of the nodes of one graph and of the graphs inside it. A resource that a node has ever
  * used lives as long as the graph, its clones and its executable graphs; one that several nodes use
@@ -109,6 +118,17 @@ Result<void> give_uses(CUgraph graph, NewUses &&uses) noexcept;
  * object are expensive to launch, so cushim's own calls that copy the graph run without(). */
 class KeptResources {
   public:
+    // What the user object owns.
+    struct Held final : Released {
+        ~Held() override;
+
+        std::shared_ptr<KeptSet> set;
+        // While the graph is being captured:
+        unsigned long long capture = 0;
+        CUuserObject object = nullptr; // cushim holds no reference
+        Held *next_captured = nullptr;
+    };
+
     // `of` is the handle of the graph, which may be created later.
     explicit KeptResources(const CUgraph &of) noexcept : graph_(of) {}
     KeptResources(const KeptResources &) = delete;
@@ -135,6 +155,9 @@ class KeptResources {
     Result<void> prepare(const std::shared_ptr<KeptSet> &set) noexcept;
     void keep(std::shared_ptr<KeptSet> set) noexcept;
 
+    // The graph of a capture that has ended: takes over what it kept.
+    Result<void> take_over(unsigned long long capture) noexcept;
+
     // All resources so far, for a copy of the graph; null if there are none. Later ones go into
     // another set.
     std::shared_ptr<KeptSet> share() const noexcept {
@@ -153,16 +176,11 @@ class KeptResources {
         give_back();
         return done;
     }
-    // The graph holds the user object no longer.
-    Result<void> take() noexcept;
 
   private:
-    struct Held final : Released {
-        std::shared_ptr<KeptSet> set;
-    };
-
     Result<void> create();
     Result<KeptSet *> own_set();
+    Result<void> take() noexcept;
     void give_back() noexcept;
     Result<void> retain() const noexcept;
 

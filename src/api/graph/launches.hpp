@@ -10,8 +10,8 @@ namespace cushim::detail {
 
 /* Launches of one executable graph run one after the other, so the end of the last one ends all.
  * In a stream that Streams own, launches record nothing: the stream is kept alive until there is a
- * launch into another one. In other streams, each launch is followed by an event, since their owners
- * may destroy them, or no other thread can reach them. */
+ * launch into another one. In other streams, each launch is followed by an event, since their
+ * owners may destroy them, or no other thread can reach them. */
 class Launches {
   public:
     // After each launch into this stream. Not after launches that CUDA rejected.
@@ -36,7 +36,7 @@ class Launches {
     const State *in_ = nullptr; // of the stream, if Streams own it
     Stream stream_;             // that one; empty for other streams
     StreamEnd end_;
-    bool is_end_current_ = true;   // of the last launch, not of an earlier one
+    bool is_end_current_ = true; // of the last launch, not of an earlier one
     bool is_end_unknown_ = false;
     bool is_event_shared_ = false; // with the end of earlier launches
     Event event_;                  // in the last of the other streams

@@ -68,16 +68,24 @@ CUgraph capture_ends(CUstream stream) noexcept {
     return nullptr;
 }
 
-bool is_owned(CUgraph graph) noexcept {
+State *find_state(CUgraph graph) noexcept {
     const LockGuard guard(registry_lock);
+    State *found = nullptr;
     for (const GraphRegistryEntry *known = chain_of(graph); known != nullptr;
          known = known->next_) {
-        const State &state = known->state_;
-        if (known->graph_ == graph && state.owned.load(std::memory_order_relaxed)) {
-            return true;
+        if (known->graph_ == graph) {
+            found = &known->state_;
+            if (found->owned.load(std::memory_order_relaxed)) {
+                break;
+            }
         }
     }
-    return false;
+    return found;
+}
+
+bool is_owned(CUgraph graph) noexcept {
+    const State *const state = find_state(graph);
+    return state != nullptr && state->owned.load(std::memory_order_relaxed);
 }
 
 } // namespace cushim::detail

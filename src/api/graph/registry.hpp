@@ -14,7 +14,7 @@ namespace cushim::detail {
  * concurrently. */
 class GraphRegistryEntry {
   public:
-    explicit GraphRegistryEntry(const State &of) noexcept : state_(of) {}
+    explicit GraphRegistryEntry(State &of) noexcept : state_(of) {}
     GraphRegistryEntry(const GraphRegistryEntry &) = delete;
     GraphRegistryEntry &operator=(const GraphRegistryEntry &) = delete;
     ~GraphRegistryEntry() { forget(); }
@@ -29,9 +29,9 @@ class GraphRegistryEntry {
 
   private:
     friend CUgraph capture_ends(CUstream stream) noexcept;
-    friend bool is_owned(CUgraph graph) noexcept;
+    friend State *find_state(CUgraph graph) noexcept;
 
-    const State &state_;
+    State &state_;
     CUgraph graph_ = nullptr; // null: not registered
     GraphRegistryEntry *next_ = nullptr;
     CUstream capturing_ = nullptr; // null: no capture
@@ -43,5 +43,9 @@ CUgraph capture_ends(CUstream stream) noexcept;
 
 // Whether a Graph owns it.
 bool is_owned(CUgraph graph) noexcept;
+
+// The state of the Graph that owns it, or else of one that borrows it or that is inside another;
+// null: there is none.
+State *find_state(CUgraph graph) noexcept;
 
 } // namespace cushim::detail

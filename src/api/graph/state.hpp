@@ -53,20 +53,6 @@ struct GraphState final : InContext {
     auto copied(const Copy &copy) noexcept -> decltype(copy()) {
         return own_uses_.without(copy);
     }
-    // The same so that CUDA does keep them.
-    template <class Copy>
-    auto copied_with_uses(const Copy &copy) noexcept -> decltype(copy()) {
-        auto all = uses().share();
-        if (outer == nullptr || all == nullptr) {
-            return copy();
-        }
-        KeptResources lent(graph);
-        CUSHIM_TRY_VOID(lent.prepare(all));
-        lent.keep(std::move(all));
-        auto done = copy();
-        CUSHIM_TRY_VOID(lent.take());
-        return done;
-    }
 
     const std::shared_ptr<GraphIdentity> identity;
     CUgraph graph = nullptr;

@@ -1,0 +1,444 @@
+// What the nodes of a graph use lives as long as anything can run them, and no longer. Executable
+// graphs have no CUDA user objects, which make launches expensive.
+#include "harness/graph_scenario.hpp"
+#include "harness/memory.hpp"
+#include "harness/reports.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include <catch2/generators/catch_generators.hpp>
+
+using namespace api_test;
+using namespace cushim;
+using support::ok;
+
+namespace {
+
+// Counts the CUDA user objects that exist.
+class UserObjects {
+  public:
+    UserObjects() {
+        alive_ = 0;
+        original_ = override_.original();
+    }
+    bool are(int count) const {
+        return soon([&] {
+            wait_for_released_closures();
+            return alive_ == count;
+        });
+    }
+
+  private:
+    struct Counted {
+        CUhostFn destroy;
+        void *user;
+    };
+    static void CUDA_CB count_down(void *user) {
+        const std::unique_ptr<Counted> counted(static_cast<Counted *>(user));
+        counted->destroy(counted->user);
+        --alive_;
+    }
+    static CUresult CUDAAPI create(CUuserObject *object, void *user, CUhostFn destroy,
+                                   unsigned int count, unsigned int flags) {
+        auto counted = std::make_unique<Counted>(destroy, user);
+        const CUresult status = original_(object, counted.get(), count_down, count, flags);
+        if (status == CUDA_SUCCESS) {
+            (void)counted.release();
+            ++alive_;
+        }
+        return status;
+    }
+
+    static inline std::atomic<int> alive_{0};
+    static inline entry::cuUserObjectCreate::pfn original_ = nullptr;
+    const ScopedOverride<entry::cuUserObjectCreate> override_{create};
+};
+
+Graph call_graph(Api api, const Context &context, Watched &watched) {
+    Graph graph = ok(create_graph(api, context));
+    ok(graph.add_host_node({}, watched.closure()));
+    return graph;
+}
+
+// The ways to an executable graph whose only node, at whatever depth, calls `watched`. All graphs
+// are gone when it returns.
+struct Way {
+    const char *name;
+    GraphExec (*make)(Api api, const Context &context, const Stream &stream, Watched &watched);
+};
+
+const Way ways[] = {
+    {"a graph",
+     [](Api api, const Context &context, const Stream &, Watched &watched) {
+         return ok(call_graph(api, context, watched).instantiate());
+     }},
+    {"a clone",
+     [](Api api, const Context &context, const Stream &, Watched &watched) {
+         return ok(ok(call_graph(api, context, watched).clone()).instantiate());
+     }},
+    {"a child graph at depth 2",
+     [](Api api, const Context &context, const Stream &, Watched &watched) {
+         const Graph middle = ok(create_graph(api, context));
+         ok(middle.add_child_graph_node({}, call_graph(api, context, watched)));
+         const Graph graph = ok(create_graph(api, context));
+         ok(graph.add_child_graph_node({}, middle));
+         return ok(graph.instantiate());
+     }},
+    {"a node added inside a child graph",
+     [](Api api, const Context &context, const Stream &, Watched &watched) {
+         const Graph graph = ok(create_graph(api, context));
+         const GraphNode child = ok(graph.add_child_graph_node({}, ok(create_graph(api, context))));
+         ok(ok(graph.child_graph(child)).add_host_node({}, watched.closure()));
+         return ok(graph.instantiate());
+     }},
+    {"a clone of a graph inside a node",
+     [](Api api, const Context &context, const Stream &, Watched &watched) {
+         const Graph graph = ok(create_graph(api, context));
+         const GraphNode child =
+             ok(graph.add_child_graph_node({}, call_graph(api, context, watched)));
+         return ok(ok(ok(graph.child_graph(child)).clone()).instantiate());
+     }},
+    {"an update",
+     [](Api api, const Context &context, const Stream &, Watched &watched) {
+         Watched before;
+         GraphExec exec = ok(call_graph(api, context, before).instantiate());
+         CHECK(ok(exec.update(call_graph(api, context, watched))).is_success());
+         CHECK(before.is_soon_gone());
+         return exec;
+     }},
+    {"a changed node",
+     [](Api api, const Context &context, const Stream &, Watched &watched) {
+         const Graph graph = ok(create_graph(api, context));
+         const GraphNode node = ok(graph.add_host_node({}, [] {}));
+         GraphExec exec = ok(graph.instantiate());
+         ok(exec.set_host_node(node, watched.closure()));
+         return exec;
+     }},
+    {"a changed child graph",
+     [](Api api, const Context &context, const Stream &, Watched &watched) {
+         Watched before;
+         const Graph graph = ok(create_graph(api, context));
+         const GraphNode child =
+             ok(graph.add_child_graph_node({}, call_graph(api, context, before)));
+         GraphExec exec = ok(graph.instantiate());
+         ok(exec.set_child_graph_node(child, call_graph(api, context, watched)));
+         return exec;
+     }},
+    {"a capture",
+     [](Api api, const Context &, const Stream &stream, Watched &watched) {
+         return ok(ok(capture(api, stream, [&] {
+                       return stream.launch_host_function(watched.closure());
+                   })).instantiate());
+     }},
+    {"an adopted executable graph that is updated",
+     [](Api api, const Context &context, const Stream &, Watched &watched) {
+         const Graph graph = ok(create_graph(api, context));
+         ok(graph.add_host_node({}, [] {}));
+         const CUgraphExec native = ok(graph.instantiate()).release();
+         GraphExec exec = ok(api == Api::runtime ? rt::adopt_exec(context, native)
+                                                 : GraphExec::adopt(context, native));
+         CHECK(ok(exec.update(call_graph(api, context, watched))).is_success());
+         return exec;
+     }},
+};
+
+} // namespace
+
+TEST_CASE("an executable graph keeps what its nodes use, without a user object",
+          "[graph][G13][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const UserObjects user_objects;
+    for (const Way &way : ways) {
+        INFO(way.name);
+        const Context context = context_after_restart("mode=adversarial");
+        const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
+        Watched watched;
+        GraphExec exec = way.make(api, context, stream, watched);
+        CHECK(user_objects.are(0));
+        CHECK_FALSE(watched.is_gone());
+        ok(exec.launch(stream));
+        ok(exec.launch(stream));
+        ok(stream.synchronize());
+        CHECK(watched.calls() == 2);
+        exec.reset();
+        CHECK(watched.is_soon_gone());
+        CHECK(misuses() == std::vector<std::string>());
+    }
+}
+
+TEST_CASE("a running launch keeps what its nodes use after the executable graph is destroyed",
+          "[graph][G13][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    for (const Way &way : ways) {
+        INFO(way.name);
+        const Context context = context_after_restart("mode=threaded");
+        const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
+        Watched watched;
+        GraphExec exec = way.make(api, context, stream, watched);
+        const Gate gate;
+        ok(gate.close(stream));
+        ok(exec.launch(stream));
+        exec.reset();
+        let_go_of_what_can();
+        CHECK_FALSE(watched.is_gone());
+        gate.open();
+        CHECK(watched.is_soon_gone());
+        CHECK(watched.calls() == 1);
+    }
+}
+
+// --- where CUDA can run a graph without the wrappers
+
+TEST_CASE("CUDA keeps what an executable graph of kept_by_cuda uses", "[graph][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const UserObjects user_objects;
+    const Context context = context_after_restart("");
+    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
+    Watched watched, updated;
+    GraphExec exec = ok(call_graph(api, context, watched).instantiate({.kept_by_cuda = true}));
+    CHECK(user_objects.are(1));
+    const CUgraphExec native = exec.release();
+    CHECK(driver().cuGraphLaunch(native, stream.native()) == CUDA_SUCCESS);
+    ok(stream.synchronize());
+    CHECK(watched.calls() == 1);
+    exec = ok(api == Api::runtime ? rt::borrow_exec(context, native)
+                                  : GraphExec::borrow(context, native));
+    CHECK(ok(exec.update(call_graph(api, context, updated))).is_success());
+    CHECK(watched.is_soon_gone());
+    CHECK(user_objects.are(1));
+    exec.reset();
+    CHECK(driver().cuGraphExecDestroy(native) == CUDA_SUCCESS);
+    CHECK(updated.is_soon_gone());
+    CHECK(user_objects.are(0));
+}
+
+TEST_CASE("CUDA's copies of a graph keep what its nodes use", "[graph][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const UserObjects user_objects;
+    const Context context = context_after_restart("");
+    Watched watched;
+    Graph graph = call_graph(api, context, watched);
+    const GraphExec instantiated_before = ok(graph.instantiate());
+    const ContextScope scope = ok(context.enter());
+
+    CUgraph clone = nullptr, outer = nullptr;
+    CUgraphExec exec = nullptr;
+    CUgraphNode node = nullptr;
+    CHECK(driver().cuGraphClone(&clone, graph.native()) == CUDA_SUCCESS);
+    CHECK(driver().cuGraphInstantiateWithFlags(&exec, graph.native(), 0) == CUDA_SUCCESS);
+    CHECK(driver().cuGraphCreate(&outer, 0) == CUDA_SUCCESS);
+    CHECK(driver().cuGraphAddChildGraphNode(&node, outer, nullptr, 0, graph.native()) ==
+          CUDA_SUCCESS);
+    const CUgraph released = graph.release();
+    // Each of them alone keeps it.
+    const std::function<CUresult()> destroy[] = {
+        [&] { return driver().cuGraphDestroy(released); },
+        [&] { return driver().cuGraphDestroy(clone); },
+        [&] { return driver().cuGraphExecDestroy(exec); },
+        [&] { return driver().cuGraphDestroy(outer); },
+    };
+    for (const auto &each : destroy) {
+        CHECK(user_objects.are(1));
+        CHECK_FALSE(watched.is_gone());
+        CHECK(each() == CUDA_SUCCESS);
+    }
+    CHECK(user_objects.are(0));
+    CHECK_FALSE(watched.is_gone()); // for instantiated_before
+}
+
+TEST_CASE("a node that is added later does not enter earlier executable graphs",
+          "[graph][G13][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const Context context = context_after_restart("");
+    Watched first, second, third;
+    Graph graph = call_graph(api, context, first);
+    GraphExec before = ok(graph.instantiate());
+    ok(graph.add_host_node({}, second.closure()));
+    GraphExec between = ok(graph.instantiate());
+    ok(graph.add_host_node({}, third.closure()));
+    graph.reset();
+    CHECK(third.is_soon_gone());
+    CHECK_FALSE(second.is_gone());
+    between.reset();
+    CHECK(second.is_soon_gone());
+    CHECK_FALSE(first.is_gone());
+    before.reset();
+    CHECK(first.is_soon_gone());
+}
+
+TEST_CASE("a graph that was instantiated very often is destroyed", "[graph][current]") {
+    const Context context = context_after_restart("");
+    const Graph graph = ok(Graph::create(context));
+    std::vector<Watched> watched(2000);
+    for (Watched &each : watched) {
+        ok(graph.add_host_node({}, each.closure()));
+        ok(graph.instantiate());
+    }
+}
+
+// --- streams of launches
+
+namespace {
+
+// An executable graph whose node calls `watched`; its graph is gone.
+struct Launching {
+    explicit Launching(Api of, const std::string &settings = "mode=threaded")
+        : api(of), context(context_after_restart(settings)),
+          exec(ok(call_graph(api, context, watched).instantiate())) {}
+
+    Stream stream() const { return ok(Stream::create(context, {.non_blocking = true})); }
+    // Launches it behind the gate, and destroys it.
+    void launch_and_end(const Stream &in) {
+        ok(gate.close(in));
+        ok(exec.launch(in));
+        exec.reset();
+    }
+    void check_kept() const {
+        let_go_of_what_can();
+        CHECK_FALSE(watched.is_gone());
+    }
+    void check_released() const {
+        gate.open();
+        CHECK(watched.is_soon_gone());
+        CHECK(watched.calls() == 1);
+    }
+
+    Api api;
+    Watched watched;
+    Context context;
+    GraphExec exec;
+    Gate gate;
+};
+
+} // namespace
+
+TEST_CASE("a launch into a stream that is destroyed meanwhile keeps what its nodes use",
+          "[graph][G13][current]") {
+    Launching at(GENERATE(Api::driver, Api::runtime));
+    Stream stream = at.stream();
+    ok(at.gate.close(stream));
+    ok(at.exec.launch(stream));
+    CHECK(stream.close().has_value()); // the executable graph still has it
+    at.exec.reset();
+    at.check_kept();
+    at.check_released();
+}
+
+TEST_CASE("a launch into a stream that is given away keeps what its nodes use",
+          "[graph][G13][current]") {
+    Launching at(GENERATE(Api::driver, Api::runtime));
+    Stream stream = at.stream();
+    ok(at.gate.close(stream));
+    ok(at.exec.launch(stream));
+    const CUstream native = stream.release();
+    CHECK(driver().cuStreamDestroy(native) == CUDA_SUCCESS);
+    at.exec.reset();
+    at.check_kept();
+    at.check_released();
+    CHECK(misuses() == std::vector<std::string>());
+}
+
+TEST_CASE("a launch into a stream that others own keeps what its nodes use",
+          "[graph][G13][current]") {
+    Launching at(GENERATE(Api::driver, Api::runtime));
+    const ContextScope scope = ok(at.context.enter());
+    Stream owner = at.stream();
+    const Stream streams[] = {Stream::borrow(owner.native()), Stream::legacy(),
+                              Stream::per_thread()};
+    const Stream &stream = streams[GENERATE(0, 1, 2)];
+    ok(at.gate.close(stream));
+    ok(at.exec.launch(stream));
+    owner.reset(); // the borrowed one is gone before the executable graph is
+    at.exec.reset();
+    at.check_kept();
+    at.check_released();
+    CHECK(misuses() == std::vector<std::string>());
+}
+
+TEST_CASE("launches in several streams keep what their nodes use", "[graph][G13][current]") {
+    Launching at(GENERATE(Api::driver, Api::runtime));
+    const Stream first = at.stream(), second = at.stream();
+    ok(at.gate.close(first));
+    ok(at.exec.launch(first));
+    ok(at.exec.launch(second)); // runs after the first launch
+    at.exec.reset();
+    at.check_kept();
+    at.gate.open();
+    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.calls() == 2);
+}
+
+TEST_CASE("a direct launch that is told of keeps what its nodes use", "[graph][G13][current]") {
+    Launching at(GENERATE(Api::driver, Api::runtime));
+    const Stream stream = at.stream();
+    ok(at.gate.close(stream));
+    REQUIRE(driver().cuGraphLaunch(at.exec.native(), stream.native()) == CUDA_SUCCESS);
+    ok(at.exec.launched(stream));
+    at.exec.reset();
+    at.check_kept();
+    at.check_released();
+}
+
+TEST_CASE("an executable graph is released after the capture of its stream",
+          "[graph][capture][current]") {
+    Launching at(GENERATE(Api::driver, Api::runtime), "");
+    const Stream stream = at.stream();
+    ok(at.exec.launch(stream));
+    ok(stream.begin_capture(GENERATE(CaptureMode::global, CaptureMode::relaxed)));
+    at.exec.reset();
+    let_go_of_what_can();
+    CHECK_FALSE(at.watched.is_gone()); // its end cannot be recorded
+    CHECK(ok(stream.capture_status()) == CaptureStatus::active);
+    const Graph captured = ok(stream.end_capture());
+    CHECK(ok(captured.nodes()).empty());
+    CHECK(at.watched.is_soon_gone());
+}
+
+TEST_CASE("launches into one stream record no events", "[graph][G23][current]") {
+    need_simulator("needs the simulator, which records the calls");
+    Launching at(GENERATE(Api::driver, Api::runtime), "");
+    const Stream stream = at.stream();
+    const auto calls = calls_in([&] {
+        for (int i = 0; i < 10; ++i) {
+            ok(at.exec.launch(stream));
+        }
+    });
+    CHECK(std::ranges::count(calls, graph_call(at.api, "Launch")) == 10);
+    CHECK(std::ranges::count(calls, "cuEventRecord") == 0);
+    const auto at_the_end = calls_in([&] {
+        at.exec.reset();
+        wait_for_released_closures();
+    });
+    CHECK(std::ranges::count(at_the_end, "cuEventRecord") == 1);
+}
+
+TEST_CASE("one thread launches while another releases graphs that share resources",
+          "[graph][G13][threads]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const Context context = context_after_restart("mode=threaded");
+    Watched watched;
+    const Graph graph = call_graph(api, context, watched);
+    const GraphExec exec = ok(graph.instantiate());
+    std::vector<GraphExec> others;
+    std::vector<Graph> clones;
+    for (int i = 0; i < 200; ++i) {
+        others.push_back(ok(graph.instantiate()));
+        clones.push_back(ok(graph.clone()));
+    }
+    std::thread releasing([&] {
+        while (!others.empty()) {
+            others.pop_back();
+            clones.pop_back();
+        }
+    });
+    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
+    for (int i = 0; i < 200; ++i) {
+        ok(exec.launch(stream));
+    }
+    ok(stream.synchronize());
+    releasing.join();
+    CHECK(watched.calls() == 200);
+}
