@@ -11,20 +11,25 @@
  * API lacks fail with unsupported_platform. Streams, events, kernels and memory are the same for
  * both. A graph can also be captured from a stream: capture.hpp.
  *
- * Lifetime: every graph, clone and executable graph keeps alive what its nodes use: kernels,
- * closures, events, semaphores, and memory that is passed as the buffer itself. Captured work keeps
- * only closures alive: see capture.hpp. The owner of a span is unknown: keep it alive with
- * keep_alive(), or yourself. A GrowableBuffer is kept alive, but it must neither move nor shrink
- * while a graph may use it.
+ * Lifetime: every graph, clone and executable graph keeps alive what its nodes have used: kernels,
+ * closures, events, semaphores, and memory that is passed as the buffer itself. That includes nodes
+ * that were set anew or destroyed, and graphs inside nodes. Captured work keeps only closures
+ * alive: see capture.hpp. The owner of a span is unknown: keep it alive with keep_alive(), or
+ * yourself. A GrowableBuffer is kept alive, but it must neither move nor shrink while a graph may
+ * use it.
  *
- * A cushim thread releases what was kept, soon after the last graph that can use it is destroyed.
- * Memory that was allocated in Stream::per_thread() is then freed immediately, not in stream order:
- * all other work that uses it must have completed.
+ * A cushim thread releases what was kept, soon after the last graph that can use it is destroyed
+ * and the launches of that graph have completed: see graph_exec.hpp. Memory that was allocated in
+ * Stream::per_thread() is then freed immediately, not in stream order: all other work that uses it
+ * must have completed.
  *
- * Cost: a graph that keeps something alive has one CUDA user object. With driver 580 that adds 2 to
- * 19 microseconds to each launch, and each executable graph that was launched uses 208 bytes of
- * host memory until the process ends. A graph whose nodes use only spans, borrowed kernels, events
- * and semaphores, and no closures, has no user object.
+ * Direct calls: cuGraphClone, cuGraphInstantiate and cuGraphAddChildGraphNode with native() make
+ * copies that keep alive what the graph has used, and so does a graph after release(): for them,
+ * each Graph holds a CUDA user object once it keeps something alive. Copies of a graph inside a
+ * node do not: keep the outer graph alive. The wrappers' own executable graphs have no user object,
+ * since with driver 580 it adds 2 to 35 microseconds to each launch, and 208 bytes of host memory
+ * that stay until the process ends. Only InstantiateOptions::kept_by_cuda and device_launch have
+ * these costs, and so has a graph whose capture other code ended, if it has closures.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
  * it. Different threads may use different graphs at the same time, also clones of one another. This

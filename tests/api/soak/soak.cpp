@@ -261,9 +261,7 @@ void judge(const Figures &settled, const Figures &last) {
             "bytes by operator new were " + std::to_string(settled.allocated) + ", and are " +
                 std::to_string(last.allocated));
     // Besides the bytes of operator new, which are exact, drivers allocate memory that they keep.
-    // Driver 580 keeps some for each context, and 208 bytes for each launched executable graph with
-    // a user object, as the same calls without wrappers show (driver_growth_test.cpp). With a dozen
-    // such graphs that is 2.5 KB a round.
+    // Driver 580 keeps some for each context.
     constexpr std::size_t drivers_own = 4 << 10;
     const std::size_t allowed =
         settled.rss + (2u << 20) + settled.rss / 100 + drivers_own * (last.rounds - settled.rounds);
