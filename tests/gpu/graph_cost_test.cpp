@@ -59,12 +59,12 @@ void compare_launches() {
     const auto node = ok(graph.nodes()).front();
     ok(exec.set_kernel_node(node, parts.kernel, {.grid = 1, .block = 32}, parts.memory, 2u));
     cost::compare(row("launch after a node changed").c_str(), 50, raw_launch, launch, wait);
-    // The driver's cost of a user object, which wrappers use for kept_by_cuda alone: printed without
-    // a limit.
+    // The driver's cost of a user object, which wrappers use for kept_by_cuda alone: printed
+    // without a limit.
     const GraphExec kept_by_cuda = ok(graph.instantiate({.kept_by_cuda = true}));
-    cost::print(row("launch, kept_by_cuda").c_str(),
-                cost::difference(
-                    50, raw_launch, [&] { ok(kept_by_cuda.launch(gpu.stream)); }, wait));
+    cost::print(
+        row("launch, kept_by_cuda").c_str(),
+        cost::difference(50, raw_launch, [&] { ok(kept_by_cuda.launch(gpu.stream)); }, wait));
     Calls::destroy(raw_exec);
     Calls::destroy(raw);
 }

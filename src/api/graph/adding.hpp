@@ -1,4 +1,4 @@
-// Converts node names to CUDA handles; the common part of adding nodes.
+// Converts node names to CUDA handles; the common parts of adding and setting nodes.
 #pragma once
 
 #include <array>
@@ -66,25 +66,35 @@ class NodeHandles {
     std::size_t count_ = 0;
 };
 
-// Adds a node by `add(place)` and keeps its resources alive.
+// Adds a node by `add(place)`.
 template <class Add>
-Result<GraphNode> add_keeping(GraphState &state, const GraphDependencies &dependencies,
-                              NewUses &&uses, const Add &add) noexcept {
-    NodeHandles before;
-    CUSHIM_TRY_VOID(before.fill(*state.identity, dependencies));
-    KeptResources &kept = state.uses();
-    const bool is_new = !kept.has(uses);
-    if (is_new) {
-        CUSHIM_TRY_VOID(kept.prepare(uses));
+[[gnu::always_inline]] inline Result<GraphNode>
+add_after(GraphState &state, const GraphDependencies &dependencies, const Add &add) noexcept {
+    const GraphIdentity &identity = *state.identity;
+    const std::span<const GraphNode> nodes = dependencies.nodes();
+    NodeHandles several;
+    CUgraphNode one = nullptr;
+    if (nodes.size() == 1 && nodes[0] && identity.has(nodes[0])) [[likely]] {
+        one = nodes[0].native();
+    } else {
+        CUSHIM_TRY_VOID(several.fill(identity, dependencies));
     }
     CUgraphNode node = nullptr;
-    const Result<void> added =
-        add(NodePlace{&node, state.graph, before.data(), before.size(), state.context});
-    if (is_new && (added || may_be_done(added.error()))) {
-        kept.keep(std::move(uses));
+    CUSHIM_TRY_VOID(add(NodePlace{&node, state.graph, one != nullptr ? &one : several.data(),
+                                  one != nullptr ? 1 : several.size(), state.context}));
+    return identity.node(node);
+}
+
+// Changes a node by `change()`, and keeps the resources that it then uses alive.
+template <class Change>
+auto keeping(GraphState &state, NewUses &&uses,
+             const Change &change) noexcept -> decltype(change()) {
+    CUSHIM_TRY_VOID(state.uses().prepare(uses));
+    auto changed = change();
+    if (changed || may_be_done(changed.error())) {
+        state.uses().keep(std::move(uses));
     }
-    CUSHIM_TRY_VOID(added);
-    return state.identity->node(node);
+    return changed;
 }
 
 } // namespace cushim::detail

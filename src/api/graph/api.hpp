@@ -8,6 +8,8 @@
 #include <cushim/graph_exec.hpp>
 #include <cushim/result.hpp>
 
+#include <array>
+#include <variant>
 #include <vector>
 
 #include "base/call.hpp"
@@ -22,7 +24,7 @@ struct NodePlace {
     CUgraph graph;
     const CUgraphNode *dependencies;
     std::size_t count;
-    CUcontext context; // the node's context, which is current
+    CUcontext context; // the node's
 };
 
 struct MemAllocRequest {
@@ -87,8 +89,8 @@ struct NativeUpdate {
 using SemaphoreParams = std::vector<SemaphoreNodeParams>;
 using BatchMemOpParams = std::vector<CUstreamBatchMemOpParams>;
 
-// All of these require the graph's context to be current. None is null: a missing function returns
-// its error.
+// All of these require the graph's context to be current, except an AddNode. None is null: a
+// missing function returns its error.
 
 struct GraphReading {
     Result<void> (*nodes)(CUgraph graph, const NodeRoom &room) noexcept;
@@ -132,6 +134,15 @@ struct GraphCapture {
     Result<void> (*end)(CUstream stream, CUgraph *graph) noexcept;
 };
 
+struct GraphState;
+
+// Adds a node with these parameters; enters the graph's context if CUDA needs that. Checks the
+// parameters first: invalid_argument with the numbers. Takes ownership of the closure. Errors name
+// the public function.
+using AddNode = Result<GraphNode> (*)(GraphState &state, const GraphDependencies &dependencies,
+                                      const NodeParameters &parameters,
+                                      const NodeUses &uses) noexcept;
+
 struct GraphApi {
     Api api;
     GraphReading read;
@@ -146,9 +157,9 @@ struct GraphApi {
     Result<void> (*destroy_node)(CUgraphNode node) noexcept;
 
     // --- nodes
-    // invalid_argument with the numbers for errors that can be detected before the CUDA call.
+    std::array<AddNode, std::variant_size_v<NodeParameters::Kinds>> add; // by the kind's index
+    // What an AddNode checks.
     Result<void> (*check)(const NodeParameters &parameters) noexcept;
-    Result<void> (*add)(const NodePlace &place, const NodeParameters &parameters) noexcept;
     Result<void> (*set)(CUgraphNode node, const NodeParameters &parameters,
                         CUcontext context) noexcept;
     Result<void> (*exec_set)(CUgraphExec exec, CUgraphNode node, const NodeParameters &parameters,

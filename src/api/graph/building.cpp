@@ -16,17 +16,6 @@ using detail::NodeParameters;
 using detail::NodePlace;
 using detail::state_of_graph;
 
-Result<GraphNode> add_to(const Graph &graph, const GraphDependencies &dependencies,
-                         const NodeParameters &parameters, NewUses &&uses) noexcept {
-    CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
-    const detail::GraphApi &api = state->api();
-    CUSHIM_TRY_VOID(api.check(parameters));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    return detail::add_keeping(
-        *state, dependencies, std::move(uses),
-        [&](const NodePlace &place) noexcept { return api.add(place, parameters); });
-}
-
 } // namespace
 
 // --- adding
@@ -34,12 +23,12 @@ Result<GraphNode> add_to(const Graph &graph, const GraphDependencies &dependenci
 Result<GraphNode> Graph::add(const GraphDependencies &dependencies,
                              const NodeParameters &parameters,
                              const detail::NodeUses &uses) const noexcept {
-    static constexpr detail::NodeFunctions functions = {CUSHIM_NODE_FUNCTIONS("Graph::add_")};
-    // The uses first, since they take ownership of a closure.
-    return detail::named(detail::is_of_nothing(parameters)
-                             ? add_to(*this, dependencies, detail::EmptyNode(), NewUses(uses))
-                             : add_to(*this, dependencies, parameters, NewUses(uses)),
-                         functions[parameters.kind().index()]);
+    const Result<GraphState *> state = state_of_graph(*this);
+    if (!state) [[unlikely]] {
+        const detail::OwnedClosure unused(uses.closure);
+        return detail::named(state.error(), detail::added_by(parameters));
+    }
+    return (*state)->api().add[parameters.kind().index()](**state, dependencies, parameters, uses);
 }
 
 Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependencies,
@@ -112,11 +101,10 @@ Graph::add_allocation(const GraphDependencies &dependencies, Device device, std:
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUdeviceptr address = 0;
     CUSHIM_TRY(const GraphNode node,
-               detail::add_keeping(
-                   *state, dependencies, NewUses({}), [&](const NodePlace &place) noexcept {
-                       return state->api().add_mem_alloc(
-                           place, {device.native(), count * element_size, grants}, &address);
-                   }));
+               detail::add_after(*state, dependencies, [&](const NodePlace &place) noexcept {
+                   return state->api().add_mem_alloc(
+                       place, {device.native(), count * element_size, grants}, &address);
+               }));
     return detail::GraphMemory(node, address, count);
 }
 
@@ -127,9 +115,10 @@ Result<GraphNode> Graph::add_node_raw(const GraphDependencies &dependencies,
     }
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return CUSHIM_NAMED(detail::add_keeping(
-        *state, dependencies, NewUses({}),
-        [&](const NodePlace &place) noexcept { return state->api().add_raw(place, parameters); }));
+    return CUSHIM_NAMED(
+        detail::add_after(*state, dependencies, [&](const NodePlace &place) noexcept {
+            return state->api().add_raw(place, parameters);
+        }));
 }
 
 // --- order
@@ -214,12 +203,9 @@ Result<void> set_in(const Graph &graph, const GraphNode &node, const NodeParamet
     CUSHIM_TRY_VOID(detail::check_new_parameters(state->api(), parameters,
                                                  "to remove the node, call Graph::destroy_node()"));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(state->uses().prepare(uses));
-    Result<void> done = state->api().set(node.native(), parameters, state->context);
-    if (done || detail::may_be_done(done.error())) {
-        state->uses().keep(std::move(uses));
-    }
-    return done;
+    return detail::keeping(*state, std::move(uses), [&]() noexcept {
+        return state->api().set(node.native(), parameters, state->context);
+    });
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 #include "base/call.hpp"
 #include "context/requirements.hpp"
 #include "kernel/launch_config.hpp"
+#include "kernel_nodes.hpp"
 #include "memory/pitched_copy.hpp"
 
 // A type or constant, by its name in the driver's and in the runtime's headers.
@@ -47,6 +48,18 @@ CUmemAccessDesc native_grant(const AccessGrant &grant) noexcept {
 
 CUDA_MEMCPY3D native_copy(const PitchedCopy &copy) noexcept {
     return parameters_3d(copy);
+}
+
+// Whether such a node can be added without a current context (recordings/README.md).
+template <class Node>
+bool is_added_anywhere(const Node &) noexcept {
+    return std::is_same_v<Node, EmptyNode> || std::is_same_v<Node, PitchedFill> ||
+           std::is_same_v<Node, PitchedCopy> || std::is_same_v<Node, HostNode> ||
+           std::is_same_v<Node, EventRecordNode> || std::is_same_v<Node, EventWaitNode>;
+}
+template <>
+bool is_added_anywhere(const KernelNode &node) noexcept {
+    return node.kernel.is_of_library() && !asks_for_attributes(node.config);
 }
 
 // --- kernels: the older struct for kernels of modules, the newer one for kernels of libraries

@@ -12,15 +12,10 @@
 namespace cushim {
 namespace detail {
 
-Result<GraphState *> state_of_graph(const Graph &graph, const char *empty) noexcept {
-    auto *const state = static_cast<GraphState *>(Access::state(graph));
-    if (state == nullptr) {
-        return Error::invalid_argument(empty);
-    }
-    if (!state->identity->is_alive()) {
-        return Error::invalid_argument("the node that contains this graph was destroyed");
-    }
-    return state;
+Error no_state_of_graph(const Graph &graph, const char *empty) noexcept {
+    return Error::invalid_argument(Access::state(graph) == nullptr
+                                       ? empty
+                                       : "the node that contains this graph was destroyed");
 }
 
 Result<NewState<GraphState>> make_graph_state(const Context &context,

@@ -56,7 +56,7 @@ class GraphIdentity {
     // graph was never requested.
     Result<GraphNode> find(CUgraph graph, CUgraphNode native) const;
     // Whether the name refers to an existing node.
-    bool has(const GraphNode &node) const noexcept {
+    [[gnu::always_inline]] bool has(const GraphNode &node) const noexcept {
         return alive_ && GraphAccess::graph_of(node) == id &&
                GraphAccess::before(node) == gone_before(node.native());
     }

@@ -137,8 +137,8 @@ class KeptResources {
     ~KeptResources();
 
     // Whether all of these are kept already, as for most nodes; may return false although they are.
-    bool has(const NewUses &uses) const noexcept {
-        if (uses.closure) {
+    bool has(const NodeUses &uses) const noexcept {
+        if (uses.closure.object != nullptr) {
             return false;
         }
         for (const State *const state : uses.states) {

@@ -30,10 +30,6 @@ inline bool asks_for_attributes(const LaunchConfig &config) noexcept {
 // For a new node without attributes.
 Result<void> set_asked_attributes(const KernelNodeCalls &calls, CUgraphNode node,
                                   const LaunchConfig &config) noexcept;
-inline Result<void> set_attributes(const KernelNodeCalls &calls, CUgraphNode node,
-                                   const LaunchConfig &config) noexcept {
-    return asks_for_attributes(config) ? set_asked_attributes(calls, node, config) : Result<void>();
-}
 
 // An existing node, in a current context, and its new launch.
 struct KernelChange {

@@ -1,9 +1,11 @@
 // Node types: checks, structs and calls of each. Compiled for each API: native_graph.hpp.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <vector>
 
+#include "adding.hpp"
 #include "base/ranges.hpp"
 #include "base/with_memory.hpp"
 #include "context/in_context.hpp"
@@ -11,6 +13,7 @@
 #include "kernel/launch_config.hpp"
 #include "kernel_nodes.hpp"
 #include "memory/pitched_copy.hpp"
+#include "parameters.hpp"
 #include "relatives.hpp"
 
 namespace cushim::detail {
@@ -119,10 +122,15 @@ Result<void> check_kernel(const KernelNode &node, CUcontext context) noexcept {
 struct KernelCalls : AnyKind {
     static Result<void> add(const NodePlace &place, const KernelNode &kernel) noexcept {
         CUSHIM_TRY_VOID(check_kernel(kernel, place.context));
-        CUSHIM_TRY_VOID(with_limits(add_kernel(place, kernel), kernel, place.context));
-        Result<void> done = set_attributes(kernel_calls, *place.node, kernel.config);
-        if (!done) {
-            (void)destroy_node(*place.node);
+        Result<void> done = add_kernel(place, kernel);
+        if (!done) [[unlikely]] {
+            return with_limits(std::move(done), kernel, place.context);
+        }
+        if (asks_for_attributes(kernel.config)) {
+            done = set_asked_attributes(kernel_calls, *place.node, kernel.config);
+            if (!done) {
+                (void)destroy_node(*place.node);
+            }
         }
         return done;
     }
@@ -347,20 +355,70 @@ struct Kind<MemFreeNode> : AnyKind {
 
 // --- all types
 
+template <class Node>
+[[gnu::always_inline]] inline Result<void> add_at(const NodePlace &place,
+                                                  const Node &node) noexcept {
+    return Kind<Node>::with_native(node, place.context, [&](const auto &native) noexcept {
+        return Kind<Node>::add(place, native);
+    });
+}
+
+template <class Node>
+[[gnu::always_inline]] inline Result<GraphNode>
+add_to(GraphState &state, const GraphDependencies &dependencies, const Node &node) noexcept {
+    if constexpr (!std::is_same_v<Node, EmptyNode>) {
+        if (is_of_nothing(node)) [[unlikely]] {
+            return add_to(state, dependencies, EmptyNode());
+        }
+    }
+    CUSHIM_TRY_VOID(Kind<Node>::check(node));
+    return add_after(state, dependencies, [&](const NodePlace &place) noexcept -> Result<void> {
+        if (is_added_anywhere(node)) {
+            return add_at(place, node);
+        }
+        CUSHIM_TRY(const ContextScope scope, ContextScope::enter(place.context));
+        return add_at(place, node);
+    });
+}
+
+template <class Node>
+[[gnu::noinline]] Result<GraphNode> add_using(GraphState &state,
+                                              const GraphDependencies &dependencies,
+                                              const Node &node, NewUses &&uses) noexcept {
+    return keeping(state, std::move(uses),
+                   [&]() noexcept { return add_to(state, dependencies, node); });
+}
+
+[[gnu::cold]] Result<GraphNode> named_by_kind(Result<GraphNode> &&added,
+                                              const NodeParameters &parameters) noexcept {
+    return named(std::move(added), added_by(parameters));
+}
+
 Result<void> check_node_parameters(const NodeParameters &parameters) noexcept {
     return std::visit(
         []<class Node>(const Node *node) noexcept { return Kind<Node>::check(*node); },
         parameters.kind());
 }
 
-Result<void> add_node(const NodePlace &place, const NodeParameters &parameters) noexcept {
-    return std::visit(
-        [&]<class Node>(const Node *node) noexcept {
-            return Kind<Node>::with_native(*node, place.context, [&](const auto &native) noexcept {
-                return Kind<Node>::add(place, native);
-            });
-        },
-        parameters.kind());
+// The only frame between a public function and CUDA for most nodes, so it is written for speed:
+// errors and new resources are handled elsewhere.
+template <class Node>
+Result<GraphNode> add_node(GraphState &state, const GraphDependencies &dependencies,
+                           const NodeParameters &parameters, const NodeUses &uses) noexcept {
+    const Node &node = **std::get_if<const Node *>(&parameters.kind());
+    if (!state.uses().has(uses)) [[unlikely]] {
+        return named_by_kind(add_using(state, dependencies, node, NewUses(uses)), parameters);
+    }
+    Result<GraphNode> added = add_to(state, dependencies, node);
+    if (!added) [[unlikely]] {
+        return named_by_kind(std::move(added), parameters);
+    }
+    return added;
+}
+
+template <class... Node>
+constexpr auto add_nodes(const std::variant<const Node *...> *) noexcept {
+    return std::array<AddNode, sizeof...(Node)>{add_node<Node>...};
 }
 
 Result<void> set_node(CUgraphNode of, const NodeParameters &parameters,

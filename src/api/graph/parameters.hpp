@@ -19,19 +19,28 @@ using NodeFunctions = const char * [std::variant_size_v<NodeParameters::Kinds>];
         prefix "event_wait_node", prefix "semaphore_signal_node", prefix "semaphore_wait_node",    \
         prefix "batch_mem_op_node", prefix "mem_free_node"
 
+// The function that adds such a node.
+inline const char *added_by(const NodeParameters &parameters) noexcept {
+    static constexpr NodeFunctions functions = {CUSHIM_NODE_FUNCTIONS("Graph::add_")};
+    return functions[parameters.kind().index()];
+}
+
 // An empty copy or fill, which CUDA rejects.
-inline bool is_of_nothing(const NodeParameters &parameters) noexcept {
-    if (const auto *const fill = std::get_if<const PitchedFill *>(&parameters.kind())) {
-        return (*fill)->to.extent.empty();
-    }
-    const auto *const copy = std::get_if<const PitchedCopy *>(&parameters.kind());
-    return copy != nullptr && (*copy)->to.extent.empty() && (*copy)->from.extent.empty();
+constexpr bool is_of_nothing(const auto &) noexcept {
+    return false;
+}
+constexpr bool is_of_nothing(const PitchedFill &fill) noexcept {
+    return fill.to.extent.empty();
+}
+constexpr bool is_of_nothing(const PitchedCopy &copy) noexcept {
+    return copy.to.extent.empty() && copy.from.extent.empty();
 }
 
 // invalid_argument with the numbers: an existing node cannot become empty, but there is a remedy.
 inline Result<void> check_new_parameters(const GraphApi &api, const NodeParameters &parameters,
                                          const char *remedy) noexcept {
-    if (is_of_nothing(parameters)) {
+    if (std::visit([](const auto *node) noexcept { return is_of_nothing(*node); },
+                   parameters.kind())) {
         const bool is_copy = std::holds_alternative<const PitchedCopy *>(parameters.kind());
         return invalid_argument("the %s has 0 elements; %s", is_copy ? "copy" : "fill", remedy);
     }

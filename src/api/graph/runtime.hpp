@@ -40,6 +40,11 @@
 namespace cushim::detail {
 namespace {
 
+// Without a current context, the runtime would initialize the primary one.
+bool is_added_anywhere(const auto &) noexcept {
+    return false;
+}
+
 // --- equal numbers and structs under other names
 
 static_assert(int(cudaGraphNodeTypeKernel) == int(GraphNodeType::kernel));

@@ -68,8 +68,15 @@ struct GraphState final : InContext {
 };
 
 // invalid_argument for an empty Graph, and for a nested graph whose node is destroyed.
-Result<GraphState *> state_of_graph(const Graph &graph,
-                                    const char *empty = "the graph is empty") noexcept;
+[[gnu::cold]] Error no_state_of_graph(const Graph &graph, const char *empty) noexcept;
+inline Result<GraphState *> state_of_graph(const Graph &graph,
+                                           const char *empty = "the graph is empty") noexcept {
+    auto *const state = static_cast<GraphState *>(Access::state(graph));
+    if (state == nullptr || !state->identity->is_alive()) [[unlikely]] {
+        return no_state_of_graph(graph, empty);
+    }
+    return state;
+}
 
 // A Graph that CUDA has created or lent, or that is nested in a node of `around`.
 Result<NewState<GraphState>> make_graph_state(const Context &context, const GraphApi &api) noexcept;

@@ -13,14 +13,6 @@
 
 namespace cushim::detail {
 
-// The view of a span, which needs no further checks. Elements are multiples of their alignment.
-static bool is_one_row(const PitchedView &view, const ElementType &element) noexcept {
-    const auto &[address, extent, pitch] = view;
-    return extent.height == 1 && extent.depth == 1 &&
-           !product_overflows(extent.width, element.size) &&
-           pitch.row == extent.width * element.size;
-}
-
 // Checks a view, which callers can construct with arbitrary numbers.
 static Result<void> check(const PitchedView &view, const ElementType &element) noexcept {
     if (is_one_row(view, element)) {
@@ -38,7 +30,7 @@ static unsigned long long end_of(const PitchedView &view, const ElementType &ele
     return address + rows * pitch.row + extent.width * element.size;
 }
 
-Result<void> check(const PitchedCopy &copy) noexcept {
+Result<void> check_rows(const PitchedCopy &copy) noexcept {
     const Extent &from = copy.from.extent, &to = copy.to.extent;
     if (from != to && !(from.empty() && to.empty())) {
         return invalid_argument(
@@ -56,7 +48,7 @@ Result<void> check(const PitchedCopy &copy) noexcept {
     return {};
 }
 
-Result<void> check(const PitchedFill &fill) noexcept {
+Result<void> check_rows(const PitchedFill &fill) noexcept {
     CUSHIM_TRY_VOID(check(fill.to, fill.element));
     const std::size_t within = fill.element.size - 1; // of 1, 2 or 4 bytes
     if (((fill.to.address | fill.to.pitch.row) & within) != 0) {

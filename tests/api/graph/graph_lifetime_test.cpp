@@ -416,7 +416,7 @@ TEST_CASE("launches into one stream record no events", "[graph][G23][current]") 
 }
 
 TEST_CASE("one thread launches while another releases graphs that share resources",
-          "[graph][G13][threads]") {
+          "[graph][G13][current]") {
     const Api api = GENERATE(Api::driver, Api::runtime);
     const Context context = context_after_restart("mode=threaded");
     Watched watched;

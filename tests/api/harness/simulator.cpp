@@ -1,7 +1,9 @@
 #include "simulator.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <cushim/cushim.hpp>
+#include <thread>
 
 #ifdef _WIN32
 #include <windows.h>
@@ -67,7 +69,11 @@ void restart(const std::string &settings) {
         REQUIRE(cushim::init().has_value());
         return;
     }
-    cushim::wait_for_released_closures(); // of the previous test
+    cushim::wait_for_released_closures();                       // of the previous test
+    for (int rest = 20; rest > 0 && !leaks().empty(); --rest) { // its last work may still run
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        cushim::wait_for_released_closures();
+    }
     simulator()->reset();
     if (simulator()->configure(settings.c_str()) != 0) {
         FAIL("the simulator does not understand " << simulator()->problem());
