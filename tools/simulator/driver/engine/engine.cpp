@@ -67,18 +67,31 @@ void note_error(Stream &stream, CUresult result) {
     }
 }
 
+void note_end(StreamGroup &group, const Stream &stream, const Ticket &operation) {
+    const auto note = [&operation](Ticket &latest) {
+        if (!latest || latest->time_ns < operation->time_ns) {
+            latest = operation;
+        }
+    };
+    note(group.latest);
+    if (stream.blocking()) {
+        note(group.latest_blocking);
+    }
+}
+
 void unqueue(Stream &stream, const Ticket &operation) {
     auto &queue = stream.queue;
-    if (queue.front() == operation) {
+    while (!queue.empty() && queue.front()->done) {
         queue.pop_front();
-    } else {
-        queue.erase(std::find(queue.begin(), queue.end(), operation));
     }
-    if (!operation->ordered) {
+    if (operation->ordered) {
+        note_end(*stream.group, stream, operation);
+    } else if (!operation->covered) {
         --stream.loose;
     }
+    --engine().queued;
     if (queue.empty()) {
-        std::erase(engine().busy, &stream);
+        engine().busy.remove(stream);
         destroy_if_over(stream);
     }
 }
@@ -88,6 +101,7 @@ void ensure_threads(Stream &stream) {
     case Mode::immediate:
         break;
     case Mode::threaded:
+        ensure_workers();
         ensure_worker(stream);
         break;
     case Mode::adversarial:
@@ -99,9 +113,6 @@ void ensure_threads(Stream &stream) {
 // A queue has new work.
 void start() noexcept {
     engine().mode = settings().mode;
-    if (settings().mode == Mode::threaded) {
-        Lock::changed().notify_all();
-    }
     // An enclosing loop runs work that a client function has enqueued.
     if (settings().mode != Mode::immediate || executing()) {
         return;
@@ -111,12 +122,6 @@ void start() noexcept {
     } catch (...) { // out of memory: the next call that enqueues or waits continues
     }
 }
-
-// An operation that is constructed around its work, since moving work is expensive.
-struct MadeOperation final : Operation {
-    MadeOperation(CUstream_st &in, Work &&its_work, bool is_ordered)
-        : Operation{std::move(its_work), &in, in.context, {}, is_ordered} {}
-};
 
 // Continues the chain of an earlier operation, unless another operation already continues it.
 void choose_chain(Operation &operation) {
@@ -133,9 +138,7 @@ void choose_chain(Operation &operation) {
 // Everything that can fail. On failure, the operation is not in the queue.
 void put_into_queue(const Ticket &operation, Stream &stream, const std::vector<Ticket> &after) {
     ensure_threads(stream);
-    if (engine().busy.size() == engine().busy.capacity()) {
-        engine().busy.reserve(std::max<std::size_t>(16, 2 * engine().busy.size()));
-    }
+    engine().busy.reserve(engine().busy.size() + 1);
     if (operation->ordered) {
         put_in_order(*operation, stream);
     }
@@ -153,6 +156,7 @@ void put_into_queue(const Ticket &operation, Stream &stream, const std::vector<T
         if (operation->work.ready && settings().mode == Mode::immediate) {
             ensure_runner(); // the operation may have to wait
         }
+        reserve_ready(*operation);
     } catch (...) {
         stream.queue.pop_back();
         throw;
@@ -160,35 +164,47 @@ void put_into_queue(const Ticket &operation, Stream &stream, const std::vector<T
 }
 
 Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, bool ordered) {
-    const Ticket operation = std::make_shared<MadeOperation>(stream, std::move(work), ordered);
+    const Ticket operation = std::make_shared<Operation>(stream, std::move(work), ordered);
     operation->number = engine().next_number++;
     operation->begin_ns = engine().host_ns;
     operation->fault = operation->work.fault;
     if (Call *call = Call::current(); call && operation->fault == CUDA_SUCCESS) {
         operation->fault = call->take_async_fault();
     }
+    const bool was_idle = stream.queue.empty();
     try {
         put_into_queue(operation, stream, after);
     } catch (...) {
         operation->done = true; // an event that refers to it is complete
+        operation->after.clear();
         throw;
     }
-    if (stream.queue.size() == 1) {
-        engine().busy.push_back(&stream);
+    ++engine().queued;
+    if (was_idle) {
+        stream.busy_since = ++engine().times_busy;
         stream.turn = engine().turns;
+        engine().busy.add(stream);
     }
     if (ordered) {
+        cover_predecessors(*operation);
         stream.last = operation;
     } else {
         ++stream.loose;
     }
     hold(operation->work.uses);
     ++engine().progress;
+    if (operation->waits_for == 0) {
+        become_ready(*operation);
+    }
     start();
     return operation;
 }
 
 } // namespace
+
+Operation::Operation(CUstream_st &its_stream, Work &&its_work, bool is_ordered)
+    : work(std::move(its_work)), stream(&its_stream), context(its_stream.context),
+      ordered(is_ordered) {}
 
 std::string describe(const Operation &operation) {
     return std::string(operation.work.what) + " (operation " + std::to_string(operation.number) +
@@ -245,6 +261,7 @@ void execute(Ticket operation) {
     Stream &stream = *operation->stream;
     bool &inside = executing();
     const bool was_inside = std::exchange(inside, true);
+    end_ready(*operation);
     operation->running = true;
     ++engine().running;
     bool again = false;
@@ -262,6 +279,7 @@ void execute(Ticket operation) {
     }
     if (again) {
         ++engine().progress;
+        become_ready(*operation);
         Lock::changed().notify_all();
     } else {
         if (result != CUDA_SUCCESS && stream.context->sticky == CUDA_SUCCESS) {
@@ -274,11 +292,13 @@ void execute(Ticket operation) {
 
 void finish(const Ticket &operation, CUresult result) {
     Stream &stream = *operation->stream;
+    end_ready(*operation);
     operation->result = result;
     operation->done = true;
     operation->time_ns = operation->begin_ns;
     operation->stream = nullptr;
     operation->after.clear();
+    release_followers(*operation);
     const Work work = std::move(operation->work); // releases the resources of the work here
     release(work.uses);
     ++engine().progress;
@@ -296,29 +316,32 @@ void stop_engine() {
     for (Stream *stream : e.busy) {
         for (const Ticket &operation : stream->queue) {
             operation->after.clear();
+            operation->followers.clear();
         }
     }
-    for (Stream *stream : std::vector<Stream *>(e.busy)) {
+    for (Stream *stream : std::vector<Stream *>(e.busy.begin(), e.busy.end())) {
         for (const Ticket &operation :
              std::vector<Ticket>(stream->queue.begin(), stream->queue.end())) {
-            if (!operation->running) {
+            if (!operation->running && !operation->done) {
                 finish(operation, CUDA_ERROR_CONTEXT_IS_DESTROYED);
             }
         }
     }
-    std::erase_if(e.groups, [](const auto &entry) { return entry.second.streams.empty(); });
+    std::erase_if(e.groups, [](const auto &entry) { return entry.second.streams == 0; });
     for (auto &[context, group] : e.groups) { // the registry destroys their streams
         group.barriers.clear();
+        group.latest.reset();
+        group.latest_blocking.reset();
         group.barrier_ns = 0;
         group.error = CUDA_SUCCESS;
     }
-    ++e.epoch;
     e.next_number = 1;
     e.next_stream_id = 1;
     e.host_ns = 0;
     e.turns = 0;
     e.ranked = 0;
     e.seeded = false;
+    restart_adversary();
 }
 
 } // namespace sim

@@ -7,12 +7,10 @@
 // Seeds 2N and 2N+1 rank the streams in opposite orders: if two streams race, each comes first with
 // one of the two. The exception is a third, higher stream that waits for one of them: no two orders
 // reverse every pair.
-#include "base/immortal.hpp"
 #include "engine/engine.hpp"
 
 #include <algorithm>
-#include <compare>
-#include <unordered_set>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -48,12 +46,11 @@ struct Pair {
     }
 };
 
-// Predecessors of a high-ranked stream's work rank as high. Otherwise a stream that waits for a low
-// one would follow all streams between them, whatever its own rank.
-struct Rank {
-    std::uint64_t needed_by, stream, part;
-    auto operator<=>(const Rank &) const = default;
-};
+// The queue that holds the operation if it is ready.
+auto &queue_of(const Operation &operation) noexcept {
+    Adversary &adversary = engine().adversary;
+    return operation.needed_in == adversary.goal ? adversary.needed : adversary.others;
+}
 
 // Raises the rank of all direct and indirect predecessors to that of the operation.
 void pass_on_rank(Operation &operation) {
@@ -62,6 +59,9 @@ void pass_on_rank(Operation &operation) {
     const auto raise = [&](Operation &needed) {
         if (needed.needed_by < rank) {
             needed.needed_by = rank;
+            if (needed.in_ranked != 0) {
+                queue_of(needed).moved(needed);
+            }
             pending.push_back(&needed);
         }
     };
@@ -80,22 +80,45 @@ void pass_on_rank(Operation &operation) {
 // Does so for the operations enqueued since the last step.
 void pass_on_ranks() {
     Engine &e = engine();
+    if (e.ranked == e.next_number - 1) {
+        return;
+    }
     for (Stream *stream : e.busy) {
         for (auto next = stream->queue.rbegin();
              next != stream->queue.rend() && (*next)->number > e.ranked; ++next) {
-            pass_on_rank(**next);
+            if (!(*next)->done) {
+                pass_on_rank(**next);
+            }
         }
     }
     e.ranked = e.next_number - 1;
 }
 
+// Of a ready operation, except for the part that later operations determine.
+void rank(Operation &operation) noexcept {
+    const Pair pair;
+    const std::uint64_t part = operation.ordered ? 0
+                               : pair.single()   ? operation.number
+                                                 : operation.chain;
+    operation.stream_rank = pair.rank(operation.stream->id);
+    operation.part_rank = pair.rank(~part);
+}
+
+// Ranks everything again.
 void forget_ranks() {
-    for (Stream *stream : engine().busy) {
+    Engine &e = engine();
+    e.adversary.needed.clear();
+    e.adversary.others.clear();
+    for (Stream *stream : e.busy) {
         for (const Ticket &operation : stream->queue) {
             operation->needed_by = 0;
         }
     }
-    engine().ranked = 0;
+    e.ranked = 0;
+    for (Operation *operation : e.ready) {
+        rank(*operation);
+        queue_of(*operation).add(*operation);
+    }
 }
 
 // Initializes the generator, for the bodies of conditional nodes, and the ranks from the seed.
@@ -109,122 +132,161 @@ void take_seed() {
     }
 }
 
-Rank rank_of(const Operation &operation) {
-    const Pair pair;
-    const std::uint64_t part = operation.ordered ? 0
-                               : pair.single()   ? operation.number
-                                                 : operation.chain;
-    return {operation.needed_by, pair.rank(operation.stream->id), pair.rank(~part)};
-}
-
-// The highest-ranked operation; the oldest if there are several.
-Ticket highest(const std::vector<Ticket> &from) {
-    return *std::max_element(from.begin(), from.end(), [](const Ticket &a, const Ticket &b) {
-        return rank_of(*a) < rank_of(*b);
-    });
+// The highest-ranked operation, or null. `polled` holds those that can run.
+Operation *highest(const std::vector<Operation *> &polled, bool needed_only) {
+    const Adversary &adversary = engine().adversary;
+    Operation *best = adversary.needed.empty() ? nullptr : &adversary.needed.first();
+    const auto compare = [&best](Operation &other) {
+        best = best == nullptr || ranks_higher(other, *best) ? &other : best;
+    };
+    for (Operation *operation : polled) {
+        if (!needed_only || operation->needed_in == adversary.goal) {
+            rank(*operation);
+            compare(*operation);
+        }
+    }
+    if (!needed_only && !adversary.others.empty()) {
+        compare(adversary.others.first());
+    }
+    return best;
 }
 
 // An operation whose stream was passed over for too long, or null.
-Ticket overdue(const std::vector<Ticket> &runnable) {
-    const auto longest =
-        std::min_element(runnable.begin(), runnable.end(), [](const Ticket &a, const Ticket &b) {
-            return a->stream->turn < b->stream->turn;
-        });
-    const bool any =
-        longest != runnable.end() && engine().turns - (*longest)->stream->turn > patience_turns;
-    return any ? *longest : nullptr;
-}
-
-std::vector<Ticket> all_runnable() {
-    std::vector<Ticket> runnable;
-    for (Stream *stream : engine().busy) {
-        append_runnable_of(*stream, runnable);
-    }
-    return runnable;
-}
-
-void run(Ticket operation) {
-    operation->stream->turn = engine().turns;
-    execute(std::move(operation));
-}
-
-// The numbers of the target operations and of all their direct and indirect predecessors.
-struct Goal {
-    std::unordered_set<std::uint64_t> targets, needed;
-    unsigned int epoch = 0;
-
-    // Predecessors are never added, so the set is rebuilt only when a new target appears.
-    void aim_at(const std::vector<Ticket> &wanted) {
-        const bool known = epoch == engine().epoch &&
-                           std::all_of(wanted.begin(), wanted.end(), [&](const Ticket &ticket) {
-                               return targets.contains(ticket->number);
-                           });
-        if (!known) {
-            epoch = engine().epoch;
-            targets.clear();
-            needed.clear();
-            seek(wanted);
+Operation *overdue(const std::vector<Operation *> &polled) {
+    const auto &passed = engine().adversary.passed;
+    Operation *longest = passed.empty() ? nullptr : &passed.first().ready.first();
+    for (Operation *operation : polled) {
+        const bool same = longest != nullptr && operation->stream == longest->stream;
+        if (longest == nullptr || (same ? is_older(*operation, *longest)
+                                        : waits_longer(*operation->stream, *longest->stream))) {
+            longest = operation;
         }
     }
+    const bool any = longest != nullptr && engine().turns - longest->stream->turn > patience_turns;
+    return any ? longest : nullptr;
+}
 
-  private:
-    void seek(const std::vector<Ticket> &wanted) {
-        std::vector<const Operation *> pending;
-        const auto visit = [&](const Ticket &ticket) {
-            if (!ticket->done && needed.insert(ticket->number).second) {
-                pending.push_back(ticket.get());
+void run(Operation &operation) {
+    Stream &stream = *operation.stream;
+    stream.turn = engine().turns;
+    if (Adversary &adversary = engine().adversary; adversary.passed.contains(stream)) {
+        adversary.passed.moved(stream);
+    }
+    execute(operation.shared_from_this());
+}
+
+// Whether Operation::needed_in is set for these targets. Predecessors are never added, so this
+// holds until a new target appears.
+bool is_goal(const Targets &targets) {
+    const Adversary &adversary = engine().adversary;
+    return targets.number == adversary.wait ||
+           std::all_of(targets.operations.begin(), targets.operations.end(),
+                       [&](const Ticket &t) { return t->target_in == adversary.goal; });
+}
+
+// Marks the targets and all their direct and indirect predecessors.
+void aim_at(const Targets &targets) {
+    Adversary &adversary = engine().adversary;
+    if (is_goal(targets)) {
+        return;
+    }
+    ++adversary.goal;
+    adversary.needed.move_to(adversary.others);
+    std::vector<Operation *> open;
+    const auto visit = [&](const Ticket &ticket) {
+        if (!ticket->done && ticket->needed_in != adversary.goal) {
+            open.push_back(ticket.get());
+            if (ticket->in_ranked != 0) {
+                adversary.others.remove(*ticket);
+                adversary.needed.add(*ticket);
             }
-        };
-        for (const Ticket &target : wanted) {
-            targets.insert(target->number);
-            visit(target);
+            ticket->needed_in = adversary.goal;
         }
-        while (!pending.empty()) {
-            const Operation *operation = pending.back();
-            pending.pop_back();
-            std::for_each(operation->after.begin(), operation->after.end(), visit);
-        }
+    };
+    std::for_each(targets.operations.begin(), targets.operations.end(), visit);
+    while (!open.empty()) {
+        const Operation *operation = open.back();
+        open.pop_back();
+        std::for_each(operation->after.begin(), operation->after.end(), visit);
     }
-};
-
-Goal &goal() {
-    static Immortal<Goal> goal;
-    return *goal;
+    adversary.wait = targets.number;
+    for (const Ticket &target : targets.operations) {
+        target->target_in = adversary.goal;
+    }
 }
 
-// The operations that the targets need, if there are targets.
-std::vector<Ticket> needed_of(const std::vector<Ticket> &runnable,
-                              const std::vector<Ticket> &targets) {
-    std::vector<Ticket> needed;
-    goal().aim_at(targets);
-    std::copy_if(runnable.begin(), runnable.end(), std::back_inserter(needed),
-                 [](const Ticket &operation) { return goal().needed.contains(operation->number); });
-    return needed.empty() ? runnable : needed;
+// The highest-ranked operation that the targets need, if there are targets.
+Operation *highest_needed(const Targets &targets, const std::vector<Operation *> &polled) {
+    aim_at(targets);
+    return highest(polled, true);
+}
+
+// Ranks the operations that are ready already.
+void begin_ranking() {
+    Engine &e = engine();
+    Adversary &adversary = e.adversary;
+    if (!adversary.in_use) {
+        adversary.needed.reserve(e.queued);
+        adversary.others.reserve(e.queued);
+        adversary.passed.reserve(e.busy.size());
+        adversary.in_use = true;
+        std::for_each(e.ready.begin(), e.ready.end(), [](Operation *o) { adversary_adds(*o); });
+    }
 }
 
 } // namespace
 
-bool adversarial_step(const std::vector<Ticket> &targets) {
-    const std::vector<Ticket> runnable = all_runnable();
-    if (runnable.empty()) {
+void adversary_adds(Operation &operation) noexcept {
+    Adversary &adversary = engine().adversary;
+    rank(operation);
+    queue_of(operation).add(operation);
+    if (!adversary.passed.contains(*operation.stream)) {
+        adversary.passed.add(*operation.stream);
+    }
+}
+
+void adversary_removes(Operation &operation) noexcept {
+    Adversary &adversary = engine().adversary;
+    queue_of(operation).remove(operation);
+    if (operation.stream->ready.empty()) {
+        adversary.passed.remove(*operation.stream);
+    }
+}
+
+void restart_adversary() noexcept {
+    Adversary &adversary = engine().adversary;
+    adversary.needed.clear();
+    adversary.others.clear();
+    adversary.passed.clear();
+    adversary.in_use = false;
+    ++adversary.goal;
+}
+
+bool adversarial_step(const Targets &targets) {
+    const std::vector<Operation *> polled = runnable_polled();
+    if (engine().ready.empty() && polled.empty()) {
         return false;
     }
+    begin_ranking();
     take_seed();
     pass_on_ranks();
     ++engine().turns;
-    Ticket next = overdue(runnable);
-    if (!next) {
-        const bool any = targets.empty() || Pair().eager();
-        next = highest(any ? runnable : needed_of(runnable, targets));
+    Operation *next = overdue(polled);
+    if (next == nullptr && !targets.operations.empty() && !Pair().eager()) {
+        next = highest_needed(targets, polled);
     }
-    run(std::move(next));
+    if (next == nullptr) {
+        next = highest(polled, false);
+    }
+    run(*next);
     return true;
 }
 
-void adversarial_question(const std::vector<Ticket> &targets) {
+void adversarial_question(const Targets &targets) {
+    const auto &operations = targets.operations;
     const auto newest =
-        std::max_element(targets.begin(), targets.end(),
-                         [](const Ticket &a, const Ticket &b) { return a->number < b->number; });
+        std::max_element(operations.begin(), operations.end(),
+                         [](const Ticket &a, const Ticket &b) { return is_older(*a, *b); });
     if ((*newest)->asked < Pair().idle_questions()) {
         ++(*newest)->asked;
         adversarial_turn();
@@ -235,8 +297,10 @@ void adversarial_question(const std::vector<Ticket> &targets) {
 
 void adversarial_turn() {
     engine().turns += turns_of_a_question;
-    if (Ticket next = overdue(all_runnable())) {
-        run(std::move(next));
+    const std::vector<Operation *> polled = runnable_polled();
+    begin_ranking();
+    if (Operation *next = overdue(polled)) {
+        run(*next);
     }
 }
 

@@ -1,20 +1,20 @@
 // Immediate mode: an operation runs as soon as it can, in the thread that made it runnable.
 #include "engine/engine.hpp"
 
-#include <utility>
-
 namespace sim {
 namespace {
 
 Ticket oldest_runnable() {
-    Ticket oldest;
-    for (Stream *stream : engine().busy) {
-        Ticket candidate = runnable_of(*stream);
-        if (candidate && (!oldest || candidate->number < oldest->number)) {
-            oldest = std::move(candidate);
+    const Engine &e = engine();
+    Operation *oldest = e.ready.empty() ? nullptr : &e.ready.first();
+    for (const Stream *stream : e.polling) {
+        for (Operation *operation : stream->polled) {
+            if ((oldest == nullptr || is_older(*operation, *oldest)) && is_runnable(*operation)) {
+                oldest = operation;
+            }
         }
     }
-    return oldest;
+    return oldest != nullptr ? oldest->shared_from_this() : nullptr;
 }
 
 } // namespace

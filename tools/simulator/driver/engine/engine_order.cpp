@@ -7,15 +7,32 @@
 namespace sim {
 namespace {
 
-// Appends the stream's newest ordered operation and its operations that are not ordered with it.
+// Appends the stream's newest ordered operation and its operations that do not precede it.
 void append_queued(std::vector<Ticket> &tickets, const Stream &stream) {
     if (stream.last) {
         tickets.push_back(stream.last);
     }
     if (stream.loose != 0) {
         std::copy_if(stream.queue.begin(), stream.queue.end(), std::back_inserter(tickets),
-                     [](const Ticket &ticket) { return !ticket->ordered; });
+                     [](const Ticket &t) { return !t->ordered && !t->covered && !t->done; });
     }
+}
+
+// Calls function(other) for the streams of the group that have work and synchronize with its legacy
+// stream.
+template <class Function>
+void for_each_blocking(const StreamGroup &group, const Function &function) {
+    for (const Stream *other : engine().busy) {
+        if (other->group == &group && other != group.legacy && other->blocking()) {
+            function(*other);
+        }
+    }
+}
+
+// An operation of the stream that precedes later ordered ones does not delay waits any more.
+void cover(Operation &operation) noexcept {
+    operation.covered = true;
+    --operation.stream->loose;
 }
 
 } // namespace
@@ -28,6 +45,8 @@ void come_after(Operation &operation, const Ticket &earlier) {
         operation.begin_ns = std::max(operation.begin_ns, earlier->time_ns);
     } else {
         operation.after.push_back(earlier);
+        earlier->followers.push_back(operation.shared_from_this());
+        ++operation.waits_for;
     }
 }
 
@@ -35,11 +54,8 @@ void put_in_order(Operation &operation, Stream &stream) {
     come_after(operation, stream.last);
     StreamGroup &group = *stream.group;
     if (stream.legacy) {
-        for (const Stream *other : group.streams) {
-            if (other != &stream && other->blocking()) {
-                come_after(operation, other->last);
-            }
-        }
+        come_after(operation, group.latest_blocking);
+        for_each_blocking(group, [&](const Stream &other) { come_after(operation, other.last); });
     } else if (stream.blocking() && group.legacy != nullptr) {
         come_after(operation, group.legacy->last);
     }
@@ -48,18 +64,20 @@ void put_in_order(Operation &operation, Stream &stream) {
         return ticket->done;
     });
     operation.begin_ns = std::max(operation.begin_ns, group.barrier_ns);
-    operation.after.insert(operation.after.end(), group.barriers.begin(), group.barriers.end());
+    for (const Ticket &barrier : group.barriers) {
+        come_after(operation, barrier);
+    }
 }
 
 std::vector<Ticket> queued_in(Stream &stream) {
     std::vector<Ticket> tickets;
     append_queued(tickets, stream);
     if (stream.legacy) {
-        for (const Stream *other : stream.group->streams) {
-            if (other != &stream && other->blocking()) {
-                append_queued(tickets, *other);
-            }
+        if (stream.group->latest_blocking) {
+            tickets.push_back(stream.group->latest_blocking);
         }
+        for_each_blocking(*stream.group,
+                          [&](const Stream &other) { append_queued(tickets, other); });
     }
     return tickets;
 }
@@ -68,8 +86,13 @@ std::vector<Ticket> all_queued(CUctx_st &context) {
     std::vector<Ticket> tickets;
     const auto group = engine().groups.find(&context);
     if (group != engine().groups.end()) {
-        for (const Stream *stream : group->second.streams) {
-            append_queued(tickets, *stream);
+        if (group->second.latest) {
+            tickets.push_back(group->second.latest);
+        }
+        for (const Stream *stream : engine().busy) {
+            if (stream->group == &group->second) {
+                append_queued(tickets, *stream);
+            }
         }
     }
     return tickets;
@@ -83,17 +106,90 @@ void add_barrier(CUctx_st &context, const Ticket &ticket) {
     }
 }
 
-bool is_free(Operation &operation) noexcept {
-    auto &after = operation.after;
-    while (!after.empty() && after.back()->done) {
-        operation.begin_ns = std::max(operation.begin_ns, after.back()->time_ns);
-        after.pop_back();
+void cover_predecessors(const Operation &operation) noexcept try {
+    std::vector<Operation *> open;
+    const auto visit = [&](const Ticket &earlier) {
+        if (!earlier->done && !earlier->ordered && !earlier->covered &&
+            earlier->stream == operation.stream) {
+            cover(*earlier);
+            open.push_back(earlier.get());
+        }
+    };
+    std::for_each(operation.after.begin(), operation.after.end(), visit);
+    while (!open.empty()) {
+        const Operation &next = *open.back();
+        open.pop_back();
+        std::for_each(next.after.begin(), next.after.end(), visit);
     }
-    return after.empty();
+} catch (...) { // out of memory: waits name those that are not covered
 }
 
-bool is_runnable(Operation &operation) {
-    if (operation.running || operation.done || !is_free(operation)) {
+void reserve_ready(const Operation &operation) {
+    Engine &e = engine();
+    Stream &stream = *operation.stream;
+    e.ready.reserve(e.queued + 1);
+    stream.ready.reserve(stream.queue.size());
+    if (operation.work.ready) {
+        stream.polled.reserve(stream.queue.size());
+        e.polling.reserve(e.busy.size() + 1);
+    }
+    if (e.adversary.in_use) {
+        e.adversary.needed.reserve(e.queued + 1);
+        e.adversary.others.reserve(e.queued + 1);
+        e.adversary.passed.reserve(e.busy.size() + 1);
+    }
+}
+
+void become_ready(Operation &operation) noexcept {
+    Engine &e = engine();
+    Stream &stream = *operation.stream;
+    if (operation.work.ready) {
+        if (stream.polled.empty()) {
+            e.polling.add(stream);
+        }
+        stream.polled.add(operation);
+    } else {
+        e.ready.add(operation);
+        stream.ready.add(operation);
+        if (e.adversary.in_use) {
+            adversary_adds(operation);
+        }
+    }
+    wake_worker(stream);
+}
+
+void end_ready(Operation &operation) noexcept {
+    Engine &e = engine();
+    Stream &stream = *operation.stream;
+    if (operation.in_ready != 0) {
+        e.ready.remove(operation);
+        stream.ready.remove(operation);
+        if (e.adversary.in_use) {
+            adversary_removes(operation);
+        }
+    } else if (operation.in_stream != 0) {
+        stream.polled.remove(operation);
+        if (stream.polled.empty()) {
+            e.polling.remove(stream);
+        }
+    }
+}
+
+void release_followers(Operation &operation) noexcept {
+    for (const Ticket &follower : operation.followers) {
+        if (!follower->done) {
+            follower->begin_ns = std::max(follower->begin_ns, operation.time_ns);
+            if (--follower->waits_for == 0) {
+                follower->after.clear();
+                become_ready(*follower);
+            }
+        }
+    }
+    operation.followers.clear();
+}
+
+bool is_runnable(const Operation &operation) {
+    if (operation.running || operation.done || operation.waits_for != 0) {
         return false;
     }
     // Operations of a failed context no longer wait.
@@ -101,31 +197,23 @@ bool is_runnable(Operation &operation) {
            !operation.work.ready || operation.work.ready();
 }
 
-void append_runnable_of(Stream &stream, std::vector<Ticket> &found) {
-    bool ordered_seen = false; // only the first ordered one can run
-    for (const Ticket &operation : stream.queue) {
-        if ((!operation->ordered || !ordered_seen) && is_runnable(*operation)) {
-            found.push_back(operation);
-        }
-        ordered_seen = ordered_seen || operation->ordered;
-        if (ordered_seen && stream.loose == 0) {
-            return;
+Ticket runnable_of(const Stream &stream) {
+    Operation *first = stream.ready.empty() ? nullptr : &stream.ready.first();
+    for (Operation *operation : stream.polled) {
+        if ((first == nullptr || is_older(*operation, *first)) && is_runnable(*operation)) {
+            first = operation;
         }
     }
+    return first != nullptr ? first->shared_from_this() : nullptr;
 }
 
-Ticket runnable_of(Stream &stream) {
-    bool ordered_seen = false;
-    for (const Ticket &operation : stream.queue) {
-        if ((!operation->ordered || !ordered_seen) && is_runnable(*operation)) {
-            return operation;
-        }
-        ordered_seen = ordered_seen || operation->ordered;
-        if (ordered_seen && stream.loose == 0) {
-            break;
-        }
+std::vector<Operation *> runnable_polled() {
+    std::vector<Operation *> found;
+    for (const Stream *stream : engine().polling) {
+        std::copy_if(stream->polled.begin(), stream->polled.end(), std::back_inserter(found),
+                     [](const Operation *operation) { return is_runnable(*operation); });
     }
-    return nullptr;
+    return found;
 }
 
 } // namespace sim

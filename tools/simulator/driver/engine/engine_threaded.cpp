@@ -23,7 +23,7 @@ namespace sim {
 struct Worker {
     Stream *stream = nullptr; // null for the runner
     bool stop = false;
-    std::condition_variable wake; // for the runner, which ignores most changes
+    std::condition_variable wake; // its own, so that work of one stream does not wake all workers
 };
 
 namespace {
@@ -44,19 +44,14 @@ Workers &workers() noexcept {
     return *workers;
 }
 
-// Whether the stream has work that only time or another process makes runnable.
-bool has_external(const Stream &stream) {
-    return std::any_of(stream.queue.begin(), stream.queue.end(), [](const Ticket &operation) {
-        return operation->work.ready && !operation->running && operation->after.empty();
-    });
-}
-
 // Ends a worker. The caller holds the lock; afterwards the thread only releases it and returns.
 void end(const std::shared_ptr<Worker> &worker) {
     std::erase(workers().all, worker);
     Lock::changed().notify_all();
 }
 
+// Sleeps unless an operation of the stream can run. All that makes one ready wakes it; time and
+// other processes make a polled one runnable.
 void work(const std::shared_ptr<Worker> &self) {
     std::unique_lock lock(Lock::mutex());
     while (!self->stop) {
@@ -65,12 +60,14 @@ void work(const std::shared_ptr<Worker> &self) {
                 execute(std::move(operation)); // may destroy the stream
                 continue;
             }
-            if (has_external(*self->stream)) {
-                Lock::changed().wait_for(lock, ask_again);
+            if (!self->stream->polled.empty()) {
+                self->wake.wait_for(lock, ask_again);
                 continue;
             }
+        } else {
+            engine().mode = settings().mode; // so that ensure_workers() wakes it
         }
-        Lock::changed().wait(lock);
+        self->wake.wait(lock);
     }
     end(self);
 }
@@ -149,7 +146,7 @@ milliseconds pause() {
 // Runs enqueued work, since the program may be waiting for it without a call.
 void run_stalled(const Worker &self, Stall &stall) {
     std::size_t count = 0;
-    for (; !self.stop && adversarial_step({}); ++count) {
+    for (; !self.stop && adversarial_step(Targets()); ++count) {
         stall.own_step();
     }
     if (count != 0) {
@@ -176,7 +173,7 @@ void run(const std::shared_ptr<Worker> &self) {
             run_all();
         } else if (settings().mode == Mode::adversarial) {
             watch.look();
-            while (workers().exiting && !self->stop && adversarial_step({})) {
+            while (workers().exiting && !self->stop && adversarial_step(Targets())) {
             }
             if (settings().stall_ms != 0 && stall.lasts()) {
                 run_stalled(*self, stall);
@@ -200,7 +197,6 @@ void stop_all() {
         worker->wake.notify_all();
     }
     workers().runner.reset();
-    Lock::changed().notify_all();
 }
 
 // How long the exit waits for enqueued work.
@@ -217,7 +213,6 @@ void finish_queued(std::unique_lock<std::mutex> &lock) {
     if (workers().runner) {
         workers().runner->wake.notify_all();
     }
-    Lock::changed().notify_all();
     if (!Lock::changed().wait_for(lock, longest_exit, [] { return engine().busy.empty(); })) {
         note("enqueued work was not done 2 seconds after exit began: its memory is reported as "
              "leaked");
@@ -267,6 +262,23 @@ void ensure_worker(Stream &stream) {
     }
 }
 
+void ensure_workers() {
+    if (engine().mode == Mode::threaded) {
+        return;
+    }
+    for (Stream *stream : engine().busy) {
+        ensure_worker(*stream);
+        wake_worker(*stream);
+    }
+    engine().mode = Mode::threaded;
+}
+
+void wake_worker(const Stream &stream) noexcept {
+    if (stream.worker && !workers().forked) {
+        stream.worker->wake.notify_one();
+    }
+}
+
 void ensure_runner() {
     if (!workers().runner && !workers().forked) {
         workers().runner = begin(nullptr, run);
@@ -277,8 +289,8 @@ void release_worker(Stream &stream) noexcept {
     if (stream.worker) {
         stream.worker->stream = nullptr;
         stream.worker->stop = true;
+        wake_worker(stream);
         stream.worker.reset();
-        Lock::changed().notify_all();
     }
 }
 

@@ -31,17 +31,15 @@ void note_seen(const Operation &operation) {
     engine().host_ns = std::max(engine().host_ns, operation.time_ns);
 }
 
+// Removes finished operations at the end. So each is looked at once, however long the wait is.
 void forget_done(std::vector<Ticket> &targets) {
-    std::erase_if(targets, [](const Ticket &ticket) {
-        if (ticket && ticket->done) {
-            note_seen(*ticket);
-        }
-        return !ticket || ticket->done;
-    });
+    for (; !targets.empty() && targets.back()->done; targets.pop_back()) {
+        note_seen(*targets.back());
+    }
 }
 
 // Takes a step towards the targets; false if this thread cannot do so now.
-bool step(const std::vector<Ticket> &targets) {
+bool step(const Targets &targets) {
     switch (settings().mode) {
     case Mode::immediate: {
         engine().mode = Mode::immediate;
@@ -53,12 +51,7 @@ bool step(const std::vector<Ticket> &targets) {
         engine().mode = Mode::adversarial;
         return adversarial_step(targets);
     case Mode::threaded:
-        for (Stream *stream : engine().busy) {
-            ensure_worker(*stream);
-        }
-        if (std::exchange(engine().mode, Mode::threaded) != Mode::threaded) {
-            Lock::changed().notify_all(); // state has changed since they began to wait
-        }
+        ensure_workers();
         return false;
     }
     return false;
@@ -79,7 +72,7 @@ std::vector<Ticket> stuck_of(const std::vector<Ticket> &targets) {
     while (!pending.empty()) {
         const Ticket operation = pending.back();
         pending.pop_back();
-        if (is_free(*operation)) {
+        if (operation->waits_for == 0) {
             stuck.push_back(operation);
         }
         for (const Ticket &earlier : operation->after) {
@@ -150,7 +143,7 @@ class Waiting {
 };
 
 // A query of work that is not done.
-void question(const std::vector<Ticket> &targets) {
+void question(const Targets &targets) {
     if (settings().mode == Mode::adversarial) {
         engine().mode = Mode::adversarial;
         adversarial_question(targets);
@@ -177,14 +170,18 @@ void wait_all(Context &context, std::vector<Ticket> work) {
 
 } // namespace
 
-void wait_for(std::vector<Ticket> targets) {
+Targets::Targets(std::vector<Ticket> its_operations)
+    : operations(std::move(its_operations)), number(++engine().waits) {}
+
+void wait_for(std::vector<Ticket> operations) {
     const Waiting waiting;
+    Targets targets(std::move(operations));
     std::uint64_t progress = 0; // unknown
     Clock::time_point moved;
     microseconds pause{};
     for (;;) {
-        forget_done(targets);
-        if (targets.empty()) {
+        forget_done(targets.operations);
+        if (targets.operations.empty()) {
             return;
         }
         if (step(targets)) {
@@ -194,7 +191,7 @@ void wait_for(std::vector<Ticket> targets) {
             progress = engine().progress;
             moved = Clock::now();
             pause = first_pause();
-        } else if (give_up_if_hopeless(targets, moved)) {
+        } else if (give_up_if_hopeless(targets.operations, moved)) {
             continue;
         }
         std::unique_lock lock(Lock::mutex(), std::adopt_lock);
@@ -218,12 +215,18 @@ void wait_until(const std::function<bool()> &condition, const char *what) {
     }
 }
 
-bool poll(std::vector<Ticket> targets) {
+bool poll(std::vector<Ticket> operations) {
     if (settings().mode == Mode::immediate) {
         run_all();
     }
-    forget_done(targets);
-    if (!targets.empty()) {
+    Targets targets(std::move(operations));
+    std::erase_if(targets.operations, [](const Ticket &ticket) {
+        if (ticket->done) {
+            note_seen(*ticket);
+        }
+        return ticket->done;
+    });
+    if (!targets.operations.empty()) {
         question(targets);
         return false;
     }
@@ -277,21 +280,13 @@ bool idle(CUstream_st &stream) {
 }
 
 std::size_t drain() {
-    const auto queued = [] {
-        std::vector<Ticket> all;
-        for (const Stream *stream : engine().busy) {
-            all.insert(all.end(), stream->queue.begin(), stream->queue.end());
-        }
-        return all;
-    };
-    for (;;) {
-        const std::vector<Ticket> all = queued();
+    const auto any_ready = [] { return !engine().ready.empty() || !runnable_polled().empty(); };
+    const Targets all;
+    while (engine().queued != 0) {
         const bool active =
-            engine().running != 0 ||
-            (settings().mode == Mode::threaded &&
-             std::any_of(all.begin(), all.end(), [](const Ticket &t) { return is_runnable(*t); }));
-        if (all.empty() || (!step({}) && !active)) {
-            return queued().size();
+            engine().running != 0 || (settings().mode == Mode::threaded && any_ready());
+        if (!step(all) && !active) {
+            break;
         }
         if (active) {
             std::unique_lock lock(Lock::mutex(), std::adopt_lock);
@@ -299,6 +294,7 @@ std::size_t drain() {
             lock.release();
         }
     }
+    return engine().queued;
 }
 
 } // namespace sim

@@ -23,22 +23,28 @@ CUstream_st::CUstream_st(CUctx_st &owner, unsigned int its_flags, int its_priori
     std::memset(&policy, 0xff, sizeof policy);
     context = &owner;
     group->context = &owner;
-    group->streams.push_back(this);
+    ++group->streams;
 }
 
 CUstream_st::~CUstream_st() {
     sim::release_worker(*this);
     // Work that is still enqueued at this point (after a reset or a failure) is dropped.
+    std::erase_if(queue, [](const sim::Ticket &operation) { return operation->done; });
     for (const sim::Ticket &operation : queue) {
+        sim::end_ready(*operation);
         operation->after.clear();
-    }
-    for (const sim::Ticket &operation : queue) {
         operation->done = true;
         operation->result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
         operation->stream = nullptr;
     }
-    std::erase(sim::engine().busy, this);
-    std::erase(group->streams, this);
+    for (const sim::Ticket &operation : queue) {
+        sim::release_followers(*operation);
+    }
+    if (!queue.empty()) {
+        sim::engine().queued -= queue.size();
+        sim::engine().busy.remove(*this);
+    }
+    --group->streams;
     if (group->legacy == this) {
         group->legacy = nullptr;
     }

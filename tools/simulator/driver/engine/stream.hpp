@@ -2,12 +2,17 @@
 #pragma once
 
 #include "engine/object.hpp"
+#include "engine/priority_queue.hpp"
 #include "engine/work.hpp"
 
 #include <deque>
 
 namespace sim {
 struct Capture;
+inline bool is_older(const Operation &a, const Operation &b) noexcept {
+    return a.number < b.number;
+}
+using OperationsByAge = PriorityQueue<Operation, &Operation::in_stream, is_older>;
 class SharedEvent; // shared_state.hpp
 struct StreamGroup;
 struct Worker;
@@ -30,14 +35,20 @@ struct CUstream_st final : sim::Object {
     CUlaunchAttributeValue attributes[32] = {};
 
     // State of the engine.
-    std::deque<sim::Ticket> queue; // unfinished operations, in order of enqueueing
-    sim::Ticket last;              // the newest ordered operation
-    std::size_t loose = 0;         // number of operations in the queue that are not ordered
-    sim::StreamGroup *group;       // streams of its context
-    std::uint64_t thread = 0;      // per-thread stream: its thread
-    std::uint64_t turn = 0;        // adversarial mode: last turn in which it ran or began to wait
-    bool ended = false;            // its handle is invalid; destroyed after its last work and user
-    unsigned int users = 0;        // InUse
+    // Unfinished operations in order of enqueueing, and finished ones that are not the first.
+    std::deque<sim::Ticket> queue;
+    sim::Ticket last;      // the newest ordered operation
+    std::size_t loose = 0; // number of unfinished operations that are not ordered and not covered
+    // Operations that are not running and whose predecessors are done: without and with
+    // Work::ready.
+    sim::OperationsByAge ready, polled;
+    sim::StreamGroup *group;      // streams of its context
+    std::uint64_t thread = 0;     // per-thread stream: its thread
+    std::uint64_t turn = 0;       // adversarial mode: last turn in which it ran or began to wait
+    std::uint64_t busy_since = 0; // in the order in which streams became busy
+    std::size_t in_busy = 0, in_polling = 0, in_passed = 0; // places in the queues of engine.hpp
+    bool ended = false;     // its handle is invalid; destroyed after its last work and user
+    unsigned int users = 0; // InUse
     std::shared_ptr<sim::Worker> worker; // threaded mode
 };
 

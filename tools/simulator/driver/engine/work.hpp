@@ -52,12 +52,17 @@ struct Work {
 struct Again {};
 
 // Work in a stream's queue.
-struct Operation {
+struct Operation : std::enable_shared_from_this<Operation> {
+    Operation(CUstream_st &its_stream, Work &&its_work, bool is_ordered);
+
     Work work;
-    CUstream_st *stream = nullptr; // null once it is done
-    CUctx_st *context = nullptr;   // its stream's context; may be destroyed once it is done
-    std::vector<Ticket> after;     // must be done first
-    bool ordered = true;           // later work of its stream waits for it
+    CUstream_st *stream;           // null once it is done
+    CUctx_st *context;             // its stream's context; may be destroyed once it is done
+    std::vector<Ticket> after;     // must be done first; empty once all of them are
+    std::vector<Ticket> followers; // wait for this one
+    std::size_t waits_for = 0;     // number of unfinished operations in `after`
+    bool ordered;                  // later work of its stream waits for it
+    bool covered = false;          // not ordered, but precedes ordered work of its stream
     bool running = false, done = false;
     CUresult fault = CUDA_SUCCESS;  // planned status; it fails instead of running
     CUresult result = CUDA_SUCCESS; // its own, or that of a predecessor
@@ -72,9 +77,14 @@ struct Operation {
     // of a chain has one successor.
     std::uint64_t chain = 0;
     bool continued = false;
+    // Adversarial mode: the rank while it is ready (see Adversary), and the waits that need it.
+    std::uint64_t stream_rank = 0, part_rank = 0;
+    std::uint64_t needed_in = 0, target_in = 0;
+    // Places in the priority queues of engine.hpp.
+    std::size_t in_ready = 0, in_stream = 0, in_ranked = 0;
 };
 
-// Makes an operation that is not running wait for another, which may be done or null.
+// Makes an operation that is being enqueued wait for another, which may be done or null.
 void come_after(Operation &operation, const Ticket &earlier);
 
 // Enqueues work after its predecessors (the stream's own queue, legacy stream rules), or adds a
