@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <set>
+#include <map>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
 CUgraphNode_st::CUgraphNode_st(CUgraph_st &owner, sim::NodeContent its_content)
     : Object(own_kind), graph(&owner), content(std::move(its_content)),
@@ -46,16 +48,42 @@ void check_edge_data(const Node &from, const Node &to, const EdgeData &data) {
     }
 }
 
-bool any_of_nodes(const Graph &graph, const auto &test) {
-    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node *node) {
-        return test(*node) ||
-               std::any_of(node->graphs.begin(), node->graphs.end(),
-                           [&](const CUgraph inner) { return any_of_nodes(*inner, test); });
-    });
+// Calls function(graph) for a graph and those that it is inside of.
+void for_each_around(Graph &innermost, const auto &function) {
+    for (Graph *graph = &innermost; graph != nullptr;
+         graph = graph->owner != nullptr ? graph->owner->graph : nullptr) {
+        function(*graph);
+    }
 }
 
-void erase_edges_to(std::vector<Edge> &edges, const Node &node) {
-    std::erase_if(edges, [&](const Edge &edge) { return edge.node == &node; });
+bool is_memory_node(const Node &node) {
+    return node.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
+           node.type() == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
+
+// The edge in the list of `to`, or its end. Searches the shorter of the two lists.
+Links::iterator find_edge(Node &from, Node &to) {
+    const auto find = [](Links &list, const Node &node) {
+        return std::find_if(list.begin(), list.end(),
+                            [&](const Edge &edge) { return edge.node == &node; });
+    };
+    if (to.dependencies.size() <= from.dependents.size()) {
+        return find(to.dependencies, from);
+    }
+    const auto found = find(from.dependents, to);
+    return found == from.dependents.end() ? to.dependencies.end() : found->twin;
+}
+
+// Returns the edge in the list of `from`.
+Links::iterator connect(Node &from, Node &to, const EdgeData &data) {
+    const auto link = from.dependents.insert(from.dependents.end(), Link{{&to, data}, {}});
+    try {
+        link->twin = to.dependencies.insert(to.dependencies.end(), Link{{&from, data}, link});
+    } catch (...) {
+        from.dependents.erase(link);
+        throw;
+    }
+    return link;
 }
 
 // Of a node that is of another type.
@@ -84,9 +112,8 @@ void erase_edges_to(std::vector<Edge> &edges, const Node &node) {
 
 // Fails for graphs that cannot be copied.
 void check_copied(const Graph &from, const char *conditional, const char *memory) {
-    require(!in_a_body(from) && !has_conditional_nodes(from), CUDA_ERROR_NOT_SUPPORTED,
-            conditional);
-    require(!has_memory_nodes(from), CUDA_ERROR_NOT_SUPPORTED, memory);
+    require(!in_a_body(from) && from.conditional_nodes == 0, CUDA_ERROR_NOT_SUPPORTED, conditional);
+    require(from.memory_nodes == 0, CUDA_ERROR_NOT_SUPPORTED, memory);
 }
 
 // Releases what a node has claimed exclusively.
@@ -133,12 +160,20 @@ Graph &make_graph() {
 
 void add_edge(Node &from, Node &to, const EdgeData &data) {
     require(&from != &to);
-    for (const Edge &edge : to.dependencies) {
-        require(edge.node != &from, "Attempted to add a graph edge that already exists");
-    }
+    require(find_edge(from, to) == to.dependencies.end(),
+            "Attempted to add a graph edge that already exists");
     check_edge_data(from, to, data);
-    to.dependencies.push_back({&from, data});
-    from.dependents.push_back({&to, data});
+    connect(from, to, data);
+}
+
+bool remove_edge(Node &from, Node &to, const EdgeData &data) {
+    const auto edge = find_edge(from, to);
+    if (edge == to.dependencies.end() || !(edge->data == data)) {
+        return false;
+    }
+    from.dependents.erase(edge->twin);
+    to.dependencies.erase(edge);
+    return true;
 }
 
 Node &add_node(Graph &graph, NodeContent content, const std::vector<Edge> &after) {
@@ -152,9 +187,13 @@ Node &add_node(Graph &graph, NodeContent content, const std::vector<Edge> &after
         Registry::get().destroy(&node);
         throw;
     }
-    graph.nodes.push_back(&node);
+    node.place = graph.nodes.insert(graph.nodes.end(), &node);
+    for_each_around(graph, [&](Graph &each) {
+        each.memory_nodes += is_memory_node(node) ? 1 : 0;
+        each.conditional_nodes += node.type() == conditional_node ? 1 : 0;
+    });
     for (const Edge &edge : after) {
-        add_edge(*edge.node, node, edge.data);
+        connect(*edge.node, node, edge.data);
     }
     return node;
 }
@@ -165,13 +204,15 @@ std::vector<Edge> edges_of(const Graph &graph, const CUgraphNode *dependencies, 
             "Dependencies pointer is NULL with a non-zero numDependencies value");
     require(count <= graph.nodes.size()); // a longer list must contain duplicates
     std::vector<Edge> edges;
-    std::set<const Node *> seen;
+    static std::uint64_t lists = 0;
+    ++lists;
     for (std::size_t i = 0; i < count; ++i) {
         Node &node = node_of(dependencies[i]);
         if (node.graph != &graph) {
             refuse(CUDA_ERROR_INVALID_VALUE, "Index %zu: Dependency is not present in hGraph", i);
         }
-        require(seen.insert(&node).second, "Attempted to add a graph edge that already exists");
+        require(std::exchange(node.listed, lists) != lists,
+                "Attempted to add a graph edge that already exists");
         EdgeData edge_data;
         if (data != nullptr) {
             std::memcpy(&edge_data, static_cast<const EdgeData *>(data) + i, sizeof edge_data);
@@ -185,16 +226,18 @@ void destroy_node(Node &node) {
     for (const CUgraph inner : node.graphs) {
         destroy_graph(*inner);
     }
-    for (const Edge &edge : node.dependencies) {
-        erase_edges_to(edge.node->dependents, node);
+    for (const Link &link : node.dependencies) {
+        link.node->dependents.erase(link.twin);
     }
-    for (const Edge &edge : node.dependents) {
-        erase_edges_to(edge.node->dependencies, node);
+    for (const Link &link : node.dependents) {
+        link.node->dependencies.erase(link.twin);
     }
     let_go(node);
-    // Searched from the end, since a graph destroys its nodes from the end.
-    std::vector<Node *> &nodes = node.graph->nodes;
-    nodes.erase(std::next(std::find(nodes.rbegin(), nodes.rend(), &node)).base());
+    for_each_around(*node.graph, [&](Graph &each) {
+        each.memory_nodes -= is_memory_node(node) ? 1 : 0;
+        each.conditional_nodes -= node.type() == conditional_node ? 1 : 0;
+    });
+    node.graph->nodes.erase(node.place);
     Registry::get().destroy(&node);
 }
 
@@ -218,14 +261,28 @@ void copy_graph(const Graph &from, Graph &to) {
         }
     }
     // Keeps the order of both lists of each node.
+    std::unordered_map<const Link *, Links::iterator> links; // of the lists of dependents
     for (const Node *node : from.nodes) {
-        for (const Edge &edge : node->dependencies) {
-            copies.at(node)->dependencies.push_back({copies.at(edge.node), edge.data});
-        }
-        for (const Edge &edge : node->dependents) {
-            copies.at(node)->dependents.push_back({copies.at(edge.node), edge.data});
+        for (const Link &link : node->dependencies) {
+            links[&*link.twin] = connect(*copies.at(link.node), *copies.at(node), link.data);
         }
     }
+    for (const Node *node : from.nodes) {
+        Links &list = copies.at(node)->dependents;
+        for (const Link &link : node->dependents) {
+            list.splice(list.end(), list, links.at(&link));
+        }
+    }
+}
+
+void attach(Graph &inner, Node &node) {
+    node.graphs.push_back(&inner);
+    inner.owner = &node;
+    inner.counted = false;
+    for_each_around(*node.graph, [&](Graph &each) {
+        each.memory_nodes += inner.memory_nodes;
+        each.conditional_nodes += inner.conditional_nodes;
+    });
 }
 
 ChildCopy::ChildCopy(const Graph &child) {
@@ -250,8 +307,7 @@ ChildCopy::~ChildCopy() {
 }
 
 void ChildCopy::give_to(Node &node) {
-    node.graphs.assign(1, copy_);
-    copy_->owner = &node;
+    attach(*copy_, node);
     copy_ = nullptr;
 }
 
@@ -269,17 +325,6 @@ bool within(const Graph &graph, const Graph &other) {
         inner = inner->owner->graph;
     }
     return inner == &other;
-}
-
-bool has_memory_nodes(const Graph &graph) {
-    return any_of_nodes(graph, [](const Node &node) {
-        return node.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
-               node.type() == CU_GRAPH_NODE_TYPE_MEM_FREE;
-    });
-}
-
-bool has_conditional_nodes(const Graph &graph) {
-    return any_of_nodes(graph, [](const Node &node) { return node.type() == conditional_node; });
 }
 
 void restart_graphs() {
@@ -331,7 +376,7 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
 CUresult cuGraphDestroyNode(CUgraphNode hNode) {
     Node &node = node_of(hNode);
     require(!node.graph->capturing, CUDA_ERROR_ILLEGAL_STATE);
-    require(!has_memory_nodes(*node.graph), CUDA_ERROR_NOT_SUPPORTED,
+    require(node.graph->memory_nodes == 0, CUDA_ERROR_NOT_SUPPORTED,
             "Node deletion is not supported in graphs with memory allocation or free nodes");
     destroy_node(node);
     run_user_destructors();

@@ -6,7 +6,7 @@
 #include "engine/work.hpp"
 
 #include <cstdint>
-#include <map>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -31,6 +31,11 @@ struct Edge {
     CUgraphNode_st *node; // at the other end
     EdgeData data;
 };
+// An edge in the list of one of its nodes.
+struct Link : Edge {
+    std::list<Link>::iterator twin; // the same edge in the list of the other node
+};
+using Links = std::list<Link>; // in order of addition
 
 // CONDITIONAL is not in the headers of CUDA 11 and 12.0.
 constexpr auto conditional_node = static_cast<CUgraphNodeType>(13);
@@ -55,8 +60,11 @@ struct CUgraphNode_st final : sim::Object {
 
     CUgraph_st *graph;
     sim::NodeContent content;
-    unsigned int number;                             // in its graph; never reused
-    std::vector<sim::Edge> dependencies, dependents; // in order of addition
+    unsigned int number;                         // in its graph; never reused
+    std::list<CUgraphNode_st *>::iterator place; // in its graph's list
+    sim::Links dependencies, dependents;
+    std::size_t step = 0;     // its index in the newest plan of its graph
+    std::uint64_t listed = 0; // the newest list of dependencies that names it: see edges_of()
     CUgraphNode_st *original = nullptr;    // the node it was cloned from; never dereferenced
     std::vector<CUgraph> graphs;           // child graph, or bodies of a conditional node
     std::vector<void *> argument_pointers; // for GetParams of a kernel node
@@ -67,7 +75,9 @@ struct CUgraph_st final : sim::Object {
     static constexpr sim::Kind own_kind = sim::Kind::graph;
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
-    std::vector<CUgraphNode_st *> nodes; // in order of addition
+    std::list<CUgraphNode_st *> nodes; // in order of addition
+    // Numbers of nodes of these kinds in the graph and the graphs inside its nodes, at any depth.
+    std::size_t memory_nodes = 0, conditional_nodes = 0;
     unsigned int next_number = 0;
     unsigned int id;
     CUgraphNode_st *owner = nullptr; // owner of a child or body graph
@@ -121,6 +131,8 @@ Graph &make_graph();
 Node &add_node(Graph &graph, NodeContent content, const std::vector<Edge> &after);
 // Adds an edge. Fails if it exists, or if these nodes do not support the edge data.
 void add_edge(Node &from, Node &to, const EdgeData &data);
+// Removes an edge with this data. False if there is none.
+bool remove_edge(Node &from, Node &to, const EdgeData &data);
 // Converts dependency arrays of the API. Fails for nodes of other graphs and for duplicates.
 std::vector<Edge> edges_of(const Graph &graph, const CUgraphNode *dependencies, std::size_t count,
                            const void *data = nullptr);
@@ -129,6 +141,8 @@ void destroy_graph(Graph &graph);
 void destroy_node(Node &node);
 // Copies the contents of a graph into an empty one. Fails with 801 for nodes that cannot be cloned.
 void copy_graph(const Graph &from, Graph &to);
+// Makes a graph a node's child graph, or one of its bodies.
+void attach(Graph &inner, Node &node);
 // A copy of a graph that will belong to a node. It is made before the node exists, since a graph
 // may be added to itself or to one of its children. Fails with 801 for nodes that cannot be cloned.
 class ChildCopy {
@@ -147,8 +161,6 @@ class ChildCopy {
 bool in_a_body(const Graph &graph);
 // Whether the graph is `other`, or one of its children or bodies at any depth.
 bool within(const Graph &graph, const Graph &other);
-bool has_memory_nodes(const Graph &graph);      // at any depth
-bool has_conditional_nodes(const Graph &graph); // at any depth
 
 // At a reset, before all objects are destroyed. The caller holds the lock.
 void restart_graphs();

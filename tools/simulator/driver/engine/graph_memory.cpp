@@ -123,14 +123,7 @@ void GraphAllocation::set_outstanding(bool on) {
 
 void GraphAllocation::reserve(const std::shared_ptr<void> &executable) {
     kept_by_ = executable;
-    if (reserved_++ != 0) {
-        return;
-    }
-    Usage &usage = usages()[device];
-    const std::uint64_t used = used_on(device);
-    usage.used_high = std::max(usage.used_high, used);
-    usage.reserved = std::max(usage.reserved, rounded(used));
-    usage.reserved_high = std::max(usage.reserved_high, usage.reserved);
+    ++reserved_;
 }
 
 void GraphAllocation::trim() {
@@ -297,6 +290,19 @@ void restart_graph_memory_mark(int device, CUgraphMem_attribute name) {
         usage.reserved_high = usage.reserved;
     } else {
         refuse(CUDA_ERROR_INVALID_VALUE, "Memory attribute is read-only");
+    }
+}
+
+void note_graph_memory_use() {
+    std::map<int, std::uint64_t> used;
+    for (const auto &[address, allocation] : allocations()) {
+        used[allocation->device] += allocation->counts_as_used() ? allocation->size : 0;
+    }
+    for (const auto &[device, bytes] : used) {
+        Usage &usage = usages()[device];
+        usage.used_high = std::max(usage.used_high, bytes);
+        usage.reserved = std::max(usage.reserved, rounded(bytes));
+        usage.reserved_high = std::max(usage.reserved_high, usage.reserved);
     }
 }
 

@@ -23,6 +23,7 @@ struct GraphAllocation {
     // Counts the memory as used by one more launch, until that allocation is freed. Recorded: the
     // device reports it as used as soon as the call returns, even if the graph has freed it.
     // Documented: the executable graph keeps it until it is destroyed or the device is trimmed.
+    // The caller calls note_graph_memory_use() afterwards.
     void reserve(const std::shared_ptr<void> &executable);
     void trim();
     bool counts_as_used() const noexcept;
@@ -71,6 +72,8 @@ CUdeviceptr capture_allocation(CUstream_st &stream, int device, std::size_t size
 std::uint64_t graph_memory_attribute(int device, CUgraphMem_attribute name);
 void restart_graph_memory_mark(int device, CUgraphMem_attribute name);
 void trim_graph_memory(int device);
+// A launch has reserved memory: raises high-water marks of all devices.
+void note_graph_memory_use();
 
 // Allocation and free nodes.
 NodeContent allocation_node(Graph &graph, const CUDA_MEM_ALLOC_NODE_PARAMS &parameters);

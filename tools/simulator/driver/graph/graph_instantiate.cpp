@@ -40,7 +40,7 @@ Exec &instantiate(CUgraph handle, unsigned long long flags) {
     }
     require((flags & auto_free) == 0 || (flags & device_launch) == 0);
     auto plan = make_plan(graph, flags);
-    const bool only = has_memory_nodes(graph);
+    const bool only = graph.memory_nodes != 0;
     if (only && !graph.exec.expired()) {
         throw PlanProblem{1, CUDA_ERROR_NOT_SUPPORTED, nullptr,
                           "a graph with memory nodes has an executable graph already"};

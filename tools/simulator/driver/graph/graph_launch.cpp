@@ -200,6 +200,9 @@ std::vector<std::shared_ptr<GraphAllocation>> note_memory(const Plan &plan, cons
         allocation->reserve(exec.only);
         allocation->set_outstanding(memory.freed.count(allocation) == 0);
     }
+    if (!memory.allocated.empty()) {
+        note_graph_memory_use();
+    }
     for (const auto &allocation : memory.freed) {
         allocation->set_outstanding(false);
     }

@@ -29,10 +29,7 @@ std::map<std::uint64_t, std::weak_ptr<Conditional>> &handles() {
 
 void add_bodies(Node &node) {
     for (unsigned int i = 0; i < node.content.condition->size; ++i) {
-        Graph &body = make_graph();
-        body.counted = false;
-        body.owner = &node;
-        node.graphs.push_back(&body);
+        attach(make_graph(), node);
     }
 }
 

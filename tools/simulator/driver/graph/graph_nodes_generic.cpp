@@ -184,9 +184,7 @@ void add(CUgraphNode *output, CUgraph handle, const CUgraphNode *dependencies,
     Node &node = new_node(output, handle, dependencies, count, edge_data,
                           [&](Graph &graph) { return any_content(graph, p); });
     if (move) {
-        child->owner = &node;
-        child->counted = false;
-        node.graphs.push_back(child);
+        attach(*child, node);
     } else if (copy) {
         copy->give_to(node);
     } else if (p.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {

@@ -6,7 +6,9 @@
 #include "graph/graph_nodes.hpp"
 
 #include <algorithm>
-#include <map>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -56,47 +58,119 @@ void check_node(Node &node, Rules &rules) {
 }
 
 std::vector<Step> steps_of(const Graph &graph) {
-    std::map<const Node *, std::size_t> index;
-    for (const Node *node : graph.nodes) {
-        index.emplace(node, index.size());
+    std::size_t count = 0;
+    for (Node *node : graph.nodes) {
+        node->step = count++;
     }
     std::vector<Step> steps;
+    steps.reserve(count);
     for (Node *node : graph.nodes) {
         Step step = {node, node->content, {}, true, {}};
         for (const Edge &edge : node->dependencies) {
-            step.after.push_back({index.at(edge.node), edge.data});
+            step.after.push_back({edge.node->step, edge.data});
         }
         steps.push_back(std::move(step));
     }
     return steps;
 }
-// Reports a free node that does not follow its allocation node in the same graph. The driver
-// accepts it.
-void note_early_frees(const Plan &plan) {
-    // Allocations that precede each step, in order.
-    std::vector<std::vector<const GraphAllocation *>> allocated(plan.steps.size());
-    const bool any = std::any_of(plan.steps.begin(), plan.steps.end(), [](const Step &step) {
-        return step.content.allocation != nullptr;
-    });
-    if (!any) {
-        return;
+
+// An allocation node, and the free node of the same graph that must follow it.
+struct FreedAllocation {
+    std::size_t allocation, free; // steps
+    bool follows = false;
+};
+
+// In the order in which the free nodes run. `allocation` is the free node itself if there is none.
+std::vector<FreedAllocation> freed_allocations(const Plan &plan) {
+    std::unordered_map<const GraphAllocation *, std::size_t> allocations;
+    std::vector<FreedAllocation> found;
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        if (plan.steps[i].type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
+            allocations[plan.steps[i].content.allocation.get()] = i;
+        }
     }
     for (const std::size_t i : plan.order) {
         const Step &step = plan.steps[i];
-        auto &here = allocated[i];
-        for (const Step::Dependency &dependency : step.after) {
-            const auto &before = allocated[dependency.step];
-            here.insert(here.end(), before.begin(), before.end());
-        }
-        std::sort(here.begin(), here.end());
-        here.erase(std::unique(here.begin(), here.end()), here.end());
         const GraphAllocation *own = step.content.allocation.get();
-        if (step.type() == CU_GRAPH_NODE_TYPE_MEM_FREE && own->graph == step.node->graph &&
-            !std::binary_search(here.begin(), here.end(), own)) {
-            misuse("a free node does not follow its allocation node: " + step.node->describe());
+        if (step.type() == CU_GRAPH_NODE_TYPE_MEM_FREE && own->graph == step.node->graph) {
+            const auto allocation = allocations.find(own);
+            found.push_back({allocation == allocations.end() ? i : allocation->second, i});
         }
-        if (step.type() == CU_GRAPH_NODE_TYPE_MEM_ALLOC) {
-            here.insert(std::upper_bound(here.begin(), here.end(), own), own);
+    }
+    return found;
+}
+
+// Divides the steps into chains, each step of which depends on the one before it.
+class Chains {
+  public:
+    explicit Chains(const Plan &plan) : places_(plan.steps.size()) {
+        std::vector<bool> continued(plan.steps.size());
+        std::size_t position = 0;
+        for (const std::size_t i : plan.order) {
+            places_[i] = {i, position++};
+            for (const Step::Dependency &dependency : plan.steps[i].after) {
+                if (!continued[dependency.step]) {
+                    continued[dependency.step] = true;
+                    places_[i].chain = places_[dependency.step].chain;
+                    break;
+                }
+            }
+        }
+    }
+
+    // Whether these two are in one chain in this order.
+    bool hold(std::size_t before, std::size_t after) const {
+        return places_[before].chain == places_[after].chain &&
+               places_[before].position < places_[after].position;
+    }
+
+  private:
+    struct Place {
+        std::size_t chain, position; // the first step; the place in Plan::order
+    };
+    std::vector<Place> places_;
+};
+
+// Sets `follows` of up to 64 pairs. Bit k of a step is set if it follows allocation k.
+void search(const Plan &plan, const std::vector<FreedAllocation *> &pairs) {
+    std::vector<std::uint64_t> own(plan.steps.size()), before(plan.steps.size());
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        own[pairs[k]->allocation] |= std::uint64_t(1) << k;
+    }
+    for (const std::size_t i : plan.order) {
+        for (const Step::Dependency &dependency : plan.steps[i].after) {
+            before[i] |= before[dependency.step] | own[dependency.step];
+        }
+    }
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+        pairs[k]->follows = (before[pairs[k]->free] >> k & 1) != 0;
+    }
+}
+
+// Reports a free node that does not follow its allocation node in the same graph. The driver
+// accepts it. Most pairs are in one chain; the others are searched for together.
+void note_early_frees(const Plan &plan) {
+    constexpr std::size_t most = 64;
+    std::vector<FreedAllocation> pairs = freed_allocations(plan);
+    if (pairs.empty()) {
+        return;
+    }
+    const Chains chains(plan);
+    std::vector<FreedAllocation *> open;
+    for (FreedAllocation &pair : pairs) {
+        pair.follows = chains.hold(pair.allocation, pair.free);
+        if (!pair.follows) {
+            open.push_back(&pair);
+        }
+        if (open.size() == most || (&pair == &pairs.back() && !open.empty())) {
+            search(plan, open);
+            open.clear();
+        }
+    }
+    for (const FreedAllocation &pair : pairs) {
+        if (!pair.follows) {
+            misuse("a free node does not follow its allocation node: " +
+                   plan.steps[pair.free].node->describe());
         }
     }
 }
@@ -165,24 +239,22 @@ std::vector<std::size_t> any_order(const Plan &plan,
                                    const std::function<std::size_t(std::size_t)> &pick) {
     std::vector<std::size_t> waits_for(plan.steps.size());
     std::vector<std::vector<std::size_t>> dependents(plan.steps.size());
-    std::vector<std::size_t> free, order;
+    std::vector<std::size_t> order; // those that have been picked, then those that can be
+    order.reserve(plan.steps.size());
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
         waits_for[i] = plan.steps[i].after.size();
         for (const Step::Dependency &dependency : plan.steps[i].after) {
             dependents[dependency.step].push_back(i);
         }
         if (waits_for[i] == 0) {
-            free.push_back(i);
+            order.push_back(i);
         }
     }
-    while (!free.empty()) {
-        const auto chosen = free.begin() + static_cast<std::ptrdiff_t>(pick(free.size()));
-        const std::size_t next = *chosen;
-        free.erase(chosen);
-        order.push_back(next);
-        for (const std::size_t dependent : dependents[next]) {
+    for (std::size_t picked = 0; picked < order.size(); ++picked) {
+        std::swap(order[picked], order[picked + pick(order.size() - picked)]);
+        for (const std::size_t dependent : dependents[order[picked]]) {
             if (--waits_for[dependent] == 0) {
-                free.push_back(dependent);
+                order.push_back(dependent);
             }
         }
     }

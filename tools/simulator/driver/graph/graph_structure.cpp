@@ -21,8 +21,8 @@ void return_list(const Entries &entries, std::size_t *count, bool wanted, const 
     }
     const std::size_t room = *count;
     std::size_t filled = 0;
-    for (; filled < entries.size() && filled < room; ++filled) {
-        put(filled, entries[filled]);
+    for (auto entry = entries.begin(); entry != entries.end() && filled < room; ++entry) {
+        put(filled++, *entry);
     }
     for (std::size_t i = filled; i < room; ++i) {
         clear(i);
@@ -30,14 +30,14 @@ void return_list(const Entries &entries, std::size_t *count, bool wanted, const 
     *count = filled;
 }
 
-void return_nodes(const std::vector<Node *> &list, CUgraphNode *nodes, std::size_t *count) {
+void return_nodes(const std::list<Node *> &list, CUgraphNode *nodes, std::size_t *count) {
     return_list(
         list, count, nodes != nullptr, [nodes](std::size_t i, Node *node) { nodes[i] = node; },
         [nodes](std::size_t i) { nodes[i] = nullptr; });
 }
 
 // Fails a query without room for edge data that is not the default.
-void check_lossless(const std::vector<Edge> &edges, const void *data) {
+void check_lossless(const Links &edges, const void *data) {
 #if CUDA_VERSION >= 12030
     for (const Edge &edge : edges) {
         require(data != nullptr || edge.data == EdgeData(), CUDA_ERROR_LOSSY_QUERY);
@@ -55,8 +55,7 @@ void put_data(void *data, std::size_t index, const EdgeData &value) {
 }
 
 // The edges on one side of a node.
-void return_edges(const std::vector<Edge> &edges, CUgraphNode *nodes, void *data,
-                  std::size_t *count) {
+void return_edges(const Links &edges, CUgraphNode *nodes, void *data, std::size_t *count) {
     require(count != nullptr && (data == nullptr || nodes != nullptr));
     if (nodes != nullptr) {
         check_lossless(edges, data);
@@ -128,17 +127,12 @@ Pair pair_at(const Graph &graph, const CUgraphNode *from, const CUgraphNode *to,
 }
 
 void remove_edge(const Pair &pair, const EdgeData &data, std::size_t index) {
-    const std::size_t before = pair.to->dependencies.size();
-    std::erase_if(pair.to->dependencies,
-                  [&](const Edge &edge) { return edge.node == pair.from && edge.data == data; });
-    if (pair.to->dependencies.size() == before) {
+    if (!sim::remove_edge(*pair.from, *pair.to, data)) {
         refuse(CUDA_ERROR_INVALID_VALUE,
                "Index %zu: The edge from node %p to node %p does not exist and therefore cannot be "
                "removed",
                index, static_cast<void *>(pair.from), static_cast<void *>(pair.to));
     }
-    std::erase_if(pair.from->dependents,
-                  [&](const Edge &edge) { return edge.node == pair.to && edge.data == data; });
 }
 
 void add_edge(const Pair &pair, const EdgeData &data, std::size_t index) {
@@ -180,7 +174,7 @@ void remove_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to
                   std::size_t count) {
     const Graph &graph = graph_of(handle);
     require(count == 0 || (from != nullptr && to != nullptr));
-    require(!has_memory_nodes(graph), CUDA_ERROR_NOT_SUPPORTED);
+    require(graph.memory_nodes == 0, CUDA_ERROR_NOT_SUPPORTED);
     for (std::size_t i = 0; i < count; ++i) {
         remove_edge(pair_at(graph, from, to, i), data_at(data, i), i);
     }
@@ -236,7 +230,7 @@ CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes) {
 }
 
 CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes) {
-    std::vector<Node *> roots = graph_of(hGraph).nodes;
+    std::list<Node *> roots = graph_of(hGraph).nodes;
     std::erase_if(roots, [](const Node *node) { return !node->dependencies.empty(); });
     return_nodes(roots, rootNodes, numRootNodes);
     return CUDA_SUCCESS;

@@ -72,13 +72,14 @@ class Pairing {
         if (step.after.size() != node.dependencies.size()) {
             throw UpdateProblem{topology_changed, &node};
         }
-        for (std::size_t i = 0; i < step.after.size(); ++i) {
+        auto edge = node.dependencies.begin();
+        for (std::size_t i = 0; i < step.after.size(); ++i, ++edge) {
             const std::size_t from_step = step.after[i].step;
-            Node &from = *node.dependencies[i].node;
+            Node &from = *edge->node;
             const auto known = steps_.find(&from);
             const bool fits =
                 nodes_[from_step] == nullptr ? known == steps_.end() : nodes_[from_step] == &from;
-            if (!fits || !(step.after[i].data == node.dependencies[i].data)) {
+            if (!fits || !(step.after[i].data == edge->data)) {
                 throw UpdateProblem{topology_changed, &node, &from};
             }
             if (nodes_[from_step] == nullptr) {
