@@ -89,6 +89,24 @@ TEST_CASE("threaded mode runs streams concurrently") {
     CHECK(arrived == 4);
 }
 
+TEST_CASE("worker threads run work of all streams that was enqueued in another mode") {
+    start("mode=threaded");
+    const Stream one(non_blocking), two(non_blocking);
+    RunOrder order;
+    for (int round = 0; round < 20; ++round) {
+        configure("mode=adversarial");
+        REQUIRE(order.launch(one, 2 * round) == good);
+        REQUIRE(order.launch(two, 2 * round + 1) == good);
+        configure("mode=threaded");
+        REQUIRE(d.cuStreamSynchronize(one) == good);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (!order.has(2 * round + 1) && std::chrono::steady_clock::now() < end) {
+            std::this_thread::yield();
+        }
+        CHECK(order.has(2 * round + 1));
+    }
+}
+
 #ifndef _WIN32
 namespace {
 

@@ -236,6 +236,27 @@ TEST_CASE("a free node that does not follow its allocation node is a misuse") {
     CHECK(used() == 0);
 }
 
+TEST_CASE(
+    "a free node may follow its allocation node over any path, and only one that does not is a "
+    "misuse") {
+    start("");
+    const Graph graph;
+    std::vector<Allocation> all;
+    Nodes joined;
+    for (int i = 0; i < 200; ++i) {
+        all.push_back(add_allocation(graph, 64));
+        joined.push_back(all.back().node);
+    }
+    joined.erase(joined.begin() + 150);
+    const CUgraphNode join = add_empty(graph, joined);
+    for (const Allocation &memory : all) {
+        add_free(graph, memory.address, {join});
+    }
+    const Executable exec(graph);
+    CHECK(misuses().size() == 1);
+    expect_misuse("does not follow its allocation node");
+}
+
 TEST_CASE("a device reports the graph memory in use and reserved") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Graph graph;

@@ -137,8 +137,9 @@ void choose_chain(Operation &operation) {
 
 // Everything that can fail. On failure, the operation is not in the queue.
 void put_into_queue(const Ticket &operation, Stream &stream, const std::vector<Ticket> &after) {
+    Engine &e = engine();
     ensure_threads(stream);
-    engine().busy.reserve(engine().busy.size() + 1);
+    e.busy.reserve(e.busy.size() + 1);
     if (operation->ordered) {
         put_in_order(*operation, stream);
     }
@@ -164,9 +165,10 @@ void put_into_queue(const Ticket &operation, Stream &stream, const std::vector<T
 }
 
 Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, bool ordered) {
+    Engine &e = engine();
     const Ticket operation = std::make_shared<Operation>(stream, std::move(work), ordered);
-    operation->number = engine().next_number++;
-    operation->begin_ns = engine().host_ns;
+    operation->number = e.next_number++;
+    operation->begin_ns = e.host_ns;
     operation->fault = operation->work.fault;
     if (Call *call = Call::current(); call && operation->fault == CUDA_SUCCESS) {
         operation->fault = call->take_async_fault();
@@ -179,11 +181,11 @@ Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, b
         operation->after.clear();
         throw;
     }
-    ++engine().queued;
+    ++e.queued;
     if (was_idle) {
-        stream.busy_since = ++engine().times_busy;
-        stream.turn = engine().turns;
-        engine().busy.add(stream);
+        stream.busy_since = ++e.times_busy;
+        stream.turn = e.turns;
+        e.busy.add(stream);
     }
     if (ordered) {
         cover_predecessors(*operation);
@@ -192,7 +194,7 @@ Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, b
         ++stream.loose;
     }
     hold(operation->work.uses);
-    ++engine().progress;
+    ++e.progress;
     if (operation->waits_for == 0) {
         become_ready(*operation);
     }
@@ -258,12 +260,13 @@ Ticket enqueue(CUstream_st &stream, Work work, std::vector<Ticket> after, bool o
 }
 
 void execute(Ticket operation) {
+    Engine &e = engine();
     Stream &stream = *operation->stream;
     bool &inside = executing();
     const bool was_inside = std::exchange(inside, true);
     end_ready(*operation);
     operation->running = true;
-    ++engine().running;
+    ++e.running;
     bool again = false;
     CUresult result = CUDA_SUCCESS;
     try {
@@ -271,14 +274,14 @@ void execute(Ticket operation) {
     } catch (const Again &) {
         again = true;
     }
-    --engine().running;
+    --e.running;
     operation->running = false;
     inside = was_inside;
     if (operation->done) {
         return; // removed meanwhile
     }
     if (again) {
-        ++engine().progress;
+        ++e.progress;
         become_ready(*operation);
         Lock::changed().notify_all();
     } else {
@@ -291,6 +294,7 @@ void execute(Ticket operation) {
 }
 
 void finish(const Ticket &operation, CUresult result) {
+    Engine &e = engine();
     Stream &stream = *operation->stream;
     end_ready(*operation);
     operation->result = result;
@@ -301,7 +305,7 @@ void finish(const Ticket &operation, CUresult result) {
     release_followers(*operation);
     const Work work = std::move(operation->work); // releases the resources of the work here
     release(work.uses);
-    ++engine().progress;
+    ++e.progress;
     unqueue(stream, operation);
     Lock::changed().notify_all();
 }
