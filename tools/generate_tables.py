@@ -78,8 +78,14 @@ def error_codes(preprocessor):
 
 
 def write(folder, name, text):
-    with open(os.path.join(folder, name), 'w', encoding='utf-8', newline='\n') as file:
-        file.write(text)
+    """Does not touch a file with the same content: the build then leaves everything that depends on it."""
+    path, content = os.path.join(folder, name), text.encode('utf-8')
+    if os.path.exists(path):
+        with open(path, 'rb') as file:
+            if file.read() == content:
+                return
+    with open(path, 'wb') as file:
+        file.write(content)
 
 
 def write_depfile(path, output, tables, preprocessor):

@@ -7,6 +7,7 @@ is an error in a strict run and is listed otherwise.
 """
 
 import json
+import os
 import pathlib
 import random
 import subprocess
@@ -45,6 +46,14 @@ CUresult cuProfilerStop(void);
 '''
 
 
+def run_generator(root, *options):
+    """Reads the headers in `root` and writes to its folder out."""
+    return subprocess.run(
+        [sys.executable, GENERATOR, '--output', str(root / 'out'), '--include', str(root),
+         *options, '--', *COMPILER, '-nostdinc'],
+        capture_output=True, text=True, check=False)
+
+
 class Generated:
     """The output of the generator for a cuda.h with additional declarations, and for more headers."""
 
@@ -56,10 +65,7 @@ class Generated:
             (root / 'cuda_more.h').write_text('extern "C" CUresult cuElsewhere(int);\n')
             for name, text in headers.items():
                 (root / f'{name}.h').write_text(text)
-            done = subprocess.run(
-                [sys.executable, GENERATOR, '--output', str(root / 'out'), '--include', folder,
-                 *options, '--', *COMPILER, '-nostdinc'],
-                capture_output=True, text=True, check=False)
+            done = run_generator(root, *options)
             self.status = done.returncode
             self.messages = done.stderr.replace(folder + '/', '')
             rows = root / 'out' / 'rows.json'
@@ -195,6 +201,29 @@ class NotUnderstood(unittest.TestCase):
 
     def test_declaration_in_another_header(self):
         self.check('}\n#include "cuda_more.h"\nextern "C" {')
+
+
+class Repeated(unittest.TestCase):
+    """The build compiles only what depends on a file that was written."""
+
+    def generate(self, root, declarations):
+        """The names of the files that were written."""
+        (root / 'cuda.h').write_text(DRIVER % declarations)
+        (root / 'cuda_runtime_api.h').write_text(RUNTIME)
+        for file in root.glob('out/*'):
+            os.utime(file, (0, 0))
+        done = run_generator(root)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {file.name for file in root.glob('out/*') if file.stat().st_mtime != 0}
+
+    def test_only_changed_files_are_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            self.assertIn('runtime_table.hpp', self.generate(root, ''))
+            self.assertEqual(self.generate(root, ''), set())
+            written = self.generate(root, 'CUresult cuThing(int);')
+            self.assertIn('driver_table.hpp', written)
+            self.assertNotIn('runtime_table.hpp', written)
 
 
 class Damaged(unittest.TestCase):
