@@ -39,6 +39,6 @@ CUSHIM_CORE_API char cushim_init_module(void **handle) noexcept;
 
 /* Slots like those of the tables, for the calls around a launch. */
 #define CUSHIM_LAUNCH_CALL(type, name, declared, passed)                                           \
-    extern CUSHIM_CORE_API type(CUDARTAPI *cushim_slot_##name) declared;
+    extern CUSHIM_SLOT_API type(CUDARTAPI *cushim_slot_##name) declared;
 #include "compiler_calls.inc"
 }

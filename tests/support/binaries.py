@@ -88,6 +88,17 @@ class Elf:
     def undefined(self):
         return {name for name, defined, _ in self.symbols() if not defined and name}
 
+    def searched_at_start(self):
+        """The names that the dynamic linker searches for when it loads this 64-bit file, except those of functions
+        that it may search for at their first call."""
+        names = [name for name, *_ in self.symbols(dynamic=True)]
+        for section, _, offset, size, _, entry in self.sections():
+            if section == '.rela.dyn':
+                for at in range(offset, offset + size, entry):
+                    symbol = struct.unpack_from('<Q', self.data, at + 8)[0] >> 32
+                    if symbol != 0:
+                        yield names[symbol - 1]
+
 
 class Pe:
     """A Windows program or DLL."""

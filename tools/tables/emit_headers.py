@@ -45,16 +45,21 @@ def bracket(macros, text):
 
 def slot_declaration(api, row):
     function = row.function
-    return f'extern CUSHIM_CORE_API {function.result} ({api.convention} *cushim_slot_{row.name})({types(function)});\n'
+    return f'extern CUSHIM_SLOT_API {function.result} ({api.convention} *cushim_slot_{row.name})({types(function)});\n'
 
 
 def members(row):
+    """The other names call the first one, which takes less time to parse."""
     function = row.function
-    lines = []
-    for member in row.members:
-        lines.append(f'{function.result} {member}({parameters(function, True)}) const '
-                     f'{{ return CUSHIM_LOAD_SLOT(cushim_slot_{row.name})({arguments(function)}); }}\n')
-    return ''.join(lines + [adaptor(row, name) for name in row.adaptors])
+    first, *aliases = row.members
+
+    def member(name, body):
+        return f'{function.result} {name}({parameters(function, True)}) const {{ {body} }}\n'
+
+    text = member(first, f'CUSHIM_ADDRESS(cushim_slot_{row.name}); '
+                         f'return CUSHIM_LOAD_SLOT(*cushim_address)({arguments(function)});')
+    text += ''.join(member(name, f'return {first}({arguments(function)});') for name in aliases)
+    return text + ''.join(adaptor(row, name) for name in row.adaptors)
 
 
 def adaptor(row, name):
@@ -64,7 +69,7 @@ def adaptor(row, name):
     return (f'{function.result} {name}({parameters(function, True)}) const {{\n'
             f'    if ((flags & ({either})) == 0)\n'
             f'        flags |= CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;\n'
-            f'    return CUSHIM_LOAD_SLOT(cushim_slot_{row.name})({arguments(function)});\n}}\n')
+            f'    return {row.members[0]}({arguments(function)});\n}}\n')
 
 
 def include(table, packed):
@@ -115,8 +120,8 @@ def entry_tag(api, row):
             f'static constexpr const char *name = "{name}"; '
             f'static constexpr int introduced = {row.introduced}; '
             f'static constexpr cushim_library library = CUSHIM_LIBRARY_{api.key.upper()}; '
-            f'CUSHIM_LOCAL static pfn *slot() noexcept {{ return &cushim_slot_{name}; }} '
-            f'CUSHIM_LOCAL static pfn first() noexcept {{ return &cushim_first_{name}; }} }};\n')
+            f'CUSHIM_LOCAL static pfn *slot() noexcept {{ CUSHIM_ADDRESS(cushim_slot_{name}); return cushim_address; }} '
+            f'CUSHIM_LOCAL static pfn first() noexcept {{ CUSHIM_ADDRESS(cushim_first_{name}); return cushim_address; }} }};\n')
     return text + ''.join(f'using {alias} = {first};\n' for alias in aliases)
 
 

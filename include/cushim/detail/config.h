@@ -66,6 +66,37 @@
 #define CUSHIM_NOEXCEPT
 #endif
 
+/* On these processors, code outside of the shared library reads the addresses of slots and of
+ * first-call functions from the global offset table. In a program, a compiler would address them
+ * directly. The linker would then give the program its own copy of the slot, while the library
+ * fills its own, so that every call would resolve the function again. Assembly, because compilers
+ * have no common option or attribute for this. See src/loader/README.md. */
+#if defined(__GNUC__) && defined(__ELF__) && defined(__LP64__) && !defined(CUSHIM_STATIC)
+#if defined(__x86_64__)
+#define CUSHIM_DETAIL_FROM_GOT(name)                                                               \
+    "mov{q}\t{" #name "@GOTPCREL(%%rip), %0|%0, QWORD PTR " #name "@GOTPCREL[rip]}"
+#elif defined(__aarch64__) && defined(__AARCH64EL__)
+#define CUSHIM_DETAIL_FROM_GOT(name)                                                               \
+    "adrp\t%0, :got:" #name "\n\tldr\t%0, [%0, :got_lo12:" #name "]"
+#endif
+#endif
+
+/* Declares cushim_address, the address of a slot or a first-call function. */
+#if defined(CUSHIM_DETAIL_FROM_GOT) && !defined(CUSHIM_BUILDING_CORE)
+#define CUSHIM_ADDRESS(name)                                                                       \
+    decltype(&name) cushim_address;                                                                \
+    __asm__(CUSHIM_DETAIL_FROM_GOT(name) : "=r"(cushim_address))
+#else
+#define CUSHIM_ADDRESS(name) decltype(&name) cushim_address = &name
+#endif
+
+/* Marks a slot. Protected in the library: linkers reject code that addresses a slot directly. */
+#if defined(CUSHIM_DETAIL_FROM_GOT) && defined(CUSHIM_BUILDING_CORE)
+#define CUSHIM_SLOT_API __attribute__((visibility("protected")))
+#else
+#define CUSHIM_SLOT_API CUSHIM_CORE_API
+#endif
+
 /* Reads a slot of a table. Acquire, because the first call on another thread publishes it: a thread
  * that sees the pointer must also see the library that it points into. On x86 and with the default
  * memory model of MSVC that is a plain load. */
@@ -74,7 +105,7 @@
 #elif defined(_M_ARM64)
 #error "cushim: on Arm, compile with clang or GCC: MSVC's plain loads do not acquire there."
 #else
-#define CUSHIM_LOAD_SLOT(slot) (*static_cast<decltype(slot) volatile *>(&(slot)))
+#define CUSHIM_LOAD_SLOT(slot) (*static_cast<decltype(+(slot)) volatile *>(&(slot)))
 #endif
 
 #endif
