@@ -4,6 +4,7 @@ Meson builds the library from this source tree as users build it, with -O2, in s
 figures do not depend on the settings of the current build folder.
 """
 
+import copy
 import functools
 import json
 import os
@@ -66,31 +67,38 @@ def build(folder, compiler, options, targets):
 
 
 class Kit:
-    """cushim-core built by one compiler as one kind of library."""
+    """cushim-core built by one compiler as one kind of library. `built`: this kind, or both."""
 
-    def __init__(self, folder, compiler, kind, headers_dir):
+    def __init__(self, folder, compiler, kind, built, headers_dir):
         self.folder = folder
-        self.library = folder / "src/loader" / f"libcushim-core.{'a' if kind == 'static' else 'so'}"
+        ending = "a" if kind == "static" else "so"
+        self.library = folder / "src/loader" / f"libcushim-core.{ending}"
+        self.wrappers = folder / "src/api" / f"libcushim.{ending}"
         self.compiler = compiler
-        self.options = [f"-Ddefault_library={kind}", f"-Dheaders_dir={headers_dir}"]
-        build(folder, compiler, self.options, ["cushim-core"])
+        self.options = [f"-Ddefault_library={built}", f"-Dheaders_dir={headers_dir}"]
+        self.kind = kind
+        build(folder, compiler, self.options, [f"cushim-core:{kind}_library"])
         self.include_flags, self.flags = self._flags(kind)
         self.rows = folder / "include/cushim/detail/rows.json"
 
     def _flags(self, kind):
         """Options for NVIDIA's headers alone and with cushim's."""
         targets = json.loads(call([*meson_command(), "introspect", "--targets", self.folder]))
-        core = next(target for target in targets if target["name"] == "cushim-core")
+        core = next(target for target in targets
+                    if target["name"] == "cushim-core" and target["type"] == f"{kind} library")
         nvidia = [p for p in core["target_sources"][0]["parameters"] if p.startswith("-isystem")]
         flags = nvidia + [f"-I{SOURCE}/include", f"-I{self.folder}/include"]
         return nvidia, flags + (["-DCUSHIM_STATIC"] if kind == "static" else [])
 
     @property
     def link_flags(self):
+        return self._linked(self.library)
+
+    @staticmethod
+    def _linked(*libraries):
         # No rpath for a static library: searching it makes each start some percent slower.
-        shared = self.library.suffix == ".so"
-        rpath = [f"-Wl,-rpath,{self.library.parent}"] if shared else []
-        return [self.library, *SYSTEM_LIBRARIES, *rpath]
+        rpath = [f"-Wl,-rpath,{library.parent}" for library in libraries if library.suffix == ".so"]
+        return [*libraries, *SYSTEM_LIBRARIES, *rpath]
 
     def drop_in_link_flags(self):
         """Options to link the drop-in instead of -lcuda and -lcudart."""
@@ -98,8 +106,22 @@ class Kit:
         return [self.folder / "src/dropin/libcushim-dropin.a", *self.link_flags]
 
     def wrapper_link_flags(self):
-        build(self.folder, self.compiler, self.options, ["cushim"])
-        return [self.folder / "src/api/libcushim.a", *self.link_flags]
+        self._build_wrappers()
+        return self._linked(self.wrappers, self.library)
+
+    def copied_to(self, folder):
+        """This kit with copies of its libraries."""
+        self._build_wrappers()
+        kit = copy.copy(self)
+        for library in (self.library, self.wrappers):
+            for file in library.parent.glob(f"{library.name}*"):
+                if file.is_file():
+                    shutil.copy(file, folder, follow_symlinks=False)
+        kit.library, kit.wrappers = folder / self.library.name, folder / self.wrappers.name
+        return kit
+
+    def _build_wrappers(self):
+        build(self.folder, self.compiler, self.options, [f"cushim:{self.kind}_library"])
 
     def row_names(self):
         tables = json.loads(self.rows.read_text())["tables"]
@@ -135,9 +157,10 @@ class Workshop:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     @functools.cache
-    def kit(self, compiler, kind):
-        name = f"{C_COMPILERS[compiler]}-{kind}"
-        return Kit(self.folder / name, compiler, kind, self.headers_dir)
+    def kit(self, compiler, kind, built=None):
+        built = built or kind
+        name = f"{C_COMPILERS[compiler]}-{built}"
+        return Kit(self.folder / name, compiler, kind, built, self.headers_dir)
 
     @functools.cache
     def simulator(self):
