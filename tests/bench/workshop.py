@@ -76,7 +76,7 @@ class Kit:
         self.wrappers = folder / "src/api" / f"libcushim.{ending}"
         self.compiler = compiler
         self.options = [f"-Ddefault_library={built}", f"-Dheaders_dir={headers_dir}"]
-        self.kind = kind
+        self.kind, self.built = kind, built
         build(folder, compiler, self.options, [f"cushim-core:{kind}_library"])
         self.include_flags, self.flags = self._flags(kind)
         self.rows = folder / "include/cushim/detail/rows.json"
@@ -102,8 +102,9 @@ class Kit:
 
     def drop_in_link_flags(self):
         """Options to link the drop-in instead of -lcuda and -lcudart."""
-        build(self.folder, self.compiler, self.options, ["cushim-dropin"])
-        return [self.folder / "src/dropin/libcushim-dropin.a", *self.link_flags]
+        name = "cushim-dropin-static" if (self.kind, self.built) == ("static", "both") else "cushim-dropin"
+        build(self.folder, self.compiler, self.options, [name])
+        return [self.folder / f"src/dropin/lib{name}.a", *self.link_flags]
 
     def wrapper_link_flags(self):
         self._build_wrappers()

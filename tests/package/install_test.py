@@ -24,7 +24,8 @@ class Installed(unittest.TestCase):
     def test_requested_libraries_are_installed(self):
         names = {path.name for path in install.libdir.iterdir() if path.is_file()}
         static = {'libcushim.a', 'libcushim-core.a'}
-        dropin = {f'libcushim-dropin{part}.a' for part in ('', '-driver', '-exported')}  # for every kind
+        kinds = ('', '-static') if arguments.type == 'both' else ('',)
+        dropin = {f'libcushim-dropin{part}{kind}.a' for part in ('', '-driver', '-exported') for kind in kinds}
         shared = {f'lib{name}.so.{arguments.version}' for name in ('cushim', 'cushim-core')}
         wanted = (static if arguments.type != 'shared' else set()) | \
             (shared if arguments.type != 'static' else set()) | dropin

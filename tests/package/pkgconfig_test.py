@@ -103,7 +103,7 @@ class PkgConfig(consumer.ConsumerTest):
         for package in ('cushim-dropin-static', 'cushim-dropin-exported-static'):
             with self.subTest(package):
                 self.check_existing(self.existing(package), False)
-        self.assertIn('-lcushim-dropin-driver', flags('cushim-dropin-driver-static'))
+        self.assertIn('-lcushim-dropin-driver-static', flags('cushim-dropin-driver-static'))
 
     def test_plugin_exports_nothing_of_an_archive(self):
         if arguments.type == 'shared':
