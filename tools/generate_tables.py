@@ -90,7 +90,7 @@ def write(folder, name, text):
 
 def write_depfile(path, output, tables, preprocessor):
     headers = [preprocessor.path(h) for t in tables for h in t.headers]
-    target = os.path.join(output, f'{tables[0].api.key}_table.hpp')
+    target = os.path.join(output, f'{tables[0].api.key}_headers.hpp')
     with open(path, 'w', encoding='utf-8') as file:
         file.write(f'{target}: ' + ' '.join(h.replace(' ', '\\ ') for h in headers) + '\n')
 
@@ -132,6 +132,7 @@ def generate(arguments):
     os.makedirs(arguments.output, exist_ok=True)
     for table in tables:
         key = table.api.key
+        write(arguments.output, f'{key}_headers.hpp', emit_headers.cuda_headers(table, packed))
         write(arguments.output, f'{key}_table.hpp', emit_headers.table_header(table, packed))
         write(arguments.output, f'{key}_entries.hpp', emit_headers.entries_header(table, packed))
         write(arguments.output, f'{key}_rows.cpp', emit_sources.rows_source(table, packed))

@@ -2,8 +2,8 @@
 #ifndef CUSHIM_ACCESS_HPP
 #define CUSHIM_ACCESS_HPP
 
+#include <cushim/detail/driver_headers.hpp>
 #include <cushim/device.hpp>
-#include <cushim/driver_table.hpp>
 #include <cushim/text.hpp>
 
 namespace cushim {

@@ -2,8 +2,8 @@
 #ifndef CUSHIM_CONTEXT_HPP
 #define CUSHIM_CONTEXT_HPP
 
+#include <cushim/detail/driver_headers.hpp>
 #include <cushim/device.hpp>
-#include <cushim/driver_table.hpp>
 #include <cushim/handle.hpp>
 
 namespace cushim {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cushim/detail/driver_headers.hpp>
 #include <cushim/detail/ranges.hpp>
-#include <cushim/driver_table.hpp>
 #include <cushim/result.hpp>
 
 namespace cushim {

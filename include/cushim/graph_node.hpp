@@ -8,9 +8,9 @@
 #include <span>
 #include <type_traits>
 
+#include <cushim/detail/driver_headers.hpp>
 #include <cushim/detail/friends.hpp>
 #include <cushim/detail/temporary_nodes.hpp>
-#include <cushim/driver_table.hpp>
 #include <cushim/text.hpp>
 
 namespace cushim {

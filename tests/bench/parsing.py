@@ -21,7 +21,7 @@ HEAVY = {
     "thread", "tuple", "unordered_map", "unordered_set", "utility", "valarray", "variant", "vector",
 }
 TABLES = ["cushim/driver_table.hpp", "cushim/runtime_table.hpp"]
-GENERATED = ["cushim/detail/driver_table.hpp", "cushim/detail/runtime_table.hpp"]
+GENERATED = ["cushim/detail/driver_headers.hpp", "cushim/detail/runtime_headers.hpp"]
 ENTRIES = ["cushim/detail/driver_entries.hpp", "cushim/detail/runtime_entries.hpp"]
 CASES = {
     "both tables": TABLES,

@@ -18,7 +18,7 @@ class Installed(unittest.TestCase):
         installed = below(install.include / 'cushim')
         own = below(arguments.source / 'include/cushim')
         generated = {f'detail/{api}_{kind}.hpp' for api in ('driver', 'runtime')
-                     for kind in ('table', 'entries')}
+                     for kind in ('headers', 'table', 'entries')}
         self.assertEqual(installed, own | generated)
 
     def test_requested_libraries_are_installed(self):

@@ -86,14 +86,22 @@ def include(table, packed):
             f'#endif\n#include <{table.api.header}>\n')
 
 
+def cuda_headers(table, packed):
+    """Public headers that need types but no table function include this one, which takes less time to parse."""
+    api = table.api
+    text = NOTICE.format(version=version_text(packed))
+    text += f'/* The CUDA headers of the {api.key} API, with a check of their version. */\n'
+    text += include(table, packed)
+    text += '#include <cushim/detail/config.h>\n'
+    return text + GUARD.format(version=version_text(packed), major=packed // 1000, packed=packed,
+                               macro=api.version_macro)
+
+
 def table_header(table, packed):
     api = table.api
     text = NOTICE.format(version=version_text(packed))
     text += f'/* Table functions of the CUDA {api.key} API, one per exported name. See table.hpp. */\n'
-    text += include(table, packed)
-    text += '#include <cushim/detail/config.h>\n'
-    text += GUARD.format(version=version_text(packed), major=packed // 1000, packed=packed,
-                         macro=api.version_macro)
+    text += f'#include <cushim/detail/{api.key}_headers.hpp>\n'
     text += ''.join(f'struct {tag};\n' for tag in table.forward_declared)
     text += 'extern "C" {\n' + ''.join(slot_declaration(api, r) for r in table.rows) + '}\n'
     parts = [table.rows[i:i + MEMBERS_PER_PART]

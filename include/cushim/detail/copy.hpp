@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cushim/driver_table.hpp>
+#include <cushim/detail/driver_headers.hpp>
 #include <cushim/result.hpp>
 
 namespace cushim {

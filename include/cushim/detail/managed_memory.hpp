@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <cushim/driver_table.hpp>
+#include <cushim/detail/driver_headers.hpp>
 #include <cushim/handle.hpp>
 
 namespace cushim {

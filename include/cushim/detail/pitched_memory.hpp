@@ -2,7 +2,7 @@
 #ifndef CUSHIM_DETAIL_PITCHED_MEMORY_HPP
 #define CUSHIM_DETAIL_PITCHED_MEMORY_HPP
 
-#include <cushim/driver_table.hpp>
+#include <cushim/detail/driver_headers.hpp>
 #include <cushim/extent.hpp>
 #include <cushim/handle.hpp>
 

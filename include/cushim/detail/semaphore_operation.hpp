@@ -2,8 +2,8 @@
 #ifndef CUSHIM_DETAIL_SEMAPHORE_OPERATION_HPP
 #define CUSHIM_DETAIL_SEMAPHORE_OPERATION_HPP
 
+#include <cushim/detail/driver_headers.hpp>
 #include <cushim/detail/friends.hpp>
-#include <cushim/driver_table.hpp>
 
 namespace cushim::detail {
 
