@@ -12,8 +12,8 @@
  * stream reaches it.
  *
  * Source and destination must have the same number of elements, or the call fails with
- * invalid_argument and both numbers. They must not overlap. Empty copies make no CUDA call. Device
- * memory may belong to any context and device of the process.
+ * invalid_argument and both numbers. They must not overlap. A copy of 0 elements makes no CUDA
+ * call. Device memory may belong to any context and device of the process.
  *
  * Threads: any.
  * Context: see handle.hpp, except with legacy() and per_thread(), which use the current context. A

@@ -223,9 +223,8 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
     // Bytes, as passed to the import.
     std::size_t size() const noexcept { return value().size; }
 
-    /* Maps `size` bytes, starting at byte `offset`. Buffers may overlap. A size of 0 gives an empty
-     * buffer.
-     * Errors: invalid_argument with the numbers if the range exceeds the import;
+    /* Maps `size` bytes, starting at byte `offset`. Buffers may overlap. A size of 0 gives a buffer
+     * of size 0. Errors: invalid_argument with the numbers if the range exceeds the import;
      * CUDA_ERROR_INVALID_VALUE (1) if the memory is smaller than the size passed to the import.
      * cuExternalMemoryGetMappedBuffer, cuMemFree_v2. */
     CUSHIM_API Result<ExternalBuffer> map_buffer(std::size_t offset,

@@ -75,8 +75,8 @@ class SemaphoreWait {
     detail::SemaphoreOperation operation_;
 };
 
-/* Enqueue all operations of the batch in one CUDA call. An empty batch makes no call. Kinds may be
- * mixed. If CUDA rejects one operation, none is enqueued.
+/* Enqueue all operations of the batch in one CUDA call. A batch of 0 operations makes no call.
+ * Kinds may be mixed. If CUDA rejects one operation, none is enqueued.
  *
  *     signal_semaphores(stream, {frame.signaling(7), drawn.signaling()}); */
 CUSHIM_API Result<void> signal_semaphores(const Stream &stream,

@@ -117,7 +117,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
   public:
     Graph() noexcept = default;
 
-    // An empty graph. Its nodes that need a context use this one. cuGraphCreate, cuGraphDestroy.
+    // A graph without nodes. Its nodes that need a context use this one. cuGraphCreate,
+    // cuGraphDestroy.
     CUSHIM_API static Result<Graph> create(const Context &context) noexcept;
     /* Owns a graph whose nodes use that context. Only nodes that this object returns, such as those
      * of nodes(), are valid here, not a GraphNode of the Graph that released or lent the handle.
@@ -163,7 +164,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     /* A copy between spans, buffers or contiguous ranges of one element type, linear or with rows
      * and layers. As in copy.hpp and copy_2d.hpp, and also host to host. A range must not be a
-     * temporary, and must outlive the graph. An empty copy adds an empty node.
+     * temporary, and must outlive the graph. A copy of 0 elements adds an empty node.
      * cuGraphAddMemcpyNode. */
     template <detail::LastingMemory To, detail::LastingMemory From>
         requires detail::CopyableTo<To, From>
@@ -175,7 +176,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     }
 
     /* A fill: sets every element to `value`, which has one, two or four bytes. Layers must be
-     * adjacent. An empty fill adds an empty node. cuGraphAddMemsetNode. */
+     * adjacent. A fill of 0 elements adds an empty node. cuGraphAddMemsetNode. */
     template <detail::Fillable To>
     Result<GraphNode> add_memset_node(const GraphDependencies &dependencies, const To &to,
                                       const detail::ElementOf<To> &value) const noexcept {
@@ -255,8 +256,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     CUSHIM_API Result<GraphCondition>
     create_condition(const GraphConditionOptions &options) const noexcept;
 
-    /* Runs the body if the condition is not 0 when the node is reached. The body is an empty graph,
-     * to be filled before this graph is instantiated. cuGraphAddNode, since CUDA 12.3. */
+    /* Runs the body if the condition is not 0 when the node is reached. The body is a graph
+     * without nodes; add them before this graph is instantiated. cuGraphAddNode, since CUDA 12.3.
+     */
     CUSHIM_API Result<GraphBody> add_if_node(const GraphDependencies &dependencies,
                                              const GraphCondition &condition) const noexcept;
     // Runs one of two bodies. Since CUDA 12.8.

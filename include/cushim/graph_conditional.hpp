@@ -43,7 +43,7 @@ class GraphCondition {
 // An if or while node, and its body.
 struct GraphBody {
     GraphNode node; // the conditional node
-    Graph body;     // initially empty; valid as long as the node
+    Graph body;     // initially without nodes; valid as long as the node
 };
 // An if node with an else body.
 struct GraphBranches {

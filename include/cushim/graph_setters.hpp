@@ -125,7 +125,7 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
     }
 
     // Replaces a copy by one of the same kind and between the same types of memory;
-    // invalid_argument if it is empty. See Graph::add_memcpy_node().
+    // invalid_argument if it has 0 elements. See Graph::add_memcpy_node().
     template <LastingMemory To, LastingMemory From>
         requires CopyableTo<To, From>
     Result<void> set_memcpy_node(const GraphNode &node, To &&to, From &&from) const noexcept {

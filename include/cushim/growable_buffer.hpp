@@ -43,12 +43,12 @@ struct GrowableBufferOptions {
 template <AllocatableType T>
 class GrowableBuffer {
     static_assert(!std::is_const_v<T>,
-                  "T must not be const: use DeviceSpan<const T> for a read-only view");
+                  "T must not be const. Use DeviceSpan<const T> for a read-only view.");
 
   public:
     GrowableBuffer() noexcept = default;
 
-    // An empty buffer with room for at least `capacity` elements. A large capacity is cheap: it
+    // A buffer of size 0 with room for at least `capacity` elements. A large capacity is cheap: it
     // reserves addresses, of which there are many terabytes. 0: call reserve() later.
     static Result<GrowableBuffer> create(Device device, std::size_t capacity,
                                          const GrowableBufferOptions &options = {}) noexcept {

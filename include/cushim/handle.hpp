@@ -1,6 +1,7 @@
 /* The base of all owners of CUDA objects: how they move, share, release and destroy them.
  *
- * An owner is two to four words. It is empty, or it holds a CUDA object in one of two ways:
+ * An owner is two to four words. It is empty (holds no object: it was default-constructed, moved
+ * from, closed, reset or released), or it holds a CUDA object in one of two ways:
  *
  *     owned     created by a factory (Stream::create) or by adopt(). The last owner destroys the
  *               object, and only then releases what the object needs (its context, its memory).
@@ -12,9 +13,9 @@
  *
  * Destructors are noexcept. A failure goes to the teardown sink (teardown.hpp); close() returns it.
  * Destructors make no driver call after cushim's exit handler, which destroys what closures and
- * graphs own (teardown.hpp). In the child of a fork they
- * make none for objects of the parent. They do not invalidate a capture, on this thread or another
- * (cuThreadExchangeStreamCaptureMode, if the driver has it).
+ * graphs own (teardown.hpp). In the child of a fork they make none for objects of the parent. They
+ * do not invalidate a capture, on this thread or another (cuThreadExchangeStreamCaptureMode, if the
+ * driver has it).
  *
  * Threads: as for an int. One thread at a time may use an owner; different owners of one object may
  * be used, shared and destroyed by different threads at the same time.

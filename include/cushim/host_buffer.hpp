@@ -31,7 +31,7 @@ namespace cushim {
 template <AllocatableType T>
 class PinnedBuffer : public detail::HostMemory {
     static_assert(!std::is_const_v<T>,
-                  "T must not be const: use std::span<const T> for a read-only view");
+                  "T must not be const. Use std::span<const T> for a read-only view.");
 
   public:
     PinnedBuffer() noexcept = default;

@@ -33,7 +33,7 @@ namespace cushim {
 template <AllocatableType T>
 class HostMappedBuffer : public detail::HostMemory {
     static_assert(!std::is_const_v<T>,
-                  "T must not be const: use DeviceSpan<const T> for a read-only view");
+                  "T must not be const. Use DeviceSpan<const T> for a read-only view.");
 
   public:
     HostMappedBuffer() noexcept = default;

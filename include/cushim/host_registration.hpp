@@ -32,8 +32,8 @@ struct RegistrationOptions {
  *
  * The memory must outlive the registration and keep its address. It is unpinned immediately on
  * destruction. Before that, all work that uses it must have completed, or its stream must have been
- * passed to release_after(). HostRegistration<const T> is for read-only memory. An empty
- * registration is valid, and makes no CUDA call. Any alignment is valid.
+ * passed to release_after(). HostRegistration<const T> is for read-only memory. A
+ * registration of 0 elements is valid, and makes no CUDA call. Any alignment is valid.
  *
  * Threads and context: see handle.hpp.
  * Errors: invalid_argument for elements at address 0; out_of_memory;
@@ -78,7 +78,7 @@ class HostRegistration : public detail::HostMemory {
     // The address on devices, for kernel parameters; null if not mapped. It may differ from the
     // address on the host.
     T *device_data() const noexcept { return reinterpret_cast<T *>(device_address()); }
-    // A view of the memory for kernels and copies; empty if not mapped.
+    // A view of the memory for kernels and copies; of size 0 if not mapped.
     DeviceSpan<T> device_span() const noexcept {
         return {device_address(), device_address() != 0 ? size() : 0};
     }
@@ -87,7 +87,7 @@ class HostRegistration : public detail::HostMemory {
     Result<unsigned int> flags() const noexcept {
         Result<unsigned int> got = HostMemory::flags();
         if (!got && !*this) {
-            return detail::named(Error::invalid_argument("the registration is empty"),
+            return detail::named(Error::invalid_argument("the HostRegistration holds no memory"),
                                  "HostRegistration::flags");
         }
         return detail::named(static_cast<Result<unsigned int> &&>(got), "HostRegistration::flags");

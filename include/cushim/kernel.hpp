@@ -176,8 +176,8 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * - a number, if every value of its type fits
      * - for a pointer parameter: T *: a pointer to T, nullptr, or memory of T (a DeviceSpan, any
      *   buffer); for const T * also memory of T; for void * any pointer, but no buffer
-     * Other arguments do not compile. nullptr, an empty span, and a buffer that was allocated with
-     * no elements are passed as a null address.
+     * Other arguments do not compile. nullptr, and a span or an allocated buffer of size 0, are
+     * passed as a null address.
      *
      * Arguments are copied before this returns. Memory that they point to must stay alive until the
      * kernel has completed.

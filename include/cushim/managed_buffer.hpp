@@ -59,7 +59,7 @@ struct ManagedOptions {
 template <AllocatableType T>
 class ManagedBuffer : public detail::ManagedMemory {
     static_assert(!std::is_const_v<T>,
-                  "T must not be const: use DeviceSpan<const T> for a read-only view");
+                  "T must not be const. Use DeviceSpan<const T> for a read-only view.");
 
   public:
     ManagedBuffer() noexcept = default;

@@ -152,7 +152,7 @@ inline Text to_text(const MemoryPool &pool) noexcept {
 template <AllocatableType T>
 class PoolBuffer {
     static_assert(!std::is_const_v<T>,
-                  "T must not be const: use DeviceSpan<const T> for a read-only view");
+                  "T must not be const. Use DeviceSpan<const T> for a read-only view.");
 
   public:
     PoolBuffer() noexcept = default;
@@ -200,7 +200,9 @@ class PoolBuffer {
 
     // Identifies the memory for a process that imported the pool: see MemoryPool::export_pointer().
     Result<PoolPointer> export_pointer() const noexcept {
-        return detail::named(MemoryPool::export_pointer(native()), "PoolBuffer::export_pointer");
+        return detail::named(native() != 0 ? MemoryPool::export_pointer(native())
+                                           : Error::invalid_argument("the buffer has no memory"),
+                             "PoolBuffer::export_pointer");
     }
 
     // Free the memory, or give it up, as the functions of the same names in handle.hpp do.

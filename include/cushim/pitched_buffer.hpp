@@ -25,7 +25,7 @@ namespace cushim {
 template <DeviceType T>
 class PitchedBuffer : public detail::PitchedMemory {
     static_assert(!std::is_const_v<T>,
-                  "T must not be const: use DevicePitchedSpan<const T> for a read-only view");
+                  "T must not be const. Use DevicePitchedSpan<const T> for a read-only view.");
 
   public:
     PitchedBuffer() noexcept = default;

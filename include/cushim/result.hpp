@@ -39,7 +39,7 @@ inline constexpr in_place_t in_place{};
 template <class T>
 class [[nodiscard]] Result {
     static_assert(std::is_object_v<T> && !std::is_array_v<T>,
-                  "a Result holds an object: for a reference or an array, use a pointer");
+                  "a Result holds an object. For a reference or an array, use a pointer.");
     static_assert(!std::is_const_v<T> && !std::is_volatile_v<T>, "a Result holds a plain type");
     static_assert(!std::is_same_v<T, Error>, "a Result<Error> could not tell success from failure");
 

@@ -14,7 +14,7 @@
 
 namespace cushim::rt {
 
-// Creates an empty graph of the runtime API: see Graph::create().
+// Creates a graph of the runtime API, without nodes: see Graph::create().
 CUSHIM_API Result<Graph> create_graph(const Context &context) noexcept;
 // Own or borrow a cudaGraph_t, which is a CUgraph: see Graph::adopt() and Graph::borrow().
 CUSHIM_API Result<Graph> adopt_graph(const Context &context, CUgraph graph) noexcept;

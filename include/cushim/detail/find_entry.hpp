@@ -37,14 +37,14 @@ CUSHIM_LOCAL Result<typename Entry::pfn> pfn() {
 template <class Entry>
 Result<typename Entry::pfn> DriverTable::pfn() const {
     static_assert(Entry::library == CUSHIM_LIBRARY_DRIVER,
-                  "this entry point belongs to the runtime API: use runtime().pfn()");
+                  "this entry point belongs to the runtime API. Use runtime().pfn().");
     return detail::pfn<Entry>();
 }
 
 template <class Entry>
 Result<typename Entry::pfn> RuntimeTable::pfn() const {
     static_assert(Entry::library == CUSHIM_LIBRARY_RUNTIME,
-                  "this entry point belongs to the driver API: use driver().pfn()");
+                  "this entry point belongs to the driver API. Use driver().pfn().");
     return detail::pfn<Entry>();
 }
 

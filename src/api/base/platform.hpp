@@ -17,7 +17,9 @@ namespace cushim::detail {
 
 // unsupported_platform if memory cannot be shared by file descriptors, or by Windows handles:
 // `otherwise` is then the message.
-Result<void> require_descriptors() noexcept;
+Result<void> require_descriptors(
+    const char *otherwise = "file descriptors are not supported on Windows; use Windows handles "
+                            "(win32, export_win32(), import_win32())") noexcept;
 Result<void>
 require_nt_handles(const char *otherwise =
                        "Windows handles are not supported on this platform; use file descriptors "

@@ -99,7 +99,7 @@ unsigned long long thread_number() noexcept {
     return (unsigned long long)pthread_self(); // a pointer on some systems
 }
 
-Result<void> require_descriptors() noexcept {
+Result<void> require_descriptors(const char *) noexcept {
     return {};
 }
 

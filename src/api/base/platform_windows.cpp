@@ -18,8 +18,8 @@ namespace cushim::detail {
 namespace {
 
 Error no_descriptors() noexcept {
-    return Error::unsupported_platform("file descriptors are not supported on Windows; use Windows "
-                                       "handles (win32, export_win32(), import_win32())");
+    return Error::unsupported_platform("file descriptors are not supported on Windows; duplicate "
+                                       "Windows handles with DuplicateHandle()");
 }
 
 Error no_sockets() noexcept {
@@ -33,8 +33,8 @@ unsigned long long thread_number() noexcept {
     return GetCurrentThreadId();
 }
 
-Result<void> require_descriptors() noexcept {
-    return no_descriptors();
+Result<void> require_descriptors(const char *otherwise) noexcept {
+    return Error::unsupported_platform(otherwise);
 }
 
 Result<void> require_nt_handles(const char *) noexcept {

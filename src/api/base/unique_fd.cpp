@@ -9,7 +9,7 @@ Result<UniqueFd> UniqueFd::duplicate() const noexcept {
     if (!copy) {
         return CUSHIM_NAMED(descriptor_ >= 0
                                 ? copy.error()
-                                : Error::invalid_argument("the file descriptor is empty"));
+                                : Error::invalid_argument("the UniqueFd holds no file descriptor"));
     }
     return UniqueFd(*copy);
 }

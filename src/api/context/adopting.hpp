@@ -8,24 +8,25 @@
 namespace cushim::detail {
 
 template <class Handle>
-Result<void> require_handle(Handle handle) noexcept {
+Result<void> require_handle(Handle handle, const char *null = "the handle is null") noexcept {
     if (handle == Handle{}) {
-        return Error::invalid_argument("the handle is null");
+        return Error::invalid_argument(null);
     }
     return {};
 }
 
 // The same for memory and addresses, which have a size.
 template <class Handle>
-Result<void> require_handle_of(Handle handle, std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(require_handle(handle));
+Result<void> require_handle_of(Handle handle, std::size_t size,
+                               const char *null = "the handle is null") noexcept {
+    CUSHIM_TRY_VOID(require_handle(handle, null));
     return size != 0 ? Result<void>() : Error::invalid_argument("the size is 0 bytes");
 }
 
 // The same for objects that belong to a context.
 template <class Handle>
 Result<void> require_handle_in(const Context &context, Handle handle) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     return require_handle(handle);
 }
 

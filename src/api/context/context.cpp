@@ -132,7 +132,7 @@ ContextScope::ContextScope(unsigned int pushed, detail::State *state) noexcept
 
 Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state) noexcept {
     if (context == nullptr) [[unlikely]] {
-        return CUSHIM_NAMED(Error::invalid_argument("the context is empty"));
+        return CUSHIM_NAMED(Error::invalid_argument("the Context holds no context"));
     }
     CUcontext current = nullptr;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetCurrent, &current));
@@ -222,7 +222,7 @@ Result<void> Context::reset_primary(Device device) noexcept {
 // --- queries
 
 Result<void> Context::make_current() const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(*this, "the Context holds no context"));
     return CUSHIM_DRIVER(cuCtxSetCurrent, native());
 }
 
@@ -275,14 +275,14 @@ Result<StreamPriorities> Context::stream_priorities() const noexcept {
 }
 
 Result<void> Context::enable_peer_access(const Context &peer) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(peer, "the peer's context is empty"));
+    CUSHIM_TRY_VOID(detail::require(peer, "the peer's Context holds no context"));
     CUSHIM_TRY(const ContextScope scope, enter());
     const Result<void> enabled = CUSHIM_DRIVER(cuCtxEnablePeerAccess, peer.native(), 0);
     return enabled ? enabled : CUSHIM_NAMED(refused_peer(enabled.error(), *this, peer));
 }
 
 Result<void> Context::disable_peer_access(const Context &peer) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(peer, "the peer's context is empty"));
+    CUSHIM_TRY_VOID(detail::require(peer, "the peer's Context holds no context"));
     CUSHIM_TRY(const ContextScope scope, enter());
     const Result<void> disabled = CUSHIM_DRIVER(cuCtxDisablePeerAccess, peer.native());
     return disabled ? disabled : CUSHIM_NAMED(refused_peer(disabled.error(), *this, peer));

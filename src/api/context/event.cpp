@@ -12,7 +12,7 @@ namespace {
 
 using detail::EventState;
 
-constexpr const char *empty = "the event is empty";
+constexpr const char *empty = "the Event holds no event";
 
 unsigned int flags_of(const EventOptions &options) noexcept {
     unsigned int flags = CU_EVENT_DEFAULT;
@@ -114,7 +114,7 @@ Event Event::borrow(CUevent event) noexcept {
 
 Result<void> Event::record(const Stream &stream) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(detail::require(stream, "the Stream holds no stream"));
     const CUresult status = driver().cuEventRecord(native(), stream.native());
     if (status == CUDA_SUCCESS) {
         return {};
@@ -141,7 +141,7 @@ Result<void> Event::synchronize() const noexcept {
 
 Result<float> Event::elapsed_since(const Event &earlier) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUSHIM_TRY_VOID(detail::require(earlier, "the earlier event is empty"));
+    CUSHIM_TRY_VOID(detail::require(earlier, "the earlier Event holds no event"));
     float milliseconds = 0;
     const CUresult status =
         driver().cuEventElapsedTime_v1(&milliseconds, earlier.native(), native());

@@ -16,7 +16,7 @@ struct LentStreamState final : InContext {
 } // namespace
 
 Result<Stream> keep_for_release(const Stream &stream) noexcept {
-    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
     if (is_default(stream.native())) {
         return Error::invalid_argument(
             "Stream::legacy() and Stream::per_thread() depend on the current context; use a stream "

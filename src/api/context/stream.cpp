@@ -11,7 +11,7 @@ namespace {
 
 using detail::StreamState;
 
-constexpr const char *empty = "the stream is empty";
+constexpr const char *empty = "the Stream holds no stream";
 
 // Driver 580 crashes the process if a stream of another context waits. Graph nodes may wait.
 Result<void> check_interprocess(const Event &event, const Stream &stream) noexcept {
@@ -82,7 +82,7 @@ Result<bool> Stream::query() const noexcept {
 
 Result<void> Stream::wait_event(const Event &event) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUSHIM_TRY_VOID(detail::require(event, "the event is empty"));
+    CUSHIM_TRY_VOID(detail::require(event, "the Event holds no event"));
     CUSHIM_TRY_VOID(check_interprocess(event, *this));
     return CUSHIM_DRIVER(cuStreamWaitEvent, native(), event.native(), 0);
 }

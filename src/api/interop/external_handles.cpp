@@ -10,16 +10,17 @@ Result<void> check_win32(Win32Handle handle, const char *otherwise) noexcept {
     return {};
 }
 
-Result<void> check_fd(const UniqueFd &fd) noexcept {
-    CUSHIM_TRY_VOID(require_descriptors());
+Result<void> check_fd(const UniqueFd &fd, const char *otherwise) noexcept {
+    CUSHIM_TRY_VOID(require_descriptors(otherwise));
     if (!fd) {
-        return Error::invalid_argument("the file descriptor is empty");
+        return Error::invalid_argument("the UniqueFd holds no file descriptor");
     }
     return check_descriptor(fd.get());
 }
 
-Result<LentDescriptor> LentDescriptor::of(const UniqueFd &original) noexcept {
-    CUSHIM_TRY_VOID(check_fd(original));
+Result<LentDescriptor> LentDescriptor::of(const UniqueFd &original,
+                                          const char *otherwise) noexcept {
+    CUSHIM_TRY_VOID(check_fd(original, otherwise));
     CUSHIM_TRY(const int lent, duplicate_to_lend(original.get()));
     return LentDescriptor(original.get(), lent);
 }

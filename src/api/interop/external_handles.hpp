@@ -12,7 +12,7 @@ namespace cushim::detail {
 // Fail unless this system has such handles and this one may be valid. `otherwise` is the message of
 // other systems.
 Result<void> check_win32(Win32Handle handle, const char *otherwise) noexcept;
-Result<void> check_fd(const UniqueFd &fd) noexcept;
+Result<void> check_fd(const UniqueFd &fd, const char *otherwise) noexcept;
 
 /* A duplicate of a descriptor, for a call that takes ownership on success. On failure, drivers may
  * or may not have closed it (580 does either, depending on the reason). Closing a number that
@@ -22,7 +22,7 @@ class LentDescriptor {
   public:
     LentDescriptor() noexcept = default;
     // Errors: those of check_fd() and UniqueFd::duplicate().
-    static Result<LentDescriptor> of(const UniqueFd &original) noexcept;
+    static Result<LentDescriptor> of(const UniqueFd &original, const char *otherwise) noexcept;
     LentDescriptor(LentDescriptor &&other) noexcept;
     LentDescriptor &operator=(LentDescriptor &&other) noexcept;
     ~LentDescriptor();

@@ -51,7 +51,7 @@ struct ExternalArrayState final : FromImport {
     CUmipmappedArray array = nullptr;
 };
 
-constexpr const char *empty = "the external memory is empty";
+constexpr const char *empty = "the ExternalMemory holds no memory";
 
 // --- imports, by the form of the handle
 
@@ -98,6 +98,9 @@ Result<void> import(NewImport &state, const Description &description) noexcept {
     return call.status == CUDA_SUCCESS ? Result<void>() : not_imported(call, description);
 }
 
+constexpr const char *without_descriptors =
+    "file descriptors are not supported on Windows; use ExternalMemorySource::opaque_win32()";
+
 // Takes the descriptor from the source if CUDA accepts it.
 Result<void> import_descriptor(NewImport &state, ExternalMemorySource &source,
                                Description &description) {
@@ -105,7 +108,8 @@ Result<void> import_descriptor(NewImport &state, ExternalMemorySource &source,
     if (is_dma_buf) {
         CUSHIM_TRY_VOID(detail::require_feature(Feature::external_dma_buf));
     }
-    CUSHIM_TRY(detail::LentDescriptor lent, detail::LentDescriptor::of(source.fd()));
+    CUSHIM_TRY(detail::LentDescriptor lent,
+               detail::LentDescriptor::of(source.fd(), without_descriptors));
     description.handle.fd = lent.get();
     CUSHIM_TRY_VOID(import(state, description));
     UniqueFd original = source.take_fd();
@@ -127,7 +131,7 @@ Result<Import *> import_of(const ExternalMemorySource &source) noexcept {
     const CUexternalMemoryHandleType type = source.type();
     if (type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
         type == ExternalMemorySource::dma_buf_type) {
-        CUSHIM_TRY_VOID(detail::check_fd(source.fd()));
+        CUSHIM_TRY_VOID(detail::check_fd(source.fd(), without_descriptors));
         return import_descriptor;
     }
     if (type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF) {
@@ -166,7 +170,7 @@ Error array_not_mapped(const detail::FailedCall &call,
 Result<ExternalMemory> ExternalMemory::import_from(const Context &context,
                                                    ExternalMemorySource &&source,
                                                    std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     if (size == 0) {
         return CUSHIM_NAMED(
             Error::invalid_argument("the size is 0; pass the size of the whole memory object"));
@@ -270,7 +274,7 @@ Result<void> ExternalMipmappedArray::release_after(const Stream &stream) const n
 }
 
 Result<CUarray> ExternalMipmappedArray::level(unsigned int index) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, "the mipmapped array is empty"));
+    CUSHIM_TRY_VOID(detail::require(*this, "the ExternalMipmappedArray holds no array"));
     if (index >= levels()) {
         return CUSHIM_NAMED(detail::invalid_argument(
             "level %u is out of range; the number of levels is %u", index, levels()));

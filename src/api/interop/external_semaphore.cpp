@@ -67,7 +67,14 @@ const char *name_of(CUexternalSemaphoreHandleType type) noexcept {
 #undef CUSHIM_TYPE
 }
 
-// The message of systems without Windows handles.
+// The messages of systems without file descriptors, and of those without Windows handles.
+template <class Semaphore>
+constexpr const char *without_descriptors =
+    "file descriptors are not supported on Windows; use TimelineSemaphore::import_win32()";
+template <>
+constexpr const char *without_descriptors<BinarySemaphore> =
+    "file descriptors are not supported on Windows; use BinarySemaphore::import_win32()";
+
 template <class Semaphore>
 constexpr const char *without_windows =
     "Windows handles are not supported on this platform; use TimelineSemaphore::import_fd()";
@@ -75,7 +82,8 @@ template <>
 constexpr const char *without_windows<BinarySemaphore> =
     "Windows handles are not supported on this platform; use BinarySemaphore::import_fd()";
 template <>
-constexpr const char *without_windows<KeyedMutex> = "keyed mutexes exist only on Windows";
+constexpr const char *without_windows<KeyedMutex> =
+    "keyed mutexes exist only on Windows; use BinarySemaphore or TimelineSemaphore";
 
 template <class Semaphore>
 Semaphore own(CUexternalSemaphore native, const Context &context, SemaphoreState *state) noexcept {
@@ -108,8 +116,9 @@ Result<Semaphore> import_as(const Context &context, const Description &descripti
 template <class Semaphore>
 Result<Semaphore> import_as(const Context &context, CUexternalSemaphoreHandleType type,
                             UniqueFd &fd) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
-    CUSHIM_TRY(detail::LentDescriptor lent, detail::LentDescriptor::of(fd));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
+    CUSHIM_TRY(detail::LentDescriptor lent,
+               detail::LentDescriptor::of(fd, without_descriptors<Semaphore>));
     Description description{};
     description.type = type;
     description.handle.fd = lent.get();
@@ -124,7 +133,7 @@ Result<Semaphore> import_as(const Context &context, CUexternalSemaphoreHandleTyp
 template <class Semaphore>
 Result<Semaphore> import_as(const Context &context, CUexternalSemaphoreHandleType type,
                             Win32Handle handle) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     CUSHIM_TRY_VOID(detail::check_win32(handle, without_windows<Semaphore>));
     Description description{};
     description.type = type;
@@ -174,6 +183,19 @@ struct Waits {
 template <class Kind>
 using Batch = std::span<const typename Kind::Operation>;
 
+const char *empty_text(detail::SemaphoreKind kind) noexcept {
+    switch (kind) {
+    case detail::SemaphoreKind::binary:
+        return "the BinarySemaphore holds no semaphore";
+    case detail::SemaphoreKind::timeline:
+        return "the TimelineSemaphore holds no semaphore";
+    case detail::SemaphoreKind::keyed_mutex:
+        return "the KeyedMutex holds no mutex";
+    default:
+        return "the NvSciSemaphore holds no semaphore";
+    }
+}
+
 template <class Kind>
 Result<void> check(Batch<Kind> batch, std::size_t index) noexcept {
     const SemaphoreOperation &operation = batch[index].operation();
@@ -183,14 +205,12 @@ Result<void> check(Batch<Kind> batch, std::size_t index) noexcept {
         return {};
     }
     if (batch.size() > 1) {
-        return is_empty ? detail::invalid_argument("semaphores[%zu] is empty", index)
+        return is_empty ? detail::invalid_argument("semaphores[%zu] holds no semaphore", index)
                         : detail::invalid_argument("the NvSciSyncFence of semaphores[%zu] is null",
                                                    index);
     }
-    return Error::invalid_argument(!is_empty ? "the NvSciSyncFence is null"
-                                   : operation.kind == detail::SemaphoreKind::keyed_mutex
-                                       ? "the keyed mutex is empty"
-                                       : "the semaphore is empty");
+    return Error::invalid_argument(is_empty ? empty_text(operation.kind)
+                                            : "the NvSciSyncFence is null");
 }
 
 // For a semaphore of another context, CUDA returns "invalid handle".
@@ -245,7 +265,7 @@ Result<void> submit_many(const Stream &stream, Batch<Kind> batch) noexcept {
 
 template <class Kind>
 Result<void> submit_any(const Stream &stream, Batch<Kind> batch) noexcept {
-    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(detail::require(stream, "the Stream holds no stream"));
     constexpr std::size_t most = std::numeric_limits<unsigned int>::max();
     constexpr std::size_t few = 4; // without heap memory
     if (batch.empty()) {
@@ -365,7 +385,7 @@ KeyedMutex KeyedMutex::borrow(const Context &context, CUexternalSemaphore semaph
 
 Result<NvSciSemaphore> NvSciSemaphore::import_from(const Context &context,
                                                    const void *nvscisync) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     if (nvscisync == nullptr) {
         return CUSHIM_NAMED(Error::invalid_argument("the NvSciSyncObj is null"));
     }

@@ -57,7 +57,7 @@ Error is_closed(bool is_stream) noexcept {
     return Error::status(Api::loader, CUDA_ERROR_OPERATING_SYSTEM, "recvmsg",
                          is_stream
                              ? "the other process closed the socket before it sent a message"
-                             : "the other process closed the socket or sent an empty message");
+                             : "the other process closed the socket or sent a message of 0 bytes");
 }
 
 // Receives a whole message and the descriptors that arrive with it.

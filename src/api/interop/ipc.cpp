@@ -145,7 +145,7 @@ std::uint64_t read_number(const std::byte *from) noexcept {
 
 Result<IpcExport> IpcExport::of(const Context &context, CUdeviceptr address,
                                 std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     if (size == 0) {
         return CUSHIM_NAMED(Error::invalid_argument("the size is 0"));
     }
@@ -206,10 +206,10 @@ IpcExport::Bytes IpcExport::bytes() const noexcept {
 }
 
 Result<IpcMemory> IpcMemory::open(const Context &context, const IpcExport &exported) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     if (exported.size() == 0) {
         return CUSHIM_NAMED(
-            Error::invalid_argument("the export is empty; make it with "
+            Error::invalid_argument("the IpcExport holds no handle; create it with "
                                     "IpcExport::of(), from_handle() or from_bytes()"));
     }
     CUSHIM_TRY(auto state, detail::make_state<OpenedState>(context));
@@ -245,8 +245,8 @@ Result<void> IpcMemory::release_after(const Stream &stream) const noexcept {
 // --- events
 
 Result<IpcEventHandle> export_event(const Context &context, const Event &event) noexcept {
-    CUSHIM_TRY_VOID(detail::require(event, "the event is empty"));
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(event, "the Event holds no event"));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUipcEventHandle native;
     const auto call = CUSHIM_FAILED_CALL(cuIpcGetEventHandle,
@@ -260,7 +260,7 @@ Result<IpcEventHandle> export_event(const Context &context, const Event &event) 
 }
 
 Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     CUSHIM_TRY(auto state, detail::make_state<detail::EventState>(context));
     state->is_interprocess = true;
     CUSHIM_TRY(const ContextScope scope, state->enter());

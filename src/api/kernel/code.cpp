@@ -148,7 +148,7 @@ Result<LoadableCode> LoadableCode::of(const CodeImage &image) noexcept {
         return Error::invalid_argument("the image is null");
     }
     if (size == 0) {
-        return Error::invalid_argument("the image is empty: its size is 0 bytes");
+        return Error::invalid_argument("the image has size 0");
     }
     if (size == CodeImage::unknown) {
         return LoadableCode(image.data());

@@ -20,7 +20,7 @@ Result<void> check(const JitOptions &options) noexcept {
     const bool is_info = options.info_log_size > longest;
     const std::size_t size = is_info ? options.info_log_size : options.error_log_size;
     if (size > longest) {
-        return invalid_argument("JitOptions::%s, %zu, exceeds the limit of %zu bytes",
+        return invalid_argument("JitOptions::%s, %zu bytes, exceeds the limit of %zu bytes",
                                 is_info ? "info_log_size" : "error_log_size", size, longest);
     }
     const ComputeCapability target = options.target;

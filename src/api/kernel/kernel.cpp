@@ -13,7 +13,7 @@
 namespace cushim {
 namespace {
 
-constexpr const char *empty = "the kernel is empty";
+constexpr const char *empty = "the Kernel holds no kernel";
 
 Error in_another_context(const AnyKernel &kernel, CUcontext its, const Context &asked) noexcept {
     return detail::wrong_context(
@@ -153,8 +153,8 @@ Error too_much_shared(const Error &error, const AnyKernel &kernel, const Context
         return error;
     }
     return detail::explained(
-        error, "dynamic shared memory size %zu exceeds the limit of %d bytes on device %d", bytes,
-        *most - *fixed, device->native());
+        error, "dynamic shared memory size, %zu bytes, exceeds the limit of %d bytes on device %d",
+        bytes, *most - *fixed, device->native());
 }
 
 Error no_attribute(const Error &error, CUfunction_attribute attribute) noexcept {
@@ -231,7 +231,7 @@ AnyKernel AnyKernel::borrow(CUkern_st *kernel) noexcept {
 
 Result<void> AnyKernel::check_context(const Context &context) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     if (value().context != nullptr && value().context != context.native()) {
         return CUSHIM_NAMED(in_another_context(*this, value().context, context));
     }
@@ -361,7 +361,7 @@ Result<void> AnyKernel::set_max_dynamic_shared_bytes(const Context &context,
     constexpr std::size_t most = std::numeric_limits<int>::max();
     if (bytes > most) {
         return CUSHIM_NAMED(detail::invalid_argument(
-            "dynamic shared memory size %zu exceeds the limit of %zu bytes", bytes, most));
+            "dynamic shared memory size, %zu bytes, exceeds the limit of %zu bytes", bytes, most));
     }
     const Result<void> set = set_attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                            static_cast<int>(bytes));

@@ -71,7 +71,7 @@ Error unfit_sizes(const LaunchConfig &config) noexcept {
     if (!fits(config.block)) {
         return unfit("block", config.block);
     }
-    return invalid_argument("dynamic shared memory size %zu exceeds the limit of %u bytes",
+    return invalid_argument("dynamic shared memory size, %zu bytes, exceeds the limit of %u bytes",
                             config.shared_bytes, largest);
 }
 
@@ -212,10 +212,11 @@ Error explain_sizes(const Error &error, const LaunchConfig &config, const Limits
                        block.x, block.y, block.z, threads, limits.block_threads);
     }
     if (config.shared_bytes > static_cast<std::size_t>(limits.shared_bytes)) {
-        return limited(error,
-                       "dynamic shared memory size %zu exceeds the kernel's limit of %lld bytes; "
-                       "raise it with AnyKernel::set_max_dynamic_shared_bytes()",
-                       config.shared_bytes, limits.shared_bytes);
+        return limited(
+            error,
+            "dynamic shared memory size, %zu bytes, exceeds the kernel's limit of %lld bytes; "
+            "raise it with AnyKernel::set_max_dynamic_shared_bytes()",
+            config.shared_bytes, limits.shared_bytes);
     }
     return error;
 }
@@ -354,10 +355,10 @@ Result<void> launch(const AnyKernel &kernel, CUcontext of, const Stream &stream,
                     const LaunchConfig &config, void **arguments) noexcept {
     constexpr const char *in = Function::name;
     if (!kernel) [[unlikely]] {
-        return named(Error::invalid_argument("the kernel is empty"), in);
+        return named(Error::invalid_argument("the Kernel holds no kernel"), in);
     }
     if (!stream) [[unlikely]] {
-        return named(Error::invalid_argument("the stream is empty"), in);
+        return named(Error::invalid_argument("the Stream holds no stream"), in);
     }
     if (has_attributes(config)) {
         return launch_with_attributes(kernel, of, stream, config, arguments, in);

@@ -33,7 +33,7 @@ struct LibraryModuleState final : detail::InContext {
     const detail::KeepAlive keep_library;
 };
 
-constexpr const char *empty = "the library is empty";
+constexpr const char *empty = "the Library holds no library";
 
 // Null if it is borrowed.
 const LibraryState *state_of(const Library &library) noexcept {
@@ -197,7 +197,7 @@ Result<void *> Library::unified_function(const char *name) const noexcept {
 
 Result<Module> Library::module(const Context &context) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     CUSHIM_TRY(auto state, detail::make_state<LibraryModuleState>(context, *this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUmodule module = nullptr;

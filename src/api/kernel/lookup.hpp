@@ -10,7 +10,7 @@ inline Result<void> require_name(const char *name) noexcept {
     if (name == nullptr) {
         return Error::invalid_argument("the name is null");
     }
-    return *name != '\0' ? Result<void>() : Error::invalid_argument("the name is empty");
+    return *name != '\0' ? Result<void>() : Error::invalid_argument("the name is \"\"");
 }
 
 // Whether the name may be wrong: cuLibraryGetUnifiedFunction then returns status 1.

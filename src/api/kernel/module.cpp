@@ -21,7 +21,7 @@ struct ModuleState final : detail::InContext {
     CUmodule module = nullptr;
 };
 
-constexpr const char *empty = "the module is empty";
+constexpr const char *empty = "the Module holds no module";
 
 constexpr detail::Wanted wanted(const char *kind, const char *name) noexcept {
     return {"module", kind, name};
@@ -47,7 +47,7 @@ Error not_loaded(const Error &error, const Context &context) noexcept {
 
 Result<Module> Module::load(const Context &context, const CodeImage &image,
                             const JitOptions &options, JitLog *log) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     CUSHIM_TRY(const auto code, detail::LoadableCode::of(image));
     detail::JitSession jit;
     CUSHIM_TRY_VOID(jit.prepare(options, log));

@@ -58,7 +58,7 @@ Result<void> check(const Fill &fill) noexcept {
 } // namespace
 
 Result<void> copy(const Context &context, const Copy &copy) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     CUSHIM_TRY(const std::size_t bytes, check(copy));
     if (bytes == 0) {
         return {};
@@ -81,7 +81,7 @@ Result<void> copy(const Context &context, const Copy &copy) noexcept {
 }
 
 Result<void> copy(const Stream &stream, const Copy &copy) noexcept {
-    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
     CUSHIM_TRY(const std::size_t bytes, check(copy));
     if (bytes == 0) {
         return {};
@@ -91,7 +91,7 @@ Result<void> copy(const Stream &stream, const Copy &copy) noexcept {
 }
 
 Result<void> fill(const Context &context, const Fill &fill) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     CUSHIM_TRY_VOID(check(fill));
     if (fill.size == 0) {
         return {};
@@ -102,7 +102,7 @@ Result<void> fill(const Context &context, const Fill &fill) noexcept {
 }
 
 Result<void> fill(const Stream &stream, const Fill &fill) noexcept {
-    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
     CUSHIM_TRY_VOID(check(fill));
     if (fill.size == 0) {
         return {};

@@ -180,7 +180,7 @@ Result<void> fill_rows(const Stream &stream, const PitchedFill &fill, CUdevicept
 } // namespace
 
 Result<void> copy(const Context &context, const PitchedCopy &copy) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     CUSHIM_TRY_VOID(check(copy));
     if (copy.to.extent.empty()) {
         return {};
@@ -194,7 +194,7 @@ Result<void> copy(const Context &context, const PitchedCopy &copy) noexcept {
 }
 
 Result<void> copy(const Stream &stream, const PitchedCopy &copy) noexcept {
-    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
     CUSHIM_TRY_VOID(check(copy));
     if (copy.to.extent.empty()) {
         return {};
@@ -204,7 +204,7 @@ Result<void> copy(const Stream &stream, const PitchedCopy &copy) noexcept {
 }
 
 Result<void> fill(const Context &context, const PitchedFill &fill) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     CUSHIM_TRY_VOID(check(fill));
     if (fill.to.extent.empty()) {
         return {};
@@ -215,7 +215,7 @@ Result<void> fill(const Context &context, const PitchedFill &fill) noexcept {
 }
 
 Result<void> fill(const Stream &stream, const PitchedFill &fill) noexcept {
-    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
     CUSHIM_TRY_VOID(check(fill));
     const auto &[address, extent, pitch] = fill.to;
     if (extent.empty()) {

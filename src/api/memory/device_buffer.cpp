@@ -6,7 +6,7 @@
 namespace cushim::detail {
 
 Result<DeviceMemory> DeviceMemory::allocate(const Context &context, std::size_t bytes) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     if (bytes == 0) {
         return DeviceMemory({.zero_length = true}, nullptr);
     }
@@ -24,7 +24,7 @@ Result<DeviceMemory> DeviceMemory::adopt(const Context &context, CUdeviceptr add
 
 Result<DeviceMemory> DeviceMemory::allocate_async(const Stream &stream,
                                                   std::size_t bytes) noexcept {
-    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
     if (bytes == 0) {
         return DeviceMemory({.zero_length = true}, nullptr);
     }
@@ -41,7 +41,7 @@ Result<void> DeviceMemory::release_after(const Stream &stream) const noexcept {
 }
 
 Result<void> DeviceMemory::free_async(const Stream &stream) noexcept {
-    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
     if (native() == 0) {
         return {};
     }

@@ -13,8 +13,8 @@
 namespace cushim::detail {
 namespace {
 
-constexpr const char *empty = "the buffer was default-constructed, moved from or closed; call "
-                              "GrowableBuffer::create()";
+constexpr const char *empty =
+    "the GrowableBuffer holds no address range; create it with GrowableBuffer::create()";
 
 // Memory added by one growth.
 struct Part {

@@ -84,7 +84,7 @@ Result<void> HostMemory::map() noexcept {
 Result<HostMemory> HostMemory::allocate_bytes(const Context &context, std::size_t bytes,
                                               DeviceMapped mapped,
                                               const PinnedOptions &options) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     if (bytes == 0) {
         return HostMemory({.zero_length = true}, nullptr);
     }
@@ -102,7 +102,7 @@ Result<HostMemory> HostMemory::allocate_bytes(const Context &context, std::size_
 
 Result<HostMemory> HostMemory::adopt(const Context &context, void *memory, std::size_t bytes,
                                      DeviceMapped mapped) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     if (memory == nullptr && bytes == 0) {
         return HostMemory({.zero_length = true}, nullptr);
     }
@@ -120,7 +120,7 @@ Result<HostMemory> HostMemory::adopt(const Context &context, void *memory, std::
 Result<HostMemory> HostMemory::register_range(const Context &context, void *memory,
                                               std::size_t bytes, DeviceMapped mapped,
                                               unsigned int flags) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     if (bytes == 0) {
         return HostMemory({.zero_length = true}, nullptr);
     }
@@ -142,7 +142,7 @@ Result<HostMemory> HostMemory::register_range(const Context &context, void *memo
 }
 
 Result<unsigned int> HostMemory::flags() const noexcept {
-    CUSHIM_TRY_VOID(require(*this, "the buffer is empty"));
+    CUSHIM_TRY_VOID(require(*this, "the buffer has no memory"));
     const auto *const state = static_cast<const InContext *>(Access::state(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     unsigned int flags = 0;

@@ -9,7 +9,7 @@ namespace cushim::detail {
 
 Result<ManagedMemory> ManagedMemory::allocate_bytes(const Context &context, std::size_t bytes,
                                                     const ManagedOptions &options) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     if (options.attachment == ManagedAttachment::single) {
         return CUSHIM_NAMED(Error::invalid_argument(
             "ManagedAttachment::single needs a stream; allocate with ManagedAttachment::host, then "
@@ -62,7 +62,7 @@ Result<void> ManagedMemory::advise_part(CUmem_advise advice, ManagedLocation loc
 
 Result<void> ManagedMemory::prefetch_part(const Stream &stream, ManagedLocation location,
                                           const ManagedPart &part) const noexcept {
-    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
     if (part.size == 0) {
         return {};
     }
@@ -77,7 +77,7 @@ Result<void> ManagedMemory::release_after(const Stream &stream) const noexcept {
 
 Result<void> ManagedMemory::attach(const Stream &stream,
                                    ManagedAttachment attachment) const noexcept {
-    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
     if (size_bytes() == 0) {
         return {};
     }

@@ -28,7 +28,7 @@ struct PoolState final : detail::State {
     CUmemoryPool pool = nullptr;
 };
 
-constexpr const char *empty = "the memory pool is empty";
+constexpr const char *empty = "the MemoryPool holds no pool";
 
 Result<void> require_pools(Device device) noexcept {
     CUSHIM_TRY_VOID(init());
@@ -362,7 +362,7 @@ Available available_from(const MemoryPool &pool) noexcept {
 
 Result<void> require_both(const MemoryPool &pool, const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(require(pool, empty));
-    return require(stream, "the stream is empty");
+    return require(stream, "the Stream holds no stream");
 }
 
 } // namespace

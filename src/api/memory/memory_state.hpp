@@ -99,7 +99,7 @@ inline Error null_address(std::size_t bytes) noexcept {
 // The state of existing device memory; null for 0 bytes at address 0.
 inline Result<State *> adopt_memory(const Context &context, CUdeviceptr address,
                                     std::size_t bytes) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     if (address == 0 && bytes == 0) {
         return static_cast<State *>(nullptr);
     }

@@ -24,7 +24,7 @@ struct PhysicalState final : detail::State {
     CUmemGenericAllocationHandle handle = 0;
 };
 
-constexpr const char *empty = "the physical memory is empty";
+constexpr const char *empty = "the PhysicalMemory holds no memory";
 
 // Numbers that older headers do not name.
 constexpr auto location_host_numa = static_cast<CUmemLocationType>(3);

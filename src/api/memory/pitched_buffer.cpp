@@ -15,7 +15,7 @@ unsigned int access_size(std::size_t element_size) noexcept {
 
 Result<PitchedMemory> PitchedMemory::allocate_rows(const Context &context, const Extent &extent,
                                                    std::size_t element_size) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     CUSHIM_TRY(const std::size_t width_bytes, bytes_of(extent.width, element_size));
     if (product_overflows(extent.height, extent.depth) ||
         product_overflows(extent.height * extent.depth, width_bytes)) {

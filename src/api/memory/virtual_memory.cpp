@@ -19,8 +19,8 @@
 namespace cushim {
 namespace {
 
-constexpr const char *empty_range = "the address range is empty";
-constexpr const char *empty_mapping = "the mapped range is empty";
+constexpr const char *empty_range = "the AddressRange holds no range";
+constexpr const char *empty_mapping = "the MappedRange holds no mapping";
 
 // The smallest page size of any supported system.
 constexpr std::size_t smallest_page = 4096;
@@ -71,7 +71,7 @@ struct MappedState final : detail::State {
 Result<void> check_part(const AddressRange &range, std::size_t offset, const PhysicalMemory &memory,
                         std::size_t granularity) noexcept {
     CUSHIM_TRY_VOID(detail::require(range, empty_range));
-    CUSHIM_TRY_VOID(detail::require(memory, "the physical memory is empty"));
+    CUSHIM_TRY_VOID(detail::require(memory, "the PhysicalMemory holds no memory"));
     if (offset > range.size() || memory.size() > range.size() - offset) {
         return detail::invalid_argument(
             "range [%zu, %zu) exceeds the size of the address range, %zu bytes", offset,
@@ -143,7 +143,7 @@ Result<AddressRange> AddressRange::reserve(Device device, std::size_t size,
 }
 
 Result<AddressRange> AddressRange::adopt(CUdeviceptr address, std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::require_handle_of(address, size));
+    CUSHIM_TRY_VOID(detail::require_handle_of(address, size, "the address is null"));
     CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
     state->address = address;
     state->size = size;

@@ -8,7 +8,7 @@ using namespace cushim;
 namespace {
 
 constexpr const char *null = "the handle is null";
-constexpr const char *no_context = "the context is empty";
+constexpr const char *no_context = "the Context holds no context";
 constexpr const char *no_bytes = "the size is 0 bytes";
 
 struct Refused {
@@ -39,7 +39,7 @@ std::vector<Refused> adopt_what_cannot_be(const Context &context) {
 #endif
         adopted("MemoryPool", null, MemoryPool::adopt(nullptr)),
         adopted("PhysicalMemory", null, PhysicalMemory::adopt(0, 4096)),
-        adopted("AddressRange", null, AddressRange::adopt(0, 4096)),
+        adopted("AddressRange", "the address is null", AddressRange::adopt(0, 4096)),
         adopted("BinarySemaphore", null, BinarySemaphore::adopt(context, nullptr)),
         adopted("TimelineSemaphore", null, TimelineSemaphore::adopt(context, nullptr)),
         adopted("KeyedMutex", null, KeyedMutex::adopt(context, nullptr)),

@@ -27,7 +27,8 @@ void expect_base(Failures &failures) {
     failures.expect(
         "configure: Settings::driver_path has 5000 bytes and exceeds the limit of 3999 bytes",
         configure({.driver_path = path.c_str()}));
-    failures.expect("UniqueFd::duplicate: the file descriptor is empty", UniqueFd().duplicate());
+    failures.expect("UniqueFd::duplicate: the UniqueFd holds no file descriptor",
+                    UniqueFd().duplicate());
 }
 
 void expect_device(Failures &failures) {
@@ -106,22 +107,23 @@ void expect_context(Failures &failures) {
                     Context::reset_primary(none));
     const Context empty, context = Context::primary(device).value(),
                          peer = Context::primary(Device::from_native(1)).value();
-    failures.expect("Context::enter: the context is empty", empty.enter());
-    failures.expect("Context::make_current: the context is empty", empty.make_current());
-    failures.expect("Context::device: the context is empty", empty.device());
-    failures.expect("Context::synchronize: the context is empty", empty.synchronize());
-    failures.expect("Context::flags: the context is empty", empty.flags());
-    failures.expect("Context::memory_info: the context is empty", empty.memory_info());
-    failures.expect("Context::stream_priorities: the context is empty", empty.stream_priorities());
+    failures.expect("Context::enter: the Context holds no context", empty.enter());
+    failures.expect("Context::make_current: the Context holds no context", empty.make_current());
+    failures.expect("Context::device: the Context holds no context", empty.device());
+    failures.expect("Context::synchronize: the Context holds no context", empty.synchronize());
+    failures.expect("Context::flags: the Context holds no context", empty.flags());
+    failures.expect("Context::memory_info: the Context holds no context", empty.memory_info());
+    failures.expect("Context::stream_priorities: the Context holds no context",
+                    empty.stream_priorities());
     failures.expect("Context::limit: the driver has no CUlimit 99 (cuCtxGetLimit: "
                     "CUDA_ERROR_UNSUPPORTED_LIMIT (215))",
                     context.limit(static_cast<CUlimit>(99)));
     failures.expect("Context::set_limit: the driver has no CUlimit 99 (cuCtxSetLimit: "
                     "CUDA_ERROR_INVALID_VALUE (1))",
                     context.set_limit(static_cast<CUlimit>(99), 1));
-    failures.expect("Context::enable_peer_access: the peer's context is empty",
+    failures.expect("Context::enable_peer_access: the peer's Context holds no context",
                     context.enable_peer_access(empty));
-    failures.expect("Context::disable_peer_access: the peer's context is empty",
+    failures.expect("Context::disable_peer_access: the peer's Context holds no context",
                     context.disable_peer_access(empty));
     failures.expect("Context::disable_peer_access: access from device 0 to device 1 is not "
                     "enabled (cuCtxDisablePeerAccess: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED (705))",
@@ -150,21 +152,22 @@ void expect_stream(Failures &failures) {
                          peer = Context::primary(Device::from_native(1)).value();
     const Stream none, stream = Stream::create(context).value(), legacy = Stream::legacy();
     const Event no_event, event = Event::create(context).value();
-    failures.expect("Stream::create: the context is empty", Stream::create(empty));
-    failures.expect("Stream::adopt: the context is empty", Stream::adopt(empty, stream.native()));
+    failures.expect("Stream::create: the Context holds no context", Stream::create(empty));
+    failures.expect("Stream::adopt: the Context holds no context",
+                    Stream::adopt(empty, stream.native()));
     failures.expect("Stream::adopt: the handle is null", Stream::adopt(context, nullptr));
-    failures.expect("Stream::synchronize: the stream is empty", none.synchronize());
+    failures.expect("Stream::synchronize: the Stream holds no stream", none.synchronize());
     failures.expect("Stream::synchronize: no context is current on the calling thread; make one "
                     "current with Context::enter() or Context::make_current() "
                     "(cuStreamSynchronize: CUDA_ERROR_INVALID_CONTEXT (201))",
                     legacy.synchronize());
-    failures.expect("Stream::query: the stream is empty", none.query());
-    failures.expect("Stream::wait_event: the stream is empty", none.wait_event(event));
-    failures.expect("Stream::wait_event: the event is empty", stream.wait_event(no_event));
-    failures.expect("Stream::priority: the stream is empty", none.priority());
-    failures.expect("Stream::flags: the stream is empty", none.flags());
-    failures.expect("Stream::context: the stream is empty", none.context());
-    failures.expect("Stream::id: the stream is empty", none.id());
+    failures.expect("Stream::query: the Stream holds no stream", none.query());
+    failures.expect("Stream::wait_event: the Stream holds no stream", none.wait_event(event));
+    failures.expect("Stream::wait_event: the Event holds no event", stream.wait_event(no_event));
+    failures.expect("Stream::priority: the Stream holds no stream", none.priority());
+    failures.expect("Stream::flags: the Stream holds no stream", none.flags());
+    failures.expect("Stream::context: the Stream holds no stream", none.context());
+    failures.expect("Stream::id: the Stream holds no stream", none.id());
     const Event shared = Event::interprocess(peer).value();
     failures.expect("Stream::wait_event: the stream belongs to context " + text_of(context) +
                         ", the interprocess event to context " + text_of(peer) +
@@ -173,21 +176,23 @@ void expect_stream(Failures &failures) {
                         ", too, with open_event(); if this process did, use an event without "
                         "interprocess",
                     stream.wait_event(shared));
-    failures.expect("Event::interprocess: the context is empty", Event::interprocess(empty));
+    failures.expect("Event::interprocess: the Context holds no context",
+                    Event::interprocess(empty));
     failures.expect("Event::create: an interprocess event cannot measure time; set "
                     "EventOptions::timing to false",
                     Event::create(context, {.interprocess = true}));
     failures.expect("Event::adopt: the handle is null", Event::adopt(context, nullptr));
-    failures.expect("Event::record: the event is empty", no_event.record(stream));
-    failures.expect("Event::record: the stream is empty", event.record(none));
+    failures.expect("Event::record: the Event holds no event", no_event.record(stream));
+    failures.expect("Event::record: the Stream holds no stream", event.record(none));
     failures.expect("Event::record: the event belongs to context " + text_of(context) +
                         ", the stream to context " + text_of(peer) + "; use a stream of context " +
                         number_of(context) + " (cuEventRecord: CUDA_ERROR_INVALID_HANDLE (400))",
                     event.record(Stream::create(peer).value()));
-    failures.expect("Event::query: the event is empty", no_event.query());
-    failures.expect("Event::synchronize: the event is empty", no_event.synchronize());
-    failures.expect("Event::elapsed_since: the event is empty", no_event.elapsed_since(event));
-    failures.expect("Event::elapsed_since: the earlier event is empty",
+    failures.expect("Event::query: the Event holds no event", no_event.query());
+    failures.expect("Event::synchronize: the Event holds no event", no_event.synchronize());
+    failures.expect("Event::elapsed_since: the Event holds no event",
+                    no_event.elapsed_since(event));
+    failures.expect("Event::elapsed_since: the earlier Event holds no event",
                     event.elapsed_since(no_event));
     const Event later = Event::create(context).value();
     REQUIRE(event.record(stream));

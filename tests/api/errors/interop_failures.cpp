@@ -25,15 +25,18 @@ namespace {
 #ifdef _WIN32
 
 void check_descriptors(Failures &failures, const Context &context) {
-    const auto check = [&](const std::string &function, const auto &result) {
-        failures.expect((function + ": file descriptors are not supported on Windows; use Windows "
-                                    "handles (win32, export_win32(), import_win32())")
-                            .c_str(),
+    const auto check = [&](const std::string &function, const char *instead, const auto &result) {
+        failures.expect(function + ": file descriptors are not supported on Windows; " + instead,
                         result);
     };
-    check("UniqueFd::duplicate", UniqueFd().duplicate());
-    check("BinarySemaphore::import_fd", BinarySemaphore::import_fd(context, UniqueFd()));
-    check("TimelineSemaphore::import_fd", TimelineSemaphore::import_fd(context, UniqueFd()));
+    check("UniqueFd::duplicate", "duplicate Windows handles with DuplicateHandle()",
+          UniqueFd().duplicate());
+    check("BinarySemaphore::import_fd", "use BinarySemaphore::import_win32()",
+          BinarySemaphore::import_fd(context, UniqueFd()));
+    check("TimelineSemaphore::import_fd", "use TimelineSemaphore::import_win32()",
+          TimelineSemaphore::import_fd(context, UniqueFd()));
+    check("ExternalMemory::import_from", "use ExternalMemorySource::opaque_win32()",
+          ExternalMemory::import_from(context, ExternalMemorySource::opaque_fd({}), 4096));
     failures.expect("send_fd: file descriptors cannot be sent on Windows; duplicate Windows "
                     "handles with DuplicateHandle()",
                     send_fd(0, 0));
@@ -42,15 +45,15 @@ void check_descriptors(Failures &failures, const Context &context) {
                     receive_fd(0));
     failures.expect("ExternalMemory::adopt: the handle is null",
                     ExternalMemory::adopt(context, nullptr, 1));
-    failures.expect("ExternalMemory::map_buffer: the external memory is empty",
+    failures.expect("ExternalMemory::map_buffer: the ExternalMemory holds no memory",
                     ExternalMemory().map_buffer(0, 1));
-    failures.expect("ExternalMemory::map_mipmapped: the external memory is empty",
+    failures.expect("ExternalMemory::map_mipmapped: the ExternalMemory holds no memory",
                     ExternalMemory().map_mipmapped(0, {}));
-    failures.expect("ExternalMipmappedArray::level: the mipmapped array is empty",
+    failures.expect("ExternalMipmappedArray::level: the ExternalMipmappedArray holds no array",
                     ExternalMipmappedArray().level(0));
-    failures.expect("ExternalMipmappedArray::release_after: the stream is empty",
+    failures.expect("ExternalMipmappedArray::release_after: the Stream holds no stream",
                     ExternalMipmappedArray().release_after(Stream()));
-    failures.expect("ExternalBuffer::release_after: the stream is empty",
+    failures.expect("ExternalBuffer::release_after: the Stream holds no stream",
                     ExternalBuffer().release_after(Stream()));
     const ScopedOverride<entry::cuExternalMemoryGetMappedBuffer> map(
         [](CUdeviceptr *address, CUexternalMemory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *) {
@@ -172,7 +175,7 @@ void check_memory(Failures &failures, const Context &context) {
         "ExternalMemory::import_from: device 0 does not support ExternalMemorySource::nvscibuf "
         "(cuImportExternalMemory: CUDA_ERROR_NOT_SUPPORTED (801))",
         import_of(Source::nvscibuf(&failures)));
-    failures.expect("ExternalMemory::import_from: the file descriptor is empty",
+    failures.expect("ExternalMemory::import_from: the UniqueFd holds no file descriptor",
                     import_of(Source::opaque_fd({})));
     failures.expect("ExternalMemory::import_from: the size is 0; pass the size of the whole memory "
                     "object",
@@ -198,13 +201,13 @@ void check_memory(Failures &failures, const Context &context) {
     const auto buffer = required(memory.map_buffer(0, 12));
     failures.expect("ExternalBuffer::as: size 12 is not a multiple of the element size, 8 bytes",
                     buffer.as<double>());
-    failures.expect("ExternalBuffer::release_after: the stream is empty",
+    failures.expect("ExternalBuffer::release_after: the Stream holds no stream",
                     buffer.release_after(Stream()));
     const auto image = required(memory.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 64)));
     failures.expect("ExternalMipmappedArray::level: level 1 is out of range; the number of levels "
                     "is 1",
                     image.level(1));
-    failures.expect("ExternalMipmappedArray::release_after: the stream is empty",
+    failures.expect("ExternalMipmappedArray::release_after: the Stream holds no stream",
                     image.release_after(Stream()));
 }
 
@@ -213,7 +216,7 @@ void check_imports(Failures &failures, const Context &context) {
                     "of this kind, exported from the device of the context "
                     "(cuImportExternalSemaphore: CUDA_ERROR_UNKNOWN (999))",
                     BinarySemaphore::import_fd(context, null_device()));
-    failures.expect("TimelineSemaphore::import_fd: the file descriptor is empty",
+    failures.expect("TimelineSemaphore::import_fd: the UniqueFd holds no file descriptor",
                     TimelineSemaphore::import_fd(context, UniqueFd()));
     const TheirSemaphore theirs(0);
     const auto timeline = required(TimelineSemaphore::import_fd(context, theirs.exported()));
@@ -264,7 +267,8 @@ void check_imports_of_windows(Failures &failures, const Context &context) {
           TimelineSemaphore::import_d3d12_fence(context, null));
     check("TimelineSemaphore::import_d3d11_fence", timeline,
           TimelineSemaphore::import_d3d11_fence(context, null));
-    const char *const mutex = "keyed mutexes exist only on Windows";
+    const char *const mutex =
+        "keyed mutexes exist only on Windows; use BinarySemaphore or TimelineSemaphore";
     check("KeyedMutex::import_d3d11", mutex, KeyedMutex::import_d3d11(context, null));
     check("KeyedMutex::import_d3d11_kmt", mutex, KeyedMutex::import_d3d11_kmt(context, nullptr));
 }
@@ -275,20 +279,22 @@ void check_semaphores(Failures &failures, const Context &context) {
     const auto semaphore = static_cast<CUexternalSemaphore>(handle_of(48));
     failures.expect("BinarySemaphore::adopt: the handle is null",
                     BinarySemaphore::adopt(context, nullptr));
-    failures.expect("BinarySemaphore::signal: the semaphore is empty",
+    failures.expect("BinarySemaphore::signal: the BinarySemaphore holds no semaphore",
                     BinarySemaphore().signal(stream));
-    failures.expect("BinarySemaphore::wait: the semaphore is empty",
+    failures.expect("BinarySemaphore::wait: the BinarySemaphore holds no semaphore",
                     BinarySemaphore().wait(stream));
 
     failures.expect("TimelineSemaphore::adopt: the handle is null",
                     TimelineSemaphore::adopt(context, nullptr));
     const auto timeline = TimelineSemaphore::borrow(context, semaphore);
-    failures.expect("TimelineSemaphore::signal: the semaphore is empty",
+    failures.expect("TimelineSemaphore::signal: the TimelineSemaphore holds no semaphore",
                     TimelineSemaphore().signal(stream, 1));
-    failures.expect("TimelineSemaphore::wait: the stream is empty", timeline.wait(Stream(), 1));
+    failures.expect("TimelineSemaphore::wait: the Stream holds no stream",
+                    timeline.wait(Stream(), 1));
 
     failures.expect("KeyedMutex::adopt: the handle is null", KeyedMutex::adopt(context, nullptr));
-    failures.expect("KeyedMutex::signal: the keyed mutex is empty", KeyedMutex().signal(stream, 7));
+    failures.expect("KeyedMutex::signal: the KeyedMutex holds no mutex",
+                    KeyedMutex().signal(stream, 7));
     {
         const ScopedOverride<entry::cuWaitExternalSemaphoresAsync> late(
             [](const CUexternalSemaphore *, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *,
@@ -304,15 +310,15 @@ void check_semaphores(Failures &failures, const Context &context) {
                     "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC (cuImportExternalSemaphore: "
                     "CUDA_ERROR_NOT_SUPPORTED (801))",
                     NvSciSemaphore::import_from(context, &fence));
-    failures.expect("NvSciSemaphore::signal: the semaphore is empty",
+    failures.expect("NvSciSemaphore::signal: the NvSciSemaphore holds no semaphore",
                     NvSciSemaphore().signal(stream, &fence));
     failures.expect("NvSciSemaphore::wait: the NvSciSyncFence is null",
                     NvSciSemaphore::borrow(context, semaphore).wait(stream, nullptr));
 
     failures.expect(
-        "signal_semaphores: semaphores[1] is empty",
+        "signal_semaphores: semaphores[1] holds no semaphore",
         signal_semaphores(stream, {timeline.signaling(1), BinarySemaphore().signaling()}));
-    failures.expect("wait_semaphores: the stream is empty", wait_semaphores(Stream(), {}));
+    failures.expect("wait_semaphores: the Stream holds no stream", wait_semaphores(Stream(), {}));
 }
 
 void check_ipc(Failures &failures, const Context &context) {
@@ -340,7 +346,7 @@ void check_ipc(Failures &failures, const Context &context) {
     failures.expect("IpcMemory::open: the handle is invalid, or the exporter has freed the memory "
                     "or has exited (cuIpcOpenMemHandle_v2: CUDA_ERROR_INVALID_VALUE (1))",
                     IpcMemory::open(context, required(IpcExport::from_handle({}, 1))));
-    failures.expect("IpcMemory::release_after: the stream is empty",
+    failures.expect("IpcMemory::release_after: the Stream holds no stream",
                     IpcMemory().release_after(Stream()));
     {
         static CUdeviceptr address;

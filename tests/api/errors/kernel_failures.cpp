@@ -16,18 +16,18 @@ void expect_code(Failures &failures) {
     restart("");
     const Context empty, context = Context::primary(device).value();
     const char cubin[20] = "\177ELF";
-    failures.expect("Module::load: the context is empty", Module::load(empty, device_code));
+    failures.expect("Module::load: the Context holds no context", Module::load(empty, device_code));
     failures.expect("Module::load: the image is null", Module::load(context, nullptr));
-    failures.expect("Module::load: the image is empty: its size is 0 bytes",
-                    Module::load(context, {"", 0}));
+    failures.expect("Module::load: the image has size 0", Module::load(context, {"", 0}));
     failures.expect(
         "Module::load: the cubin is truncated: it has 20 bytes, but an ELF header has 64",
         Module::load(context, {cubin, sizeof cubin}));
     failures.expect("Module::load: JitOptions::optimization_level, 5, exceeds the limit of 4",
                     Module::load(context, device_code, {.optimization_level = 5}));
-    failures.expect("Module::load: JitOptions::error_log_size, 1099511627776, exceeds the limit "
-                    "of 2147483647 bytes",
-                    Module::load(context, device_code, {.error_log_size = std::size_t(1) << 40}));
+    failures.expect(
+        "Module::load: JitOptions::error_log_size, 1099511627776 bytes, exceeds the limit "
+        "of 2147483647 bytes",
+        Module::load(context, device_code, {.error_log_size = std::size_t(1) << 40}));
     failures.expect("Module::load: JitOptions::target 9.10: the minor version exceeds 9",
                     Module::load(context, device_code, {.target = {9, 10}}));
     failures.expect("Module::load: the compiler reports: ptxas application ptx input, line 8; "
@@ -43,9 +43,9 @@ void expect_code(Failures &failures) {
                     Module::load_file(context, "/"));
     failures.expect("Module::adopt: the handle is null", Module::adopt(context, nullptr));
     const Module none, module = Module::load(context, device_code).value();
-    failures.expect("Module::kernel: the module is empty", none.kernel("fill"));
+    failures.expect("Module::kernel: the Module holds no module", none.kernel("fill"));
     failures.expect("Module::kernel: the name is null", module.kernel(nullptr));
-    failures.expect("Module::kernel: the name is empty", module.kernel(""));
+    failures.expect("Module::kernel: the name is \"\"", module.kernel(""));
     failures.expect("Module::kernel: the module has no kernel named \"fil\"; C++ names must be "
                     "mangled (cuModuleGetFunction: CUDA_ERROR_NOT_FOUND (500))",
                     module.kernel("fil"));
@@ -75,24 +75,24 @@ void expect_code(Failures &failures) {
 void expect_library(Failures &failures) {
     restart("");
     const Context empty, context = Context::primary(device).value();
-    failures.expect("Library::load: the image is empty: its size is 0 bytes",
-                    Library::load({"", 0}));
+    failures.expect("Library::load: the image has size 0", Library::load({"", 0}));
     failures.expect("Library::load_file: /nonexistent/code.ptx cannot be read: No such file or "
                     "directory (CUDA_ERROR_FILE_NOT_FOUND (301))",
                     Library::load_file("/nonexistent/code.ptx"));
     failures.expect("Library::adopt: the handle is null", Library::adopt(nullptr));
     const Library none, library = Library::load(device_code).value();
-    failures.expect("Library::kernel: the library is empty", none.kernel("fill"));
+    failures.expect("Library::kernel: the Library holds no library", none.kernel("fill"));
     failures.expect("Library::kernel: the library has no kernel named \"fil\"; C++ names must be "
                     "mangled (cuLibraryGetKernel: CUDA_ERROR_NOT_FOUND (500))",
                     library.kernel("fil"));
     failures.expect("Library::kernel: the number of parameters is 3 in the kernel, but 1 in the "
                     "signature",
                     library.kernel<void(int *)>("fill"));
-    failures.expect("Library::kernel_count: the library is empty", none.kernel_count());
+    failures.expect("Library::kernel_count: the Library holds no library", none.kernel_count());
     failures.expect("Library::kernels: the array is null, but its size is 3",
                     library.kernels(nullptr, 3));
-    failures.expect("Library::global: the context is empty", library.global<int>(empty, "counter"));
+    failures.expect("Library::global: the Context holds no context",
+                    library.global<int>(empty, "counter"));
     failures.expect("Library::global: variable \"odd\" has 10 bytes, not a multiple of the element "
                     "size, 4 bytes",
                     library.global<int>(context, "odd"));
@@ -103,7 +103,7 @@ void expect_library(Failures &failures) {
                     "\"nothing\"; C++ names must be mangled (cuLibraryGetUnifiedFunction: "
                     "CUDA_ERROR_INVALID_VALUE (1))",
                     library.unified_function("nothing"));
-    failures.expect("Library::module: the context is empty", library.module(empty));
+    failures.expect("Library::module: the Context holds no context", library.module(empty));
 }
 
 void expect_kernel(Failures &failures) {
@@ -113,7 +113,8 @@ void expect_kernel(Failures &failures) {
     const AnyKernel none;
     const Module module = Module::load(context, device_code).value();
     const AnyKernel kernel = module.kernel("fill").value();
-    failures.expect("AnyKernel::check_context: the kernel is empty", none.check_context(context));
+    failures.expect("AnyKernel::check_context: the Kernel holds no kernel",
+                    none.check_context(context));
     failures.expect("AnyKernel::check_context: the module of the kernel is loaded in context " +
                         text_of(context) + ", but context " + text_of(peer) +
                         " was passed; load it in the latter, too, or use a Library",
@@ -121,29 +122,30 @@ void expect_kernel(Failures &failures) {
     failures.expect("AnyKernel::as: the number of parameters is 3 in the kernel, but 1 in the "
                     "signature",
                     kernel.as<void(int *)>());
-    failures.expect("AnyKernel::name: the kernel is empty", none.name());
-    failures.expect("AnyKernel::parameter_count: the kernel is empty", none.parameter_count());
+    failures.expect("AnyKernel::name: the Kernel holds no kernel", none.name());
+    failures.expect("AnyKernel::parameter_count: the Kernel holds no kernel",
+                    none.parameter_count());
     failures.expect(
         "AnyKernel::parameter: parameter 3 does not exist; the kernel has parameters 0 to 2",
         kernel.parameter(3));
     failures.expect(
         "AnyKernel::parameter: parameter 0 does not exist; the kernel has no parameters",
         module.kernel("idle").value().parameter(0));
-    failures.expect("AnyKernel::attribute: the context is empty",
+    failures.expect("AnyKernel::attribute: the Context holds no context",
                     kernel.attribute(empty, CU_FUNC_ATTRIBUTE_NUM_REGS));
     failures.expect("AnyKernel::attribute: the driver has no CUfunction_attribute 99 "
                     "(cuFuncGetAttribute: CUDA_ERROR_INVALID_VALUE (1))",
                     kernel.attribute(context, static_cast<CUfunction_attribute>(99)));
-    failures.expect("AnyKernel::attributes: the kernel is empty", none.attributes(context));
+    failures.expect("AnyKernel::attributes: the Kernel holds no kernel", none.attributes(context));
     failures.expect(
         "AnyKernel::set_attribute: CU_FUNC_ATTRIBUTE_NUM_REGS (4) is read-only; value 1 was passed "
         "(cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE (1))",
         kernel.set_attribute(context, CU_FUNC_ATTRIBUTE_NUM_REGS, 1));
-    failures.expect("AnyKernel::set_max_dynamic_shared_bytes: dynamic shared memory size "
-                    "1099511627776 exceeds the limit of 2147483647 bytes",
+    failures.expect("AnyKernel::set_max_dynamic_shared_bytes: dynamic shared memory size, "
+                    "1099511627776 bytes, exceeds the limit of 2147483647 bytes",
                     kernel.set_max_dynamic_shared_bytes(context, std::size_t(1) << 40));
-    failures.expect("AnyKernel::set_max_dynamic_shared_bytes: dynamic shared memory size 1048576 "
-                    "exceeds the limit of 232448 bytes on device 0 (cuFuncSetAttribute: "
+    failures.expect("AnyKernel::set_max_dynamic_shared_bytes: dynamic shared memory size, 1048576 "
+                    "bytes, exceeds the limit of 232448 bytes on device 0 (cuFuncSetAttribute: "
                     "CUDA_ERROR_INVALID_VALUE (1))",
                     kernel.set_max_dynamic_shared_bytes(context, std::size_t(1) << 20));
     failures.expect("AnyKernel::set_shared_memory_carveout: carveout 101 is out of range; pass 0 "
@@ -190,15 +192,16 @@ void expect_launch(Failures &failures) {
     const Module module = Module::load(context, device_code).value();
     const auto idle = module.kernel<void()>("idle").value();
     const auto fill = module.kernel<Fill>("fill").value();
-    failures.expect("AnyKernel::launch_unchecked: the kernel is empty",
+    failures.expect("AnyKernel::launch_unchecked: the Kernel holds no kernel",
                     AnyKernel().launch_unchecked(stream, {}, nullptr));
-    failures.expect("AnyKernel::launch_unchecked: the stream is empty",
+    failures.expect("AnyKernel::launch_unchecked: the Stream holds no stream",
                     idle.launch_unchecked(none, {}, nullptr));
     failures.expect("AnyKernel::launch_unchecked: block size 2048 x 1 x 1 exceeds the limit of "
                     "1024 x 1024 x 64 threads (cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1))",
                     idle.launch_unchecked(stream, {.block = 2048}, nullptr));
-    failures.expect("Kernel::launch: the kernel is empty", Kernel<void()>().launch(stream, {}));
-    failures.expect("Kernel::launch: the stream is empty", idle.launch(none, {}));
+    failures.expect("Kernel::launch: the Kernel holds no kernel",
+                    Kernel<void()>().launch(stream, {}));
+    failures.expect("Kernel::launch: the Stream holds no stream", idle.launch(none, {}));
     failures.expect(
         "Kernel::launch: kernel argument 0 is a buffer without memory: closed, released, "
         "moved from, or default-constructed",
@@ -218,9 +221,10 @@ void expect_launch(Failures &failures) {
     failures.expect("Kernel::launch: grid size 4294967296 x 1 x 1 exceeds the limit of 2147483647 "
                     "x 65535 x 65535 blocks",
                     idle.launch(stream, {.grid = 1ll << 32, .priority = 0}));
-    failures.expect("Kernel::launch: dynamic shared memory size 1099511627776 exceeds the kernel's "
-                    "limit of 49152 bytes; raise it with AnyKernel::set_max_dynamic_shared_bytes()",
-                    idle.launch(stream, {.shared_bytes = std::size_t(1) << 40}));
+    failures.expect(
+        "Kernel::launch: dynamic shared memory size, 1099511627776 bytes, exceeds the kernel's "
+        "limit of 49152 bytes; raise it with AnyKernel::set_max_dynamic_shared_bytes()",
+        idle.launch(stream, {.shared_bytes = std::size_t(1) << 40}));
     failures.expect("Kernel::launch: cluster size 2 x 0 x 1: each dimension must be at least 1",
                     idle.launch(stream, {.cluster = {2, 0, 1}}));
     failures.expect("Kernel::launch: grid size 1 x 70000 x 1 exceeds the limit of 2147483647 x "
@@ -232,10 +236,11 @@ void expect_launch(Failures &failures) {
     failures.expect("Kernel::launch: block size 64 x 32 x 1, 2048 threads, exceeds the kernel's "
                     "limit of 1024 threads (cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1))",
                     idle.launch(stream, {.block = {64, 32, 1}}));
-    failures.expect("Kernel::launch: dynamic shared memory size 100000 exceeds the kernel's "
-                    "limit of 49152 bytes; raise it with AnyKernel::set_max_dynamic_shared_bytes() "
-                    "(cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1))",
-                    idle.launch(stream, {.shared_bytes = 100000}));
+    failures.expect(
+        "Kernel::launch: dynamic shared memory size, 100000 bytes, exceeds the kernel's "
+        "limit of 49152 bytes; raise it with AnyKernel::set_max_dynamic_shared_bytes() "
+        "(cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1))",
+        idle.launch(stream, {.shared_bytes = 100000}));
     failures.expect("Kernel::launch: cooperative grid size 1048576 x 1 x 1 exceeds the limit of "
                     "4224 blocks that run at the same time (cuLaunchCooperativeKernel: "
                     "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720))",

@@ -35,7 +35,7 @@ void expect_copies(Failures &failures) {
                     span.subspan(4, 5));
     failures.expect("copy: element counts differ: source 9, destination 8",
                     copy(context, span, values));
-    failures.expect("copy: the stream is empty", copy(Stream(), span, span));
+    failures.expect("copy: the Stream holds no stream", copy(Stream(), span, span));
     failures.expect("copy: source [0x700000000000, 0x700000000010) and destination "
                     "[0x700000000008, 0x700000000018) overlap",
                     copy(context, DeviceSpan<int>(0x700000000008, 4),
@@ -83,12 +83,13 @@ void expect_device_buffers(Failures &failures) {
     failures.expect("DeviceBuffer::allocate_async: 134217728 bytes requested, 67108832 free "
                     "(cuMemAllocAsync: CUDA_ERROR_OUT_OF_MEMORY (2))",
                     DeviceBuffer<int>::allocate_async(stream, 32 << 20));
-    failures.expect("DeviceBuffer::copy_of: the context is empty",
+    failures.expect("DeviceBuffer::copy_of: the Context holds no context",
                     DeviceBuffer<int>::copy_of(Context(), {}));
     failures.expect("DeviceBuffer::adopt: the address is null, but the size is 12 bytes",
                     DeviceBuffer<int>::adopt(context, 0, 3));
-    failures.expect("DeviceBuffer::free_async: the stream is empty", buffer.free_async(Stream()));
-    failures.expect("DeviceBuffer::release_after: the stream is empty",
+    failures.expect("DeviceBuffer::free_async: the Stream holds no stream",
+                    buffer.free_async(Stream()));
+    failures.expect("DeviceBuffer::release_after: the Stream holds no stream",
                     buffer.release_after(Stream()));
     failures.expect("PitchedBuffer::allocate: 134217728 bytes requested, 67108832 free "
                     "(cuMemAllocPitch_v2: CUDA_ERROR_OUT_OF_MEMORY (2))",
@@ -96,16 +97,16 @@ void expect_device_buffers(Failures &failures) {
     failures.expect("PitchedBuffer::allocate: extent 1 x 18446744073709551615 x 2 of elements of 4 "
                     "bytes exceeds the address space",
                     PitchedBuffer<int>::allocate(context, {1, all, 2}));
-    failures.expect("PitchedBuffer::release_after: the stream is empty",
+    failures.expect("PitchedBuffer::release_after: the Stream holds no stream",
                     PitchedBuffer<int>().release_after(Stream()));
     const auto pool = required(MemoryPool::create(device));
     auto pooled = required(PoolBuffer<int>::allocate(pool, stream, 1));
     failures.expect("PoolBuffer::allocate: 134217728 bytes requested, 33554400 free, 4 bytes of "
                     "the pool in use (cuMemAllocFromPoolAsync: CUDA_ERROR_OUT_OF_MEMORY (2))",
                     PoolBuffer<int>::allocate(pool, stream, 32 << 20));
-    failures.expect("PoolBuffer::import_from: the memory pool is empty",
+    failures.expect("PoolBuffer::import_from: the MemoryPool holds no pool",
                     PoolBuffer<int>::import_from(MemoryPool(), stream, {}, 1));
-    failures.expect("PoolBuffer::export_pointer: the address is null",
+    failures.expect("PoolBuffer::export_pointer: the buffer has no memory",
                     PoolBuffer<int>().export_pointer());
     always_fail_after("cuMemFreeAsync");
     failures.expect("PoolBuffer::close: cuMemFreeAsync: CUDA_ERROR_UNKNOWN (999): unknown error",
@@ -129,10 +130,10 @@ void expect_host_memory(Failures &failures) {
                     PinnedBuffer<int>::copy_of(context, three));
     failures.expect("PinnedBuffer::adopt: the address is null, but the size is 12 bytes",
                     PinnedBuffer<int>::adopt(context, nullptr, 3));
-    failures.expect("PinnedBuffer::span_after: the stream is empty",
+    failures.expect("PinnedBuffer::span_after: the Stream holds no stream",
                     PinnedBuffer<int>().span_after(Stream()));
-    failures.expect("PinnedBuffer::flags: the buffer is empty", PinnedBuffer<int>().flags());
-    failures.expect("PinnedBuffer::release_after: the stream is empty",
+    failures.expect("PinnedBuffer::flags: the buffer has no memory", PinnedBuffer<int>().flags());
+    failures.expect("PinnedBuffer::release_after: the Stream holds no stream",
                     PinnedBuffer<int>().release_after(Stream()));
     failures.expect("HostMappedBuffer::allocate: 1 byte requested (cuMemHostAlloc: "
                     "CUDA_ERROR_OUT_OF_MEMORY (2))",
@@ -140,11 +141,11 @@ void expect_host_memory(Failures &failures) {
     failures.expect("HostMappedBuffer::adopt: 18446744073709551615 elements of 4 bytes exceed the "
                     "address space",
                     HostMappedBuffer<int>::adopt(context, values.data(), all));
-    failures.expect("HostMappedBuffer::host_span_after: the event is empty",
+    failures.expect("HostMappedBuffer::host_span_after: the Event holds no event",
                     HostMappedBuffer<int>().host_span_after(Event()));
-    failures.expect("HostMappedBuffer::flags: the buffer is empty",
+    failures.expect("HostMappedBuffer::flags: the buffer has no memory",
                     HostMappedBuffer<int>().flags());
-    failures.expect("HostMappedBuffer::release_after: the stream is empty",
+    failures.expect("HostMappedBuffer::release_after: the Stream holds no stream",
                     HostMappedBuffer<int>().release_after(Stream()));
     std::array<char, 200> text{};
     std::snprintf(text.data(), text.size(),
@@ -158,7 +159,7 @@ void expect_host_memory(Failures &failures) {
     failures.expect("HostRegistration::create: device 0 does not support read-only registration; "
                     "clear read_only (CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED is 0)",
                     HostRegistration<const int>::create(context, three, {.read_only = true}));
-    failures.expect("HostRegistration::flags: the registration is empty",
+    failures.expect("HostRegistration::flags: the HostRegistration holds no memory",
                     HostRegistration<int>().flags());
     failures.expect("HostRegistration::release_after: Stream::legacy() and Stream::per_thread() "
                     "depend on the current context; use a stream of Stream::create()",
@@ -176,7 +177,7 @@ void expect_managed_buffers(Failures &failures) {
         "ManagedBuffer::allocate: ManagedAttachment::single needs a stream; allocate with "
         "ManagedAttachment::host, then call attach()",
         ManagedBuffer<int>::allocate(context, 1, {.attachment = ManagedAttachment::single}));
-    failures.expect("ManagedBuffer::adopt: the context is empty",
+    failures.expect("ManagedBuffer::adopt: the Context holds no context",
                     ManagedBuffer<int>::adopt(Context(), 0, 1));
     failures.expect("ManagedBuffer::advise: range [6, 9) exceeds the size, 8 elements",
                     buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 6, 3));
@@ -190,9 +191,9 @@ void expect_managed_buffers(Failures &failures) {
                     "Stream::legacy() and Stream::per_thread(); use a stream of Stream::create() "
                     "(cuStreamAttachMemAsync: CUDA_ERROR_INVALID_VALUE (1))",
                     buffer.attach(Stream::legacy(), ManagedAttachment::single));
-    failures.expect("ManagedBuffer::host_span_after: the stream is empty",
+    failures.expect("ManagedBuffer::host_span_after: the Stream holds no stream",
                     buffer.host_span_after(Stream()));
-    failures.expect("ManagedBuffer::release_after: the stream is empty",
+    failures.expect("ManagedBuffer::release_after: the Stream holds no stream",
                     buffer.release_after(Stream()));
 }
 
@@ -216,7 +217,7 @@ void expect_virtual_memory(Failures &failures) {
         "not know its size; if it is mapped, pass the size (cuPointerGetAttribute: "
         "CUDA_ERROR_INVALID_VALUE (1))",
         PhysicalMemory::retain_from(1));
-    failures.expect("PhysicalMemory::properties: the physical memory is empty",
+    failures.expect("PhysicalMemory::properties: the PhysicalMemory holds no memory",
                     PhysicalMemory().properties());
     failures.expect("AddressRange::reserve: size 100 is not a positive multiple of the page size, "
                     "4096 bytes; use Granularity::round_up()",
@@ -226,7 +227,7 @@ void expect_virtual_memory(Failures &failures) {
                     AddressRange::reserve(device, page, {.hint = 16}));
     failures.expect("AddressRange::reserve: alignment 3 is not a power of two",
                     AddressRange::reserve(device, page, {.alignment = 3}));
-    failures.expect("AddressRange::adopt: the handle is null", AddressRange::adopt(0, page));
+    failures.expect("AddressRange::adopt: the address is null", AddressRange::adopt(0, page));
     const auto range = required(AddressRange::reserve(device, 2 * page));
     const auto memory = required(PhysicalMemory::create(device, page));
     failures.expect("AddressRange::set_access: device 7 does not exist; the number of devices is 1 "
@@ -261,7 +262,7 @@ void expect_virtual_memory(Failures &failures) {
     failures.expect("MappedRange::set_access: device 7 does not exist; the number of devices is 1 "
                     "(cuMemSetAccess: CUDA_ERROR_INVALID_VALUE (1))",
                     mapped.set_access(nowhere));
-    failures.expect("MappedRange::get_access: the mapped range is empty",
+    failures.expect("MappedRange::get_access: the MappedRange holds no mapping",
                     MappedRange().get_access(device));
     const auto stream = required(Stream::create(context));
     failures.expect(
@@ -275,16 +276,16 @@ void expect_virtual_memory(Failures &failures) {
     failures.expect("GrowableBuffer::resize: size 1048576 exceeds the capacity, 524288 elements; "
                     "call reserve() first",
                     growable.resize(1 << 20));
-    failures.expect("GrowableBuffer::reserve: the buffer was default-constructed, moved from or "
-                    "closed; call GrowableBuffer::create()",
+    failures.expect("GrowableBuffer::reserve: the GrowableBuffer holds no address range; "
+                    "create it with GrowableBuffer::create()",
                     GrowableBuffer<int>().reserve(1));
     failures.expect("GrowableBuffer::set_access: device 7 does not exist; the number of devices is "
                     "1 (cuMemSetAccess: CUDA_ERROR_INVALID_VALUE (1))",
                     growable.set_access(nowhere));
-    failures.expect("GrowableBuffer::get_access: the buffer was default-constructed, moved from or "
-                    "closed; call GrowableBuffer::create()",
+    failures.expect("GrowableBuffer::get_access: the GrowableBuffer holds no address range; "
+                    "create it with GrowableBuffer::create()",
                     GrowableBuffer<int>().get_access(device));
-    failures.expect("GrowableBuffer::release_after: the stream is empty",
+    failures.expect("GrowableBuffer::release_after: the Stream holds no stream",
                     growable.release_after(Stream()));
     auto large = required(GrowableBuffer<int>::create(device, 32 << 20));
     failures.expect("GrowableBuffer::resize: 134217728 bytes requested, 65011712 free "
@@ -308,18 +309,20 @@ void expect_pools(Failures &failures) {
                     "exportable.win32 is not; set both or neither",
                     MemoryPool::create(device, {.exportable = {}, .win32_attributes = &failures}));
     failures.expect("MemoryPool::adopt: the handle is null", MemoryPool::adopt(nullptr));
-    failures.expect("MemoryPool::set_current: the memory pool is empty", none.set_current(device));
-    failures.expect("MemoryPool::release_threshold: the memory pool is empty",
+    failures.expect("MemoryPool::set_current: the MemoryPool holds no pool",
+                    none.set_current(device));
+    failures.expect("MemoryPool::release_threshold: the MemoryPool holds no pool",
                     none.release_threshold());
-    failures.expect("MemoryPool::set_release_threshold: the memory pool is empty",
+    failures.expect("MemoryPool::set_release_threshold: the MemoryPool holds no pool",
                     none.set_release_threshold(1));
-    failures.expect("MemoryPool::reuse: the memory pool is empty", none.reuse());
-    failures.expect("MemoryPool::set_reuse: the memory pool is empty", none.set_reuse({}));
-    failures.expect("MemoryPool::usage: the memory pool is empty", none.usage());
-    failures.expect("MemoryPool::reset_high_marks: the memory pool is empty",
+    failures.expect("MemoryPool::reuse: the MemoryPool holds no pool", none.reuse());
+    failures.expect("MemoryPool::set_reuse: the MemoryPool holds no pool", none.set_reuse({}));
+    failures.expect("MemoryPool::usage: the MemoryPool holds no pool", none.usage());
+    failures.expect("MemoryPool::reset_high_marks: the MemoryPool holds no pool",
                     none.reset_high_marks());
-    failures.expect("MemoryPool::trim_to: the memory pool is empty", none.trim_to(0));
-    failures.expect("MemoryPool::get_access: the memory pool is empty", none.get_access(device));
+    failures.expect("MemoryPool::trim_to: the MemoryPool holds no pool", none.trim_to(0));
+    failures.expect("MemoryPool::get_access: the MemoryPool holds no pool",
+                    none.get_access(device));
     failures.expect("MemoryPool::export_pointer: the address is null",
                     MemoryPool::export_pointer(0));
     const auto pool = required(MemoryPool::create(device));
@@ -373,10 +376,10 @@ void expect_handles(Failures &failures) {
     };
     constexpr int closed = 1 << 20;
     const char *const no_descriptor = "file descriptor 1048576 is not open";
-    descriptor("PhysicalMemory::export_fd", "the physical memory is empty",
+    descriptor("PhysicalMemory::export_fd", "the PhysicalMemory holds no memory",
                PhysicalMemory().export_fd());
     descriptor("PhysicalMemory::import_fd", no_descriptor, PhysicalMemory::import_fd(closed, page));
-    descriptor("MemoryPool::export_fd", "the memory pool is empty", MemoryPool().export_fd());
+    descriptor("MemoryPool::export_fd", "the MemoryPool holds no pool", MemoryPool().export_fd());
     descriptor("MemoryPool::import_fd", no_descriptor, MemoryPool::import_fd(closed));
     descriptor(
         "PhysicalMemory::export_fd",
@@ -387,11 +390,11 @@ void expect_handles(Failures &failures) {
                "the pool was not created exportable; set MemoryPoolOptions::exportable.posix_fd "
                "(cuMemPoolExportToShareableHandle: CUDA_ERROR_INVALID_VALUE (1))",
                required(MemoryPool::create(device)).export_fd());
-    handle("PhysicalMemory::export_win32", "the physical memory is empty",
+    handle("PhysicalMemory::export_win32", "the PhysicalMemory holds no memory",
            PhysicalMemory().export_win32());
     handle("PhysicalMemory::import_win32", "the handle is null",
            PhysicalMemory::import_win32(nullptr, 1));
-    handle("MemoryPool::export_win32", "the memory pool is empty", MemoryPool().export_win32());
+    handle("MemoryPool::export_win32", "the MemoryPool holds no pool", MemoryPool().export_win32());
     handle("MemoryPool::import_win32", "the handle is null", MemoryPool::import_win32(nullptr));
 }
 
@@ -403,11 +406,11 @@ void expect_fabric(Failures &failures) {
                                    "PhysicalMemory::fabric_works"});
         return;
     }
-    failures.expect("PhysicalMemory::export_fabric: the physical memory is empty",
+    failures.expect("PhysicalMemory::export_fabric: the PhysicalMemory holds no memory",
                     PhysicalMemory().export_fabric());
     failures.expect("PhysicalMemory::import_fabric: the size is 0",
                     PhysicalMemory::import_fabric({}, 0));
-    failures.expect("MemoryPool::export_fabric: the memory pool is empty",
+    failures.expect("MemoryPool::export_fabric: the MemoryPool holds no pool",
                     MemoryPool().export_fabric());
     failures.expect(
         "MemoryPool::import_fabric: CUDA rejected the fabric handle; both nodes must be in one "

@@ -100,7 +100,7 @@ TEST_CASE("invalid sources are rejected without a driver call", "[X2][X12]") {
     for (Source &source : of_windows) {
         check_refused(import_of(std::move(source)), "Windows", ErrorKind::unsupported_platform);
     }
-    check_refused(import_of(Source::opaque_fd({})), "the file descriptor is empty");
+    check_refused(import_of(Source::opaque_fd({})), "the UniqueFd holds no file descriptor");
     const int closed = null_device().get();
     Source stale = Source::opaque_fd(UniqueFd(closed));
     check_refused(import_of(std::move(stale)), std::to_string(closed));

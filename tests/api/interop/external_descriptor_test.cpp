@@ -214,7 +214,8 @@ TEST_CASE("semaphore imports reject descriptors that are not open", "[X7]") {
     const Context context = context_after_restart("");
     const int closed = null_device().get();
     UniqueFd stale(closed);
-    check_refused(BinarySemaphore::import_fd(context, UniqueFd()), "the file descriptor is empty");
+    check_refused(BinarySemaphore::import_fd(context, UniqueFd()),
+                  "the UniqueFd holds no file descriptor");
     check_refused(TimelineSemaphore::import_fd(context, std::move(stale)), std::to_string(closed));
     CHECK(stale.release() == closed);
 }

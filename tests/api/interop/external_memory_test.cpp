@@ -177,7 +177,7 @@ TEST_CASE("a buffer beyond its import is rejected", "[X3]") {
     CHECK(empty.native() == 0);
     CHECK(empty.as<float>().value().empty());
 
-    check_refused(ExternalMemory().map_buffer(0, 1), "empty");
+    check_refused(ExternalMemory().map_buffer(0, 1), "the ExternalMemory holds no memory");
     check_refused(ExternalMemory::adopt(at.context, nullptr, 1), "");
 }
 
@@ -345,13 +345,13 @@ TEST_CASE("an image waits for its stream before it is destroyed", "[X12]") {
 
 TEST_CASE("an image of size 0 or beyond its import is rejected", "[X12]") {
     const Imported at;
-    check_refused(ExternalMemory().map_mipmapped(0, {}), "empty");
+    check_refused(ExternalMemory().map_mipmapped(0, {}), "the ExternalMemory holds no memory");
     check_refused(at.memory.map_mipmapped(at.exported.size(), {}),
                   std::to_string(at.exported.size()));
     check_refused(at.memory.map_mipmapped(0, {}), "the width of the array is 0");
     check_refused(at.memory.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 16), 0),
                   "the number of levels is 0");
-    check_refused(ExternalMipmappedArray().level(0), "empty");
+    check_refused(ExternalMipmappedArray().level(0), "holds no array");
 }
 
 #endif

@@ -347,17 +347,17 @@ TEST_CASE("empty semaphores and streams are rejected without a driver call", "[X
     const Stream stream = Stream::legacy();
     const Recorder recorder;
     seen.answer = CUDA_ERROR_UNKNOWN;
-    check_refused(BinarySemaphore().signal(stream), "semaphore is empty");
-    check_refused(TimelineSemaphore().wait(stream, 1), "semaphore is empty");
-    check_refused(KeyedMutex().wait(stream, 1), "the keyed mutex is empty");
+    check_refused(BinarySemaphore().signal(stream), "holds no semaphore");
+    check_refused(TimelineSemaphore().wait(stream, 1), "holds no semaphore");
+    check_refused(KeyedMutex().wait(stream, 1), "the KeyedMutex holds no mutex");
     int fence = 0;
-    check_refused(NvSciSemaphore().signal(stream, &fence), "semaphore is empty");
+    check_refused(NvSciSemaphore().signal(stream, &fence), "holds no semaphore");
     const auto nvsci = NvSciSemaphore::borrow(context, number(48));
     check_refused(nvsci.wait(stream, nullptr), "NvSciSyncFence is null");
     const auto timeline = TimelineSemaphore::borrow(context, number(48));
-    check_refused(timeline.signal(Stream(), 1), "stream is empty");
+    check_refused(timeline.signal(Stream(), 1), "holds no stream");
     check_refused(wait_semaphores(stream, {timeline.waiting(1), BinarySemaphore().waiting()}),
-                  "semaphores[1] is empty");
+                  "semaphores[1] holds no semaphore");
     CHECK(seen.semaphores.empty());
 }
 

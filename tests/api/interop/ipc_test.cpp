@@ -48,10 +48,10 @@ TEST_CASE("exporting a plain event and opening an invalid handle fail", "[ipc]")
     const Context context = context_after_restart("");
     const Event plain = Event::create(context).value();
     CHECK(export_event(context, plain).error().status() == CUDA_ERROR_INVALID_HANDLE);
-    check_refused(export_event(context, Event()), "empty");
-    check_refused(export_event(Context(), plain), "empty");
+    check_refused(export_event(context, Event()), "the Event holds no event");
+    check_refused(export_event(Context(), plain), "the Context holds no context");
     CHECK(open_event(context, IpcEventHandle()).error().status() == CUDA_ERROR_MAP_FAILED);
-    check_refused(open_event(Context(), IpcEventHandle()), "empty");
+    check_refused(open_event(Context(), IpcEventHandle()), "the Context holds no context");
     const Event own = Event::interprocess(context).value();
     const IpcEventHandle handle = export_event(context, own).value();
     CHECK(refused(open_event(context, handle), ErrorKind::wrong_context));
@@ -250,7 +250,7 @@ TEST_CASE("opened memory waits for its stream before it is closed", "[ipc][P5]")
         const Stream stream = Stream::create(context).value();
         REQUIRE(memory.release_after(stream).has_value()); // keeps the stream alive
     }
-    check_refused(memory.release_after(Stream()), "stream is empty");
+    check_refused(memory.release_after(Stream()), "holds no stream");
     check_refused(memory.release_after(Stream::legacy()), "Stream::create()");
     const auto calls = calls_in([&] { CHECK(memory.close().has_value()); });
     CHECK(closed_count == 1);

@@ -107,8 +107,8 @@ TEST_CASE("host_span_after() rejects an empty stream and an empty event",
           "[host_mapped_buffer][Z5]") {
     const auto context = context_after_restart("");
     const auto buffer = required(HostMappedBuffer<int>::allocate(context, 10));
-    check_invalid(buffer.host_span_after(Stream()), "the stream is empty");
-    check_invalid(buffer.host_span_after(Event()), "the event is empty");
+    check_invalid(buffer.host_span_after(Stream()), "the Stream holds no stream");
+    check_invalid(buffer.host_span_after(Event()), "the Event holds no event");
 }
 
 // With a unified address space, CUDA also maps memory that is not requested as mapped.
