@@ -9,12 +9,12 @@
  * captured stream must wait for every such stream before the capture ends (join).
  *
  * Lifetime: captured work keeps nothing alive except closures of Stream::launch_host_function().
- * Keep everything else alive with Graph::keep_alive(), or yourself.
+ * Keep everything else alive with Graph::keep_alive() or an owner that outlives the graph.
  *
  * Threads: see handle.hpp. A capture must end on the thread where it began, unless its mode is
  * relaxed. On another thread it ends with CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD (908), and the
  * captured work is lost.
- * Errors: every function that ends a capture ends it, even on failure. Ending a capture of
+ * Errors: functions that end a capture end it even if they fail. Ending a capture of
  * begin_capture_to() with end_capture(), or with a different graph, is invalid_argument. Do not
  * call end_capture() for a capture that cuStreamBeginCaptureToGraph began into a graph that no
  * Graph owns: it would own that graph.

@@ -117,16 +117,17 @@ class Context : public detail::Shared<Context, CUcontext> {
     CUSHIM_API Result<void> enable_peer_access(const Context &peer) const noexcept;
     CUSHIM_API Result<void> disable_peer_access(const Context &peer) const noexcept;
 
-    // Immediately destroys everything in the device's primary context, including objects of other
-    // code.
+    // Immediately destroys all objects in the device's primary context, including those of other
+    // libraries.
     // - Owners of objects in it: their destructors do nothing afterwards. Any other use of them is
     //   undefined; driver 580 crashes in calls on such streams.
     // - Graphs are not in the context: their destructors destroy them and release what they keep.
-    // - Executable graphs are: they are not destroyed, because that call of driver 580 does not
-    //   return. What set_...() made them keep alive is released.
+    // - Executable graphs are in it. cushim does not destroy them: cuGraphExecDestroy of driver 580
+    //   would not return. Resources that set_...() keeps alive are released.
     // - Owners of the context fail with CUDA_ERROR_CONTEXT_IS_DESTROYED (709) until primary() makes
-    //   it active again; then all of them can be used. After a fault (recorded:
-    //   CUDA_ERROR_LAUNCH_FAILED), driver 580 returns CUDA_ERROR_DEVICE_UNAVAILABLE (46) instead.
+    //   it active again; then all of them can be used. After a fault, such as
+    //   CUDA_ERROR_LAUNCH_FAILED (719), driver 580 returns CUDA_ERROR_DEVICE_UNAVAILABLE (46)
+    //   instead.
     // cushim does not notice a reset by a direct CUDA call.
     // cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxReset_v2.
     CUSHIM_API static Result<void> reset_primary(Device device) noexcept;

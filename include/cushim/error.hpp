@@ -31,7 +31,7 @@ enum class ErrorKind : unsigned char {
     symbol_not_found,        // the library lacks the entry point for an unknown reason
     requires_newer_driver,   // the driver is too old: required(), installed()
     requires_newer_headers,  // the CUDA headers of this build are too old: required(), installed()
-    not_supported_by_device, // the device cannot do it, or CUDA itself (801)
+    not_supported_by_device, // the device does not support it, or CUDA itself does not (801)
     unsupported_platform,    // this operating system or this API cannot do it
     invalid_argument,        // rejected by cushim, not by CUDA; the message has the reason
     wrong_context,           // no context is current, or not that of the object

@@ -18,8 +18,8 @@ struct EventOptions {
 
 /* A CUDA event. It completes once all work that preceded it in its stream has completed.
  *
- * query() and synchronize() treat an event that was never recorded as complete. Recording it again
- * replaces the record. Waits enqueued before that still wait for the earlier record.
+ * query() and synchronize() treat an event that was never recorded as complete. A second record()
+ * replaces the first; waits enqueued between the two still wait for the first.
  *
  * Threads: see handle.hpp.
  * Context: see handle.hpp, except record() in Stream::legacy() and Stream::per_thread(), which uses

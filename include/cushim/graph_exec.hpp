@@ -94,11 +94,12 @@ struct GraphUpdate {
  *
  * Threads: see handle.hpp. One thread at a time may launch or change it. During set_...(),
  * set_enabled() and is_enabled(), no other thread may use the Graph it was instantiated from;
- * during update(), none may use the graph passed. Context: see handle.hpp, except launches into
- * Stream::legacy() and Stream::per_thread(). There the driver API uses the current context and
- * fails with wrong_context if none is current; the runtime API uses the graph's context. Errors:
- * invalid_argument for destroyed nodes, and for nodes of another graph; the status of the CUDA
- * call, which may report a failure of earlier asynchronous work. */
+ * during update(), none may use the graph passed.
+ * Context: see handle.hpp, except launches into Stream::legacy() and Stream::per_thread(). There
+ * the driver API uses the current context and fails with wrong_context if none is current; the
+ * runtime API uses the graph's context.
+ * Errors: invalid_argument for destroyed nodes, and for nodes of another graph; the status of the
+ * CUDA call, which may report a failure of earlier asynchronous work. */
 class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
                   public detail::NodeSetters<GraphExec> {
   public:

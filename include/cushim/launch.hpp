@@ -9,8 +9,8 @@
 
 namespace cushim {
 
-/* Numbers of blocks or threads in x, y and z, from integers of any type. A launch rejects values
- * that CUDA cannot take (0, -1, more than 32 bits), with the number. */
+/* Numbers of blocks or threads in x, y and z, from integers of any type. A launch rejects a
+ * number that CUDA cannot take (0, -1, over 32 bits); the error contains it. */
 struct Dim3 {
     // Numbers that are not given are 1.
     constexpr Dim3() noexcept = default;
@@ -46,7 +46,7 @@ class LaunchPriority {
 
 /* Attributes without a member in LaunchConfig: an array of CUlaunchAttribute (requires headers of
  * CUDA 11.8). A view, read by the launch. At most 32, including those of the members of
- * LaunchConfig; otherwise, and for a null array, invalid_argument. */
+ * LaunchConfig: more, or a null array, are invalid_argument. */
 class LaunchAttributes {
   public:
     // No attributes, or a view of an array, which must stay valid until the launch returns.

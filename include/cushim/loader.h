@@ -102,7 +102,7 @@ typedef struct cushim_settings {
 typedef enum cushim_configure_result {
     CUSHIM_CONFIGURE_OK = 0,       /* the settings apply */
     CUSHIM_CONFIGURE_TOO_LATE = 1, /* a library was already searched for */
-    CUSHIM_CONFIGURE_INVALID = 2,  /* an unknown search bit, or a path over 4,000 bytes */
+    CUSHIM_CONFIGURE_INVALID = 2,  /* an unknown search bit, or a path over 3,999 bytes */
     CUSHIM_CONFIGURE_NO_MEMORY = 3 /* for a copy of the settings */
 } cushim_configure_result;
 

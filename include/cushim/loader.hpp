@@ -6,21 +6,21 @@
  * unloads a library in use.
  *
  * Search for the driver, on Linux:
- * 1. CUSHIM_DRIVER, or the path in the settings; then nothing else
+ * 1. CUSHIM_DRIVER, or the path in the settings: if one is set, nothing else is tried
  * 2. a copy that the process has already loaded
  * 3. libcuda.so.1 by the system's default search
  * 4. the folders of WSL, NixOS, containers and Jetson
  * On Windows: nvcuda.dll from the system folder. The toolkit's link stub is skipped.
  *
  * Search for the runtime:
- * 1. CUSHIM_RUNTIME, or the path in the settings; then nothing else
+ * 1. CUSHIM_RUNTIME, or the path in the settings: if one is set, nothing else is tried
  * 2. if the driver was chosen by path: only beside it
  * 3. a copy that the process has already loaded
  * 4. libcudart of exactly the headers' major version, by default search
  * 5. CUDA_PATH, CUDA_HOME, /usr/local/cuda*, CONDA_PREFIX, the active Python environment
  *
- * CUSHIM_DISABLE=1 behaves as if no CUDA were installed; so does any other value except 0 and the
- * empty one. On POSIX systems, a process with elevated rights ignores all of these variables.
+ * With CUSHIM_DISABLE=1, or any other value except 0 and "", the loader behaves as if no CUDA were
+ * installed. On POSIX systems, a process with elevated rights ignores all of these variables.
  *
  * Threads: any, at any time.
  */
@@ -89,11 +89,12 @@ struct Settings {
 };
 
 /* Replaces the settings; copies the paths. invalid_argument after the first search, which is the
- * first call of a table function, and for paths over 4,000 bytes. */
+ * first call of a table function, and for paths over 3,999 bytes. */
 CUSHIM_API Result<void> configure(const Settings &settings) noexcept;
 
 /* Resolves every entry point of both libraries now, so that later calls have no first-use cost.
- * Returns the number resolved; names that a library lacks are unchanged. Links all rows. */
+ * Returns the number resolved; those that a library lacks keep returning their status. A program
+ * that calls it links the rows of all entry points. */
 CUSHIM_LOCAL inline size_t resolve_all() noexcept {
     return cushim_resolve_all(CUSHIM_LIBRARY_DRIVER) + cushim_resolve_all(CUSHIM_LIBRARY_RUNTIME);
 }

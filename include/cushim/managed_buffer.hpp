@@ -14,7 +14,7 @@
 
 namespace cushim {
 
-// Which streams and whether the host can access managed memory, on devices that cannot use it
+// Which streams can access managed memory, and whether the host can, on devices that cannot use it
 // concurrently with the host (CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS is 0). The values are
 // CU_MEM_ATTACH_...
 enum class ManagedAttachment : unsigned int {

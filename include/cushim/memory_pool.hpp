@@ -103,7 +103,7 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     CUSHIM_API Result<void> trim_to(std::size_t bytes) const noexcept;
 
     // Grants other devices access to all present and future memory of the pool; its own device
-    // always has access. All grants are one CUDA call; without grants, no call is made.
+    // always has access. All grants are one CUDA call; without grants, no CUDA call is made.
     // cuMemPoolSetAccess.
     CUSHIM_API Result<void> set_access(std::span<const AccessGrant> grants) const noexcept;
     Result<void> set_access(const AccessGrant &grant) const noexcept {

@@ -74,10 +74,10 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
     CUSHIM_API static Result<PhysicalMemory>
     create(Device device, std::size_t size, const PhysicalMemoryOptions &options = {}) noexcept;
 
-    // Whether memory that is exportable to the fabric can be created. The device's attribute is not
-    // sufficient, so that this creates such memory: false if that fails with not_permitted or
-    // not_supported_by_device. cuMemGetAllocationGranularity, cuMemCreate, cuMemRelease, since CUDA
-    // 12.3.
+    // Whether memory that is exportable to the fabric can be created. The device's attribute does
+    // not say so: this function creates and frees such memory. False if that fails with
+    // not_permitted or not_supported_by_device. cuMemGetAllocationGranularity, cuMemCreate,
+    // cuMemRelease, since CUDA 12.3.
     CUSHIM_API static Result<bool> fabric_works(Device device) noexcept;
 
     // Owns memory of `size` bytes, which must not be 0. cuMemRelease.
@@ -112,8 +112,9 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
 
     /* Import memory that another process, or this one, exported. The caller keeps the descriptor or
      * handle, and may close it afterwards. The exporter must send the size; CUDA does not report
-     * it. A size of 0 is invalid_argument, with a descriptor also one that is not a multiple of the
-     * granularity. Memory with any other wrong size cannot be mapped (not_supported_by_device).
+     * it. A size of 0 is invalid_argument; with a descriptor, so is a size that is not a multiple
+     * of the granularity. With any other wrong size, MappedRange::map() fails with
+     * not_supported_by_device.
      * cuMemImportFromShareableHandle, cuMemGetAllocationPropertiesFromHandle,
      * cuMemGetAllocationGranularity. */
     CUSHIM_API static Result<PhysicalMemory> import_fd(int descriptor, std::size_t size) noexcept;

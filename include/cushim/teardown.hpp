@@ -26,8 +26,8 @@ struct TeardownSinkSetting {
  * CUDA_ERROR_DEINITIALIZED (4), after the driver has shut down, and CUDA_ERROR_CONTEXT_IS_DESTROYED
  * (709) are not failures: there is nothing left to destroy.
  *
- * At process exit, closures and what graphs keep are destroyed before the driver's teardown. The
- * exit waits two seconds at most. If something is left, the sink receives entry point
+ * At process exit, closures and resources that graphs keep alive are destroyed before the driver's
+ * teardown. The exit waits two seconds at most. If something is left, the sink receives entry point
  * "wait_for_released_closures" with status CUDA_ERROR_TIMEOUT.
  *
  * Threads: any. The sink is called on the thread whose destructor failed, on several at the same

@@ -63,7 +63,7 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
     /* Sets the access to all mappings in `size` bytes, starting at `offset`, in one CUDA call.
      * Devices that are not named keep their access. The part must have no gaps and must contain
      * whole mappings only, or CUDA returns CUDA_ERROR_INVALID_VALUE (1) and changes nothing.
-     * Without bytes or grants, no call is made. cuMemSetAccess. */
+     * With a size of 0 or without grants, no CUDA call is made. cuMemSetAccess. */
     CUSHIM_API Result<void> set_access(std::size_t offset, std::size_t size,
                                        std::span<const AccessGrant> grants) const noexcept;
     Result<void> set_access(std::size_t offset, std::size_t size,
@@ -86,8 +86,8 @@ inline Text to_text(const AddressRange &range) noexcept {
 /* Physical memory mapped at an address: all of the memory, in a part of a range.
  *
  * A new mapping is not accessible, not even to the device of the memory: pass the access to map(),
- * or call set_access(). A kernel that uses memory without access destroys its context; copies
- * return CUDA_ERROR_INVALID_VALUE (1).
+ * or call set_access(). A kernel that uses memory without access makes its context unusable;
+ * copies return CUDA_ERROR_INVALID_VALUE (1).
  *
  * The memory is unmapped immediately on destruction. Before that, all work that uses it must have
  * completed, or its stream must have been passed to release_after(). */

@@ -162,6 +162,7 @@ struct Signals {
                          unsigned int count, CUstream stream) noexcept {
         return driver().cuSignalExternalSemaphoresAsync(semaphores, parameters, count, stream);
     }
+    static constexpr const char *argument = "signals";
     static constexpr const char *name = entry::cuSignalExternalSemaphoresAsync::name;
     static constexpr int introduced = entry::cuSignalExternalSemaphoresAsync::introduced;
 };
@@ -176,6 +177,7 @@ struct Waits {
                          unsigned int count, CUstream stream) noexcept {
         return driver().cuWaitExternalSemaphoresAsync(semaphores, parameters, count, stream);
     }
+    static constexpr const char *argument = "waits";
     static constexpr const char *name = entry::cuWaitExternalSemaphoresAsync::name;
     static constexpr int introduced = entry::cuWaitExternalSemaphoresAsync::introduced;
 };
@@ -205,9 +207,9 @@ Result<void> check(Batch<Kind> batch, std::size_t index) noexcept {
         return {};
     }
     if (batch.size() > 1) {
-        return is_empty ? detail::invalid_argument("semaphores[%zu] holds no semaphore", index)
-                        : detail::invalid_argument("the NvSciSyncFence of semaphores[%zu] is null",
-                                                   index);
+        return detail::invalid_argument(is_empty ? "%s[%zu] holds no semaphore"
+                                                 : "the NvSciSyncFence of %s[%zu] is null",
+                                        Kind::argument, index);
     }
     return Error::invalid_argument(is_empty ? empty_text(operation.kind)
                                             : "the NvSciSyncFence is null");
@@ -272,8 +274,8 @@ Result<void> submit_any(const Stream &stream, Batch<Kind> batch) noexcept {
         return {};
     }
     if (batch.size() > most) {
-        return detail::invalid_argument("the number of semaphores, %zu, exceeds the limit, %zu",
-                                        batch.size(), most);
+        return detail::invalid_argument("the number of %s, %zu, exceeds the limit of %zu",
+                                        Kind::argument, batch.size(), most);
     }
     if (batch.size() > few) {
         return submit_many<Kind>(stream, batch);

@@ -316,7 +316,7 @@ void check_semaphores(Failures &failures, const Context &context) {
                     NvSciSemaphore::borrow(context, semaphore).wait(stream, nullptr));
 
     failures.expect(
-        "signal_semaphores: semaphores[1] holds no semaphore",
+        "signal_semaphores: signals[1] holds no semaphore",
         signal_semaphores(stream, {timeline.signaling(1), BinarySemaphore().signaling()}));
     failures.expect("wait_semaphores: the Stream holds no stream", wait_semaphores(Stream(), {}));
 }

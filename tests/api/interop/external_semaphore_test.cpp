@@ -357,7 +357,7 @@ TEST_CASE("empty semaphores and streams are rejected without a driver call", "[X
     const auto timeline = TimelineSemaphore::borrow(context, number(48));
     check_refused(timeline.signal(Stream(), 1), "holds no stream");
     check_refused(wait_semaphores(stream, {timeline.waiting(1), BinarySemaphore().waiting()}),
-                  "semaphores[1] holds no semaphore");
+                  "waits[1] holds no semaphore");
     CHECK(seen.semaphores.empty());
 }
 
