@@ -19,13 +19,14 @@ bool has_better_text(const Error &error) noexcept {
     }
 }
 
-Error explain(const Error &error, const char *format, std::va_list arguments) noexcept {
-    if (has_better_text(error)) {
-        return error;
-    }
+Error reword(const Error &error, const char *format, std::va_list arguments) noexcept {
     char text[400];
     std::vsnprintf(text, sizeof text, format, arguments);
     return with_detail(Error(error), text);
+}
+
+Error explain(const Error &error, const char *format, std::va_list arguments) noexcept {
+    return has_better_text(error) ? error : reword(error, format, arguments);
 }
 
 } // namespace
@@ -34,6 +35,14 @@ Error explained(const Error &error, const char *format, ...) noexcept {
     std::va_list arguments;
     va_start(arguments, format);
     Error made = explain(error, format, arguments);
+    va_end(arguments);
+    return made;
+}
+
+Error reworded(const Error &error, const char *format, ...) noexcept {
+    std::va_list arguments;
+    va_start(arguments, format);
+    Error made = reword(error, format, arguments);
     va_end(arguments);
     return made;
 }

@@ -19,6 +19,9 @@ namespace cushim::detail {
 // of CUDA's text. An error that has a better text (the driver is absent or too old) is unchanged.
 CUSHIM_PRINTF(2, 3) Error explained(const Error &error, const char *format, ...) noexcept;
 
+// The same for an error of this library, whose text the sentence replaces in every case.
+CUSHIM_PRINTF(2, 3) Error reworded(const Error &error, const char *format, ...) noexcept;
+
 // The same for a call that may have failed: for an error with this status.
 CUSHIM_PRINTF(3, 4)
 Result<void> explained(Result<void> &&called, int status, const char *format, ...) noexcept;

@@ -97,18 +97,18 @@ Result<Semaphore> import_as(const Context &context, const Description &descripti
     CUSHIM_TRY(auto state, detail::make_state<SemaphoreState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUSHIM_TRY_VOID(check_supported(description.type));
-    const auto call =
-        CUSHIM_FAILED_CALL(cuImportExternalSemaphore,
-                           driver().cuImportExternalSemaphore(&state->semaphore, &description));
-    constexpr const char *rejected = "CUDA rejected the handle; it must be a semaphore of this "
-                                     "kind, exported from the device of the context";
-    if (call.status == CUDA_ERROR_NOT_SUPPORTED) {
-        return detail::explained(detail::failure(call), "%s does not support %s",
+    auto imported = CUSHIM_DRIVER(cuImportExternalSemaphore, &state->semaphore, &description);
+    if (!imported && imported.error().status() == CUDA_ERROR_NOT_SUPPORTED) {
+        return detail::explained(imported.error(), "%s does not support %s",
                                  detail::current_device_text().c_str(), name_of(description.type));
     }
-    CUSHIM_TRY_VOID(detail::checked(call, {{CUDA_ERROR_INVALID_VALUE, rejected},
-                                           {CUDA_ERROR_INVALID_HANDLE, rejected},
-                                           {CUDA_ERROR_UNKNOWN, rejected}}));
+    for (const CUresult rejected :
+         {CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_UNKNOWN}) {
+        imported = detail::explained(static_cast<Result<void> &&>(imported), rejected,
+                                     "CUDA rejected the handle; it must be a semaphore of this "
+                                     "kind, exported from the device of the context");
+    }
+    CUSHIM_TRY_VOID(imported);
     const CUexternalSemaphore semaphore = state->semaphore;
     return own<Semaphore>(semaphore, context, state.take());
 }

@@ -6,7 +6,6 @@
 #include "context/wrong_context.hpp"
 
 #include <cstdio>
-#include <initializer_list>
 
 namespace cushim::detail {
 
@@ -22,23 +21,6 @@ inline Text current_device_text() noexcept {
     std::snprintf(text.characters, sizeof text.characters, is_known ? "device %d" : "the device",
                   device);
     return text;
-}
-
-// What a status means for the call that returned it.
-struct Meaning {
-    CUresult status;
-    const char *text;
-};
-
-// The result of a call, by its status.
-inline Result<void> checked(const FailedCall &call,
-                            std::initializer_list<Meaning> meanings) noexcept {
-    for (const Meaning &meaning : meanings) {
-        if (call.status == meaning.status) {
-            return explained(failure(call), "%s", meaning.text);
-        }
-    }
-    return checked(call.status, call.entry_point, call.introduced);
 }
 
 } // namespace cushim::detail

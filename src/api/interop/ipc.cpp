@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 
 #include "base/call.hpp"
 #include "base/ranges.hpp"
@@ -100,20 +101,30 @@ Result<void> check_part(std::size_t offset, std::size_t size, std::size_t alloca
     return {};
 }
 
-constexpr detail::Meaning same_process = {
-    CUDA_ERROR_INVALID_CONTEXT, "the handle was exported by this process; use the original object"};
+// What a status of a call means.
+struct Meaning {
+    CUresult status;
+    const char *text;
+};
 
-using Meanings = std::initializer_list<detail::Meaning>;
+constexpr Meaning same_process = {CUDA_ERROR_INVALID_CONTEXT,
+                                  "the handle was exported by this process; use the original "
+                                  "object"};
 
-// The result of a call in the current context.
-Result<void> ipc_checked(const detail::FailedCall &call, Meanings meanings = {}) noexcept {
-    if (call.status == CUDA_ERROR_NOT_SUPPORTED) {
+// For a call in the current context.
+Result<void> explained(Result<void> &&called,
+                       std::initializer_list<Meaning> meanings = {}) noexcept {
+    if (!called && called.error().status() == CUDA_ERROR_NOT_SUPPORTED) {
         return detail::explained(
-            detail::failure(call),
+            called.error(),
             "%s does not support CUDA IPC, which requires Linux, or TCC mode on Windows",
             detail::current_device_text().c_str());
     }
-    return detail::checked(call, meanings);
+    for (const Meaning &meaning : meanings) {
+        called = detail::explained(static_cast<Result<void> &&>(called), meaning.status, "%s",
+                                   meaning.text);
+    }
+    return static_cast<Result<void> &&>(called);
 }
 
 struct OpenedState final : detail::MemoryState {
@@ -158,9 +169,7 @@ Result<IpcExport> IpcExport::of(const Context &context, CUdeviceptr address,
     exported.size_ = size;
     CUSHIM_TRY_VOID(check_part(exported.offset_, size, allocation.size));
     CUipcMemHandle handle;
-    const auto call =
-        CUSHIM_FAILED_CALL(cuIpcGetMemHandle, driver().cuIpcGetMemHandle(&handle, allocation.base));
-    CUSHIM_TRY_VOID(ipc_checked(call));
+    CUSHIM_TRY_VOID(explained(CUSHIM_DRIVER(cuIpcGetMemHandle, &handle, allocation.base)));
     std::memcpy(exported.handle_.stored, &handle, sizeof handle);
     return exported;
 }
@@ -216,21 +225,19 @@ Result<IpcMemory> IpcMemory::open(const Context &context, const IpcExport &expor
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUipcMemHandle handle;
     std::memcpy(&handle, exported.handle().stored, sizeof handle);
-    const auto call = CUSHIM_FAILED_CALL(
-        cuIpcOpenMemHandle,
-        driver().cuIpcOpenMemHandle(&state->base, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    CUSHIM_TRY_VOID(ipc_checked(
-        call, {same_process,
-               {CUDA_ERROR_INVALID_VALUE,
-                "the handle is invalid, or the exporter has freed the memory or has exited"},
-               {CUDA_ERROR_INVALID_HANDLE,
-                "memory of the same exporter is open in another context of the device; open it in "
-                "that context"},
-               {CUDA_ERROR_INVALID_DEVICE, "this process cannot see the exporter's device; check "
-                                           "CUDA_VISIBLE_DEVICES"},
-               {CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
-                "the device of the context has no peer access to the exporter's device; open the "
-                "memory in a context of that device"}}));
+    CUSHIM_TRY_VOID(explained(
+        CUSHIM_DRIVER(cuIpcOpenMemHandle, &state->base, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+        {same_process,
+         {CUDA_ERROR_INVALID_VALUE,
+          "the handle is invalid, or the exporter has freed the memory or has exited"},
+         {CUDA_ERROR_INVALID_HANDLE,
+          "memory of the same exporter is open in another context of the device; open it in "
+          "that context"},
+         {CUDA_ERROR_INVALID_DEVICE, "this process cannot see the exporter's device; check "
+                                     "CUDA_VISIBLE_DEVICES"},
+         {CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+          "the device of the context has no peer access to the exporter's device; open the "
+          "memory in a context of that device"}}));
     // The destructor of `memory` closes it in any case.
     IpcMemory memory({state->base + exported.offset(), exported.size()}, state.take());
     CUSHIM_TRY(const Allocation allocation, allocation_of(state->base));
@@ -249,11 +256,10 @@ Result<IpcEventHandle> export_event(const Context &context, const Event &event) 
     CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     CUSHIM_TRY(const ContextScope scope, context.enter());
     CUipcEventHandle native;
-    const auto call = CUSHIM_FAILED_CALL(cuIpcGetEventHandle,
-                                         driver().cuIpcGetEventHandle(&native, event.native()));
-    CUSHIM_TRY_VOID(ipc_checked(
-        call, {{CUDA_ERROR_INVALID_HANDLE,
-                "the event cannot be exported; create it with Event::interprocess()"}}));
+    CUSHIM_TRY_VOID(
+        explained(CUSHIM_DRIVER(cuIpcGetEventHandle, &native, event.native()),
+                  {{CUDA_ERROR_INVALID_HANDLE,
+                    "the event cannot be exported; create it with Event::interprocess()"}}));
     IpcEventHandle handle;
     std::memcpy(handle.stored, &native, sizeof native);
     return handle;
@@ -266,10 +272,8 @@ Result<Event> open_event(const Context &context, const IpcEventHandle &handle) n
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUipcEventHandle native;
     std::memcpy(&native, handle.stored, sizeof native);
-    const auto call = CUSHIM_FAILED_CALL(cuIpcOpenEventHandle,
-                                         driver().cuIpcOpenEventHandle(&state->event, native));
-    CUSHIM_TRY_VOID(ipc_checked(
-        call,
+    CUSHIM_TRY_VOID(explained(
+        CUSHIM_DRIVER(cuIpcOpenEventHandle, &state->event, native),
         {same_process,
          {CUDA_ERROR_MAP_FAILED, "the handle is invalid, or the event was destroyed before it "
                                  "was opened"}}));

@@ -3,8 +3,6 @@
 #include <cushim/kernel.hpp>
 #include <cushim/occupancy.hpp>
 
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -180,20 +178,11 @@ bool exceeds(const Dim3 &size, const long long (&limit)[3]) noexcept {
 }
 
 // Also for an error of unfit_sizes(), whose limit is not that of the device.
-CUSHIM_PRINTF(2, 3) Error limited(const Error &error, const char *format, ...) noexcept {
-    char text[200];
-    std::va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return with_detail(Error(error), text);
-}
-
 Error too_large(const Error &error, const char *what, const Dim3 &of,
                 const long long (&limit)[3]) noexcept {
-    return limited(error, "%s size %lld x %lld x %lld exceeds the limit of %lld x %lld x %lld %s",
-                   what, of.x, of.y, of.z, limit[0], limit[1], limit[2],
-                   what[0] == 'g' ? "blocks" : "threads");
+    return reworded(error, "%s size %lld x %lld x %lld exceeds the limit of %lld x %lld x %lld %s",
+                    what, of.x, of.y, of.z, limit[0], limit[1], limit[2],
+                    what[0] == 'g' ? "blocks" : "threads");
 }
 
 Error explain_sizes(const Error &error, const LaunchConfig &config, const Limits &limits) noexcept {
@@ -206,13 +195,13 @@ Error explain_sizes(const Error &error, const LaunchConfig &config, const Limits
     }
     const long long threads = block.x * block.y * block.z;
     if (threads > limits.block_threads) {
-        return limited(error,
-                       "block size %lld x %lld x %lld, %lld threads, exceeds the kernel's limit "
-                       "of %lld threads",
-                       block.x, block.y, block.z, threads, limits.block_threads);
+        return reworded(error,
+                        "block size %lld x %lld x %lld, %lld threads, exceeds the kernel's limit "
+                        "of %lld threads",
+                        block.x, block.y, block.z, threads, limits.block_threads);
     }
     if (config.shared_bytes > static_cast<std::size_t>(limits.shared_bytes)) {
-        return limited(
+        return reworded(
             error,
             "dynamic shared memory size, %zu bytes, exceeds the kernel's limit of %lld bytes; "
             "raise it with AnyKernel::set_max_dynamic_shared_bytes()",

@@ -1,0 +1,32 @@
+// The message of an Error: cushim's function, the call and its status, the versions, the reason.
+#pragma once
+
+#include <cushim/detail/loader.h>
+#include <cushim/error.hpp>
+
+#include <string_view>
+
+namespace cushim::detail {
+
+inline const char *or_empty(const char *text) noexcept {
+    return text != nullptr ? text : "";
+}
+
+// What an Error stores for its message.
+struct MessageParts {
+    const char *function;        // a name, or a signature that has it
+    const cushim_report *report; // why the library is absent; null if that is not the reason
+    std::string_view detail;
+    std::string_view reasons; // of the driver's log
+};
+
+// Null if out of memory; `operator delete` frees it.
+char *make_message(const Error &error, const MessageParts &parts) noexcept;
+
+// The message of an error without further information, which needs no memory.
+const char *sentence_of(ErrorKind kind) noexcept;
+
+// The name in Error::function(), as programs know it.
+Text function_text(const char *function) noexcept;
+
+} // namespace cushim::detail
