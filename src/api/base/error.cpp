@@ -8,6 +8,8 @@
 #include <cushim/driver_table.hpp>
 #include <cushim/error.hpp>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string_view>
