@@ -39,7 +39,7 @@ void expect_device(Failures &failures) {
                     Device::get(7));
     failures.expect("Device::by_uuid: no device has the UUID "
                     "GPU-00000000-0000-0000-0000-000000000000; the number of devices is 2",
-                    Device::by_uuid({}));
+                    Device::by_uuid({}), ErrorKind::no_device);
     failures.expect(
         "Device::by_pci_bus_id: no device has the PCI bus ID \"12:34:56\"; expected a "
         "form such as 0000:3b:00.0 (cuDeviceGetByPCIBusId: CUDA_ERROR_INVALID_DEVICE (101))",
@@ -165,7 +165,7 @@ void expect_stream(Failures &failures) {
     failures.expect("Stream::wait_event: the Stream holds no stream", none.wait_event(event));
     failures.expect("Stream::wait_event: the Event holds no event", stream.wait_event(no_event));
     failures.expect("Stream::priority: the Stream holds no stream", none.priority());
-    failures.expect("Stream::flags: the Stream holds no stream", none.flags());
+    failures.expect("Stream::flags: the Stream holds no stream", Stream::borrow(nullptr).flags());
     failures.expect("Stream::context: the Stream holds no stream", none.context());
     failures.expect("Stream::id: the Stream holds no stream", none.id());
     const Event shared = Event::interprocess(peer).value();
@@ -175,7 +175,7 @@ void expect_stream(Failures &failures) {
                         number_of(context) +
                         ", too, with open_event(); if this process did, use an event without "
                         "interprocess",
-                    stream.wait_event(shared));
+                    stream.wait_event(shared), ErrorKind::wrong_context);
     failures.expect("Event::interprocess: the Context holds no context",
                     Event::interprocess(empty));
     failures.expect("Event::create: an interprocess event cannot measure time; set "

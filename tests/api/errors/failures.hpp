@@ -13,14 +13,18 @@ namespace api_test {
 class Failures {
   public:
     // Checks cushim's part of the message, and notes the function that it names. The rest is the
-    // driver's log: driver_log_test.cpp.
+    // driver's log: driver_log_test.cpp. `kind` is that of an error without a CUDA status.
     template <class T>
-    void expect(const std::string &message, const cushim::Result<T> &result) {
+    void expect(const std::string &message, const cushim::Result<T> &result,
+                cushim::ErrorKind kind = cushim::ErrorKind::invalid_argument) {
         INFO(message);
         CHECK_FALSE(result.has_value());
         if (!result.has_value()) {
             const std::string whole = result.error().message();
             CHECK(whole.substr(0, whole.find(". The driver's log: ")) == message);
+            if (result.error().status() == 0) {
+                CHECK(result.error().kind() == kind);
+            }
             functions.insert(result.error().function().c_str());
         }
     }

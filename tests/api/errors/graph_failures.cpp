@@ -96,7 +96,7 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
     failures.expect("Graph::add_child_graph_node: the graph belongs to the driver API, the child "
                     "graph to the runtime API; create the child graph with Graph::create() or "
                     "Stream::capture()",
-                    graph.add_child_graph_node({}, of.of_runtime));
+                    graph.add_child_graph_node({}, of.of_runtime), ErrorKind::unsupported_platform);
     const GraphNode fill = ok(graph.add_kernel_node({}, kernel, config, memory, 1, 8u));
     failures.expect("Graph::set_kernel_node: block size 2048 x 1 x 1 exceeds the limit of 1024 x "
                     "1024 x 64 threads (cuGraphKernelNodeSetParams: CUDA_ERROR_INVALID_VALUE "
@@ -108,7 +108,8 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
         "GraphExec::set_kernel_node: LaunchConfig::cooperative is true, but the node was "
         "instantiated with false; an executable graph cannot change it: set it in the Graph and "
         "instantiate again",
-        ok(graph.instantiate()).set_kernel_node(fill, kernel, cooperative, memory, 1, 8u));
+        ok(graph.instantiate()).set_kernel_node(fill, kernel, cooperative, memory, 1, 8u),
+        ErrorKind::unsupported_platform);
     failures.expect("Graph::add_event_record_node: the event is empty",
                     graph.add_event_record_node({}, Event()));
     failures.expect("Graph::add_event_wait_node: the event is empty",
@@ -267,10 +268,11 @@ void expect_failures_of_executable_graphs(Failures &failures, const Context &con
     failures.expect(
         "GraphExec::update: the executable graph belongs to the driver API, the graph "
         "to the runtime API; create the graph with Graph::create() or Stream::capture()",
-        exec.update(of.of_runtime));
+        exec.update(of.of_runtime), ErrorKind::unsupported_platform);
     failures.expect("GraphExec::update: the executable graph belongs to the runtime API, the graph "
                     "to the driver API; create the graph with rt::create_graph() or rt::capture()",
-                    ok(of.of_runtime.instantiate()).update(of.graph));
+                    ok(of.of_runtime.instantiate()).update(of.graph),
+                    ErrorKind::unsupported_platform);
     failures.expect("GraphExec::set_child_graph_node: the child graph is empty",
                     exec.set_child_graph_node(of.node, Graph()));
     const GraphExec borrowed = ok(GraphExec::borrow(context, exec.native()));

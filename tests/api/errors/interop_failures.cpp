@@ -27,7 +27,7 @@ namespace {
 void check_descriptors(Failures &failures, const Context &context) {
     const auto check = [&](const std::string &function, const char *instead, const auto &result) {
         failures.expect(function + ": file descriptors are not supported on Windows; " + instead,
-                        result);
+                        result, ErrorKind::unsupported_platform);
     };
     check("UniqueFd::duplicate", "duplicate Windows handles with DuplicateHandle()",
           UniqueFd().duplicate());
@@ -39,10 +39,10 @@ void check_descriptors(Failures &failures, const Context &context) {
           ExternalMemory::import_from(context, ExternalMemorySource::opaque_fd({}), 4096));
     failures.expect("send_fd: file descriptors cannot be sent on Windows; duplicate Windows "
                     "handles with DuplicateHandle()",
-                    send_fd(0, 0));
+                    send_fd(0, 0), ErrorKind::unsupported_platform);
     failures.expect("receive_fd: file descriptors cannot be sent on Windows; duplicate Windows "
                     "handles with DuplicateHandle()",
-                    receive_fd(0));
+                    receive_fd(0), ErrorKind::unsupported_platform);
     failures.expect("ExternalMemory::adopt: the handle is null",
                     ExternalMemory::adopt(context, nullptr, 1));
     failures.expect("ExternalMemory::map_buffer: the ExternalMemory holds no memory",
@@ -155,10 +155,10 @@ void check_channel(Failures &failures) {
     const NoFreeDescriptor none;
     failures.expect("receive_fd: no free file descriptor (EMFILE): RLIMIT_NOFILE of this process "
                     "is 3; close descriptors or raise the limit",
-                    receive_fd(to.get()));
+                    receive_fd(to.get()), ErrorKind::out_of_memory);
     failures.expect("UniqueFd::duplicate: no free file descriptor (EMFILE): RLIMIT_NOFILE of this "
                     "process is 3; close descriptors or raise the limit",
-                    file.duplicate());
+                    file.duplicate(), ErrorKind::out_of_memory);
 }
 
 void check_memory(Failures &failures, const Context &context) {
@@ -246,7 +246,7 @@ void check_imports_of_windows(Failures &failures, const Context &context) {
         failures.expect((function + ": the Windows handle is null and has no name").c_str(),
                         result);
 #else
-        failures.expect(function + ": " + instead, result);
+        failures.expect(function + ": " + instead, result, ErrorKind::unsupported_platform);
 #endif
     };
     const auto null = Win32Handle::handle(nullptr);
@@ -340,6 +340,10 @@ void check_ipc(Failures &failures, const Context &context) {
     failures.expect(
         "IpcExport::from_bytes: the number of bytes is 79, expected 80 (IpcExport::byte_count)",
         IpcExport::from_bytes(bytes));
+    failures.expect("IpcExport::of: the size is 0", IpcExport::of(context, DeviceSpan<int>()));
+    failures.expect("IpcMemory::open: the IpcExport holds no handle; create it with "
+                    "IpcExport::of(), from_handle() or from_bytes()",
+                    IpcMemory::open(context, IpcExport()));
     failures.expect("IpcMemory::open: the handle was exported by this process; use the original "
                     "object (cuIpcOpenMemHandle_v2: CUDA_ERROR_INVALID_CONTEXT (201))",
                     IpcMemory::open(context, exported));
@@ -365,9 +369,12 @@ void check_ipc(Failures &failures, const Context &context) {
         failures.expect("IpcMemory::open: range [396, 404) exceeds the allocation, 400 bytes",
                         IpcMemory::open(context, required(IpcExport::from_handle({}, 8, 396))));
     }
+    failures.expect("export_event: the Event holds no event", export_event(context, Event()));
     failures.expect("export_event: the event cannot be exported; create it with "
                     "Event::interprocess() (cuIpcGetEventHandle: CUDA_ERROR_INVALID_HANDLE (400))",
                     export_event(context, required(Event::create(context))));
+    failures.expect("open_event: the Context holds no context",
+                    open_event(Context(), IpcEventHandle()));
     failures.expect("open_event: the handle is invalid, or the event was destroyed before it was "
                     "opened (cuIpcOpenEventHandle: CUDA_ERROR_MAP_FAILED (205))",
                     open_event(context, IpcEventHandle()));

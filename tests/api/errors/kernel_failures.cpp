@@ -46,6 +46,8 @@ void expect_code(Failures &failures) {
     failures.expect("Module::kernel: the Module holds no module", none.kernel("fill"));
     failures.expect("Module::kernel: the name is null", module.kernel(nullptr));
     failures.expect("Module::kernel: the name is \"\"", module.kernel(""));
+    failures.expect("Module::global: the Module holds no module", none.global<int>("counter"));
+    failures.expect("Module::global: the name is \"\"", module.global<int>(""));
     failures.expect("Module::kernel: the module has no kernel named \"fil\"; C++ names must be "
                     "mangled (cuModuleGetFunction: CUDA_ERROR_NOT_FOUND (500))",
                     module.kernel("fil"));
@@ -76,6 +78,9 @@ void expect_library(Failures &failures) {
     restart("");
     const Context empty, context = Context::primary(device).value();
     failures.expect("Library::load: the image has size 0", Library::load({"", 0}));
+    failures.expect("Library::load: the image is null", Library::load(nullptr));
+    failures.expect("Library::load: JitOptions::optimization_level, 9, exceeds the limit of 4",
+                    Library::load(device_code, {.optimization_level = 9}));
     failures.expect("Library::load_file: /nonexistent/code.ptx cannot be read: No such file or "
                     "directory (CUDA_ERROR_FILE_NOT_FOUND (301))",
                     Library::load_file("/nonexistent/code.ptx"));
@@ -91,6 +96,10 @@ void expect_library(Failures &failures) {
     failures.expect("Library::kernel_count: the Library holds no library", none.kernel_count());
     failures.expect("Library::kernels: the array is null, but its size is 3",
                     library.kernels(nullptr, 3));
+    failures.expect("Library::kernel: the name is \"\"", library.kernel(""));
+    failures.expect("Library::global: the library has no variable named \"nothing\"; C++ names "
+                    "must be mangled (cuLibraryGetGlobal: CUDA_ERROR_NOT_FOUND (500))",
+                    library.global<int>(context, "nothing"));
     failures.expect("Library::global: the Context holds no context",
                     library.global<int>(empty, "counter"));
     failures.expect("Library::global: variable \"odd\" has 10 bytes, not a multiple of the element "
@@ -118,10 +127,13 @@ void expect_kernel(Failures &failures) {
     failures.expect("AnyKernel::check_context: the module of the kernel is loaded in context " +
                         text_of(context) + ", but context " + text_of(peer) +
                         " was passed; load it in the latter, too, or use a Library",
-                    kernel.check_context(peer));
+                    kernel.check_context(peer), ErrorKind::wrong_context);
     failures.expect("AnyKernel::as: the number of parameters is 3 in the kernel, but 1 in the "
                     "signature",
                     kernel.as<void(int *)>());
+    failures.expect("AnyKernel::as: the Kernel holds no kernel", none.as<void()>());
+    failures.expect("AnyKernel::function_in: the Kernel holds no kernel",
+                    none.function_in(context));
     failures.expect("AnyKernel::name: the Kernel holds no kernel", none.name());
     failures.expect("AnyKernel::parameter_count: the Kernel holds no kernel",
                     none.parameter_count());
@@ -151,10 +163,13 @@ void expect_kernel(Failures &failures) {
     failures.expect("AnyKernel::set_shared_memory_carveout: carveout 101 is out of range; pass 0 "
                     "to 100 percent, or -1 for the driver's choice",
                     kernel.set_shared_memory_carveout(context, 101));
+    failures.expect("AnyKernel::set_shared_memory_carveout: carveout -2 is out of range; pass 0 "
+                    "to 100 percent, or -1 for the driver's choice",
+                    kernel.set_shared_memory_carveout(context, -2));
     failures.expect("AnyKernel::function_in: the module of the kernel is loaded in context " +
                         text_of(context) + ", but context " + text_of(peer) +
                         " was passed; load it in the latter, too, or use a Library",
-                    kernel.function_in(peer));
+                    kernel.function_in(peer), ErrorKind::wrong_context);
     // occupancy
     failures.expect("max_active_blocks: block size 0 is less than 1 thread",
                     max_active_blocks(context, kernel, 0));
@@ -180,7 +195,7 @@ void expect_kernel(Failures &failures) {
     failures.expect("AnyKernel::parameter_count: no context is current on the calling thread, "
                     "and no device has an active primary context; make a context current, or "
                     "retain a primary context with Context::primary()",
-                    library.kernel("fill").value().parameter_count());
+                    library.kernel("fill").value().parameter_count(), ErrorKind::wrong_context);
 }
 
 void expect_launch(Failures &failures) {

@@ -141,6 +141,8 @@ void expect_host_memory(Failures &failures) {
     failures.expect("HostMappedBuffer::adopt: 18446744073709551615 elements of 4 bytes exceed the "
                     "address space",
                     HostMappedBuffer<int>::adopt(context, values.data(), all));
+    failures.expect("HostMappedBuffer::host_span_after: the Stream holds no stream",
+                    HostMappedBuffer<int>().host_span_after(Stream()));
     failures.expect("HostMappedBuffer::host_span_after: the Event holds no event",
                     HostMappedBuffer<int>().host_span_after(Event()));
     failures.expect("HostMappedBuffer::flags: the buffer has no memory",
@@ -158,7 +160,8 @@ void expect_host_memory(Failures &failures) {
                     HostRegistration<int>::create(context, three, {.read_only = true}));
     failures.expect("HostRegistration::create: device 0 does not support read-only registration; "
                     "clear read_only (CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED is 0)",
-                    HostRegistration<const int>::create(context, three, {.read_only = true}));
+                    HostRegistration<const int>::create(context, three, {.read_only = true}),
+                    ErrorKind::not_supported_by_device);
     failures.expect("HostRegistration::flags: the HostRegistration holds no memory",
                     HostRegistration<int>().flags());
     failures.expect("HostRegistration::release_after: Stream::legacy() and Stream::per_thread() "
@@ -186,6 +189,10 @@ void expect_managed_buffers(Failures &failures) {
     failures.expect("ManagedBuffer::prefetch: device 7 does not exist; the number of devices is 1 "
                     "(cuMemPrefetchAsync: CUDA_ERROR_INVALID_DEVICE (101))",
                     buffer.prefetch(stream, Device::from_native(7)));
+    failures.expect("ManagedBuffer::prefetch: the Stream holds no stream",
+                    buffer.prefetch(Stream(), device));
+    failures.expect("ManagedBuffer::attach: the Stream holds no stream",
+                    buffer.attach(Stream(), ManagedAttachment::global));
     const auto scope = required(context.enter());
     failures.expect("ManagedBuffer::attach: ManagedAttachment::single does not support "
                     "Stream::legacy() and Stream::per_thread(); use a stream of Stream::create() "
@@ -339,15 +346,22 @@ void expect_pools(Failures &failures) {
                     "(cuMemPoolSetAccess: CUDA_ERROR_INVALID_DEVICE (101))",
                     pool.set_access(grants));
     (void)context_of("attribute.102=0;attribute.115=0");
+    constexpr auto lacking = ErrorKind::not_supported_by_device;
     failures.expect("Granularity::of: device 0 does not support virtual memory management; use "
                     "DeviceBuffer::allocate()",
-                    Granularity::of(device));
+                    Granularity::of(device), lacking);
+    failures.expect("AddressRange::reserve: device 0 does not support virtual memory management; "
+                    "use DeviceBuffer::allocate()",
+                    AddressRange::reserve(device, page), lacking);
+    failures.expect("GrowableBuffer::create: device 0 does not support virtual memory management; "
+                    "use DeviceBuffer::allocate()",
+                    GrowableBuffer<int>::create(device, 1), lacking);
     failures.expect("MemoryPool::default_of: device 0 does not support memory pools; use "
                     "DeviceBuffer::allocate()",
-                    MemoryPool::default_of(device));
+                    MemoryPool::default_of(device), lacking);
     failures.expect("MemoryPool::current_of: device 0 does not support memory pools; use "
                     "DeviceBuffer::allocate()",
-                    MemoryPool::current_of(device));
+                    MemoryPool::current_of(device), lacking);
 }
 
 // Each system has one way to share.
@@ -360,7 +374,8 @@ void expect_handles(Failures &failures) {
 #endif
     const auto expect = [&](const std::string &function, bool possible, const char *otherwise,
                             const char *why, const auto &result) {
-        failures.expect((function + ": " + (possible ? why : otherwise)).c_str(), result);
+        failures.expect(function + ": " + (possible ? why : otherwise), result,
+                        possible ? ErrorKind::invalid_argument : ErrorKind::unsupported_platform);
     };
     const auto descriptor = [&](const char *function, const char *why, const auto &result) {
         expect(function, !is_windows,
@@ -408,6 +423,10 @@ void expect_fabric(Failures &failures) {
     }
     failures.expect("PhysicalMemory::export_fabric: the PhysicalMemory holds no memory",
                     PhysicalMemory().export_fabric());
+    failures.expect("PhysicalMemory::export_fabric: the memory was not created exportable; set "
+                    "PhysicalMemoryOptions::exportable.fabric (cuMemExportToShareableHandle: "
+                    "CUDA_ERROR_INVALID_VALUE (1))",
+                    required(PhysicalMemory::create(device, page)).export_fabric());
     failures.expect("PhysicalMemory::import_fabric: the size is 0",
                     PhysicalMemory::import_fabric({}, 0));
     failures.expect("MemoryPool::export_fabric: the MemoryPool holds no pool",

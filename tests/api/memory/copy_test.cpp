@@ -186,18 +186,6 @@ TEST_CASE("copies of different sizes or of overlapping memory are rejected", "[c
     });
 }
 
-TEST_CASE("a fill at a misaligned address is rejected", "[copy]") {
-    const auto context = context_after_restart("");
-    const auto buffer = required(DeviceBuffer<char>::allocate(context, 16));
-    struct Bytes {
-        char bytes[4];
-    };
-    const DeviceSpan<Bytes> askew(buffer.native() + 2, 1);
-    check_refused(fill(context, askew, Bytes{}), "element size, 4");
-    const DeviceSpan<Bytes> straight(buffer.native() + 4, 1);
-    CHECK(fill(context, straight, Bytes{}).has_value());
-}
-
 STREAM_SCENARIO_TEST("copies and fills accept buffers and ranges", "[copy]") {
     CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 100));
     CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 100));

@@ -295,17 +295,9 @@ TEST_CASE("closing a buffer reports every failure", "[growable_buffer]") {
 
 TEST_CASE("invalid sizes and streams are rejected by growable buffers", "[growable_buffer]") {
     const Place place = place_now();
-    CHECK(refused(Words::create(place.device, most)));
     CHECK(refused(Words::create(place.device, most / 4)));
     auto buffer = required(Words::create(place.device, 1));
     CHECK(refused(buffer.reserve(most)));
     CHECK(refused(buffer.release_after(Stream::legacy())));
     CHECK(buffer.close());
-}
-
-TEST_CASE("a growable buffer requires virtual memory management", "[growable_buffer][V13]") {
-    need_simulator("needs the simulator, whose devices can lack a feature");
-    restart("attribute.102=0");
-    const auto device = required(Device::get(0));
-    CHECK(refused(Words::create(device, 1), ErrorKind::not_supported_by_device));
 }

@@ -125,18 +125,3 @@ TEST_CASE("a managed buffer of 0 elements makes no CUDA calls", "[managed_buffer
         CHECK(buffer.close().has_value());
     });
 }
-
-TEST_CASE("invalid attachments, streams and ranges are rejected", "[managed_buffer]") {
-    const auto context = context_after_restart("");
-    const auto stream = required(Stream::create(context));
-    const auto device = Device::from_native(0);
-    check_refused(
-        ManagedBuffer<int>::allocate(context, 1, {.attachment = ManagedAttachment::single}),
-        "single");
-    const auto buffer = required(ManagedBuffer<int>::allocate(context, 10));
-    check_refused(buffer.prefetch(Stream(), device), "stream");
-    check_refused(buffer.attach(Stream(), ManagedAttachment::global), "stream");
-    check_refused(buffer.prefetch(stream, device, 8, 3),
-                  "range [8, 11) exceeds the size, 10 elements");
-    check_refused(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 11, 0), "11");
-}

@@ -92,7 +92,6 @@ TEST_CASE("a pool returns an empty buffer for size 0 and rejects invalid allocat
     const auto stream = required(Stream::create(context));
     const auto none = required(PoolBuffer<int>::allocate(pool, stream, 0));
     CHECK(none.empty());
-    CHECK(refused(none.export_pointer()));
     CHECK(refused(PoolBuffer<int>::allocate(pool, stream, SIZE_MAX / 2)));
     CHECK(refused(PoolBuffer<int>::allocate(MemoryPool(), stream, 1)));
     CHECK(refused(PoolBuffer<int>::allocate(pool, Stream(), 1)));
@@ -171,8 +170,6 @@ TEST_CASE("a pool is exported to a fabric and imported from it", "[pool]") {
     const auto handle = required(pool.export_fabric());
     auto imported = required(MemoryPool::import_fabric(handle));
     CHECK(imported.release() == pool.native()); // the same pool, owned by `pool`
-    CHECK(MemoryPool::import_fabric({}).error().status() == CUDA_ERROR_INVALID_VALUE);
-    CHECK(refused(MemoryPool().export_fabric()));
 }
 
 namespace {
@@ -216,22 +213,14 @@ TEST_CASE("the driver receives the maximum size of a pool", "[pool]") {
 }
 #endif
 
-TEST_CASE("NT handles of pools require Windows", "[pool]") {
+TEST_CASE("a pool for NT handles requires Windows and attributes", "[pool]") {
     restart("");
-    int attributes = 0;
     MemoryPoolOptions options;
-    options.win32_attributes = &attributes;
-    CHECK(refused(MemoryPool::create(of, options)));
-#ifndef _WIN32
     options.exportable.win32 = true;
-    const auto pool = MemoryPool::create(of).value();
-    CHECK(refused(MemoryPool::create(of, options), ErrorKind::unsupported_platform));
-    CHECK(refused(pool.export_win32(), ErrorKind::unsupported_platform));
-    CHECK(refused(MemoryPool::import_win32(&attributes), ErrorKind::unsupported_platform));
+#ifdef _WIN32
+    CHECK(refused(MemoryPool::create(of, options)));
 #else
-    options = {};
-    options.exportable.win32 = true;
-    CHECK(refused(MemoryPool::create(of, options)));
-    CHECK(refused(MemoryPool::import_win32(nullptr)));
+    options.win32_attributes = &options;
+    CHECK(refused(MemoryPool::create(of, options), ErrorKind::unsupported_platform));
 #endif
 }

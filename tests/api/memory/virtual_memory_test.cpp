@@ -158,7 +158,6 @@ TEST_CASE("calls reject empty ranges, memory and mappings", "[virtual_memory][V5
     CHECK(refused(MappedRange::map(range, 0, PhysicalMemory())));
     const MappedRange nothing;
     CHECK(refused(nothing.set_access(place.access())));
-    CHECK(refused(nothing.get_access(place.device)));
     CHECK(refused(AddressRange().set_access(0, 0, place.access())));
     CHECK(refused(range.set_access(place.unit, 1, place.access())));
     CHECK(refused(range.get_access(place.unit, place.device)));
@@ -432,12 +431,4 @@ TEST_CASE("virtual memory calls neither need nor make a current context", "[virt
     }
     CHECK(current_context() == nullptr);
     CHECK((simulator() == nullptr || !is_primary_active(device)));
-}
-
-TEST_CASE("reserving a range requires virtual memory management", "[virtual_memory][V13]") {
-    need_simulator("needs the simulator, whose devices can lack a feature");
-    restart("attribute.102=0");
-    const auto device = required(Device::get(0));
-    CHECK(refused(AddressRange::reserve(device, std::size_t(2) << 20),
-                  ErrorKind::not_supported_by_device));
 }
