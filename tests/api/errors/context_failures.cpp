@@ -181,6 +181,8 @@ void expect_stream(Failures &failures) {
     failures.expect("Event::create: an interprocess event cannot measure time; set "
                     "EventOptions::timing to false",
                     Event::create(context, {.interprocess = true}));
+    failures.expect("Event::adopt: the Context holds no context",
+                    Event::adopt(empty, event.native()));
     failures.expect("Event::adopt: the handle is null", Event::adopt(context, nullptr));
     failures.expect("Event::record: the Event holds no event", no_event.record(stream));
     failures.expect("Event::record: the Stream holds no stream", event.record(none));

@@ -284,6 +284,8 @@ void check_semaphores(Failures &failures, const Context &context) {
     failures.expect("BinarySemaphore::wait: the BinarySemaphore holds no semaphore",
                     BinarySemaphore().wait(stream));
 
+    failures.expect("TimelineSemaphore::adopt: the Context holds no context",
+                    TimelineSemaphore::adopt(Context(), semaphore));
     failures.expect("TimelineSemaphore::adopt: the handle is null",
                     TimelineSemaphore::adopt(context, nullptr));
     const auto timeline = TimelineSemaphore::borrow(context, semaphore);

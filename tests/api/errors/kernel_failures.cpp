@@ -41,8 +41,10 @@ void expect_code(Failures &failures) {
     failures.expect("Module::load_file: / cannot be read: Is a directory "
                     "(CUDA_ERROR_FILE_NOT_FOUND (301))",
                     Module::load_file(context, "/"));
-    failures.expect("Module::adopt: the handle is null", Module::adopt(context, nullptr));
     const Module none, module = Module::load(context, device_code).value();
+    failures.expect("Module::adopt: the Context holds no context",
+                    Module::adopt(empty, module.native()));
+    failures.expect("Module::adopt: the handle is null", Module::adopt(context, nullptr));
     failures.expect("Module::kernel: the Module holds no module", none.kernel("fill"));
     failures.expect("Module::kernel: the name is null", module.kernel(nullptr));
     failures.expect("Module::kernel: the name is \"\"", module.kernel(""));

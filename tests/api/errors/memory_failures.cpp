@@ -219,6 +219,7 @@ void expect_virtual_memory(Failures &failures) {
                     "(cuMemCreate: CUDA_ERROR_OUT_OF_MEMORY (2))",
                     PhysicalMemory::create(device, 128 << 20));
     failures.expect("PhysicalMemory::adopt: the handle is null", PhysicalMemory::adopt(0, page));
+    failures.expect("PhysicalMemory::adopt: the size is 0 bytes", PhysicalMemory::adopt(page, 0));
     failures.expect(
         "PhysicalMemory::retain_from: address 0x1 is not in a mapping, or the driver does "
         "not know its size; if it is mapped, pass the size (cuPointerGetAttribute: "
@@ -235,6 +236,7 @@ void expect_virtual_memory(Failures &failures) {
     failures.expect("AddressRange::reserve: alignment 3 is not a power of two",
                     AddressRange::reserve(device, page, {.alignment = 3}));
     failures.expect("AddressRange::adopt: the address is null", AddressRange::adopt(0, page));
+    failures.expect("AddressRange::adopt: the size is 0 bytes", AddressRange::adopt(page, 0));
     const auto range = required(AddressRange::reserve(device, 2 * page));
     const auto memory = required(PhysicalMemory::create(device, page));
     failures.expect("AddressRange::set_access: device 7 does not exist; the number of devices is 1 "
