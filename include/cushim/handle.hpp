@@ -58,7 +58,11 @@ class Owner {
         }
         return *this;
     }
-    ~Owner() { reset(); }
+    ~Owner() {
+        if (state_ != nullptr) {
+            drop_owner(state_);
+        }
+    }
 
     // Whether this owner holds an object.
     explicit operator bool() const noexcept { return state_ != nullptr || handle() != Handle{}; }

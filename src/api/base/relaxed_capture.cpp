@@ -14,20 +14,10 @@ bool is_missing(CUresult status) noexcept {
 
 } // namespace
 
-RelaxedCapture::RelaxedCapture() noexcept : exchanged_(exchange()) {}
-
-RelaxedCapture::~RelaxedCapture() {
-    if (exchanged_) {
-        exchange();
-    }
-}
-
-bool RelaxedCapture::exchange() noexcept {
-    const CUresult status = driver().cuThreadExchangeStreamCaptureMode(&other_);
-    if (status != CUDA_SUCCESS && !is_missing(status)) {
+void RelaxedCapture::report(CUresult status) noexcept {
+    if (!is_missing(status)) {
         report_teardown({status, entry::cuThreadExchangeStreamCaptureMode::name, 0});
     }
-    return status == CUDA_SUCCESS;
 }
 
 } // namespace cushim::detail

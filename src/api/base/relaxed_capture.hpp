@@ -15,13 +15,24 @@ namespace cushim::detail {
 // cuThreadExchangeStreamCaptureMode.
 class RelaxedCapture {
   public:
-    RelaxedCapture() noexcept;
-    ~RelaxedCapture();
+    RelaxedCapture() noexcept : exchanged_(exchange()) {}
+    ~RelaxedCapture() {
+        if (exchanged_) [[likely]] {
+            exchange();
+        }
+    }
     RelaxedCapture(const RelaxedCapture &) = delete;
     RelaxedCapture &operator=(const RelaxedCapture &) = delete;
 
   private:
-    bool exchange() noexcept;
+    bool exchange() noexcept {
+        const CUresult status = driver().cuThreadExchangeStreamCaptureMode(&other_);
+        if (status != CUDA_SUCCESS) [[unlikely]] {
+            report(status);
+        }
+        return status == CUDA_SUCCESS;
+    }
+    [[gnu::cold]] static void report(CUresult status) noexcept;
 
     CUstreamCaptureMode other_ = CU_STREAM_CAPTURE_MODE_RELAXED; // exchanged for the thread's mode
     bool exchanged_;

@@ -25,7 +25,7 @@ TeardownSinkSetting current_sink() noexcept {
 
 // During exit, a driver call in a destructor may crash; in a child of fork it would only return an
 // error, and the object belongs to the parent. After a reset, destroying a stream crashes.
-bool may_destroy(const detail::State &state) noexcept {
+[[gnu::always_inline]] inline bool may_destroy(const detail::State &state) noexcept {
     if (!state.owned.load(std::memory_order_relaxed)) [[unlikely]] {
         return false;
     }
@@ -44,13 +44,7 @@ Result<void> answer_of(const detail::Destroyed &destroyed) noexcept {
                : detail::checked(static_cast<CUresult>(destroyed.status), destroyed.entry_point);
 }
 
-// Whether this was the last owner. A sole owner needs no atomic operation: no other can copy it.
-bool leave(detail::State &state) noexcept {
-    return state.owners.load(std::memory_order_acquire) == 1 ||
-           state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
-}
-
-detail::Destroyed destroy(detail::State &state) noexcept {
+[[gnu::always_inline]] inline detail::Destroyed destroy(detail::State &state) noexcept {
     if (!may_destroy(state)) [[unlikely]] {
         return {};
     }
@@ -59,12 +53,6 @@ detail::Destroyed destroy(detail::State &state) noexcept {
     }
     const detail::RelaxedCapture relaxed;
     return state.destroy();
-}
-
-detail::Destroyed end(detail::State *state) noexcept {
-    const detail::Destroyed destroyed = destroy(*state);
-    delete state;
-    return destroyed;
 }
 
 } // namespace
@@ -97,14 +85,16 @@ void report_teardown(const Destroyed &destroyed) noexcept {
 }
 
 void add_owner(State *state) noexcept {
-    state->owners.fetch_add(1, std::memory_order_relaxed);
+    share(*state);
 }
 
 void drop_owner(State *state) noexcept {
-    if (!leave(*state)) {
-        return;
-    }
-    const Destroyed destroyed = end(state);
+    drop(state);
+}
+
+void end(State *state) noexcept {
+    const Destroyed destroyed = destroy(*state);
+    delete state;
     if (destroyed.status != CUDA_SUCCESS) [[unlikely]] {
         report_teardown(destroyed);
     }
@@ -114,7 +104,8 @@ Result<void> close_owner(State *state) noexcept {
     if (!leave(*state)) {
         return {};
     }
-    const Destroyed destroyed = end(state);
+    const Destroyed destroyed = destroy(*state);
+    delete state;
     return nothing_left(destroyed.status) ? Result<void>() : named(answer_of(destroyed), "close");
 }
 

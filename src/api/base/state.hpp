@@ -17,6 +17,7 @@
 #include <new>
 
 #include "function_name.hpp"
+#include "state_memory.hpp"
 
 namespace cushim::detail {
 
@@ -32,10 +33,19 @@ struct Destroyed {
 enum class InCapture : bool { unsafe, safe };
 
 struct State {
-    explicit State(InCapture call = InCapture::unsafe) noexcept : in_capture(call) {}
+    // The default of `made_in` is evaluated before the construction begins, which makes that
+    // shorter.
+    explicit State(InCapture call = InCapture::unsafe, int ordinal = -1,
+                   unsigned int made_in = cushim_fork_generation()) noexcept
+        : in_capture(call), generation(made_in), device_ordinal(ordinal) {}
     State(const State &) = delete;
     State &operator=(const State &) = delete;
     virtual ~State() = default;
+
+    static void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+        return allocate_state(size);
+    }
+    static void operator delete(void *state, std::size_t size) noexcept { free_state(state, size); }
 
     // Destroys the CUDA object. Called at most once, by the last owner; not called if the driver
     // can no longer be called. Runs under a RelaxedCapture unless `in_capture` is safe.
@@ -54,11 +64,34 @@ struct State {
     // The number of the last KeptResources that kept this object.
     std::atomic<unsigned long long> kept_by{0};
     const InCapture in_capture;
-    const unsigned int generation = cushim_fork_generation();
+    const unsigned int generation;
     // The device of the object, for to_text(); -1 if only CUDA knows it. Set before the first owner
     // exists.
-    int device_ordinal = -1;
+    int device_ordinal;
 };
+
+// add_owner(), inline.
+inline void share(State &state) noexcept {
+    state.owners.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Removes an owner: whether it was the last one. A sole owner needs no atomic operation, because no
+// other can copy it.
+inline bool leave(State &state) noexcept {
+    return state.owners.load(std::memory_order_acquire) == 1 ||
+           state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+// After the last owner has left: destroys the object and the state. A failure goes to the teardown
+// sink.
+void end(State *state) noexcept;
+
+// drop_owner(), inline except for the last owner.
+inline void drop(State *state) noexcept {
+    if (leave(*state)) [[unlikely]] {
+        end(state);
+    }
+}
 
 inline int ordinal_of(const State *state) noexcept {
     return state != nullptr ? state->device_ordinal : -1;
@@ -76,7 +109,7 @@ class KeepAlive {
     explicit KeepAlive(const Owner<Value> &owner) noexcept : KeepAlive(Access::state(owner)) {}
     explicit KeepAlive(State *state) noexcept : state_(state) {
         if (state_ != nullptr) {
-            add_owner(state_);
+            detail::share(*state_);
         }
     }
     KeepAlive(KeepAlive &&other) noexcept : state_(other.state_) { other.state_ = nullptr; }
@@ -85,13 +118,13 @@ class KeepAlive {
         state_ = other.state_;
         other.state_ = nullptr;
         if (old != nullptr) {
-            drop_owner(old);
+            drop(old);
         }
         return *this;
     }
     ~KeepAlive() {
         if (state_ != nullptr) {
-            drop_owner(state_);
+            drop(state_);
         }
     }
 
@@ -105,7 +138,7 @@ class KeepAlive {
     template <class Value>
     void share(Owner<Value> &owner, const Value &value) const noexcept {
         if (state_ != nullptr) {
-            add_owner(state_);
+            detail::share(*state_);
         }
         Access::set(owner, value, state_);
     }
@@ -118,14 +151,14 @@ class KeepAlive {
 template <class S>
 class NewState {
   public:
-    explicit NewState(S *state) noexcept : state_(state) {}
-    NewState(NewState &&other) noexcept : state_(other.state_), taken_(other.taken_) {
-        other.taken_ = true;
+    explicit NewState(S *state) noexcept : state_(state), untaken_(state) {}
+    NewState(NewState &&other) noexcept : state_(other.state_), untaken_(other.untaken_) {
+        other.untaken_ = nullptr;
     }
     NewState &operator=(NewState &&) = delete;
     ~NewState() {
-        if (!taken_) {
-            delete state_;
+        if (untaken_ != nullptr) [[unlikely]] {
+            delete untaken_;
         }
     }
 
@@ -134,23 +167,56 @@ class NewState {
 
     // The object exists: the owner that receives the state destroys it.
     [[nodiscard]] S *take() noexcept {
-        taken_ = true;
+        untaken_ = nullptr;
         state_->owned.store(true, std::memory_order_relaxed);
         return state_;
     }
 
   private:
     S *state_;
-    bool taken_ = false;
+    S *untaken_;
 };
 
-template <class S, class... Arguments>
-Result<NewState<S>> make_state(Arguments &&...arguments) noexcept {
-    S *const state = new (std::nothrow) S(static_cast<Arguments &&>(arguments)...);
-    if (state == nullptr) [[unlikely]] {
-        return no_host_memory();
+// The result of make_state(): a NewState, or out_of_memory. Shorter than a Result, for CUSHIM_TRY.
+template <class S>
+class MadeState {
+  public:
+    explicit MadeState(S *state) noexcept : state_(state) {}
+    MadeState(MadeState &&other) noexcept : state_(other.state_) { other.state_ = nullptr; }
+    MadeState &operator=(MadeState &&) = delete;
+    ~MadeState() {
+        if (state_ != nullptr) [[unlikely]] {
+            delete state_;
+        }
     }
-    return NewState<S>(state);
+
+    bool has_value() const noexcept { return state_ != nullptr; }
+    Error error() const noexcept { return no_host_memory(); }
+    NewState<S> operator*() && noexcept {
+        S *const state = state_;
+        state_ = nullptr;
+        return NewState<S>(state);
+    }
+    operator Result<NewState<S>>() && noexcept {
+        if (!has_value()) {
+            return error();
+        }
+        return *static_cast<MadeState &&>(*this);
+    }
+
+  private:
+    S *state_;
+};
+
+template <class S>
+Error named_error(const Tried<MadeState<S>> &tried, const char *function) noexcept {
+    return named(tried.result.error(), function);
+}
+
+template <class S, class... Arguments>
+[[gnu::always_inline]] inline MadeState<S> make_state(Arguments &&...arguments) noexcept {
+    static_assert(alignof(S) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    return MadeState<S>(new (std::nothrow) S(static_cast<Arguments &&>(arguments)...));
 }
 
 // Whether the status means that the driver or runtime library is shutting down, or that the context

@@ -10,6 +10,7 @@
 #include "base/ranges.hpp"
 #include "base/resets.hpp"
 #include "base/state.hpp"
+#include "current_call.hpp"
 #include "in_context.hpp"
 #include "on_device.hpp"
 
@@ -36,6 +37,30 @@ void pop_if_current(CUcontext context) noexcept {
     if (driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context) {
         (void)driver().cuCtxPopCurrent(&current);
     }
+}
+
+Error empty_context() noexcept {
+    return Error::invalid_argument("the Context holds no context");
+}
+
+// Returns a number for pop().
+Result<unsigned int> push(CUcontext context) noexcept {
+    if (const Result<void> pushed = CUSHIM_DRIVER(cuCtxPushCurrent, context); !pushed) {
+        pop_if_current(context); // a failed call may have taken effect
+        return pushed.error();
+    }
+    return cushim_fork_generation() + 1;
+}
+
+// Not in the child of a fork, for a context that the parent pushed.
+void pop(unsigned int pushed) noexcept {
+    if (cushim_may_call(pushed - 1) == 0) {
+        return;
+    }
+    CUcontext popped = nullptr;
+    const CUresult status = driver().cuCtxPopCurrent(&popped);
+    detail::report_teardown(
+        {status, entry::cuCtxPopCurrent::name, reinterpret_cast<unsigned long long>(popped)});
 }
 
 // After a failed creation: CUDA may have created the context nevertheless and made it current.
@@ -132,28 +157,42 @@ ContextScope::ContextScope(unsigned int pushed, detail::State *state) noexcept
 
 Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state) noexcept {
     if (context == nullptr) [[unlikely]] {
-        return CUSHIM_NAMED(Error::invalid_argument("the Context holds no context"));
+        return CUSHIM_NAMED(empty_context());
     }
     CUcontext current = nullptr;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetCurrent, &current));
     if (current == context) {
         return ContextScope(0, state);
     }
-    if (const Result<void> pushed = CUSHIM_DRIVER(cuCtxPushCurrent, context); !pushed) {
-        pop_if_current(context); // a failed call may have taken effect
-        return CUSHIM_NAMED(pushed.error());
-    }
-    return ContextScope(cushim_fork_generation() + 1, state);
+    CUSHIM_TRY(const unsigned int pushed, push(context));
+    return ContextScope(pushed, state);
 }
 
 void ContextScope::leave(unsigned int pushed) noexcept {
-    if (cushim_may_call(pushed - 1) == 0) {
+    pop(pushed);
+}
+
+detail::PushedContext::PushedContext(CUcontext context, CUresult asked) noexcept {
+    if (context == nullptr) {
+        result_ = empty_context();
         return;
     }
-    CUcontext popped = nullptr;
-    const CUresult status = driver().cuCtxPopCurrent(&popped);
-    detail::report_teardown(
-        {status, entry::cuCtxPopCurrent::name, reinterpret_cast<unsigned long long>(popped)});
+    result_ = checked(asked, entry::cuCtxGetCurrent::name);
+    if (!result_) {
+        return;
+    }
+    const Result<unsigned int> pushed = push(context);
+    if (pushed) {
+        pushed_ = *pushed;
+    } else {
+        result_ = pushed.error();
+    }
+}
+
+detail::PushedContext::~PushedContext() {
+    if (pushed_ != 0) {
+        pop(pushed_);
+    }
 }
 
 // --- creation

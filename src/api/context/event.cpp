@@ -4,6 +4,7 @@
 
 #include "adopting.hpp"
 #include "base/ranges.hpp"
+#include "current_call.hpp"
 #include "event_state.hpp"
 #include "wrong_context.hpp"
 
@@ -96,8 +97,10 @@ Result<Event> Event::create(const Context &context, const EventOptions &options)
     CUSHIM_TRY(auto state, detail::make_state<EventState>(context));
     state->is_interprocess = options.interprocess;
     state->timing = options.timing ? EventState::Timing::on : EventState::Timing::off;
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuEventCreate, &state->event, flags_of(options)));
+    CUSHIM_TRY_VOID(detail::call_in(state->context, nullptr,
+                                    [event = &state->event, flags = flags_of(options)] {
+                                        return CUSHIM_DRIVER(cuEventCreate, event, flags);
+                                    }));
     return Event(state->event, state.take());
 }
 

@@ -10,10 +10,8 @@ namespace cushim::detail {
 
 struct InContext : State {
     explicit InContext(const Context &in, InCapture call = InCapture::unsafe) noexcept
-        : State(call), keep_context(in), context(in.native()),
-          resets_before(resets_of(in.native())) {
-        device_ordinal = ordinal_of(in);
-    }
+        : State(call, ordinal_of(in)), keep_context(in), context(in.native()),
+          resets_before(resets_of(in.native())) {}
 
     bool is_gone() const noexcept override { return resets_of(context) != resets_before; }
     Result<ContextScope> enter() const noexcept { return ContextScope::enter(context); }

@@ -23,6 +23,9 @@ Destroyed wait_for_release(const Stream &kept) noexcept;
 // The same, followed by destroy() in any case. The second failure goes to the teardown sink.
 template <class Destroy>
 Destroyed destroy_after(const Stream &release, Destroy destroy) noexcept {
+    if (Access::state(release) == nullptr) [[likely]] {
+        return destroy();
+    }
     const Destroyed waited = wait_for_release(release);
     const Destroyed destroyed = destroy();
     if (waited.status == 0) {

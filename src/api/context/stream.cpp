@@ -2,6 +2,7 @@
 
 #include "adopting.hpp"
 #include "base/call.hpp"
+#include "current_call.hpp"
 #include "event_state.hpp"
 #include "stream_state.hpp"
 #include "wrong_context.hpp"
@@ -13,12 +14,14 @@ using detail::StreamState;
 
 constexpr const char *empty = "the Stream holds no stream";
 
+bool is_interprocess(const Event &event) noexcept {
+    const detail::EventState *const state = detail::state_of(event);
+    return state != nullptr && state->is_interprocess;
+}
+
 // Driver 580 crashes the process if a stream of another context waits. Graph nodes may wait.
 Result<void> check_interprocess(const Event &event, const Stream &stream) noexcept {
     const detail::EventState *const state = detail::state_of(event);
-    if (state == nullptr || !state->is_interprocess) {
-        return {};
-    }
     CUSHIM_TRY(const Context context, stream.context());
     if (context.native() == state->context) {
         return {};
@@ -39,10 +42,11 @@ Result<void> check_interprocess(const Event &event, const Stream &stream) noexce
 
 Result<Stream> Stream::create(const Context &context, const StreamOptions &options) noexcept {
     CUSHIM_TRY(auto state, detail::make_state<StreamState>(context));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
     const unsigned int flags = options.non_blocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
-    CUSHIM_TRY_VOID(
-        CUSHIM_DRIVER(cuStreamCreateWithPriority, &state->stream, flags, options.priority));
+    CUSHIM_TRY_VOID(detail::call_in(
+        state->context, nullptr, [stream = &state->stream, flags, priority = options.priority] {
+            return CUSHIM_DRIVER(cuStreamCreateWithPriority, stream, flags, priority);
+        }));
     return Stream(state->stream, state.take());
 }
 
@@ -83,7 +87,9 @@ Result<bool> Stream::query() const noexcept {
 Result<void> Stream::wait_event(const Event &event) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));
     CUSHIM_TRY_VOID(detail::require(event, "the Event holds no event"));
-    CUSHIM_TRY_VOID(check_interprocess(event, *this));
+    if (is_interprocess(event)) [[unlikely]] {
+        CUSHIM_TRY_VOID(check_interprocess(event, *this));
+    }
     return CUSHIM_DRIVER(cuStreamWaitEvent, native(), event.native(), 0);
 }
 

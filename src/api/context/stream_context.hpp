@@ -3,6 +3,7 @@
 
 #include <cushim/stream.hpp>
 
+#include "current_call.hpp"
 #include "in_context.hpp"
 
 namespace cushim::detail {
@@ -20,25 +21,28 @@ inline Result<Context> context_of(const Stream &stream) noexcept {
     return stream.context();
 }
 
+// in_context_of() for a stream without a state.
+template <class Call>
+[[gnu::cold, gnu::noinline]] Result<void>
+in_context_of_borrowed(const Stream &stream, const char *in, Call call) noexcept {
+    if (is_default(stream.native())) {
+        return call();
+    }
+    const Result<Context> context = stream.context();
+    return context ? call_in(context->native(), in, call)
+                   : Result<void>(named(context.error(), in));
+}
+
 // Runs a call that enqueues into the stream, with the stream's context current. CUDA checks copies
 // against the device of the current context. Default streams use the current context. `in` is
 // CUSHIM_HERE of the caller.
 template <class Call>
-Result<void> in_context_of(const Stream &stream, const char *in, Call call) noexcept {
-    if (is_default(stream.native())) {
-        return call();
+[[gnu::always_inline]] inline Result<void> in_context_of(const Stream &stream, const char *in,
+                                                         Call call) noexcept {
+    if (const State *const state = Access::state(stream)) [[likely]] {
+        return call_in(static_cast<const InContext *>(state)->context, in, call);
     }
-    if (const State *const state = Access::state(stream)) {
-        const CUcontext context = static_cast<const InContext *>(state)->context;
-        const auto scope = ContextScope::enter(context);
-        return scope ? call() : Result<void>(named(scope.error(), in));
-    }
-    const Result<Context> context = stream.context();
-    if (!context) {
-        return named(context.error(), in);
-    }
-    const auto scope = context->enter();
-    return scope ? call() : Result<void>(named(scope.error(), in));
+    return in_context_of_borrowed(stream, in, call);
 }
 
 } // namespace cushim::detail

@@ -38,23 +38,29 @@ struct AllocationCall {
 Error allocation_failure(const AllocationCall &call, std::size_t bytes,
                          const Available &available) noexcept;
 
+template <class F>
+[[gnu::cold, gnu::noinline]] Error not_allocated(const AllocationCall &call, std::size_t bytes,
+                                                 const F &available) noexcept {
+    return call.status == CUDA_ERROR_OUT_OF_MEMORY
+               ? allocation_failure(call, bytes, available())
+               : failure(call.status, call.entry_point, call.introduced, call.in);
+}
+
 // `available` is called only if the memory is exhausted.
 template <class F>
-Result<void> allocated(const AllocationCall &call, std::size_t bytes, F available) noexcept {
-    if (call.status == CUDA_SUCCESS) [[likely]] {
+[[gnu::always_inline]] inline Result<void> allocated(CUresult status, const char *entry_point,
+                                                     int introduced, const char *in,
+                                                     std::size_t bytes, F available) noexcept {
+    if (status == CUDA_SUCCESS) [[likely]] {
         return {};
     }
-    if (call.status != CUDA_ERROR_OUT_OF_MEMORY) {
-        return failure(call.status, call.entry_point, call.introduced, call.in);
-    }
-    return allocation_failure(call, bytes, available());
+    return not_allocated({status, entry_point, introduced, in}, bytes, available);
 }
 
 } // namespace cushim::detail
 
 // CUSHIM_DRIVER for an allocation of `bytes` bytes.
 #define CUSHIM_ALLOCATE(bytes, available, function, ...)                                           \
-    ::cushim::detail::allocated({::cushim::driver().function(__VA_ARGS__),                         \
-                                 ::cushim::entry::function::name,                                  \
-                                 ::cushim::entry::function::introduced, CUSHIM_HERE},              \
-                                bytes, available)
+    ::cushim::detail::allocated(                                                                   \
+        ::cushim::driver().function(__VA_ARGS__), ::cushim::entry::function::name,                 \
+        ::cushim::entry::function::introduced, CUSHIM_HERE, bytes, available)

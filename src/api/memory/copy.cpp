@@ -19,22 +19,31 @@ bool overlap(unsigned long long a, unsigned long long b, std::size_t bytes) noex
     return a < b ? b - a < bytes : a - b < bytes;
 }
 
-// Returns the number of bytes.
-Result<std::size_t> check(const Copy &copy) noexcept {
+// Why a copy is rejected.
+[[gnu::cold, gnu::noinline]] Error rejected(const Copy &copy) noexcept {
     if (copy.to_size != copy.from_size) {
         return invalid_argument("element counts differ: source %zu, destination %zu",
                                 copy.from_size, copy.to_size);
     }
-    CUSHIM_TRY(const std::size_t bytes, bytes_of(copy.from_size, copy.element_size));
-    if (overlap(copy.to, copy.from, bytes)) {
-        return invalid_argument("source [%#llx, %#llx) and destination [%#llx, %#llx) overlap",
-                                copy.from, copy.from + bytes, copy.to, copy.to + bytes);
+    if (product_overflows(copy.from_size, copy.element_size)) {
+        return too_many_bytes(copy.from_size, copy.element_size, nullptr);
     }
-    return bytes;
+    const std::size_t bytes = copy.from_size * copy.element_size;
+    return invalid_argument("source [%#llx, %#llx) and destination [%#llx, %#llx) overlap",
+                            copy.from, copy.from + bytes, copy.to, copy.to + bytes);
+}
+
+// Whether the sizes are equal and the ranges are separate. `bytes` receives their size.
+[[gnu::always_inline]] inline bool is_valid(const Copy &copy, std::size_t &bytes) noexcept {
+    bytes = copy.from_size * copy.element_size;
+    return copy.to_size == copy.from_size &&
+           !product_overflows(copy.from_size, copy.element_size) &&
+           !overlap(copy.to, copy.from, bytes);
 }
 
 // `in` is CUSHIM_HERE of the caller.
-Result<void> queue(const Copy &copy, std::size_t bytes, CUstream stream, const char *in) noexcept {
+[[gnu::always_inline]] inline Result<void> queue(const Copy &copy, std::size_t bytes,
+                                                 CUstream stream, const char *in) noexcept {
     switch (copy.kind) {
     case CopyKind::host_to_device:
         return CUSHIM_DRIVER_IN(in, cuMemcpyHtoDAsync, copy.to, host(copy.from), bytes, stream);
@@ -46,20 +55,27 @@ Result<void> queue(const Copy &copy, std::size_t bytes, CUstream stream, const c
     return CUSHIM_DRIVER_IN(in, cuMemcpyAsync, copy.to, copy.from, bytes, stream);
 }
 
-Result<void> check(const Fill &fill) noexcept {
-    CUSHIM_TRY_VOID(bytes_of(fill.size, fill.element_size));
-    if (fill.to % fill.element_size != 0) {
-        return invalid_argument("address %#llx is not a multiple of the element size, %u bytes",
-                                static_cast<unsigned long long>(fill.to), fill.element_size);
-    }
-    return {};
+// The element size is 1, 2 or 4.
+inline bool is_valid(const Fill &fill) noexcept {
+    return (fill.to & (fill.element_size - 1)) == 0 &&
+           !product_overflows(fill.size, fill.element_size);
+}
+
+[[gnu::cold, gnu::noinline]] Error rejected(const Fill &fill) noexcept {
+    return product_overflows(fill.size, fill.element_size)
+               ? too_many_bytes(fill.size, fill.element_size, nullptr)
+               : invalid_argument("address %#llx is not a multiple of the element size, %u bytes",
+                                  static_cast<unsigned long long>(fill.to), fill.element_size);
 }
 
 } // namespace
 
 Result<void> copy(const Context &context, const Copy &copy) noexcept {
     CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
-    CUSHIM_TRY(const std::size_t bytes, check(copy));
+    std::size_t bytes = 0;
+    if (!is_valid(copy, bytes)) [[unlikely]] {
+        return CUSHIM_NAMED(rejected(copy));
+    }
     if (bytes == 0) {
         return {};
     }
@@ -80,9 +96,12 @@ Result<void> copy(const Context &context, const Copy &copy) noexcept {
     return CUSHIM_DRIVER(cuStreamSynchronize, CU_STREAM_LEGACY);
 }
 
-Result<void> copy(const Stream &stream, const Copy &copy) noexcept {
+[[gnu::flatten]] Result<void> copy(const Stream &stream, const Copy &copy) noexcept {
     CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
-    CUSHIM_TRY(const std::size_t bytes, check(copy));
+    std::size_t bytes = 0;
+    if (!is_valid(copy, bytes)) [[unlikely]] {
+        return CUSHIM_NAMED(rejected(copy));
+    }
     if (bytes == 0) {
         return {};
     }
@@ -92,7 +111,9 @@ Result<void> copy(const Stream &stream, const Copy &copy) noexcept {
 
 Result<void> fill(const Context &context, const Fill &fill) noexcept {
     CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
-    CUSHIM_TRY_VOID(check(fill));
+    if (!is_valid(fill)) [[unlikely]] {
+        return CUSHIM_NAMED(rejected(fill));
+    }
     if (fill.size == 0) {
         return {};
     }
@@ -103,7 +124,9 @@ Result<void> fill(const Context &context, const Fill &fill) noexcept {
 
 Result<void> fill(const Stream &stream, const Fill &fill) noexcept {
     CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
-    CUSHIM_TRY_VOID(check(fill));
+    if (!is_valid(fill)) [[unlikely]] {
+        return CUSHIM_NAMED(rejected(fill));
+    }
     if (fill.size == 0) {
         return {};
     }

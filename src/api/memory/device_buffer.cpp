@@ -1,6 +1,7 @@
 #include <cushim/device_buffer.hpp>
 
 #include "allocation.hpp"
+#include "context/current_call.hpp"
 #include "memory_state.hpp"
 
 namespace cushim::detail {
@@ -11,8 +12,9 @@ Result<DeviceMemory> DeviceMemory::allocate(const Context &context, std::size_t 
         return DeviceMemory({.zero_length = true}, nullptr);
     }
     CUSHIM_TRY(auto state, make_state<DeviceMemoryState>(context));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(bytes, available_here, cuMemAlloc, &state->address, bytes));
+    CUSHIM_TRY_VOID(call_in(state->context, nullptr, [address = &state->address, bytes] {
+        return CUSHIM_ALLOCATE(bytes, available_here, cuMemAlloc, address, bytes);
+    }));
     return DeviceMemory({state->address, bytes}, state.take());
 }
 
@@ -28,9 +30,12 @@ Result<DeviceMemory> DeviceMemory::allocate_async(const Stream &stream,
     if (bytes == 0) {
         return DeviceMemory({.zero_length = true}, nullptr);
     }
-    CUSHIM_TRY(const Context context, context_behind(stream));
+    Context context;
+    if (Access::state(stream) == nullptr) [[unlikely]] {
+        CUSHIM_TRY(context, context_behind(stream));
+    }
     CUSHIM_TRY(auto state, make_state<StreamMemoryState>(stream, context));
-    const auto available = [&] { return available_to(stream); };
+    const auto available = [&stream] { return available_to(stream); };
     CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(bytes, available, cuMemAllocAsync, &state->address, bytes,
                                     stream.native()));
     return DeviceMemory({state->address, bytes}, state.take());

@@ -373,9 +373,12 @@ Result<PoolMemory> PoolMemory::allocate(const MemoryPool &pool, const Stream &st
     if (bytes == 0) {
         return PoolMemory({.zero_length = true}, nullptr);
     }
-    CUSHIM_TRY(const Context context, context_behind(stream));
+    Context context;
+    if (Access::state(stream) == nullptr) [[unlikely]] {
+        CUSHIM_TRY(context, context_behind(stream));
+    }
     CUSHIM_TRY(auto state, make_state<PoolMemoryState>(pool, stream, context));
-    const auto available = [&] { return available_from(pool); };
+    const auto available = [&pool] { return available_from(pool); };
     CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(bytes, available, cuMemAllocFromPoolAsync, &state->address,
                                     bytes, pool.native(), stream.native()));
     return PoolMemory({state->address, bytes}, state.take());
@@ -387,7 +390,10 @@ Result<PoolMemory> PoolMemory::import_from(const MemoryPool &pool, const Stream 
     if (bytes == 0) {
         return PoolMemory({.zero_length = true}, nullptr);
     }
-    CUSHIM_TRY(const Context context, context_behind(stream));
+    Context context;
+    if (Access::state(stream) == nullptr) [[unlikely]] {
+        CUSHIM_TRY(context, context_behind(stream));
+    }
     CUSHIM_TRY(auto state, make_state<PoolMemoryState>(pool, stream, context));
     CUmemPoolPtrExportData data;
     std::memcpy(&data, pointer.bytes, sizeof data);

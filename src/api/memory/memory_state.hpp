@@ -29,18 +29,31 @@ struct PlainMemoryState : MemoryState {
     virtual Destroyed free() noexcept = 0;
 };
 
-// State of buffers, including pitched and managed ones.
-struct DeviceMemoryState final : PlainMemoryState {
-    using PlainMemoryState::PlainMemoryState;
-    Destroyed free() noexcept override { return CUSHIM_DESTROY(cuMemFree, address, address); }
+// State of buffers, including pitched and managed ones. cuMemFree() finds the context by the
+// address; if a driver requires a current context nevertheless, it is entered.
+struct DeviceMemoryState final : MemoryState {
+    using MemoryState::MemoryState;
+
+    Destroyed destroy() noexcept override {
+        return destroy_after(release, [this] {
+            const Destroyed freed = free();
+            return freed.status != CUDA_ERROR_INVALID_CONTEXT
+                       ? freed
+                       : destroy_in(context, [this] { return free(); });
+        });
+    }
+
     CUdeviceptr address = 0;
+
+  private:
+    Destroyed free() const noexcept { return CUSHIM_DESTROY(cuMemFree, address, address); }
 };
 
 // Memory that is freed in stream order; keeps the stream alive. Enters a context only if the stream
 // does not determine it. If that context cannot be entered, the memory is freed immediately,
 // without the order.
 struct StreamMemoryState : MemoryState {
-    // `of` is context_behind(in).
+    // `of` is context_behind(in), or empty if the stream has a state.
     StreamMemoryState(const Stream &in, const Context &of) noexcept
         : MemoryState(of), keep_stream(in), stream(in.native()) {
         device_ordinal =
@@ -58,7 +71,8 @@ struct StreamMemoryState : MemoryState {
 
   private:
     Destroyed free() const noexcept {
-        const CUstream in_order_of = is_there(release) ? release.native() : stream;
+        const bool is_released = Access::state(release) != nullptr && is_there(release);
+        const CUstream in_order_of = is_released ? release.native() : stream;
         if (in_order_of == CU_STREAM_LEGACY) {
             const Destroyed refused = ask_legacy();
             if (refused.status != CUDA_SUCCESS) {
@@ -82,13 +96,10 @@ struct StreamMemoryState : MemoryState {
     }
 };
 
-// The current context for a default stream, and the context of a borrowed stream, so that their
-// reset is detected; empty for other streams, which detect it themselves.
-inline Result<Context> context_behind(const Stream &stream) noexcept {
-    if (is_default(stream.native())) {
-        return Context::current();
-    }
-    return Access::state(stream) == nullptr ? stream.context() : Result<Context>(Context());
+// The context of a stream without a state, so that its reset is detected: the current context for a
+// default stream. Other streams detect it themselves.
+[[gnu::cold]] inline Result<Context> context_behind(const Stream &stream) noexcept {
+    return is_default(stream.native()) ? Context::current() : stream.context();
 }
 
 inline Error null_address(std::size_t bytes) noexcept {

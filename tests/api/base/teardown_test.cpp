@@ -53,21 +53,19 @@ TEST_CASE("an object released by one owner is not destroyed by another", "[teard
 
 // --- a context that cannot be made current
 
-TEST_CASE("memory is freed even if its context cannot be made current", "[teardown]") {
+TEST_CASE("host memory is freed even if its context cannot be made current", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Context context = context_after_restart("");
     const Stream stream = Stream::create(context).value();
     std::vector<int> values(100);
-    auto plain = DeviceBuffer<int>::allocate(context, 100).value();
     auto pinned = PinnedBuffer<int>::allocate(context, 100).value();
     auto registered = HostRegistration<int>::create(context, values).value();
     const Reports reports;
     always_fail_instead("cuCtxPushCurrent");
-    plain.reset();
     pinned.reset();
     CHECK(registered.close()); // the call that unregisters the memory succeeds
     simulator()->clear_faults();
-    CHECK(reports.names() == std::vector<std::string>(3, "cuCtxPushCurrent_v2"));
+    CHECK(reports.names() == std::vector<std::string>(2, "cuCtxPushCurrent_v2"));
     // The context and the stream.
     CHECK(leaks().size() == 2);
 }
@@ -89,11 +87,11 @@ TEST_CASE("memory of the default stream is freed even if its context cannot be m
     CHECK(reports.names() == std::vector<std::string>{"cuCtxPushCurrent_v2"});
 }
 
-TEST_CASE("memory is not freed if its context has been destroyed", "[teardown]") {
+TEST_CASE("host memory is not freed if its context has been destroyed", "[teardown]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
     const Context context = context_after_restart("");
-    auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
-    const CUdeviceptr address = buffer.native();
+    auto buffer = PinnedBuffer<int>::allocate(context, 100).value();
+    int *const address = buffer.data();
     const Reports reports;
     {
         const ScopedOverride<entry::cuCtxPushCurrent> gone(
@@ -102,5 +100,28 @@ TEST_CASE("memory is not freed if its context has been destroyed", "[teardown]")
     }
     CHECK(reports.failures.empty());
     const auto scope = context.enter().value();
-    CHECK(driver().cuMemFree(address) == CUDA_SUCCESS);
+    CHECK(driver().cuMemFreeHost(address) == CUDA_SUCCESS);
+}
+
+namespace {
+entry::cuMemFree::pfn free_memory = nullptr;
+}
+
+TEST_CASE("device memory is freed in its context if the driver requires a current one",
+          "[teardown]") {
+    const Context context = context_after_restart("");
+    auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    const ScopedOverride<entry::cuMemFree> strict([](CUdeviceptr address) {
+        CUcontext current = nullptr;
+        (void)driver().cuCtxGetCurrent(&current);
+        return current != nullptr ? free_memory(address) : CUDA_ERROR_INVALID_CONTEXT;
+    });
+    free_memory = strict.original();
+    const Reports reports;
+    REQUIRE(driver().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
+    CHECK(buffer.close());
+    CUcontext current = context.native();
+    CHECK(driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS);
+    CHECK(current == nullptr);
+    CHECK(reports.failures.empty());
 }
