@@ -18,6 +18,7 @@ import simulator
 import size
 import startup
 import topics
+import wrappers
 from figures import table, write_json
 from measure import stay_on_one_core
 from workshop import Workshop
@@ -30,6 +31,7 @@ GROUPS = {
     "size-gcc": ("size, g++", size.measure_gcc),
     "size-clang": ("size, clang++", size.measure_clang),
     "topics": ("size of programs that use one topic of the wrappers", topics.measure),
+    "wrappers": ("wrappers, in addition to the raw calls", wrappers.measure),
     "drop-in": ("the drop-in", drop_in.measure),
     "parsing": ("parsing", parsing.measure),
     "simulator": ("the simulator, in immediate mode", simulator.measure),

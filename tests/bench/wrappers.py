@@ -1,0 +1,94 @@
+"""What wrappers add to raw calls, on a driver that does nothing: instructions and driver calls of an operation.
+
+Callgrind writes the instructions of each call of one function of the program, measured(), which repeats an operation.
+The result is the slope between a short and a long repetition, so it does not depend on the rest of the program.
+"""
+
+import re
+
+from figures import Figure, skipped
+from measure import NO_VALGRIND, have_valgrind
+from workshop import call, clean_environment
+
+SHORT, LONG = 100, 2100
+
+# Instructions and driver calls in addition to the raw ones. tests/bench/README.md says what they are for. Those of
+# nodes are 3 % above the measured numbers, others 4 % or more, since compilers differ.
+LIMITS = {
+    "event, create and destroy": (220, 1),
+    "event, record": (40, 0),
+    "event, wait": (45, 0),
+    "stream, create and destroy": (220, 1),
+    "device memory, allocate and free": (250, 3),
+    "the same in stream order": (260, 2),
+    "mapped range, map and unmap": (540, 2),
+    "copy, enqueued": (80, 1),
+    "fill, enqueued": (60, 0),
+    "launch, four arguments": (140, 0),
+    "graph, launch": (75, 0),
+    "graph, empty node": (387, 1),
+    "graph, memset node": (510, 1),
+    "graph, memcpy node": (640, 1),
+    "graph, host node": (735, 1),
+    "graph, kernel node": (667, 1),
+}
+
+
+def build(workshop):
+    """The program, and the driver without and with a count of calls."""
+    kit = workshop.kit("g++", "static")
+    others = workshop.folder / "idle_rows.c"
+    names = [name for name in kit.row_names() if name.startswith("cu") and not name.startswith("cuda")]
+    others.write_text("".join(
+        ["extern unsigned long idle_driver_calls;\n"] +
+        [f'__attribute__((weak, visibility("default"))) int {name}(void) {{\n'
+         f"#ifdef COUNT_CALLS\n++idle_driver_calls;\n#endif\nreturn 0; }}\n" for name in names]))
+    drivers = []
+    for folder, flags in (("idle", []), ("idle_counting", ["-DCOUNT_CALLS"])):
+        (workshop.folder / folder).mkdir(exist_ok=True)
+        drivers.append(workshop.program(
+            f"{folder}/libcuda.so.1", "g++", "idle_driver.c",
+            [*flags, *kit.include_flags, others, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]))
+    program = workshop.program(
+        "wrappers", "g++", "wrappers.cpp", [*kit.flags, *kit.wrapper_link_flags()])
+    return program, *drivers
+
+
+def instructions(workshop, program, environment):
+    """Names, and instructions of SHORT and LONG operations, raw and wrapped."""
+    profile = workshop.folder / "wrappers.callgrind"
+    output = call([
+        "valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={profile}", "--combine-dumps=yes",
+        "--toggle-collect=measured", "--dump-after=measured", program, SHORT, LONG,
+    ], env=environment)
+    names = [line.split(" ", 2)[2] for line in output.splitlines()]
+    totals = [int(total) for total in re.findall(r"^totals: (\d+)", profile.read_text(), re.MULTILINE)]
+    profile.unlink()
+    return {name: totals[4 * i:4 * i + 4] for i, name in enumerate(names)}
+
+
+def driver_calls(program, environment):
+    """Names, and driver calls per operation, raw and wrapped."""
+    rows = [line.split(" ", 2) for line in call([program, "10", "1000"], env=environment).splitlines()]
+    return {name: (float(raw), float(wrapped)) for raw, wrapped, name in rows}
+
+
+def measure(workshop, repeatable):
+    if not have_valgrind():
+        return [skipped("instructions above the raw calls", NO_VALGRIND)]
+    program, idle, counting = build(workshop)
+    environment = {driver: clean_environment() | {"CUSHIM_DRIVER": str(driver)} for driver in (idle, counting)}
+    counts = instructions(workshop, program, environment[idle])
+    calls = driver_calls(program, environment[counting])
+    if set(counts) != set(LIMITS):
+        raise SystemExit(f"operations without limits, or limits without operations: {set(counts) ^ set(LIMITS)}")
+    figures = []
+    for name, (raw_short, raw_long, short, long) in counts.items():
+        raw, wrapped = ((ends[1] - ends[0]) / (LONG - SHORT) for ends in ((raw_short, raw_long), (short, long)))
+        more_instructions, more_calls = LIMITS[name]
+        figures += [
+            Figure(name, round(wrapped - raw, 1), f"instructions, raw {round(raw)}", limit=more_instructions),
+            Figure("  driver calls", calls[name][1] - calls[name][0], f"raw {calls[name][0]:.0f}",
+                   limit=more_calls),
+        ]
+    return figures
