@@ -58,8 +58,9 @@ Destroyed destroy_only_in(CUcontext context, Destroy destroy) noexcept {
 // Rejects an empty owner, whose null handle CUDA would take for the default stream or current
 // context.
 template <class Value>
-Result<void> require(const Owner<Value> &owner, const char *empty) noexcept {
-    if (!owner) {
+[[gnu::always_inline]] inline Result<void> require(const Owner<Value> &owner,
+                                                   const char *empty) noexcept {
+    if (!owner) [[unlikely]] {
         return Error::invalid_argument(empty);
     }
     return {};

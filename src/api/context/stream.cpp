@@ -20,7 +20,8 @@ bool is_interprocess(const Event &event) noexcept {
 }
 
 // Driver 580 crashes the process if a stream of another context waits. Graph nodes may wait.
-Result<void> check_interprocess(const Event &event, const Stream &stream) noexcept {
+[[gnu::cold, gnu::noinline]] Result<void> check_interprocess(const Event &event,
+                                                             const Stream &stream) noexcept {
     const detail::EventState *const state = detail::state_of(event);
     CUSHIM_TRY(const Context context, stream.context());
     if (context.native() == state->context) {

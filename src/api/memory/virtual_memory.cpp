@@ -40,15 +40,11 @@ struct MappedState final : detail::State {
     }
 
     detail::Destroyed destroy() noexcept override {
-        return detail::destroy_after(release_stream(), [this] {
-            return CUSHIM_DESTROY(cuMemUnmap, address, address, size);
-        });
+        // Without the lock: there is no other owner.
+        return detail::destroy_after(
+            release, [this] { return CUSHIM_DESTROY(cuMemUnmap, address, address, size); });
     }
 
-    Stream release_stream() noexcept {
-        const detail::LockGuard guard(lock);
-        return release.share();
-    }
     void release_after(Stream &&stream) noexcept {
         if (cushim_may_call(generation) == 0) {
             return; // a child of fork never unmaps its parent's mapping
@@ -94,6 +90,15 @@ Result<void> set_access_of(CUdeviceptr address, std::size_t size,
     }
     CUSHIM_TRY(const CUmemAccessDesc *const native, detail::native(grants));
     return CUSHIM_SET_ACCESS(grants, part, cuMemSetAccess, address, size, native, grants.size());
+}
+
+Error not_mapped(const Error &error, std::size_t offset, std::size_t size) noexcept {
+    return error.status() == CUDA_ERROR_INVALID_VALUE
+               ? detail::explained(error,
+                                   "range [%zu, %zu) could not be mapped; if part of it is already "
+                                   "mapped, destroy that MappedRange first",
+                                   offset, offset + size)
+               : error;
 }
 
 Result<AccessFlags> access_at(CUdeviceptr address, Device device) noexcept {
@@ -173,12 +178,11 @@ Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offs
     CUSHIM_TRY(auto state, detail::make_state<MappedState>(range, memory));
     state->address = range.native() + offset;
     state->size = memory.size();
-    CUSHIM_TRY_VOID(detail::explained(
-        CUSHIM_DRIVER(cuMemMap, state->address, state->size, 0, memory.native(), 0),
-        CUDA_ERROR_INVALID_VALUE,
-        "range [%zu, %zu) could not be mapped; if part of it is already mapped, destroy that "
-        "MappedRange first",
-        offset, offset + state->size));
+    if (const Result<void> made =
+            CUSHIM_DRIVER(cuMemMap, state->address, state->size, 0, memory.native(), 0);
+        !made) [[unlikely]] {
+        return CUSHIM_NAMED(not_mapped(made.error(), offset, state->size));
+    }
     const detail::Mapped value{state->address, state->size, offset};
     return MappedRange(value, state.take());
 }
