@@ -34,7 +34,7 @@ Result<GraphNode> Graph::add(const GraphDependencies &dependencies,
 Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependencies,
                                               const Graph &child) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    CUSHIM_TRY(GraphState *const inner, state_of_graph(child, "the child graph is empty"));
+    CUSHIM_TRY(GraphState *const inner, state_of_graph(child, "the child Graph holds no graph"));
     if (&state->api() != &inner->api()) {
         return CUSHIM_NAMED(detail::other_api(state->api(), "the graph", "the child graph"));
     }

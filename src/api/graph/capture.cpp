@@ -17,7 +17,7 @@ using detail::context_of;
 using detail::GraphApi;
 using detail::GraphState;
 
-constexpr const char *empty = "the stream is empty";
+constexpr const char *empty = "the Stream holds no stream";
 
 // Ends the capture if at all possible, whatever the status. If the first call fails for a temporary
 // reason, a second one ends it; *graph may then hold the captured graph too.

@@ -17,7 +17,7 @@ using detail::GraphState;
 Result<GraphExecState *> state_of_exec(const GraphExec &exec) noexcept {
     auto *const state = static_cast<GraphExecState *>(detail::Access::state(exec));
     if (state == nullptr) {
-        return Error::invalid_argument("the executable graph is empty");
+        return Error::invalid_argument("the GraphExec holds no executable graph");
     }
     return state;
 }
@@ -46,7 +46,7 @@ GraphExec own_exec(detail::NewState<GraphExecState> &state) noexcept {
 
 Result<detail::NewState<GraphExecState>>
 adopted(const Context &context, const detail::GraphApi &api, CUgraphExec exec) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
     if (exec == nullptr) {
         return Error::invalid_argument("the handle is null");
     }
@@ -174,7 +174,8 @@ Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
                                      InstantiateFailure *failure) const noexcept {
     CUSHIM_TRY(GraphState *const graph, detail::state_of_graph(*this));
     if (options.upload != nullptr) {
-        CUSHIM_TRY_VOID(detail::require(*options.upload, "the stream for the upload is empty"));
+        CUSHIM_TRY_VOID(
+            detail::require(*options.upload, "the Stream for the upload holds no stream"));
     }
     CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(graph->shared_context(), graph->api(),
                                                               graph->identity));
@@ -220,7 +221,7 @@ Api GraphExec::api() const noexcept {
 
 Result<void> GraphExec::launch(const Stream &stream) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(detail::require(stream, "the Stream holds no stream"));
     const auto launch_now = [state, &stream]() noexcept -> Result<void> {
         const Result<void> launched = state->api.exec.launch(state->exec, stream.native());
         if (!launched) [[unlikely]] {
@@ -239,14 +240,14 @@ Result<void> GraphExec::launch(const Stream &stream) const noexcept {
 
 Result<void> GraphExec::launched(const Stream &stream) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(detail::require(stream, "the Stream holds no stream"));
     state->uses.launched(stream);
     return {};
 }
 
 Result<void> GraphExec::upload(const Stream &stream) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(detail::require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(detail::require(stream, "the Stream holds no stream"));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return CUSHIM_NAMED(state->api.exec.upload(state->exec, stream.native()));
 }
@@ -302,7 +303,8 @@ Result<void> GraphExec::set_waits(const GraphNode &node,
 Result<void> GraphExec::set_child_graph_node(const GraphNode &node,
                                              const Graph &child) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY(GraphState *const inner, detail::state_of_graph(child, "the child graph is empty"));
+    CUSHIM_TRY(GraphState *const inner,
+               detail::state_of_graph(child, "the child Graph holds no graph"));
     if (&inner->api() != &state->api) {
         return CUSHIM_NAMED(
             detail::other_api(state->api, "the executable graph", "the child graph"));

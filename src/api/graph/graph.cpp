@@ -20,7 +20,7 @@ Error no_state_of_graph(const Graph &graph, const char *empty) noexcept {
 
 Result<NewState<GraphState>> make_graph_state(const Context &context,
                                               const GraphApi &api) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
     return with_memory([&]() -> Result<NewState<GraphState>> {
         return make_state<GraphState>(context, std::make_shared<GraphIdentity>(api));
     });

@@ -23,9 +23,9 @@ Result<void> reset(Device device, CUgraphMem_attribute which) noexcept {
 } // namespace
 
 Result<void> detail::GraphMemory::free(const Stream &stream) const noexcept {
-    CUSHIM_TRY_VOID(require(stream, "the stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
     if (address_ == 0) {
-        return CUSHIM_NAMED(Error::invalid_argument("the allocation is empty"));
+        return CUSHIM_NAMED(Error::invalid_argument("the GraphAllocation holds no memory"));
     }
     Result<void> freed = CUSHIM_DRIVER(cuMemFreeAsync, address_, stream.native());
     if (!freed) [[unlikely]] {

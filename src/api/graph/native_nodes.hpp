@@ -151,7 +151,7 @@ struct KernelCalls : AnyKind {
 template <>
 struct Kind<KernelNode> : KernelCalls {
     static Result<void> check(const KernelNode &node) noexcept {
-        return require(node.kernel, "the kernel is empty");
+        return require(node.kernel, "the Kernel holds no kernel");
     }
 };
 
@@ -227,7 +227,7 @@ struct Kind<ChildGraphNode> : AnyKind {
 struct EventKind : AnyKind {
     static Result<void> check(const auto &node) noexcept {
         if (node.event == nullptr) {
-            return Error::invalid_argument("the event is empty");
+            return Error::invalid_argument("the Event holds no event");
         }
         return {};
     }
@@ -261,7 +261,7 @@ struct SemaphoreKind : AnyKind {
         }
         for (std::size_t index = 0; index < node.count; ++index) {
             if (node.operations[index].semaphore == nullptr) {
-                return invalid_argument("the semaphore of %s[%zu] is empty", name, index);
+                return invalid_argument("%s[%zu] holds no semaphore", name, index);
             }
         }
         return {};
@@ -336,7 +336,7 @@ template <>
 struct Kind<MemFreeNode> : AnyKind {
     static Result<void> check(const MemFreeNode &node) noexcept {
         if (node.address == 0) {
-            return Error::invalid_argument("the allocation is empty");
+            return Error::invalid_argument("the GraphAllocation holds no memory");
         }
         return {};
     }

@@ -207,7 +207,8 @@ Result<ConditionalNodeParams> Graph::conditional_node_params(const GraphNode &no
 Result<GraphNode> Graph::find_in_clone(const Graph &original,
                                        const GraphNode &node) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-    CUSHIM_TRY(GraphState *const from, state_of_graph(original, "the original graph is empty"));
+    CUSHIM_TRY(GraphState *const from,
+               state_of_graph(original, "the original Graph holds no graph"));
     CUSHIM_TRY_VOID(detail::check_node(*from->identity, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUgraphNode found = nullptr;

@@ -69,8 +69,8 @@ struct GraphState final : InContext {
 
 // invalid_argument for an empty Graph, and for a nested graph whose node is destroyed.
 [[gnu::cold]] Error no_state_of_graph(const Graph &graph, const char *empty) noexcept;
-inline Result<GraphState *> state_of_graph(const Graph &graph,
-                                           const char *empty = "the graph is empty") noexcept {
+inline Result<GraphState *>
+state_of_graph(const Graph &graph, const char *empty = "the Graph holds no graph") noexcept {
     auto *const state = static_cast<GraphState *>(Access::state(graph));
     if (state == nullptr || !state->identity->is_alive()) [[unlikely]] {
         return no_state_of_graph(graph, empty);

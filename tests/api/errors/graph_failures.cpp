@@ -32,16 +32,16 @@ struct Nodes {
 };
 
 void expect_failures_of_graphs(Failures &failures, const Context &context) {
-    failures.expect("Graph::create: the context is empty", Graph::create(Context()));
+    failures.expect("Graph::create: the Context holds no context", Graph::create(Context()));
     failures.expect("Graph::adopt: the handle is null", Graph::adopt(context, nullptr));
     failures.expect("Graph::borrow: the handle is null", Graph::borrow(context, nullptr));
-    failures.expect("rt::create_graph: the context is empty", rt::create_graph(Context()));
+    failures.expect("rt::create_graph: the Context holds no context", rt::create_graph(Context()));
     failures.expect("rt::adopt_graph: the handle is null", rt::adopt_graph(context, nullptr));
     failures.expect("rt::borrow_graph: the handle is null", rt::borrow_graph(context, nullptr));
-    failures.expect("Graph::clone: the graph is empty", Graph().clone());
+    failures.expect("Graph::clone: the Graph holds no graph", Graph().clone());
 
     const Nodes of(context);
-    failures.expect("Graph::find_in_clone: the original graph is empty",
+    failures.expect("Graph::find_in_clone: the original Graph holds no graph",
                     of.graph.find_in_clone(Graph(), of.node));
     failures.expect("Graph::find_in_clone: the graph is not a clone of the original, or the clone "
                     "does not have the node (cuGraphNodeFindInClone: CUDA_ERROR_INVALID_VALUE (1))",
@@ -52,12 +52,12 @@ void expect_failures_of_graphs(Failures &failures, const Context &context) {
     failures.expect("Graph::keep_alive: both graphs are parts of one graph, which would keep "
                     "itself alive, and never be destroyed",
                     of.other.keep_alive(ok(of.other.child_graph(child))));
-    failures.expect("Graph::keep_alive: the graph is empty", Graph().keep_alive(context));
+    failures.expect("Graph::keep_alive: the Graph holds no graph", Graph().keep_alive(context));
     const Graph inner = ok(of.other.child_graph(child));
     ok(of.other.destroy_node(child));
     failures.expect("Graph::node_count: the node that contains this graph was destroyed",
                     inner.node_count());
-    failures.expect("Graph::debug_dot: the graph is empty", Graph().debug_dot());
+    failures.expect("Graph::debug_dot: the Graph holds no graph", Graph().debug_dot());
 }
 
 void expect_failures_of_adding(Failures &failures, const Context &context) {
@@ -70,7 +70,7 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
     const LaunchConfig config = LaunchConfig::covering(8);
     failures.expect("Graph::add_empty_node: dependencies[0] belongs to another graph",
                     graph.add_empty_node(of.foreign));
-    failures.expect("Graph::add_kernel_node: the kernel is empty",
+    failures.expect("Graph::add_kernel_node: the Kernel holds no kernel",
                     graph.add_kernel_node({}, Kernel<void()>(), config));
     const auto kernel = ok(ok(load_device_code(context)).kernel<Fill>("fill"));
     LaunchConfig too_large = config;
@@ -90,8 +90,9 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
                     graph.add_memset_node({}, part, 0));
     failures.expect("Graph::add_memset_node: dependencies[0] is empty",
                     graph.add_memset_node(GraphNode(), DeviceSpan<int>(), 0));
-    failures.expect("Graph::add_host_node: the graph is empty", Graph().add_host_node({}, nothing));
-    failures.expect("Graph::add_child_graph_node: the child graph is empty",
+    failures.expect("Graph::add_host_node: the Graph holds no graph",
+                    Graph().add_host_node({}, nothing));
+    failures.expect("Graph::add_child_graph_node: the child Graph holds no graph",
                     graph.add_child_graph_node({}, Graph()));
     failures.expect("Graph::add_child_graph_node: the graph belongs to the driver API, the child "
                     "graph to the runtime API; create the child graph with Graph::create() or "
@@ -110,9 +111,9 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
         "instantiate again",
         ok(graph.instantiate()).set_kernel_node(fill, kernel, cooperative, memory, 1, 8u),
         ErrorKind::unsupported_platform);
-    failures.expect("Graph::add_event_record_node: the event is empty",
+    failures.expect("Graph::add_event_record_node: the Event holds no event",
                     graph.add_event_record_node({}, Event()));
-    failures.expect("Graph::add_event_wait_node: the event is empty",
+    failures.expect("Graph::add_event_wait_node: the Event holds no event",
                     graph.add_event_wait_node({}, Event()));
     failures.expect("Graph::add_semaphore_signal_node: 0 signals passed, minimum 1",
                     graph.add_semaphore_signal_node({}, {}));
@@ -129,9 +130,9 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
     failures.expect("Graph::add_mem_alloc_node: 17179869184 bytes requested on device 0, "
                     "8589931426 free (cuGraphAddMemAllocNode: CUDA_ERROR_OUT_OF_MEMORY (2))",
                     graph.add_mem_alloc_node<int>({}, device, std::size_t(1) << 32));
-    failures.expect("Graph::add_mem_free_node: the allocation is empty",
+    failures.expect("Graph::add_mem_free_node: the GraphAllocation holds no memory",
                     graph.add_mem_free_node({}, GraphAllocation<int>()));
-    failures.expect("GraphAllocation::free: the allocation is empty",
+    failures.expect("GraphAllocation::free: the GraphAllocation holds no memory",
                     GraphAllocation<int>().free(ok(Stream::create(context))));
     const Graph with_memory = ok(Graph::create(context));
     const auto allocation = ok(with_memory.add_mem_alloc_node<int>({}, device, 8));
@@ -167,7 +168,8 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
 void expect_failures_of_conditional_nodes(Failures &failures, const Context &context) {
     const Nodes of(context);
     const Graph &graph = of.graph;
-    failures.expect("Graph::create_condition: the graph is empty", Graph().create_condition({}));
+    failures.expect("Graph::create_condition: the Graph holds no graph",
+                    Graph().create_condition({}));
     const GraphCondition condition = ok(graph.create_condition({}));
     failures.expect("Graph::add_if_node: the condition is empty",
                     graph.add_if_node({}, GraphCondition()));
@@ -189,7 +191,7 @@ void expect_failures_of_setting(Failures &failures, const std::string &type, con
     const auto expect = [&](const std::string &message, const Result<void> &result) {
         failures.expect((type + message).c_str(), result);
     };
-    expect("::set_kernel_node: the kernel is empty",
+    expect("::set_kernel_node: the Kernel holds no kernel",
            set.set_kernel_node(of.node, Kernel<void()>(), LaunchConfig::covering(8)));
     expect("::set_memcpy_node: the copy has 0 elements; " + remedy,
            set.set_memcpy_node(of.node, DeviceSpan<int>(), DeviceSpan<int>()));
@@ -198,7 +200,7 @@ void expect_failures_of_setting(Failures &failures, const std::string &type, con
     expect("::set_memset_node: the fill has 0 elements; " + remedy,
            set.set_memset_node(of.node, DeviceSpan<int>(), 0));
     expect("::set_host_node: the node was destroyed", set.set_host_node(of.gone, nothing));
-    expect("::set_event_record_node: the event is empty",
+    expect("::set_event_record_node: the Event holds no event",
            set.set_event_record_node(of.node, Event()));
     expect("::set_event_wait_node: the node is empty",
            set.set_event_wait_node(GraphNode(), Event()));
@@ -211,10 +213,10 @@ void expect_failures_of_setting(Failures &failures, const std::string &type, con
 }
 
 void expect_failures_of_reading(Failures &failures, const Context &context) {
-    failures.expect("Graph::node_count: the graph is empty", Graph().node_count());
-    failures.expect("Graph::nodes: the graph is empty", Graph().nodes());
-    failures.expect("Graph::root_nodes: the graph is empty", Graph().root_nodes());
-    failures.expect("Graph::edges: the graph is empty", Graph().edges());
+    failures.expect("Graph::node_count: the Graph holds no graph", Graph().node_count());
+    failures.expect("Graph::nodes: the Graph holds no graph", Graph().nodes());
+    failures.expect("Graph::root_nodes: the Graph holds no graph", Graph().root_nodes());
+    failures.expect("Graph::edges: the Graph holds no graph", Graph().edges());
 
     const Nodes of(context);
     const Graph &graph = of.graph;
@@ -248,7 +250,7 @@ void expect_failures_of_reading(Failures &failures, const Context &context) {
 void expect_failures_of_executable_graphs(Failures &failures, const Context &context) {
     const Nodes of(context);
     const Stream none;
-    failures.expect("Graph::instantiate: the stream for the upload is empty",
+    failures.expect("Graph::instantiate: the Stream for the upload holds no stream",
                     of.graph.instantiate({.upload = &none}));
     ok(of.other.create_condition({}));
     failures.expect("Graph::instantiate: a condition of the graph has no conditional node; "
@@ -256,15 +258,16 @@ void expect_failures_of_executable_graphs(Failures &failures, const Context &con
                     "(cuGraphInstantiateWithParams: CUDA_ERROR_INVALID_VALUE (1))",
                     of.other.instantiate());
     failures.expect("GraphExec::adopt: the handle is null", GraphExec::adopt(context, nullptr));
-    failures.expect("GraphExec::borrow: the context is empty",
+    failures.expect("GraphExec::borrow: the Context holds no context",
                     GraphExec::borrow(Context(), nullptr));
     failures.expect("rt::adopt_exec: the handle is null", rt::adopt_exec(context, nullptr));
     failures.expect("rt::borrow_exec: the handle is null", rt::borrow_exec(context, nullptr));
 
     const GraphExec exec = ok(of.graph.instantiate());
-    failures.expect("GraphExec::launch: the executable graph is empty", GraphExec().launch(none));
-    failures.expect("GraphExec::launched: the stream is empty", exec.launched(none));
-    failures.expect("GraphExec::upload: the stream is empty", exec.upload(none));
+    failures.expect("GraphExec::launch: the GraphExec holds no executable graph",
+                    GraphExec().launch(none));
+    failures.expect("GraphExec::launched: the Stream holds no stream", exec.launched(none));
+    failures.expect("GraphExec::upload: the Stream holds no stream", exec.upload(none));
     failures.expect(
         "GraphExec::update: the executable graph belongs to the driver API, the graph "
         "to the runtime API; create the graph with Graph::create() or Stream::capture()",
@@ -273,7 +276,7 @@ void expect_failures_of_executable_graphs(Failures &failures, const Context &con
                     "to the driver API; create the graph with rt::create_graph() or rt::capture()",
                     ok(of.of_runtime.instantiate()).update(of.graph),
                     ErrorKind::unsupported_platform);
-    failures.expect("GraphExec::set_child_graph_node: the child graph is empty",
+    failures.expect("GraphExec::set_child_graph_node: the child Graph holds no graph",
                     exec.set_child_graph_node(of.node, Graph()));
     const GraphExec borrowed = ok(GraphExec::borrow(context, exec.native()));
     failures.expect("GraphExec::set_enabled: the executable graph is adopted or borrowed, and its "
@@ -288,7 +291,8 @@ void expect_failures_of_executable_graphs(Failures &failures, const Context &con
                     "current with Context::enter() or Context::make_current() (cuGraphLaunch: "
                     "CUDA_ERROR_INVALID_CONTEXT (201))",
                     exec.launch(Stream::legacy()));
-    failures.expect("GraphExec::flags: the executable graph is empty", GraphExec().flags());
+    failures.expect("GraphExec::flags: the GraphExec holds no executable graph",
+                    GraphExec().flags());
 
     const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
     expect_failures_of_setting(failures, "Graph", of.graph, of, memory,
@@ -322,7 +326,7 @@ void expect_failures_of_captures(Failures &failures, const Context &context) {
     failures.expect("Stream::end_capture_to: the stream captured into another graph; the capture "
                     "has ended; next time pass the graph of Stream::begin_capture_to()",
                     stream.end_capture_to(other));
-    failures.expect("Stream::begin_capture_to: the graph is empty",
+    failures.expect("Stream::begin_capture_to: the Graph holds no graph",
                     stream.begin_capture_to(Graph(), {}));
     {
         const ContextScope scope = ok(context.enter());
@@ -331,18 +335,18 @@ void expect_failures_of_captures(Failures &failures, const Context &context) {
                         "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900))",
                         Stream::legacy().begin_capture());
     }
-    failures.expect("Stream::capture: the stream is empty", none.capture(nothing));
-    failures.expect("Stream::capture_to: the stream is empty",
+    failures.expect("Stream::capture: the Stream holds no stream", none.capture(nothing));
+    failures.expect("Stream::capture_to: the Stream holds no stream",
                     none.capture_to(graph, {}, CaptureMode::relaxed, nothing));
-    failures.expect("Stream::capture_status: the stream is empty", none.capture_status());
-    failures.expect("Stream::is_capturing: the stream is empty", none.is_capturing());
-    failures.expect("Stream::launch_host_function: the stream is empty",
+    failures.expect("Stream::capture_status: the Stream holds no stream", none.capture_status());
+    failures.expect("Stream::is_capturing: the Stream holds no stream", none.is_capturing());
+    failures.expect("Stream::launch_host_function: the Stream holds no stream",
                     none.launch_host_function(nothing));
-    failures.expect("rt::begin_capture: the stream is empty", rt::begin_capture(none));
+    failures.expect("rt::begin_capture: the Stream holds no stream", rt::begin_capture(none));
     failures.expect("rt::end_capture: the stream is not being captured (cudaStreamEndCapture: "
                     "cudaErrorIllegalState (401))",
                     rt::end_capture(stream));
-    failures.expect("rt::capture: the stream is empty", rt::capture(none, nothing));
+    failures.expect("rt::capture: the Stream holds no stream", rt::capture(none, nothing));
 }
 
 void expect_failures_of_graph_memory(Failures &failures, Device device) {

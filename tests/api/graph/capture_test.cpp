@@ -216,7 +216,7 @@ NODE_STREAM_SCENARIO_TEST(
         {"the stream captured into another graph; the capture has ended; next time pass the graph "
          "of Stream::begin_capture_to()",
          [&] { return stream.end_capture_to(another); }},
-        {"the graph is empty", [&] { return stream.end_capture_to(Graph()); }},
+        {"the Graph holds no graph", [&] { return stream.end_capture_to(Graph()); }},
         {is_ended_by_capture_to, [&] { return without_value(stream.end_capture()); }},
         {is_ended_by_capture_to,
          [&] { return without_value(api_test::end_capture(api, stream)); }}};
@@ -433,9 +433,9 @@ TEST_CASE("captures begin once, end once and need a created stream", "[graph][ca
     CHECK(stream.begin_capture().error().status() == 401);
     REQUIRE(stream.end_capture().has_value());
     CHECK_FALSE(stream.end_capture().has_value());
-    check_invalid(Stream().begin_capture(), "the stream is empty");
-    check_invalid(Stream().end_capture(), "the stream is empty");
-    check_invalid(Stream().capture_status(), "the stream is empty");
+    check_invalid(Stream().begin_capture(), "the Stream holds no stream");
+    check_invalid(Stream().end_capture(), "the Stream holds no stream");
+    check_invalid(Stream().capture_status(), "the Stream holds no stream");
     auto scope = required(context.enter());
     CHECK(Stream::legacy().begin_capture().error().status() == 900);
 }

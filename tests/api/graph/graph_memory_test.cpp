@@ -174,7 +174,7 @@ TEST_CASE("an allocation node of size 0 or of an overflowing size is rejected", 
     CHECK_THAT(refusal(graph.add_mem_alloc_node<int>({}, device, ~std::size_t{0} / 2)),
                Catch::Matchers::ContainsSubstring("elements of 4 bytes exceed the address space"));
     auto stream = required(Stream::create(context));
-    check_invalid(GraphAllocation<int>().free(stream), "the allocation is empty");
+    check_invalid(GraphAllocation<int>().free(stream), "the GraphAllocation holds no memory");
 }
 
 static_assert(std::is_convertible_v<GraphAllocation<int>, DeviceSpan<const int>>);

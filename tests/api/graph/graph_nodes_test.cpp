@@ -446,15 +446,16 @@ TEST_CASE("invalid node parameters are rejected", "[graph]") {
     auto context = context_after_restart("");
     auto graph = required(Graph::create(context));
     auto memory = required(DeviceBuffer<int>::allocate(context, 8));
-    check_invalid(graph.add_event_record_node({}, Event()), "the event is empty");
-    check_invalid(graph.add_kernel_node({}, Kernel<void()>(), {}), "the kernel is empty");
+    check_invalid(graph.add_event_record_node({}, Event()), "the Event holds no event");
+    check_invalid(graph.add_kernel_node({}, Kernel<void()>(), {}), "the Kernel holds no kernel");
     const std::vector<int> four(4);
     check_invalid(graph.add_memcpy_node({}, memory, std::span(four)),
                   "extents differ: source 4 x 1 x 1, destination 8 x 1 x 1");
     check_invalid(graph.add_batch_mem_op_node({}, {}), "0 operations passed, minimum 1");
     check_invalid(graph.add_semaphore_signal_node({}, {}), "0 signals passed, minimum 1");
     check_invalid(graph.add_node_raw({}, nullptr), "the parameters are null");
-    check_invalid(graph.add_mem_free_node({}, GraphAllocation<int>()), "the allocation is empty");
+    check_invalid(graph.add_mem_free_node({}, GraphAllocation<int>()),
+                  "the GraphAllocation holds no memory");
     auto fill = required(graph.add_memset_node({}, memory, 0));
     check_invalid(graph.set_memset_node(fill, DeviceBuffer<int>(), 0),
                   "the fill has 0 elements; to remove the node, call Graph::destroy_node()");

@@ -88,7 +88,7 @@ TEST_CASE("a runtime API graph updates an executable graph from rt::borrow_exec(
                   "the executable graph is adopted or borrowed, and its nodes are unknown; create "
                   "it with Graph::instantiate()");
     check_invalid(rt::adopt_exec(context, nullptr), "the handle is null");
-    check_invalid(rt::borrow_exec(Context(), theirs), "the context is empty");
+    check_invalid(rt::borrow_exec(Context(), theirs), "the Context holds no context");
 }
 
 // --- errors

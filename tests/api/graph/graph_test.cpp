@@ -176,7 +176,7 @@ GRAPH_TEST_CASE("copies of a GraphNode are equal, and valid only in its graph", 
     CHECK(ok(shared.node_type(copy)) == GraphNodeType::empty);
     const Graph lent = ok(borrow_graph(api, context, shared.native()));
     CHECK(refusal(lent.node_type(copy)) == foreign);
-    check_invalid(Graph().node_type(copy), "the graph is empty");
+    check_invalid(Graph().node_type(copy), "the Graph holds no graph");
 }
 
 GRAPH_TEST_CASE("a node of a destroyed graph is rejected", "[graph][G22]") {
@@ -329,13 +329,13 @@ GRAPH_TEST_CASE("a graph, its clone and its executable graph keep their context 
 TEST_CASE("calls reject an empty graph", "[graph][G6]") {
     restart("");
     const Graph none;
-    check_invalid(none.add_empty_node({}), "the graph is empty");
-    check_invalid(none.instantiate(), "the graph is empty");
-    check_invalid(none.clone(), "the graph is empty");
-    check_invalid(none.nodes(), "the graph is empty");
-    check_invalid(Graph::create(Context()), "the context is empty");
+    check_invalid(none.add_empty_node({}), "the Graph holds no graph");
+    check_invalid(none.instantiate(), "the Graph holds no graph");
+    check_invalid(none.clone(), "the Graph holds no graph");
+    check_invalid(none.nodes(), "the Graph holds no graph");
+    check_invalid(Graph::create(Context()), "the Context holds no context");
     const GraphExec nothing;
-    check_invalid(nothing.launch(Stream::legacy()), "the executable graph is empty");
+    check_invalid(nothing.launch(Stream::legacy()), "the GraphExec holds no executable graph");
     CHECK(none.api() == Api::loader);
 }
 
