@@ -71,8 +71,11 @@ class Linked(unittest.TestCase):
 
     def setUp(self):
         WORK.mkdir(parents=True, exist_ok=True)
+        # With what the start files define for thread_local objects.
         self.empty = WORK / 'empty.c'
-        self.empty.write_text('extern int nothing;\nint nothing;\n')
+        self.empty.write_text('extern int nothing;\nint nothing;\n'
+                              'extern __attribute__((visibility("hidden"))) void *__dso_handle;\n'
+                              'void *__dso_handle;\n')
 
     def link(self, output, linker, *inputs, options=()):
         """Whether the link succeeds."""
@@ -101,7 +104,8 @@ class Linked(unittest.TestCase):
             for archive in DROPINS:
                 output = WORK / f'{archive.stem}-{linker}.so'
                 with self.subTest(linker=linker, archive=archive.name):
-                    self.assertTrue(self.link(output, linker, archive, *ARCHIVES[2:]), self.messages)
+                    self.assertTrue(self.link(output, linker, self.empty, archive,
+                                              *ARCHIVES[2:]), self.messages)
                     self.assertEqual(machine_code.protections(READELF, output), [PROTECTIONS])
                     # `cushim-info --audit` still finds its own note beside that one.
                     self.assertLessEqual({marks.DROPIN}, marks.of(output))
@@ -123,7 +127,7 @@ class Linked(unittest.TestCase):
             refusing += 1
             for archive in DROPINS:
                 with self.subTest(linker=linker, archive=archive.name):
-                    self.assertTrue(self.link(output, linker, archive, *ARCHIVES[2:],
+                    self.assertTrue(self.link(output, linker, self.empty, archive, *ARCHIVES[2:],
                                               options=[option]), self.messages)
                     print(f'{linker} {option}: takes {archive.name}')
         if refusing == 0:
