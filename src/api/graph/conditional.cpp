@@ -62,7 +62,7 @@ Result<Conditional> add_conditional(const Graph &graph, const GraphDependencies 
     CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
     if (detail::GraphAccess::graph_of(condition) != state->identity->id) {
         return Error::invalid_argument(condition.native() == 0
-                                           ? "the condition is empty"
+                                           ? "the GraphCondition holds no condition"
                                            : "the condition belongs to another graph");
     }
     CUSHIM_TRY_VOID(require_bodies(type, bodies));

@@ -85,7 +85,7 @@ Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) 
 Result<void> check_node(const GraphIdentity &identity, const GraphNode &node,
                         const char *what) noexcept {
     if (!node) {
-        return invalid_argument("%s is empty", what);
+        return invalid_argument("%s is an empty GraphNode", what);
     }
     if (!identity.has(node)) {
         return invalid_argument(GraphAccess::graph_of(node) == identity.id

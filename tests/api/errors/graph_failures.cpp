@@ -88,7 +88,7 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
     failures.expect("Graph::add_memset_node: layer pitch 3 rows, height 2 rows: the layers of a "
                     "memset node must be adjacent; add a memset node for each layer",
                     graph.add_memset_node({}, part, 0));
-    failures.expect("Graph::add_memset_node: dependencies[0] is empty",
+    failures.expect("Graph::add_memset_node: dependencies[0] is an empty GraphNode",
                     graph.add_memset_node(GraphNode(), DeviceSpan<int>(), 0));
     failures.expect("Graph::add_host_node: the Graph holds no graph",
                     Graph().add_host_node({}, nothing));
@@ -171,7 +171,7 @@ void expect_failures_of_conditional_nodes(Failures &failures, const Context &con
     failures.expect("Graph::create_condition: the Graph holds no graph",
                     Graph().create_condition({}));
     const GraphCondition condition = ok(graph.create_condition({}));
-    failures.expect("Graph::add_if_node: the condition is empty",
+    failures.expect("Graph::add_if_node: the GraphCondition holds no condition",
                     graph.add_if_node({}, GraphCondition()));
     failures.expect("Graph::add_if_else_node: the condition belongs to another graph",
                     of.other.add_if_else_node({}, condition));
@@ -202,7 +202,7 @@ void expect_failures_of_setting(Failures &failures, const std::string &type, con
     expect("::set_host_node: the node was destroyed", set.set_host_node(of.gone, nothing));
     expect("::set_event_record_node: the Event holds no event",
            set.set_event_record_node(of.node, Event()));
-    expect("::set_event_wait_node: the node is empty",
+    expect("::set_event_wait_node: the node is an empty GraphNode",
            set.set_event_wait_node(GraphNode(), Event()));
     expect("::set_semaphore_signal_node: 0 signals passed, minimum 1",
            set.set_semaphore_signal_node(of.node, {}));
@@ -220,7 +220,8 @@ void expect_failures_of_reading(Failures &failures, const Context &context) {
 
     const Nodes of(context);
     const Graph &graph = of.graph;
-    failures.expect("Graph::dependencies: the node is empty", graph.dependencies(GraphNode()));
+    failures.expect("Graph::dependencies: the node is an empty GraphNode",
+                    graph.dependencies(GraphNode()));
     failures.expect("Graph::dependents: the node belongs to another graph",
                     graph.dependents(of.foreign));
     failures.expect("Graph::node_type: the node was destroyed", graph.node_type(of.gone));

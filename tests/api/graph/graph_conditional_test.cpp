@@ -158,7 +158,8 @@ TEST_CASE("a condition of another graph is rejected", "[graph][conditional][curr
     auto graph = required(Graph::create(context)), other = required(Graph::create(context));
     auto condition = required(other.create_condition({}));
     check_invalid(graph.add_if_node({}, condition), "the condition belongs to another graph");
-    check_invalid(graph.add_while_node({}, GraphCondition()), "the condition is empty");
+    check_invalid(graph.add_while_node({}, GraphCondition()),
+                  "the GraphCondition holds no condition");
     check_invalid(other.add_switch_node({}, condition, 0),
                   "0 cases requested, minimum 1, limit 4294967295");
 

@@ -204,7 +204,7 @@ GRAPH_TEST_CASE("find_in_clone() accepts only nodes of the original", "[graph][G
     const char *const foreign = "the node belongs to another graph";
     CHECK(refusal(clone.find_in_clone(graph, found)) == foreign);
     CHECK(refusal(clone.find_in_clone(clone, node)) == foreign);
-    check_invalid(clone.find_in_clone(graph, GraphNode()), "the node is empty");
+    check_invalid(clone.find_in_clone(graph, GraphNode()), "the node is an empty GraphNode");
     CHECK_FALSE(graph.find_in_clone(graph, node).has_value());
     ok(graph.destroy_node(gone));
     check_invalid(clone.find_in_clone(graph, gone), "the node was destroyed");
@@ -223,7 +223,7 @@ TEST_CASE("a node of another graph is rejected", "[graph][G22]") {
     CHECK(refusal(graph.dependents(foreign)) == message);
     const GraphNode from[] = {node}, to[] = {foreign};
     check_invalid(graph.add_dependencies(from, to), "to[0] belongs to another graph");
-    check_invalid(graph.add_empty_node(GraphNode()), "dependencies[0] is empty");
+    check_invalid(graph.add_empty_node(GraphNode()), "dependencies[0] is an empty GraphNode");
     CHECK(*graph.node_count() == 1);
 }
 
