@@ -19,11 +19,11 @@ def stay_on_one_core():
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
-def instructions(program, arguments, **environment):
-    """All instructions of a run, including those of the dynamic linker."""
+def instructions(program, arguments, inside=None, **environment):
+    """All instructions of a run, including those of the dynamic linker; or those inside one function."""
     command = [
-        "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
-        "--log-fd=1", program, *arguments,
+        "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=1",
+        *([f"--toggle-collect={inside}"] if inside else []), program, *arguments,
     ]
     output = call(command, env=clean_environment() | environment)
     return int(re.search(r"Collected : (\d+)", output).group(1))

@@ -34,7 +34,7 @@ GROUPS = {
     "wrappers": ("wrappers, in addition to the raw calls", wrappers.measure),
     "drop-in": ("the drop-in", drop_in.measure),
     "parsing": ("parsing", parsing.measure),
-    "simulator": ("the simulator, in immediate mode", simulator.measure),
+    "simulator": ("the simulator", simulator.measure),
 }
 
 

@@ -11,6 +11,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
@@ -133,7 +134,11 @@ class Kit:
 
 
 class Simulator:
-    """The simulated driver and runtime, built as they are installed."""
+    """The simulated driver and runtime, built as they are installed.
+
+    They are copied to a path whose length does not depend on where the checkout is: the simulator searches tables by
+    address, and the heap contains the paths of libraries, so their lengths would change the number of steps.
+    """
 
     include_flags = [f"-I{SOURCE}/tools/simulator"]
 
@@ -142,9 +147,10 @@ class Simulator:
         build(folder, "g++", ["-Dsimulator=enabled", f"-Dheaders_dir={headers_dir}"],
               [f"{place}/cuda:shared_library", f"{place}/cudart:shared_library"])
         (runtime,) = (folder / place).glob("libcudart.so.[0-9.]*[0-9]")
+        self.place = tempfile.TemporaryDirectory(prefix="cushim-bench-", dir="/tmp")
         self.environment = {
-            "CUSHIM_DRIVER": str(folder / place / "libcuda.so.1"),
-            "CUSHIM_RUNTIME": str(runtime),
+            "CUSHIM_DRIVER": shutil.copy(folder / place / "libcuda.so.1", self.place.name),
+            "CUSHIM_RUNTIME": shutil.copy(runtime, self.place.name),
         }
 
 

@@ -248,7 +248,7 @@ stage_real() {
 stage_bench() {
     need_toolchain valgrind:valgrind clang++:clang
     CXX=g++ CC=gcc configure build/ci/bench --buildtype=release --default-library=static \
-        "${DEVELOPER_OPTIONS[@]}"
+        "${SIMULATOR_OPTIONS[@]}"
     local status=0
     meson test -C build/ci/bench --no-rebuild --print-errorlogs --benchmark \
         --logbase benchmarklog || status=$?
