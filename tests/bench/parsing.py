@@ -6,11 +6,15 @@ import shutil
 import subprocess
 
 from figures import Figure, skipped
-from measure import alternate
+from measure import NO_VALGRIND, alternate, have_valgrind
 from workshop import call, clean_environment
 
 ROUNDS = 25
 BOTH_TABLES_MS = 150
+# Of NVIDIA's headers alone; a twentieth above the measured values.
+STREAM_RATIO = 1.97
+# Measured by processor time, with a tenth for its noise.
+TIME_RATIOS = {"both tables": 3.6, "cushim/stream.hpp": 2.2, "cushim/cushim.hpp": 18}
 # Headers of the C++ library that are slow to parse, or that include such headers.
 HEAVY = {
     "algorithm", "any", "array", "atomic", "bitset", "chrono", "condition_variable", "coroutine",
@@ -27,6 +31,7 @@ CASES = {
     "both tables": TABLES,
     "tables and entry points": TABLES + ENTRIES,
     "cushim/loader.hpp": ["cushim/loader.hpp"],
+    "cushim/stream.hpp": ["cushim/stream.hpp"],
     "cushim/cushim.hpp": ["cushim/cushim.hpp"],
 }
 NVIDIA = "NVIDIA's headers alone"
@@ -62,7 +67,7 @@ def sources(workshop, kit):
     }
 
 
-def time(workshop, compiler, limit):
+def time(workshop, compiler, limit, limits):
     if shutil.which(compiler) is None:
         return [skipped(f"parsing, {compiler}", f"no {compiler}")]
     kit = workshop.kit(compiler, "static")
@@ -77,6 +82,32 @@ def time(workshop, compiler, limit):
         Figure(f"{compiler}: {name}, on top", best[name] - best[NVIDIA], "ms",
                limit=limit if name == "both tables" else None)
         for name in CASES
+    ] + [
+        Figure(f"{compiler}: NVIDIA's headers and {name}", best[name] / best[NVIDIA], "times",
+               limit=limits.get(name))
+        for name in CASES
+    ]
+
+
+def compiler_instructions(command):
+    """Of the compiler and of the processes that it starts."""
+    output = call(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--trace-children=yes",
+                   "--log-fd=1", *command])
+    return sum(map(int, re.findall(r"Collected : (\d+)", output)))
+
+
+def count(workshop):
+    """For a header that needs CUDA's types, but no table."""
+    if not have_valgrind():
+        return [skipped("cushim/stream.hpp: instructions", NO_VALGRIND)]
+    kit = workshop.kit("g++", "static")
+    paths = sources(workshop, kit)
+    nvidia, stream = (
+        compiler_instructions(["g++", "-std=c++20", "-fsyntax-only", *kit.flags, paths[name]])
+        for name in (NVIDIA, "cushim/stream.hpp"))
+    return [
+        Figure(f"g++: {NVIDIA}", nvidia / 1e6, "million instructions"),
+        Figure("g++: the same and cushim/stream.hpp", stream / nvidia, "times", limit=STREAM_RATIO),
     ]
 
 
@@ -99,7 +130,7 @@ def headers(workshop):
 
 
 def measure(workshop, repeatable):
-    figures = headers(workshop)
+    figures = headers(workshop) + count(workshop)
     if repeatable:
         return figures
-    return figures + time(workshop, "g++", BOTH_TABLES_MS) + time(workshop, "clang++", None)
+    return figures + time(workshop, "g++", BOTH_TABLES_MS, TIME_RATIOS) + time(workshop, "clang++", None, {})
