@@ -20,7 +20,7 @@ struct AtThreadEnd {
         spares.room = 0;
         while (void *const block = spares.first) {
             spares.first = *static_cast<void **>(block);
-            ::operator delete(block, SpareStates::block_size);
+            ::operator delete(block);
         }
     }
 };
@@ -29,7 +29,7 @@ struct AtThreadEnd {
 
 void free_state_block(void *block) noexcept {
     if (keeping != Keeping::not_yet) { // there is no room, or the thread ends
-        ::operator delete(block, SpareStates::block_size);
+        ::operator delete(block);
         return;
     }
     thread_local const AtThreadEnd at_thread_end;

@@ -56,7 +56,7 @@ inline void *allocate_state(std::size_t size) noexcept {
 }
 
 // The size is that of the allocation.
-inline void free_state(void *state, std::size_t size) noexcept {
+inline void free_state(void *state, [[maybe_unused]] std::size_t size) noexcept {
 #if CUSHIM_SPARE_STATES
     if (size <= SpareStates::block_size) {
         SpareStates &spares = spare_states;
@@ -70,7 +70,7 @@ inline void free_state(void *state, std::size_t size) noexcept {
         return;
     }
 #endif
-    ::operator delete(state, size);
+    ::operator delete(state);
 }
 
 } // namespace cushim::detail
