@@ -24,7 +24,7 @@ namespace cushim::detail {
 // The blocks of a thread, a list through their first words. They are freed when the thread ends. A
 // child of fork has those of the thread that called fork.
 struct SpareStates {
-    static constexpr std::size_t block_size = 96; // of all states that are not larger
+    static constexpr std::size_t block_size = 112; // of all states that are not larger
     static constexpr unsigned int capacity = 16;
 
     void *first = nullptr;

@@ -18,14 +18,6 @@ namespace {
 
 constexpr unsigned int largest = std::numeric_limits<unsigned int>::max();
 
-bool fits(long long number) noexcept {
-    return number > 0 && number <= static_cast<long long>(largest);
-}
-
-bool fits(const Dim3 &sizes) noexcept {
-    return fits(sizes.x) && fits(sizes.y) && fits(sizes.z);
-}
-
 bool to_native(const Dim3 &from, Dimensions &to) noexcept {
     to = native_sizes(from);
     return fits(from);
@@ -48,13 +40,7 @@ Error unfit(const char *what, const Dim3 &of) noexcept {
                             is_empty_grid ? "; skip the launch if there are no elements" : "");
 }
 
-constexpr Dim3 no_cluster(0, 0, 0);
-
 } // namespace
-
-bool sizes_fit(const LaunchConfig &config) noexcept {
-    return fits(config.grid) && fits(config.block) && config.shared_bytes <= largest;
-}
 
 bool to_native(const LaunchConfig &config, LaunchSizes &sizes) noexcept {
     sizes.shared_bytes = static_cast<unsigned int>(config.shared_bytes);
@@ -71,11 +57,6 @@ Error unfit_sizes(const LaunchConfig &config) noexcept {
     }
     return invalid_argument("dynamic shared memory size, %zu bytes, exceeds the limit of %u bytes",
                             config.shared_bytes, largest);
-}
-
-bool has_attributes(const LaunchConfig &config) noexcept {
-    return config.cluster != no_cluster || config.priority.is_set() ||
-           config.programmatic_stream_serialization || config.more.size() != 0;
 }
 
 #if CUDA_VERSION >= 11080

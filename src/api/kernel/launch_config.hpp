@@ -26,8 +26,19 @@ constexpr LaunchSizes native_sizes(const LaunchConfig &config) noexcept {
             static_cast<unsigned int>(config.shared_bytes)};
 }
 
+// Whether all three sizes are positive and fit into an unsigned int, without a branch.
+constexpr bool fits(const Dim3 &sizes) noexcept {
+    constexpr auto bits = [](long long size) noexcept {
+        const auto number = static_cast<unsigned long long>(size);
+        return number | (number - 1);
+    };
+    return (bits(sizes.x) | bits(sizes.y) | bits(sizes.z)) >> 32 == 0;
+}
 // Whether all sizes are positive and within the limits.
-bool sizes_fit(const LaunchConfig &config) noexcept;
+constexpr bool sizes_fit(const LaunchConfig &config) noexcept {
+    return fits(config.grid) && fits(config.block) &&
+           static_cast<unsigned long long>(config.shared_bytes) >> 32 == 0;
+}
 // False if a size is out of range. Not a Result, because every launch calls it, and copying a
 // Result costs more than the rest of the wrapper.
 bool to_native(const LaunchConfig &config, LaunchSizes &sizes) noexcept;
@@ -40,7 +51,11 @@ Error explain_launch(const Error &error, const AnyKernel &kernel, const Context 
                      const LaunchConfig &config) noexcept;
 
 // Whether the configuration exceeds the parameters of cuLaunchKernel and cuLaunchCooperativeKernel.
-bool has_attributes(const LaunchConfig &config) noexcept;
+constexpr Dim3 no_cluster(0, 0, 0);
+inline bool has_attributes(const LaunchConfig &config) noexcept {
+    return config.cluster != no_cluster || config.priority.is_set() ||
+           config.programmatic_stream_serialization || config.more.size() != 0;
+}
 
 #if CUDA_VERSION >= 11080
 // Filled in place, since the configuration points to the attributes.

@@ -6,6 +6,7 @@
  */
 #include <cushim/copy.hpp>
 #include <cushim/device_buffer.hpp>
+#include <cushim/driver_table.hpp>
 #include <cushim/event.hpp>
 #include <cushim/graph.hpp>
 #include <cushim/graph_exec.hpp>
