@@ -12,8 +12,8 @@ from workshop import call, clean_environment
 
 SHORT, LONG = 100, 2100
 
-# Instructions and driver calls in addition to the raw ones. tests/bench/README.md says what they are for. Those of
-# nodes are 3 % above the measured numbers, others 4 % or more, since compilers differ.
+# Instructions and driver calls in addition to the raw ones. tests/bench/README.md says what they are for. The limits are
+# 3 % or more above the measured numbers, since compilers differ.
 LIMITS = {
     "event, create and destroy": (220, 1),
     "event, record": (40, 0),
@@ -25,12 +25,12 @@ LIMITS = {
     "copy, enqueued": (80, 1),
     "fill, enqueued": (60, 0),
     "launch, four arguments": (140, 0),
-    "graph, launch": (75, 0),
-    "graph, empty node": (387, 1),
-    "graph, memset node": (510, 1),
-    "graph, memcpy node": (640, 1),
-    "graph, host node": (735, 1),
-    "graph, kernel node": (667, 1),
+    "graph, launch": (95, 0),
+    "graph, empty node": (165, 0),
+    "graph, memset node": (260, 0),
+    "graph, memcpy node": (300, 0),
+    "graph, host node": (660, 0),
+    "graph, kernel node": (450, 1),
 }
 
 

@@ -190,6 +190,30 @@ TEST_CASE("a running launch keeps what its nodes use after the executable graph 
     }
 }
 
+TEST_CASE("a running launch keeps what changed nodes of a graph that keeps nothing use",
+          "[graph][G23][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const Context context = context_after_restart("mode=threaded");
+    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
+    const Graph graph = ok(create_graph(api, context));
+    CUDA_HOST_NODE_PARAMS call{};
+    call.fn = [](void *) {};
+    CUgraphNode node = nullptr;
+    CHECK(driver().cuGraphAddHostNode(&node, graph.native(), nullptr, 0, &call) == CUDA_SUCCESS);
+    const GraphExec exec = ok(graph.instantiate());
+    Watched watched;
+    ok(exec.set_host_node(ok(graph.nodes())[0], watched.closure()));
+    const Gate gate;
+    ok(gate.close(stream));
+    ok(exec.launch(stream));
+    ok(exec.set_host_node(ok(graph.nodes())[0], [] {}));
+    let_go_of_what_can();
+    CHECK_FALSE(watched.is_gone());
+    gate.open();
+    CHECK(watched.is_soon_gone());
+    CHECK(watched.calls() == 1);
+}
+
 // --- where CUDA can run a graph without the wrappers
 
 TEST_CASE("CUDA keeps what an executable graph of kept_by_cuda uses", "[graph][current]") {
