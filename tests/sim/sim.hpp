@@ -1,7 +1,7 @@
 // The simulated driver that the tests run on: its control interface, settings, expected reports.
 #pragma once
 
-#include <cushim/cushim.hpp>
+#include <cushim/table.hpp>
 #include <cushim_sim.h>
 
 #include <catch2/catch_test_macros.hpp>
