@@ -113,6 +113,10 @@ class PkgConfig(consumer.ConsumerTest):
             CONSUMERS / 'two_copies/copy.cpp', '-o', plugin, *consumer.cuda_includes(),
             *flags('cushim-static'))
         self.assertEqual(consumer.exported_names(plugin, 'cushim'), set())
+        # Weak ones are inline functions of the C++ library.
+        exported = {name for name, here, binding in consumer.binaries.read(plugin).symbols(dynamic=True)
+                    if here and binding == consumer.binaries.Elf.GLOBAL and not name.startswith('_')}
+        self.assertEqual(exported, {f'plugin_{name}' for name in ('state', 'init', 'resolve', 'overridden')})
 
     def test_flags_depend_on_the_kind_of_library(self):
         for package in ('cushim', 'cushim-core'):
