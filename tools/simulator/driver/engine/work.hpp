@@ -66,22 +66,21 @@ struct Operation : std::enable_shared_from_this<Operation> {
     bool running = false, done = false;
     CUresult fault = CUDA_SUCCESS;  // planned status; it fails instead of running
     CUresult result = CUDA_SUCCESS; // its own, or that of a predecessor
-    std::uint64_t number = 0;       // in order of enqueueing
     std::uint64_t begin_ns = 0;     // start on the virtual clock; grows as predecessors finish
     std::uint64_t time_ns = 0;      // end on the virtual clock
-    // Adversarial mode: number of queries whether it is done, and the rank of the highest stream
-    // that needs it.
-    unsigned int asked = 0;
-    std::uint64_t needed_by = 0;
+    unsigned int asked = 0;         // adversarial mode: number of queries whether it is done
     // Operation that is not ordered: the number of the first operation of its chain. Each operation
     // of a chain has one successor.
-    std::uint64_t chain = 0;
     bool continued = false;
-    // Adversarial mode: the rank while it is ready (see Adversary), and the waits that need it.
-    std::uint64_t stream_rank = 0, part_rank = 0;
-    std::uint64_t needed_in = 0, target_in = 0;
-    // Places in the priority queues of engine.hpp.
-    std::size_t in_ready = 0, in_stream = 0, in_ranked = 0;
+    std::uint64_t chain = 0;
+    std::uint64_t target_in = 0; // adversarial mode: the wait that names it
+    // What the priority queues of engine.hpp compare, and the places there; in one or two lines of
+    // the processor's cache, since there may be many operations.
+    std::uint64_t number = 0;    // in order of enqueueing
+    std::uint64_t needed_by = 0; // adversarial mode: rank of the highest stream that needs it
+    std::uint64_t stream_rank = 0, part_rank = 0; // the rest of its rank while it is ready
+    std::uint64_t needed_in = 0;                  // the wait that needs it
+    std::size_t in_ranked = 0, in_ready = 0, in_stream = 0;
 };
 
 // Makes an operation that is being enqueued wait for another, which may be done or null.
