@@ -131,7 +131,7 @@ Graph &make_graph();
 Node &add_node(Graph &graph, NodeContent content, const std::vector<Edge> &after);
 // Adds an edge. Fails if it exists, or if these nodes do not support the edge data.
 void add_edge(Node &from, Node &to, const EdgeData &data);
-// Removes an edge with this data. False if there is none.
+// Removes an edge with this data. Returns false if it does not exist.
 bool remove_edge(Node &from, Node &to, const EdgeData &data);
 // Converts dependency arrays of the API. Fails for nodes of other graphs and for duplicates.
 std::vector<Edge> edges_of(const Graph &graph, const CUgraphNode *dependencies, std::size_t count,

@@ -80,7 +80,7 @@ struct FreedAllocation {
     bool follows = false;
 };
 
-// In the order in which the free nodes run. `allocation` is the free node itself if there is none.
+// In the order in which the free nodes run. `allocation` equals `free` without an allocation node.
 std::vector<FreedAllocation> freed_allocations(const Plan &plan) {
     std::unordered_map<const GraphAllocation *, std::size_t> allocations;
     std::vector<FreedAllocation> found;
