@@ -13,7 +13,7 @@
  *
  * Lifetime: every graph, clone and executable graph keeps alive what its nodes have used: kernels,
  * closures, events, semaphores, and memory that is passed as the buffer itself. That includes nodes
- * that were set anew or destroyed, and graphs inside nodes. Captured work keeps only closures
+ * that were changed or destroyed, and graphs inside nodes. Captured work keeps only closures
  * alive: see capture.hpp. The owner of a span is unknown: keep it alive with keep_alive(), or
  * yourself. A GrowableBuffer is kept alive, but it must neither move nor shrink while a graph may
  * use it.

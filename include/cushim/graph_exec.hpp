@@ -119,7 +119,7 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
     // that. cuGraphLaunch.
     CUSHIM_API Result<void> launch(const Stream &stream) const noexcept;
     // To be called after a launch into the stream by other means, such as cuGraphLaunch with
-    // native(): what its nodes use is not released before that launch has completed.
+    // native(). Resources of its nodes are not released before that launch has completed.
     CUSHIM_API Result<void> launched(const Stream &stream) const noexcept;
     // Enqueues the preparation that the first launch would do. cuGraphUpload, since CUDA 11.1.
     CUSHIM_API Result<void> upload(const Stream &stream) const noexcept;
@@ -133,7 +133,7 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
 
     /* Changes a child graph node: its nodes get the parameters of the nodes of `child`, which must
      * have the same topology. Parameters set earlier on these nodes are replaced; nodes stay
-     * enabled or disabled. What the nodes of `child` use is kept alive.
+     * enabled or disabled. The resources of the nodes of `child` are kept alive.
      * cuGraphExecChildGraphNodeSetParams, since CUDA 11.1. */
     CUSHIM_API Result<void> set_child_graph_node(const GraphNode &node,
                                                  const Graph &child) const noexcept;

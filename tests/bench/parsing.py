@@ -11,7 +11,7 @@ from workshop import call, clean_environment
 
 ROUNDS = 25
 BOTH_TABLES_MS = 150
-# Of NVIDIA's headers alone; a twentieth above the measured values.
+# Relative to NVIDIA's headers alone; a twentieth above the measured values.
 STREAM_RATIO = 1.97
 # Measured by processor time, with a tenth for its noise.
 TIME_RATIOS = {"both tables": 3.6, "cushim/stream.hpp": 2.2, "cushim/cushim.hpp": 21}

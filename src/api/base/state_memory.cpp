@@ -9,7 +9,7 @@ enum class Keeping : unsigned char { not_yet, now, no_longer };
 constinit thread_local Keeping keeping = Keeping::not_yet;
 
 struct AtThreadEnd {
-    // From now on, the thread keeps blocks.
+    // The thread begins to keep blocks.
     AtThreadEnd() noexcept {
         keeping = Keeping::now;
         spare_states.room = SpareStates::capacity;
@@ -28,7 +28,7 @@ struct AtThreadEnd {
 } // namespace
 
 void free_state_block(void *block) noexcept {
-    if (keeping != Keeping::not_yet) { // there is no room, or the thread ends
+    if (keeping != Keeping::not_yet) { // the list is full, or the thread ends
         ::operator delete(block);
         return;
     }

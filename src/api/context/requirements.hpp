@@ -13,7 +13,7 @@
 namespace cushim::detail {
 
 // For enumerators and members that an older driver rejects without a reason. Fails with
-// requires_newer_driver for `what`, or with the reason why there is no driver.
+// requires_newer_driver for `what`, or with the reason why the driver is absent.
 inline Result<void> require_feature(Feature feature, const char *what) noexcept {
     const Version installed = driver_version();
     if (supports(installed, feature)) {

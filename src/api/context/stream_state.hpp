@@ -13,7 +13,7 @@ namespace cushim::detail {
 struct StreamState final : InContext {
     explicit StreamState(const Context &in) noexcept : InContext(in, InCapture::safe) {}
     Destroyed destroy() noexcept override;
-    // From now on other code may destroy the stream, so the end of its work is recorded here.
+    // Other code may destroy the stream after this call, which records the end of its work.
     void given_away() noexcept override;
 
     CUstream stream = nullptr;

@@ -54,7 +54,7 @@ class NodeHandles {
         return {};
     }
 
-    // Null if there are none, as CUDA requires.
+    // Null without nodes, as CUDA requires.
     const CUgraphNode *data() const noexcept {
         return count_ == 0 ? nullptr : many_ ? many_.get() : few_.data();
     }

@@ -89,7 +89,7 @@ Error explain(const Error &error, InstantiateResult result) noexcept {
     }
 }
 
-// Calls `copy`, which returns whether it copied the graph to the executable graph. From then on,
+// Calls `copy`, which returns whether it copied the graph to the executable graph. If so,
 // the latter keeps the graph's resources alive.
 template <class Copy>
 Result<void> copy_with_uses(GraphExecState &state, GraphState &graph, const Copy &copy) noexcept {

@@ -99,7 +99,7 @@ Result<std::unique_ptr<KeptUses>> keep_uses(std::shared_ptr<KeptSet> set) noexce
 
 // A capture in progress: its graph, and its number, which no other capture of the process has.
 struct CaptureInProgress {
-    CUgraph graph = nullptr; // null: there is none
+    CUgraph graph = nullptr; // null: the stream is not captured
     unsigned long long id = 0;
 };
 Result<CaptureInProgress> capture_in(CUstream stream) noexcept;
@@ -158,7 +158,7 @@ class KeptResources {
     // The graph of a capture that has ended: takes over what it kept.
     Result<void> take_over(unsigned long long capture) noexcept;
 
-    // All resources so far, for a copy of the graph; null if there are none. Later ones go into
+    // All resources so far, for a copy of the graph; null without resources. Later ones go into
     // another set.
     std::shared_ptr<KeptSet> share() const noexcept {
         return held_ != nullptr ? held_->set : nullptr;

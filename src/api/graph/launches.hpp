@@ -26,7 +26,7 @@ class Launches {
 
     // The end of all launches so far. Affects no capture.
     StreamEnd end() noexcept;
-    // Whether launches may go on whose end is not known.
+    // Whether launches may still run whose end is not known.
     bool is_end_unknown() const noexcept { return is_end_unknown_; }
 
   private:

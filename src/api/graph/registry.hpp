@@ -45,7 +45,7 @@ CUgraph capture_ends(CUstream stream) noexcept;
 bool is_owned(CUgraph graph) noexcept;
 
 // The state of the Graph that owns it, or else of one that borrows it or that is inside another;
-// null: there is none.
+// null for an unknown graph.
 State *find_state(CUgraph graph) noexcept;
 
 } // namespace cushim::detail

@@ -27,7 +27,7 @@ bool is_positive(const Dim3 &sizes) noexcept {
     return sizes.x > 0 && sizes.y > 0 && sizes.z > 0;
 }
 
-// Without a device, the limit is that of CUDA's parameters.
+// Without a device, the limit is that of the CUDA call.
 Error unfit(const char *what, const Dim3 &of) noexcept {
     if (is_positive(of)) {
         return invalid_argument("%s size %lld x %lld x %lld exceeds the limit of %u in each "

@@ -395,7 +395,8 @@ TEST_CASE("launches in several streams keep what their nodes use", "[graph][G13]
     CHECK(at.watched.calls() == 2);
 }
 
-TEST_CASE("a direct launch that is told of keeps what its nodes use", "[graph][G13][current]") {
+TEST_CASE("a direct launch, followed by launched(), keeps what its nodes use",
+          "[graph][G13][current]") {
     Launching at(GENERATE(Api::driver, Api::runtime));
     const Stream stream = at.stream();
     ok(at.gate.close(stream));
