@@ -20,8 +20,8 @@ struct InstantiateOptions {
     // Nodes use their own priorities instead of that of the stream. CUDA 11.7.
     bool use_node_priority = false;
     // A CUDA user object keeps alive what the nodes of the graph use, also for launches that
-    // GraphExec does not see and after release(). Each launch takes longer: see graph.hpp. The
-    // default if device_launch is set. CUDA 11.3.
+    // GraphExec does not see and after release(), but not what set_...() sets. Each launch takes
+    // longer: see graph.hpp. The default if device_launch is set. CUDA 11.3.
     bool kept_by_cuda = false;
 };
 
@@ -86,7 +86,8 @@ struct GraphUpdate {
  *   - A launch in a borrowed stream, Stream::legacy() or Stream::per_thread() is followed by an
  *     event (0.4 microseconds on an H100).
  *   - After Stream::release(), an event that release() recorded ends the launches.
- *   - After a reset of the context or a failure that ended its work, all launches have ended.
+ *   - After a reset of the context, all launches have ended. After a failure of the context,
+ * nothing is released: a host function may still run.
  *   - At process exit: see teardown.hpp. In the child of a fork nothing is released.
  * Launches through native(), through a borrowed GraphExec or from the device are not seen. Call
  * launched() after each, wait for them first, or set InstantiateOptions::kept_by_cuda. What the

@@ -150,6 +150,8 @@ class Queue {
             Released *const next = each->next;
             if (each->is_ready()) {
                 delete each;
+            } else if (each->is_lost()) {
+                release_never(each);
             } else {
                 not_ready_.append(each);
             }

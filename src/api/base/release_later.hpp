@@ -10,6 +10,8 @@ struct Released {
     virtual ~Released() = default;
     // Whether it may be destroyed now. Polled on the thread that deletes it.
     virtual bool is_ready() noexcept { return true; }
+    // Whether it never will be: it is kept until the process ends.
+    virtual bool is_lost() const noexcept { return false; }
     Released *next = nullptr;
 };
 

@@ -1,5 +1,7 @@
 #include "resets.hpp"
 
+#include <thread>
+
 namespace cushim::detail {
 namespace {
 
@@ -20,6 +22,13 @@ unsigned int count_resets(CUcontext context) noexcept {
         }
     }
     return 0;
+}
+
+ResetInProgress::ResetInProgress() noexcept {
+    UncertainCalls::resets_.fetch_add(1);
+    while (UncertainCalls::callers_.load() != 0) {
+        std::this_thread::yield();
+    }
 }
 
 void note_reset(CUdevice device, CUcontext context) noexcept {

@@ -253,6 +253,7 @@ Result<void> Context::reset_primary(Device device) noexcept {
         CUSHIM_TRY(const Context active, primary(device)); // provides the handle
         context = active.native();
     }
+    const detail::ResetInProgress no_uncertain_calls;
     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDevicePrimaryCtxReset, device.native()));
     detail::note_reset(device.native(), context);
     return {};

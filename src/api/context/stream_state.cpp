@@ -5,6 +5,7 @@
 #include "base/call.hpp"
 #include "base/fork_guard.hpp"
 #include "base/relaxed_capture.hpp"
+#include "base/resets.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -12,25 +13,28 @@ namespace {
 // Held while a stream that may be given away is used.
 constinit ForkLock giving_lock;
 
-void report(const Error &error, CUstream stream) noexcept {
-    report_teardown({error.status(), error.entry_point(),
-                     reinterpret_cast<unsigned long long>(stream), error.api()});
-}
-
 // Whether an event that is recorded now would become part of a capture.
-bool is_capturing(CUstream stream) noexcept {
+Result<bool> is_capturing(CUstream stream) noexcept {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const Result<void> asked = CUSHIM_DRIVER(cuStreamIsCapturing, stream, &status);
-    if (!asked) {
-        report(asked.error(), stream);
-    }
+    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamIsCapturing, stream, &status));
     return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+// Empty while the stream is being captured. Other threads may begin a capture at any time; an event
+// that may have become part of it is dropped.
 Result<Event> recorded_in(const StreamState &state) noexcept {
+    CUSHIM_TRY(const bool before, is_capturing(state.stream));
+    if (before) {
+        return Event();
+    }
     CUSHIM_TRY(Event event, Event::create(state.shared_context(), {.timing = false}));
     CUSHIM_TRY_VOID(event.record(Stream::borrow(state.stream)));
-    return event;
+    CUSHIM_TRY(const bool after, is_capturing(state.stream));
+    return after ? Event() : std::move(event);
+}
+
+void report(const Error &error) noexcept {
+    report_teardown({error.status(), error.entry_point(), 0, error.api()});
 }
 
 } // namespace
@@ -39,25 +43,39 @@ Destroyed StreamState::destroy() noexcept {
     return CUSHIM_DESTROY(cuStreamDestroy, stream, stream);
 }
 
-void StreamState::given_away() noexcept {
-    if (!has_later_end.load(std::memory_order_relaxed) || is_gone()) {
-        return;
+bool notes_end(const Stream &stream) noexcept {
+    auto *const state = static_cast<StreamState *>(Access::state(stream));
+    if (state == nullptr) {
+        return false;
     }
     const LockGuard guard(giving_lock);
+    state->has_later_end.store(true, std::memory_order_relaxed);
+    return state->owned.load(std::memory_order_relaxed);
+}
+
+void StreamState::given_away() noexcept {
+    const LockGuard guard(giving_lock);
+    // First: a launch on another thread that still sees it owned precedes the event.
+    const bool was_owned = owned.exchange(false, std::memory_order_relaxed);
+    if (!was_owned || !has_later_end.load(std::memory_order_relaxed) || is_gone() ||
+        cushim_may_call(generation) == 0) {
+        return;
+    }
     Result<Event> event = recorded_in(*this);
     if (event) {
+        is_end_unknown = !*event; // being captured
         end = std::move(*event);
     } else {
-        report(event.error(), stream);
-        (void)driver().cuStreamSynchronize(stream);
+        report(event.error());
+        is_end_unknown = driver().cuStreamSynchronize(stream) != CUDA_SUCCESS;
     }
-    owned.store(false, std::memory_order_relaxed);
 }
 
 StreamEnd StreamEnd::share() const noexcept {
     StreamEnd other;
     other.stream_ = stream_.share();
     other.event_ = event_.share();
+    other.failures_ = failures_;
     return other;
 }
 
@@ -67,22 +85,36 @@ bool StreamEnd::is_gone() const noexcept {
     return state->is_gone();
 }
 
+void StreamEnd::failed(const Error &error) noexcept {
+    if (failures_++ == 0) {
+        report(error);
+    }
+}
+
 void StreamEnd::record() noexcept {
-    if (stream_ && !is_gone()) {
+    const UncertainCalls calls;
+    if (stream_ && !event_ && calls.permitted() && !is_gone()) {
         const RelaxedCapture no_capture_ends_by_the_calls;
         (void)record_now();
     }
 }
 
 bool StreamEnd::is_reached() noexcept {
-    if ((!stream_ && !event_) || is_gone()) {
+    if (!stream_ && !event_) {
         return true;
     }
-    if (cushim_exiting() != 0) {
-        return false; // and never will be reached
+    const UncertainCalls calls;
+    if (!calls.permitted() || cushim_exiting() != 0) {
+        return false;
+    }
+    if (is_gone()) {
+        return true;
+    }
+    if (is_lost()) {
+        return false;
     }
     const RelaxedCapture no_capture_ends_by_the_calls;
-    if (stream_ && !record_now()) {
+    if (!event_ && !record_now()) {
         return false;
     }
     if (!event_) {
@@ -90,42 +122,31 @@ bool StreamEnd::is_reached() noexcept {
     }
     const Result<bool> through = event_.query();
     if (!through) {
-        report(through.error(), nullptr);
+        failed(through.error());
+        if (stream_) {
+            event_.reset(); // it may have become part of a capture: records another
+        }
+        return false;
     }
-    return !through || *through;
+    return *through;
 }
 
-// Replaces the stream by an event in it or, if that fails and the stream is idle, by nothing.
+// Records the event. Also true without an event if the work has ended.
 bool StreamEnd::record_now() noexcept {
     const auto &state = static_cast<const StreamState &>(*Access::state(stream_));
     const LockGuard guard(giving_lock);
     if (!state.owned.load(std::memory_order_relaxed)) {
         event_ = state.end.share();
-        stream_.reset();
-        return true;
+        failures_ = state.is_end_unknown ? most_failures : failures_;
+        return !state.is_end_unknown;
     }
-    // Other threads may begin a capture at any time. An event that became part of it is dropped.
-    if (is_capturing(state.stream)) {
+    Result<Event> event = recorded_in(state);
+    if (!event) {
+        failed(event.error());
         return false;
     }
-    if (!lacks_event_) {
-        Result<Event> event = recorded_in(state);
-        if (is_capturing(state.stream)) {
-            return false;
-        }
-        if (event) {
-            event_ = std::move(*event);
-            stream_.reset();
-            return true;
-        }
-        report(event.error(), state.stream);
-        lacks_event_ = true;
-    }
-    if (driver().cuStreamQuery(state.stream) == CUDA_ERROR_NOT_READY) {
-        return false;
-    }
-    stream_.reset();
-    return true;
+    event_ = std::move(*event);
+    return bool(event_);
 }
 
 } // namespace cushim::detail

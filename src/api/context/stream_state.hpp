@@ -17,17 +17,13 @@ struct StreamState final : InContext {
     void given_away() noexcept override;
 
     CUstream stream = nullptr;
-    std::atomic<bool> has_later_end{false}; // a StreamEnd refers to the stream
-    Event end;                              // after given_away()
+    std::atomic<bool> has_later_end{false}; // notes_end() was called
+    bool is_end_unknown = false;            // after given_away()
+    Event end;                              // after given_away(): of the work before
 };
 
-// Null for a stream that is borrowed or was given away, or a default stream.
-inline StreamState *owned_stream(const Stream &stream) noexcept {
-    State *const state = Access::state(stream);
-    return state != nullptr && state->owned.load(std::memory_order_relaxed)
-               ? static_cast<StreamState *>(state)
-               : nullptr;
-}
+// Whether Streams own it, so that a StreamEnd can refer to it.
+bool notes_end(const Stream &stream) noexcept;
 
 /* The end of work that was enqueued earlier. For a stream that Streams own, it is not recorded
  * before record() or is_reached() is called, and then covers all work in the stream at that time.
@@ -36,27 +32,33 @@ class StreamEnd {
   public:
     // Reached at once.
     StreamEnd() noexcept = default;
-    // The end of the work in a stream that Streams own, whose `has_later_end` is set. The stream is
-    // kept alive until the end is recorded.
+    // The end of the work in a stream after notes_end(), which is kept alive.
     explicit StreamEnd(Stream &&stream) noexcept : stream_(std::move(stream)) {}
     // A recorded event.
     explicit StreamEnd(Event &&event) noexcept : event_(std::move(event)) {}
     // The same end once more.
     StreamEnd share() const noexcept;
 
-    // Neither blocks nor affects a capture. Does nothing yet while the stream is being captured.
+    // Neither blocks nor affects a capture. Does nothing yet while the stream is being captured, or
+    // a context is being reset.
     void record() noexcept;
-    // Like record(). Also true if the work cannot be waited for, because a reset or a failure has
-    // ended it. Failures go to the teardown sink.
+    // Like record(). Also true if a reset has ended the work. The first failure goes to the
+    // teardown sink.
     bool is_reached() noexcept;
+    // Whether calls have failed too often, as after a failure of the context: a host function may
+    // still run.
+    bool is_lost() const noexcept { return failures_ >= most_failures; }
 
   private:
+    static constexpr unsigned int most_failures = 8;
+
     bool is_gone() const noexcept;
     bool record_now() noexcept;
+    void failed(const Error &error) noexcept;
 
     Stream stream_;
     Event event_;
-    bool lacks_event_ = false; // recording failed
+    unsigned int failures_ = 0;
 };
 
 } // namespace cushim::detail

@@ -225,6 +225,9 @@ Result<void> GraphExec::launch(const Stream &stream) const noexcept {
     const auto launch_now = [state, &stream]() noexcept -> Result<void> {
         const Result<void> launched = state->api.exec.launch(state->exec, stream.native());
         if (!launched) [[unlikely]] {
+            if (detail::may_be_done(launched.error())) {
+                state->uses.maybe_launched(stream);
+            }
             return CUSHIM_NAMED(not_launched(launched.error(), stream));
         }
         state->uses.launched(stream);

@@ -94,7 +94,9 @@ void ExecUses::let_go(std::unique_ptr<KeptUses> kept) noexcept {
         release_never(kept.release()); // running work may use it
         return;
     }
-    kept->after = launches_.end();
+    Launches::End end = launches_.end();
+    kept->after = std::move(end.last);
+    kept->after_too = std::move(end.before);
     release_later(kept.release());
 }
 

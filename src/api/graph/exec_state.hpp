@@ -57,6 +57,13 @@ class ExecUses {
         }
     }
 
+    // The same after a launch that CUDA may have rejected.
+    void maybe_launched(const Stream &stream) noexcept {
+        if (of_graph_ != nullptr || !by_node_.empty()) {
+            launches_.note_doubtful(stream);
+        }
+    }
+
     // The executable graph is destroyed.
     void end() noexcept { keep(nullptr); }
 

@@ -60,6 +60,36 @@ unsigned long long next_number() noexcept {
 
 } // namespace
 
+// Puts a set that has no other owner, with the sets before it, at the front of a chain of such
+// sets.
+static void put_first(std::shared_ptr<KeptSet> &chain, std::shared_ptr<KeptSet> &&set) noexcept {
+    if (set.use_count() != 1) {
+        set.reset();
+        return;
+    }
+    KeptSet *last = set.get();
+    while (last->before.use_count() == 1) {
+        last = last->before.get();
+    }
+    last->before = std::move(chain);
+    chain = std::move(set);
+}
+
+// Avoids recursion, however long the chains are and however deep the children.
+KeptSet::~KeptSet() {
+    std::shared_ptr<KeptSet> chain;
+    const auto take_from = [&chain](KeptSet &set) noexcept {
+        put_first(chain, std::move(set.before));
+        for (std::shared_ptr<KeptSet> &child : set.children) {
+            put_first(chain, std::move(child));
+        }
+    };
+    take_from(*this);
+    while (const std::shared_ptr<KeptSet> first = std::move(chain)) {
+        take_from(*first);
+    }
+}
+
 bool may_be_done(const Error &error) noexcept {
     switch (error.kind()) {
     case ErrorKind::invalid_argument:

@@ -57,11 +57,7 @@ struct KeptSet {
     KeptSet() = default;
     KeptSet(const KeptSet &) = delete;
     KeptSet &operator=(const KeptSet &) = delete;
-    ~KeptSet() {
-        while (before.use_count() == 1) { // avoids recursion
-            before = std::move(before->before);
-        }
-    }
+    ~KeptSet();
 
     std::unordered_map<State *, KeepAlive> resources; // empty until kept
     std::vector<OwnedClosure> closures;
@@ -70,19 +66,20 @@ struct KeptSet {
 };
 
 /* Resources that an executable graph used. Destroyed on a thread that may call CUDA, and not before
- * the work that precedes `after` has completed. */
+ * both ends are reached. */
 struct KeptUses final : Released {
     ~KeptUses() override {
         while (also) { // avoids recursion
             also = std::move(also->also);
         }
     }
-    bool is_ready() noexcept override { return after.is_reached(); }
+    bool is_ready() noexcept override { return after.is_reached() && after_too.is_reached(); }
+    bool is_lost() const noexcept override { return after.is_lost() || after_too.is_lost(); }
 
     std::vector<KeepAlive> resources;
     OwnedClosure closure;
     std::shared_ptr<KeptSet> set; // of a whole graph
-    StreamEnd after;
+    StreamEnd after, after_too;
     std::unique_ptr<KeptUses> also; // further resources of the same node
 };
 

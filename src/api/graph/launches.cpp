@@ -4,22 +4,31 @@
 
 namespace cushim::detail {
 
-StreamEnd Launches::end() noexcept {
+Launches::End Launches::end() noexcept {
     if (!is_end_current_) {
         end_ = StreamEnd(stream_.share());
         end_.record();
         is_end_current_ = true;
     }
     is_event_shared_ = true;
-    return end_.share();
+    return {end_.share(), before_doubtful_.share()};
+}
+
+void Launches::note_doubtful(const Stream &stream) noexcept {
+    const bool was_unknown = is_end_unknown_;
+    StreamEnd before = end().last;
+    note_other(stream);
+    before_doubtful_ = std::move(before);
+    is_end_unknown_ = is_end_unknown_ || was_unknown;
 }
 
 void Launches::note_other(const Stream &stream) noexcept {
     is_end_unknown_ = false; // earlier launches end before this one
-    if (StreamState *const state = owned_stream(stream)) {
-        state->has_later_end.store(true, std::memory_order_relaxed);
+    before_doubtful_ = StreamEnd();
+    if (notes_end(stream)) {
         stream_ = stream.share();
-        in_ = state;
+        in_ = Access::state(stream);
+        is_end_current_ = false;
         return;
     }
     stream_.reset();

@@ -24,8 +24,16 @@ class Launches {
         }
     }
 
-    // The end of all launches so far. Affects no capture.
-    StreamEnd end() noexcept;
+    // The same if CUDA may have rejected the launch.
+    void note_doubtful(const Stream &stream) noexcept;
+
+    // When all launches so far have ended.
+    struct End {
+        StreamEnd last;
+        StreamEnd before; // of the launches before a doubtful one
+    };
+    // Affects no capture.
+    End end() noexcept;
     // Whether launches may still run whose end is not known.
     bool is_end_unknown() const noexcept { return is_end_unknown_; }
 
@@ -39,6 +47,7 @@ class Launches {
     bool is_end_current_ = true; // of the last launch, not of an earlier one
     bool is_end_unknown_ = false;
     bool is_event_shared_ = false; // with the end of earlier launches
+    StreamEnd before_doubtful_;
     Event event_;                  // in the last of the other streams
     CUcontext event_in_ = nullptr; // context of the event
 };

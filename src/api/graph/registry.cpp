@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/fork_guard.hpp"
+#include "state.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -73,7 +74,9 @@ State *find_state(CUgraph graph) noexcept {
     State *found = nullptr;
     for (const GraphRegistryEntry *known = chain_of(graph); known != nullptr;
          known = known->next_) {
-        if (known->graph_ == graph) {
+        // CUDA may reuse the handle of a graph whose node was destroyed.
+        if (known->graph_ == graph &&
+            static_cast<GraphState &>(known->state_).identity->is_alive()) {
             found = &known->state_;
             if (found->owned.load(std::memory_order_relaxed)) {
                 break;
