@@ -422,6 +422,100 @@ TEST_CASE("an executable graph is released after the capture of its stream",
     CHECK(at.watched.is_soon_gone());
 }
 
+TEST_CASE("giving away a stream that is captured does not affect the capture",
+          "[graph][capture][current]") {
+    need_simulator("needs the simulator: the closure stays alive for good");
+    static Launching at(Api::driver); // cushim keeps the closure permanently
+    Stream stream = at.stream();
+    ok(at.gate.close(stream));
+    ok(at.exec.launch(stream));
+    ok(stream.begin_capture(CaptureMode::relaxed));
+    const CUstream native = stream.release();
+    at.exec.reset();
+    at.check_kept();
+    const Stream borrowed = Stream::borrow(native);
+    CHECK(ok(borrowed.capture_status()) == CaptureStatus::active);
+    CHECK(ok(ok(borrowed.end_capture()).nodes()).empty());
+    at.gate.open();
+    ok(borrowed.synchronize());
+    CHECK(at.watched.calls() == 1);
+    CHECK(driver().cuStreamDestroy(native) == CUDA_SUCCESS);
+    at.check_kept(); // its end is unknown
+    at.context.reset();
+}
+
+TEST_CASE("a stream is given away once", "[graph][G13][current]") {
+    Launching at(Api::driver);
+    Stream stream = at.stream();
+    Stream other = stream.share();
+    ok(at.gate.close(stream));
+    ok(at.exec.launch(stream));
+    const CUstream native = stream.release();
+    CHECK(driver().cuStreamDestroy(native) == CUDA_SUCCESS);
+    CHECK(other.release() == native);
+    at.exec.reset();
+    at.check_kept();
+    at.check_released();
+    CHECK(misuses() == std::vector<std::string>());
+}
+
+TEST_CASE("a launch that failed after its effect keeps what its nodes use",
+          "[graph][G13][after_effect]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    const Api api = Api::driver;
+    // The launch before it, in another stream, runs too.
+    const bool is_second = GENERATE(false, true);
+    Launching at(api, std::string("mode=threaded;fault=cuGraphLaunch:") + (is_second ? "2" : "1") +
+                          ":999:after");
+    const Stream first = at.stream(), second = at.stream();
+    ok(at.gate.close(first));
+    ok(at.gate.close(second));
+    if (is_second) {
+        ok(at.exec.launch(first));
+    }
+    CHECK_FALSE(at.exec.launch(second).has_value());
+    at.exec.reset();
+    at.check_kept();
+    at.gate.open();
+    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.calls() == (is_second ? 2 : 1));
+}
+
+TEST_CASE("after a failure of the context, a closure that may run stays alive",
+          "[graph][G13][current]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    // Static, since cushim keeps the closure permanently.
+    static Launching at(Api::driver, "mode=threaded;fault=cuMemsetD32Async:1:719:async");
+    const Reports reports;
+    const Stream stream = at.stream(), failing = at.stream();
+    const auto memory = ok(DeviceBuffer<int>::allocate(at.context, 8));
+    ok(at.gate.close(stream));
+    ok(at.exec.launch(stream));
+    ok(fill(failing, memory.span(), 1));
+    CHECK_FALSE(failing.synchronize().has_value());
+    at.exec.reset();
+    for (int i = 0; i < 20; ++i) {
+        at.check_kept();
+    }
+    CHECK(std::ranges::count(reports.names(), "cuStreamIsCapturing") == 1); // not at every poll
+    at.gate.open();
+    at.context.reset();
+}
+
+TEST_CASE("graphs that contained one another very often are destroyed", "[graph][current]") {
+    const Context context = context_after_restart("");
+    Watched watched;
+    {
+        const Graph graphs[] = {call_graph(Api::driver, context, watched),
+                                call_graph(Api::driver, context, watched)};
+        for (int i = 0; i < 50'000; ++i) {
+            const Graph &graph = graphs[i % 2];
+            ok(graph.destroy_node(ok(graph.add_child_graph_node({}, graphs[(i + 1) % 2]))));
+        }
+    }
+    CHECK(watched.is_soon_gone());
+}
+
 TEST_CASE("launches into one stream record no events", "[graph][G23][current]") {
     need_simulator("needs the simulator, which records the calls");
     Launching at(GENERATE(Api::driver, Api::runtime), "");

@@ -32,6 +32,7 @@ class Reports {
 
     // The entry points that failed, in order.
     std::vector<std::string> names() const {
+        const std::lock_guard lock(mutex_);
         std::vector<std::string> all;
         for (const cushim::TeardownFailure &failure : failures) {
             all.emplace_back(failure.entry_point);
