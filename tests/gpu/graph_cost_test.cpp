@@ -62,9 +62,9 @@ void compare_launches() {
     // The driver's cost of a user object, which wrappers use for kept_by_cuda alone: printed
     // without a limit.
     const GraphExec kept_by_cuda = ok(graph.instantiate({.kept_by_cuda = true}));
-    cost::print(
-        row("launch, kept_by_cuda").c_str(),
-        cost::difference(50, raw_launch, [&] { ok(kept_by_cuda.launch(gpu.stream)); }, wait));
+    const auto launch_kept = [&] { ok(kept_by_cuda.launch(gpu.stream)); };
+    cost::print(row("launch, kept_by_cuda").c_str(),
+                cost::difference(50, raw_launch, launch_kept, wait));
     Calls::destroy(raw_exec);
     Calls::destroy(raw);
 }

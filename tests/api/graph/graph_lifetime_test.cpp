@@ -43,7 +43,7 @@ class UserObjects {
     }
     static CUresult CUDAAPI create(CUuserObject *object, void *user, CUhostFn destroy,
                                    unsigned int count, unsigned int flags) {
-        auto counted = std::make_unique<Counted>(destroy, user);
+        std::unique_ptr<Counted> counted(new Counted{destroy, user});
         const CUresult status = original_(object, counted.get(), count_down, count, flags);
         if (status == CUDA_SUCCESS) {
             (void)counted.release();
