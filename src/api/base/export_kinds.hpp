@@ -37,8 +37,9 @@ inline Result<void> imported(Result<void> &&called, CUmemAllocationHandleType ty
     case CUDA_ERROR_INVALID_VALUE:
     case CUDA_ERROR_INVALID_HANDLE:
     case CUDA_ERROR_NOT_PERMITTED:
-        return explained(called.error(), "CUDA rejected the fabric handle; both nodes must be in "
-                                         "one IMEX domain");
+        return explained(called.error(),
+                         "CUDA rejected the fabric handle; it is invalid, the exported memory no "
+                         "longer exists, or the nodes are not in one IMEX domain");
     default:
         return static_cast<Result<void> &&>(called);
     }

@@ -47,8 +47,9 @@ Error too_late(const SocketDeadline &deadline, const char *call) noexcept {
     if (deadline.waits) {
         std::snprintf(
             text, sizeof text,
-            "the message was incomplete after %s, %lld ms; reconnect, with a longer timeout",
-            deadline.option, static_cast<long long>(deadline.limit_ms));
+            "no complete message %s within %lld ms (%s); reconnect, with a longer timeout",
+            std::strcmp(deadline.option, "SO_SNDTIMEO") == 0 ? "was sent" : "arrived",
+            static_cast<long long>(deadline.limit_ms), deadline.option);
     }
     return Error::status(Api::loader, CUDA_ERROR_TIMEOUT, call, text);
 }

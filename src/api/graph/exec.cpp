@@ -82,8 +82,8 @@ Error explain(const Error &error, InstantiateResult result) noexcept {
         return detail::explained(
             error, "the nodes of a graph that device code launches must use one context");
     case InstantiateResult::conditional_handle_unused:
-        return detail::explained(error, "a condition of the graph has no conditional node; "
-                                        "add_if_node() or another conditional node must use it");
+        return detail::explained(error, "a condition of the graph has no conditional node; pass it "
+                                        "to add_if_node(), add_while_node() or add_switch_node()");
     default:
         return error;
     }

@@ -227,7 +227,8 @@ Result<ExternalBuffer> ExternalMemory::map_buffer(std::size_t offset,
             detail::failure(call), "range [%zu, %zu) of the import of %zu byte%s was not mapped%s",
             offset, offset + size, this->size(), detail::plural(this->size()),
             call.status == CUDA_ERROR_INVALID_VALUE
-                ? "; the exported memory may be smaller than the import"
+                ? "; the exported memory may be smaller than the import; import it with its "
+                  "actual size"
                 : ""));
     }
     const CUdeviceptr address = state->address;

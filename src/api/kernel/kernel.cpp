@@ -142,19 +142,29 @@ Error no_context() noexcept {
 #endif
 
 // The limit is that of the device, less the kernel's static shared memory.
-Error too_much_shared(const Error &error, const AnyKernel &kernel, const Context &context,
-                      std::size_t bytes) noexcept {
-    const auto device = context.device();
-    const auto most = device
-                          ? device->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
-                          : Result<int>(device.error());
-    const auto fixed = kernel.attribute(context, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-    if (error.status() != CUDA_ERROR_INVALID_VALUE || !most || !fixed) {
+struct SharedLimit {
+    int bytes;
+    int device;
+};
+Result<SharedLimit> shared_limit(const AnyKernel &kernel, const Context &context) noexcept {
+    CUSHIM_TRY(const int fixed, kernel.attribute(context, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const int most,
+               device.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+    return SharedLimit{most - fixed, device.native()};
+}
+
+constexpr char too_much_shared[] =
+    "dynamic shared memory size, %zu bytes, exceeds the limit of %d bytes on device %d";
+
+Error not_enough_shared(const Error &error, const AnyKernel &kernel, const Context &context,
+                        std::size_t bytes) noexcept {
+    if (error.status() != CUDA_ERROR_INVALID_VALUE) {
         return error;
     }
-    return detail::explained(
-        error, "dynamic shared memory size, %zu bytes, exceeds the limit of %d bytes on device %d",
-        bytes, *most - *fixed, device->native());
+    const auto limit = shared_limit(kernel, context);
+    return limit ? detail::explained(error, too_much_shared, bytes, limit->bytes, limit->device)
+                 : error;
 }
 
 Error no_attribute(const Error &error, CUfunction_attribute attribute) noexcept {
@@ -358,14 +368,14 @@ Result<void> AnyKernel::set_attribute(const Context &context, CUfunction_attribu
 
 Result<void> AnyKernel::set_max_dynamic_shared_bytes(const Context &context,
                                                      std::size_t bytes) const noexcept {
-    constexpr std::size_t most = std::numeric_limits<int>::max();
-    if (bytes > most) {
-        return CUSHIM_NAMED(detail::invalid_argument(
-            "dynamic shared memory size, %zu bytes, exceeds the limit of %zu bytes", bytes, most));
+    if (bytes > std::numeric_limits<int>::max()) {
+        CUSHIM_TRY(const SharedLimit limit, CUSHIM_NAMED(shared_limit(*this, context)));
+        return CUSHIM_NAMED(
+            detail::invalid_argument(too_much_shared, bytes, limit.bytes, limit.device));
     }
     const Result<void> set = set_attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                            static_cast<int>(bytes));
-    return set ? set : CUSHIM_NAMED(too_much_shared(set.error(), *this, context, bytes));
+    return set ? set : CUSHIM_NAMED(not_enough_shared(set.error(), *this, context, bytes));
 }
 
 Result<void> AnyKernel::set_shared_memory_carveout(const Context &context,

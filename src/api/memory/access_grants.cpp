@@ -30,7 +30,9 @@ Result<void> access_set(CUresult status, const char *entry_point, int introduced
     if (part.size != 0) {
         const std::size_t end = part.offset + part.size;
         if (status == CUDA_ERROR_INVALID_VALUE) {
-            return explained(error, "range [%zu, %zu) does not consist of whole mappings",
+            return explained(error,
+                             "range [%zu, %zu) is not completely mapped, or splits a mapping; map "
+                             "it first, or use MappedRange::set_access()",
                              part.offset, end);
         }
         std::snprintf(where, sizeof where, " of range [%zu, %zu)", part.offset, end);

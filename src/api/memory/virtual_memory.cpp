@@ -220,6 +220,7 @@ Result<AccessFlags> MappedRange::get_access(Device device) const noexcept {
 }
 
 Result<void> MappedRange::release_after(const Stream &stream) const noexcept {
+    CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
     CUSHIM_TRY(Stream kept, detail::keep_for_release(stream));
     auto *const state = static_cast<MappedState *>(detail::Access::state(*this));
     if (state == nullptr) {

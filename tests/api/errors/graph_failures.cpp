@@ -254,8 +254,8 @@ void expect_failures_of_executable_graphs(Failures &failures, const Context &con
     failures.expect("Graph::instantiate: the Stream for the upload holds no stream",
                     of.graph.instantiate({.upload = &none}));
     ok(of.other.create_condition({}));
-    failures.expect("Graph::instantiate: a condition of the graph has no conditional node; "
-                    "add_if_node() or another conditional node must use it "
+    failures.expect("Graph::instantiate: a condition of the graph has no conditional node; pass it "
+                    "to add_if_node(), add_while_node() or add_switch_node() "
                     "(cuGraphInstantiateWithParams: CUDA_ERROR_INVALID_VALUE (1))",
                     of.other.instantiate());
     failures.expect("GraphExec::adopt: the handle is null", GraphExec::adopt(context, nullptr));

@@ -118,9 +118,10 @@ void check_channel(Failures &failures) {
     failures.expect("send_fd: file descriptor -1 is not open", send_fd(here.get(), -1));
     const timeval soon{0, 20'000};
     REQUIRE(setsockopt(here.get(), SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon) == 0);
-    failures.expect("receive_fd: the message was incomplete after SO_RCVTIMEO, 20 ms; reconnect, "
-                    "with a longer timeout (recvmsg; CUDA_ERROR_TIMEOUT (909))",
-                    receive_fd(here.get()));
+    failures.expect(
+        "receive_fd: no complete message arrived within 20 ms (SO_RCVTIMEO); reconnect, "
+        "with a longer timeout (recvmsg; CUDA_ERROR_TIMEOUT (909))",
+        receive_fd(here.get()));
     REQUIRE(fcntl(here.get(), F_SETFL, O_NONBLOCK) == 0);
     failures.expect("receive_fd: the socket is not ready; call poll() first, or clear "
                     "O_NONBLOCK (recvmsg; CUDA_ERROR_TIMEOUT (909))",
@@ -190,8 +191,9 @@ void check_memory(Failures &failures, const Context &context) {
         "ExternalMemory::map_buffer: range [1, 5000001) exceeds the imported memory, 4194304 bytes",
         memory.map_buffer(1, 5'000'000));
     failures.expect("ExternalMemory::map_buffer: range [2097152, 2101248) of the import of 4194304 "
-                    "bytes was not mapped; the exported memory may be smaller than the import "
-                    "(cuExternalMemoryGetMappedBuffer: CUDA_ERROR_INVALID_VALUE (1))",
+                    "bytes was not mapped; the exported memory may be smaller than the import; "
+                    "import it with its actual size (cuExternalMemoryGetMappedBuffer: "
+                    "CUDA_ERROR_INVALID_VALUE (1))",
                     memory.map_buffer(2 << 20, 4096));
     failures.expect("ExternalMemory::map_mipmapped: the number of levels is 0, minimum 1",
                     memory.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 64), 0));

@@ -156,7 +156,7 @@ void expect_kernel(Failures &failures) {
         "(cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE (1))",
         kernel.set_attribute(context, CU_FUNC_ATTRIBUTE_NUM_REGS, 1));
     failures.expect("AnyKernel::set_max_dynamic_shared_bytes: dynamic shared memory size, "
-                    "1099511627776 bytes, exceeds the limit of 2147483647 bytes",
+                    "1099511627776 bytes, exceeds the limit of 232448 bytes on device 0",
                     kernel.set_max_dynamic_shared_bytes(context, std::size_t(1) << 40));
     failures.expect("AnyKernel::set_max_dynamic_shared_bytes: dynamic shared memory size, 1048576 "
                     "bytes, exceeds the limit of 232448 bytes on device 0 (cuFuncSetAttribute: "

@@ -242,8 +242,9 @@ void expect_virtual_memory(Failures &failures) {
     failures.expect("AddressRange::set_access: device 7 does not exist; the number of devices is 1 "
                     "(cuMemSetAccess: CUDA_ERROR_INVALID_VALUE (1))",
                     range.set_access(0, page, nowhere));
-    failures.expect("AddressRange::set_access: range [0, 2097152) does not consist of whole "
-                    "mappings (cuMemSetAccess: CUDA_ERROR_INVALID_VALUE (1))",
+    failures.expect("AddressRange::set_access: range [0, 2097152) is not completely mapped, or "
+                    "splits a mapping; map it first, or use MappedRange::set_access() "
+                    "(cuMemSetAccess: CUDA_ERROR_INVALID_VALUE (1))",
                     range.set_access(0, page, {device, AccessFlags::read_write}));
     failures.expect(
         "AddressRange::set_access: range [2097152, 6291456) exceeds the size, 4194304 bytes",
@@ -274,6 +275,8 @@ void expect_virtual_memory(Failures &failures) {
     failures.expect("MappedRange::get_access: the MappedRange holds no mapping",
                     MappedRange().get_access(device));
     const auto stream = required(Stream::create(context));
+    failures.expect("MappedRange::release_after: the MappedRange holds no mapping",
+                    MappedRange().release_after(stream));
     failures.expect(
         "MappedRange::release_after: the mapping is borrowed; call release_after() of its owner",
         MappedRange::borrow(1, page).release_after(stream));
@@ -434,8 +437,9 @@ void expect_fabric(Failures &failures) {
     failures.expect("MemoryPool::export_fabric: the MemoryPool holds no pool",
                     MemoryPool().export_fabric());
     failures.expect(
-        "MemoryPool::import_fabric: CUDA rejected the fabric handle; both nodes must be in one "
-        "IMEX domain (cuMemPoolImportFromShareableHandle: CUDA_ERROR_INVALID_VALUE (1))",
+        "MemoryPool::import_fabric: CUDA rejected the fabric handle; it is invalid, the exported "
+        "memory no longer exists, or the nodes are not in one IMEX domain "
+        "(cuMemPoolImportFromShareableHandle: CUDA_ERROR_INVALID_VALUE (1))",
         MemoryPool::import_fabric({}));
     (void)context_of("fault=cuMemGetAllocationGranularity:1:999");
     failures.expect("PhysicalMemory::fabric_works: cuMemGetAllocationGranularity: "
