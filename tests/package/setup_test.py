@@ -92,7 +92,7 @@ class Setup(unittest.TestCase):
     def test_simulator_command_of_the_readme_builds_no_tests(self):
         pages = [arguments.source / 'README.md', *(arguments.source / 'tools').rglob('README.md')]
         text = '\n'.join(page.read_text(encoding='utf-8') for page in pages)
-        recipes = re.findall(r'^meson setup build((?: -\S+)*? -Dsimulator=enabled(?: -\S+)*)', text,
+        recipes = re.findall(r'^meson setup build\S*((?: -\S+)*? -Dsimulator=enabled(?: -\S+)*)', text,
                              re.MULTILINE)
         self.assertTrue(recipes, 'no README has a command that builds the simulator')
         for words in set(recipes):

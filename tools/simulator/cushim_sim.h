@@ -288,7 +288,8 @@ static inline const cushim_sim *cushim_sim_find(void) {
  *                       as p=0.1), seed=N.
  *                       "fault=cuMemAlloc:3:2:sticky": the third allocation and all later ones are
  *                       out of memory
- *                       "fault=cuMemAlloc:p=0.1:2": each fails with a probability of one in ten
+ *                       "fault=cuMemAlloc:p=0.1:2": each call has a chance of one in ten until one
+ *                       fails
  *   kernels=FILE        shared library that registers kernels; may be repeated. The simulator calls
  *                       its function cushim_sim_kernels before cuInit returns, or in configure()
  *   log=0|1             1: list calls from the start; default 0
