@@ -37,7 +37,7 @@ class [[nodiscard]] ContextScope {
         }
     }
 
-    // For Context::enter(), which programs call. Keeps `state` alive, the state of the context.
+    // Internal: programs call Context::enter(). Keeps `state` alive, the state of the context.
     CUSHIM_API static Result<ContextScope> enter(CUcontext context,
                                                  detail::State *state = nullptr) noexcept;
 
@@ -61,9 +61,9 @@ class Context : public detail::Shared<Context, CUcontext> {
   public:
     Context() noexcept = default;
 
-    // The device's primary context; each owner retains it once. If the context is not active, it is
-    // created, which takes some hundred milliseconds. Initialises the driver.
-    // cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease_v2.
+    // The device's primary context. Each call retains it once; owners made by share() use the same
+    // retain. If the context is not active, it is created, which takes some hundred milliseconds.
+    // Initialises the driver. cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease_v2.
     CUSHIM_API static Result<Context> primary(Device device) noexcept;
 
     // A new context, with CU_CTX_... flags. It does not become current. For isolation only: the

@@ -25,10 +25,12 @@ namespace cushim {
  * captured, if the capture began after the allocation, cannot be freed; nor can memory of legacy()
  * while a blocking stream of its context is being captured. If such a buffer is destroyed, its
  * memory leaks, the capture stays valid, and the teardown sink receives CUDA_ERROR_INVALID_VALUE
- * (1) or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906). After Context::reset_primary(), the destructor
- * does not free memory of allocate_async().
+ * (1) or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906). Context::reset_primary() frees memory from
+ * allocate() and adopt(). Memory from allocate_async() then stays allocated: the destructor does
+ * not free it after a reset.
  *
- * Threads: see handle.hpp. Memory allocated in per_thread() must be destroyed on the same thread.
+ * Threads: see handle.hpp. A buffer allocated in per_thread() must be destroyed on the thread that
+ * allocated it.
  * Context: see handle.hpp, except with legacy() and per_thread(), which use the current context.
  * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t. */
 template <AllocatableType T>
@@ -92,11 +94,11 @@ class DeviceBuffer {
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
 
-    // Frees memory of allocate() or allocate_async() in the order of this stream. If graph
-    // nodes use the memory, this is release_after(stream), then close(): it is freed with the last
-    // such graph, and legacy() and per_thread() are rejected. If the stream is empty or rejected,
-    // the buffer is unchanged. In all other cases it is empty afterwards, even if the call fails.
-    // cuMemFreeAsync, since CUDA 11.2.
+    // Frees the memory in the order of this stream. If graph nodes use the memory, this is
+    // release_after(stream), then close(): it is freed with the last such graph, and legacy() and
+    // per_thread() are rejected. If the stream is empty or rejected, the buffer is unchanged. In
+    // all other cases it is empty afterwards, even if the call fails. cuMemFreeAsync, since
+    // CUDA 11.2.
     Result<void> free_async(const Stream &stream) noexcept { return memory_.free_async(stream); }
 
     /* Memory from allocate() or adopt(): the destructor waits for all work in `stream`, then frees

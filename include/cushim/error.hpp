@@ -34,9 +34,10 @@ enum class ErrorKind : unsigned char {
     not_supported_by_device, // the device does not support it, or CUDA itself does not (801)
     unsupported_platform,    // this operating system or this API cannot do it
     invalid_argument,        // rejected by cushim, not by CUDA; the message has the reason
-    wrong_context,           // no context is current, or not that of the object
+    wrong_context,           // no context is current, the objects belong to different contexts or
+                             // devices, or an IPC handle is opened in its own process
     capture_invalidated,     // the stream capture was invalidated by an earlier error
-    out_of_memory,           // of the device, or of the host memory that CUDA needed
+    out_of_memory,           // device memory, host memory (of CUDA or cushim), or file descriptors
     not_permitted,           // CUDA does not permit the call, for example during a stream capture
     status                   // any other CUDA status code
 };

@@ -11,7 +11,7 @@ class Stream;
 
 // The properties of a new event.
 struct EventOptions {
-    bool timing = true;         // required by elapsed_since(); an event without it is cheaper
+    bool timing = true;         // elapsed_since() requires it; events without timing are cheaper
     bool blocking_sync = false; // synchronize() sleeps instead of spinning
     bool interprocess = false;  // can be exported to another process; requires timing = false
 };
@@ -24,8 +24,8 @@ struct EventOptions {
  * Threads: see handle.hpp.
  * Context: see handle.hpp, except record() in Stream::legacy() and Stream::per_thread(), which uses
  * the current context.
- * Errors: wrong_context if the stream belongs to another context; the status of the CUDA call,
- * which may report a failure of earlier asynchronous work. */
+ * Errors: wrong_context from record() if the stream belongs to another context; the status of the
+ * CUDA call, which may report a failure of earlier asynchronous work. */
 class Event : public detail::Shared<Event, CUevent> {
   public:
     Event() noexcept = default;

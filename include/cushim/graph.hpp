@@ -15,29 +15,30 @@
  * closures, events, semaphores, and memory that is passed as the buffer itself. That includes nodes
  * that were changed or destroyed, and graphs inside nodes. Captured work keeps only closures
  * alive: see capture.hpp. The owner of a span is unknown: keep it alive with keep_alive(), or
- * yourself. A GrowableBuffer is kept alive, but it must neither move nor shrink while a graph may
- * use it.
+ * yourself. A GrowableBuffer is kept alive; do not call its shrink_to_fit(), or its reserve()
+ * beyond the capacity, while a graph may use it.
  *
  * A cushim thread releases what was kept, soon after the last graph that can use it is destroyed
  * and the launches of that graph have completed: see graph_exec.hpp. Memory that was allocated in
  * Stream::per_thread() is then freed immediately, not in stream order: all other work that uses it
  * must have completed.
  *
- * Direct calls: cuGraphClone, cuGraphInstantiate and cuGraphAddChildGraphNode with native() make
- * copies that keep alive what the graph has used, and so does a graph after release(): for them,
- * each Graph holds a CUDA user object once it keeps something alive. Copies of a graph inside a
- * node do not: keep the outer graph alive. The wrappers' own executable graphs have no user object,
- * since with driver 580 it adds 2 to 35 microseconds to each launch, and 208 bytes of host memory
- * that stay until the process ends. Only InstantiateOptions::kept_by_cuda and device_launch have
- * these costs, and so has a graph whose capture other code ended, if it has closures.
+ * Copies that direct CUDA calls make (cuGraphClone, cuGraphInstantiate, cuGraphAddChildGraphNode
+ * with native()) keep alive what the graph uses, and so does a graph after release(): for them,
+ * each Graph holds a CUDA user object once it keeps something alive. Direct copies of a child graph
+ * or body keep nothing alive: keep the outer graph alive. The wrappers' own executable graphs have
+ * no user object, since with driver 580 it adds 2 to 35 microseconds to each launch, and 208 bytes
+ * of host memory that stay until the process ends. Only InstantiateOptions::kept_by_cuda and
+ * device_launch have these costs, and so has a graph whose capture other code ended, if it has
+ * closures.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
  * it. Different threads may use different graphs at the same time, also clones of one another. This
  * copy of cushim destroys, clones and instantiates one graph at a time, and also serialises
- * destroying nodes and adding and setting child graphs: driver 580 corrupts its memory otherwise.
- * Instantiating a large graph therefore delays these calls on other threads. Direct calls of
- * cuGraphDestroy, cuGraphClone, cuGraphInstantiate, cuGraphDestroyNode and cuGraphAddChildGraphNode
- * are not serialised.
+ * destroying nodes, find_in_clone(), and adding and setting child graphs: driver 580 corrupts its
+ * memory otherwise. Instantiating a large graph therefore delays these calls on other threads.
+ * Direct calls of cuGraphDestroy, cuGraphClone, cuGraphInstantiate, cuGraphDestroyNode,
+ * cuGraphNodeFindInClone and cuGraphAddChildGraphNode are not serialised.
  * Context: see handle.hpp.
  * Errors: invalid_argument for an empty argument, for a destroyed node, and for a node of another
  * graph; requires_newer_driver, requires_newer_headers; out_of_memory; the status of the CUDA call.
@@ -72,7 +73,8 @@ struct GraphConditionOptions;
 
 // A kernel node.
 struct KernelNodeParams {
-    CUfunction function = nullptr; // a library's kernel: the CUkernel, cast; the same for both APIs
+    CUfunction function = nullptr; // for a kernel of a library, the CUkernel cast to CUfunction;
+                                   // in both APIs
     Dim3 grid = {};                // blocks
     Dim3 block = {};               // threads
     std::size_t shared_bytes = 0;  // dynamic shared memory of a block
@@ -117,7 +119,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
   public:
     Graph() noexcept = default;
 
-    // A graph without nodes. Its nodes that need a context use this one. cuGraphCreate,
+    // An empty graph. Nodes added later use this context if they need one. cuGraphCreate,
     // cuGraphDestroy.
     CUSHIM_API static Result<Graph> create(const Context &context) noexcept;
     /* Owns a graph whose nodes use that context. Only nodes that this object returns, such as those
@@ -163,8 +165,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     }
 
     /* A copy between spans, buffers or contiguous ranges of one element type, linear or with rows
-     * and layers. As in copy.hpp and copy_2d.hpp, and also host to host. A range must not be a
-     * temporary, and must outlive the graph. A copy of 0 elements adds an empty node.
+     * and layers. Accepts what copy() of copy.hpp and copy_2d.hpp accepts, and also host to host. A
+     * range must not be a temporary, and must outlive the graph and everything made from it
+     * (clones, executable graphs and their launches). A copy of 0 elements adds an empty node.
      * cuGraphAddMemcpyNode. */
     template <detail::LastingMemory To, detail::LastingMemory From>
         requires detail::CopyableTo<To, From>
@@ -266,6 +269,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     add_if_else_node(const GraphDependencies &dependencies,
                      const GraphCondition &condition) const noexcept;
     // Runs the body while the condition is not 0, which is tested before each iteration.
+    // cuGraphAddNode, since CUDA 12.3.
     CUSHIM_API Result<GraphBody> add_while_node(const GraphDependencies &dependencies,
                                                 const GraphCondition &condition) const noexcept;
     // Runs the body whose index is the value of the condition, if it exists. Since CUDA 12.8.
@@ -354,8 +358,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // `node` is rejected afterwards, and nodes() returns it if it still exists. cuGraphDestroyNode.
     CUSHIM_API Result<void> destroy_node(const GraphNode &node) const noexcept;
 
-    // Keeps the object of this owner alive (a buffer's memory, an event, ...) as long as this
-    // graph, and clones and executable graphs made after this call.
+    // Keeps the object of this owner alive (a buffer's memory, an event, ...) until this graph
+    // and all clones and executable graphs made after this call are destroyed.
     // cuUserObjectCreate, cuGraphRetainUserObject, since CUDA 11.3.
     template <detail::Owning Owner>
     Result<void> keep_alive(const Owner &owner) const noexcept {
@@ -374,8 +378,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     /* Creates an executable graph; later changes of the graph do not affect it. On failure
      * *failure, if given, names the node that caused it, if CUDA reports one.
-     * cuGraphInstantiateWithParams (CUDA 12.0). On older drivers cuGraphInstantiate, or with
-     * options cuGraphInstantiateWithFlags (CUDA 11.4), which reports no node. */
+     * cuGraphInstantiateWithParams (CUDA 12.0). On older drivers: without flags cuGraphInstantiate;
+     * with flags cuGraphInstantiateWithFlags (CUDA 11.4), which reports no node. */
     CUSHIM_API Result<GraphExec> instantiate(const InstantiateOptions &options = {},
                                              InstantiateFailure *failure = nullptr) const noexcept;
 

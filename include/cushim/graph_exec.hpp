@@ -15,7 +15,7 @@ struct InstantiateOptions {
     bool auto_free_on_launch = false;
     // Uploads the executable graph in this stream: see upload(). CUDA 12.0.
     const Stream *upload = nullptr;
-    // Device code can launch it; its nodes must then use one device only. CUDA 12.0.
+    // Device code can launch it; its nodes must then use one context. CUDA 12.0.
     bool device_launch = false;
     // Nodes use their own priorities instead of that of the stream. CUDA 11.7.
     bool use_node_priority = false;
@@ -80,18 +80,20 @@ struct GraphUpdate {
  * when all earlier launches have completed and one of these has happened: the node, or the child
  * graph node around it, was set again; update() succeeded; the last owner was destroyed. The
  * resources of the Graph that it was instantiated or updated from are released together.
- *   - Launches in a stream that a Stream owns cost nothing more. It keeps the stream of the last
- *     launch alive, and records an event there when it lets something go. While that stream is
- *     captured, nothing is released.
+ *   - Launches in a stream that a Stream owns add no CUDA call. The GraphExec keeps the stream of
+ *     its last launch alive, and records an event there when it releases resources. While that
+ *     stream is captured, nothing is released.
  *   - A launch in a borrowed stream, Stream::legacy() or Stream::per_thread() is followed by an
  *     event (0.4 microseconds on an H100).
- *   - After Stream::release(), an event that release() recorded ends the launches.
+ *   - After Stream::release(): release() records an event that marks the end of the launches. If the
+ *     stream is being captured then, the resources stay alive until the process ends.
  *   - After a reset of the context, all launches have ended. After a failure of the context,
- * nothing is released: a host function may still run.
+ *     nothing is released, since a host function may still run.
  *   - At process exit: see teardown.hpp. In the child of a fork nothing is released.
  * Launches through native(), through a borrowed GraphExec or from the device are not seen. Call
- * launched() after each, wait for them first, or set InstantiateOptions::kept_by_cuda. What the
- * nodes of a GraphExec without it use after release() stays alive until the process ends.
+ * launched() after each, wait for them first, or set InstantiateOptions::kept_by_cuda. After
+ * release() of a GraphExec without kept_by_cuda, what its nodes use stays alive until the process
+ * ends.
  *
  * Threads: see handle.hpp. One thread at a time may launch or change it. During set_...(),
  * set_enabled() and is_enabled(), no other thread may use the Graph it was instantiated from;

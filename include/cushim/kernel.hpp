@@ -53,7 +53,7 @@ struct KernelAttributes {
  *
  * Threads: see handle.hpp. Any number of threads may launch at the same time.
  * Context: see handle.hpp. A context argument selects the device: a kernel of a library is loaded
- * into it if necessary; a kernel of a module accepts only the context of the module.
+ * into that context if necessary; a kernel of a module accepts only the context of the module.
  * parameter_count() and parameter() of a library kernel fail with wrong_context if no context is
  * current and no primary context is active.
  * Errors: wrong_context; the status of the CUDA call, which may report a failure of earlier
@@ -101,8 +101,8 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     CUSHIM_API Result<std::size_t> parameter_count() const noexcept;
     CUSHIM_API Result<KernelParameter> parameter(std::size_t index) const noexcept;
 
-    // One attribute, CU_FUNC_ATTRIBUTE_..., or those of KernelAttributes. cuFuncGetAttribute,
-    // cuKernelGetAttribute.
+    // attribute() returns one, CU_FUNC_ATTRIBUTE_..., attributes() those of KernelAttributes.
+    // cuFuncGetAttribute, cuKernelGetAttribute.
     CUSHIM_API Result<int> attribute(const Context &context,
                                      CUfunction_attribute attribute) const noexcept;
     CUSHIM_API Result<KernelAttributes> attributes(const Context &context) const noexcept;
@@ -174,8 +174,9 @@ class Kernel<void(Parameters...)> : public AnyKernel {
 
     /* Enqueues a launch. Each argument has its parameter's type or converts to it without loss:
      * - a number, if every value of its type fits
-     * - for a pointer parameter: T *: a pointer to T, nullptr, or memory of T (a DeviceSpan, any
-     *   buffer); for const T * also memory of T; for void * any pointer, but no buffer
+     * - for a pointer parameter: T *: a pointer to T, nullptr, or memory of T (an object that
+     *   converts to DeviceSpan<T>, or has device_span()); for const T * also memory of T; for
+     *   void * any pointer, but no buffer
      * Other arguments do not compile. nullptr, and a span or an allocated buffer of size 0, are
      * passed as a null address.
      *
@@ -193,8 +194,8 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * - if the size of the shared memory exceeds 32 bits
      * - if there are too many launch attributes, or their array is null
      *
-     * cuLaunchKernel; cuLaunchCooperativeKernel and cuLaunchKernelEx (CUDA 11.6) if the
-     * configuration needs them. */
+     * cuLaunchKernel; if the configuration needs them cuLaunchCooperativeKernel, and
+     * cuLaunchKernelEx, which requires a driver of CUDA 11.6 and headers of CUDA 11.8. */
     template <class... Arguments>
         requires(
             detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)

@@ -65,7 +65,8 @@ class LaunchAttributes {
     std::size_t count_ = 0;
 };
 
-/* How a kernel is launched. Clusters, priorities and other attributes require CUDA 11.6. */
+/* How a kernel is launched. Clusters, priorities and other attributes require a driver of
+ * CUDA 11.6 and headers of CUDA 11.8. */
 struct LaunchConfig {
     // A grid in x with at least one thread for each of `count` elements; a launch rejects a count
     // of 0.

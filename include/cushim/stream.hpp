@@ -138,8 +138,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
 
 CUSHIM_API Text to_text(const Stream &stream) noexcept;
 
-/* Waits until every function passed to launch_host_function() that has returned, or will not be
- * called, is destroyed. Must not be called by the destructor of such a function. Process exit waits
+/* Waits for the destruction of all functions passed to launch_host_function() that have already run
+ * or will never run. Must not be called by the destructor of such a function. Process exit waits
  * likewise, but at most two seconds (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 
