@@ -85,8 +85,8 @@ struct GraphUpdate {
  *     stream is captured, nothing is released.
  *   - A launch in a borrowed stream, Stream::legacy() or Stream::per_thread() is followed by an
  *     event (0.4 microseconds on an H100).
- *   - After Stream::release(): release() records an event that marks the end of the launches. If the
- *     stream is being captured then, the resources stay alive until the process ends.
+ *   - After Stream::release(): release() records an event that marks the end of the launches. If
+ * the stream is being captured then, the resources stay alive until the process ends.
  *   - After a reset of the context, all launches have ended. After a failure of the context,
  *     nothing is released, since a host function may still run.
  *   - At process exit: see teardown.hpp. In the child of a fork nothing is released.
