@@ -10,7 +10,7 @@
 namespace cushim::detail {
 namespace {
 
-// Held while a stream that may be given away is used.
+// Held while a stream that may be given away is used, but not while the sink is called.
 constinit ForkLock giving_lock;
 
 // Whether an event that is recorded now would become part of a capture.
@@ -54,20 +54,25 @@ bool notes_end(const Stream &stream) noexcept {
 }
 
 void StreamState::given_away() noexcept {
-    const LockGuard guard(giving_lock);
-    // First: a launch on another thread that still sees it owned precedes the event.
-    const bool was_owned = owned.exchange(false, std::memory_order_relaxed);
-    if (!was_owned || !has_later_end.load(std::memory_order_relaxed) || is_gone() ||
-        cushim_may_call(generation) == 0) {
-        return;
+    Result<Event> event = Event();
+    {
+        const LockGuard guard(giving_lock);
+        // First: a launch on another thread that still sees it owned precedes the event.
+        const bool was_owned = owned.exchange(false, std::memory_order_relaxed);
+        if (!was_owned || !has_later_end.load(std::memory_order_relaxed) || is_gone() ||
+            cushim_may_call(generation) == 0) {
+            return;
+        }
+        event = recorded_in(*this);
+        if (event) {
+            is_end_unknown = !*event; // being captured
+            end = std::move(*event);
+        } else {
+            is_end_unknown = driver().cuStreamSynchronize(stream) != CUDA_SUCCESS;
+        }
     }
-    Result<Event> event = recorded_in(*this);
-    if (event) {
-        is_end_unknown = !*event; // being captured
-        end = std::move(*event);
-    } else {
+    if (!event) {
         report(event.error());
-        is_end_unknown = driver().cuStreamSynchronize(stream) != CUDA_SUCCESS;
     }
 }
 
@@ -134,13 +139,16 @@ bool StreamEnd::is_reached() noexcept {
 // Records the event. Also true without an event if the work has ended.
 bool StreamEnd::record_now() noexcept {
     const auto &state = static_cast<const StreamState &>(*Access::state(stream_));
-    const LockGuard guard(giving_lock);
-    if (!state.owned.load(std::memory_order_relaxed)) {
-        event_ = state.end.share();
-        failures_ = state.is_end_unknown ? most_failures : failures_;
-        return !state.is_end_unknown;
+    Result<Event> event = Event();
+    {
+        const LockGuard guard(giving_lock);
+        if (!state.owned.load(std::memory_order_relaxed)) {
+            event_ = state.end.share();
+            failures_ = state.is_end_unknown ? most_failures : failures_;
+            return !state.is_end_unknown;
+        }
+        event = recorded_in(state);
     }
-    Result<Event> event = recorded_in(state);
     if (!event) {
         failed(event.error());
         return false;
