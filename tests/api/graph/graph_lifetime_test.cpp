@@ -462,23 +462,39 @@ TEST_CASE("a stream is given away once", "[graph][G13][current]") {
 TEST_CASE("a launch that failed after its effect keeps what its nodes use",
           "[graph][G13][after_effect]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Api api = Api::driver;
-    // The launch before it, in another stream, runs too.
-    const bool is_second = GENERATE(false, true);
-    Launching at(api, std::string("mode=threaded;fault=cuGraphLaunch:") + (is_second ? "2" : "1") +
-                          ":999:after");
+    Launching at(Api::driver, "mode=threaded;fault=cuGraphLaunch:1:999:after");
+    const Stream stream = at.stream();
+    ok(at.gate.close(stream));
+    CHECK_FALSE(at.exec.launch(stream).has_value());
+    at.exec.reset();
+    at.check_kept();
+    at.check_released();
+}
+
+TEST_CASE("a launch before a failed one in another stream keeps what its nodes use",
+          "[graph][G13][after_effect]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    Launching at(Api::driver, "mode=threaded;fault=cuGraphLaunch:2:999:instead");
     const Stream first = at.stream(), second = at.stream();
     ok(at.gate.close(first));
-    ok(at.gate.close(second));
-    if (is_second) {
-        ok(at.exec.launch(first));
-    }
+    ok(at.exec.launch(first));
     CHECK_FALSE(at.exec.launch(second).has_value());
     at.exec.reset();
     at.check_kept();
-    at.gate.open();
-    CHECK(at.watched.is_soon_gone());
-    CHECK(at.watched.calls() == (is_second ? 2 : 1));
+    at.check_released();
+}
+
+TEST_CASE("a failed query of the end of a launch is repeated", "[graph][G13][after_effect]") {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+    Launching at(Api::driver, "mode=threaded;fault=cuEventQuery:1:999:instead");
+    const Reports reports;
+    const Stream stream = at.stream();
+    ok(at.gate.close(stream));
+    ok(at.exec.launch(stream));
+    at.exec.reset();
+    at.check_kept();
+    CHECK(reports.names() == std::vector<std::string>{"cuEventQuery"});
+    at.check_released();
 }
 
 TEST_CASE("after a failure of the context, a closure that may run stays alive",
