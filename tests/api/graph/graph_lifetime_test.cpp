@@ -480,6 +480,7 @@ TEST_CASE("a launch before a failed one in another stream keeps what its nodes u
     ok(at.exec.launch(first));
     CHECK_FALSE(at.exec.launch(second).has_value());
     at.exec.reset();
+    ok(second.synchronize());
     at.check_kept();
     at.check_released();
 }
