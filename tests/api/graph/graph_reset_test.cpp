@@ -4,6 +4,7 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
+#include "harness/spied_call.hpp"
 
 using namespace api_test;
 using namespace cushim;
@@ -119,4 +120,39 @@ GRAPH_TEST_CASE("resources that an executable graph replaced before a reset are 
     exec.reset();
     CHECK(second.is_soon_gone());
     CHECK(misuses().empty());
+}
+
+namespace {
+
+std::atomic<bool> is_resetting{false};
+std::atomic<int> questions{0};
+entry::cuDevicePrimaryCtxReset::pfn original_reset = nullptr;
+
+} // namespace
+
+TEST_CASE("cushim's thread does not ask about a stream while its context is being reset",
+          "[graph][reset]") {
+    need_simulator("needs the simulator: drivers were not asked about captured streams");
+    auto made = make_graph(Api::driver, "");
+    Watched watched;
+    ok(made.graph.add_host_node({}, watched.closure()));
+    auto exec = ok(made.graph.instantiate());
+    made.graph.reset();
+    const auto stream = ok(Stream::create(made.context, {.non_blocking = true}));
+    ok(exec.launch(stream));
+    // While the stream is captured, the thread asks again and again.
+    ok(stream.begin_capture(CaptureMode::relaxed));
+    exec.reset();
+    const SpiedCall<entry::cuStreamIsCapturing> asked(
+        [](CUstream, CUstreamCaptureStatus *) { questions += is_resetting ? 1 : 0; });
+    const ScopedOverride<entry::cuDevicePrimaryCtxReset> slow([](CUdevice device) {
+        is_resetting = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+        is_resetting = false;
+        return original_reset(device);
+    });
+    original_reset = slow.original();
+    reset_device();
+    CHECK(questions == 0);
+    CHECK(watched.is_soon_gone());
 }
