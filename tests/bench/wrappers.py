@@ -27,10 +27,10 @@ LIMITS = {
     "launch, four arguments": (140, 0),
     "graph, launch": (95, 0),
     "graph, empty node": (165, 0),
-    "graph, memset node": (260, 0),
+    "graph, memset node": (230, 0),
     "graph, memcpy node": (300, 0),
-    "graph, host node": (660, 0),
-    "graph, kernel node": (450, 1),
+    "graph, host node": (680, 0),
+    "graph, kernel node": (425, 1),
 }
 
 

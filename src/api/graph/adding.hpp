@@ -85,6 +85,10 @@ add_after(GraphState &state, const GraphDependencies &dependencies, const Add &a
     return identity.node(node);
 }
 
+// Adds a node by its AddNode, and keeps the resources that it uses alive.
+Result<GraphNode> add_using(GraphState &state, const GraphDependencies &dependencies,
+                            const NodeParameters &parameters, NewUses &&uses) noexcept;
+
 // Changes a node by `change()`, and keeps the resources that it then uses alive.
 template <class Change>
 auto keeping(GraphState &state, NewUses &&uses,

@@ -20,6 +20,13 @@ using detail::state_of_graph;
 
 // --- adding
 
+Result<GraphNode> detail::add_using(GraphState &state, const GraphDependencies &dependencies,
+                                    const NodeParameters &parameters, NewUses &&uses) noexcept {
+    return keeping(state, std::move(uses), [&]() noexcept {
+        return state.api().add[parameters.kind().index()](state, dependencies, parameters, {});
+    });
+}
+
 Result<GraphNode> Graph::add(const GraphDependencies &dependencies,
                              const NodeParameters &parameters,
                              const detail::NodeUses &uses) const noexcept {

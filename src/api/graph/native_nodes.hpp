@@ -363,12 +363,14 @@ template <class Node>
     });
 }
 
+Result<GraphNode> add_nothing(GraphState &state, const GraphDependencies &dependencies) noexcept;
+
 template <class Node>
 [[gnu::always_inline]] inline Result<GraphNode>
 add_to(GraphState &state, const GraphDependencies &dependencies, const Node &node) noexcept {
     if constexpr (!std::is_same_v<Node, EmptyNode>) {
         if (is_of_nothing(node)) [[unlikely]] {
-            return add_to(state, dependencies, EmptyNode());
+            return add_nothing(state, dependencies);
         }
     }
     CUSHIM_TRY_VOID(Kind<Node>::check(node));
@@ -381,12 +383,9 @@ add_to(GraphState &state, const GraphDependencies &dependencies, const Node &nod
     });
 }
 
-template <class Node>
-[[gnu::noinline]] Result<GraphNode> add_using(GraphState &state,
-                                              const GraphDependencies &dependencies,
-                                              const Node &node, NewUses &&uses) noexcept {
-    return keeping(state, std::move(uses),
-                   [&]() noexcept { return add_to(state, dependencies, node); });
+[[gnu::noinline]] Result<GraphNode> add_nothing(GraphState &state,
+                                                const GraphDependencies &dependencies) noexcept {
+    return add_to(state, dependencies, EmptyNode());
 }
 
 [[gnu::cold]] Result<GraphNode> named_by_kind(Result<GraphNode> &&added,
@@ -407,7 +406,7 @@ Result<GraphNode> add_node(GraphState &state, const GraphDependencies &dependenc
                            const NodeParameters &parameters, const NodeUses &uses) noexcept {
     const Node &node = **std::get_if<const Node *>(&parameters.kind());
     if (!state.uses().has(uses)) [[unlikely]] {
-        return named_by_kind(add_using(state, dependencies, node, NewUses(uses)), parameters);
+        return add_using(state, dependencies, parameters, NewUses(uses));
     }
     Result<GraphNode> added = add_to(state, dependencies, node);
     if (!added) [[unlikely]] {
