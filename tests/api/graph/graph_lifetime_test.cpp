@@ -214,6 +214,67 @@ TEST_CASE("a running launch keeps what changed nodes of a graph that keeps nothi
     CHECK(watched.calls() == 1);
 }
 
+TEST_CASE("a rejected update keeps what the executable graph uses", "[graph][G25][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const Context context = context_after_restart("");
+    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
+    Watched watched, other;
+    const GraphExec exec = ok(call_graph(api, context, watched).instantiate());
+    {
+        const Graph unlike = call_graph(api, context, other);
+        ok(unlike.add_empty_node({}));
+        CHECK_FALSE(ok(exec.update(unlike)).is_success());
+    }
+    CHECK(other.is_soon_gone());
+    CHECK_FALSE(watched.is_gone());
+    ok(launch_and_wait(exec, stream));
+    CHECK(watched.calls() == 1);
+}
+
+TEST_CASE("each launch keeps what a changed node used then", "[graph][G23][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const Context context = context_after_restart("mode=threaded");
+    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
+    const Graph graph = ok(create_graph(api, context));
+    const GraphNode node = ok(graph.add_host_node({}, [] {}));
+    const GraphExec exec = ok(graph.instantiate());
+    Watched first, second;
+    ok(exec.set_host_node(node, first.closure()));
+    ok(exec.launch(stream));
+    ok(exec.set_host_node(node, second.closure()));
+    ok(stream.synchronize());
+    CHECK(first.is_soon_gone());
+    const Gate gate;
+    ok(gate.close(stream));
+    ok(exec.launch(stream));
+    ok(exec.set_host_node(node, [] {}));
+    let_go_of_what_can();
+    CHECK_FALSE(second.is_gone());
+    gate.open();
+    CHECK(second.is_soon_gone());
+    CHECK(second.calls() == 1);
+}
+
+TEST_CASE("each of two graphs keeps what both use", "[graph][G12][current]") {
+    const Api api = GENERATE(Api::driver, Api::runtime);
+    const Context context = context_after_restart("");
+    const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
+    auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    const DeviceSpan<const int> span = std::as_const(memory);
+    Graph first = ok(create_graph(api, context));
+    const Graph second = ok(create_graph(api, context));
+    ok(first.add_memset_node({}, memory, 1));
+    ok(second.add_memset_node({}, memory, 2));
+    memory.reset();
+    first.reset();
+    wait_for_released_closures();
+    ok(run_once(second, stream));
+    std::vector<int> values(8);
+    ok(copy(context, std::span(values), span));
+    CHECK(values == std::vector<int>(8, 2));
+    CHECK(misuses() == std::vector<std::string>());
+}
+
 // --- where CUDA can run a graph without the wrappers
 
 TEST_CASE("CUDA keeps what an executable graph of kept_by_cuda uses", "[graph][current]") {
