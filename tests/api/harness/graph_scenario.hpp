@@ -71,6 +71,13 @@ inline Made make_graph(cushim::Api api, const std::string &settings = "") {
     return {std::move(context), std::move(graph)};
 }
 
+// A graph with one node, which calls `watched`.
+inline cushim::Graph call_graph(cushim::Api api, const cushim::Context &context, Watched &watched) {
+    cushim::Graph graph = support::ok(create_graph(api, context));
+    support::ok(graph.add_host_node({}, watched.closure()));
+    return graph;
+}
+
 inline cushim::Result<void>
 begin_capture(cushim::Api api, const cushim::Stream &stream,
               cushim::CaptureMode mode = cushim::CaptureMode::per_thread) {
