@@ -200,8 +200,8 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
     ExternalMemory() noexcept = default;
 
     /* Imports memory. `size` is the size of the whole memory object in bytes, as the other API
-     * allocated it. On success CUDA owns the descriptor of the source. On failure the source is
-     * unchanged.
+     * allocated it. On success the descriptor of the source is taken: source.fd() is empty, and the
+     * caller must not close it. On failure the source is unchanged.
      *
      * Errors: invalid_argument for a size of 0 and for an invalid handle or descriptor;
      * unsupported_platform for descriptors on Windows and for Windows handles elsewhere;

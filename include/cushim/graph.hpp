@@ -11,12 +11,13 @@
  * API lacks fail with unsupported_platform. Streams, events, kernels and memory are the same for
  * both. A graph can also be captured from a stream: capture.hpp.
  *
- * Lifetime: every graph, clone and executable graph keeps alive what its nodes have used: kernels,
- * closures, events, semaphores, and memory that is passed as the buffer itself. That includes nodes
- * that were changed or destroyed, and graphs inside nodes. Captured work keeps only closures
- * alive: see capture.hpp. The owner of a span is unknown: keep it alive with keep_alive(), or
- * yourself. A GrowableBuffer is kept alive; do not call its shrink_to_fit(), or its reserve()
- * beyond the capacity, while a graph may use it.
+ * Lifetime: every graph, clone and executable graph keeps alive what its nodes use, also in graphs
+ * inside nodes: kernels, closures, events, semaphores, and memory that is passed as the buffer
+ * itself. Graphs and clones also keep what nodes used before they were changed or destroyed; for
+ * executable graphs, see graph_exec.hpp. Captured work keeps only closures alive: see capture.hpp.
+ * The owner of a span is unknown: keep it alive with keep_alive(), or yourself. A GrowableBuffer is
+ * kept alive; do not call its shrink_to_fit(), or its reserve() beyond the capacity, while a graph
+ * may use it.
  *
  * A cushim thread releases what was kept, soon after the last graph that can use it is destroyed
  * and the launches of that graph have completed: see graph_exec.hpp. Memory that was allocated in
@@ -359,7 +360,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     CUSHIM_API Result<void> destroy_node(const GraphNode &node) const noexcept;
 
     // Keeps the object of this owner alive (a buffer's memory, an event, ...) until this graph
-    // and all clones and executable graphs made after this call are destroyed.
+    // and all clones and executable graphs made after this call are destroyed, or, for an
+    // executable graph, updated from another graph.
     // cuUserObjectCreate, cuGraphRetainUserObject, since CUDA 11.3.
     template <detail::Owning Owner>
     Result<void> keep_alive(const Owner &owner) const noexcept {

@@ -86,14 +86,14 @@ struct GraphUpdate {
  *   - A launch in a borrowed stream, Stream::legacy() or Stream::per_thread() is followed by an
  *     event (0.4 microseconds on an H100).
  *   - After Stream::release(): release() records an event that marks the end of the launches. If
- * the stream is being captured then, the resources stay alive until the process ends.
+ *     the stream is being captured then, the resources stay alive until the process ends.
  *   - After a reset of the context, all launches have ended. After a failure of the context,
  *     nothing is released, since a host function may still run.
  *   - At process exit: see teardown.hpp. In the child of a fork nothing is released.
  * Launches through native(), through a borrowed GraphExec or from the device are not seen. Call
- * launched() after each, wait for them first, or set InstantiateOptions::kept_by_cuda. After
- * release() of a GraphExec without kept_by_cuda, what its nodes use stays alive until the process
- * ends.
+ * launched() after each; or wait for them before set_...(), update() and the destruction of the
+ * last owner; or set InstantiateOptions::kept_by_cuda. After release() of a GraphExec without
+ * kept_by_cuda, what its nodes use stays alive until the process ends.
  *
  * Threads: see handle.hpp. One thread at a time may launch or change it. During set_...(),
  * set_enabled() and is_enabled(), no other thread may use the Graph it was instantiated from;

@@ -174,9 +174,11 @@ class Kernel<void(Parameters...)> : public AnyKernel {
 
     /* Enqueues a launch. Each argument has its parameter's type or converts to it without loss:
      * - a number, if every value of its type fits
-     * - for a pointer parameter: T *: a pointer to T, nullptr, or memory of T (an object that
-     *   converts to DeviceSpan<T>, or has device_span()); for const T * also memory of T; for
-     *   void * any pointer, but no buffer
+     * - a T * takes nullptr, a pointer to T, or memory of T (an object that converts to
+     *   DeviceSpan<T>, or has device_span())
+     * - a const T * takes the same, and a pointer to const T or memory of const T
+     * - a void * takes nullptr or any pointer to non-const, a const void * any pointer; neither
+     *   takes a buffer or a span
      * Other arguments do not compile. nullptr, and a span or an allocated buffer of size 0, are
      * passed as a null address.
      *
