@@ -21,8 +21,8 @@ namespace cushim {
  *
  * Memory from allocate_async() is freed in stream order, in the stream it was allocated in. The
  * buffer may be destroyed while that stream still uses it; work in other streams must be ordered
- * before the free with Stream::wait_event(). Memory of a stream that is being
- * captured, if the capture began after the allocation, cannot be freed; nor can memory of legacy()
+ * before the free with Stream::wait_event(). While that stream is being captured, memory that was
+ * allocated before the capture began cannot be freed; nor can memory that was allocated in legacy()
  * while a blocking stream of its context is being captured. If such a buffer is destroyed, its
  * memory leaks, the capture stays valid, and the teardown sink receives CUDA_ERROR_INVALID_VALUE
  * (1) or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906). Context::reset_primary() frees memory from

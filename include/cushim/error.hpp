@@ -27,7 +27,7 @@ Error with_detail(Error &&error, const char *detail) noexcept;
 enum class ErrorKind : unsigned char {
     library_not_found,       // no usable CUDA driver (or runtime library) on this machine
     stub_library,            // only the toolkit's link stub was found
-    no_device,               // CUDA is installed and has no device
+    no_device,               // CUDA is installed, but has no device, or none with this UUID
     symbol_not_found,        // the library lacks the entry point for an unknown reason
     requires_newer_driver,   // the driver is too old: required(), installed()
     requires_newer_headers,  // the CUDA headers of this build are too old: required(), installed()
@@ -129,8 +129,9 @@ class Error {
     // Which API's call failed; `loader` if none did.
     Api api() const noexcept { return api_; }
 
-    // The CUresult (driver, cushim) or cudaError_t (runtime library) that CUDA returned. If no CUDA
-    // call failed: the status that cushim chose, such as 301 for a file that cannot be read, or 0.
+    // What CUDA returned: a CUresult (driver) or a cudaError_t (runtime library). If no CUDA call
+    // failed, the status that cushim chose: for absent(), that of the table functions; otherwise a
+    // CUresult, such as 301 for a file that cannot be read, or 0.
     int status() const noexcept { return status_; }
 
     // The exported name of the CUDA entry point, or the name of the system call that failed; "" if

@@ -29,9 +29,9 @@
  * each Graph holds a CUDA user object once it keeps something alive. Direct copies of a child graph
  * or body keep nothing alive: keep the outer graph alive. The wrappers' own executable graphs have
  * no user object, since with driver 580 it adds 2 to 35 microseconds to each launch, and 208 bytes
- * of host memory that stay until the process ends. Only InstantiateOptions::kept_by_cuda and
- * device_launch have these costs, and so has a graph whose capture other code ended, if it has
- * closures.
+ * of host memory that stay until the process ends. They have these costs only with
+ * InstantiateOptions::kept_by_cuda or device_launch, or if their graph has closures and other code
+ * ended its capture.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
  * it. Different threads may use different graphs at the same time, also clones of one another. This

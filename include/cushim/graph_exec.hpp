@@ -20,8 +20,9 @@ struct InstantiateOptions {
     // Nodes use their own priorities instead of that of the stream. CUDA 11.7.
     bool use_node_priority = false;
     // A CUDA user object keeps alive what the nodes of the graph use, also for launches that
-    // GraphExec does not see and after release(), but not what set_...() sets. Each launch takes
-    // longer: see graph.hpp. The default if device_launch is set. CUDA 11.3.
+    // GraphExec does not see and after release(), but not what set_...() sets. No effect for a
+    // graph inside a node. Each launch takes longer: see graph.hpp. Always on if device_launch is
+    // set. CUDA 11.3.
     bool kept_by_cuda = false;
 };
 
@@ -91,8 +92,9 @@ struct GraphUpdate {
  *     nothing is released, since a host function may still run.
  *   - At process exit: see teardown.hpp. In the child of a fork nothing is released.
  * Launches through native(), through a borrowed GraphExec or from the device are not seen. Call
- * launched() after each; or wait for them before set_...(), update() and the destruction of the
- * last owner; or set InstantiateOptions::kept_by_cuda. After release() of a GraphExec without
+ * launched() after each, or wait for them before set_...(), update() and the destruction of the
+ * last owner. With InstantiateOptions::kept_by_cuda that is only necessary for what set_...() sets,
+ * and for graphs inside nodes. After release() of a GraphExec without
  * kept_by_cuda, what its nodes use stays alive until the process ends.
  *
  * Threads: see handle.hpp. One thread at a time may launch or change it. During set_...(),

@@ -9,7 +9,7 @@
  *     CUSHIM_TRY(auto mapped, MappedRange::map(range, 0, memory, access));
  *
  * Unlike cuMemAlloc, it allows memory that grows in place (growable_buffer.hpp), access per device,
- * and export to other processes.
+ * and export to other processes as a file descriptor, a Windows handle or a fabric handle.
  *
  * Owners may be destroyed in any order. A mapping keeps its range and its memory alive: the memory
  * is unmapped, then the range is freed, then the memory is released.

@@ -144,7 +144,7 @@ Result<void> change_edges(GraphState &state, ChangeEdges change, const Edges &ed
     const auto &[from, to, data, from_name, to_name] = edges;
     if (from.size() != to.size()) {
         return detail::invalid_argument(
-            "`from` has size %zu, `to` has size %zu; the sizes must be equal", from.size(),
+            "`from` has size %zu, but `to` has size %zu; the sizes must be equal", from.size(),
             to.size());
     }
     if (from.empty()) {

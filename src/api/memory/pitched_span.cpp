@@ -75,12 +75,12 @@ Result<PitchedView> pitched_view(unsigned long long address, std::size_t bytes,
         CUSHIM_TRY(const std::size_t needed,
                    named(bytes_between(extent, known, width_bytes), function));
         if (needed > bytes) {
-            return named(
-                invalid_argument("extent %zu x %zu x %zu requires %zu byte%s, the memory has %zu "
-                                 "byte%s",
-                                 extent.width, extent.height, extent.depth, needed, plural(needed),
-                                 bytes, plural(bytes)),
-                function);
+            return named(invalid_argument(
+                             "extent %zu x %zu x %zu requires %zu byte%s, but the memory has %zu "
+                             "byte%s",
+                             extent.width, extent.height, extent.depth, needed, plural(needed),
+                             bytes, plural(bytes)),
+                         function);
         }
     }
     return PitchedView{address, extent, known};

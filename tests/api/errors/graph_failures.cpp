@@ -153,9 +153,10 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
                     graph.add_node_raw({}, nullptr));
 
     const GraphNode two[] = {of.node, of.node}, one[] = {of.foreign};
-    failures.expect("Graph::add_dependencies: `from` has size 2, `to` has size 1; the sizes must "
-                    "be equal",
-                    graph.add_dependencies(two, one));
+    failures.expect(
+        "Graph::add_dependencies: `from` has size 2, but `to` has size 1; the sizes must "
+        "be equal",
+        graph.add_dependencies(two, one));
     failures.expect("Graph::remove_dependencies: from[0] belongs to another graph",
                     graph.remove_dependencies(one, one));
     const GraphEdge edges[] = {{of.node, of.gone}};

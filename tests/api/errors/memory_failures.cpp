@@ -46,7 +46,7 @@ void expect_copies(Failures &failures) {
     const auto view = required(HostPitchedSpan<int>::of(host, {4, 2}));
     const auto on_device = required(DevicePitchedSpan<int>::of(span, {4, 2}));
     failures.expect(
-        "HostPitchedSpan::of: extent 4 x 3 x 1 requires 48 bytes, the memory has 32 bytes",
+        "HostPitchedSpan::of: extent 4 x 3 x 1 requires 48 bytes, but the memory has 32 bytes",
         HostPitchedSpan<int>::of(host, {4, 3}));
     failures.expect("HostPitchedSpan::part: rows [1, 3) exceed the height, 2",
                     view.part({0, 1}, {4, 2}));

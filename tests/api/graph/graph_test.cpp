@@ -233,11 +233,11 @@ GRAPH_TEST_CASE("edges with different numbers of ends are rejected", "[graph][G2
     const GraphNode b = ok(graph.add_empty_node({}));
     const GraphNode from[] = {a, b}, to[] = {b};
     check_invalid(graph.add_dependencies(from, to),
-                  "`from` has size 2, `to` has size 1; the sizes must be equal");
+                  "`from` has size 2, but `to` has size 1; the sizes must be equal");
     check_invalid(graph.remove_dependencies(from, to),
-                  "`from` has size 2, `to` has size 1; the sizes must be equal");
+                  "`from` has size 2, but `to` has size 1; the sizes must be equal");
     check_invalid(graph.add_dependencies({}, to),
-                  "`from` has size 0, `to` has size 1; the sizes must be equal");
+                  "`from` has size 0, but `to` has size 1; the sizes must be equal");
     CHECK(ok(graph.edges()).empty());
 }
 

@@ -253,7 +253,7 @@ TEST_CASE("a view that exceeds its memory or its pitch is rejected", "[copy_2d]"
     REQUIRE(view({10, 6}).has_value());
     CHECK(view({10, 6})->pitch().row == 40);
     CHECK(view({10, 2, 3})->pitch().layer == 2);
-    check_refused(view({10, 4}, {80}), "requires 280 bytes, the memory has 240 bytes");
+    check_refused(view({10, 4}, {80}), "requires 280 bytes, but the memory has 240 bytes");
     check_refused(view({10, 2}, {42}), "row pitch 42");
     check_refused(view({10, 3, 1}, {40, 2}), "layer pitch 2 is smaller than the height, 3");
     check_refused(view({all / 2, 1}), std::to_string(all / 2));
