@@ -16,20 +16,6 @@ using support::ok;
 
 namespace {
 
-constexpr const char *four_devices = "devices=4";
-
-std::vector<Worker> workers(const std::vector<Device> &devices) {
-    std::vector<Worker> all;
-    for (const Device device : devices) {
-        all.push_back(ok(Worker::on(device)));
-    }
-    return all;
-}
-
-bool is_accessible(Device from, Device memory) {
-    return from == memory || ok(from.can_access(memory));
-}
-
 // Maps one granule of physical memory of a device, without access rights.
 MappedRange map_without_access(Device device) {
     const std::size_t size = ok(Granularity::of(device)).recommended;
@@ -37,50 +23,13 @@ MappedRange map_without_access(Device device) {
     return ok(MappedRange::map(range, 0, ok(PhysicalMemory::create(device, size))));
 }
 
-std::vector<AccessGrant> grants_for(const std::vector<Device> &devices, Device memory) {
-    std::vector<AccessGrant> grants;
-    for (const Device device : devices) {
-        if (is_accessible(device, memory)) {
-            grants.emplace_back(device, AccessFlags::read_write);
-        }
-    }
-    return grants;
-}
-
-struct Workers {
-    std::vector<Device> devices;
-    std::vector<Worker> all;
-};
-
-// At most four.
-Workers four_workers() {
-    restart(four_devices);
-    auto devices = need_devices(2);
-    auto all = workers(devices);
-    return {std::move(devices), std::move(all)};
-}
-
-// For tests of memory of one device that another uses. Skips the test if no device can.
-Workers workers_with_access() {
-    Workers made = four_workers();
-    for (const Device memory : made.devices) {
-        for (const Device device : made.devices) {
-            if (device != memory && is_accessible(device, memory)) {
-                return made;
-            }
-        }
-    }
-    SKIP("no device of this machine can access another's memory");
-    return made;
-}
-
 // Settings for the simulator's orders of enqueued work; one on a GPU.
 std::vector<std::string> orders() {
-    std::vector<std::string> all = {four_devices};
+    std::vector<std::string> all = {many_devices()};
     if (simulator() != nullptr) {
-        all.push_back("devices=4;mode=threaded");
+        all.push_back(many_devices(";mode=threaded"));
         for (int seed = 1; seed <= 6; ++seed) {
-            all.push_back("devices=4;mode=adversarial;seed=" + std::to_string(seed));
+            all.push_back(many_devices(";mode=adversarial;seed=" + std::to_string(seed)));
         }
     }
     return all;
@@ -125,7 +74,7 @@ TEST_CASE("every device with access reads and writes mapped memory", "[several_d
 // kernel, which breaks its context, is in processes_test.cpp.
 TEST_CASE("copies and fills of mapped memory without access rights fail on all devices",
           "[several_devices][V10]") {
-    const auto [devices, all] = four_workers();
+    const auto [devices, all] = many_workers();
     const MappedRange mapped = map_without_access(devices[0]);
     const auto words = ok(mapped.span<int>().subspan(0, 100));
     for (const Worker &worker : all) {
@@ -174,7 +123,7 @@ TEST_CASE("all devices with access write to a growing buffer of one device",
 // --- copies between devices, and kernels with peer access
 
 TEST_CASE("memory is copied from every device to every other", "[several_devices][copy]") {
-    const auto [devices, all] = four_workers();
+    const auto [devices, all] = many_workers();
     for (const std::size_t count : {std::size_t(1), std::size_t(1000), std::size_t(1'000'003)}) {
         const auto values = numbers(count);
         for (const Worker &from : all) {
@@ -245,7 +194,7 @@ Result<void> work(Device device, int value, const Event &go) {
 
 TEST_CASE("threads use all devices concurrently", "[several_devices][threads]") {
     const std::string order = simulator() != nullptr ? GENERATE("", ";mode=threaded") : "";
-    restart(four_devices + order);
+    restart(many_devices(order));
     const auto devices = need_devices(2);
     const auto first = ok(Worker::on(devices[0]));
     const Event go = ok(Event::create(first.context));

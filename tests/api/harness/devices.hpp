@@ -6,6 +6,8 @@
 #include "device_code.hpp"
 #include "scenario.hpp"
 
+#include <cstdlib>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -66,5 +68,84 @@ struct Worker : support::Workplace {
         return values;
     }
 };
+
+// --- all devices of the machine
+
+// Settings of the simulator with several devices: API_TEST_DEVICES, which is 4 by default.
+inline std::string many_devices(const std::string &more = "") {
+    const char *const count = std::getenv("API_TEST_DEVICES");
+    return std::string("devices=") + (count != nullptr ? count : "4") + more;
+}
+
+inline std::vector<Worker> workers(const std::vector<cushim::Device> &devices) {
+    std::vector<Worker> all;
+    for (const cushim::Device device : devices) {
+        all.push_back(support::ok(Worker::on(device)));
+    }
+    return all;
+}
+
+inline bool is_accessible(cushim::Device from, cushim::Device memory) {
+    return from == memory || support::ok(from.can_access(memory));
+}
+
+// The devices with access to the memory of `memory`, which is one of them.
+inline std::vector<cushim::AccessGrant> grants_for(const std::vector<cushim::Device> &devices,
+                                                   cushim::Device memory) {
+    std::vector<cushim::AccessGrant> grants;
+    for (const cushim::Device device : devices) {
+        if (is_accessible(device, memory)) {
+            grants.emplace_back(device, cushim::AccessFlags::read_write);
+        }
+    }
+    return grants;
+}
+
+// A worker on each device; the index is the device's ordinal.
+struct Workers {
+    std::vector<cushim::Device> devices;
+    std::vector<Worker> all;
+
+    // Calls function(one, other) for every pair of two devices, in both orders.
+    template <class Function>
+    void each_pair(const Function &function) const {
+        for (const Worker &one : all) {
+            for (const Worker &other : all) {
+                if (one.device != other.device) {
+                    INFO("devices " << one.device.native() << " and " << other.device.native());
+                    function(one, other);
+                }
+            }
+        }
+    }
+    // The same for the pairs in which `one` can access the memory of `other`.
+    template <class Function>
+    void each_pair_with_access(const Function &function) const {
+        each_pair([&](const Worker &one, const Worker &other) {
+            if (is_accessible(one.device, other.device)) {
+                function(one, other);
+            }
+        });
+    }
+};
+
+// Skips the test case on a machine with one device.
+inline Workers many_workers(const std::string &more_settings = "") {
+    restart(many_devices(more_settings));
+    auto devices = need_devices(2);
+    auto all = workers(devices);
+    return {std::move(devices), std::move(all)};
+}
+
+// Also skips the test case if no device can access another's memory.
+inline Workers workers_with_access() {
+    Workers made = many_workers();
+    bool any = false;
+    made.each_pair_with_access([&](const Worker &, const Worker &) { any = true; });
+    if (!any) {
+        SKIP("no device of this machine can access another's memory");
+    }
+    return made;
+}
 
 } // namespace api_test
