@@ -26,7 +26,7 @@ extern char **environ;
 namespace support {
 namespace {
 
-constexpr int patience_ms = 30000;
+constexpr int patience_ms = 60000;
 constexpr const char *variable = "SIM_TEST_CHANNEL";
 
 // The environment of this process with two variables set.

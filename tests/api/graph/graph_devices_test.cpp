@@ -128,19 +128,28 @@ GRAPH_TEST_CASE("an executable graph's child graph of another device is changed"
     }
 }
 
-GRAPH_TEST_CASE("a kernel of another device's module is rejected", "[graph][several_devices]") {
+// A kernel node of a module runs in the context of the module.
+TEST_CASE("one graph has kernel nodes of the modules of all devices",
+          "[graph][several_devices]") {
     const Workers made = many_workers();
-    if (api == Api::runtime) {
-        SKIP("graphs of the runtime API accept no kernels of modules");
+    const auto memory = buffers(made);
+    const Graph graph = ok(Graph::create(made.all[0].context));
+    GraphNode before;
+    for (std::size_t index = 0; index < made.all.size(); ++index) {
+        const GraphDependencies after = index == 0 ? GraphDependencies() : before;
+        before = add_fill(graph, after, made.all[index], memory[index], static_cast<int>(index));
     }
-    made.each_pair([&](const Worker &one, const Worker &other) {
-        const auto memory = ok(Words::allocate(other.context, count));
-        const Graph graph = ok(create_graph(api, one.context));
-        const auto kernel = ok(other.code.kernel<Fill>("fill"));
-        const auto added = graph.add_kernel_node({}, kernel, LaunchConfig::covering(1), memory, 1,
-                                                 1u);
-        CHECK(refused(added, ErrorKind::wrong_context));
-    });
+    const GraphExec exec = ok(graph.instantiate());
+    for (const Worker &launcher : made.all) {
+        INFO("launched in a stream of device " << launcher.device.native());
+        clear(made, memory);
+        launch_in(launcher, exec);
+        for (std::size_t index = 0; index < made.all.size(); ++index) {
+            INFO("device " << index);
+            CHECK(holds(made.all[index], memory[index], static_cast<int>(index)));
+        }
+    }
+    CHECK(misuses().empty());
 }
 
 // --- copies
@@ -280,7 +289,7 @@ GRAPH_TEST_CASE("a conditional node runs in a stream of another device, or the l
                 "[graph][conditional][several_devices]") {
     const Workers made = many_workers();
     need_cuda(12, 3);
-    made.each_pair([&](const Worker &owner, const Worker &launcher) {
+    const auto launch = [&](const Worker &owner, const Worker &launcher) {
         support::Child child("child: launches a conditional node", many_devices());
         child.channel().send(api);
         child.channel().send(owner.device.native());
@@ -293,7 +302,9 @@ GRAPH_TEST_CASE("a conditional node runs in a stream of another device, or the l
                         api == Api::driver ? "driver" : "runtime", owner.device.native(),
                         launcher.device.native(), status);
         }
-    });
+    };
+    launch(made.all.front(), made.all.back());
+    launch(made.all.back(), made.all.front());
 }
 
 namespace {
