@@ -18,7 +18,7 @@ namespace {
 
 Result<void> leak_allocation(const Context &) {
     static std::atomic<char *> last; // otherwise compilers remove the allocation
-    last = new char[64];
+    last = new char[1024];
     return {};
 }
 
@@ -40,7 +40,7 @@ Result<void> leak_host_memory(const Context &) {
 }
 
 Result<void> leak_memory(const Context &context) {
-    CUSHIM_TRY(auto buffer, DeviceBuffer<char>::allocate(context, 8 << 20));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<char>::allocate(context, 16 << 20));
     (void)buffer.release();
     return {};
 }
@@ -63,7 +63,7 @@ constexpr Leak leaks[] = {
     {"allocation", "bytes by operator new", leak_allocation},
     {"descriptor", "open descriptors", leak_descriptor},
     {"host", "host memory", leak_host_memory},
-    {"memory", "bytes of the device", leak_memory},
+    {"memory", "bytes of device ", leak_memory},
     {"thread", "threads", leak_thread},
 };
 
