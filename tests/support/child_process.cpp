@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sstream>
+#include <string_view>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,8 +34,9 @@ constexpr const char *variable = "SIM_TEST_CHANNEL";
 std::vector<std::string> environment_of_child(int socket, const std::string &settings) {
     std::vector<std::string> all;
     for (char **entry = environ; *entry != nullptr; ++entry) {
-        if (std::strncmp(*entry, "CUSHIM_SIM=", 11) != 0) {
-            all.emplace_back(*entry);
+        const std::string_view text = *entry;
+        if (!text.starts_with("CUSHIM_SIM=") && !text.starts_with(std::string(variable) + '=')) {
+            all.emplace_back(text);
         }
     }
     all.push_back("CUSHIM_SIM=" + settings);

@@ -1,7 +1,8 @@
 // Processes that share memory and are killed at random times: the survivors do not hang, leak
 // nothing, and get clear errors. One process makes resources; two others and this one open them.
+// With several devices, a process for each device does that at the same time.
 //
-// API_TEST_ROUNDS is the number of rounds; API_TEST_SEED repeats a run.
+// API_TEST_ROUNDS is the number of rounds on all devices together; API_TEST_SEED repeats a run.
 #include "harness/exported_memory.hpp"
 #include "harness/ipc_resources.hpp"
 
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -32,6 +34,11 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr int patience_s = 30;
+
+// Settings of the simulator, which has one device by default.
+std::string devices_setting() {
+    return std::getenv("API_TEST_DEVICES") != nullptr ? many_devices() : "";
+}
 
 void set_patience(int socket) {
     const timeval time{patience_s, 0};
@@ -96,8 +103,8 @@ Outcome open_and_use(const Worker &worker, const ResourceMessage &message, const
 // --- the processes that may be killed; they exit when the channel is shut down
 
 TEST_CASE("child: makes resources for others", "[.]") {
-    const Channel parent = Channel::of_parent();
-    const Worker worker = ok(Worker::on(ok(Device::get(0))));
+    Channel parent = Channel::of_parent();
+    const Worker worker = ok(Worker::on(ok(Device::get(parent.receive<CUdevice>()))));
     const IpcResources resources = ok(IpcResources::make(worker));
     {
         const ResourceMessage message = ok(resources.to_message(worker));
@@ -111,7 +118,7 @@ TEST_CASE("child: makes resources for others", "[.]") {
 TEST_CASE("child: opens resources of another", "[.]") {
     Channel parent = Channel::of_parent();
     set_patience(parent.socket());
-    const Worker worker = ok(Worker::on(ok(Device::get(0))));
+    const Worker worker = ok(Worker::on(ok(Device::get(parent.receive<CUdevice>()))));
     const auto message = ResourceMessage::receive(parent.socket());
     Outcome outcome;
     if (message) {
@@ -158,6 +165,7 @@ class Round {
     Round(const Worker &worker, const Plan &plan) : worker_(worker), plan_(plan) {
         for (Child *child : {&maker_, &openers_[0], &openers_[1]}) {
             set_patience(child->channel().socket());
+            child->channel().send(worker_.device.native());
         }
     }
 
@@ -214,9 +222,9 @@ class Round {
     const Worker &worker_;
     const Plan plan_;
     const Clock::time_point begin_ = Clock::now();
-    Child maker_{"child: makes resources for others"};
-    Child openers_[2] = {Child("child: opens resources of another"),
-                         Child("child: opens resources of another")};
+    Child maker_{"child: makes resources for others", devices_setting()};
+    Child openers_[2] = {Child("child: opens resources of another", devices_setting()),
+                         Child("child: opens resources of another", devices_setting())};
     std::atomic<bool> killed_ = false;
     int uses_after_ = 0;
 };
@@ -267,10 +275,10 @@ struct Tally {
     void add(const Outcome &outcome) {
         ++(outcome.uses == 0 ? unopened : outcome.failed ? failed : used);
     }
-    void print() const {
-        std::printf(
-            "the survivor: all uses succeeded in %u rounds, failed in %u; opening failed in %u\n",
-            used, failed, unopened);
+    void print(CUdevice device) const {
+        std::printf("the survivor on device %d: all uses succeeded in %u rounds, failed in %u; "
+                    "opening failed in %u\n",
+                    device, used, failed, unopened);
     }
 };
 
@@ -305,8 +313,9 @@ TEST_CASE("opening IPC handles of a dead process fails, and its descriptors stay
     restart("");
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
     const auto open_after_death = [&] {
-        Child maker("child: makes resources for others");
+        Child maker("child: makes resources for others", devices_setting());
         set_patience(maker.channel().socket());
+        maker.channel().send(worker.device.native());
         const ResourceMessage message = ok(ResourceMessage::receive(maker.channel().socket()));
         maker.kill();
         const auto opened = OpenedIpcResources::open(worker, message); // includes IPC handles
@@ -332,27 +341,32 @@ TEST_CASE("opening IPC handles of a dead process fails, and its descriptors stay
     }
 }
 
-TEST_CASE("the survivors of killed processes get clear errors and leak nothing",
-          "[killed_processes][ipc][pool][virtual_memory]") {
-    restart("");
-    const unsigned int rounds = number_in("API_TEST_ROUNDS", simulator() != nullptr ? 8 : 200);
-    const unsigned int seed = number_in("API_TEST_SEED", std::random_device()());
-    std::printf("%u rounds, API_TEST_SEED=%u\n", rounds, seed);
-    const Worker worker = ok(Worker::on(ok(Device::get(0))));
+namespace {
+
+// What a process does on one device; it sends a signal after each round.
+struct Task {
+    CUdevice device;
+    unsigned int first; // number of the first round
+    unsigned int rounds;
+    unsigned int seed;
+};
+
+// Calls done() after each round.
+template <class Done>
+void survive(const Task &task, const Done &done) {
+    const Worker worker = ok(Worker::on(ok(Device::get(task.device))));
     (void)run_undisturbed(worker);
     const Clock::duration usual = run_undisturbed(worker);
-    std::printf("the first message arrives after %.3f s\n", Seconds(usual).count());
+    std::printf("device %d: the first message arrives after %.3f s\n", task.device,
+                Seconds(usual).count());
     Holdings before = Holdings::of(worker);
     Tally tally;
     unsigned int losses = 0;
-    for (unsigned int number = 0; number < rounds; ++number) {
-        if (number % 20 == 0) {
-            std::printf("round %u of %u\n", number, rounds);
-            std::fflush(stdout);
-        }
-        std::mt19937 random(seed + number);
+    for (unsigned int number = task.first; number < task.first + task.rounds; ++number) {
+        std::mt19937 random(task.seed + number);
         const Plan plan = Plan::random(random, usual);
-        INFO("round " << number << " of seed " << seed << ": " << plan.text());
+        INFO("device " << task.device << ", round " << number << " of seed " << task.seed << ": "
+                       << plan.text());
         const RoundResult result = Round(worker, plan).run();
         check_outcome(result.survivor, plan);
         for (int index : {0, 1}) {
@@ -365,6 +379,59 @@ TEST_CASE("the survivors of killed processes get clear errors and leak nothing",
         losses += after == before ? 0 : 1;
         REQUIRE(losses < 3); // each takes seconds to confirm
         before = after;
+        done();
     }
-    tally.print();
+    tally.print(task.device);
+    std::fflush(stdout);
+}
+
+void print_progress(unsigned int round, unsigned int rounds) {
+    if (round % 20 == 0) {
+        std::printf("round %u of %u\n", round, rounds);
+        std::fflush(stdout);
+    }
+}
+
+// The rounds are divided among processes, one for each device.
+void survive_on_all(int devices, unsigned int rounds, unsigned int seed) {
+    const auto count = static_cast<unsigned int>(devices);
+    const unsigned int each = (rounds + count - 1) / count;
+    std::vector<std::unique_ptr<Child>> children;
+    for (unsigned int index = 0; index < count; ++index) {
+        children.push_back(
+            std::make_unique<Child>("child: survives on one device", devices_setting()));
+        children.back()->channel().send(
+            Task{static_cast<CUdevice>(index), index * each, each, seed});
+    }
+    for (unsigned int round = 0; round < each; ++round) {
+        print_progress(round * count, each * count);
+        for (const auto &child : children) {
+            child->channel().await();
+        }
+    }
+    for (const auto &child : children) {
+        CHECK(child->passed());
+    }
+}
+
+} // namespace
+
+TEST_CASE("the survivors of killed processes get clear errors and leak nothing",
+          "[killed_processes][ipc][pool][virtual_memory]") {
+    restart(devices_setting());
+    const unsigned int rounds = number_in("API_TEST_ROUNDS", simulator() != nullptr ? 8 : 200);
+    const unsigned int seed = number_in("API_TEST_SEED", std::random_device()());
+    const int devices = ok(Device::count());
+    std::printf("%u rounds on %d devices, API_TEST_SEED=%u\n", rounds, devices, seed);
+    if (devices > 1) {
+        survive_on_all(devices, rounds, seed);
+        return;
+    }
+    unsigned int done = 0;
+    survive({0, 0, rounds, seed}, [&] { print_progress(++done, rounds); });
+}
+
+TEST_CASE("child: survives on one device", "[.]") {
+    Channel parent = Channel::of_parent();
+    survive(parent.receive<Task>(), [&] { parent.signal(); });
 }
