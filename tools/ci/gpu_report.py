@@ -26,6 +26,7 @@ LAST_LINES = 40  # of a failed test's output
 # Folders do not matter on other machines: /a/b/c.so becomes c.so.
 FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s/'\"(),:;]+/)+(?=[^\s/'\"(),:;])")
 FIGURE = re.compile(r"^figure: (?P<name>.+) = (?P<value>[-+0-9.eE]+) ?(?P<unit>.*)$")
+PEERS = re.compile(r"^peers: (.+)$", re.MULTILINE)  # tests/gpu/peers_test.cpp
 COST = re.compile(
     r"^(?P<name>.+?) +raw +(?P<raw>[0-9.]+) ns +wrapper +(?P<added>[-+0-9.]+) ns, .*"
     r"\(half of the pairs: (?P<low>[-+0-9.]+) to (?P<high>[-+0-9.]+) ns\)$")
@@ -149,6 +150,7 @@ def entry_of(record, known):
         "skipped": counts.skipped,
         "assertions": assertions_of(check_counts.output_of(record)),
         "skip_reasons": skip_reasons(record) if counts.skipped else [],
+        "peers": next(iter(PEERS.findall("\n".join(lines))), None),
         "figures": figures_of(lines),
         "costs": costs_of(lines),
         "said_last": last_lines(check_counts.output_of(record)) if result == "failed" else [],
@@ -173,6 +175,11 @@ def problems_of(tests):
     return list(check_counts.problems_of("gpu", suites, check_counts.read_expected("gpu")))
 
 
+def is_bandwidth(figure):
+    """One between GPUs: tests measure no other."""
+    return figure["unit"].endswith("B/s")
+
+
 def figure_problems(machine, tests):
     """Figures that would mislead a reader."""
     figures = [figure for test in tests for figure in test["figures"]]
@@ -183,7 +190,7 @@ def figure_problems(machine, tests):
             yield f"gpu: the figure '{name}' was printed {times} times"
     if len(machine["gpus"]) == 1:
         for figure in figures:
-            if figure["unit"].endswith("B/s"):
+            if is_bandwidth(figure):
                 yield f"gpu: the figure '{figure['name']}' is a bandwidth, but the machine has one GPU"
 
 
@@ -201,9 +208,11 @@ def machine_lines(machine):
     gpus = {}
     for gpu in machine["gpus"]:
         gpus[gpu["name"]] = gpus.get(gpu["name"], 0) + 1
+    several = {"peer access": machine["peers"]} if len(machine["gpus"]) > 1 else {}
     return {
         "date": machine["date"],
         "GPUs": ", ".join(f"{count} x {name}" for name, count in gpus.items()),
+        **several,
         "driver": f"{machine['driver']['release']} (CUDA {machine['driver']['cuda']})",
         "CUDA headers": machine["headers"],
         "cushim": machine["cushim"],
@@ -298,6 +307,11 @@ def cost_rows(tests):
             for test in tests for cost in test["costs"]]
 
 
+def figure_rows(tests, is_wanted):
+    return [(figure["name"], figure_text(figure), test["name"])
+            for test in tests for figure in test["figures"] if is_wanted(figure)]
+
+
 def skip_rows(tests):
     """One row per reason, with its tests."""
     by_reason = {}
@@ -319,11 +333,11 @@ def markdown(report):
         "A row has the median time of the raw calls, the median of the time that the wrapper adds in\n"
         "a pair, and the range of that added time over the middle half of the pairs.",
         ["operation", "raw calls", "wrapper adds", "middle half of the pairs"], cost_rows(tests))
-    lines += section(
-        "Other figures", "The last column is the test that measured the figure.",
-        ["figure", "value", "test"],
-        [(figure["name"], figure_text(figure), test["name"])
-         for test in tests for figure in test["figures"]])
+    the_test = "The last column is the test that measured the figure."
+    lines += section(f"Between the {len(report['machine']['gpus'])} GPUs", the_test,
+                     ["bandwidth", "value", "test"], figure_rows(tests, is_bandwidth))
+    lines += section("Other figures", the_test, ["figure", "value", "test"],
+                     figure_rows(tests, lambda figure: not is_bandwidth(figure)))
     lines += section(
         "Skips", "A test gives a reason once for each test case or section that it skips.",
         ["reason", "tests"], skip_rows(tests))
@@ -341,7 +355,8 @@ def arguments():
 
 
 def report_of(machine, tests):
-    return {"machine": machine,
+    peers = next((test["peers"] for test in tests if test["peers"]), "unknown")
+    return {"machine": machine | {"peers": peers},
             "problems": problems_of(tests) + list(figure_problems(machine, tests)),
             "totals": totals_of(tests), "tests": tests}
 

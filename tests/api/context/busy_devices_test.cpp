@@ -1,6 +1,6 @@
 // Contexts of several devices under load: threads that work on all devices at the same time, one
-// thread that switches between contexts, streams and events of the wrong device, memory that streams
-// of another device use last, and resets beside work.
+// thread that switches between contexts, streams and events of the wrong device, memory that
+// streams of another device use last, and resets beside work.
 #include "harness/devices.hpp"
 #include "harness/memory.hpp"
 #include "support/in_threads.hpp"
@@ -216,8 +216,8 @@ TEST_CASE("memory is freed after the work of another device's stream", "[several
                                           {user.device, AccessFlags::read_write}};
             const MemoryPool pool = ok(MemoryPool::create(owner.device));
             ok(pool.set_access(grants));
-            check_released_after(
-                owner, user, ok(PoolBuffer<int>::allocate(pool, owner.stream, slow_count())));
+            check_released_after(owner, user,
+                                 ok(PoolBuffer<int>::allocate(pool, owner.stream, slow_count())));
             auto growing = ok(GrowableBuffer<int>::create(
                 owner.device, slow_count(), {.memory = {}, .step = 0, .access = grants}));
             ok(growing.resize(slow_count()));

@@ -1,5 +1,5 @@
-// Graphs with work on several devices: child graphs, captures, copies, memory and conditional nodes.
-// One launch runs all of it, in a stream of any device.
+// Graphs with work on several devices: child graphs, captures, copies, memory and conditional
+// nodes. One launch runs all of it, in a stream of any device.
 #include "harness/devices.hpp"
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
@@ -112,8 +112,8 @@ GRAPH_TEST_CASE("an executable graph's child graph of another device is changed"
     const Graph graph = ok(create_graph(api, made.all[0].context));
     std::vector<GraphNode> nodes;
     for (std::size_t index = 0; index < made.all.size(); ++index) {
-        nodes.push_back(ok(graph.add_child_graph_node(
-            {}, fill_graph(api, made.all[index], memory[index], 1))));
+        nodes.push_back(
+            ok(graph.add_child_graph_node({}, fill_graph(api, made.all[index], memory[index], 1))));
     }
     const GraphExec exec = ok(graph.instantiate());
     for (std::size_t changed = 0; changed < made.all.size(); ++changed) {
@@ -129,8 +129,7 @@ GRAPH_TEST_CASE("an executable graph's child graph of another device is changed"
 }
 
 // A kernel node of a module runs in the context of the module.
-TEST_CASE("one graph has kernel nodes of the modules of all devices",
-          "[graph][several_devices]") {
+TEST_CASE("one graph has kernel nodes of the modules of all devices", "[graph][several_devices]") {
     const Workers made = many_workers();
     const auto memory = buffers(made);
     const Graph graph = ok(Graph::create(made.all[0].context));

@@ -150,8 +150,8 @@ constexpr PhysicalMemoryOptions shareable{.exportable = {.posix_fd = true}};
 
 MappedRange map_for(const Worker &worker, const PhysicalMemory &memory) {
     const auto range = ok(AddressRange::reserve(worker.device, memory.size()));
-    return ok(MappedRange::map(range, 0, memory,
-                               AccessGrant(worker.device, AccessFlags::read_write)));
+    return ok(
+        MappedRange::map(range, 0, memory, AccessGrant(worker.device, AccessFlags::read_write)));
 }
 
 } // namespace

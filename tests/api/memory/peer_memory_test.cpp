@@ -223,9 +223,9 @@ TEST_CASE("one address range has memory of all devices", "[several_devices][virt
     const auto range = ok(AddressRange::reserve(group[0], size * group.size()));
     std::vector<MappedRange> parts;
     for (std::size_t index = 0; index < group.size(); ++index) {
-        parts.push_back(ok(MappedRange::map(range, index * size,
-                                            ok(PhysicalMemory::create(group[index], size)),
-                                            grants_for(group, group[index]))));
+        parts.push_back(
+            ok(MappedRange::map(range, index * size, ok(PhysicalMemory::create(group[index], size)),
+                                grants_for(group, group[index]))));
     }
     const DeviceSpan<int> whole(range.native(), size * group.size() / sizeof(int));
     for (const Device device : group) {

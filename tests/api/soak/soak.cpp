@@ -251,7 +251,8 @@ class Soak {
     Result<void> told(const Use &use, const Workplace &place) const {
         auto used = use.run(place);
         if (!used) {
-            std::printf("%s, on device %d in round %lu:\n", use.name, place.device.native(), rounds_);
+            std::printf("%s, on device %d in round %lu:\n", use.name, place.device.native(),
+                        rounds_);
         }
         return used;
     }
@@ -310,8 +311,7 @@ void judge(const Figures &settled, const Figures &last) {
     // Driver 580 keeps some for each context.
     constexpr std::size_t drivers_own = 4 << 10;
     const std::size_t uses = (last.rounds - settled.rounds) * last.device_memory.size();
-    const std::size_t allowed =
-        settled.rss + (2u << 20) + settled.rss / 100 + drivers_own * uses;
+    const std::size_t allowed = settled.rss + (2u << 20) + settled.rss / 100 + drivers_own * uses;
     require(api_test::simulator() != nullptr || last.rss <= allowed,
             "host memory has grown from " + std::to_string(settled.rss) + " to " +
                 std::to_string(last.rss) + " bytes");
