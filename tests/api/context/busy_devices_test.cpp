@@ -270,7 +270,7 @@ TEST_CASE("a reset of one device does not disturb work on the others",
                     return work_once(worker, 1);
                 }();
                 if (!results[index]) {
-                    ++working; // the test goes on and reports it
+                    ++working; // reported at the end
                 }
             });
         }

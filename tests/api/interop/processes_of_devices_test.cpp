@@ -31,7 +31,7 @@ Children start_children(const std::vector<Device> &devices, const char *test_cas
     return children;
 }
 
-// Lets the children go on once all have arrived.
+// Waits until all children have arrived, then releases them.
 void meet(const Children &children) {
     for (const auto &child : children) {
         child->channel().await();
