@@ -279,6 +279,8 @@ TEST_CASE("a reset of one device does not disturb work on the others",
         }
         std::vector<std::string> failures; // the threads must be joined before the test ends
         for (int round = 0; round < 2; ++round) {
+            const Result<Context> held = Context::primary(device); // so that it is active
+            failures.push_back(held ? "" : held.error().message());
             failures.push_back(text_of(work_on(device, 2, 100)));
             failures.push_back(text_of(Context::reset_primary(device)));
         }
