@@ -9,8 +9,8 @@
  * ABI, with 32-bit sizes.
  *
  * driver() and runtime() never fail and load nothing. The first call of a function finds the
- * library and the function (loader.hpp). Afterwards a call is one load and one indirect call.
- * Nothing calls cuInit.
+ * library and the function (loader.hpp). Afterwards a call is one load and one indirect call; with
+ * the shared library, a second load gets the address of the slot. Nothing calls cuInit.
  *
  * Threads: any, at any time, also in static constructors.
  * Errors: a function that cannot be forwarded returns a status that says why:

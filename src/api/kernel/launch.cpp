@@ -227,11 +227,20 @@ Error explain_cluster(const Error &error, const AnyKernel &kernel, const Context
                          cluster.x, cluster.y, cluster.z, grid.x, grid.y, grid.z);
     }
     const auto most = max_cluster_size(context, kernel, config);
-    return most ? explained(
-                      error,
-                      "cluster size %lld x %lld x %lld exceeds the kernel's limit of %d blocks",
-                      cluster.x, cluster.y, cluster.z, *most)
-                : error;
+    if (!most) {
+        return error;
+    }
+    // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, which headers before 11.8 do not declare
+    const auto attribute = static_cast<CUfunction_attribute>(14);
+    const Result<int> non_portable = kernel.attribute(context, attribute);
+    const char *const remedy =
+        non_portable && *non_portable == 0
+            ? "; some devices allow more after AnyKernel::set_attribute() of "
+              "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED"
+            : "";
+    return explained(error,
+                     "cluster size %lld x %lld x %lld exceeds the kernel's limit of %d blocks%s",
+                     cluster.x, cluster.y, cluster.z, *most, remedy);
 }
 
 // False for errors of this library, except about sizes that CUDA's parameters cannot hold.

@@ -268,7 +268,9 @@ void expect_launch(Failures &failures) {
                     "x 1 (cuLaunchKernelEx: CUDA_ERROR_INVALID_CLUSTER_SIZE (912))",
                     in_clusters.launch(stream, {.grid = 3, .cluster = 2}));
     failures.expect("Kernel::launch: cluster size 32 x 1 x 1 exceeds the kernel's limit of 8 "
-                    "blocks (cuLaunchKernelEx: CUDA_ERROR_INVALID_CLUSTER_SIZE (912))",
+                    "blocks; some devices allow more after AnyKernel::set_attribute() of "
+                    "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED (cuLaunchKernelEx: "
+                    "CUDA_ERROR_INVALID_CLUSTER_SIZE (912))",
                     in_clusters.launch(stream, {.grid = 64, .cluster = 32}));
     const CUlaunchAttribute attributes[33] = {};
     failures.expect("Kernel::launch: the number of launch attributes in LaunchConfig::more, 33, "

@@ -247,13 +247,16 @@ struct Holdings {
     static Holdings of(const Worker &worker) {
         return {support::open_descriptors(), ok(worker.context.memory_info()).free};
     }
-    friend bool operator==(const Holdings &, const Holdings &) = default;
+    // Nothing was lost. Free memory grows if memory of an earlier round was freed late.
+    bool has_all_of(const Holdings &before) const {
+        return descriptors == before.descriptors && free_memory >= before.free_memory;
+    }
 };
 
 // The system releases resources of killed processes a little later.
-Holdings holdings_at_last(const Worker &worker, const Holdings &expected) {
+Holdings holdings_at_last(const Worker &worker, const Holdings &before) {
     Holdings now = Holdings::of(worker);
-    for (int rest = 100; rest > 0 && now != expected; --rest) {
+    for (int rest = 100; rest > 0 && !now.has_all_of(before); --rest) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         now = Holdings::of(worker);
     }
@@ -337,7 +340,7 @@ TEST_CASE("opening IPC handles of a dead process fails, and its descriptors stay
         open_after_death();
         const Holdings after = holdings_at_last(worker, before);
         CHECK(after.descriptors == before.descriptors);
-        CHECK(after.free_memory == before.free_memory);
+        CHECK(after.free_memory >= before.free_memory);
     }
 }
 
@@ -375,8 +378,8 @@ void survive(const Task &task, const Done &done) {
         tally.add(result.survivor);
         const Holdings after = holdings_at_last(worker, before);
         CHECK(after.descriptors == before.descriptors);
-        CHECK(after.free_memory == before.free_memory);
-        losses += after == before ? 0 : 1;
+        CHECK(after.free_memory >= before.free_memory);
+        losses += after.has_all_of(before) ? 0 : 1;
         REQUIRE(losses < 3); // each takes seconds to confirm
         before = after;
         done();
@@ -419,7 +422,7 @@ void survive_on_all(int devices, unsigned int rounds, unsigned int seed) {
 TEST_CASE("the survivors of killed processes get clear errors and leak nothing",
           "[killed_processes][ipc][pool][virtual_memory]") {
     restart(devices_setting());
-    const unsigned int rounds = number_in("API_TEST_ROUNDS", simulator() != nullptr ? 8 : 200);
+    const unsigned int rounds = number_in("API_TEST_ROUNDS", simulator() != nullptr ? 8 : 80);
     const unsigned int seed = number_in("API_TEST_SEED", std::random_device()());
     const int devices = ok(Device::count());
     std::printf("%u rounds on %d devices, API_TEST_SEED=%u\n", rounds, devices, seed);
