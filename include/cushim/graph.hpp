@@ -93,8 +93,8 @@ struct MemsetNodeParams {
     unsigned int element_size = 0; // bytes: 1, 2 or 4
     unsigned int value = 0;        // of each element
 };
-// A call of a host function. A node of add_host_node() has a cushim function, and the closure as
-// `user`, which the graph keeps alive.
+// A call of a host function. A node of add_host_node() has a cushim function, and as `user` the
+// closure, which the graph keeps alive, or the bytes of a small closure.
 struct HostNodeParams {
     void (*function)(void *user) = nullptr; // what the node calls
     void *user = nullptr;                   // the argument of the function
@@ -140,7 +140,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     // A node without work, which joins its dependencies. cuGraphAddEmptyNode.
     Result<GraphNode> add_empty_node(const GraphDependencies &dependencies) const noexcept {
-        return add(dependencies, detail::EmptyNode(), {});
+        return add(dependencies, detail::EmptyNode(), detail::no_uses);
     }
 
     /* A kernel launch. Arguments are those of Kernel::launch(), and are copied. Launch attributes
@@ -155,16 +155,13 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                       const Kernel<void(Parameters...)> &kernel,
                                       const LaunchConfig &config,
                                       const Arguments &...arguments) const noexcept {
-        return detail::named(
-            kernel.with_arguments(
-                [&](void **pointers) noexcept {
-                    detail::State *const uses[] = {
-                        detail::state_of(&kernel),
-                        detail::state_of(__builtin_addressof(arguments))...};
-                    return add(dependencies, detail::KernelNode{kernel, config, pointers}, {uses});
-                },
-                arguments...),
-            "Graph::add_kernel_node");
+        return kernel.with_arguments(
+            "Graph::add_kernel_node",
+            [&](void **pointers) noexcept {
+                const detail::States uses(kernel, arguments...);
+                return add(dependencies, detail::KernelNode{kernel, config, pointers}, {uses});
+            },
+            arguments...);
     }
 
     /* A copy between spans, buffers or contiguous ranges of one element type, linear or with rows
@@ -176,7 +173,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         requires detail::CopyableTo<To, From>
     Result<GraphNode> add_memcpy_node(const GraphDependencies &dependencies, To &&to,
                                       From &&from) const noexcept {
-        detail::State *const uses[] = {detail::state_of(&to), detail::state_of(&from)};
+        const detail::States uses(to, from);
         return add(dependencies, detail::copy_between(detail::view_of(to), detail::view_of(from)),
                    {uses});
     }
@@ -186,19 +183,24 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     template <detail::Fillable To>
     Result<GraphNode> add_memset_node(const GraphDependencies &dependencies, const To &to,
                                       const detail::ElementOf<To> &value) const noexcept {
-        detail::State *const uses[] = {detail::state_of(&to)};
+        const detail::States uses(to);
         return add(dependencies, detail::fill_with(detail::view_of(to), value), {uses});
     }
 
     /* A call of `function` on a driver thread. It must not call CUDA and must not throw
      * (std::terminate).
      * Launches of several executable graphs may call it at the same time. It is destroyed on a
-     * thread that may call CUDA. cuGraphAddHostNode. */
+     * thread that may call CUDA. A const function object that is trivially copyable and no larger
+     * than a pointer, such as a lambda that captures one reference, needs no memory: each call uses
+     * a copy. cuGraphAddHostNode. */
     template <detail::HostFunction Function>
     Result<GraphNode> add_host_node(const GraphDependencies &dependencies,
                                     Function &&function) const noexcept {
-        const detail::Closure closure = detail::make_closure(static_cast<Function &&>(function));
-        return add(dependencies, detail::HostNode{closure.call, closure.object}, {{}, closure});
+        return detail::with_host_node(
+            static_cast<Function &&>(function),
+            [&](const detail::HostNode &node, const detail::NodeUses &uses) noexcept {
+                return add(dependencies, node, uses);
+            });
     }
 
     /* A copy of a whole graph as one node. `child` must belong to the same API, and must not
@@ -250,7 +252,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // Frees the memory of a mem_alloc node. cuGraphAddMemFreeNode, since CUDA 11.4.
     Result<GraphNode> add_mem_free_node(const GraphDependencies &dependencies,
                                         const detail::GraphMemory &allocation) const noexcept {
-        return add(dependencies, detail::MemFreeNode{allocation.address()}, {});
+        return add(dependencies, detail::MemFreeNode{allocation.address()}, detail::no_uses);
     }
 
     // --- conditional nodes; see graph_conditional.hpp
@@ -367,7 +369,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // cuUserObjectCreate, cuGraphRetainUserObject, since CUDA 11.3.
     template <detail::Owning Owner>
     Result<void> keep_alive(const Owner &owner) const noexcept {
-        detail::State *const uses[] = {detail::state_of(&owner)};
+        const detail::States uses(owner);
         return keep({uses});
     }
     // Keeps another graph alive. invalid_argument if both are the same graph or lie in the same
@@ -392,7 +394,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     using Shared::Shared;
 
     CUSHIM_API Result<GraphNode> add(const GraphDependencies &dependencies,
-                                     const detail::NodeParameters &parameters,
+                                     detail::NodeParameters parameters,
                                      const detail::NodeUses &uses) const noexcept;
     CUSHIM_API Result<void> set(const GraphNode &node, const detail::NodeParameters &parameters,
                                 const detail::NodeUses &uses) const noexcept;

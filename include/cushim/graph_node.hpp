@@ -3,7 +3,6 @@
 #define CUSHIM_GRAPH_NODE_HPP
 
 #include <cstddef>
-#include <initializer_list>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -75,10 +74,13 @@ class GraphDependencies {
   public:
     // From no node, one node, nodes in braces, or a range of nodes. Nodes are copied, except those
     // of a range that is not a temporary.
-    GraphDependencies() noexcept = default;
-    GraphDependencies(const GraphNode &node) noexcept { copy({&node, 1}); }
-    GraphDependencies(std::initializer_list<GraphNode> nodes) noexcept {
-        copy({nodes.begin(), nodes.size()});
+    GraphDependencies() noexcept {}
+    GraphDependencies(const GraphNode &node) noexcept { hold(node); }
+    template <class... More>
+        requires(std::is_convertible_v<const More &, const GraphNode &> && ...)
+    GraphDependencies(const GraphNode &first, const GraphNode &second,
+                      const More &...more) noexcept {
+        hold(first, second, more...);
     }
     template <class Nodes>
         requires(std::is_convertible_v<const Nodes &, std::span<const GraphNode>>)
@@ -92,48 +94,62 @@ class GraphDependencies {
     GraphDependencies(const GraphDependencies &other) noexcept { *this = other; }
     GraphDependencies &operator=(const GraphDependencies &other) noexcept {
         if (this != &other) {
-            is_complete_ = other.is_complete_;
-            other.is_copy() ? copy(other.nodes_) : refer(other.nodes_);
+            drop();
+            if (other.held_ == few || other.held_ == many) {
+                copy(other.nodes_);
+            } else {
+                held_ = other.held_;
+                nodes_ = other.nodes_;
+            }
         }
         return *this;
     }
-    ~GraphDependencies() { delete[] many_; }
+    ~GraphDependencies() { drop(); }
 
     // The nodes; valid as long as this object and the range that it views.
     std::span<const GraphNode> nodes() const noexcept { return nodes_; }
     // False if the copy failed for lack of memory; graphs reject such dependencies.
-    bool is_complete() const noexcept { return is_complete_; }
+    bool is_complete() const noexcept { return held_ != missing; }
 
   private:
-    bool is_copy() const noexcept { return many_ != nullptr || nodes_.data() == few_; }
-    void refer(std::span<const GraphNode> nodes) noexcept {
-        delete[] many_;
-        many_ = nullptr;
-        nodes_ = nodes;
+    static constexpr std::size_t most_few = 4;
+
+    // Room for a copy of this many nodes; null without memory.
+    GraphNode *room_for(std::size_t count) noexcept {
+        GraphNode *to = few_;
+        held_ = few;
+        if (count > most_few) {
+            to = new (std::nothrow) GraphNode[count];
+            held_ = to != nullptr ? many : missing;
+        }
+        nodes_ = {to, to != nullptr ? count : 0};
+        return to;
+    }
+    template <class... Nodes>
+    void hold(const Nodes &...nodes) noexcept {
+        if (GraphNode *to = room_for(sizeof...(nodes)); to != nullptr) {
+            ((::new (static_cast<void *>(to++)) GraphNode(nodes)), ...);
+        }
     }
     void copy(std::span<const GraphNode> nodes) noexcept {
-        GraphNode *to = few_;
-        GraphNode *many = nullptr;
-        if (nodes.size() > most_few) {
-            many = new (std::nothrow) GraphNode[nodes.size()];
-            to = many;
+        if (GraphNode *to = room_for(nodes.size()); to != nullptr) {
+            for (const GraphNode &node : nodes) {
+                ::new (static_cast<void *>(to++)) GraphNode(node);
+            }
         }
-        if (to == nullptr) {
-            is_complete_ = false;
-            nodes = {};
+    }
+    void drop() noexcept {
+        if (held_ == many) [[unlikely]] {
+            delete[] nodes_.data();
         }
-        for (std::size_t index = 0; index < nodes.size(); ++index) {
-            to[index] = nodes[index];
-        }
-        refer({to, nodes.size()});
-        many_ = many;
     }
 
-    static constexpr std::size_t most_few = 4;
-    GraphNode few_[most_few];
-    GraphNode *many_ = nullptr;
     std::span<const GraphNode> nodes_;
-    bool is_complete_ = true;
+    // Where the nodes are: in another range, in few_, on the heap; or there is no memory for them.
+    enum : unsigned char { viewed, few, many, missing } held_ = viewed;
+    union {
+        GraphNode few_[most_few]; // unset except for those of nodes_
+    };
 };
 
 /* The data of an edge, for kernels that start before the previous one has ended. All 0: an ordinary

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
-#include <variant>
 
 #include <cushim/detail/closure.hpp>
 #include <cushim/detail/copy_2d.hpp>
@@ -43,8 +42,8 @@ struct ChildGraphNode {
     CUgraph graph;
 };
 struct HostNode {
-    void (*function)(void *);
-    void *user; // the object of a closure; null if out of memory
+    void (*function)(void *); // null if there is no memory for the closure
+    void *user;
 };
 template <GraphNodeType type>
 struct SemaphoreNode {
@@ -61,25 +60,72 @@ struct MemFreeNode {
     CUdeviceptr address;
 };
 
-/* The parameters of a node of any kind. A view. */
+// The types of parameters.
+template <class... Node>
+struct NodeKinds {
+    static constexpr std::size_t count = sizeof...(Node);
+};
+
+/* The parameters of a node of any kind. A view of two words, which calls pass in registers. */
 class NodeParameters {
   public:
-    // Pointers that are not null.
-    using Kinds =
-        std::variant<const EmptyNode *, const KernelNode *, const PitchedCopy *,
-                     const PitchedFill *, const HostNode *, const ChildGraphNode *,
-                     const EventRecordNode *, const EventWaitNode *, const SemaphoreSignalNode *,
-                     const SemaphoreWaitNode *, const BatchMemOpNode *, const MemFreeNode *>;
+    using Kinds = NodeKinds<EmptyNode, KernelNode, Copy, PitchedCopy, Fill, PitchedFill, HostNode,
+                            ChildGraphNode, EventRecordNode, EventWaitNode, SemaphoreSignalNode,
+                            SemaphoreWaitNode, BatchMemOpNode, MemFreeNode>;
+    // The position of a type in Kinds.
+    template <class Node>
+    static constexpr std::size_t kind_of = [] {
+        return []<class... Each>(NodeKinds<Each...>) {
+            std::size_t kind = 0;
+            (void)((std::is_same_v<Node, Each> || (++kind, false)) || ...);
+            return kind;
+        }(Kinds());
+    }();
 
     template <class Node>
-        requires std::is_constructible_v<Kinds, const Node *>
-    NodeParameters(const Node &node) noexcept : kind_(&node) {}
+        requires(kind_of<Node> != Kinds::count)
+    NodeParameters(const Node &node) noexcept : node_(&node), kind_(kind_of<Node>) {}
 
-    const Kinds &kind() const noexcept { return kind_; }
+    std::size_t kind() const noexcept { return kind_; }
+    template <class Node>
+    bool is() const noexcept {
+        return kind_ == kind_of<Node>;
+    }
+    // Of this kind.
+    template <class Node>
+    const Node &as() const noexcept {
+        return *static_cast<const Node *>(node_);
+    }
+    // Calls use(node) with the parameters in their type.
+    template <class Use>
+    auto visit(const Use &use) const noexcept {
+        return visit(Kinds(), use);
+    }
 
   private:
-    Kinds kind_;
+    template <class... Node, class Use>
+    auto visit(NodeKinds<Node...>, const Use &use) const noexcept {
+        decltype(use(EmptyNode())) result{};
+        (void)((is<Node>() && (result = use(as<Node>()), true)) || ...);
+        return result;
+    }
+
+    const void *node_;
+    std::size_t kind_;
 };
+
+// Calls use(node, uses) with a host node that calls the function.
+template <class Function, class Use>
+auto with_host_node(Function &&function, const Use &use) noexcept {
+    using Object = std::decay_t<Function>;
+    if constexpr (FitsIntoPointer<Object>) {
+        return use(HostNode{call_in_pointer<Object>, in_pointer<Object>(function)}, no_uses);
+    } else {
+        const Closure closure = make_closure(static_cast<Function &&>(function));
+        return use(HostNode{closure.object != nullptr ? closure.call : nullptr, closure.object},
+                   NodeUses{{}, &closure});
+    }
+}
 // \endcond
 
 /* The setters that Graph and GraphExec share. Each takes the arguments of the
@@ -115,8 +161,7 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
                                  const Arguments &...arguments) const noexcept {
         return named(kernel.with_arguments(
                          [&](void **pointers) noexcept {
-                             State *const uses[] = {state_of(&kernel),
-                                                    state_of(__builtin_addressof(arguments))...};
+                             const States uses(kernel, arguments...);
                              return self().set(node, KernelNode{kernel, config, pointers}, {uses});
                          },
                          arguments...),
@@ -129,7 +174,7 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
     template <LastingMemory To, LastingMemory From>
         requires CopyableTo<To, From>
     Result<void> set_memcpy_node(const GraphNode &node, To &&to, From &&from) const noexcept {
-        State *const uses[] = {state_of(&to), state_of(&from)};
+        const States uses(to, from);
         return self().set(node, copy_between(view_of(to), view_of(from)), {uses});
     }
 
@@ -137,15 +182,17 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
     template <Fillable To>
     Result<void> set_memset_node(const GraphNode &node, const To &to,
                                  const ElementOf<To> &value) const noexcept {
-        State *const uses[] = {state_of(&to)};
+        const States uses(to);
         return self().set(node, fill_with(view_of(to), value), {uses});
     }
 
     // Replaces the function of a host node. See Graph::add_host_node().
     template <HostFunction Function>
     Result<void> set_host_node(const GraphNode &node, Function &&function) const noexcept {
-        const Closure closure = make_closure(static_cast<Function &&>(function));
-        return self().set(node, HostNode{closure.call, closure.object}, {{}, closure});
+        return with_host_node(static_cast<Function &&>(function),
+                              [&](const HostNode &parameters, const NodeUses &uses) noexcept {
+                                  return self().set(node, parameters, uses);
+                              });
     }
 
     // Replaces the event that a node records. In an executable graph, fails with
@@ -185,7 +232,7 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
 
     template <class Node>
     Result<void> set_event_node(const GraphNode &node, const Event &event) const noexcept {
-        State *const uses[] = {state_of(&event)};
+        const States uses(event);
         return self().set(node, Node{event.native()}, {uses});
     }
 };

@@ -26,11 +26,11 @@ LIMITS = {
     "fill, enqueued": (60, 0),
     "launch, four arguments": (140, 0),
     "graph, launch": (95, 0),
-    "graph, empty node": (165, 0),
-    "graph, memset node": (230, 0),
-    "graph, memcpy node": (300, 0),
-    "graph, host node": (680, 0),
-    "graph, kernel node": (425, 1),
+    "graph, empty node": (116, 0),
+    "graph, memset node": (172, 0),
+    "graph, memcpy node": (218, 0),
+    "graph, host node": (137, 0),
+    "graph, kernel node": (283, 1),
 }
 
 

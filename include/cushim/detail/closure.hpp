@@ -42,6 +42,27 @@ Closure make_closure(Function &&function) noexcept {
             [](void *object) noexcept { delete static_cast<Object *>(object); }};
 }
 
+// A function object that is passed in the pointer itself, and needs no memory. Each call uses a
+// copy.
+template <class Object>
+concept FitsIntoPointer =
+    std::is_trivially_copyable_v<Object> && std::is_invocable_v<const Object &> &&
+    sizeof(Object) <= sizeof(void *) && alignof(Object) <= alignof(void *);
+
+template <FitsIntoPointer Object>
+void *in_pointer([[maybe_unused]] const Object &function) noexcept {
+    void *pointer = nullptr;
+    if constexpr (!std::is_empty_v<Object>) {
+        __builtin_memcpy(&pointer, __builtin_addressof(function), sizeof function);
+    }
+    return pointer;
+}
+
+template <FitsIntoPointer Object>
+void call_in_pointer(void *pointer) noexcept {
+    (*reinterpret_cast<const Object *>(&pointer))();
+}
+
 } // namespace cushim::detail
 
 #endif

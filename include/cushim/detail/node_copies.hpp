@@ -11,31 +11,37 @@
 
 namespace cushim::detail {
 
-inline PitchedView linear_view(unsigned long long address, std::size_t size,
-                               std::size_t element_size) noexcept {
-    return {address, {size, 1, 1}, {size * element_size, 1}};
-}
 template <class T>
 ElementType element_of() noexcept {
     return {sizeof(T), alignof(T)};
 }
 
 template <WritableDeviceType T>
-PitchedCopy copy_between(DeviceSpan<T> to, SourceSpan<T> from) noexcept {
-    return {CopyKind::host_to_device, linear_view(to.address(), to.size(), sizeof(T)),
-            linear_view(address_of(from.data()), from.size(), sizeof(T)), element_of<T>()};
+Copy copy_between(DeviceSpan<T> to, SourceSpan<T> from) noexcept {
+    return {CopyKind::host_to_device,
+            to.address(),
+            address_of(from.data()),
+            to.size(),
+            from.size(),
+            sizeof(T)};
 }
 template <WritableDeviceType T, std::size_t Size>
-PitchedCopy copy_between(std::span<T, Size> to,
-                         DeviceSpan<const std::type_identity_t<T>> from) noexcept {
-    return {CopyKind::device_to_host, linear_view(address_of(to.data()), to.size(), sizeof(T)),
-            linear_view(from.address(), from.size(), sizeof(T)), element_of<T>()};
+Copy copy_between(std::span<T, Size> to, DeviceSpan<const std::type_identity_t<T>> from) noexcept {
+    return {CopyKind::device_to_host,
+            address_of(to.data()),
+            from.address(),
+            to.size(),
+            from.size(),
+            sizeof(T)};
 }
 template <WritableDeviceType T>
-PitchedCopy copy_between(DeviceSpan<T> to,
-                         DeviceSpan<const std::type_identity_t<T>> from) noexcept {
-    return {CopyKind::device_to_device, linear_view(to.address(), to.size(), sizeof(T)),
-            linear_view(from.address(), from.size(), sizeof(T)), element_of<T>()};
+Copy copy_between(DeviceSpan<T> to, DeviceSpan<const std::type_identity_t<T>> from) noexcept {
+    return {CopyKind::device_to_device,
+            to.address(),
+            from.address(),
+            to.size(),
+            from.size(),
+            sizeof(T)};
 }
 template <WritableDeviceType T>
 PitchedCopy copy_between(const DevicePitchedSpan<T> &to,
@@ -58,8 +64,8 @@ template <class To, class From>
 concept CopyableTo = requires(To &to, From &from) { copy_between(view_of(to), view_of(from)); };
 
 template <FillableDeviceType T>
-PitchedFill fill_with(DeviceSpan<T> to, const std::type_identity_t<T> &value) noexcept {
-    return {linear_view(to.address(), to.size(), sizeof(T)), element_of<T>(), bits_of(value)};
+Fill fill_with(DeviceSpan<T> to, const std::type_identity_t<T> &value) noexcept {
+    return {to.address(), to.size(), static_cast<unsigned int>(sizeof(T)), bits_of(value)};
 }
 template <FillableDeviceType T>
 PitchedFill fill_with(const DevicePitchedSpan<T> &to,

@@ -12,21 +12,35 @@ namespace cushim::detail {
 template <class T>
 concept Owning = requires(const T &owner) { Access::state(owner); };
 
-// The state of an owner or a buffer; null for other types. Graphs keep alive what their nodes use.
-template <class T>
-State *state_of(const T *object) noexcept {
-    if constexpr (Owning<T>) {
-        return Access::state(*object);
-    } else {
-        return nullptr;
+// The states of the owners and buffers among these objects. Some may be null.
+template <class... Object>
+class States {
+  public:
+    explicit States(const Object &...objects) noexcept {
+        [[maybe_unused]] State **to = states_;
+        (add(to, objects), ...);
     }
-}
+    operator std::span<State *const>() const noexcept { return {states_, count}; }
+
+  private:
+    static constexpr std::size_t count = (std::size_t(Owning<Object>) + ... + 0);
+
+    template <class T>
+    static void add([[maybe_unused]] State **&to, [[maybe_unused]] const T &object) noexcept {
+        if constexpr (Owning<T>) {
+            *to++ = Access::state(object);
+        }
+    }
+
+    State *states_[count + 1];
+};
 
 // What a node uses and the graph keeps alive: states of owners, some of them null, and a closure.
 struct NodeUses {
-    std::span<State *const> states;
-    Closure closure = {};
+    std::span<State *const> states = {};
+    const Closure *closure = nullptr; // null: none
 };
+inline constexpr NodeUses no_uses = {};
 
 } // namespace cushim::detail
 

@@ -68,26 +68,19 @@ class NodeHandles {
 
 // Adds a node by `add(place)`.
 template <class Add>
-[[gnu::always_inline]] inline Result<GraphNode>
-add_after(GraphState &state, const GraphDependencies &dependencies, const Add &add) noexcept {
-    const GraphIdentity &identity = *state.identity;
-    const std::span<const GraphNode> nodes = dependencies.nodes();
-    NodeHandles several;
-    CUgraphNode one = nullptr;
-    if (nodes.size() == 1 && nodes[0] && identity.has(nodes[0])) [[likely]] {
-        one = nodes[0].native();
-    } else {
-        CUSHIM_TRY_VOID(several.fill(identity, dependencies));
-    }
+Result<GraphNode> add_after(GraphState &state, const GraphDependencies &dependencies,
+                            const Add &add) noexcept {
+    NodeHandles before;
+    CUSHIM_TRY_VOID(before.fill(*state.identity, dependencies));
     CUgraphNode node = nullptr;
-    CUSHIM_TRY_VOID(add(NodePlace{&node, state.graph, one != nullptr ? &one : several.data(),
-                                  one != nullptr ? 1 : several.size(), state.context}));
-    return identity.node(node);
+    CUSHIM_TRY_VOID(
+        add(NodePlace{&node, state.graph, before.data(), before.size(), state.context}));
+    return state.identity->name(node);
 }
 
 // Adds a node by its AddNode, and keeps the resources that it uses alive.
 Result<GraphNode> add_using(GraphState &state, const GraphDependencies &dependencies,
-                            const NodeParameters &parameters, NewUses &&uses) noexcept;
+                            NodeParameters parameters, const NodeUses &uses) noexcept;
 
 // Changes a node by `change()`, and keeps the resources that it then uses alive.
 template <class Change>

@@ -9,7 +9,6 @@
 #include <cushim/result.hpp>
 
 #include <array>
-#include <variant>
 #include <vector>
 
 #include "base/call.hpp"
@@ -140,8 +139,7 @@ struct GraphState;
 // parameters first: invalid_argument with the numbers. Takes ownership of the closure. Errors name
 // the public function.
 using AddNode = Result<GraphNode> (*)(GraphState &state, const GraphDependencies &dependencies,
-                                      const NodeParameters &parameters,
-                                      const NodeUses &uses) noexcept;
+                                      NodeParameters parameters, const NodeUses &uses) noexcept;
 
 struct GraphApi {
     Api api;
@@ -157,7 +155,7 @@ struct GraphApi {
     Result<void> (*destroy_node)(CUgraphNode node) noexcept;
 
     // --- nodes
-    std::array<AddNode, std::variant_size_v<NodeParameters::Kinds>> add; // by the kind's index
+    std::array<AddNode, NodeParameters::Kinds::count> add; // by kind
     // What an AddNode checks.
     Result<void> (*check)(const NodeParameters &parameters) noexcept;
     Result<void> (*set)(CUgraphNode node, const NodeParameters &parameters,

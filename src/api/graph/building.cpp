@@ -21,21 +21,29 @@ using detail::state_of_graph;
 // --- adding
 
 Result<GraphNode> detail::add_using(GraphState &state, const GraphDependencies &dependencies,
-                                    const NodeParameters &parameters, NewUses &&uses) noexcept {
-    return keeping(state, std::move(uses), [&]() noexcept {
-        return state.api().add[parameters.kind().index()](state, dependencies, parameters, {});
+                                    NodeParameters parameters, const NodeUses &uses) noexcept {
+    return keeping(state, NewUses(uses), [&]() noexcept {
+        return state.api().add[parameters.kind()](state, dependencies, parameters, {});
     });
 }
 
-Result<GraphNode> Graph::add(const GraphDependencies &dependencies,
-                             const NodeParameters &parameters,
+namespace {
+
+[[gnu::cold, gnu::noinline]] Result<GraphNode>
+not_added(const Graph &graph, NodeParameters parameters, const detail::NodeUses &uses) noexcept {
+    const NewUses unused(uses);
+    return detail::named(state_of_graph(graph).error(), detail::added_by(parameters.kind()));
+}
+
+} // namespace
+
+Result<GraphNode> Graph::add(const GraphDependencies &dependencies, NodeParameters parameters,
                              const detail::NodeUses &uses) const noexcept {
-    const Result<GraphState *> state = state_of_graph(*this);
-    if (!state) [[unlikely]] {
-        const detail::OwnedClosure unused(uses.closure);
-        return detail::named(state.error(), detail::added_by(parameters));
+    GraphState *const state = detail::living_state_of(*this);
+    if (state == nullptr) [[unlikely]] {
+        return not_added(*this, parameters, uses);
     }
-    return (*state)->api().add[parameters.kind().index()](**state, dependencies, parameters, uses);
+    return state->api().add[parameters.kind()](*state, dependencies, parameters, uses);
 }
 
 Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependencies,
@@ -64,7 +72,7 @@ Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependenc
 
 Result<GraphNode> Graph::add_event_node(GraphNodeType type, const GraphDependencies &dependencies,
                                         const Event &event) const noexcept {
-    detail::State *const uses[] = {detail::state_of(&event)};
+    const detail::States uses(event);
     return type == GraphNodeType::event_wait
                ? add(dependencies, detail::EventWaitNode{event.native()}, {uses})
                : add(dependencies, detail::EventRecordNode{event.native()}, {uses});
@@ -221,7 +229,7 @@ Result<void> Graph::set(const GraphNode &node, const NodeParameters &parameters,
                         const detail::NodeUses &uses) const noexcept {
     static constexpr detail::NodeFunctions functions = {CUSHIM_NODE_FUNCTIONS("Graph::set_")};
     return detail::named(set_in(*this, node, parameters, NewUses(uses)),
-                         functions[parameters.kind().index()]);
+                         functions[parameters.kind()]);
 }
 
 Result<void> Graph::set_signals(const GraphNode &node,

@@ -9,6 +9,7 @@
 
 #include "api.hpp"
 #include "base/call.hpp"
+#include "called.hpp"
 #include "context/requirements.hpp"
 #include "kernel/launch_config.hpp"
 #include "kernel_nodes.hpp"
@@ -21,6 +22,11 @@
 
 // One call. CUSHIM_GRAPH(GraphLaunch, ...) calls cuGraphLaunch.
 #define CUSHIM_GRAPH(function, ...) CUSHIM_DRIVER(cu##function, __VA_ARGS__)
+// The same, as a Called.
+#define CUSHIM_GRAPH_CALL(function, ...) CUSHIM_CALL(cu##function, __VA_ARGS__)
+#define CUSHIM_CALL(function, ...)                                                                 \
+    ::cushim::detail::called<::cushim::entry::function, int>(                                      \
+        ::cushim::driver().function(__VA_ARGS__))
 #define CUSHIM_GRAPH_NAME(function) "cu" #function
 // A call that every libcudart of the major version has, but that the driver may lack.
 #define CUSHIM_GRAPH_NEEDS(feature, function, ...) CUSHIM_DRIVER(cu##function, __VA_ARGS__)
@@ -53,7 +59,8 @@ CUDA_MEMCPY3D native_copy(const PitchedCopy &copy) noexcept {
 // Whether such a node can be added without a current context (recordings/README.md).
 template <class Node>
 bool is_added_anywhere(const Node &) noexcept {
-    return std::is_same_v<Node, EmptyNode> || std::is_same_v<Node, PitchedFill> ||
+    return std::is_same_v<Node, EmptyNode> || std::is_same_v<Node, Fill> ||
+           std::is_same_v<Node, PitchedFill> || std::is_same_v<Node, Copy> ||
            std::is_same_v<Node, PitchedCopy> || std::is_same_v<Node, HostNode> ||
            std::is_same_v<Node, EventRecordNode> || std::is_same_v<Node, EventWaitNode>;
 }
@@ -64,6 +71,9 @@ bool is_added_anywhere(const KernelNode &node) noexcept {
 
 // --- kernels: the older struct for kernels of modules, the newer one for kernels of libraries
 
+inline bool accepts_kernel(const KernelNode &) noexcept {
+    return true;
+}
 Result<void> require_kernel(const KernelNode &) noexcept {
     return {};
 }
@@ -98,37 +108,50 @@ CUDA_KERNEL_NODE_PARAMS_v2 library_kernel(const KernelNode &node, CUcontext cont
 }
 #endif
 
-// The kernel determines the function of each struct.
+// The kernel determines the function of each struct. `call` is CUSHIM_DRIVER or CUSHIM_STATUS.
+#define CUSHIM_STATUS(function, ...) ::cushim::driver().function(__VA_ARGS__)
 #if CUDA_VERSION >= 12000
-#define CUSHIM_KERNEL_CALL(function, kernel, context, ...)                                         \
+#define CUSHIM_KERNEL_CALL(call, function, kernel, context, ...)                                   \
     if ((kernel).kernel.is_of_library()) {                                                         \
         const auto native = library_kernel(kernel, context);                                       \
-        return CUSHIM_DRIVER(function, __VA_ARGS__, &native);                                      \
+        return call(function, __VA_ARGS__, &native);                                               \
     }                                                                                              \
     const auto native = module_kernel(kernel);                                                     \
-    return CUSHIM_DRIVER(function##_v1, __VA_ARGS__, &native)
+    return call(function##_v1, __VA_ARGS__, &native)
 #else
-#define CUSHIM_KERNEL_CALL(function, kernel, context, ...)                                         \
+#define CUSHIM_KERNEL_CALL(call, function, kernel, context, ...)                                   \
     const auto native = module_kernel(kernel);                                                     \
-    return CUSHIM_DRIVER(function##_v1, __VA_ARGS__, &native)
+    return call(function##_v1, __VA_ARGS__, &native)
 #endif
 
-Result<void> add_kernel(const NodePlace &place, const KernelNode &kernel) noexcept {
-    CUSHIM_KERNEL_CALL(cuGraphAddKernelNode, kernel, place.context, place.node, place.graph,
-                       place.dependencies, place.count);
+[[gnu::always_inline]] inline CUresult add_kernel(const NodePlace &place,
+                                                  const KernelNode &kernel) noexcept {
+    CUSHIM_KERNEL_CALL(CUSHIM_STATUS, cuGraphAddKernelNode, kernel, place.context, place.node,
+                       place.graph, place.dependencies, place.count);
+}
+
+// The result of a call of add_kernel().
+Result<void> added_kernel(CUresult status, const KernelNode &kernel) noexcept {
+#if CUDA_VERSION >= 12000
+    if (kernel.kernel.is_of_library()) {
+        return called<entry::cuGraphAddKernelNode, int>(status);
+    }
+#endif
+    return called<entry::cuGraphAddKernelNode_v1, int>(status);
 }
 
 Result<void> set_kernel(CUgraphNode node, const KernelNode &kernel,
                         [[maybe_unused]] CUcontext context) noexcept {
-    CUSHIM_KERNEL_CALL(cuGraphKernelNodeSetParams, kernel, context, node);
+    CUSHIM_KERNEL_CALL(CUSHIM_DRIVER, cuGraphKernelNodeSetParams, kernel, context, node);
 }
 
 Result<void> exec_set_kernel(CUgraphExec exec, CUgraphNode node, const KernelNode &kernel,
                              [[maybe_unused]] CUcontext context) noexcept {
-    CUSHIM_KERNEL_CALL(cuGraphExecKernelNodeSetParams, kernel, context, exec, node);
+    CUSHIM_KERNEL_CALL(CUSHIM_DRIVER, cuGraphExecKernelNodeSetParams, kernel, context, exec, node);
 }
 
 #undef CUSHIM_KERNEL_CALL
+#undef CUSHIM_STATUS
 
 template <class Native>
 void read_kernel(const Native &from, KernelNodeParams *to) noexcept {

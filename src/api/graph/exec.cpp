@@ -129,7 +129,7 @@ Result<void> set_in(const GraphExec &exec, const GraphNode &node,
     CUSHIM_TRY_VOID(state->uses.prepare(place, kept.get()));
     Result<void> done = state->api.exec_set(state->exec, node.native(), parameters, state->context);
     if (done) {
-        if (std::holds_alternative<const detail::ChildGraphNode *>(parameters.kind())) {
+        if (parameters.is<detail::ChildGraphNode>()) {
             state->uses.end_inside(node.native());
         }
         state->uses.keep(node.native(), std::move(kept));
@@ -275,7 +275,7 @@ Result<GraphUpdate> GraphExec::update(const Graph &graph) const noexcept {
 Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters &parameters,
                             const detail::NodeUses &uses) const noexcept {
     static constexpr detail::NodeFunctions functions = {CUSHIM_NODE_FUNCTIONS("GraphExec::set_")};
-    const char *const function = functions[parameters.kind().index()];
+    const char *const function = functions[parameters.kind()];
     auto kept = detail::keep_uses(detail::NewUses(uses));
     return detail::named(kept ? set_in(*this, node, parameters, std::move(*kept)) : kept.error(),
                          function);

@@ -77,6 +77,7 @@ Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) 
                                                       around.identity->inside(node, graph)));
         state->graph = graph;
         state->outer = &around;
+        state->outermost = around.outermost;
         state->keep_outer = KeepAlive(&around);
         return lend_graph(state);
     });
@@ -183,7 +184,7 @@ Result<void> Graph::keep_alive(const Graph &other) const noexcept {
             "both graphs are parts of one graph, which would keep itself alive, and never be "
             "destroyed"));
     }
-    detail::State *const uses[] = {detail::state_of(&other)};
+    const detail::States uses(other);
     return keep({uses});
 }
 

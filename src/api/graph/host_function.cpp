@@ -87,7 +87,7 @@ Result<void> enqueue_host_function(CUstream stream, OwnedClosure &&closure) noex
 
 // A captured function is called in every launch, and the graph keeps it alive.
 Result<void> capture_closure(const Stream &stream, const Closure &closure) noexcept {
-    NewUses uses({{}, closure});
+    NewUses uses({{}, &closure});
     CUSHIM_TRY(const CaptureInProgress capture, capture_in(stream.native()));
     if (auto *const graph = static_cast<GraphState *>(find_state(capture.graph))) {
         CUSHIM_TRY_VOID(graph->uses().prepare(uses));

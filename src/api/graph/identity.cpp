@@ -92,6 +92,7 @@ const GraphIdentity &GraphIdentity::outermost() const noexcept {
 
 void GraphIdentity::prepare_to_forget(CUgraphNode node) {
     gone_.try_emplace(node, 0);
+    any_gone_ = true;
 }
 
 void GraphIdentity::forget(CUgraphNode node) noexcept {

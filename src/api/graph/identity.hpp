@@ -50,16 +50,23 @@ class GraphIdentity {
 
     // The name of a node of this graph that CUDA returned.
     GraphNode node(CUgraphNode native) const noexcept {
-        return native == nullptr ? GraphNode() : GraphAccess::node(native, id, gone_before(native));
+        return native == nullptr ? GraphNode() : name(native);
     }
     // The name of a node of this graph, or of a nested graph in which CUDA found it; empty if that
     // graph was never requested.
     Result<GraphNode> find(CUgraph graph, CUgraphNode native) const;
+    // The name of a node that exists.
+    GraphNode name(CUgraphNode native) const noexcept {
+        return GraphAccess::node(native, id, gone_before(native));
+    }
     // Whether the name refers to an existing node.
-    [[gnu::always_inline]] bool has(const GraphNode &node) const noexcept {
+    bool has(const GraphNode &node) const noexcept {
         return alive_ && GraphAccess::graph_of(node) == id &&
                GraphAccess::before(node) == gone_before(node.native());
     }
+    // Whether no node was destroyed: all names with this id refer to existing nodes, and no handle
+    // was used before.
+    bool is_whole() const noexcept { return !any_gone_; }
 
     // The identity of the graph nested in this node.
     std::shared_ptr<GraphIdentity> inside(CUgraphNode node, CUgraph graph);
@@ -86,11 +93,12 @@ class GraphIdentity {
     };
 
     unsigned long long gone_before(CUgraphNode node) const noexcept {
-        return gone_.empty() ? 0 : count_gone(node);
+        return any_gone_ ? count_gone(node) : 0;
     }
     unsigned long long count_gone(CUgraphNode node) const noexcept;
 
     bool alive_ = true;
+    bool any_gone_ = false; // whether gone_ has nodes
     // Valid only while the outer graph's wrapper exists, which ends this identity first.
     GraphIdentity *const around_ = nullptr;
     const CUgraphNode node_ = nullptr; // node in the outer graph

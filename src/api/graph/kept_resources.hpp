@@ -43,7 +43,8 @@ class OwnedClosure {
 class NewUses {
   public:
     // Takes ownership of the closure.
-    explicit NewUses(const NodeUses &uses) noexcept : states(uses.states), closure(uses.closure) {}
+    explicit NewUses(const NodeUses &uses) noexcept
+        : states(uses.states), closure(uses.closure != nullptr ? *uses.closure : Closure()) {}
 
     bool empty() const noexcept;
 
@@ -134,16 +135,13 @@ class KeptResources {
     ~KeptResources();
 
     // Whether all of these are kept already, as for most nodes; may return false although they are.
-    bool has(const NodeUses &uses) const noexcept {
-        if (uses.closure.object != nullptr) {
-            return false;
-        }
+    [[gnu::always_inline]] bool has(const NodeUses &uses) const noexcept {
         for (const State *const state : uses.states) {
             if (state != nullptr && state->kept_by.load(std::memory_order_relaxed) != number_) {
                 return false;
             }
         }
-        return true;
+        return uses.closure == nullptr;
     }
     // Reserves room, so that nothing can fail once the node exists.
     Result<void> prepare(const NewUses &uses) noexcept;

@@ -22,24 +22,32 @@ namespace {
 Result<void> destroy_node(CUgraphNode node) noexcept;
 
 /* The operations of the node type with these parameters:
+ *     is_plain(node)                        whether check() succeeds and call() suffices, as for
+ *                                           most nodes; may be false although they do
  *     check(node)                           invalid_argument for errors that can be detected here
  *     with_native(node, context, use)       use(parameters) with CUDA's parameters
- *     add(place, parameters), set(node, parameters, context), exec_set(exec, node, parameters,
- * context) */
+ *     call(place, parameters)               CUDA's function that adds the node
+ *     succeeded(call), result(call, node, context)
+ *                                           what call() returned
+ *     add(place, parameters)                the same for nodes that need more; only for kernels
+ *     set(node, parameters, context), exec_set(exec, node, parameters, context) */
 template <class Node>
 struct Kind;
 
 struct AnyKind {
+    static bool is_plain(const auto &) noexcept { return true; }
     static Result<void> check(const auto &) noexcept { return {}; }
-    static Result<void> with_native(const auto &node, CUcontext, const auto &use) noexcept {
+    static auto with_native(const auto &node, CUcontext, const auto &use) noexcept {
         return use(node);
     }
+    static bool succeeded(const auto &call) noexcept { return static_cast<bool>(call); }
+    static Result<void> result(const auto &call, const auto &, CUcontext) noexcept { return call; }
 };
 
 // Types that an API or its headers lack: each call fails with Lacking::error().
 template <class Lacking>
 struct LackingKind : AnyKind {
-    static Result<void> add(const NodePlace &, const auto &) noexcept { return Lacking::error(); }
+    static Result<void> call(const NodePlace &, const auto &) noexcept { return Lacking::error(); }
     static Result<void> set(CUgraphNode, const auto &, CUcontext) noexcept {
         return Lacking::error();
     }
@@ -51,9 +59,10 @@ struct LackingKind : AnyKind {
 // The three functions of a type: GraphAdd{kind}Node, Graph{kind}Node{Set},
 // GraphExec{kind}Node{Set}.
 #define CUSHIM_ADD(kind, and_context)                                                              \
-    static Result<void> add(const NodePlace &place, const auto &parameters) noexcept {             \
-        return CUSHIM_GRAPH(GraphAdd##kind##Node, place.node, place.graph, place.dependencies,     \
-                            place.count, parameters and_context(place.context));                   \
+    static auto call(const NodePlace &place, const auto &parameters) noexcept {                    \
+        return CUSHIM_GRAPH_CALL(GraphAdd##kind##Node, place.node, place.graph,                    \
+                                 place.dependencies, place.count,                                  \
+                                 parameters and_context(place.context));                           \
     }
 #define CUSHIM_EXEC_SET(kind, Set, and_context)                                                    \
     static Result<void> exec_set(CUgraphExec exec, CUgraphNode node, const auto &parameters,       \
@@ -71,9 +80,9 @@ struct LackingKind : AnyKind {
 
 template <>
 struct Kind<EmptyNode> : AnyKind {
-    static Result<void> add(const NodePlace &place, const EmptyNode &) noexcept {
-        return CUSHIM_GRAPH(GraphAddEmptyNode, place.node, place.graph, place.dependencies,
-                            place.count);
+    static auto call(const NodePlace &place, const EmptyNode &) noexcept {
+        return CUSHIM_GRAPH_CALL(GraphAddEmptyNode, place.node, place.graph, place.dependencies,
+                                 place.count);
     }
     static Result<void> set(CUgraphNode, const EmptyNode &, CUcontext) noexcept {
         return Error::invalid_argument("an empty node has no parameters");
@@ -120,17 +129,29 @@ Result<void> check_kernel(const KernelNode &node, CUcontext context) noexcept {
 }
 
 struct KernelCalls : AnyKind {
+    static bool is_plain(const KernelNode &node) noexcept {
+        return accepts_kernel(node) && sizes_fit(node.config) && !asks_for_attributes(node.config);
+    }
+    [[gnu::always_inline]] static auto call(const NodePlace &place,
+                                            const KernelNode &kernel) noexcept {
+        return add_kernel(place, kernel);
+    }
+    template <class Status>
+    static bool succeeded(Status status) noexcept {
+        return status == Status{};
+    }
+    static Result<void> result(auto status, const KernelNode &kernel, CUcontext context) noexcept {
+        return with_limits(added_kernel(status, kernel), kernel, context);
+    }
     static Result<void> add(const NodePlace &place, const KernelNode &kernel) noexcept {
         CUSHIM_TRY_VOID(check_kernel(kernel, place.context));
-        Result<void> done = add_kernel(place, kernel);
-        if (!done) [[unlikely]] {
-            return with_limits(std::move(done), kernel, place.context);
+        CUSHIM_TRY_VOID(result(call(place, kernel), kernel, place.context));
+        if (!asks_for_attributes(kernel.config)) {
+            return {};
         }
-        if (asks_for_attributes(kernel.config)) {
-            done = set_asked_attributes(kernel_calls, *place.node, kernel.config);
-            if (!done) {
-                (void)destroy_node(*place.node);
-            }
+        Result<void> done = set_asked_attributes(kernel_calls, *place.node, kernel.config);
+        if (!done) {
+            (void)destroy_node(*place.node);
         }
         return done;
     }
@@ -150,6 +171,9 @@ struct KernelCalls : AnyKind {
 
 template <>
 struct Kind<KernelNode> : KernelCalls {
+    static bool is_plain(const KernelNode &node) noexcept {
+        return node.kernel.native() != nullptr && KernelCalls::is_plain(node);
+    }
     static Result<void> check(const KernelNode &node) noexcept {
         return require(node.kernel, "the Kernel holds no kernel");
     }
@@ -159,16 +183,35 @@ struct Kind<KernelNode> : KernelCalls {
 
 template <>
 struct Kind<PitchedCopy> : AnyKind {
+    static bool is_plain(const PitchedCopy &copy) noexcept { return detail::is_plain(copy); }
     static Result<void> check(const PitchedCopy &copy) noexcept { return detail::check(copy); }
-    static Result<void> with_native(const PitchedCopy &copy, CUcontext, const auto &use) noexcept {
+    static auto with_native(const PitchedCopy &copy, CUcontext, const auto &use) noexcept {
         const auto native = native_copy(copy);
         return use(&native);
     }
     CUSHIM_ADD_AND_SET(Memcpy, SetParams, CUSHIM_AND_CONTEXT)
 };
 
+// The operations of the pitched one, which the compiler shortens for one row.
+template <class Linear, class Pitched>
+struct LinearKind : Kind<Pitched> {
+    static bool is_plain(const Linear &node) noexcept {
+        return Kind<Pitched>::is_plain(pitched(node));
+    }
+    static Result<void> check(const Linear &node) noexcept {
+        return Kind<Pitched>::check(pitched(node));
+    }
+    static auto with_native(const Linear &node, CUcontext context, const auto &use) noexcept {
+        return Kind<Pitched>::with_native(pitched(node), context, use);
+    }
+};
+
+template <>
+struct Kind<Copy> : LinearKind<Copy, PitchedCopy> {};
+
 template <>
 struct Kind<PitchedFill> : AnyKind {
+    static bool is_plain(const PitchedFill &fill) noexcept { return detail::is_plain(fill); }
     // CUDA's node supports rows, but not layers.
     static Result<void> check(const PitchedFill &fill) noexcept {
         CUSHIM_TRY_VOID(detail::check(fill));
@@ -180,7 +223,7 @@ struct Kind<PitchedFill> : AnyKind {
         }
         return {};
     }
-    static Result<void> with_native(const PitchedFill &fill, CUcontext, const auto &use) noexcept {
+    static auto with_native(const PitchedFill &fill, CUcontext, const auto &use) noexcept {
         CUSHIM_EITHER(CUDA_MEMSET_NODE_PARAMS, cudaMemsetParams) native{};
         native.dst = native_pointer(fill.to.address);
         native.pitch = fill.to.pitch.row;
@@ -193,14 +236,18 @@ struct Kind<PitchedFill> : AnyKind {
     CUSHIM_ADD_AND_SET(Memset, SetParams, CUSHIM_AND_CONTEXT)
 };
 
+template <>
+struct Kind<Fill> : LinearKind<Fill, PitchedFill> {};
+
 // --- nodes with a function, a graph or an event
 
 template <>
 struct Kind<HostNode> : AnyKind {
+    static bool is_plain(const HostNode &host) noexcept { return host.function != nullptr; }
     static Result<void> check(const HostNode &host) noexcept {
-        return host.user != nullptr ? Result<void>() : no_host_memory(); // for the closure
+        return is_plain(host) ? Result<void>() : no_host_memory(); // for the closure
     }
-    static Result<void> with_native(const HostNode &host, CUcontext, const auto &use) noexcept {
+    static auto with_native(const HostNode &host, CUcontext, const auto &use) noexcept {
         CUSHIM_EITHER(CUDA_HOST_NODE_PARAMS, cudaHostNodeParams) native{};
         native.fn = host.function;
         native.userData = host.user;
@@ -211,8 +258,7 @@ struct Kind<HostNode> : AnyKind {
 
 template <>
 struct Kind<ChildGraphNode> : AnyKind {
-    static Result<void> with_native(const ChildGraphNode &node, CUcontext,
-                                    const auto &use) noexcept {
+    static auto with_native(const ChildGraphNode &node, CUcontext, const auto &use) noexcept {
         const RelativesGuard guard;
         return use(node.graph);
     }
@@ -225,13 +271,14 @@ struct Kind<ChildGraphNode> : AnyKind {
 };
 
 struct EventKind : AnyKind {
+    static bool is_plain(const auto &node) noexcept { return node.event != nullptr; }
     static Result<void> check(const auto &node) noexcept {
-        if (node.event == nullptr) {
+        if (!is_plain(node)) {
             return Error::invalid_argument("the Event holds no event");
         }
         return {};
     }
-    static Result<void> with_native(const auto &node, CUcontext, const auto &use) noexcept {
+    static auto with_native(const auto &node, CUcontext, const auto &use) noexcept {
         return use(node.event);
     }
 };
@@ -253,6 +300,7 @@ using NativeSemaphore = CUSHIM_EITHER(CUexternalSemaphore, cudaExternalSemaphore
 // CUDA copies the arrays. The runtime's structs equal the driver's under other names.
 template <class Native, auto &parameters_of>
 struct SemaphoreKind : AnyKind {
+    static bool is_plain(const auto &) noexcept { return false; }
     template <GraphNodeType type>
     static Result<void> check(const SemaphoreNode<type> &node) noexcept {
         constexpr const char *name = type == GraphNodeType::semaphore_signal ? "signals" : "waits";
@@ -310,8 +358,8 @@ using BatchMemOpCalls = LackingKind<LackingBatchMemOps>;
 #else
 struct BatchMemOpCalls : AnyKind {
     // CUDA does not modify the array.
-    static Result<void> with_native(const BatchMemOpNode &batch, CUcontext context,
-                                    const auto &use) noexcept {
+    static auto with_native(const BatchMemOpNode &batch, CUcontext context,
+                            const auto &use) noexcept {
         CUDA_BATCH_MEM_OP_NODE_PARAMS native{};
         native.ctx = context;
         native.count = static_cast<unsigned int>(batch.count);
@@ -324,8 +372,9 @@ struct BatchMemOpCalls : AnyKind {
 
 template <>
 struct Kind<BatchMemOpNode> : BatchMemOpCalls {
+    static bool is_plain(const BatchMemOpNode &node) noexcept { return node.count != 0; }
     static Result<void> check(const BatchMemOpNode &node) noexcept {
-        if (node.count == 0) {
+        if (!is_plain(node)) {
             return Error::invalid_argument("0 operations passed, minimum 1");
         }
         return {};
@@ -334,13 +383,14 @@ struct Kind<BatchMemOpNode> : BatchMemOpCalls {
 
 template <>
 struct Kind<MemFreeNode> : AnyKind {
+    static bool is_plain(const MemFreeNode &node) noexcept { return node.address != 0; }
     static Result<void> check(const MemFreeNode &node) noexcept {
-        if (node.address == 0) {
+        if (!is_plain(node)) {
             return Error::invalid_argument("the GraphAllocation holds no memory");
         }
         return {};
     }
-    static Result<void> with_native(const MemFreeNode &node, CUcontext, const auto &use) noexcept {
+    static auto with_native(const MemFreeNode &node, CUcontext, const auto &use) noexcept {
         return use(native_pointer(node.address));
     }
     CUSHIM_ADD(MemFree, CUSHIM_NO_CONTEXT)
@@ -356,22 +406,27 @@ struct Kind<MemFreeNode> : AnyKind {
 // --- all types
 
 template <class Node>
-[[gnu::always_inline]] inline Result<void> add_at(const NodePlace &place,
-                                                  const Node &node) noexcept {
-    return Kind<Node>::with_native(node, place.context, [&](const auto &native) noexcept {
-        return Kind<Node>::add(place, native);
+[[gnu::cold]] Result<GraphNode> named_by_kind(Result<GraphNode> &&added) noexcept {
+    return named(std::move(added), added_by(NodeParameters::kind_of<Node>));
+}
+
+template <class Node>
+Result<void> add_at(const NodePlace &place, const Node &node) noexcept {
+    return Kind<Node>::with_native(node, place.context, [&](const auto &native) -> Result<void> {
+        if constexpr (requires { Kind<Node>::add(place, native); }) {
+            return Kind<Node>::add(place, native);
+        } else {
+            return Kind<Node>::result(Kind<Node>::call(place, native), node, place.context);
+        }
     });
 }
 
-Result<GraphNode> add_nothing(GraphState &state, const GraphDependencies &dependencies) noexcept;
-
+// Adds any node whose resources are kept.
 template <class Node>
-[[gnu::always_inline]] inline Result<GraphNode>
-add_to(GraphState &state, const GraphDependencies &dependencies, const Node &node) noexcept {
-    if constexpr (!std::is_same_v<Node, EmptyNode>) {
-        if (is_of_nothing(node)) [[unlikely]] {
-            return add_nothing(state, dependencies);
-        }
+Result<GraphNode> add_to(GraphState &state, const GraphDependencies &dependencies,
+                         const Node &node) noexcept {
+    if (is_of_nothing(node)) {
+        return add_to(state, dependencies, EmptyNode());
     }
     CUSHIM_TRY_VOID(Kind<Node>::check(node));
     return add_after(state, dependencies, [&](const NodePlace &place) noexcept -> Result<void> {
@@ -383,63 +438,115 @@ add_to(GraphState &state, const GraphDependencies &dependencies, const Node &nod
     });
 }
 
-[[gnu::noinline]] Result<GraphNode> add_nothing(GraphState &state,
-                                                const GraphDependencies &dependencies) noexcept {
-    return add_to(state, dependencies, EmptyNode());
+// Adds any node.
+template <class Node>
+[[gnu::noinline]] Result<GraphNode> add_any_node(GraphState &state,
+                                                 const GraphDependencies &dependencies,
+                                                 const Node &node, const NodeUses &uses) noexcept {
+    if (!state.uses().has(uses)) {
+        return add_using(state, dependencies, node, uses);
+    }
+    return named_by_kind<Node>(add_to(state, dependencies, node));
 }
 
-[[gnu::cold]] Result<GraphNode> named_by_kind(Result<GraphNode> &&added,
-                                              const NodeParameters &parameters) noexcept {
-    return named(std::move(added), added_by(parameters));
+// After a call that failed.
+template <class Node, class Call>
+[[gnu::cold, gnu::noinline]] Result<GraphNode> not_added(Call call, const Node &node,
+                                                         CUcontext context) noexcept {
+    return named_by_kind<Node>(Kind<Node>::result(call, node, context).error());
+}
+
+// `asked` receives the status of the call.
+[[gnu::always_inline]] inline bool is_current(CUcontext context, CUresult &asked) noexcept {
+    CUcontext current = nullptr;
+    asked = driver().cuCtxGetCurrent(&current);
+    return asked == CUDA_SUCCESS && current == context;
+}
+template <class Node>
+[[gnu::cold, gnu::noinline]] Result<GraphNode> not_asked(CUresult status) noexcept {
+    return named_by_kind<Node>(failure(status, entry::cuCtxGetCurrent::name));
+}
+
+// The handles of a few nodes. False if there are more, or if one may not exist in this graph.
+using FewHandles = std::array<CUgraphNode, 16>;
+[[gnu::always_inline]] inline bool copy_handles(const GraphIdentity &identity,
+                                                const GraphDependencies &dependencies,
+                                                FewHandles &to) noexcept {
+    const std::span<const GraphNode> nodes = dependencies.nodes();
+    const auto copy = [&](std::size_t index) noexcept {
+        to[index] = nodes[index].native();
+        return GraphAccess::graph_of(nodes[index]) == identity.id;
+    };
+    if (!identity.is_whole()) [[unlikely]] {
+        return false;
+    }
+    if (nodes.size() == 1) [[likely]] {
+        return copy(0);
+    }
+    std::size_t copied = 0;
+    while (copied < nodes.size() && copied < to.size() && copy(copied)) {
+        ++copied;
+    }
+    return copied == nodes.size() && dependencies.is_complete();
+}
+
+// The AddNode of a kind: the only frame between a public function and CUDA, so it is written for
+// speed. Here are plain nodes with few dependencies, whose resources are kept, in a graph whose
+// nodes all exist.
+template <class Node>
+Result<GraphNode> add_node(GraphState &state, const GraphDependencies &dependencies,
+                           NodeParameters parameters, const NodeUses &uses) noexcept {
+    const Node &node = parameters.as<Node>();
+    const std::span<const GraphNode> nodes = dependencies.nodes();
+    const GraphIdentity &identity = *state.identity;
+    FewHandles before;
+    CUresult asked = CUDA_SUCCESS;
+    if (!copy_handles(identity, dependencies, before) ||
+        !(std::is_empty_v<Node> || state.uses().has(uses)) || is_of_nothing(node) ||
+        !(is_added_anywhere(node) || is_current(state.context, asked)) ||
+        !Kind<Node>::is_plain(node)) [[unlikely]] {
+        return asked == CUDA_SUCCESS ? add_any_node(state, dependencies, node, uses)
+                                     : not_asked<Node>(asked);
+    }
+    CUgraphNode added = nullptr;
+    const NodePlace place{&added, state.graph, nodes.empty() ? nullptr : before.data(),
+                          nodes.size(), state.context};
+    const auto call =
+        Kind<Node>::with_native(node, place.context, [&](const auto &native) noexcept {
+            return Kind<Node>::call(place, native);
+        });
+    if (!Kind<Node>::succeeded(call)) [[unlikely]] {
+        return not_added(call, node, place.context);
+    }
+    return GraphAccess::node(added, identity.id, 0);
 }
 
 Result<void> check_node_parameters(const NodeParameters &parameters) noexcept {
-    return std::visit(
-        []<class Node>(const Node *node) noexcept { return Kind<Node>::check(*node); },
-        parameters.kind());
-}
-
-// The only frame between a public function and CUDA for most nodes, so it is written for speed:
-// errors and new resources are handled elsewhere.
-template <class Node>
-Result<GraphNode> add_node(GraphState &state, const GraphDependencies &dependencies,
-                           const NodeParameters &parameters, const NodeUses &uses) noexcept {
-    const Node &node = **std::get_if<const Node *>(&parameters.kind());
-    if (!state.uses().has(uses)) [[unlikely]] {
-        return add_using(state, dependencies, parameters, NewUses(uses));
-    }
-    Result<GraphNode> added = add_to(state, dependencies, node);
-    if (!added) [[unlikely]] {
-        return named_by_kind(std::move(added), parameters);
-    }
-    return added;
+    return parameters.visit(
+        []<class Node>(const Node &node) noexcept { return Kind<Node>::check(node); });
 }
 
 template <class... Node>
-constexpr auto add_nodes(const std::variant<const Node *...> *) noexcept {
+constexpr auto add_nodes(NodeKinds<Node...>) noexcept {
     return std::array<AddNode, sizeof...(Node)>{add_node<Node>...};
 }
 
 Result<void> set_node(CUgraphNode of, const NodeParameters &parameters,
                       CUcontext context) noexcept {
-    return std::visit(
-        [&]<class Node>(const Node *node) noexcept {
-            return Kind<Node>::with_native(*node, context, [&](const auto &native) noexcept {
-                return Kind<Node>::set(of, native, context);
-            });
-        },
-        parameters.kind());
+    return parameters.visit([&]<class Node>(const Node &node) noexcept {
+        return Kind<Node>::with_native(node, context, [&](const auto &native) noexcept {
+            return Kind<Node>::set(of, native, context);
+        });
+    });
 }
 
 Result<void> exec_set_node(CUgraphExec exec, CUgraphNode of, const NodeParameters &parameters,
                            CUcontext context) noexcept {
-    return std::visit(
-        [&]<class Node>(const Node *node) noexcept {
-            return Kind<Node>::with_native(*node, context, [&](const auto &native) noexcept {
-                return Kind<Node>::exec_set(exec, of, native, context);
-            });
-        },
-        parameters.kind());
+    return parameters.visit([&]<class Node>(const Node &node) noexcept {
+        return Kind<Node>::with_native(node, context, [&](const auto &native) noexcept {
+            return Kind<Node>::exec_set(exec, of, native, context);
+        });
+    });
 }
 
 } // namespace

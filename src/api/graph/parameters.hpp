@@ -12,25 +12,31 @@
 namespace cushim::detail {
 
 // The public functions for nodes of each kind, by the index of the kind.
-using NodeFunctions = const char * [std::variant_size_v<NodeParameters::Kinds>];
+using NodeFunctions = const char * [NodeParameters::Kinds::count];
 #define CUSHIM_NODE_FUNCTIONS(prefix)                                                              \
-    prefix "empty_node", prefix "kernel_node", prefix "memcpy_node", prefix "memset_node",         \
-        prefix "host_node", prefix "child_graph_node", prefix "event_record_node",                 \
-        prefix "event_wait_node", prefix "semaphore_signal_node", prefix "semaphore_wait_node",    \
-        prefix "batch_mem_op_node", prefix "mem_free_node"
+    prefix "empty_node", prefix "kernel_node", prefix "memcpy_node", prefix "memcpy_node",         \
+        prefix "memset_node", prefix "memset_node", prefix "host_node", prefix "child_graph_node", \
+        prefix "event_record_node", prefix "event_wait_node", prefix "semaphore_signal_node",      \
+        prefix "semaphore_wait_node", prefix "batch_mem_op_node", prefix "mem_free_node"
 
-// The function that adds such a node.
-inline const char *added_by(const NodeParameters &parameters) noexcept {
+// The function that adds a node of this kind.
+inline const char *added_by(std::size_t kind) noexcept {
     static constexpr NodeFunctions functions = {CUSHIM_NODE_FUNCTIONS("Graph::add_")};
-    return functions[parameters.kind().index()];
+    return functions[kind];
 }
 
 // An empty copy or fill, which CUDA rejects.
 constexpr bool is_of_nothing(const auto &) noexcept {
     return false;
 }
+constexpr bool is_of_nothing(const Fill &fill) noexcept {
+    return fill.size == 0;
+}
 constexpr bool is_of_nothing(const PitchedFill &fill) noexcept {
     return fill.to.extent.empty();
+}
+constexpr bool is_of_nothing(const Copy &copy) noexcept {
+    return copy.to_size == 0 && copy.from_size == 0;
 }
 constexpr bool is_of_nothing(const PitchedCopy &copy) noexcept {
     return copy.to.extent.empty() && copy.from.extent.empty();
@@ -39,9 +45,8 @@ constexpr bool is_of_nothing(const PitchedCopy &copy) noexcept {
 // invalid_argument with the numbers: an existing node cannot become empty, but there is a remedy.
 inline Result<void> check_new_parameters(const GraphApi &api, const NodeParameters &parameters,
                                          const char *remedy) noexcept {
-    if (std::visit([](const auto *node) noexcept { return is_of_nothing(*node); },
-                   parameters.kind())) {
-        const bool is_copy = std::holds_alternative<const PitchedCopy *>(parameters.kind());
+    if (parameters.visit([](const auto &node) noexcept { return is_of_nothing(node); })) {
+        const bool is_copy = parameters.is<Copy>() || parameters.is<PitchedCopy>();
         return invalid_argument("the %s has 0 elements; %s", is_copy ? "copy" : "fill", remedy);
     }
     return api.check(parameters);

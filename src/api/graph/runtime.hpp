@@ -10,6 +10,7 @@
 
 #include "api.hpp"
 #include "base/runtime_call.hpp"
+#include "called.hpp"
 #include "context/requirements.hpp"
 #include "kernel/launch_config.hpp"
 
@@ -17,6 +18,9 @@
 #define CUSHIM_GRAPH_HEADERS CUDART_VERSION
 
 #define CUSHIM_GRAPH(function, ...) CUSHIM_RUNTIME(cuda##function, __VA_ARGS__)
+#define CUSHIM_GRAPH_CALL(function, ...)                                                           \
+    ::cushim::detail::called<::cushim::entry::cuda##function, ::cushim::Version>(                  \
+        ::cushim::runtime().cuda##function(__VA_ARGS__))
 #define CUSHIM_GRAPH_NAME(function) "cuda" #function
 #define CUSHIM_GRAPH_NEEDS(feature, function, ...)                                                 \
     CUSHIM_RUNTIME_NEEDS(feature, cuda##function, __VA_ARGS__)
@@ -124,13 +128,16 @@ cudaMemcpy3DParms native_copy(const PitchedCopy &copy) noexcept {
 // --- kernels: since CUDA 12, a runtime kernel is also the driver's CUkernel
 
 #if CUDART_VERSION >= 12000
+inline bool accepts_kernel(const KernelNode &node) noexcept {
+    return node.kernel.is_of_library();
+}
 static_assert(int(cudaLaunchAttributePriority) == int(CU_LAUNCH_ATTRIBUTE_PRIORITY));
 static_assert(int(cudaLaunchAttributeCooperative) == int(CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
 static_assert(int(cudaLaunchAttributeClusterDimension) ==
               int(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
 
 Result<void> require_kernel(const KernelNode &node) noexcept {
-    if (!node.kernel.is_of_library()) {
+    if (!accepts_kernel(node)) {
         return Error::unsupported_platform("the runtime API does not support nodes with kernels of "
                                            "a Module; load a Library, or use a graph of the "
                                            "driver API");
@@ -149,10 +156,14 @@ cudaKernelNodeParams native_kernel(const KernelNode &node) noexcept {
     return native;
 }
 
-Result<void> add_kernel(const NodePlace &place, const KernelNode &kernel) noexcept {
+cudaError_t add_kernel(const NodePlace &place, const KernelNode &kernel) noexcept {
     const auto native = native_kernel(kernel);
-    return CUSHIM_RUNTIME(cudaGraphAddKernelNode, place.node, place.graph, place.dependencies,
-                          place.count, &native);
+    return runtime().cudaGraphAddKernelNode(place.node, place.graph, place.dependencies,
+                                            place.count, &native);
+}
+
+Result<void> added_kernel(cudaError_t status, const KernelNode &) noexcept {
+    return called<entry::cudaGraphAddKernelNode, Version>(status);
 }
 
 Result<void> set_kernel(CUgraphNode node, const KernelNode &kernel, CUcontext) noexcept {

@@ -41,13 +41,7 @@ struct GraphState final : InContext {
     bool is_gone() const noexcept override { return false; }
     const GraphApi &api() const noexcept { return identity->api; }
     // What the nodes use: the outermost graph keeps it.
-    KeptResources &uses() noexcept {
-        GraphState *state = this;
-        while (state->outer != nullptr) {
-            state = state->outer;
-        }
-        return state->own_uses_;
-    }
+    KeptResources &uses() noexcept { return outermost->own_uses_; }
     // Calls `copy`, which copies the graph, so that CUDA does not keep the resources for the copy.
     template <class Copy>
     auto copied(const Copy &copy) noexcept -> decltype(copy()) {
@@ -58,6 +52,7 @@ struct GraphState final : InContext {
     CUgraph graph = nullptr;
     // For a graph nested in a node: the outer graph, kept alive. Such a graph is never owned.
     GraphState *outer = nullptr;
+    GraphState *outermost = this;
     KeepAlive keep_outer;
     GraphRegistryEntry known{*this};
     // The conditional node of each condition. The node may be destroyed, or not exist yet.
@@ -69,10 +64,15 @@ struct GraphState final : InContext {
 
 // invalid_argument for an empty Graph, and for a nested graph whose node is destroyed.
 [[gnu::cold]] Error no_state_of_graph(const Graph &graph, const char *empty) noexcept;
+// The same, but null.
+inline GraphState *living_state_of(const Graph &graph) noexcept {
+    auto *const state = static_cast<GraphState *>(Access::state(graph));
+    return state != nullptr && state->identity->is_alive() ? state : nullptr;
+}
 inline Result<GraphState *>
 state_of_graph(const Graph &graph, const char *empty = "the Graph holds no graph") noexcept {
-    auto *const state = static_cast<GraphState *>(Access::state(graph));
-    if (state == nullptr || !state->identity->is_alive()) [[unlikely]] {
+    GraphState *const state = living_state_of(graph);
+    if (state == nullptr) [[unlikely]] {
         return no_state_of_graph(graph, empty);
     }
     return state;

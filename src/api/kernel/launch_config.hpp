@@ -53,8 +53,10 @@ Error explain_launch(const Error &error, const AnyKernel &kernel, const Context 
 // Whether the configuration exceeds the parameters of cuLaunchKernel and cuLaunchCooperativeKernel.
 constexpr Dim3 no_cluster(0, 0, 0);
 inline bool has_attributes(const LaunchConfig &config) noexcept {
-    return config.cluster != no_cluster || config.priority.is_set() ||
-           config.programmatic_stream_serialization || config.more.size() != 0;
+    const Dim3 &cluster = config.cluster;
+    const auto counts = static_cast<unsigned long long>(cluster.x | cluster.y | cluster.z);
+    return (counts | config.more.size()) != 0 || config.priority.is_set() ||
+           config.programmatic_stream_serialization;
 }
 
 #if CUDA_VERSION >= 11080

@@ -65,53 +65,6 @@ Result<void> check_rows(const PitchedFill &fill) noexcept {
 
 namespace {
 
-// --- CUDA's parameters. Member names differ between sides, but not between the two structs.
-
-void *host(unsigned long long address) noexcept {
-    return reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
-}
-
-template <class Parameters>
-void set_source(Parameters &parameters, const PitchedView &from, CUmemorytype type) noexcept {
-    parameters.srcMemoryType = type;
-    parameters.srcHost = host(from.address);
-    parameters.srcDevice = static_cast<CUdeviceptr>(from.address);
-    parameters.srcPitch = from.pitch.row;
-}
-
-template <class Parameters>
-void set_destination(Parameters &parameters, const PitchedView &to, CUmemorytype type) noexcept {
-    parameters.dstMemoryType = type;
-    parameters.dstHost = host(to.address);
-    parameters.dstDevice = static_cast<CUdeviceptr>(to.address);
-    parameters.dstPitch = to.pitch.row;
-}
-
-template <class Parameters>
-Parameters parameters_of(const PitchedCopy &copy) noexcept {
-    Parameters parameters{};
-    // Unified: on any device.
-    const bool from_host = copy.kind == CopyKind::host_to_device;
-    const bool to_host = copy.kind == CopyKind::device_to_host;
-    set_source(parameters, copy.from, from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED);
-    set_destination(parameters, copy.to, to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED);
-    parameters.WidthInBytes = copy.to.extent.width * copy.element.size;
-    parameters.Height = copy.to.extent.height;
-    return parameters;
-}
-
-} // namespace
-
-CUDA_MEMCPY3D parameters_3d(const PitchedCopy &copy) noexcept {
-    auto parameters = parameters_of<CUDA_MEMCPY3D>(copy);
-    parameters.srcHeight = copy.from.pitch.layer;
-    parameters.dstHeight = copy.to.pitch.layer;
-    parameters.Depth = copy.to.extent.depth;
-    return parameters;
-}
-
-namespace {
-
 // The pitch may exceed the limit of the current context's device.
 Error copy_failure(const FailedCall &call, const PitchedCopy &copy, const char *in) noexcept {
     const std::size_t pitch = std::max(copy.from.pitch.row, copy.to.pitch.row);

@@ -3,6 +3,8 @@
 
 #include <cushim/copy_2d.hpp>
 
+#include <cstdint>
+
 #include "base/ranges.hpp"
 
 namespace cushim::detail {
@@ -18,25 +20,72 @@ inline bool is_one_row(const PitchedView &view, const ElementType &element) noex
 // invalid_argument with the numbers if extents differ, a view is invalid, or rows overlap.
 Result<void> check_rows(const PitchedCopy &copy) noexcept;
 Result<void> check_rows(const PitchedFill &fill) noexcept;
-inline Result<void> check(const PitchedCopy &copy) noexcept {
+
+// Those of spans, which need no further checks.
+inline bool is_plain(const PitchedCopy &copy) noexcept {
     const PitchedView &to = copy.to, &from = copy.from;
     const ElementType &element = copy.element;
     const unsigned long long bytes = to.extent.width * element.size;
     const bool are_apart = to.address - from.address >= bytes && from.address - to.address >= bytes;
     return are_apart && to.extent == from.extent && is_one_row(to, element) &&
-                   is_one_row(from, element)
-               ? Result<void>()
-               : check_rows(copy);
+           is_one_row(from, element);
 }
-inline Result<void> check(const PitchedFill &fill) noexcept {
+inline bool is_plain(const PitchedFill &fill) noexcept {
     const bool is_aligned = (fill.to.address & (fill.element.size - 1)) == 0; // 1, 2 or 4 bytes
-    return is_aligned && is_one_row(fill.to, fill.element) ? Result<void>() : check_rows(fill);
+    return is_aligned && is_one_row(fill.to, fill.element);
+}
+inline Result<void> check(const auto &rows) noexcept {
+    return is_plain(rows) ? Result<void>() : check_rows(rows);
+}
+
+// Linear copies and fills as those of one row. Elements are multiples of their alignment.
+inline PitchedView one_row(unsigned long long address, std::size_t size,
+                           std::size_t element_size) noexcept {
+    return {address, {size, 1, 1}, {size * element_size, 1}};
+}
+inline PitchedCopy pitched(const Copy &copy) noexcept {
+    return {copy.kind,
+            one_row(copy.to, copy.to_size, copy.element_size),
+            one_row(copy.from, copy.from_size, copy.element_size),
+            {copy.element_size, copy.element_size}};
+}
+inline PitchedFill pitched(const Fill &fill) noexcept {
+    return {one_row(fill.to, fill.size, fill.element_size),
+            {fill.element_size, fill.element_size},
+            fill.value};
 }
 
 // Whether rows of both views overlap. Both are valid views of the same extent. Takes constant time
 // if they are disjoint or have the same pitches; otherwise linear in the number of rows.
 bool overlap(const PitchedView &a, const PitchedView &b, std::size_t element_size) noexcept;
 
-CUDA_MEMCPY3D parameters_3d(const PitchedCopy &copy) noexcept;
+// CUDA's parameters, a CUDA_MEMCPY2D or CUDA_MEMCPY3D. Unified: on any device.
+template <class Parameters>
+inline Parameters parameters_of(const PitchedCopy &copy) noexcept {
+    const auto host = [](unsigned long long address) noexcept {
+        return reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
+    };
+    const bool from_host = copy.kind == CopyKind::host_to_device;
+    const bool to_host = copy.kind == CopyKind::device_to_host;
+    Parameters parameters{};
+    parameters.srcMemoryType = from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
+    parameters.srcHost = host(copy.from.address);
+    parameters.srcDevice = static_cast<CUdeviceptr>(copy.from.address);
+    parameters.srcPitch = copy.from.pitch.row;
+    parameters.dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
+    parameters.dstHost = host(copy.to.address);
+    parameters.dstDevice = static_cast<CUdeviceptr>(copy.to.address);
+    parameters.dstPitch = copy.to.pitch.row;
+    parameters.WidthInBytes = copy.to.extent.width * copy.element.size;
+    parameters.Height = copy.to.extent.height;
+    return parameters;
+}
+inline CUDA_MEMCPY3D parameters_3d(const PitchedCopy &copy) noexcept {
+    auto parameters = parameters_of<CUDA_MEMCPY3D>(copy);
+    parameters.srcHeight = copy.from.pitch.layer;
+    parameters.dstHeight = copy.to.pitch.layer;
+    parameters.Depth = copy.to.extent.depth;
+    return parameters;
+}
 
 } // namespace cushim::detail

@@ -188,6 +188,22 @@ GRAPH_STREAM_SCENARIO_TEST("copies and host functions run in the order of their 
     return {};
 }
 
+GRAPH_STREAM_SCENARIO_TEST("a host function with one reference needs no memory", "[graph][G13]") {
+    int added = 0, set = 0;
+    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [&added] { ++added; }));
+    CUSHIM_TRY(const HostNodeParams params, graph.host_node_params(call));
+    CHECK(params.user == &added);
+    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(added == 1);
+    CUSHIM_TRY_VOID(exec.set_host_node(call, [&set] { ++set; }));
+    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
+    CHECK(added == 1);
+    CHECK(set == 1);
+    return {};
+}
+
 GRAPH_CONTEXT_SCENARIO_TEST("a closure is destroyed with the last graph that can call it",
                             "[graph][G13]") {
     Watched counter;
