@@ -26,11 +26,11 @@ LIMITS = {
     "fill, enqueued": (60, 0),
     "launch, four arguments": (140, 0),
     "graph, launch": (95, 0),
-    "graph, empty node": (116, 0),
+    "graph, empty node": (119, 0),
     "graph, memset node": (172, 0),
     "graph, memcpy node": (218, 0),
-    "graph, host node": (137, 0),
-    "graph, kernel node": (283, 1),
+    "graph, host node": (139, 0),
+    "graph, kernel node": (284, 1),
 }
 
 
