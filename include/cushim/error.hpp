@@ -1,6 +1,6 @@
 // Errors: the kind, the CUDA status code, and a message.
 //
-// Includes no header of the standard library.
+// Of the standard library, includes only <stddef.h>.
 #ifndef CUSHIM_ERROR_HPP
 #define CUSHIM_ERROR_HPP
 
@@ -67,8 +67,9 @@ struct ErrorParts {
     const char *detail = "";            // is copied; becomes part of the message
 };
 
-// An error as a value: 48 bytes on 64-bit systems. It allocates memory only for a detail or when
-// its message is requested. Copying shares that memory and never fails.
+// An error as a value: 48 bytes on 64-bit systems. It allocates memory only for a detail, for
+// reasons from the driver's log (driver_log.hpp), or when its message is requested. Copying shares
+// that memory and never fails.
 //
 // Threads: different threads may use different copies, and call const functions of the same Error,
 // at the same time.
@@ -134,8 +135,9 @@ class Error {
     // CUresult, such as 301 for a file that cannot be read, or 0.
     int status() const noexcept { return status_; }
 
-    // The exported name of the CUDA entry point, or the name of the system call that failed; "" if
-    // neither. Never null.
+    // The exported name of the CUDA entry point, or the name of the system call that failed. With
+    // requires_newer_driver and requires_newer_headers, the name of what is missing, which may also
+    // be a feature or a type, such as "CUmemPoolProps::maxSize". "" if there is none. Never null.
     const char *entry_point() const noexcept { return entry_point_; }
 
     // The cushim function that the program called, such as "Stream::synchronize"; "" if the error

@@ -27,13 +27,13 @@
  * Copies that direct CUDA calls make (cuGraphClone, cuGraphInstantiate, cuGraphAddChildGraphNode
  * with native()) keep alive what the graph uses, and so does a graph after release(): for them,
  * each Graph holds a CUDA user object once it keeps something alive. Direct copies of a child graph
- * or body keep nothing alive: keep the outer graph alive. The wrappers' own executable graphs have
- * no user object: with driver 580, each launch of one with a user object takes 2 to 35 microseconds
- * longer, and each that was launched leaves 208 bytes of host memory allocated until the process
- * ends. They have these costs only with InstantiateOptions::kept_by_cuda or device_launch, or if
- * their graph was adopted or borrowed and already had a user object: from another library, from a
- * Graph that released it, or from closures of launch_host_function() in a capture that a direct
- * CUDA call ended.
+ * or body keep nothing alive: keep the outer graph alive. The wrappers' own executable graphs
+ * usually have no user object, because it has costs: with driver 580, each launch takes 2 to 35
+ * microseconds longer, and each executable graph that was launched leaves 208 bytes of host memory
+ * allocated until the process ends. Only these executable graphs can have one: those with
+ * InstantiateOptions::kept_by_cuda or device_launch, and those whose graph was adopted or borrowed
+ * and already had a user object: from another library, from a Graph that released it, or from
+ * closures of launch_host_function() in a capture that a direct CUDA call ended.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
  * it. Different threads may use different graphs at the same time, also clones of one another. This

@@ -29,8 +29,8 @@ Error not_initialised(CUresult status, unsigned int now) noexcept {
                                        "correct or unset that variable",
                                        visible)
                    : detail::explained(error, "the driver found no device; check that nvidia-smi "
-                                              "lists one, and start a container with GPU access "
-                                              "(docker run --gpus all)");
+                                              "lists one; if this is a container, start it with "
+                                              "GPU access (docker run --gpus all)");
     }
     return error;
 }

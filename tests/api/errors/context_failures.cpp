@@ -15,9 +15,9 @@ void expect_base(Failures &failures) {
     restart("");
     {
         const ScopedOverride<entry::cuInit> none([](unsigned int) { return CUDA_ERROR_NO_DEVICE; });
-        failures.expect("init: the driver found no device; check that nvidia-smi lists one, and "
-                        "start a container with GPU access (docker run --gpus all) (cuInit: "
-                        "CUDA_ERROR_NO_DEVICE (100))",
+        failures.expect("init: the driver found no device; check that nvidia-smi lists one; if "
+                        "this is a container, start it with GPU access (docker run --gpus all) "
+                        "(cuInit: CUDA_ERROR_NO_DEVICE (100))",
                         init());
     }
     failures.expect("configure: the search for the CUDA libraries has already begun; call "
