@@ -16,8 +16,8 @@ namespace detail {
 // The error with the name of the function that the program called, "Stream::synchronize", or its
 // signature. `function` must point to a string that lives as long as the program. Replaces a name;
 // null changes nothing.
-[[gnu::cold]] CUSHIM_API Error named(Error &&error, const char *function) noexcept;
-[[gnu::cold]] void name_error(const Error &error, const char *function) noexcept;
+CUSHIM_COLD CUSHIM_API Error named(Error &&error, const char *function) noexcept;
+CUSHIM_COLD void name_error(const Error &error, const char *function) noexcept;
 // The same error with another detail.
 Error with_detail(Error &&error, const char *detail) noexcept;
 } // namespace detail

@@ -10,6 +10,12 @@
 
 namespace cushim {
 
+#ifdef _MSC_VER
+#pragma warning(push)
+// Its base and its member are not exported as classes; their functions are.
+#pragma warning(disable : 4251 4275)
+#endif
+
 // A thrown Error. Copying shares the Error's memory and never fails.
 class CUSHIM_API Exception : public std::exception {
   public:
@@ -28,6 +34,10 @@ class CUSHIM_API Exception : public std::exception {
   private:
     Error error_;
 };
+
+#ifdef _MSC_VER
+#pragma warning(pop)
+#endif
 
 } // namespace cushim
 

@@ -21,7 +21,7 @@ describe_stage() {
     gcc) echo "static and shared libraries from one build: consumers, headers alone, nvcc's objects, the loader" ;;
     asan) echo "clang++, address and undefined-behavior sanitizers; no CUDA but the headers of the wheels" ;;
     tsan) echo "thread sanitizer, no precompiled headers: loader, forward, values, dropin" ;;
-    windows) echo "mingw-w64, run under Wine: ${CROSS_SUITES[*]}" ;;
+    windows) echo "mingw-w64, run under Wine: ${CROSS_SUITES[*]}; clang in MSVC's mode reads headers and sources" ;;
     aarch64) echo "64-bit Arm, run under QEMU: ${CROSS_SUITES[*]}" ;;
     matrix) echo "headers and libcudart of every supported CUDA release" ;;
     newest) echo "the same for the newest release in the package index" ;;
@@ -204,12 +204,12 @@ tsan_works() {
 }
 
 # Unity builds for subprojects only: builds Catch2 in a third of the time.
-cross_stage() { # STAGE CROSSFILE
+cross_stage() { # STAGE CROSSFILE SUITE...
     ensure_catch2 cross
     ensure_cuda_headers cross
     PATH=$PWD/tools/cross:$PATH
     build_stage "$1" --cross-file "tools/cross/$2" -Dunity=subprojects
-    TIMEOUT_FACTOR=6 run_suites "$1" "build/ci/$1" "${CROSS_SUITES[@]}"
+    TIMEOUT_FACTOR=6 run_suites "$1" "build/ci/$1" "${CROSS_SUITES[@]}" "${@:3}"
 }
 
 stage_windows() {
@@ -220,7 +220,8 @@ stage_windows() {
         skip "Wine is missing"
     fi
     trap stop_wine EXIT
-    cross_stage windows x86_64-w64-mingw32.ini
+    need_toolchain clang++:clang # in MSVC's mode
+    cross_stage windows x86_64-w64-mingw32.ini msvc
 }
 find_wine() { command -v wine64 wine /usr/lib/wine/wine64 >/dev/null; }
 stop_wine() { # the server that tools/cross/cushim-wine keeps

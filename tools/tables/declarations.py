@@ -195,7 +195,8 @@ def parse_parameter(tokens, position):
     default = ''
     if '=' in tokens:
         cut = tokens.index('=')
-        tokens, default = tokens[:cut], spell(tokens[cut + 1:])
+        # __null is the NULL of some compilers; installed headers are read by others too.
+        tokens, default = tokens[:cut], spell(tokens[cut + 1:]).replace('__null', 'nullptr')
     if not tokens or tokens == ['...'] or any(t in '{};' or t == '&' for t in tokens):
         raise NotUnderstood('parameter ' + spell(tokens))
     unnamed = f'argument{position}'

@@ -92,33 +92,33 @@ class Preprocessor:
         self.command, self.folders, self.style = command, folders, style
 
     def run(self, headers, macros, show_macros=False):
+        text = ''.join(f'#define {macro} 1\n' for macro in macros)
+        text += ''.join(f'#include <{header}>\n' for header in headers)
+        done = self.preprocess(text, show_macros)
+        if done.returncode != 0:
+            raise declarations.Damaged(first_error(done))
+        return done.stdout.decode(errors='replace')
+
+    def preprocess(self, text, show_macros=False):
         with tempfile.TemporaryDirectory() as folder:
             source = os.path.join(folder, 'view.cpp')
             with open(source, 'w', encoding='utf-8') as file:
-                file.writelines(f'#define {macro} 1\n' for macro in macros)
-                file.writelines(f'#include <{header}>\n' for header in headers)
+                file.write(text)
             if self.style == 'msvc':
                 flags = ['/nologo', '/E', '/TP'] + [f'/I{f}' for f in self.folders]
             else:
                 flags = ['-E', '-x', 'c++'] + [f'-I{f}' for f in self.folders]
                 flags += ['-dM'] if show_macros else []
-            done = subprocess.run(self.command + flags + [source], capture_output=True, check=False)
-        if done.returncode != 0:
-            raise declarations.Damaged(first_error(done))
-        return done.stdout.decode(errors='replace')
+            return subprocess.run(self.command + flags + [source], capture_output=True, check=False)
 
     def where(self, header):
         """The folder of a header, or None if the compiler does not find it."""
-        if self.style == 'msvc':
-            return next((f for f in self.folders if os.path.exists(os.path.join(f, header))), None)
         probe = f'#if __has_include(<{header}>)\n#include <{header}>\n#endif\n'
-        flags = ['-E', '-x', 'c++', '-'] + [f'-I{f}' for f in self.folders]
-        done = subprocess.run(self.command + flags, input=probe.encode(), capture_output=True,
-                              check=False)
-        for line in done.stdout.decode(errors='replace').splitlines():
+        for line in self.preprocess(probe).stdout.decode(errors='replace').splitlines():
             marker = declarations.LINE_MARKER.match(line)
-            if marker and os.path.basename(marker['file']) == header:
-                return os.path.dirname(marker['file'])
+            path = marker['file'].replace('\\\\', '/') if marker else ''
+            if os.path.basename(path) == header:
+                return os.path.dirname(path)
         return None
 
     def path(self, header):

@@ -60,6 +60,13 @@
 #define CUSHIM_LOCAL_END
 #endif
 
+/* Marks functions that only failures call. */
+#ifdef __GNUC__
+#define CUSHIM_COLD [[gnu::cold]]
+#else
+#define CUSHIM_COLD
+#endif
+
 #ifdef __cplusplus
 #define CUSHIM_NOEXCEPT noexcept
 #else

@@ -20,10 +20,10 @@ constexpr bool product_overflows(std::size_t a, std::size_t b) noexcept {
     return b != 0 && a > static_cast<std::size_t>(-1) / b;
 }
 
-[[gnu::cold]] CUSHIM_API Error too_many_bytes(std::size_t count, std::size_t element_size,
-                                              const char *function) noexcept;
-[[gnu::cold]] CUSHIM_API Error out_of_range(std::size_t offset, std::size_t count, std::size_t size,
-                                            const char *unit, const char *function) noexcept;
+CUSHIM_COLD CUSHIM_API Error too_many_bytes(std::size_t count, std::size_t element_size,
+                                            const char *function) noexcept;
+CUSHIM_COLD CUSHIM_API Error out_of_range(std::size_t offset, std::size_t count, std::size_t size,
+                                          const char *unit, const char *function) noexcept;
 
 // The product, if it fits into std::size_t.
 inline Result<std::size_t> bytes_of(std::size_t count, std::size_t element_size,

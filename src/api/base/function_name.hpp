@@ -42,10 +42,14 @@ inline constexpr Backend backends[] = {
     {"detail::fill", "fill"},
 };
 
-// The qualified name in what __PRETTY_FUNCTION__ is, without "cushim::".
+// The qualified name in __PRETTY_FUNCTION__ or __FUNCSIG__, without "cushim::".
 constexpr std::string_view name_in(std::string_view signature) noexcept {
     std::size_t begin = 0, end = 0;
     for (int depth = 0; end < signature.size(); ++end) {
+        // MSVC names a function of a lambda "cushim::wrapper::<lambda_1>::operator ()".
+        if (depth == 0 && signature.substr(end).starts_with("::<lambda")) {
+            break;
+        }
         const char character = signature[end];
         depth += (character == '<') - (character == '>');
         if (depth == 0 && character == ' ') {

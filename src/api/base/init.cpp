@@ -54,7 +54,7 @@ std::atomic<unsigned int> initialised{0};
 std::atomic<entry::cuInit::pfn> initialised_by{nullptr};
 
 entry::cuInit::pfn current_function() noexcept {
-    return __atomic_load_n(entry::cuInit::slot(), __ATOMIC_ACQUIRE);
+    return CUSHIM_LOAD_SLOT(*entry::cuInit::slot());
 }
 
 } // namespace
