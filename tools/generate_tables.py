@@ -138,6 +138,7 @@ def generate(arguments):
         write(arguments.output, f'{key}_rows.cpp', emit_sources.rows_source(table, packed))
         write(arguments.output, f'{key}_registry.cpp', emit_sources.registry_source(table, packed))
         write(arguments.output, f'dropin_{key}.cpp', emit_dropin.dropin_source(table, packed))
+    write(arguments.output, 'entry_names.inc', emit_headers.entry_names(tables, packed))
     write(arguments.output, 'error_codes.inc',
           emit_sources.error_names_source(error_codes(preprocessor), packed))
     write(arguments.output, 'rows.json',

@@ -115,6 +115,7 @@ def types_source(mode, tables, folder):
     lines += [f"#include <{header}>" for header in [*HEADERS, *profiler.values()]]
     lines += ["#include <cushim/entry.hpp>",
               '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"',
+              "#include <string_view>",
               "#include <type_traits>",
               "template <class, class> inline constexpr bool same = false;",
               "template <class T> inline constexpr bool same<T, T> = true;",
@@ -141,7 +142,7 @@ def type_checks(library, mode, row, declared):
         checks.append(
             f"static_assert(same<Spelled<decltype(&::{row['export']})>::type, {entry}::pfn>);")
     if mode == "plain":
-        checks += [f'static_assert(__builtin_strcmp({entry}::name, "{row["export"]}") == 0);',
+        checks += [f'static_assert(std::string_view({entry}::name) == "{row["export"]}");',
                    f"static_assert({entry}::introduced == {row['introduced']});",
                    f"static_assert({entry}::library == CUSHIM_LIBRARY_{library.upper()});"]
     return checks

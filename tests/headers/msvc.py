@@ -1,5 +1,5 @@
-"""Reads code as MSVC does: clang in MSVC's mode, without the names that only GCC and clang know, on the headers of
-mingw-w64. What clang accepts as an extension is a finding."""
+"""Reads code as MSVC does: clang in MSVC's mode, without the macros of GCC and clang, on the headers of mingw-w64.
+Every extension that clang accepts is a finding."""
 
 import os
 import re
@@ -135,7 +135,7 @@ def foreign_words(text, folders, attributes):
             inside = file.startswith(folders)
             continue
         if inside:
-            # A string may name another compiler; <...> of an #include is none.
+            # A string may name another compiler.
             code = row if row.startswith('#include') else re.sub(r'"(?:\\.|[^"\\])*"', '""', row)
             words = [found[0] for found in FOREIGN.finditer(code)]
             words += [found[0] for found in FOREIGN_ATTRIBUTE.finditer(code)] if attributes else []

@@ -150,6 +150,8 @@ hide_toolkit() {
 
 stage_gcc() {
     try_commands cmake:cmake || note "without CMake, one of the package consumers is skipped"
+    command -v clang++-{16..22} >/dev/null || try_install clang-19 ||
+        note "without clang 16 or newer, the test of the module is skipped"
     configure_gcc gcc --default-library=both
     compile_product build/ci/gcc
     run_suites gcc build/ci/gcc package headers dropin loader nodriver
