@@ -1,8 +1,8 @@
 /* The module `cushim`: what cushim/cushim.hpp declares, for `import cushim;`.
  *
- * For compilers with C++20 modules: clang 16, GCC 14 or MSVC 19.34, and newer. Programs compile this
- * file themselves, with their own flags, since no compiler reads the compiled modules of another
- * one. With CMake 3.28:
+ * Tested with clang 16, 19 and 22. Not tried with GCC 14 and MSVC; older clang and GCC reject the
+ * import or find no names. Programs compile this file themselves, with their own flags, since no
+ * compiler reads the compiled modules of another one. With CMake 3.28 and Ninja:
  *
  *     find_package(cushim REQUIRED)
  *     find_file(CUSHIM_MODULE cushim/cushim.cppm REQUIRED)
