@@ -47,16 +47,18 @@ def report_left_out(tables, strict):
         sys.exit(1)
 
 
+def row_facts(row):
+    function = row.function
+    return {'export': row.name, 'base': versions.split_export(row.name)[0],
+            'member': row.members[-1], 'result': function.result,
+            'parameters': [{'name': p.name, 'declaration': p.declaration, 'type': p.type}
+                           for p in function.parameters],
+            'introduced': row.introduced, 'bare': row.bare, 'modes': row.views}
+
+
 def rows_json(tables, packed, folder):
-    def row(entry):
-        function = entry.function
-        return {'export': entry.name, 'base': versions.split_export(entry.name)[0],
-                'member': entry.members[-1], 'result': function.result,
-                'parameters': [{'name': p.name, 'declaration': p.declaration, 'type': p.type}
-                               for p in function.parameters],
-                'introduced': entry.introduced, 'bare': entry.bare, 'modes': entry.views}
     return json.dumps({'cuda_version': packed, 'headers_folder': folder, 'tables': {
-        t.api.key: {'rows': [row(r) for r in t.rows], 'left_out': t.left_out} for t in tables}},
+        t.api.key: {'rows': [row_facts(r) for r in t.rows], 'left_out': t.left_out} for t in tables}},
         indent=1)
 
 

@@ -18,6 +18,7 @@ LINE_MARKER = re.compile(r'^#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|
 DECORATION = {'extern', '"C"', 'static', 'inline', '__inline__', '__inline', '__forceinline',
               '__extension__', '__stdcall', '__cdecl', '__fastcall', '__vectorcall', '__restrict',
               '__restrict__', 'restrict'}
+INLINE = {'inline', '__inline__', '__inline', '__forceinline'}
 ATTRIBUTES = {'__attribute__', '__declspec', '__asm__', 'asm'}
 SPECIFIERS = {'const', 'volatile', 'unsigned', 'signed', 'long', 'short', 'int', 'char', 'float',
               'double', 'bool', 'void', 'struct', 'union', 'enum'}
@@ -269,16 +270,36 @@ def declares_a_name(tokens, prefix):
     return called or (last and not defines_type and not only_names_type)
 
 
+def is_inline(tokens):
+    body = tokens.index('{') if '{' in tokens else len(tokens)
+    return tokens[0] == 'static' or any(t in INLINE for t in tokens[:body])
+
+
+def forwarded(tokens, name):
+    """The function that an inline function calls with all of its own arguments and does nothing else:
+    `f(A a, B b) { return g(a, b); }`. Empty if it does something else."""
+    match = re.search(r'\{ (?:return )?(\w+) \( ?(.*?) ?\) ; \}$', ' '.join(tokens))
+    if not match or '{' in match[2] or '(' in match[2]:
+        return ''
+    start = tokens.index(name) + 1
+    inside = tokens[start + 1:matching(tokens, start)]
+    names = [parse_parameter(part, i).name for i, part in enumerate(split_at_commas(inside))
+             ] if inside and inside != ['void'] else []
+    passed = [part.strip() for part in match[2].split(',')] if match[2] else []
+    return match[1] if names == passed else ''
+
+
 def functions_of(text, prefix):
-    """The functions that the text declares, by name; the names of those that it defines; and the
-    declarations that were not understood."""
-    found, defined, left_out = {}, [], []
+    """The functions that the text declares, by name; those that it defines, by name, each with the
+    function that it only calls (forwarded); and the declarations that were not understood."""
+    found, defined, left_out = {}, {}, []
     for tokens in declarations_of(text):
         if not declares_a_name(tokens, prefix):
             continue
-        if tokens[0] == 'static':  # not exported: an adaptor of the header
-            defined.append(next(t for t, following in zip(tokens, tokens[1:] + [''])
-                                if prefix.fullmatch(t) and following in ('(', ')', '')))
+        if is_inline(tokens):  # not exported: an adaptor of the header
+            name = next(t for t, following in zip(tokens, tokens[1:] + [''])
+                        if prefix.fullmatch(t) and following in ('(', ')', ''))
+            defined[name] = forwarded(tokens, name)
             continue
         try:
             function = parse_function(tokens, prefix)

@@ -1,4 +1,7 @@
-"""Generates the headers of include/cushim/detail: a table class and the entry tags for each API."""
+"""Generates the headers of include/cushim/detail: a table class and the entry tags for each API.
+
+emit_library.py has the parts that differ for other libraries than CUDA's.
+"""
 
 # g++ compiles many small classes faster than one with a thousand members, since it looks up every name
 # linearly in the members so far: 80 of 210 ms.
@@ -45,10 +48,11 @@ def bracket(macros, text):
 
 def slot_declaration(api, row):
     function = row.function
-    return f'extern CUSHIM_SLOT_API {function.result} ({api.convention} *cushim_slot_{row.name})({types(function)});\n'
+    mark = 'CUSHIM_TABLE_API' if api.description else 'CUSHIM_SLOT_API'
+    return f'extern {mark} {function.result} ({api.convention} *cushim_slot_{row.name})({types(function)});\n'
 
 
-def members(row):
+def members(api, row):
     """The other names call the first one, which takes less time to parse."""
     function = row.function
     first, *aliases = row.members
@@ -56,8 +60,10 @@ def members(row):
     def member(name, body):
         return f'{function.result} {name}({parameters(function, True)}) const {{ {body} }}\n'
 
-    text = member(first, f'CUSHIM_ADDRESS(cushim_slot_{row.name}); '
-                         f'return CUSHIM_LOAD_SLOT(*cushim_address)({arguments(function)});')
+    # The slots of another library are in the program itself.
+    slot = f'cushim_slot_{row.name}' if api.description else '*cushim_address'
+    address = '' if api.description else f'CUSHIM_ADDRESS(cushim_slot_{row.name}); '
+    text = member(first, f'{address}return CUSHIM_LOAD_SLOT({slot})({arguments(function)});')
     text += ''.join(member(name, f'return {first}({arguments(function)});') for name in aliases)
     return text + ''.join(adaptor(row, name) for name in row.adaptors)
 
@@ -103,33 +109,48 @@ def table_header(table, packed):
     text += f'/* Table functions of the CUDA {api.key} API, one per exported name. See table.hpp. */\n'
     text += f'#include <cushim/detail/{api.key}_headers.hpp>\n'
     text += ''.join(f'struct {tag};\n' for tag in table.forward_declared)
-    text += 'extern "C" {\n' + ''.join(slot_declaration(api, r) for r in table.rows) + '}\n'
+    return text + slots_and_class(table, 'CUSHIM_LOCAL')
+
+
+def slots_and_class(table, local):
+    """`local`: the beginning of the macros that keep inline functions to the program."""
+    api = table.api
+    text = 'extern "C" {\n' + ''.join(slot_declaration(api, r) for r in table.rows) + '}\n'
     parts = [table.rows[i:i + MEMBERS_PER_PART]
              for i in range(0, len(table.rows), MEMBERS_PER_PART)]
     names = [f'{api.table}Part{i}' for i in range(len(parts))]
-    body = ('namespace cushim {\ntemplate <class T> class Result;\nCUSHIM_LOCAL_BEGIN\n'
+    body = (f'namespace cushim {{\ntemplate <class T> class Result;\n{local}_BEGIN\n'
             'namespace detail {\n')
     for name, rows in zip(names, parts):
-        body += f'struct {name} {{\n' + ''.join(members(r) for r in rows) + '};\n'
+        body += f'struct {name} {{\n' + ''.join(members(api, r) for r in rows) + '};\n'
     bases = ', '.join('public detail::' + name for name in names)
     body += f'}}\nclass {api.table} : {bases} {{\n  public:\n'
     body += ('/* The exact function pointer behind an entry point (entry.hpp), or the reason why it is missing. */\n'
              'template <class Entry> Result<typename Entry::pfn> pfn() const;\n};\n')
-    body += (f'/* The table of the CUDA {api.key} API. Never fails: see table.hpp. */\n'
+    body += (f'/* The table of {api.title}. Never fails: see table.hpp. */\n'
              f'inline {api.table} {api.key}() noexcept {{ return {{}}; }}\n'
-             'CUSHIM_LOCAL_END\n}\n')
+             f'{local}_END\n}}\n')
     return text + bracket(table.macros, body)
 
 
 def entry_tag(api, row):
     name = row.name
     first, *aliases = row.members + row.adaptors
+    local = 'CUSHIM_TABLE_LOCAL' if api.description else 'CUSHIM_LOCAL'
+
+    def address(symbol):
+        return (f'return &{symbol};' if api.description else
+                f'CUSHIM_ADDRESS({symbol}); return cushim_address;')
+
+    library = (f'using table = {api.table}; '
+               f'{local} static cushim_library library() noexcept {{ return cushim_{api.key}_library(); }} '
+               if api.description else
+               f'static constexpr cushim_library library = CUSHIM_LIBRARY_{api.key.upper()}; ')
     text = (f'struct {first} {{ using pfn = decltype(cushim_slot_{name}); '
             f'static constexpr const char *name = "{name}"; '
-            f'static constexpr int introduced = {row.introduced}; '
-            f'static constexpr cushim_library library = CUSHIM_LIBRARY_{api.key.upper()}; '
-            f'CUSHIM_LOCAL static pfn *slot() noexcept {{ CUSHIM_ADDRESS(cushim_slot_{name}); return cushim_address; }} '
-            f'CUSHIM_LOCAL static pfn first() noexcept {{ CUSHIM_ADDRESS(cushim_first_{name}); return cushim_address; }} }};\n')
+            f'static constexpr int introduced = {row.introduced}; {library}'
+            f'{local} static pfn *slot() noexcept {{ {address("cushim_slot_" + name)} }} '
+            f'{local} static pfn first() noexcept {{ {address("cushim_first_" + name)} }} }};\n')
     return text + ''.join(f'using {alias} = {first};\n' for alias in aliases)
 
 
@@ -138,9 +159,19 @@ def entries_header(table, packed):
     text = NOTICE.format(version=version_text(packed))
     text += f'/* Tags that name the entry points of the CUDA {api.key} API. See entry.hpp. */\n'
     text += f'#include <cushim/detail/{api.key}_table.hpp>\n#include <cushim/loader.h>\n'
-    text += 'extern "C" {\n' + ''.join(
-        f'CUSHIM_CORE_API {r.function.result} {api.convention} cushim_first_{r.name}({types(r.function)});\n'
-        for r in table.rows) + '}\n'
+    return text + first_calls_and_tags(table, 'CUSHIM_CORE_API')
+
+
+def first_call_declaration(api, row, mark):
+    function = row.function
+    return f'{mark} {function.result} {api.convention} cushim_first_{row.name}({types(function)});\n'
+
+
+def first_calls_and_tags(table, mark):
+    """`mark`: the macro of the linkage of first-call functions."""
+    api = table.api
+    text = 'extern "C" {\n' + ''.join(
+        first_call_declaration(api, r, mark) for r in table.rows) + '}\n'
     body = 'namespace cushim::entry {\n' + ''.join(entry_tag(api, r) for r in table.rows) + '}\n'
     return text + bracket(table.macros, body)
 

@@ -25,7 +25,6 @@ def row_literal(row):
 def thunk(api, row):
     name, function = row.name, row.function
     quiet = '_quiet' if name in QUIET else ''
-    call = f'cushim_first_call_{api.key}{quiet}'
     if name in ANSWERED:
         more = ', ' + arguments(function) if function.parameters else ''
         absent = f'return cushim::absent::{name}(cushim_status{more});'
@@ -39,12 +38,19 @@ def thunk(api, row):
         absent = 'return;'
     else:
         absent = 'return {};'
+    return first_call(api, row, f'cushim_first_call_{api.key}{quiet}(', absent)
+
+
+def first_call(api, row, call, unavailable):
+    """The thunk and the slot of a row. `call`: the beginning of the call that resolves it; `unavailable`:
+    statements for a result other than 0, which is in cushim_status."""
+    name, function = row.name, row.function
     ret = '' if function.result == 'void' else 'return '
     # alignas: compilers align long texts to 16 or 32 bytes, which costs 10 KB for all rows.
     return (f'alignas(1) extern const char cushim_row_{name}[] = {row_literal(row)};\n'
             f'{function.result} {api.convention} cushim_first_{name}({parameters(function)}) {{\n'
-            f'    const int cushim_status = {call}(CUSHIM_SLOT({name}), CUSHIM_FUNCTION(&cushim_first_{name}), cushim_row_{name});\n'
-            f'    if (cushim_status != 0) [[unlikely]] {{ {absent} }}\n'
+            f'    const int cushim_status = {call}CUSHIM_SLOT({name}), CUSHIM_FUNCTION(&cushim_first_{name}), cushim_row_{name});\n'
+            f'    if (cushim_status != 0) [[unlikely]] {{ {unavailable} }}\n'
             f'    {ret}CUSHIM_LOAD_SLOT(cushim_slot_{name})({arguments(function)});\n'
             f'}}\n'
             f'{function.result} ({api.convention} *cushim_slot_{name})({types(function)}) = cushim_first_{name};\n')
@@ -61,22 +67,25 @@ def rows_source(table, packed):
 
 
 def registry_source(table, packed):
-    """One call per row instead of an array of pointers, which would need relocations."""
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
     text += f'#include <cushim/detail/{api.key}_entries.hpp>\n#include "registry.hpp"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
-    text += 'extern "C" {\n' + ''.join(
+    text += visitor(table, f'void cushim::visit_{api.key}_rows(RowVisitor visit, void *user)')
+    return text + f'const char *const *cushim::{api.key}_left_out() {{ return left_out; }}\n'
+
+
+def visitor(table, signature):
+    """One call per row instead of an array of pointers, which would need relocations; left_out."""
+    text = 'extern "C" {\n' + ''.join(
         f'extern const char cushim_row_{row.name}[];\n' for row in table.rows) + '}\n'
-    text += f'void cushim::visit_{api.key}_rows(RowVisitor visit, void *user) {{\n'
+    text += signature + ' {\n'
     for row in table.rows:
         text += (f'    visit(user, CUSHIM_SLOT({row.name}), '
                  f'CUSHIM_FUNCTION(&cushim_first_{row.name}), cushim_row_{row.name});\n')
     text += '}\n'
     left_out = ''.join(f'    {c_string(entry)},\n' for entry in table.left_out)
-    text += (f'static const char *const left_out[] = {{\n{left_out}    nullptr}};\n'
-             f'const char *const *cushim::{api.key}_left_out() {{ return left_out; }}\n')
-    return text
+    return text + f'static const char *const left_out[] = {{\n{left_out}    nullptr}};\n'
 
 
 def c_string(text):

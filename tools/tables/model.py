@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 
 from . import declarations, profiler, versions
+from .description import Description
 
 # The views of the headers. Later ones only add names: the last one shows the older ABI versions.
 VIEWS = {
@@ -40,6 +41,13 @@ class Api:
     status: str         # the type of a status
     convention: str     # the macro of the calling convention
     version_macro: str  # the macro with the version of the header
+    description: Description = None  # of a library other than these two
+    major: int = 0      # of its headers; 0: they have no version
+    cuda: int = 0       # major version of CUDA's headers; 0: unknown
+
+    @property
+    def title(self):
+        return self.description.title if self.description else f'the CUDA {self.key} API'
 
 
 DRIVER = Api('driver', 'DriverTable', 'cuda.h', ['cudaProfiler.h'], re.compile(r'cu[A-Z]\w*'),
@@ -54,6 +62,8 @@ class Row:
     views: list
     introduced: int = 0
     is_macro: bool = False  # the bare name is a macro in the plain view: an older ABI
+    has_alias: bool = True  # an unversioned name also exists as <name>_v1
+    inline_names: list = dataclasses.field(default_factory=list)  # of the header, which only call this
 
     @property
     def name(self):
@@ -71,7 +81,9 @@ class Row:
     def members(self):
         """The C++ names of the row in a table."""
         alias = [self.name + '_v1'] if self.bare and not self.alias_taken else []
-        return alias if self.is_macro else [self.name] + alias
+        if self.is_macro:
+            return alias or [self.name + '_unversioned']
+        return [self.name] + (alias if self.has_alias else []) + self.inline_names
 
 
 @dataclasses.dataclass
@@ -83,6 +95,7 @@ class Table:
     headers: list           # headers that were read, in the order of inclusion
     macros: list            # member names that are macros in some view, or may become one
     beside: list            # headers in another package that these include
+    files: list = dataclasses.field(default_factory=list)  # of a library: paths of its declarations
 
 
 class Preprocessor:
@@ -91,9 +104,10 @@ class Preprocessor:
     def __init__(self, command, folders, style):
         self.command, self.folders, self.style = command, folders, style
 
-    def run(self, headers, macros, show_macros=False):
+    def run(self, headers, macros, show_macros=False, last=''):
+        """`last`: text after the includes."""
         text = ''.join(f'#define {macro} 1\n' for macro in macros)
-        text += ''.join(f'#include <{header}>\n' for header in headers)
+        text += ''.join(f'#include <{header}>\n' for header in headers) + last
         done = self.preprocess(text, show_macros)
         if done.returncode != 0:
             raise declarations.Damaged(first_error(done))
@@ -116,10 +130,15 @@ class Preprocessor:
         probe = f'#if __has_include(<{header}>)\n#include <{header}>\n#endif\n'
         for line in self.preprocess(probe).stdout.decode(errors='replace').splitlines():
             marker = declarations.LINE_MARKER.match(line)
-            path = marker['file'].replace('\\\\', '/') if marker else ''
-            if os.path.basename(path) == header:
-                return os.path.dirname(path)
+            file = marker['file'].replace('\\\\', '/') if marker else ''
+            if file.endswith('/' + header):
+                return file[:-len(header) - 1]
         return None
+
+    def messages(self, flags):
+        """What the compiler prints to standard error for an empty source."""
+        done = subprocess.run(self.command + flags, input=b'', capture_output=True, check=False)
+        return done.stderr.decode(errors='replace')
 
     def path(self, header):
         """The path of a header, which must exist."""
@@ -182,7 +201,7 @@ def read_table(api, preprocessor, packed):
     left_out += declared_elsewhere(api, texts['internal'], headers, rows)
     for row in rows.values():
         row.alias_taken = row.name + '_v1' in rows
-    macros = {view: macros_in(view, preprocessor, headers) for view in VIEWS}
+    macros = {view: macros_in(preprocessor, headers, VIEWS[view]) for view in VIEWS}
     for row in rows.values():
         # A macro that expands to its own name, as some do in the plain view, does not redirect the function.
         row.is_macro = row.bare and row.name in macros['plain'] and 'plain' not in row.views
@@ -231,11 +250,11 @@ def declared_elsewhere(api, text, headers, rows):
             if name not in rows]
 
 
-def macros_in(view, preprocessor, headers):
-    """The names that are macros in a view."""
+def macros_in(preprocessor, headers, view):
+    """The names that are macros in a view, which is a list of macros."""
     if preprocessor.style == 'msvc':
         return macros_by_text(preprocessor, headers)
-    text = preprocessor.run(headers, VIEWS[view], show_macros=True)
+    text = preprocessor.run(headers, view, show_macros=True)
     return set(re.findall(r'^#define (\w+)', text, re.M))
 
 

@@ -67,6 +67,20 @@
 #define CUSHIM_COLD
 #endif
 
+/* The tables of other libraries are archives, with cushim's shared library too: each program has its
+ * own slots, and inline functions that call through these. */
+#if defined(__GNUC__) && !defined(_WIN32)
+#define CUSHIM_TABLE_API __attribute__((visibility("hidden")))
+#define CUSHIM_TABLE_LOCAL __attribute__((visibility("hidden")))
+#define CUSHIM_TABLE_LOCAL_BEGIN _Pragma("GCC visibility push(hidden)")
+#define CUSHIM_TABLE_LOCAL_END _Pragma("GCC visibility pop")
+#else
+#define CUSHIM_TABLE_API
+#define CUSHIM_TABLE_LOCAL
+#define CUSHIM_TABLE_LOCAL_BEGIN
+#define CUSHIM_TABLE_LOCAL_END
+#endif
+
 #ifdef __cplusplus
 #define CUSHIM_NOEXCEPT noexcept
 #else

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Generates the table and the drop-in of a library from its description and its headers.
+
+    generate_library.py --output DIR [--include DIR] [--strict] LIBRARY -- c++ [flags]
+
+LIBRARY is the name of a library that cushim describes (--list prints them) or the path of a description
+of your own, a file NAME.txt. Writes NAME_library.h, NAME_table.hpp, NAME_entry.hpp, NAME_loadable.cpp,
+NAME_rows.cpp, NAME_registry.cpp, NAME_dropin.cpp, and NAME_rows.json, which lists the functions. The format
+of descriptions: tables/README.md.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+import generate_tables
+from tables import declarations, description, emit_library, library, model
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    job = parser.add_mutually_exclusive_group(required=True)
+    job.add_argument('--output', help='folder to write to')
+    job.add_argument('--probe', action='store_true',
+                     help='only find the headers: print the folder of the first one')
+    job.add_argument('--list', action='store_true', help='print the names of the described libraries')
+    parser.add_argument('--include', action='append', default=[], help='folder of headers')
+    parser.add_argument('--style', choices=['gcc', 'msvc'], default='gcc',
+                        help="command-line syntax of the compiler")
+    parser.add_argument('--depfile', help='file for the list of files that were read, for the build')
+    parser.add_argument('--strict', action='store_true',
+                        help='fail on a declaration that is not understood, instead of omitting it')
+    parser.add_argument('library', nargs='?', help='a name, or the path of a description; after it, '
+                        '-- and the compiler command')
+    own = sys.argv[1:]
+    end = own.index('--') if '--' in own else len(own)
+    arguments = parser.parse_args(own[:end])
+    arguments.compiler = own[end + 1:]
+    if not arguments.list and not (arguments.library and arguments.compiler):
+        parser.error('LIBRARY -- COMPILER is missing')
+    return arguments
+
+
+def rows_json(table):
+    return json.dumps({
+        'name': table.api.key, 'title': table.api.title, 'major': table.api.major,
+        'headers': table.headers, 'left_out': table.left_out,
+        'rows': [generate_tables.row_facts(row) for row in table.rows]}, indent=1)
+
+
+def write_depfile(path, output, table):
+    folder = os.path.dirname(os.path.abspath(__file__))
+    own = [os.path.join(folder, 'tables', file) for file in sorted(os.listdir(f'{folder}/tables'))
+           if file.endswith('.py')]
+    files = [table.api.description.path, *table.files, os.path.abspath(__file__), *own]
+    target = os.path.join(output, f'{table.api.key}_library.h')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(f'{target}: ' + ' '.join(f.replace(' ', '\\ ') for f in files) + '\n')
+
+
+def generate(arguments):
+    described = description.read(description.path_of(arguments.library))
+    preprocessor = model.Preprocessor(arguments.compiler, arguments.include, arguments.style)
+    if arguments.probe:
+        print(preprocessor.where(library.find_headers(described, preprocessor)[0]))
+        return
+    table = library.read_table(described, preprocessor)
+    generate_tables.report_left_out([table], arguments.strict)
+    os.makedirs(arguments.output, exist_ok=True)
+    for name, text in emit_library.files_of(table).items():
+        generate_tables.write(arguments.output, name, text)
+    generate_tables.write(arguments.output, f'{table.api.key}_rows.json', rows_json(table))
+    if arguments.depfile:
+        write_depfile(arguments.depfile, arguments.output, table)
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.list:
+        print('\n'.join(description.shipped()))
+        return
+    try:
+        generate(arguments)
+    except (declarations.Damaged, description.Invalid) as reason:
+        sys.exit(f'generate_library: {reason}')
+
+
+if __name__ == '__main__':
+    main()

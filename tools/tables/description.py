@@ -1,0 +1,203 @@
+"""Reads the description of a library, a file of lines `KEY = VALUE`. The format: README.md, in this folder."""
+
+import dataclasses
+import fnmatch
+import os
+import re
+
+from . import declarations
+
+LIBRARIES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'libraries')
+NAME = re.compile(r'[a-z][a-z0-9_]*')
+IDENTIFIER = re.compile(r'[A-Za-z_]\w*')
+# Words of cushim's own files and functions, which a further library cannot have.
+TAKEN = {'driver', 'runtime', 'core', 'cushim', 'dropin', 'entry', 'detail', 'sim', 'static'}
+PLACES = {
+    'driver': ['CUSHIM_PLACE_BESIDE_DRIVER', 'CUSHIM_PLACE_DRIVER'],
+    'toolkit': ['CUSHIM_PLACE_TOOLKIT'],
+    'packages': ['CUSHIM_PLACE_PACKAGES'],
+    'program': ['CUSHIM_PLACE_PROGRAM'],
+}
+# The number of words after the function.
+VERSION_KINDS = {'major-minor': 1, 'property': 1, 'written': 3, 'returned': 3}
+SYSTEMS = ('linux', 'windows')
+# Keys that every description has, and those that it may have.
+REQUIRED = ('title', 'headers', 'functions', 'required')
+OPTIONAL = ('optional', 'except', 'macro', 'major', 'version', 'places', 'packages', 'hint',
+            *SYSTEMS)
+RESULTS = ('absent', 'missing')
+
+
+class Invalid(Exception):
+    """A mistake in a description; the message begins with file and line."""
+
+
+@dataclasses.dataclass
+class Version:
+    function: str
+    kind: str        # of VERSION_KINDS
+    units: tuple     # (major, minor) of a packed number; (0, 0) otherwise
+
+
+@dataclasses.dataclass
+class Description:
+    path: str
+    name: str
+    values: dict     # by key
+    lines: dict      # the line number by key
+    results: dict    # ('absent', 'nvmlReturn_t'): an expression
+    used: set        # keys of `results` that a function needed
+    names_by_major: dict  # (system, major): file names
+
+    def words(self, key):
+        return self.values.get(key, '').split()
+
+    @property
+    def title(self):
+        return self.values['title']
+
+    @property
+    def functions(self):
+        """Matches the names of the functions."""
+        wanted = '|'.join(fnmatch.translate(p) for p in self.words('functions'))
+        unwanted = '|'.join(fnmatch.translate(p) for p in self.words('except'))
+        return re.compile((f'(?!{unwanted})' if unwanted else '') + f'(?:{wanted})')
+
+    @property
+    def version(self):
+        words = self.words('version')
+        if not words:
+            return None
+        units = tuple(int(word) for word in words[2:]) or (0, 0)
+        return Version(words[0], words[1], units)
+
+    def file_names(self, system, major, cuda):
+        names = self.names_by_major.get((system, major)) or self.words(system)
+        return [filled(name, major, cuda) for name in names]
+
+    def package_folders(self, major, cuda):
+        return [filled(name, major, cuda) for name in self.words('packages')]
+
+    @property
+    def places(self):
+        return [bit for word in self.words('places') for bit in PLACES[word]]
+
+    def result(self, case, function):
+        """The expression that a call of an unavailable function returns; None: not described."""
+        for key in (function.name, function.result):
+            for described in (case, 'absent'):
+                if (described, key) in self.results:
+                    self.used.add((described, key))
+                    return self.results[described, key]
+        return None
+
+
+def filled(name, major, cuda):
+    return name.replace('{major}', str(major)).replace('{cuda}', str(cuda))
+
+
+def shipped():
+    """The names of the described libraries."""
+    return sorted(os.path.splitext(file)[0] for file in os.listdir(LIBRARIES)
+                  if file.endswith('.txt'))
+
+
+def path_of(library):
+    """The description of a library of cushim, or the file itself."""
+    if library.endswith('.txt'):
+        return library
+    if library not in shipped():
+        raise Invalid(f'no library is called {library}; known: {", ".join(shipped())}; '
+                      'a description of your own is a file NAME.txt')
+    return os.path.join(LIBRARIES, library + '.txt')
+
+
+def read(path):
+    try:
+        with open(path, encoding='utf-8') as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as reason:
+        raise Invalid(f'{path}:1: cannot be read: {reason}') from None
+    return parse(text, path)
+
+
+def parse(text, path):
+    name = os.path.splitext(os.path.basename(path))[0]
+    description = Description(path, name, {}, {}, {}, set(), {})
+
+    def refuse(number, message):
+        raise Invalid(f'{path}:{number}: {message}')
+
+    if not NAME.fullmatch(name) or name in TAKEN:
+        refuse(1, f'{name} cannot be the name of a library: a name has lowercase letters, digits and '
+                  f'_, begins with a letter, and is none of {", ".join(sorted(TAKEN))}')
+    number = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith('#'):
+            continue
+        key, equals, value = (part.strip() for part in line.partition('='))
+        if not equals or not value:
+            refuse(number, f'expected KEY = VALUE, not: {line.strip()}')
+        try:
+            add(description, number, key, value)
+        except ValueError as mistake:
+            refuse(number, mistake)
+    for key in REQUIRED:
+        if key not in description.values:
+            refuse(max(number, 1), f'the line "{key} = ..." is missing')
+    if not any(description.words(system) for system in SYSTEMS):
+        refuse(max(number, 1), 'a line with file names is missing: "linux = ..." or "windows = ..."')
+    needs_major = any('{major}' in value for value in description.values.values())
+    if 'major' not in description.values and (needs_major or description.version):
+        key = 'version' if description.version else next(
+            k for k, v in description.values.items() if '{major}' in v)
+        refuse(description.lines[key], 'needs the line "major = ..."')
+    return description
+
+
+def add(description, number, key, value):
+    """Adds one line. Raises ValueError with the mistake."""
+    first, _, rest = key.partition(' ')
+    where = description.lines
+    if first in RESULTS and rest:
+        kind = declarations.spell(declarations.tokenize(rest))
+        if (first, kind) in description.results:
+            raise ValueError(f'{first} {kind} is already given in line {where[first, kind]}')
+        description.results[first, kind] = value
+        where[first, kind] = number
+        return
+    if first in SYSTEMS and rest:
+        if not rest.isdigit():
+            raise ValueError(f'{rest} is not a major version')
+        description.names_by_major[first, int(rest)] = value.split()
+        return
+    if key not in REQUIRED + OPTIONAL:
+        known = ', '.join(REQUIRED + OPTIONAL + tuple(f'{word} TYPE' for word in RESULTS))
+        raise ValueError(f'unknown key {key}; known: {known}')
+    if key in where:
+        raise ValueError(f'{key} is already given in line {where[key]}')
+    check(key, value)
+    description.values[key] = value
+    where[key] = number
+
+
+def check(key, value):
+    words = value.split()
+    if key in ('macro', 'required') and not (len(words) == 1 and IDENTIFIER.fullmatch(value)):
+        raise ValueError(f'{value} is not a name')
+    if key in ('title', 'hint') and re.search(r'["\\]', value):
+        raise ValueError(f'{key} must not contain " or \\')
+    if key == 'places':
+        for word in words:
+            if word not in PLACES:
+                raise ValueError(f'unknown place {word}; known: {", ".join(PLACES)}')
+    if key in ('functions', 'except'):
+        for word in words:
+            if not re.fullmatch(r'[\w*?\[\]!-]+', word) or re.fullmatch(r'[*?]*', word):
+                raise ValueError(f'{word} is not a pattern for names, such as nvml[A-Z]*')
+    if key == 'version':
+        kind = words[1] if len(words) > 1 else ''
+        if kind not in VERSION_KINDS or len(words) != VERSION_KINDS[kind] + 1 or not all(
+                word.isdigit() and int(word) for word in words[2:]):
+            raise ValueError('expected FUNCTION major-minor, FUNCTION property, or FUNCTION written or '
+                             'returned MAJOR_UNIT MINOR_UNIT')

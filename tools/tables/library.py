@@ -1,0 +1,117 @@
+"""Reads the headers of a described library: its functions become the rows of a table."""
+
+import os
+import re
+
+from . import declarations, model
+from .description import Invalid
+
+MAJOR_MARK = 'cushim_major_of_these_headers'
+# A constant expression after preprocessing, without suffixes of integers.
+ARITHMETIC = re.compile(r'[\s0-9a-fA-FxX()+*/%<>&|~-]+')
+
+
+def api_of(description, preprocessor):
+    """The Api of a library, for headers that exist."""
+    headers = find_headers(description, preprocessor)
+    api = model.Api(key=description.name, table=description.name.capitalize() + 'Table',
+                    header=headers[0], more_headers=headers[1:], prefix=description.functions,
+                    status='', convention='', version_macro='', description=description)
+    api.major = major_of(description, preprocessor, headers)
+    if any('{cuda}' in value for value in description.values.values()):
+        api.cuda = model.cuda_version(preprocessor) // 1000
+    return api
+
+
+def find_headers(description, preprocessor):
+    """The required headers, and the optional ones that exist."""
+    for header in description.words('headers'):
+        if preprocessor.where(header) is None:
+            places = preprocessor.folders + default_folders(preprocessor)
+            where = ''.join(f'\n  {place}' for place in places) or " the compiler's include path"
+            raise Invalid(f'{header}, a header of {description.title}, was not found in:{where}')
+    return description.words('headers') + [
+        header for header in description.words('optional') if preprocessor.where(header) is not None]
+
+
+def default_folders(preprocessor):
+    """The folders of the compiler's include path."""
+    if preprocessor.style == 'msvc':
+        return os.environ.get('INCLUDE', '').split(';')
+    messages = preprocessor.messages(['-E', '-v', '-x', 'c++', '-'])
+    match = re.search(r'> search starts here:\n(.*?)\nEnd of search list', messages, re.S)
+    return [line.strip() for line in match[1].splitlines()] if match else []
+
+
+def major_of(description, preprocessor, headers):
+    """The value of the expression that is the major version of the headers; 0 without one."""
+    expression = description.values.get('major')
+    if expression is None:
+        return 0
+    text = preprocessor.run(headers, [], last=f'{MAJOR_MARK} {expression}\n')
+    after = text.rsplit(MAJOR_MARK, 1)[-1].splitlines()
+    value = ' '.join(line.strip() for line in after if not line.startswith('#')).strip()
+    digits = re.sub(r'(?<=[0-9a-fA-F])[uUlL]+\b', '', value)
+    try:
+        if not ARITHMETIC.fullmatch(digits):
+            raise ValueError
+        number = int(eval(digits.replace('/', '//')))  # only numbers and operators
+    except (ValueError, SyntaxError, TypeError, ZeroDivisionError, MemoryError):
+        number = 0
+    if not 0 < number < 1000000:
+        raise Invalid(f'{description.path}:{description.lines["major"]}: {expression} is {value} in '
+                      f'{headers[0]}, which is not a version')
+    return number
+
+
+def read_table(description, preprocessor):
+    api = api_of(description, preprocessor)
+    headers = [api.header] + api.more_headers
+    views = {'plain': []}
+    if 'macro' in description.values:
+        views['macro'] = [description.values['macro']]
+    rows, left_out, read, macros = {}, [], [], {}
+    inline = {}
+    for view, defined_macros in views.items():
+        text = preprocessor.run(headers, defined_macros)
+        files = files_with(text, description.functions)
+        read += [file for file in files if file not in read]
+        found = declarations.functions_of(
+            declarations.text_of_headers(text, {os.path.basename(f) for f in files}.__contains__),
+            description.functions)
+        inline.update(found[1])
+        model.unite(rows, left_out, view, api, (found[0], {}, found[2]))
+        macros[view] = model.macros_in(preprocessor, headers, defined_macros)
+    for row in rows.values():
+        row.has_alias = False
+        row.alias_taken = row.name + '_v1' in rows
+        row.is_macro = row.bare and row.name in macros['plain'] and 'plain' not in row.views
+    for name, called in inline.items():
+        if called in rows and name not in rows:
+            rows[called].inline_names.append(name)
+    for row in list(rows.values()):
+        if row.function.result != 'void' and description.result('absent', row.function) is None:
+            left_out.append(f'{row.name} [{os.path.basename(description.path)} has no line '
+                            f'"absent {row.function.result} = ..."]')
+            del rows[row.name]
+    if not rows:
+        raise Invalid(f'{description.path}:{description.lines["functions"]}: {", ".join(headers)} '
+                      'declare no function with such a name')
+    members = {m for row in rows.values() for m in [row.name] + row.members}
+    may_be_macros = members & set().union(*macros.values())
+    may_be_macros |= {row.name for row in rows.values() if row.bare}
+    return model.Table(api, list(rows.values()), left_out, [], headers, sorted(may_be_macros), [],
+                       read)
+
+
+def files_with(preprocessed, names):
+    """The files of a preprocessed text that mention one of the names before a parenthesis."""
+    found, file = {}, ''
+    for line in preprocessed.split('\n'):
+        marker = declarations.LINE_MARKER.match(line)
+        if marker:
+            file = marker['file'].replace('\\\\', '/')
+        elif file not in found and any(
+                names.fullmatch(word) for word in re.findall(r'\w+(?=\s*[()])', line)):
+            found[file] = True
+    return list(found)
