@@ -64,6 +64,11 @@ class Description:
         return re.compile((f'(?!{unwanted})' if unwanted else '') + f'(?:{wanted})')
 
     @property
+    def beginnings(self):
+        """The beginnings of the functions' names, before any wildcard."""
+        return [re.split(r'[*?\[]', pattern)[0] for pattern in self.words('functions')]
+
+    @property
     def version(self):
         words = self.words('version')
         if not words:

@@ -25,13 +25,14 @@ def api_of(description, preprocessor):
 
 def find_headers(description, preprocessor):
     """The required headers, and the optional ones that exist."""
-    for header in description.words('headers'):
-        if preprocessor.where(header) is None:
+    required = description.words('headers')
+    folders = preprocessor.folders_of(required + description.words('optional'))
+    for header in required:
+        if folders[header] is None:
             places = preprocessor.folders + default_folders(preprocessor)
             where = ''.join(f'\n  {place}' for place in places) or " the compiler's include path"
             raise Invalid(f'{header}, a header of {description.title}, was not found in:{where}')
-    return description.words('headers') + [
-        header for header in description.words('optional') if preprocessor.where(header) is not None]
+    return [header for header, folder in folders.items() if folder is not None]
 
 
 def default_folders(preprocessor):
@@ -71,14 +72,14 @@ def read_table(description, preprocessor):
     if 'macro' in description.values:
         views['macro'] = [description.values['macro']]
     rows, left_out, read, macros = {}, [], [], {}
-    inline = {}
+    inline, names = {}, description.functions
     for view, defined_macros in views.items():
         text = preprocessor.run(headers, defined_macros)
-        files = files_with(text, description.functions)
+        files = files_with(text, description)
         read += [file for file in files if file not in read]
         found = declarations.functions_of(
             declarations.text_of_headers(text, {os.path.basename(f) for f in files}.__contains__),
-            description.functions)
+            names)
         inline.update(found[1])
         model.unite(rows, left_out, view, api, (found[0], {}, found[2]))
         macros[view] = model.macros_in(preprocessor, headers, defined_macros)
@@ -104,14 +105,17 @@ def read_table(description, preprocessor):
                        read)
 
 
-def files_with(preprocessed, names):
+def files_with(preprocessed, description):
     """The files of a preprocessed text that mention one of the names before a parenthesis."""
+    # Most lines are of other headers, and a search for the beginnings of names is fast.
+    beginning = re.compile('|'.join(re.escape(b) for b in description.beginnings))
     found, file = {}, ''
     for line in preprocessed.split('\n'):
-        marker = declarations.LINE_MARKER.match(line)
-        if marker:
-            file = marker['file'].replace('\\\\', '/')
-        elif file not in found and any(
-                names.fullmatch(word) for word in re.findall(r'\w+(?=\s*[()])', line)):
+        if line.startswith('#'):
+            marker = declarations.LINE_MARKER.match(line)
+            file = marker['file'].replace('\\\\', '/') if marker else file
+        elif file not in found and beginning.search(line) and any(
+                description.functions.fullmatch(word)
+                for word in re.findall(r'\w+(?=\s*[()])', line)):
             found[file] = True
     return list(found)

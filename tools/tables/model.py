@@ -127,13 +127,20 @@ class Preprocessor:
 
     def where(self, header):
         """The folder of a header, or None if the compiler does not find it."""
-        probe = f'#if __has_include(<{header}>)\n#include <{header}>\n#endif\n'
+        return self.folders_of([header])[header]
+
+    def folders_of(self, headers):
+        """The folder of each header, or None."""
+        probe = ''.join(f'#if __has_include(<{header}>)\n#include <{header}>\n#endif\n'
+                        for header in headers)
+        found = dict.fromkeys(headers)
         for line in self.preprocess(probe).stdout.decode(errors='replace').splitlines():
             marker = declarations.LINE_MARKER.match(line)
             file = marker['file'].replace('\\\\', '/') if marker else ''
-            if file.endswith('/' + header):
-                return file[:-len(header) - 1]
-        return None
+            for header in headers:
+                if found[header] is None and file.endswith('/' + header):
+                    found[header] = file[:-len(header) - 1]
+        return found
 
     def messages(self, flags):
         """What the compiler prints to standard error for an empty source."""
