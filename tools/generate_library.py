@@ -44,10 +44,18 @@ def parse_arguments():
 
 
 def rows_json(table):
+    api = table.api
+
+    def row_facts(row):
+        results = {} if row.function.result == 'void' else {
+            case: api.description.result(case, row.function) for case in ('absent', 'missing')}
+        return generate_tables.row_facts(row) | results
+
     return json.dumps({
-        'name': table.api.key, 'title': table.api.title, 'major': table.api.major,
-        'headers': table.headers, 'left_out': table.left_out,
-        'rows': [generate_tables.row_facts(row) for row in table.rows]}, indent=1)
+        'name': api.key, 'title': api.title, 'major': api.major, 'headers': table.headers,
+        'files': table.files, 'required': api.description.values['required'],
+        'functions': api.prefix.pattern, 'left_out': table.left_out,
+        'rows': [row_facts(row) for row in table.rows]}, indent=1)
 
 
 def write_depfile(path, output, table):

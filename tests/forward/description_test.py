@@ -1,0 +1,263 @@
+"""Descriptions of further libraries, with a synthetic library.
+
+usage: description_test.py GENERATOR INCLUDE COMPILER [COMPILER_ARGUMENT...]
+
+A mistake in a description is one line of error that names file and line. INCLUDE is the folder of cushim's
+headers.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GENERATOR, INCLUDE, *COMPILER = sys.argv[1:]
+LIBRARIES = pathlib.Path(GENERATOR).parent / 'tables/libraries'
+
+DESCRIPTION = '''\
+# A library for this test.
+title = The thing
+headers = thing.h
+functions = thing[A-Z]*
+major = THING_MAJOR
+required = thingInit
+linux = libthing.so.{major}
+absent thingStatus = THING_ABSENT
+missing thingStatus = THING_MISSING
+absent const char * = explanation
+'''
+HEADER = '''
+#define THING_MAJOR 3
+typedef enum { THING_OK, THING_ABSENT, THING_MISSING } thingStatus;
+typedef struct { double x, y, z; } thingPoint;
+#ifdef __cplusplus
+extern "C" {
+#endif
+thingStatus thingInit(void);
+const char *thingText(thingStatus status);
+%s
+#ifdef __cplusplus
+}
+#endif
+'''
+
+
+class Run:
+    """One run of the generator; the files that it wrote, and its messages without the folder's name."""
+
+    def __init__(self, description=DESCRIPTION, declarations='', *options, name='thing', header=None,
+                 library=None):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / f'{name}.txt').write_text(description)
+            (root / 'thing.h').write_text(HEADER % declarations if header is None else header)
+            done = subprocess.run(
+                [sys.executable, GENERATOR, '--output', str(root / 'out'), '--include', str(root),
+                 *options, library or str(root / f'{name}.txt'), '--', *COMPILER],
+                capture_output=True, text=True, check=False)
+            self.status = done.returncode
+            self.messages = done.stderr.replace(folder + '/', '').replace(folder, 'ROOT')
+            self.files = {file.name: file.read_text() for file in (root / 'out').glob('*')}
+        facts = json.loads(self.files.get(f'{name}_rows.json', '{"rows": [], "left_out": []}'))
+        self.rows = {row['export']: row for row in facts['rows']}
+        self.left_out = facts['left_out']
+
+
+class Mistakes(unittest.TestCase):
+    def check(self, description, place, words, **more):
+        run = Run(description, **more)
+        self.assertEqual(run.status, 1, run.messages)
+        [line] = run.messages.splitlines()
+        self.assertTrue(line.startswith(f'generate_library: {place}: '), line)
+        self.assertIn(words, line)
+
+    def added(self, line, words):
+        """The mistake is in a line after the others."""
+        self.check(DESCRIPTION + line, 'thing.txt:11', words)
+
+    def without(self, key):
+        return ''.join(line + '\n' for line in DESCRIPTION.splitlines() if not line.startswith(key))
+
+    def test_lines(self):
+        self.added('some words', 'expected KEY = VALUE, not: some words')
+        self.added('hint =', 'expected KEY = VALUE')
+        self.added('colour = blue', 'unknown key colour; known: title, headers')
+        self.added('title = Other', 'title is already given in line 2')
+        self.added('absent thingStatus = THING_OK', 'absent thingStatus is already given in line 8')
+
+    def test_values(self):
+        self.added('places = driver shelf', 'unknown place shelf; known: driver, toolkit')
+        self.added('macro = A B', 'A B is not a name')
+        self.added('except = thing{A}', 'thing{A} is not a pattern')
+        self.added('version = thingVersion', 'expected FUNCTION major-minor')
+        self.added('version = thingVersion written 0 1', 'expected FUNCTION major-minor')
+        self.added('windows x = thing.dll', 'x is not a major version')
+        self.added('hint = say "please"', 'hint must not contain "')
+        self.check(DESCRIPTION.replace('thing[A-Z]*', '*'), 'thing.txt:4', '* is not a pattern')
+
+    def test_missing_lines(self):
+        for key in ('title', 'headers', 'functions', 'required'):
+            self.check(self.without(key), 'thing.txt:9', f'the line "{key} = ..." is missing')
+        self.check(self.without('linux'), 'thing.txt:9', 'a line with file names is missing')
+        self.check(self.without('major'), 'thing.txt:6', 'needs the line "major = ..."')
+
+    def test_names_of_libraries(self):
+        self.check(DESCRIPTION, 'Thing.txt:1', 'Thing cannot be the name of a library', name='Thing')
+        self.check(DESCRIPTION, 'driver.txt:1', 'driver cannot be the name', name='driver')
+        run = Run(library='cusomething')
+        self.assertIn('no library is called cusomething; known: cublas, cublaslt, ', run.messages)
+
+    def test_missing_file(self):
+        self.assertIn('nowhere.txt:1: cannot be read', Run(library='nowhere.txt').messages)
+
+    def test_headers_that_are_not_found(self):
+        run = Run(DESCRIPTION.replace('thing.h', 'thing.h other.h'))
+        self.assertEqual(run.status, 1)
+        self.assertIn('other.h, a header of The thing, was not found in:\n  ROOT\n', run.messages)
+
+    def test_headers_without_such_functions(self):
+        self.check(DESCRIPTION.replace('thing[A-Z]*', 'other*'), 'thing.txt:4',
+                   'thing.h declare no function with such a name')
+
+    def test_versions_that_are_no_number(self):
+        for text in ('', '"3"', '0', 'UNKNOWN'):
+            self.check(DESCRIPTION, 'thing.txt:5', 'which is not a version',
+                       header=(HEADER % '').replace('THING_MAJOR 3', f'THING_MAJOR {text}'))
+
+
+class Results(unittest.TestCase):
+    def test_expressions_by_type_and_function(self):
+        run = Run(DESCRIPTION + 'absent size_t = 0\nabsent thingOther = THING_MISSING\n',
+                  '#include <stddef.h>\nsize_t thingSize(void); thingStatus thingOther(int);'
+                  'void thingNothing(int *);', '--strict')
+        self.assertEqual(run.status, 0, run.messages)
+        found = {name: (row.get('absent'), row.get('missing')) for name, row in run.rows.items()}
+        self.assertEqual(found, {
+            'thingInit': ('THING_ABSENT', 'THING_MISSING'), 'thingSize': ('0', '0'),
+            'thingText': ('explanation', 'explanation'), 'thingNothing': (None, None),
+            'thingOther': ('THING_MISSING', 'THING_MISSING')})
+
+    def test_types_without_an_expression(self):
+        lenient = Run(DESCRIPTION, 'double thingValue(void);')
+        self.assertEqual(lenient.status, 0, lenient.messages)
+        self.assertNotIn('thingValue', lenient.rows)
+        self.assertEqual(lenient.left_out,
+                         ['thingValue [thing.txt has no line "absent double = ..."]'])
+        strict = Run(DESCRIPTION, 'double thingValue(void);', '--strict')
+        self.assertEqual(strict.status, 1)
+        self.assertIn('error: not understood in thing.h, thingValue', strict.messages)
+
+
+class Understood(unittest.TestCase):
+    def rows(self, declarations, description=DESCRIPTION):
+        run = Run(description, declarations, '--strict')
+        self.assertEqual(run.status, 0, run.messages)
+        return run.rows
+
+    def test_renaming_macros(self):
+        rows = self.rows('#define thingOpen thingOpen_v2\nthingStatus thingOpen(int);')
+        self.assertEqual(rows['thingOpen_v2']['member'], 'thingOpen_v2')
+        self.assertNotIn('thingOpen', rows)
+
+    def test_first_versions_behind_a_macro(self):
+        rows = self.rows('''
+#ifdef THING_ALL
+thingStatus thingOpen(int);
+#else
+#define thingOpen thingOpen_v2
+#endif
+thingStatus thingOpen_v2(long);''', DESCRIPTION + 'macro = THING_ALL\n')
+        self.assertEqual(rows['thingOpen']['member'], 'thingOpen_v1')
+        self.assertEqual(rows['thingOpen_v2']['parameters'][0]['type'], 'long')
+
+    def test_inline_functions_over_versioned_names(self):
+        rows = self.rows('thingStatus thingOpen_3_1(const int *p, int n);\n'
+                         'static inline thingStatus thingOpen(int *p, int n)\n'
+                         '{ return thingOpen_3_1 (p, n); }\n'
+                         'static inline thingStatus thingTwice(int *p, int n)\n'
+                         '{ thingOpen(p, n); return thingOpen_3_1(p, n); }')
+        self.assertEqual(rows['thingOpen_3_1']['member'], 'thingOpen')
+        self.assertNotIn('thingTwice', rows)
+
+    def test_overloads_of_headers_are_no_exports(self):
+        rows = self.rows('''thingStatus thingOpen(int);
+#ifdef __cplusplus
+}
+static inline thingStatus thingOpen(double v) { return thingOpen((int)v); }
+inline thingStatus thingOpen(long v, long w) { return thingOpen((int)(v + w)); }
+extern "C" {
+#endif''')
+        self.assertEqual([p['type'] for p in rows['thingOpen']['parameters']], ['int'])
+
+    def test_structs_by_value_and_callbacks(self):
+        rows = self.rows('thingStatus thingMove(thingPoint p, void (*done)(thingPoint, void *), '
+                         'const char *const names[]);')
+        self.assertEqual([p['type'] for p in rows['thingMove']['parameters']],
+                         ['thingPoint', 'void (*)(thingPoint, void *)', 'const char * const *'])
+
+    def test_functions_of_other_libraries(self):
+        rows = self.rows('void thingLtOpen(int); int otherOpen(int);',
+                         DESCRIPTION + 'except = thingLt*\n')
+        self.assertEqual(set(rows), {'thingInit', 'thingText'})
+
+    def test_what_is_not_understood(self):
+        run = Run(DESCRIPTION, 'thingStatus thingPrint(const char *, ...);')
+        self.assertEqual(run.status, 0)
+        self.assertEqual(len(run.left_out), 1)
+        self.assertEqual(Run(DESCRIPTION, 'thingStatus thingPrint(const char *, ...);',
+                             '--strict').status, 1)
+
+
+class Generated(unittest.TestCase):
+    """The generated files, compiled with the headers of a program."""
+
+    def compile(self, header, files, expected=0):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in files.items():
+                (root / name).write_text(text)
+            if header is not None:
+                (root / 'thing.h').write_text(header)
+            done = subprocess.run(
+                [*COMPILER, '-std=c++20', '-Wall', '-Wextra', '-Werror', '-fsyntax-only', f'-I{INCLUDE}', f'-I{root}',
+                 '-x', 'c++', *(str(root / name) for name in files if name.endswith('.cpp'))],
+                capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, expected, done.stderr)
+            return done.stderr
+
+    def files(self):
+        run = Run(DESCRIPTION, 'void thingNothing(thingPoint);', '--strict')
+        self.assertEqual(run.status, 0, run.messages)
+        return {name: text for name, text in run.files.items() if not name.endswith('.json')}
+
+    def test_files_compile_without_cuda(self):
+        files = self.files()
+        self.assertEqual(set(files), {f'thing_{ending}' for ending in (
+            'library.h', 'table.hpp', 'entry.hpp', 'loadable.cpp', 'rows.cpp', 'registry.cpp',
+            'dropin.cpp')})
+        self.compile(HEADER % 'void thingNothing(thingPoint);', files)
+
+    def test_headers_of_another_version(self):
+        header = (HEADER % 'void thingNothing(thingPoint);').replace('MAJOR 3', 'MAJOR 4')
+        self.assertIn("cushim's table of The thing was generated from headers of version 3",
+                      self.compile(header, self.files(), 1))
+
+    def test_headers_that_the_program_lacks(self):
+        self.assertIn('thing.h not found. Add -I with the folder of the headers of The thing.',
+                      self.compile(None, self.files(), 1))
+
+
+class Shipped(unittest.TestCase):
+    def test_descriptions_have_no_mistakes(self):
+        sys.path.insert(0, str(pathlib.Path(GENERATOR).parent))
+        from tables import description
+        self.assertGreaterEqual(len(description.shipped()), 15)
+        for name in description.shipped():
+            described = description.read(description.path_of(name))
+            self.assertTrue(described.functions.fullmatch(described.values['required']), name)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
