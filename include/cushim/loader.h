@@ -1,5 +1,6 @@
 /* Loading the CUDA libraries, for C programs: load them, report what was found and why, configure
- * the search. C++ programs use loader.hpp, the same in C++ terms.
+ * the search. C++ programs use loader.hpp, the same in C++ terms. All functions work for every
+ * library that cushim was built with: the driver, the runtime, and further ones such as NVML.
  *
  * Usable from C11 and C++20; needs no CUDA header. Part of the library cushim-core, which needs no
  * C++ runtime.
@@ -24,8 +25,11 @@ extern "C" {
 
 /* The libraries that cushim loads. */
 typedef enum cushim_library {
-    CUSHIM_LIBRARY_DRIVER = 0, /* libcuda.so.1, nvcuda.dll: cu* */
-    CUSHIM_LIBRARY_RUNTIME = 1 /* libcudart.so.<major>, cudart64_<major>.dll: cuda* */
+    CUSHIM_LIBRARY_DRIVER = 0,       /* libcuda.so.1, nvcuda.dll: cu* */
+    CUSHIM_LIBRARY_RUNTIME = 1,      /* libcudart.so.<major>, cudart64_<major>.dll: cuda* */
+    CUSHIM_LIBRARY_MOST = 0x7fffffff /* further libraries (NVML, NVRTC, ...) have numbers up to this
+                                        one, which differ between processes: cushim_nvml_library()
+                                        returns that of NVML */
 } cushim_library;
 
 /* Whether a library is loaded. */
@@ -45,8 +49,9 @@ typedef enum cushim_outcome {
     CUSHIM_OUTCOME_TRUNCATED = 3,          /* the end of the file is missing */
     CUSHIM_OUTCOME_WRONG_ARCHITECTURE = 4, /* a library for another processor or word size */
     CUSHIM_OUTCOME_LINK_STUB = 5,          /* the toolkit's link stub, which is not a driver */
-    CUSHIM_OUTCOME_NOT_CUDA = 6,      /* a library, but without cuInit (cudaRuntimeGetVersion) */
-    CUSHIM_OUTCOME_WRONG_VERSION = 7, /* a runtime of another major version than the headers */
+    CUSHIM_OUTCOME_NOT_CUDA = 6,      /* a library, but without cuInit (cudaRuntimeGetVersion; for
+                                         further libraries the name in their description) */
+    CUSHIM_OUTCOME_WRONG_VERSION = 7, /* not the major version of the headers */
     CUSHIM_OUTCOME_REFUSED = 8        /* the system did not load it: detail has its message */
 } cushim_outcome;
 
@@ -75,7 +80,8 @@ typedef struct cushim_report {
     cushim_state state;   /* of the file: a loaded libcudart is not used without a driver */
     cushim_reason reason; /* why it is absent */
     const char *path; /* of the library in use, absolute if the system reports it; NULL if absent */
-    int version;      /* CUDA version of the library in use, packed: 12060 is 12.6; 0: unknown */
+    int version;      /* CUDA version of the library in use, packed: 12060 is 12.6; 0: unknown. For
+                         further libraries their own version, packed in the same way */
     const char *explanation; /* one sentence for a person: the library found, or why it is absent */
     const char *hint;        /* what the person can do about it; "" if nothing */
     size_t candidate_count;  /* the length of candidates */
@@ -112,6 +118,15 @@ typedef enum cushim_configure_result {
 CUSHIM_CORE_API cushim_configure_result cushim_configure(const cushim_settings *settings)
     CUSHIM_NOEXCEPT;
 
+/* The path of a library other than the driver and the runtime: load exactly this file. Copies the
+ * string. Accepted once for each library, before its first search; its variable (CUSHIM_NVML)
+ * overrides it. CUSHIM_CONFIGURE_INVALID also for the driver and the runtime. */
+CUSHIM_CORE_API cushim_configure_result cushim_choose_library(cushim_library library,
+                                                              const char *path) CUSHIM_NOEXCEPT;
+
+/* The name of a library for a person: "CUDA driver", "NVML". */
+CUSHIM_CORE_API const char *cushim_library_title(cushim_library library) CUSHIM_NOEXCEPT;
+
 /* Loads a library if that was not tried before. CUSHIM_STATE_LOADED if its functions can be called,
  * otherwise CUSHIM_STATE_ABSENT (then cushim_absent_status is not 0). Loading the runtime searches
  * for the driver first. In .preinit_array, before the C library is initialised, it returns
@@ -126,13 +141,15 @@ CUSHIM_CORE_API cushim_state cushim_reload(cushim_library library) CUSHIM_NOEXCE
 /* The report of a library; never NULL. Never loads. */
 CUSHIM_CORE_API const cushim_report *cushim_load_report(cushim_library library) CUSHIM_NOEXCEPT;
 
-/* The report of both libraries as text for a person, one candidate per line, null-terminated unless
- * size is 0. Returns the length of the whole text, as snprintf does. Never loads. */
+/* The report of all libraries as text for a person, one candidate per line, null-terminated unless
+ * size is 0: the driver, the runtime, and the further libraries that the process has used or asked
+ * for. Returns the length of the whole text, as snprintf does. Never loads. */
 CUSHIM_CORE_API size_t cushim_report_text(char *text, size_t size) CUSHIM_NOEXCEPT;
 
 /* The CUDA version of a library, packed (12060 is 12.6); 0 if it is absent or does not report one.
  * For the driver, the newest CUDA version that it supports (cuDriverGetVersion); for the runtime,
- * its own version (cudaRuntimeGetVersion), even if it is not used for lack of a driver. Loads. */
+ * its own version (cudaRuntimeGetVersion), even if it is not used for lack of a driver; for others
+ * their own version. Loads. */
 CUSHIM_CORE_API int cushim_library_version(cushim_library library) CUSHIM_NOEXCEPT;
 
 /* The CUDA_VERSION of the headers that the tables were generated from. */
@@ -141,13 +158,14 @@ CUSHIM_CORE_API int cushim_headers_version(void) CUSHIM_NOEXCEPT;
 /* The version of cushim, "major.minor.patch". */
 CUSHIM_CORE_API const char *cushim_version(void) CUSHIM_NOEXCEPT;
 
-/* The status that the table functions of an absent library return: a CUresult or a cudaError_t. 0
- * if it is loaded. Without a driver a libcudart counts as absent, because it would be useless,
- * unless it was chosen by its path. Loads. */
+/* The status that the table functions of an absent library return: a CUresult or a cudaError_t, 1
+ * for further libraries. 0 if it is loaded. Without a driver a libcudart counts as absent, because
+ * it would be useless, unless it was chosen by its path. Loads. */
 CUSHIM_CORE_API int cushim_absent_status(cushim_library library) CUSHIM_NOEXCEPT;
 
 /* --- all entry points by name. A program that calls none of these functions links only the entry
- *     points that it calls. */
+ *     points that it calls. For further libraries, pass the number that cushim_NAME_entry_points()
+ *     returns; the entry points of those for which it was not called are not known here. */
 
 /* Any entry point; cast it to its own type before calling it. */
 typedef void (*cushim_function)(void);
@@ -156,7 +174,8 @@ typedef void (*cushim_function)(void);
 typedef struct cushim_entry_point {
     const char *name; /* the exported name: cuMemAlloc_v2 */
     int introduced;   /* the CUDA version that introduced it, packed; 0: no header states it */
-    int status;       /* 0: the library has it; otherwise the status of a call (36, 302, ...) */
+    int status;       /* 0: the library has it; otherwise the status of a call (36, 302, ...); for
+                         further libraries 1: the library is absent, 2: it lacks the entry point */
 } cushim_entry_point;
 
 /* Called once for each entry point, in the order of the headers. */

@@ -1,67 +1,93 @@
 #include "attempt.hpp"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "path.hpp"
-#include "resolve.hpp"
 
 namespace cushim {
 
 namespace {
 
-using VersionQuery = int(CUSHIM_CUDA_CALL *)(int *);
-
 /* --- checks of a library --- */
 
-/* 0 and the version; or the status that the library returns; or -1 if it lacks the function. */
-int ask_version(platform::Module module, const char *name, int &version) {
-    void *function = platform::find_symbol(module, name);
+template <class... Parameters>
+using VersionQuery = int(CUSHIM_CUDA_CALL *)(Parameters...);
+
+constexpr int packed(int major, int minor) {
+    return major * 1000 + minor * 10;
+}
+
+/* 0 and the version, packed as CUDA packs its own; or the status that the library returns; or -1 if
+ * it lacks the function. */
+int ask_version(platform::Module module, const cushim_library_description &library, int &version) {
     version = 0;
-    return function != nullptr ? reinterpret_cast<VersionQuery>(function)(&version) : -1;
+    if (library.version_kind == CUSHIM_VERSION_NONE)
+        return -1;
+    void *function = platform::find_symbol(module, library.version_function);
+    if (function == nullptr)
+        return -1;
+    int status = 0, major = 0, minor = 0;
+    switch (library.version_kind) {
+    case CUSHIM_VERSION_MAJOR_MINOR:
+        status = reinterpret_cast<VersionQuery<int *, int *>>(function)(&major, &minor);
+        version = packed(major, minor);
+        return status;
+    case CUSHIM_VERSION_PROPERTY: {
+        const auto property = reinterpret_cast<VersionQuery<int, int *>>(function);
+        status = property(0, &major);
+        if (status == 0)
+            status = property(1, &minor);
+        version = packed(major, minor);
+        return status;
+    }
+    case CUSHIM_VERSION_WRITTEN:
+        status = reinterpret_cast<VersionQuery<int *>>(function)(&version);
+        break;
+    case CUSHIM_VERSION_RETURNED:
+        version = static_cast<int>(reinterpret_cast<size_t(CUSHIM_CUDA_CALL *)()>(function)());
+        break;
+    default: // of a newer description
+        return -1;
+    }
+    if (library.version_major_unit != 0)
+        version = packed(version / library.version_major_unit,
+                         version % library.version_major_unit / library.version_minor_unit);
+    return status;
 }
 
-cushim_outcome judge_driver(platform::Module module, int &version, platform::Text &detail) {
-    const int status = ask_version(module, "cuDriverGetVersion", version);
-    if (status == status_stub_library) {
-        snprintf(detail.chars, sizeof detail.chars, "the CUDA toolkit's link stub, not a driver");
-        return CUSHIM_OUTCOME_LINK_STUB;
-    }
-    if (platform::find_symbol(module, "cuInit") == nullptr) {
-        snprintf(detail.chars, sizeof detail.chars, "not a CUDA driver: it has no cuInit");
-        return CUSHIM_OUTCOME_NOT_CUDA;
-    }
-    if (status != 0)
-        version = 0;
-    return CUSHIM_OUTCOME_LOADED;
+cushim_outcome judge_by_name(const cushim_library_description &library, platform::Module module,
+                             platform::Text &detail) {
+    if (platform::find_symbol(module, library.required) != nullptr)
+        return CUSHIM_OUTCOME_LOADED;
+    snprintf(detail.chars, sizeof detail.chars, "not %s: it has no %s", library.title,
+             library.required);
+    return CUSHIM_OUTCOME_NOT_CUDA;
 }
 
-cushim_outcome judge_runtime(platform::Module module, int &version, platform::Text &detail) {
-    const int status = ask_version(module, "cudaRuntimeGetVersion", version);
-    if (status == -1 && platform::find_symbol(module, "cudaGetDeviceCount") == nullptr) {
-        snprintf(detail.chars, sizeof detail.chars,
-                 "not a CUDA runtime: it has neither cudaRuntimeGetVersion nor cudaGetDeviceCount");
-        return CUSHIM_OUTCOME_NOT_CUDA;
-    }
-    if (status != 0)
-        version = 0;
-    if (version != 0 && version / 1000 != CUSHIM_CUDA_MAJOR) {
-        snprintf(detail.chars, sizeof detail.chars,
-                 "CUDA runtime %d.%d, but this program was built for major version %d",
-                 version / 1000, version % 1000 / 10, CUSHIM_CUDA_MAJOR);
-        return CUSHIM_OUTCOME_WRONG_VERSION;
-    }
-    return CUSHIM_OUTCOME_LOADED;
-}
-
-cushim_outcome judge(const Search &search, platform::Module module, int &version,
+cushim_outcome judge(const Library &library, platform::Module module, int &version,
                      platform::Text &detail) {
     // Asking it for its version would call back into this code, without end.
     if (platform::contains_own_code(module)) {
         snprintf(detail.chars, sizeof detail.chars, "it contains this loader itself");
         return CUSHIM_OUTCOME_NOT_CUDA;
     }
-    return search.driver() ? judge_driver(module, version, detail)
-                           : judge_runtime(module, version, detail);
+    const cushim_library_description &wanted = *library.description;
+    const int status = ask_version(module, wanted, version);
+    const cushim_outcome outcome = library.special != nullptr
+                                       ? library.special->judge(module, status, detail)
+                                       : judge_by_name(wanted, module, detail);
+    if (outcome != CUSHIM_OUTCOME_LOADED)
+        return outcome;
+    if (status != 0)
+        version = 0;
+    if (wanted.major != 0 && version != 0 && version / 1000 != wanted.major) {
+        snprintf(detail.chars, sizeof detail.chars,
+                 "%s %d.%d, but this program was built for major version %d", wanted.title,
+                 version / 1000, version % 1000 / 10, wanted.major);
+        return CUSHIM_OUTCOME_WRONG_VERSION;
+    }
+    return CUSHIM_OUTCOME_LOADED;
 }
 
 /* --- candidates --- */
@@ -87,7 +113,7 @@ cushim_outcome outcome_of(platform::FileKind kind) {
 bool take(Search &search, const char *path, platform::Module module, const char *how) {
     platform::Text detail;
     int version = 0;
-    const cushim_outcome outcome = judge(search, module, version, detail);
+    const cushim_outcome outcome = judge(search.library, module, version, detail);
     if (outcome != CUSHIM_OUTCOME_LOADED) {
         // A bare name does not identify the file.
         const Path where(has_folder(path) ? nullptr : platform::path_of_module(module));
@@ -137,10 +163,23 @@ bool try_search_path(Search &search, const char *name) {
         &all);
 }
 
+/* Whether this is a name of a library that the driver brings. */
+bool is_of_system(const Library &library, const char *name) {
+    if ((library.description->places & CUSHIM_PLACE_DRIVER) == 0)
+        return false;
+    const char *const *own = library.description->file_names;
+    while (*own != nullptr && strcmp(*own, name) != 0)
+        ++own;
+    return *own != nullptr;
+}
+
 /* Tries only the library that the system's search finds. */
 bool try_system_search(Search &search, const char *name) {
     platform::OpenError error;
-    platform::Module module = platform::open_library(name, platform::OpenMode::load, error);
+    platform::Module module = platform::open_library(
+        name,
+        is_of_system(search.library, name) ? platform::OpenMode::system : platform::OpenMode::load,
+        error);
     if (module != nullptr)
         return take(search, name, module, "in use");
     search.candidates.add(name, error.missing ? CUSHIM_OUTCOME_NOT_FOUND : CUSHIM_OUTCOME_REFUSED,

@@ -2,22 +2,20 @@
 #pragma once
 
 #include "candidates.hpp"
-#include "platform.hpp"
+#include "library.hpp"
 
 namespace cushim {
 
 struct Search {
-    cushim_library library;
+    const Library &library;
     Candidates candidates = {nullptr, 0, 0};
     platform::Module module = nullptr; // the library that was found
     int version = 0;
     bool chosen = false; // a path was chosen; nothing else is tried
     bool beside = false; // the folder follows from the path chosen for the driver
 
-    bool driver() const { return library == CUSHIM_LIBRARY_DRIVER; }
-    const char *file_name() const {
-        return driver() ? platform::driver_name : platform::runtime_name;
-    }
+    /* The preferred file name. */
+    const char *file_name() const { return library.description->file_names[0]; }
 };
 
 /* Each returns whether the library was found; search.module is then set. */

@@ -26,55 +26,59 @@ const cushim_candidate *unusable_candidate(const cushim_report &report) {
 }
 
 const char *what(const SearchSummary &summary) {
-    return summary.library == CUSHIM_LIBRARY_DRIVER ? "CUDA driver" : "CUDA runtime";
+    return summary.library.description->title;
 }
 
 const char *file_name(const SearchSummary &summary) {
-    return summary.library == CUSHIM_LIBRARY_DRIVER ? platform::driver_name
-                                                    : platform::runtime_name;
+    return summary.library.description->file_names[0];
 }
 
-const char *hint_for(cushim_reason reason, const SearchSummary &summary) {
-    const bool driver = summary.library == CUSHIM_LIBRARY_DRIVER;
+/* --- hints: on the heap, except those of `special` --- */
+
+char *choose_another_path(const SearchSummary &summary, const char *noun) {
+    const cushim_library_description &library = *summary.library.description;
+    const bool may_be_beside = (library.places & CUSHIM_PLACE_BESIDE_DRIVER) != 0;
+    return join_text(
+        {"correct the path in ", library.variable, " or in the program's settings, or ",
+         may_be_beside ? "put " : "unset it so that the loader searches for ", noun,
+         may_be_beside ? " in the folder of the driver that CUSHIM_DRIVER names" : ""});
+}
+
+char *switch_on(const SearchSummary &summary, const char *noun) {
+    const bool by_variable = summary.environment;
+    return join_text(
+        {"set ", noun, "'s path in ", by_variable ? summary.library.description->variable : "",
+         by_variable ? " or in " : "", "the program's settings, or enable a search location in ",
+         by_variable ? "the settings" : "them"});
+}
+
+char *install(const cushim_library_description &library, bool by_path) {
+    const bool has_hint = library.hint != nullptr;
+    return join_text({has_hint ? library.hint : "install ", has_hint ? "" : library.title,
+                      by_path ? ", or set " : "", by_path ? library.variable : "",
+                      by_path ? " to its library" : ""});
+}
+
+char *hint_for(cushim_reason reason, const SearchSummary &summary) {
+    const cushim_library_description &library = *summary.library.description;
+    const cushim_special *special = summary.library.special;
+    const char *noun = special != nullptr ? special->noun : library.title;
     switch (reason) {
     case CUSHIM_REASON_DISABLED:
-        return "unset CUSHIM_DISABLE to use CUDA";
+        return join_text({"unset CUSHIM_DISABLE to use ", special != nullptr ? "CUDA" : noun});
     case CUSHIM_REASON_CHOSEN_PATH:
-        return driver
-                   ? "correct the path in CUSHIM_DRIVER or in the program's settings, or unset it "
-                     "so that the loader searches for the driver"
-                   : "correct the path in CUSHIM_RUNTIME or in the program's settings, or put the "
-                     "runtime in the folder of the driver that CUSHIM_DRIVER names";
-    case CUSHIM_REASON_LINK_STUB:
-        if (summary.chosen)
-            return "set the path in CUSHIM_DRIVER or in the program's settings to that of the "
-                   "driver; the stub is for linking only";
-        return "install the NVIDIA driver, or start the container with GPU access (docker run "
-               "--gpus all); remove the toolkit's stubs folder from the library search path, since "
-               "it is for linking only";
-    case CUSHIM_REASON_UNUSABLE:
-        return driver ? "install an NVIDIA driver for this system and architecture"
-                      : "install the CUDA " CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) " runtime";
-    case CUSHIM_REASON_NOT_FOUND:
-        return driver ? "install the NVIDIA driver, or start the container with GPU access (docker "
-                        "run --gpus all)"
-                      : "install the CUDA " CUSHIM_TEXT(
-                            CUSHIM_CUDA_MAJOR) " runtime, or set "
-                                               "CUSHIM_RUNTIME to its library";
+        return choose_another_path(summary, noun);
     case CUSHIM_REASON_SWITCHED_OFF:
-        if (!summary.environment)
-            return driver ? "set the driver's path in the program's settings, or enable a search "
-                            "location in them"
-                          : "set the runtime's path in the program's settings, or enable a search "
-                            "location in them";
-        return driver ? "set the driver's path in CUSHIM_DRIVER or in the program's settings, or "
-                        "enable a search location in the settings"
-                      : "set the runtime's path in CUSHIM_RUNTIME or in the program's settings, or "
-                        "enable a search location in the settings";
+        return switch_on(summary, noun);
+    case CUSHIM_REASON_LINK_STUB:
+    case CUSHIM_REASON_UNUSABLE:
+        return install(library, false);
+    case CUSHIM_REASON_NOT_FOUND:
+        return install(library, true);
     case CUSHIM_REASON_NONE:
         break;
     }
-    return "";
+    return nullptr;
 }
 
 cushim_reason reason_of(const cushim_report &report, const SearchSummary &summary) {
@@ -97,9 +101,10 @@ cushim_reason reason_of(const cushim_report &report, const SearchSummary &summar
 
 char *explain_loaded(const cushim_report &report, const SearchSummary &summary) {
     const char *path = report.path != nullptr ? report.path : file_name(summary);
-    const VersionDigits version(report.version);
-    return join_text({what(summary), " ",
-                      report.version != 0 ? version.chars : "of unknown version", ", ", path});
+    const VersionDigits digits(report.version);
+    const char *version = report.version != 0 ? digits.chars : "of unknown version";
+    const bool is_asked = summary.library.description->version_kind != CUSHIM_VERSION_NONE;
+    return join_text({what(summary), is_asked ? " " : "", is_asked ? version : "", ", ", path});
 }
 
 /* A sentence about a candidate that could not be used. */
@@ -140,11 +145,17 @@ char *explanation_of(const cushim_report &report, const SearchSummary &summary) 
 
 const char *const out_of_memory = "out of memory";
 
-void explain(cushim_report &report, const SearchSummary &summary) {
+char *explain(cushim_report &report, const SearchSummary &summary) {
     report.reason = reason_of(report, summary);
-    report.hint = hint_for(report.reason, summary);
     const char *explanation = explanation_of(report, summary);
     report.explanation = explanation != nullptr ? explanation : out_of_memory;
+    const cushim_special *special = summary.library.special;
+    const char *own = special != nullptr && special->hint != nullptr
+                          ? special->hint(report.reason, summary.chosen)
+                          : nullptr;
+    char *hint = own == nullptr ? hint_for(report.reason, summary) : nullptr;
+    report.hint = own != nullptr ? own : hint != nullptr ? hint : "";
+    return hint;
 }
 
 } // namespace cushim

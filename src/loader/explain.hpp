@@ -1,12 +1,12 @@
 /* Explains the result of a search: why a library is absent, and how to fix it. */
 #pragma once
 
-#include <cushim/loader.h>
+#include "library.hpp"
 
 namespace cushim {
 
 struct SearchSummary {
-    cushim_library library;
+    const Library &library;
     bool disabled;     // by CUSHIM_DISABLE
     bool chosen;       // by variable or settings; nothing else was tried
     bool beside;       // if chosen: the folder follows from the path chosen for the driver
@@ -14,8 +14,9 @@ struct SearchSummary {
     bool environment;  // the settings permit environment variables
 };
 
-/* Sets reason, explanation (on the heap) and hint (static) from state, path and candidates. */
-void explain(cushim_report &report, const SearchSummary &summary);
+/* Sets reason, explanation (on the heap) and hint from state, path and candidates. Returns the hint
+ * if it is on the heap, otherwise nullptr. */
+[[nodiscard]] char *explain(cushim_report &report, const SearchSummary &summary);
 
 /* The explanation if memory ran out; static. */
 extern const char *const out_of_memory;

@@ -4,48 +4,58 @@
 
 namespace cushim {
 
-LoadedLibrary *records[2] = {nullptr, nullptr};
-
 namespace {
 
 /* Whether the reason for which a record is provisional no longer applies. */
 bool is_outdated(const LoadedLibrary &record) {
-    return record.lacks_driver && is_used(ensure_loaded(CUSHIM_LIBRARY_DRIVER));
+    return record.lacks_driver && is_used(ensure_loaded(driver_library));
+}
+
+bool needs_driver(const Library &library) {
+    return library.special != nullptr && library.special->needs_driver;
 }
 
 /* Searches, and publishes the result in place of `before`. Another thread may publish meanwhile: a
  * library that was found replaces an absent one, and a library in use is never replaced. */
-const LoadedLibrary *search_and_publish(cushim_library library, LoadedLibrary *before) {
+const LoadedLibrary *search_and_publish(Library &library, LoadedLibrary *before) {
     if (!platform::is_initialized())
         return before;
-    freeze_settings();
+    freeze_settings(library);
     // The driver must be loaded first: libcudart binds to the libcuda.so.1 of the process.
-    if (library == CUSHIM_LIBRARY_RUNTIME)
-        ensure_loaded(CUSHIM_LIBRARY_DRIVER);
+    if (needs_driver(library))
+        ensure_loaded(driver_library);
     LoadedLibrary *found = search(library);
     if (found == nullptr)
         return before;
-    LoadedLibrary *expected = before;
+    number_of(library); // reports list it
+    void *expected = before;
     do {
-        found->previous = expected;
-        if (atomics::replace(&records[library], expected, found)) {
+        found->previous = static_cast<LoadedLibrary *>(expected);
+        if (atomics::replace(&library.record, expected, static_cast<void *>(found))) {
             // Slots point into the library, and threads keep state here, so both stay loaded.
             platform::pin_own_module();
             return found;
         }
-    } while (is_used(found) && !is_used(expected));
+    } while (is_used(found) && !is_used(static_cast<LoadedLibrary *>(expected)));
     discard(found);
-    return expected;
+    return static_cast<LoadedLibrary *>(expected);
 }
 
 cushim_state state_of(const LoadedLibrary *record) {
     return is_used(record) ? CUSHIM_STATE_LOADED : CUSHIM_STATE_ABSENT;
 }
 
+cushim_state reload(Library &library) {
+    if (needs_driver(library))
+        reload(driver_library);
+    LoadedLibrary *record = current_record(library);
+    return state_of(is_used(record) ? record : search_and_publish(library, record));
+}
+
 } // namespace
 
-const LoadedLibrary *load_now(cushim_library library) {
-    LoadedLibrary *record = atomics::load(&records[library]);
+const LoadedLibrary *load_now(Library &library) {
+    LoadedLibrary *record = current_record(library);
     return record != nullptr && !is_outdated(*record) ? record
                                                       : search_and_publish(library, record);
 }
@@ -54,19 +64,19 @@ const LoadedLibrary *load_now(cushim_library library) {
 
 using namespace cushim;
 
-extern "C" cushim_state cushim_load(cushim_library library) noexcept {
-    return state_of(ensure_loaded(library));
+extern "C" cushim_state cushim_load(cushim_library number) noexcept {
+    Library *library = library_numbered(number);
+    return library != nullptr ? state_of(ensure_loaded(*library)) : CUSHIM_STATE_ABSENT;
 }
 
-extern "C" cushim_state cushim_reload(cushim_library library) noexcept {
-    if (library == CUSHIM_LIBRARY_RUNTIME)
-        cushim_reload(CUSHIM_LIBRARY_DRIVER);
-    LoadedLibrary *record = atomics::load(&records[library]);
-    return state_of(is_used(record) ? record : search_and_publish(library, record));
+extern "C" cushim_state cushim_reload(cushim_library number) noexcept {
+    Library *library = library_numbered(number);
+    return library != nullptr ? reload(*library) : CUSHIM_STATE_ABSENT;
 }
 
-extern "C" int cushim_library_version(cushim_library library) noexcept {
-    const LoadedLibrary *record = ensure_loaded(library);
+extern "C" int cushim_library_version(cushim_library number) noexcept {
+    Library *library = library_numbered(number);
+    const LoadedLibrary *record = library != nullptr ? ensure_loaded(*library) : nullptr;
     return record != nullptr ? record->report.version : 0;
 }
 

@@ -1,4 +1,4 @@
-/* The result of searching for one of the two libraries, and its publication.
+/* The result of searching for a library, and its publication.
  *
  * The state machine, once per library:
  *
@@ -18,27 +18,22 @@
  */
 #pragma once
 
-#include <cushim/loader.h>
-
-#include "atomics.hpp"
-#include "platform.hpp"
+#include "library.hpp"
 
 namespace cushim {
 
 struct LoadedLibrary {
     cushim_report report;    // the state in it is loaded or absent
     platform::Module module; // nullptr if absent
+    char *hint;              // the one of the report, if it is on the heap
     bool chosen;             // by path; nothing else was tried
     bool lacks_driver;       // a libcudart without a driver; not used until one is loaded
     LoadedLibrary *previous; // the record that a reload replaced
 };
 
-/* Indexed by library; only loaded_library.cpp writes it. */
-extern LoadedLibrary *records[2];
-
-/* The current record; nullptr if nothing was tried. */
-inline const LoadedLibrary *current_record(cushim_library library) {
-    return atomics::load(&records[library]);
+/* The current record; nullptr if nothing was tried. Only loaded_library.cpp replaces it. */
+inline LoadedLibrary *current_record(const Library &library) {
+    return static_cast<LoadedLibrary *>(atomics::load(&library.record));
 }
 
 /* Whether calls are forwarded to the library. */
@@ -48,19 +43,19 @@ inline bool is_used(const LoadedLibrary *record) {
 
 /* Searches unless this was done before, or if a missing prerequisite has become available;
  * publishes the result. */
-const LoadedLibrary *load_now(cushim_library library);
+const LoadedLibrary *load_now(Library &library);
 
 /* The record of a library; searches unless this was done before. nullptr only if memory ran out or
  * the C library is not initialized: the library then counts as absent, and the next call tries
  * again. Inline, since every call of an absent library uses it. */
-inline const LoadedLibrary *ensure_loaded(cushim_library library) {
+inline const LoadedLibrary *ensure_loaded(Library &library) {
     const LoadedLibrary *record = current_record(library);
     const bool settled = record != nullptr && !record->lacks_driver;
     return settled ? record : load_now(library);
 }
 
 /* Searches (search.cpp); the caller owns the record. nullptr if memory ran out. */
-LoadedLibrary *search(cushim_library library);
+LoadedLibrary *search(Library &library);
 
 /* Frees an unpublished record. */
 void discard(LoadedLibrary *record);

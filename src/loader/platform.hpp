@@ -30,6 +30,7 @@ struct Text {
 
 enum class OpenMode {
     load,          // loads the file, or finds it by the system's search
+    system,        // the same; on Windows a file name is only looked up in the system folder
     already_loaded // only if the process has it already
 };
 
@@ -110,21 +111,26 @@ constexpr bool is_ending() {
 }
 #endif
 
-/* Prevents the module that contains this code from being unloaded. */
+/* Prevents the module that contains this code or constant from being unloaded. */
+void pin_module_of(const void *address);
 void pin_own_module();
 
-/* File names of the libraries. */
-extern const char *const driver_name;            // "libcuda.so.1"
-extern const char *const runtime_name;           // "libcudart.so.13"
-extern const char *const known_driver_folders[]; // terminated by nullptr; empty on Windows
+/* The path of the program, on the heap; nullptr if unknown, and on POSIX systems in a process with
+ * more rights than the user who started it: another name of the program may be in any folder. */
+char *path_of_program();
 
-/* Folders below the root of a toolkit or environment that may contain the runtime; terminated by
+/* File names of the driver and the runtime, and folders; terminated by nullptr. */
+extern const char *const driver_names[];         // "libcuda.so.1"
+extern const char *const runtime_names[];        // "libcudart.so.13"
+extern const char *const known_driver_folders[]; // empty on Windows
+
+/* Folders below the root of a toolkit or environment that may contain libraries; terminated by
  * nullptr. */
 extern const char *const toolkit_folders[];     // "lib64", ...
 extern const char *const environment_folders[]; // "lib", ...
 extern const char *const python_folder;         // where "python3*" folders are: "lib"
 extern const char *const toolkit_parent;        // "/usr/local"; nullptr: none
-extern const char *const package_folders[];     // "nvidia/cu13/lib", ... in site-packages
+extern const char *const runtime_packages[];    // "nvidia/cu13/lib", ... in site-packages
 
 bool is_separator(char c);
 

@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
 #include <unistd.h>
 
 namespace cushim::platform {
@@ -270,22 +273,38 @@ bool at_exit(void (*function)()) {
     return atexit(function) == 0;
 }
 
-void pin_own_module() {
+void pin_module_of(const void *address) {
     Dl_info info;
     struct link_map *map = nullptr;
-    if (dladdr1(reinterpret_cast<void *>(&pin_own_module), &info, reinterpret_cast<void **>(&map),
-                RTLD_DL_LINKMAP) != 0 &&
+    if (dladdr1(address, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) != 0 &&
         map != nullptr && map->l_name != nullptr &&
         map->l_name[0] != '\0') // "": the program itself
         dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-const char *const driver_name = "libcuda.so.1";
+void pin_own_module() {
+    pin_module_of(reinterpret_cast<void *>(&pin_own_module));
+}
+
+#if defined(__linux__)
+char *path_of_program() {
+    char path[PATH_MAX];
+    const ssize_t length =
+        getauxval(AT_SECURE) == 0 ? readlink("/proc/self/exe", path, sizeof path - 1) : -1;
+    return length > 0 ? strndup(path, static_cast<size_t>(length)) : nullptr;
+}
+#else
+char *path_of_program() {
+    return nullptr;
+}
+#endif
+
+const char *const driver_names[] = {"libcuda.so.1", nullptr};
 
 #if CUSHIM_CUDA_MAJOR == 11
-const char *const runtime_name = "libcudart.so.11.0";
+const char *const runtime_names[] = {"libcudart.so.11.0", nullptr};
 #else
-const char *const runtime_name = "libcudart.so." CUSHIM_TEXT(CUSHIM_CUDA_MAJOR);
+const char *const runtime_names[] = {"libcudart.so." CUSHIM_TEXT(CUSHIM_CUDA_MAJOR), nullptr};
 #endif
 
 const char *const known_driver_folders[] = {
@@ -305,8 +324,8 @@ const char *const toolkit_folders[] = {"lib64", CUSHIM_TARGET, "lib", nullptr};
 const char *const environment_folders[] = {"lib", CUSHIM_TARGET, nullptr};
 const char *const python_folder = "lib";
 const char *const toolkit_parent = "/usr/local";
-const char *const package_folders[] = {"nvidia/cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "/lib",
-                                       "nvidia/cuda_runtime/lib", nullptr};
+const char *const runtime_packages[] = {"nvidia/cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "/lib",
+                                        "nvidia/cuda_runtime/lib", nullptr};
 
 bool is_separator(char c) {
     return c == '/';

@@ -133,11 +133,11 @@ Module open_library(const char *path, OpenMode mode, OpenError &error) {
     }
     // Never the current folder or PATH, where a planted DLL could take the place of a missing
     // driver.
-    const bool driver = strcmp(path, driver_name) == 0;
-    const DWORD flags =
-        has_folder(path) ? LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32
-        : driver         ? LOAD_LIBRARY_SEARCH_SYSTEM32
-                         : LOAD_LIBRARY_SEARCH_APPLICATION_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32;
+    const DWORD flags = has_folder(path)
+                            ? LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32
+                        : mode == OpenMode::system
+                            ? LOAD_LIBRARY_SEARCH_SYSTEM32
+                            : LOAD_LIBRARY_SEARCH_APPLICATION_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32;
     wchar_t absolute[longest_path];
     const wchar_t *name = wide;
     if (has_folder(path)) { // LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR requires absolute paths
@@ -315,17 +315,25 @@ bool is_ending() {
     return answer != nullptr && answer();
 }
 
-void pin_own_module() {
+void pin_module_of(const void *address) {
     HMODULE module = nullptr;
     GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
-                       reinterpret_cast<const char *>(&pin_own_module), &module);
+                       static_cast<const char *>(address), &module);
 }
 
-const char *const driver_name = "nvcuda.dll";
+void pin_own_module() {
+    pin_module_of(reinterpret_cast<const void *>(&pin_own_module));
+}
+
+char *path_of_program() {
+    return path_of_module(nullptr);
+}
+
+const char *const driver_names[] = {"nvcuda.dll", nullptr};
 #if CUSHIM_CUDA_MAJOR == 11
-const char *const runtime_name = "cudart64_110.dll";
+const char *const runtime_names[] = {"cudart64_110.dll", nullptr};
 #else
-const char *const runtime_name = "cudart64_" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) ".dll";
+const char *const runtime_names[] = {"cudart64_" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) ".dll", nullptr};
 #endif
 
 const char *const known_driver_folders[] = {nullptr};
@@ -333,9 +341,9 @@ const char *const toolkit_folders[] = {"bin\\x64", "bin", nullptr};
 const char *const environment_folders[] = {"Library\\bin\\x64", "Library\\bin", "bin", nullptr};
 const char *const python_folder = "Lib";
 const char *const toolkit_parent = nullptr;
-const char *const package_folders[] = {"nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin\\x86_64",
-                                       "nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin",
-                                       "nvidia\\cuda_runtime\\bin", nullptr};
+const char *const runtime_packages[] = {"nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin\\x86_64",
+                                        "nvidia\\cu" CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) "\\bin",
+                                        "nvidia\\cuda_runtime\\bin", nullptr};
 
 bool is_separator(char c) {
     return c == '/' || c == '\\';

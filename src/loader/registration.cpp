@@ -186,7 +186,7 @@ bool anything_waits() {
 }
 
 const LoadedLibrary *loaded_runtime() {
-    const LoadedLibrary *record = current_record(CUSHIM_LIBRARY_RUNTIME);
+    const LoadedLibrary *record = current_record(runtime_library);
     return is_used(record) ? record : nullptr;
 }
 
@@ -287,7 +287,7 @@ extern "C" void cushim_register_fat_binary_end(void **handle) noexcept {
 #include "compiler_calls.inc"
 
 extern "C" char cushim_init_module(void **handle) noexcept {
-    const LoadedLibrary *runtime = ensure_loaded(CUSHIM_LIBRARY_RUNTIME);
+    const LoadedLibrary *runtime = ensure_loaded(runtime_library);
     if (handle == nullptr || !is_used(runtime))
         return 0;
     pass_on_all(*runtime);

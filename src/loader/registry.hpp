@@ -2,6 +2,8 @@
  * from other programs. */
 #pragma once
 
+#include <cushim/detail/library.h>
+
 #include "first_call.hpp"
 
 namespace cushim {
@@ -14,8 +16,7 @@ struct Row {
 
 /* The parts of a Row as separate register arguments: the generated code calls this a thousand
  * times. */
-using RowVisitor = void (*)(void *user, cushim_function *slot, cushim_function first,
-                            const char *text);
+using RowVisitor = cushim_row_visitor;
 
 /* Generated: driver_registry.cpp, runtime_registry.cpp. */
 void visit_driver_rows(RowVisitor visit, void *user);

@@ -17,7 +17,7 @@ constexpr cushim_report not_tried = {CUSHIM_STATE_NOT_TRIED,
                                      0,
                                      nullptr};
 
-const char *outcome_words(cushim_outcome outcome) {
+const char *outcome_words(const Library &library, cushim_outcome outcome) {
     switch (outcome) {
     case CUSHIM_OUTCOME_LOADED:
         return "loaded";
@@ -32,7 +32,7 @@ const char *outcome_words(cushim_outcome outcome) {
     case CUSHIM_OUTCOME_LINK_STUB:
         return "link stub";
     case CUSHIM_OUTCOME_NOT_CUDA:
-        return "not CUDA";
+        return library.special != nullptr ? "not CUDA" : "wrong library";
     case CUSHIM_OUTCOME_WRONG_VERSION:
         return "wrong version";
     case CUSHIM_OUTCOME_REFUSED:
@@ -58,8 +58,14 @@ struct Writer {
     }
 };
 
-void write_report(Writer &writer, const char *name, const cushim_report &report) {
-    writer.add(name);
+const cushim_report &report_of(const Library &library) {
+    const LoadedLibrary *record = current_record(library);
+    return record != nullptr ? record->report : not_tried;
+}
+
+void write_report(Writer &writer, const Library &library) {
+    const cushim_report &report = report_of(library);
+    writer.add(library.description->name);
     writer.add(": ");
     writer.add(report.explanation != nullptr ? report.explanation : "");
     writer.add("\n");
@@ -68,7 +74,7 @@ void write_report(Writer &writer, const char *name, const cushim_report &report)
         writer.add("  ");
         writer.add(candidate.path);
         writer.add(": ");
-        writer.add(outcome_words(candidate.outcome));
+        writer.add(outcome_words(library, candidate.outcome));
         if (candidate.outcome != CUSHIM_OUTCOME_LOADED) {
             writer.add(": ");
             writer.add(candidate.detail);
@@ -88,16 +94,17 @@ void write_report(Writer &writer, const char *name, const cushim_report &report)
 
 using namespace cushim;
 
-extern "C" const cushim_report *cushim_load_report(cushim_library library) noexcept {
-    const LoadedLibrary *record = current_record(library);
-    return record != nullptr ? &record->report : &not_tried;
+extern "C" const cushim_report *cushim_load_report(cushim_library number) noexcept {
+    const Library *library = library_numbered(number);
+    return library != nullptr ? &report_of(*library) : &not_tried;
 }
 
 extern "C" size_t cushim_report_text(char *text, size_t size) noexcept {
     Writer writer = {text, size, 0};
     if (size > 0)
         text[0] = '\0';
-    write_report(writer, "driver", *cushim_load_report(CUSHIM_LIBRARY_DRIVER));
-    write_report(writer, "runtime", *cushim_load_report(CUSHIM_LIBRARY_RUNTIME));
+    for (const Library *library = &driver_library; library != nullptr;
+         library = atomics::load(&library->next))
+        write_report(writer, *library);
     return writer.length;
 }

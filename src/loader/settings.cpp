@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "atomics.hpp"
+#include "candidates.hpp"
 
 namespace cushim {
 
@@ -65,9 +65,16 @@ bool publish(Copy *next) {
     return true;
 }
 
-} // namespace
+/* Instead of the path of a further library that was searched for without one. */
+const char no_path[] = "";
 
-void freeze_settings() {
+/* The path of a further library is chosen once; true unless the other choice was first. */
+bool choose(Library &library, const char *path) {
+    const char *before = nullptr;
+    return atomics::replace(&library.chosen, before, path);
+}
+
+void freeze_all_libraries() {
     Copy *before = atomics::load(&current);
     while (!before->frozen) {
         Copy *frozen = before == &defaults ? &frozen_defaults : copy_of(before->settings, true);
@@ -82,8 +89,24 @@ void freeze_settings() {
     }
 }
 
+} // namespace
+
+void freeze_settings(Library &library) {
+    freeze_all_libraries();
+    choose(library, no_path);
+}
+
 const cushim_settings &settings() {
     return atomics::load(&current)->settings;
+}
+
+const char *path_in_settings(const Library &library) {
+    if (&library == &driver_library)
+        return settings().driver_path;
+    if (&library == &runtime_library)
+        return settings().runtime_path;
+    const char *path = atomics::load(&library.chosen);
+    return path != no_path ? path : nullptr;
 }
 
 } // namespace cushim
@@ -97,6 +120,21 @@ extern "C" cushim_configure_result cushim_configure(const cushim_settings *setti
     if (copy == nullptr)
         return CUSHIM_CONFIGURE_NO_MEMORY;
     if (publish(copy))
+        return CUSHIM_CONFIGURE_OK;
+    free(copy);
+    return CUSHIM_CONFIGURE_TOO_LATE;
+}
+
+extern "C" cushim_configure_result cushim_choose_library(cushim_library number,
+                                                         const char *path) noexcept {
+    Library *library = library_numbered(number);
+    if (library == nullptr || library->special != nullptr || path == nullptr || *path == '\0' ||
+        length_of(path) > longest_path)
+        return CUSHIM_CONFIGURE_INVALID;
+    char *copy = copy_text(path);
+    if (copy == nullptr)
+        return CUSHIM_CONFIGURE_NO_MEMORY;
+    if (choose(*library, copy))
         return CUSHIM_CONFIGURE_OK;
     free(copy);
     return CUSHIM_CONFIGURE_TOO_LATE;

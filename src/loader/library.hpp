@@ -1,0 +1,48 @@
+/* A library that the loader loads: the driver, the runtime, and any number of further ones. All are
+ * found, checked, reported and called by their descriptions (cushim/detail/library.h); the driver
+ * and the runtime also have functions for what a description cannot say.
+ *
+ * The libraries of a process are a list, to which a library is appended at its first use; its
+ * position is its public number. Nothing is removed, and no lock is used.
+ */
+#pragma once
+
+#include <cushim/detail/library.h>
+
+#include "atomics.hpp"
+#include "platform.hpp"
+
+namespace cushim {
+
+using Library = cushim_loadable;
+struct LoadedLibrary;
+
+extern Library driver_library, runtime_library; // driver.cpp, runtime.cpp
+
+/* The library with this number; nullptr if the process has none. */
+Library *library_numbered(cushim_library number);
+
+/* Appends the library to the list unless it is there, and returns its number. */
+cushim_library number_of(Library &library);
+
+} // namespace cushim
+
+/* What the driver and the runtime do besides their descriptions. Further libraries have none. */
+struct cushim_special {
+    const char *noun;  // in sentences that have named the library before: "the driver"
+    bool needs_driver; // it is searched for after the driver, and not used without one
+
+    /* Whether an opened library is the described one. version_status: 0, the status that its
+     * version function returned, or -1 if it lacks that function. */
+    cushim_outcome (*judge)(cushim::platform::Module module, int version_status,
+                            cushim::platform::Text &detail);
+
+    /* The function with this exported name; nullptr if the library lacks it. */
+    cushim_function (*find)(const cushim::LoadedLibrary &loaded, const char *name, int introduced);
+
+    /* The status of all functions if the library is absent. */
+    int (*absent_status)(const cushim::LoadedLibrary *record);
+
+    /* What a person can do, if it is not what can be done for every library; nullptr otherwise. */
+    const char *(*hint)(cushim_reason reason, bool chosen);
+};
