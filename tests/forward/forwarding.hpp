@@ -62,7 +62,8 @@ inline std::string forward(const Library &library, unsigned int row, Way way) {
     return !fault.empty() || calls == 1 ? fault : "was called " + std::to_string(calls) + " times";
 }
 
-inline void forward_all(const Library &library) {
+// pointers: the number of rows, from the first on, that are also called through their pointer.
+inline void forward_all(const Library &library, std::size_t pointers) {
     for (unsigned int row = 0; row != library.rows.count; ++row) {
         INFO(library.rows[row].name);
         REQUIRE(library.fake.name(row) == std::string(library.rows[row].name));
@@ -70,7 +71,7 @@ inline void forward_all(const Library &library) {
         CHECK(forward(library, row, Way::member) == ""); // by the first-call thunk
         CHECK(library.rows[row].resolved());
         CHECK(forward(library, row, Way::spelled) == ""); // by the slot
-        CHECK(forward(library, row, Way::pointer) == "");
+        CHECK((row >= pointers || forward(library, row, Way::pointer) == ""));
     }
 }
 

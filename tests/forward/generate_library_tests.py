@@ -17,6 +17,8 @@ sys.path.insert(0, str(HERE.parent / "support"))
 import generate_fakes as fakes  # noqa: E402
 import generate_forward as forward  # noqa: E402
 
+# Compilers take as long for pfn() of a row as for all else of it, so only these rows are asked for it.
+POINTERS = 8
 DEPRECATED = '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"'
 
 
@@ -52,6 +54,8 @@ def rows_source(described, statuses):
         by_name = forward.invocation_by_name(row)
         spelled = calls.index("    case Way::spelled:")
         calls[spelled + 1] = by_name[0]
+        if number >= POINTERS:
+            calls = calls[:spelled + 2] + ["    case Way::pointer:", "        break;", "    }"]
         lines += [*forward.function(number, row, calls), *unavailable(number, row)]
     lines.append("const Row all[] = {")
     for number, row in enumerate(rows):
@@ -60,8 +64,10 @@ def rows_source(described, statuses):
     lines.append("};\nvoid (*const results[])(Call &, bool) = {")
     lines += [f"    unavailable_{number}," for number in range(len(rows))]
     return [*lines, "};", "} // namespace",
+            f"extern const LibraryRows {name}_rows;\n"
             f'const LibraryRows {name}_rows = {{"{name}", "{described["required"]}", '
-            f"{{cushim_{name}_entry_points(), all, {len(rows)}}}, results}};",
+            f"{{cushim_{name}_entry_points(), all, {len(rows)}}}, "
+            f"{min(POINTERS, len(rows))}, results}};",
             "} // namespace support"]
 
 

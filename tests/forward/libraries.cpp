@@ -55,9 +55,11 @@ void check_unavailable(const LibraryRows &described, std::size_t number, bool mi
         CHECK(call.outputs_untouched());
     }
     CHECK_FALSE(row.resolved());
-    Call call(Way::pointer, Values::harmless, 0);
-    row.call(call);
-    CHECK(call.pointer_missing);
+    if (number < described.pointers) {
+        Call call(Way::pointer, Values::harmless, 0);
+        row.call(call);
+        CHECK(call.pointer_missing);
+    }
 }
 
 } // namespace
@@ -69,7 +71,7 @@ TEST_CASE("every function of a library forwards every argument and its result", 
         REQUIRE(library.fake.row_count == library.rows.count);
         answers_differ(library);
         registry_has_all(library);
-        forward_all(library);
+        forward_all(library, described->pointers);
     }
 }
 
