@@ -8,7 +8,7 @@
  *     pfn         the exact function pointer type
  *     name        the exported name
  *     introduced  the CUDA version that introduced it, packed; 0 if no header states it (cuda*)
- *     library     the library that it belongs to
+ *     library     the library that it belongs to; for further libraries a function that returns it
  *
  * Threads: any, at any time.
  */

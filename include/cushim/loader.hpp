@@ -19,6 +19,9 @@
  * 4. libcudart of exactly the headers' major version, by default search
  * 5. CUDA_PATH, CUDA_HOME, /usr/local/cuda*, CONDA_PREFIX, the active Python environment
  *
+ * Search for a further library, such as NVML: in the same way, by its variable (CUSHIM_NVML) and
+ * the places of its description. src/loader/README.md has the order.
+ *
  * With CUSHIM_DISABLE=1, or any other value except 0 and "", the loader behaves as if no CUDA were
  * installed. On POSIX systems, a process with elevated rights ignores all of these variables.
  *
@@ -55,6 +58,15 @@ CUSHIM_LOCAL inline LoadReport load_report() noexcept {
  * library is absent. */
 CUSHIM_API Result<void> load_driver() noexcept;
 CUSHIM_API Result<void> load_runtime() noexcept;
+
+/* The same for any library by its number: load(cushim_nvml_library()). Further libraries need no
+ * driver. */
+CUSHIM_API Result<void> load(cushim_library library) noexcept;
+
+/* What was found so far of any library. Loads nothing. */
+CUSHIM_LOCAL inline const LibraryReport &report(cushim_library library) noexcept {
+    return *cushim_load_report(library);
+}
 
 /* Searches again for the libraries that were absent, with the environment as it is now. */
 CUSHIM_LOCAL inline LoadReport reload() noexcept {

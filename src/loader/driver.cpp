@@ -128,7 +128,8 @@ constexpr cushim_special special = {"the driver", false, judge, find, absent_sta
 } // namespace
 
 constinit Library driver_library = {
-    &description, nullptr, &special, nullptr, nullptr, &runtime_library, CUSHIM_LIBRARY_DRIVER};
+    &description, nullptr,          &special,        nullptr,
+    nullptr,      &runtime_library, &driver_library, CUSHIM_LIBRARY_DRIVER};
 
 } // namespace cushim
 

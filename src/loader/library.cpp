@@ -1,9 +1,36 @@
 #include "library.hpp"
 
+#include <string.h>
+
 namespace cushim {
 
-/* The list begins with the driver, which links to the runtime. Both are linked from their own
- * constants, so it exists before any code runs. */
+namespace {
+
+bool is_same(const cushim_library_description &left, const cushim_library_description &right) {
+    return strcmp(left.name, right.name) == 0 && left.major == right.major &&
+           strcmp(left.file_names[0], right.file_names[0]) == 0;
+}
+
+/* A thread that fails to append at the end continues from there, and meets the library that was
+ * appended meanwhile. So all threads find the same library and number. */
+Library &listed_now(Library &library) {
+    Library *at = &driver_library;
+    int number = 0;
+    while (!is_same(*at->description, *library.description)) {
+        Library *next = nullptr;
+        at = atomics::replace(&at->next, next, &library) ? &library : next;
+        ++number;
+    }
+    // The list refers to it. Before the C library is initialized, it is in the program itself.
+    if (platform::is_initialized())
+        platform::pin_module_of(&library);
+    atomics::store(&at->number, number);
+    atomics::store(&library.listed, at);
+    return *at;
+}
+
+} // namespace
+
 Library *library_numbered(cushim_library number) {
     Library *library = &driver_library;
     for (int i = 0; library != nullptr && i < static_cast<int>(number); ++i)
@@ -11,22 +38,9 @@ Library *library_numbered(cushim_library number) {
     return static_cast<int>(number) >= 0 ? library : nullptr;
 }
 
-/* Threads that race to append the same library compute the same number: whoever fails to append at
- * the end goes on from there, and meets the library. */
-cushim_library number_of(Library &library) {
-    int number = atomics::load(&library.number);
-    if (number != 0 || &library == &driver_library)
-        return static_cast<cushim_library>(number);
-    for (Library *at = &driver_library; at != &library; ++number) {
-        Library *next = nullptr;
-        const bool appended = atomics::replace(&at->next, next, &library);
-        at = appended ? &library : next;
-    }
-    // The list refers to it. Before the C library is initialized, it is in the program itself.
-    if (platform::is_initialized())
-        platform::pin_module_of(&library);
-    atomics::store(&library.number, number);
-    return static_cast<cushim_library>(number);
+Library &listed(Library &library) {
+    Library *known = atomics::load(&library.listed);
+    return known != nullptr ? *known : listed_now(library);
 }
 
 } // namespace cushim
@@ -34,12 +48,12 @@ cushim_library number_of(Library &library) {
 using namespace cushim;
 
 extern "C" cushim_library cushim_library_of(cushim_loadable *library) noexcept {
-    return number_of(*library);
+    return static_cast<cushim_library>(atomics::load(&listed(*library).number));
 }
 
 extern "C" cushim_library cushim_library_with_rows(cushim_loadable *library,
                                                    const cushim_library_rows *rows) noexcept {
-    atomics::store(&library->rows, rows);
+    atomics::store(&listed(*library).rows, rows);
     return cushim_library_of(library);
 }
 

@@ -22,8 +22,8 @@ extern Library driver_library, runtime_library; // driver.cpp, runtime.cpp
 /* The library with this number; nullptr if the process has none. */
 Library *library_numbered(cushim_library number);
 
-/* Appends the library to the list unless it is there, and returns its number. */
-cushim_library number_of(Library &library);
+/* The library in the list that this one is, which is appended if there is none. */
+Library &listed(Library &library);
 
 } // namespace cushim
 

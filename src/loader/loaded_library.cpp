@@ -27,7 +27,6 @@ const LoadedLibrary *search_and_publish(Library &library, LoadedLibrary *before)
     LoadedLibrary *found = search(library);
     if (found == nullptr)
         return before;
-    number_of(library); // reports list it
     void *expected = before;
     do {
         found->previous = static_cast<LoadedLibrary *>(expected);

@@ -74,7 +74,7 @@ extern "C" int cushim_absent_status(cushim_library number) noexcept {
 extern "C" int cushim_first_call_library(cushim_loadable *library, cushim_function *slot,
                                          cushim_function first, const char *row) noexcept {
     const RowText text = {row};
-    return resolve_slot(*library, slot, first, text.name(), text.introduced());
+    return resolve_slot(listed(*library), slot, first, text.name(), text.introduced());
 }
 
 extern "C" cushim_function cushim_resolve_entry(cushim_library number, cushim_function *slot,

@@ -51,7 +51,8 @@ constexpr cushim_special special = {"the runtime", true, judge, find, absent_sta
 } // namespace
 
 constinit Library runtime_library = {
-    &description, nullptr, &special, nullptr, nullptr, nullptr, CUSHIM_LIBRARY_RUNTIME};
+    &description, nullptr, &special,         nullptr,
+    nullptr,      nullptr, &runtime_library, CUSHIM_LIBRARY_RUNTIME};
 
 PassOnRegistrations *pass_on_registrations;
 

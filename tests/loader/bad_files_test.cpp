@@ -48,16 +48,6 @@ void expect_patched_absent(size_t offset, char byte) {
     expect_bytes_absent(bytes, CUSHIM_OUTCOME_WRONG_ARCHITECTURE);
 }
 
-// The offset of the machine in the headers of this system's libraries.
-size_t machine_offset(const std::string &library) {
-    return library.compare(0, 4,
-                           "\x7f"
-                           "ELF") == 0
-               ? 18
-               : static_cast<unsigned char>(library[60]) +
-                     256U * static_cast<unsigned char>(library[61]) + 4;
-}
-
 } // namespace
 
 TEST_CASE("a missing file is reported", "[missing]") {

@@ -59,6 +59,16 @@ inline std::string bytes_of(const std::string &file) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+// The offset of the machine in the headers of this system's libraries.
+inline size_t machine_offset(const std::string &library) {
+    return library.compare(0, 4,
+                           "\x7f"
+                           "ELF") == 0
+               ? 18
+               : static_cast<unsigned char>(library[60]) +
+                     256U * static_cast<unsigned char>(library[61]) + 4;
+}
+
 // The fakes, from the environment that meson.build sets.
 inline std::string good_driver() {
     return required_variable("FAKE_DRIVER_GOOD");

@@ -14,12 +14,23 @@ namespace detail {
 CUSHIM_API Error missing_entry(cushim_library library, const char *name, int introduced,
                                int status) noexcept;
 
+/* A constant for the driver and the runtime, a function for further libraries: their numbers differ
+ * between processes. */
+template <class Entry>
+CUSHIM_LOCAL cushim_library library_of() noexcept {
+    if constexpr (requires { Entry::library(); }) {
+        return Entry::library();
+    } else {
+        return Entry::library;
+    }
+}
+
 /* The function that `slot` holds or resolves to. `slot` is the entry point's own slot, or a copy of
  * its earlier value. */
 template <class Entry>
 CUSHIM_LOCAL typename Entry::pfn find_entry(typename Entry::pfn *slot, int &status) noexcept {
     return reinterpret_cast<typename Entry::pfn>(
-        cushim_resolve_entry(Entry::library, reinterpret_cast<cushim_function *>(slot),
+        cushim_resolve_entry(library_of<Entry>(), reinterpret_cast<cushim_function *>(slot),
                              reinterpret_cast<cushim_function>(Entry::first()), Entry::name,
                              Entry::introduced, &status));
 }
@@ -29,7 +40,7 @@ CUSHIM_LOCAL Result<typename Entry::pfn> pfn() {
     int status = 0;
     if (typename Entry::pfn function = find_entry<Entry>(Entry::slot(), status))
         return function;
-    return missing_entry(Entry::library, Entry::name, Entry::introduced, status);
+    return missing_entry(library_of<Entry>(), Entry::name, Entry::introduced, status);
 }
 
 } // namespace detail

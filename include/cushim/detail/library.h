@@ -71,7 +71,8 @@ typedef struct cushim_library_rows {
 } cushim_library_rows;
 
 /* A library in a program. Generated code defines one with the description and zeros; it lives until
- * the process ends. */
+ * the process ends. Programs and plugins that share a loader may each have one: those with the same
+ * name, major version and preferred file name are one library. */
 typedef struct cushim_loadable {
     const cushim_library_description *description;
     /* The loader's own: */
@@ -80,6 +81,7 @@ typedef struct cushim_loadable {
     void *record;
     const char *chosen;
     struct cushim_loadable *next;
+    struct cushim_loadable *listed;
     int number;
 } cushim_loadable;
 
@@ -99,8 +101,8 @@ CUSHIM_CORE_API int cushim_first_call_library(cushim_loadable *library, cushim_f
 /* The number of a library, for the functions of loader.h. Loads nothing. */
 CUSHIM_CORE_API cushim_library cushim_library_of(cushim_loadable *library) CUSHIM_NOEXCEPT;
 
-/* The same, and from now on the functions of loader.h that list entry points or look them up by
- * name work for the library. */
+/* The same. After this call, the functions of loader.h that list entry points or look them up by
+ * name work for the library, with these rows. */
 CUSHIM_CORE_API cushim_library
 cushim_library_with_rows(cushim_loadable *library, const cushim_library_rows *rows) CUSHIM_NOEXCEPT;
 

@@ -11,7 +11,7 @@ namespace cushim {
 
 namespace {
 
-Result<void> load(cushim_library library) noexcept {
+Result<void> loaded(cushim_library library) noexcept {
     if (cushim_load(library) == CUSHIM_STATE_LOADED)
         return {};
     return Error::absent(library);
@@ -38,10 +38,13 @@ Error too_long(const Settings &settings) noexcept {
 } // namespace
 
 Result<void> load_driver() noexcept {
-    return CUSHIM_NAMED(load(CUSHIM_LIBRARY_DRIVER));
+    return CUSHIM_NAMED(loaded(CUSHIM_LIBRARY_DRIVER));
 }
 Result<void> load_runtime() noexcept {
-    return CUSHIM_NAMED(load(CUSHIM_LIBRARY_RUNTIME));
+    return CUSHIM_NAMED(loaded(CUSHIM_LIBRARY_RUNTIME));
+}
+Result<void> load(cushim_library library) noexcept {
+    return CUSHIM_NAMED(loaded(library));
 }
 
 Result<void> configure(const Settings &settings) noexcept {

@@ -18,6 +18,7 @@ const std::set<std::string> public_functions{PUBLIC_FUNCTIONS(FUNCTION)};
 // Functions without a row.
 const std::set<std::string> exceptions{
     // The driver is loaded: tests/nodriver.
+    "load",
     "load_driver",
     "load_runtime",
     "try_driver",
