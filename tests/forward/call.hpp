@@ -62,7 +62,7 @@ class Call {
     bool outputs_untouched() const;
 
     unsigned int count = 0;
-    unsigned int sizes[32] = {};
+    unsigned int sizes[40] = {};
     unsigned int size = 0;
     unsigned char bytes[1024] = {};
     unsigned int answer_size = 0;

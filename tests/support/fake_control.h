@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum { FAKE_MAX_ARGUMENTS = 32, FAKE_MAX_BYTES = 1024, FAKE_MAX_RESULT = 64 };
+enum { FAKE_MAX_ARGUMENTS = 40, FAKE_MAX_BYTES = 1024, FAKE_MAX_RESULT = 64 };
 
 /* A recorded call. */
 typedef struct fake_record {

@@ -78,9 +78,14 @@ def body(number, row, status_types):
     return lines
 
 
+def parameter(kind, name):
+    """The declaration of a parameter, which may be a pointer to a function."""
+    return kind.replace("(*)", f"(*{name})", 1) if "(*)" in kind else f"{kind} {name}"
+
+
 def function(number, row, status_types=STATUS_TYPES):
     """An exported function."""
-    parameters = ", ".join(f"{p['type']} a{i}" for i, p in enumerate(row["parameters"]))
+    parameters = ", ".join(parameter(p["type"], f"a{i}") for i, p in enumerate(row["parameters"]))
     head = f"FAKE_EXPORT {row['result']} {row['export']}({parameters or 'void'}) {{"
     return "\n".join([head, *body(number, row, status_types), "}"])
 
