@@ -6,7 +6,7 @@
 #include "../loader/marker.hpp"
 
 // Identifies a program with the drop-in for `cushim-info --audit`.
-CUSHIM_MARK(cushim_dropin_mark, cushim::marker_dropin);
+CUSHIM_MARK(cushim_dropin_mark, cushim::make_marker(cushim::marker_dropin));
 
 /* In the exported library, runtime API functions have a symbol version, as in libcudart. Its name
  * contains the major version, as there, since structures differ between major versions. A library

@@ -17,7 +17,7 @@
 #include "settings.hpp"
 
 // In this file, since every program that calls CUDA links it.
-CUSHIM_MARK(cushim_core_mark, cushim::marker_core);
+CUSHIM_MARK(cushim_core_mark, cushim::make_marker(cushim::marker_core));
 
 namespace cushim {
 

@@ -11,7 +11,7 @@ import made_pe
 from tool import Tool, options
 
 STARTS, NEEDS_CUDA, NOT_AUDITED = 0, 1, 2  # exit statuses
-CORE, DROPIN = 0x101, 0x102  # types of cushim notes
+CORE, DROPIN, LIBRARY = 0x101, 0x102, 0x103  # types of cushim notes
 
 
 class Given:

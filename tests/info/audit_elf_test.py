@@ -6,7 +6,7 @@ import struct
 import unittest
 
 import made_elf
-from audit_case import CORE, STARTS, AuditCase, Given
+from audit_case import CORE, LIBRARY, STARTS, AuditCase, Given
 
 
 class MadeElf(AuditCase):
@@ -103,6 +103,29 @@ class MadeElf(AuditCase):
             ['app', 'libcublas.so.13'],
             ['app', 'libcublas.so.13', 'libcublasLt.so.13', 'libcudart.so.13']])
         self.assertNotIn('cushim-dropin', self.advice(found))
+
+    def test_advice_names_the_drop_ins_of_toolkit_libraries(self):
+        found = self.audit_app(needed=['libnvidia-ml.so.1', 'libnvrtc.so.13', 'libnppc.so.13'])
+        self.assertEqual([chain['drop_in'] for chain in found['needed']],
+                         ['cushim-nvml-dropin', 'cushim-nvrtc-dropin', None])
+        self.assertIn('app links libnvidia-ml.so.1 and libnvrtc.so.13: link cushim-nvml-dropin and '
+                      'cushim-nvrtc-dropin in place of them, from a cushim that was built with '
+                      '-Dlibraries=nvml,nvrtc.', self.advice(found))
+        self.assertIn('libnppc.so.13, linked by app: cushim does not replace it',
+                      self.advice(found))
+
+    def test_drop_ins_of_toolkit_libraries_are_recognized(self):
+        notes = made_elf.note('cushim', CORE, '0.1.0 13000') + \
+            made_elf.note('cushim', LIBRARY, 'nvml') + made_elf.note('cushim', LIBRARY, 'nvrtc')
+        found = self.audit_app(notes=notes)
+        [part] = found['cushim']
+        self.assertEqual((part['version'], part['dropin'], part['libraries']),
+                         ('0.1.0', False, ['nvml', 'nvrtc']))
+        self.assertIn('with drop-ins of nvml and nvrtc', self.text)
+        self.assertEqual(found['what_to_do'], [])
+        found = self.audit_app(notes=notes, needed=['libnvidia-ml.so.1'])
+        self.assertIn('app links libnvidia-ml.so.1 but also contains its drop-in: remove it from '
+                      'its link.', self.advice(found))
 
     def test_functions_are_listed_with_the_library_that_defines_them(self):
         self.library('lib/libfoo.so', defined=['cuInit'])

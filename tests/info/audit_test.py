@@ -61,7 +61,7 @@ class Built(AuditCase):
         found = self.check_needs('needs_toolkit', cuda_name('toolkit'), kind='toolkit')
         self.check_needs('needs_toolkit', cuda_name('toolkit'), cuda_name('runtime'),
                          kind='runtime')
-        self.assertIn('does not replace it', self.advice(found))
+        self.assertIn('cushim-cublas-dropin', self.advice(found))
         self.assertNotIn('cushim-dropin', self.advice(found))
 
     def test_library_that_needs_the_driver(self):
@@ -161,6 +161,7 @@ class Contents(AuditCase):
         [part] = found['cushim']
         self.assertEqual((part['version'], part['headers']), ('1.2.3', '12.6'))
         self.assertTrue(part['dropin'])
+        self.assertEqual(part['libraries'], ['nvml', 'a_library_with_a_long_name'])
         self.assertIn('with its drop-in', self.text)
 
     def test_the_tool_itself_needs_no_cuda(self):

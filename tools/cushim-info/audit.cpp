@@ -130,6 +130,10 @@ void add_parts(Audit &audit, const Dependencies &all) {
         Part part;
         part.file = dependency.name;
         for (const Mark &mark : dependency.loaded->binary.marks) {
+            if (mark.type == mark_library) {
+                part.libraries.push_back(mark.text);
+                continue;
+            }
             part.has_dropin = part.has_dropin || mark.type == mark_dropin;
             const std::size_t space = mark.text.find(' ');
             if (part.cushim.empty() && space != std::string::npos) {

@@ -38,6 +38,7 @@ struct Part {
     std::string cushim; // "0.1.0"
     int headers = 0;    // CUDA_VERSION of its headers
     bool has_dropin = false;
+    std::vector<std::string> libraries; // "nvml": further libraries whose drop-in it contains
 };
 
 struct NotFound {

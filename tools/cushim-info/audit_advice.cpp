@@ -3,22 +3,13 @@
 #include <string_view>
 
 #include "audit.hpp"
+#include "lines.hpp"
 
 namespace cushim_info {
 namespace {
 
 bool is_replaced(LibraryKind kind) {
     return kind == LibraryKind::driver || kind == LibraryKind::runtime;
-}
-
-// "a", "a and b", "a, b and c"
-std::string joined(const std::vector<std::string> &words) {
-    std::string text;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        text += i == 0 ? "" : i + 1 == words.size() ? " and " : ", ";
-        text += words[i];
-    }
-    return text;
 }
 
 void add_once(std::vector<std::string> &words, const std::string &word) {
@@ -251,16 +242,71 @@ void add_on_links(std::vector<std::string> &advice, const Audit &audit) {
     }
 }
 
-void add_on_toolkit(std::vector<std::string> &advice, const Audit &audit) {
-    const auto is_toolkit = [](const Chain &chain) { return chain.kind == LibraryKind::toolkit; };
-    const std::vector<std::string> names = libraries(audit.needed, is_toolkit);
+void add_on_other_toolkit(std::vector<std::string> &advice, const Audit &audit) {
+    const auto is_other = [](const Chain &chain) {
+        return chain.kind == LibraryKind::toolkit && dropin_of(chain.library()).empty();
+    };
+    const std::vector<std::string> names = libraries(audit.needed, is_other);
     if (names.empty()) {
         return;
     }
-    std::string text = joined(names) + ", linked by " + joined(linkers(audit.needed, is_toolkit)) +
+    std::string text = joined(names) + ", linked by " + joined(linkers(audit.needed, is_other)) +
                        ": cushim does not replace " + (names.size() == 1 ? "it" : "them") +
                        ". Move" + code_to_move(audit, names.size() == 1 ? "it" : "them");
     advice.push_back(std::move(text));
+}
+
+// Whether a file contains the drop-in of a toolkit library.
+bool has_dropin_of(const Audit &audit, const std::string &file, std::string_view library) {
+    return std::any_of(audit.parts.begin(), audit.parts.end(), [&](const Part &part) {
+        return part.file == file && std::find(part.libraries.begin(), part.libraries.end(),
+                                              library) != part.libraries.end();
+    });
+}
+
+// For the toolkit libraries with drop-ins that one file links.
+void add_on_toolkit_of(std::vector<std::string> &advice, const Audit &audit,
+                       const std::string &file) {
+    std::vector<std::string> replaced, dropins, options, contained;
+    for (const Chain &chain : audit.needed) {
+        const std::string name(chain.kind == LibraryKind::toolkit ? dropin_of(chain.library())
+                                                                  : "");
+        if (name.empty() || chain.linked_by() != file) {
+            continue;
+        }
+        if (has_dropin_of(audit, file, name)) {
+            add_once(contained, chain.library());
+            continue;
+        }
+        add_once(replaced, chain.library());
+        add_once(dropins, "cushim-" + name + "-dropin");
+        add_once(options, name);
+    }
+    if (!contained.empty()) {
+        advice.push_back(
+            file + " links " + joined(contained) + " but also contains " +
+            (contained.size() == 1 ? "its drop-in: remove it" : "their drop-ins: remove them") +
+            " from its link.");
+    }
+    if (!replaced.empty()) {
+        std::string list;
+        for (const std::string &option : options) {
+            list += (list.empty() ? "" : ",") + option;
+        }
+        advice.push_back(file + " links " + joined(replaced) + ": link " + joined(dropins) +
+                         " in place of " + (replaced.size() == 1 ? "it" : "them") +
+                         ", from a cushim that was built with -Dlibraries=" + list + ".");
+    }
+}
+
+void add_on_toolkit(std::vector<std::string> &advice, const Audit &audit) {
+    const auto is_replaceable = [](const Chain &chain) {
+        return chain.kind == LibraryKind::toolkit && !dropin_of(chain.library()).empty();
+    };
+    for (const std::string &file : linkers(audit.needed, is_replaceable)) {
+        add_on_toolkit_of(advice, audit, file);
+    }
+    add_on_other_toolkit(advice, audit);
 }
 
 std::string which_it_lacks(const std::vector<std::string> &functions) {

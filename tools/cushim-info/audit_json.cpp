@@ -19,6 +19,15 @@ void write_file(JsonWriter &json, const Audit &audit) {
     json.boolean(audit.is_program);
 }
 
+// The library to link instead.
+std::string drop_in_of(const Chain &chain) {
+    if (chain.kind != LibraryKind::toolkit) {
+        return "cushim-dropin";
+    }
+    const std::string name(dropin_of(chain.library()));
+    return name.empty() ? "" : "cushim-" + name + "-dropin";
+}
+
 void write_chains(JsonWriter &json, const std::vector<Chain> &chains) {
     json.begin_array();
     for (const Chain &chain : chains) {
@@ -31,6 +40,8 @@ void write_chains(JsonWriter &json, const std::vector<Chain> &chains) {
         json.strings(chain.names);
         json.key("used");
         json.boolean(chain.is_used);
+        json.key("drop_in");
+        json.string_or_null(drop_in_of(chain));
         json.end_object();
     }
     json.end_array();
@@ -67,6 +78,8 @@ void write_parts(JsonWriter &json, const std::vector<Part> &parts) {
         json.string_or_null(part.headers != 0 ? version_text(part.headers) : "");
         json.key("dropin");
         json.boolean(part.has_dropin);
+        json.key("libraries");
+        json.strings(part.libraries);
         json.end_object();
     }
     json.end_array();

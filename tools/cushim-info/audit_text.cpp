@@ -57,7 +57,10 @@ std::string part_text(const Part &part) {
         text +=
             " " + part.cushim + ", built with the headers of CUDA " + version_text(part.headers);
     }
-    return part.has_dropin ? text + ", with its drop-in" : text;
+    if (part.has_dropin) {
+        text += ", with its drop-in";
+    }
+    return part.libraries.empty() ? text : text + ", with drop-ins of " + joined(part.libraries);
 }
 
 void add_contents(std::string &out, const Audit &audit) {

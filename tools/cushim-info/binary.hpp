@@ -46,14 +46,15 @@ struct Export {
     bool is_default = true; // used by imports without a version
 };
 
-// A note of cushim (src/loader/marker.hpp): the file contains this part.
+// A note of cushim (include/cushim/detail/marker.hpp): the file contains this part.
 struct Mark {
     std::uint32_t type = 0;
-    std::string text; // "0.1.0 13000": versions of cushim and of the CUDA headers
+    std::string text; // "0.1.0 13000": versions of cushim and of the CUDA headers; "nvml"
 };
 
 constexpr std::uint32_t mark_core = 0x101;
 constexpr std::uint32_t mark_dropin = 0x102;
+constexpr std::uint32_t mark_library = 0x103; // the drop-in of a further library, which it names
 
 struct Binary {
     Architecture architecture;

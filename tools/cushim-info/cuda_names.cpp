@@ -76,6 +76,17 @@ constexpr std::string_view toolkit_names[] = {"accinj",
                                               "nvtx3interop",
                                               "nvvm"};
 
+// The toolkit libraries with a drop-in whose file has another name than their description
+// (tools/tables/libraries).
+struct Renamed {
+    std::string_view file, library;
+};
+constexpr Renamed renamed[] = {
+    {"nvidia-ml", "nvml"}, {"nvidia-encode", "nvenc"}, {"nvencodeapi", "nvenc"}};
+constexpr std::string_view with_dropin[] = {
+    "cublas",   "cublaslt", "cudnn",   "cufft",     "cupti",  "curand", "cusolver", "cusolvermg",
+    "cusparse", "nccl",     "nvcuvid", "nvjitlink", "nvjpeg", "nvml",   "nvrtc"};
+
 // Prefixes of CUDA libraries: "cudnn_ops", "nvrtc-builtins".
 constexpr std::string_view toolkit_prefixes[] = {"cudnn_", "nvrtc-", "nvshmem_"};
 
@@ -160,6 +171,21 @@ LibraryKind library_kind(std::string_view file_name) {
         return LibraryKind::runtime;
     }
     return is_of_toolkit(stem) ? LibraryKind::toolkit : LibraryKind::other;
+}
+
+std::string_view dropin_of(std::string_view file_name) {
+    const std::string stem = stem_of(file_name);
+    for (const Renamed &name : renamed) {
+        if (is_named(stem, name.file)) {
+            return name.library;
+        }
+    }
+    for (const std::string_view name : with_dropin) {
+        if (is_named(stem, name)) {
+            return name;
+        }
+    }
+    return {};
 }
 
 const char *kind_word(LibraryKind kind) {

@@ -9,11 +9,15 @@ enum class LibraryKind {
     other,
     driver,  // libcuda.so.1, nvcuda.dll: replaced by cushim
     runtime, // libcudart.so.13, cudart64_13.dll: likewise
-    toolkit  // libcublas, libnvrtc, libnvidia-ml, ...: not replaced
+    toolkit  // libcublas, libnvrtc, libnvidia-ml, ...: some have a drop-in of their own
 };
 
 // By file name, in any folder.
 LibraryKind library_kind(std::string_view file_name);
+
+// The name by which cushim knows a toolkit library: "nvml" of libnvidia-ml.so.1; its drop-in is
+// cushim-nvml-dropin. "" if it has none.
+std::string_view dropin_of(std::string_view file_name);
 
 // For JSON: "driver".
 const char *kind_word(LibraryKind kind);

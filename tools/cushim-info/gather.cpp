@@ -5,6 +5,11 @@
 #include "hints.hpp"
 #include "surroundings.hpp"
 
+// The further libraries that this program was built with: FURTHER(nvml).
+#define FURTHER(name) extern "C" cushim_library cushim_##name##_entry_points(void);
+#include "further_libraries.inc"
+#undef FURTHER
+
 namespace cushim_info {
 namespace {
 
@@ -17,8 +22,10 @@ void add_entry_point(const cushim_entry_point *entry_point, void *user) {
         {text_or_empty(entry_point->name), entry_point->introduced, entry_point->status});
 }
 
-Library gather_library(cushim_library which) {
+Library gather_library(cushim_library which, const char *name = "") {
     Library library;
+    library.name = name;
+    library.title = cushim_library_title(which);
     library.used = cushim_load(which) == CUSHIM_STATE_LOADED;
     library.version = cushim_library_version(which);
     cushim_visit_entry_points(which, add_entry_point, &library);
@@ -56,6 +63,9 @@ Info gather() {
     info.headers = cushim_headers_version();
     info.driver = gather_library(CUSHIM_LIBRARY_DRIVER);
     info.runtime = gather_library(CUSHIM_LIBRARY_RUNTIME);
+#define FURTHER(name) info.further.push_back(gather_library(cushim_##name##_entry_points(), #name));
+#include "further_libraries.inc"
+#undef FURTHER
     if (info.driver.loaded) {
         ask_devices(info);
     }

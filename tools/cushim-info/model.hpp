@@ -23,6 +23,8 @@ struct EntryPoint {
 };
 
 struct Library {
+    std::string name;  // "nvml": of a further library
+    std::string title; // "NVML": likewise
     bool loaded = false;
     bool used = false; // also false for a libcudart without a driver, which is not queried
     cushim_reason reason = CUSHIM_REASON_NONE;
@@ -73,8 +75,9 @@ struct Info {
     int headers = 0; // CUDA_VERSION of the headers
     Library driver;
     Library runtime;
-    std::optional<Answer> init;  // of cuInit(0); no value without a driver
-    std::optional<Answer> count; // of cuDeviceGetCount; no value if cuInit failed
+    std::vector<Library> further; // those that this program was built with
+    std::optional<Answer> init;   // of cuInit(0); no value without a driver
+    std::optional<Answer> count;  // of cuDeviceGetCount; no value if cuInit failed
     std::vector<Device> devices;
     Surroundings surroundings;
     std::vector<std::string> hints;

@@ -77,7 +77,8 @@ void write_entry_points(JsonWriter &json, const Library &library, bool with_symb
     json.end_object();
 }
 
-void write_library(JsonWriter &json, const Library &library, bool with_symbols) {
+void write_library(JsonWriter &json, const Library &library, bool with_symbols,
+                   const char *version_key) {
     json.begin_object();
     json.key("state");
     json.string(library.loaded ? "loaded" : "absent");
@@ -87,7 +88,7 @@ void write_library(JsonWriter &json, const Library &library, bool with_symbols) 
     json.string(reason_word(library.reason));
     json.key("path");
     json.string_or_null(library.path);
-    json.key("cuda_version");
+    json.key(version_key);
     version_or_null(json, library.version);
     json.key("candidates");
     write_candidates(json, library);
@@ -150,9 +151,16 @@ std::string report_as_json(const Info &info, bool with_symbols) {
     json.string(version_text(info.headers));
     json.end_object();
     json.key("driver");
-    write_library(json, info.driver, with_symbols);
+    write_library(json, info.driver, with_symbols, "cuda_version");
     json.key("runtime");
-    write_library(json, info.runtime, with_symbols);
+    write_library(json, info.runtime, with_symbols, "cuda_version");
+    json.key("libraries");
+    json.begin_object();
+    for (const Library &library : info.further) {
+        json.key(library.name);
+        write_library(json, library, with_symbols, "version");
+    }
+    json.end_object();
     json.key("init_status");
     if (info.init) {
         json.number(std::int64_t{info.init->status});

@@ -48,11 +48,12 @@ void add_candidates(std::string &out, const Library &library) {
     }
 }
 
-void add_library(std::string &out, std::string_view name, const Library &library) {
+void add_library(std::string &out, std::string_view name, std::string_view version,
+                 const Library &library) {
     out.append(name).append(library.loaded ? ": loaded\n" : ": absent\n");
     if (library.loaded) {
         add_line(out, "library", library.path);
-        add_line(out, "CUDA version", version_or_unknown(library.version));
+        add_line(out, version, version_or_unknown(library.version));
     } else {
         add_line(out, "reason", library.explanation);
     }
@@ -178,10 +179,14 @@ std::string report_as_text(const Info &info) {
         out.append("machine: ").append(printable(machine)).append("\n");
     }
     out += "\n";
-    add_library(out, "driver", info.driver);
+    add_library(out, "driver", "CUDA version", info.driver);
     out += "\n";
-    add_library(out, "runtime", info.runtime);
+    add_library(out, "runtime", "CUDA version", info.runtime);
     out += "\n";
+    for (const Library &library : info.further) {
+        add_library(out, library.title, "version", library);
+        out += "\n";
+    }
     add_devices(out, info);
     if (!info.hints.empty()) {
         out += "\nwhat to do:\n";
@@ -193,10 +198,24 @@ std::string report_as_text(const Info &info) {
 }
 
 std::string symbols_as_text(const Info &info) {
-    const std::size_t width = std::max(longest_name(info.driver), longest_name(info.runtime));
+    struct Labelled {
+        std::string label;
+        const Library *library;
+    };
+    std::vector<Labelled> all = {{"driver", &info.driver}, {"runtime", &info.runtime}};
+    for (const Library &library : info.further) {
+        all.push_back({library.name, &library});
+    }
+    std::size_t name_width = 0, label_width = 0;
+    for (const auto &[label, library] : all) {
+        name_width = std::max(name_width, longest_name(*library));
+        label_width = std::max(label_width, label.size());
+    }
     std::string out;
-    add_symbols(out, "driver ", info.driver, width);
-    add_symbols(out, "runtime", info.runtime, width);
+    for (auto &[label, library] : all) {
+        label.resize(label_width, ' ');
+        add_symbols(out, label, *library, name_width);
+    }
     return out;
 }
 
