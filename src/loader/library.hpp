@@ -22,7 +22,7 @@ extern Library driver_library, runtime_library; // driver.cpp, runtime.cpp
 /* The library with this number; nullptr if the process has none. */
 Library *library_numbered(cushim_library number);
 
-/* The library in the list that this one is, which is appended if there is none. */
+/* The library in the list that is the same as this one. Appends this one if the list lacks it. */
 Library &listed(Library &library);
 
 } // namespace cushim

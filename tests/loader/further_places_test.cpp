@@ -27,7 +27,7 @@ void check_found(const std::string &file) {
     check_loaded_from(further_report(), file);
     CHECK(further_report().version == 4120);
     CHECK(contains(further_report().explanation, "Further 4.12, "));
-    // Neither of CUDA's libraries is needed.
+    // Neither the driver nor the runtime is needed.
     CHECK(driver_report().state == CUSHIM_STATE_NOT_TRIED);
     CHECK(runtime_report().state == CUSHIM_STATE_NOT_TRIED);
 }
