@@ -93,7 +93,8 @@ enum {
     CUSHIM_SEARCH_ENVIRONMENT = 1,    /* CUSHIM_DRIVER, CUSHIM_RUNTIME, CUDA_PATH, CUDA_HOME, ... */
     CUSHIM_SEARCH_ALREADY_LOADED = 2, /* a copy that the process has already loaded */
     CUSHIM_SEARCH_SYSTEM = 4,         /* the system's default search by file name */
-    CUSHIM_SEARCH_KNOWN_PLACES = 8,   /* the usual folders of drivers and toolkits */
+    CUSHIM_SEARCH_KNOWN_PLACES = 8,   /* the usual folders of drivers and toolkits; for some further
+                                         libraries also the folder of the program */
     CUSHIM_SEARCH_EVERYWHERE = 15     /* all of these; the default */
 };
 
