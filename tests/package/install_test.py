@@ -86,7 +86,8 @@ class Installed(unittest.TestCase):
         libraries = install.libdir.relative_to(install.prefix).parts[0]
         # See consumer.options().
         tools = set() if arguments.type == 'static' else {'bin'}
-        self.assertEqual(kinds, {'include', libraries} | tools)
+        self.assertEqual(kinds, {'include', 'share', libraries} | tools)
+        self.assertEqual({path.name for path in install.prefix.glob('share/*/*')}, {'generator'})
         self.assertEqual({path.name for path in install.prefix.glob('bin/*')},
                          {'cushim-info'} if tools else set())
 

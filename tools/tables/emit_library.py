@@ -63,7 +63,12 @@ static const cushim_library_description description = {{
     {major},
     {hint},
 }};
-cushim_loadable cushim_loadable_{name} = {{&description, nullptr, nullptr, nullptr, nullptr, nullptr, 0}};
+static constexpr cushim_loadable loadable() {{
+    cushim_loadable library = {{}};
+    library.description = &description;
+    return library;
+}}
+constinit cushim_loadable cushim_loadable_{name} = loadable();
 cushim_library cushim_{name}_library() noexcept {{
     return cushim_library_of(&cushim_loadable_{name});
 }}
@@ -195,7 +200,11 @@ def loadable_source(table):
 
 
 def dropin_source(table):
-    text = source_begin(table, 'table.hpp') + '#include <cushim/detail/forward.h>\nextern "C" {\n'
+    name = table.api.key
+    text = source_begin(table, 'table.hpp')
+    text += ('#include <cushim/detail/forward.h>\n#include <cushim/detail/marker.hpp>\n'
+             '// Identifies a program with this drop-in for `cushim-info --audit`.\n'
+             f'CUSHIM_MARK(cushim_dropin_mark_{name}, cushim::library_mark("{name}"));\nextern "C" {{\n')
     for row in table.rows:
         function = row.function
         ret = '' if function.result == 'void' else 'return '

@@ -133,8 +133,11 @@ class Preprocessor:
         """The folder of each header, or None."""
         probe = ''.join(f'#if __has_include(<{header}>)\n#include <{header}>\n#endif\n'
                         for header in headers)
+        done = self.preprocess(probe)
+        if done.returncode != 0 and not done.stdout:
+            raise declarations.Damaged(first_error(done))
         found = dict.fromkeys(headers)
-        for line in self.preprocess(probe).stdout.decode(errors='replace').splitlines():
+        for line in done.stdout.decode(errors='replace').splitlines():
             marker = declarations.LINE_MARKER.match(line)
             file = marker['file'].replace('\\\\', '/') if marker else ''
             for header in headers:
