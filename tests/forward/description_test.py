@@ -191,6 +191,11 @@ extern "C" {
 #endif''')
         self.assertEqual([p['type'] for p in rows['thingOpen']['parameters']], ['int'])
 
+    def test_classes_that_call_functions(self):
+        rows = self.rows('#ifdef __cplusplus\n}\nclass Thing { public: Thing() { thingInit(); } };\n'
+                         'extern "C" {\n#endif')
+        self.assertEqual(set(rows), {'thingInit', 'thingText'})
+
     def test_structs_by_value_and_callbacks(self):
         rows = self.rows('thingStatus thingMove(thingPoint p, void (*done)(thingPoint, void *), '
                          'const char *const names[]);')

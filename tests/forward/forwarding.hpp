@@ -19,7 +19,7 @@ struct Library {
 
 // The error of a call, or an empty string.
 inline std::string fault_of(const Call &call, const fake_record &got, const std::string &name,
-                     const std::string &answer) {
+                            const std::string &answer) {
     if (call.pointer_missing) {
         return "pfn() returned no function";
     }

@@ -20,7 +20,7 @@ namespace {
 
 const LibraryRows *const libraries[] = {
 #define LIBRARY(name) &name##_rows,
-LIBRARIES
+    LIBRARIES
 #undef LIBRARY
 };
 

@@ -10,8 +10,8 @@ struct LibraryRows {
     const char *required; // the function by which the loader recognizes the library
     Rows rows;
     unsigned int pointers; // the first rows that can be called through their pointer
-    // For each row, stores the result of a call that cannot be forwarded, except explanations, which
-    // are texts; of a missing function or else of an absent library.
+    // For each row, stores the result of a call that cannot be forwarded, except explanations,
+    // which are texts; of a missing function or else of an absent library.
     void (*const *unavailable)(Call &call, bool missing);
 };
 

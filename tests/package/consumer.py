@@ -19,6 +19,7 @@ import binaries  # noqa: E402
 import options  # noqa: E402
 
 CONSUMERS = pathlib.Path(__file__).parent / 'consumers'
+OWN_LIBRARY = CONSUMERS / 'own_library'
 PREFIX = pathlib.PurePosixPath('/opt/cushim')  # exists on no machine, so that only the staged copy can be found
 # These builds are independent: no variable of the outer build may affect them.
 UNSET = ('CFLAGS', 'CXXFLAGS', 'CPPFLAGS', 'LDFLAGS', 'DESTDIR', 'MAKEFLAGS', 'PKG_CONFIG_PATH',
@@ -77,6 +78,8 @@ def setup_options():
     return [f'-Ddefault_library={arguments.type}', '--buildtype=plain', '-Dtests=disabled',
             f'-Dtools={"enabled" if shared else "disabled"}', '-Dexamples=disabled',
             f'-Dheaders_dir={arguments.headers}', f'--prefix={PREFIX}',
+            # A further library whose header is always there.
+            f'-Dlibraries={OWN_LIBRARY}/greeter.txt', f'-Dlibrary_headers={OWN_LIBRARY}',
             *(['--libdir=lib64'] if arguments.type == 'shared' else [])]
 
 

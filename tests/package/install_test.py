@@ -19,6 +19,7 @@ class Installed(unittest.TestCase):
         own = below(arguments.source / 'include/cushim')
         generated = {f'detail/{api}_{kind}.hpp' for api in ('driver', 'runtime')
                      for kind in ('headers', 'table', 'entries')}
+        generated |= {f'greeter_{kind}' for kind in ('library.h', 'table.hpp', 'entry.hpp')}
         self.assertEqual(installed, own | generated)
 
     def test_requested_libraries_are_installed(self):
@@ -26,6 +27,7 @@ class Installed(unittest.TestCase):
         static = {'libcushim.a', 'libcushim-core.a'}
         kinds = ('', '-static') if arguments.type == 'both' else ('',)
         dropin = {f'libcushim-dropin{part}{kind}.a' for part in ('', '-driver', '-exported') for kind in kinds}
+        dropin |= {'libcushim-greeter.a', 'libcushim-greeter-dropin.a'}
         shared = {f'lib{name}.so.{arguments.version}' for name in ('cushim', 'cushim-core')}
         wanted = (static if arguments.type != 'shared' else set()) | \
             (shared if arguments.type != 'static' else set()) | dropin

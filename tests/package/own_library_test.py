@@ -1,13 +1,25 @@
 #!/usr/bin/env python3
 """Projects that have a library of their own, which is not NVIDIA's, behind a table and a drop-in: with Meson and
-cushim as a subproject, by Meson's option in that subproject, and with CMake and an installed cushim."""
+cushim as a subproject, by Meson's option in that subproject, and with CMake and an installed cushim. And programs
+that use the table which an installed cushim was built with."""
+
+import shlex
 
 import consumer
-from consumer import CONSUMERS, arguments, run
+from consumer import arguments, run
 
 consumer.need('meson')
 install = consumer.Install(__file__)
-SOURCE = CONSUMERS / 'own_library'
+SOURCE = consumer.OWN_LIBRARY
+CMAKE = '''
+cmake_minimum_required(VERSION 3.16)
+project(installed C CXX)
+find_package(cushim 0.1 REQUIRED)
+add_executable(by_table by_table.cpp)
+target_link_libraries(by_table PRIVATE cushim::greeter)
+add_executable(by_name by_name.c)
+target_link_libraries(by_name PRIVATE cushim::greeter_dropin)
+'''
 
 
 def build_library(version):
@@ -17,6 +29,20 @@ def build_library(version):
     run(*arguments.cc, '-shared', '-fPIC', f'-DGREETER_VERSION={version}', SOURCE / 'greeter.c', '-o',
         folder / 'libgreeter.so.2')
     return folder
+
+
+def sources_of_installed():
+    """The programs by file name, for tables that are installed with cushim."""
+    files = {name: (SOURCE / name).read_text(encoding='utf-8')
+             for name in ('greeter.h', 'greeter.txt', 'by_table.cpp', 'by_name.c')}
+    return files | {'by_table.cpp': files['by_table.cpp'].replace(
+        '"greeter_table.hpp"', '<cushim/greeter_table.hpp>')}
+
+
+def write(folder, files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding='utf-8')
 
 
 class OwnLibrary(consumer.ConsumerTest):
@@ -45,8 +71,7 @@ class OwnLibrary(consumer.ConsumerTest):
         project, build = install.folder / name, install.folder / f'{name}-build'
         (project / 'subprojects').mkdir(parents=True)
         (project / 'subprojects/cushim').symlink_to(arguments.source)
-        for file, text in files.items():
-            (project / file).write_text(text, encoding='utf-8')
+        write(project, files)
         run('meson', 'setup', build, project, '--buildtype=plain', f'-Ddefault_library={arguments.type}',
             *consumer.headers_option('cushim:headers_dir'), *options)
         run('meson', 'compile', '-C', build)
@@ -57,10 +82,7 @@ class OwnLibrary(consumer.ConsumerTest):
                              for path in SOURCE.iterdir()})
 
     def test_meson_option_with_the_path_of_a_description(self):
-        files = {name: (SOURCE / name).read_text(encoding='utf-8')
-                 for name in ('greeter.h', 'greeter.txt', 'by_table.cpp', 'by_name.c')}
-        files['by_table.cpp'] = files['by_table.cpp'].replace(
-            '"greeter_table.hpp"', '<cushim/greeter_table.hpp>')
+        files = sources_of_installed()
         files['meson.build'] = '''
 project('by_option', 'c', 'cpp', default_options: ['cpp_std=c++20'])
 subproject('cushim')
@@ -71,13 +93,35 @@ executable('by_name', 'by_name.c', dependencies: dependency('cushim-greeter-drop
         self.meson('option', files, f'-Dcushim:libraries={project}/greeter.txt',
                    f'-Dcushim:library_headers={project}')
 
-    def test_cmake_project_with_its_own_description(self):
+    def cmake(self, source, build):
         consumer.need('cmake')
-        build = install.folder / 'cmake'
         options = [f'-DCUSHIM_CUDA_INCLUDE_DIR={arguments.headers}'] if arguments.headers else []
-        run('cmake', '-S', SOURCE, '-B', build, *consumer.cmake_place(install.prefix, install.libdir), *options)
+        run('cmake', '-S', source, '-B', build, *consumer.cmake_place(install.prefix, install.libdir),
+            f'-DCMAKE_C_FLAGS=-I{SOURCE}', f'-DCMAKE_CXX_FLAGS=-I{SOURCE}', *options)
         run('cmake', '--build', build)
         self.check_programs(build, install.libdir)
+
+    def test_cmake_project_with_its_own_description(self):
+        self.cmake(SOURCE, install.folder / 'cmake')
+
+    def test_cmake_targets_of_an_installed_library(self):
+        project = install.folder / 'installed'
+        write(project, sources_of_installed() | {'CMakeLists.txt': CMAKE})
+        self.cmake(project, install.folder / 'installed-build')
+
+    def test_packages_of_an_installed_library(self):
+        folder = install.folder / 'packages'
+        write(folder, sources_of_installed())
+
+        def flags(package):
+            return [f'-I{SOURCE}'] + shlex.split(run(
+                'pkg-config', f'--define-variable=prefix={install.prefix}', '--cflags', '--libs',
+                package, PKG_CONFIG_PATH=str(install.libdir / 'pkgconfig')))
+
+        run(*arguments.cxx, '-std=c++20', folder / 'by_table.cpp', '-o', folder / 'by_table',
+            *flags('cushim-greeter'))
+        run(*arguments.cc, folder / 'by_name.c', '-o', folder / 'by_name', *flags('cushim-greeter-dropin'))
+        self.check_programs(folder, install.libdir)
 
 
 if __name__ == '__main__':

@@ -262,9 +262,12 @@ def declares_a_name(tokens, prefix):
     parenthesis, or last in a declaration that defines no type."""
     if tokens[0] in ('typedef', 'using', 'template'):
         return False
+    defines_type = '{' in tokens and tokens[0] in ('struct', 'union', 'enum', 'class')
+    if defines_type:  # its members may call such functions
+        start = tokens.index('{')
+        tokens = tokens[:start] + tokens[matching(tokens, start) + 1:]
     called = any(prefix.fullmatch(t) and following in ('(', ')')
                  for t, following in zip(tokens, tokens[1:]))
-    defines_type = '{' in tokens and tokens[0] in ('struct', 'union', 'enum', 'class')
     only_names_type = tokens[0] in ('struct', 'union', 'enum', 'class') and len(tokens) == 2
     last = prefix.fullmatch(tokens[-1]) is not None
     return called or (last and not defines_type and not only_names_type)

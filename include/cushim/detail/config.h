@@ -67,8 +67,8 @@
 #define CUSHIM_COLD
 #endif
 
-/* The tables of other libraries are archives, with cushim's shared library too: each program has its
- * own slots, and inline functions that call through these. */
+/* The tables of other libraries are archives, with cushim's shared library too: each program has
+ * its own slots, and inline functions that call through these. */
 #if defined(__GNUC__) && !defined(_WIN32)
 #define CUSHIM_TABLE_API __attribute__((visibility("hidden")))
 #define CUSHIM_TABLE_LOCAL __attribute__((visibility("hidden")))
