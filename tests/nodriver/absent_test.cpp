@@ -89,6 +89,7 @@ TEST_CASE("functions for devices and contexts fail without a driver", "[absent]"
 
 TEST_CASE("loading fails without a driver", "[absent]") {
     check_absent(load_driver());
+    check_absent(load(CUSHIM_LIBRARY_DRIVER));
     check_runtime_absent(load_runtime());
     check_absent(try_driver());
     check_runtime_absent(try_runtime());
