@@ -43,11 +43,13 @@ enum class ErrorKind : unsigned char {
 };
 CUSHIM_API Text to_text(ErrorKind kind) noexcept;
 
-// The source of the status: cushim itself, a driver call, or a runtime library call.
+// The source of the status: cushim itself, a driver call, a runtime library call, or a call of a
+// further library.
 enum class Api : unsigned char {
-    loader, // cushim; no CUDA call failed
-    driver, // cu*: status() is a CUresult
-    runtime // cuda*: status() is a cudaError_t
+    loader,  // cushim; no CUDA call failed
+    driver,  // cu*: status() is a CUresult
+    runtime, // cuda*: status() is a cudaError_t
+    library  // a function of NVRTC, NVML, ...: status() is its status, library() the library
 };
 CUSHIM_API Text to_text(Api api) noexcept;
 
@@ -60,11 +62,15 @@ struct ErrorText;
 struct ErrorParts {
     ErrorKind kind = ErrorKind::status; // the kind of the error
     Api api = Api::loader;              // what reported the error
-    int status = 0;                     // a CUresult or cudaError_t; 0: none
+    int status = 0;                     // a CUresult or cudaError_t; 0: none; see `library`
     const char *entry_point = "";       // must live as long as the program: it is not copied
     Version required = Version();       // the required version, if known
     Version installed = Version();      // the installed version, if known
     const char *detail = "";            // is copied; becomes part of the message
+    // With Api::library: the library, and the name of its status for the message. The name must
+    // live as long as the program; "" if it is not known.
+    cushim_library library = CUSHIM_LIBRARY_DRIVER;
+    const char *status_name = "";
 };
 
 // An error as a value: 48 bytes on 64-bit systems. It allocates memory only for a detail, for
@@ -75,8 +81,8 @@ struct ErrorParts {
 // at the same time.
 class Error {
   public:
-    // From the status code of a failed call. The kind follows from the code. If the library is
-    // absent, the kind and the message say why.
+    // From the status code of a failed driver or runtime call. The kind follows from the code. If
+    // the library is absent, the kind and the message say why. For other libraries, use make().
     // `entry_point` must point to the exported name, a string that lives as long as the program.
     CUSHIM_API static Error status(Api api, int status, const char *entry_point,
                                    const char *detail = "") noexcept;
@@ -112,9 +118,10 @@ class Error {
     // detail.
     CUSHIM_API Error(const Error &other) noexcept;
     Error(Error &&other) noexcept
-        : entry_point_(other.entry_point_), function_(other.function_), report_(other.report_),
+        : entry_point_(other.entry_point_), function_(other.function_), about_(other.about_),
           text_(other.text_), status_(other.status_), required_(other.required_),
-          installed_(other.installed_), kind_(other.kind_), api_(other.api_) {
+          installed_(other.installed_), kind_(other.kind_), api_(other.api_),
+          library_(other.library_) {
         other.text_ = nullptr;
     }
     CUSHIM_API Error &operator=(const Error &other) noexcept;
@@ -129,10 +136,15 @@ class Error {
     ErrorKind kind() const noexcept { return kind_; }
     // Which API's call failed; `loader` if none did.
     Api api() const noexcept { return api_; }
+    // The library whose call failed; with absent() and symbol() the one that is absent or lacks the
+    // entry point. For a further library the number that cushim_nvml_library(), for example,
+    // returns. CUSHIM_LIBRARY_DRIVER if the error is not about a library.
+    cushim_library library() const noexcept { return static_cast<cushim_library>(library_); }
 
-    // What CUDA returned: a CUresult (driver) or a cudaError_t (runtime library). If no CUDA call
-    // failed, the status that cushim chose: for absent(), that of the table functions; otherwise a
-    // CUresult, such as 301 for a file that cannot be read, or 0.
+    // What the call returned: a CUresult (driver), a cudaError_t (runtime library) or the status of a
+    // further library. If no call failed, the status that cushim chose: for absent() of the driver
+    // or the runtime, that of the table functions; otherwise a CUresult, such as 301 for a file that
+    // cannot be read, or 0.
     int status() const noexcept { return status_; }
 
     // The exported name of the CUDA entry point, or the name of the system call that failed. With
@@ -145,8 +157,8 @@ class Error {
     CUSHIM_API Text function() const noexcept;
 
     // The required and the installed version of the driver. With requires_newer_headers both are of
-    // the headers; with symbol() of the runtime library, installed() is that library's. Unknown if
-    // the error does not depend on them.
+    // the headers; with symbol() of another library, both are that library's. Unknown if the error
+    // does not depend on them.
     Version required() const noexcept { return required_; }
     Version installed() const noexcept { return installed_; }
 
@@ -156,7 +168,7 @@ class Error {
     // is shorter. Valid as long as this Error, or any copy made of it after the call.
     CUSHIM_API const char *message() const noexcept;
 
-    // Whether kind, API, status, entry point and versions are equal; messages may differ.
+    // Whether kind, API, library, status, entry point and versions are equal; messages may differ.
     CUSHIM_API friend bool operator==(const Error &left, const Error &right) noexcept;
 
   private:
@@ -164,18 +176,22 @@ class Error {
     friend Error detail::with_detail(Error &&error, const char *detail) noexcept;
 
     Error(const ErrorParts &parts, const cushim_report *report) noexcept;
+    const cushim_report *report() const noexcept;
 
     CUSHIM_API static void release(ErrorText *text) noexcept;
 
     const char *entry_point_;
     mutable const char *function_ = ""; // a name, or a signature that has it
-    const cushim_report *report_;       // why the library is absent, if that is the reason
+    // With Api::library the name of the status; otherwise the cushim_report, if the library is
+    // absent.
+    const void *about_;
     mutable ErrorText *text_ = nullptr; // shared by copies; set once, by the first thread
     int status_;
     Version required_;
     Version installed_;
     ErrorKind kind_;
     Api api_;
+    unsigned short library_;
 };
 
 static_assert(sizeof(Error) <= 48, "every Result can hold an Error");

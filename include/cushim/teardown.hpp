@@ -9,7 +9,9 @@ namespace cushim {
 // A failed call of a destructor.
 struct TeardownFailure {
     const char *entry_point; // exported name of the call that failed; valid permanently
-    int status; // its status: a CUresult, or a cudaError_t if its name begins with cuda
+    // Its status: a CUresult, or a cudaError_t if its name begins with cuda. Functions of NVRTC,
+    // nvJitLink and NVML have statuses of their own.
+    int status;
     unsigned long long handle; // the object: a handle, or an address
 };
 

@@ -151,6 +151,10 @@ bool may_have_reasons(Api api, int status) {
            is_loaded(CUSHIM_LIBRARY_DRIVER);
 }
 
+cushim_library library_in(const ErrorParts &parts) {
+    return parts.api == Api::runtime ? CUSHIM_LIBRARY_RUNTIME : parts.library;
+}
+
 // Null if out of memory.
 ErrorText *make_text(std::string_view detail, std::string_view reasons = "") {
     const size_t size = detail.size() + 1 + reasons.size() + 1;
@@ -173,8 +177,12 @@ void destroy_text(ErrorText *text) {
 } // namespace
 
 Error::Error(const ErrorParts &parts, const cushim_report *report) noexcept
-    : entry_point_(detail::or_empty(parts.entry_point)), report_(report), status_(parts.status),
-      required_(parts.required), installed_(parts.installed), kind_(parts.kind), api_(parts.api) {
+    : entry_point_(detail::or_empty(parts.entry_point)), about_(report), status_(parts.status),
+      required_(parts.required), installed_(parts.installed), kind_(parts.kind), api_(parts.api),
+      library_(static_cast<unsigned short>(library_in(parts))) {
+    if (api_ == Api::library) {
+        about_ = detail::or_empty(parts.status_name);
+    }
     const char *detail = detail::or_empty(parts.detail);
     if (*detail != '\0') {
         text_ = make_text(detail);
@@ -182,9 +190,14 @@ Error::Error(const ErrorParts &parts, const cushim_report *report) noexcept
 }
 
 Error::Error(const Error &other) noexcept
-    : entry_point_(other.entry_point_), function_(other.function_), report_(other.report_),
+    : entry_point_(other.entry_point_), function_(other.function_), about_(other.about_),
       text_(share_text(other.text_)), status_(other.status_), required_(other.required_),
-      installed_(other.installed_), kind_(other.kind_), api_(other.api_) {}
+      installed_(other.installed_), kind_(other.kind_), api_(other.api_), library_(other.library_) {
+}
+
+const cushim_report *Error::report() const noexcept {
+    return api_ != Api::library ? static_cast<const cushim_report *>(about_) : nullptr;
+}
 
 Error &Error::operator=(const Error &other) noexcept {
     return *this = Error(other);
@@ -232,9 +245,13 @@ Error Error::invalid_argument(const char *detail) noexcept {
 Error Error::absent(cushim_library library) noexcept {
     ErrorParts parts;
     parts.status = cushim_absent_status(library);
+    if (is_further(library)) {
+        parts.status = CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+    }
     // A libcudart that is present lacks a driver.
-    const cushim_report *report =
-        cushim_load_report(is_loaded(library) ? CUSHIM_LIBRARY_DRIVER : library);
+    parts.library =
+        library == CUSHIM_LIBRARY_RUNTIME && is_loaded(library) ? CUSHIM_LIBRARY_DRIVER : library;
+    const cushim_report *report = cushim_load_report(parts.library);
     parts.kind = report->reason == CUSHIM_REASON_LINK_STUB ? ErrorKind::stub_library
                                                            : ErrorKind::library_not_found;
     return Error(parts, report);
@@ -246,6 +263,7 @@ Error Error::symbol(cushim_library library, const char *name) noexcept {
     parts.status = 302;
     parts.entry_point = name;
     parts.installed = installed_version(library);
+    parts.library = library;
     return make(parts);
 }
 
@@ -278,6 +296,7 @@ Error Error::unsupported_platform(const char *detail) noexcept {
 bool operator==(const Error &left, const Error &right) noexcept {
     return left.kind_ == right.kind_ && left.api_ == right.api_ && left.status_ == right.status_ &&
            left.required_ == right.required_ && left.installed_ == right.installed_ &&
+           left.library_ == right.library_ &&
            std::strcmp(left.entry_point_, right.entry_point_) == 0;
 }
 
@@ -300,8 +319,10 @@ const char *Error::message() const noexcept {
     }
     char *message = load(text->message);
     if (message == nullptr) {
-        char *const made =
-            detail::make_message(*this, {function_, report_, text->detail(), text->reasons()});
+        char *const made = detail::make_message(
+            *this,
+            {function_, report(), api_ == Api::library ? static_cast<const char *>(about_) : "",
+             text->detail(), text->reasons()});
         if (made == nullptr) {
             return detail::sentence_of(kind_);
         }

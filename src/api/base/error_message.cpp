@@ -88,8 +88,12 @@ struct StatusNames {
 
 // CUDA's texts for a status; null if it has none. The limits are those of the values that the
 // headers' enumeration types can hold.
-StatusNames names_of(Api api, int status) {
+StatusNames names_of(Api api, int status, const char *own_name) {
     StatusNames names;
+    if (api == Api::library) {
+        names.name = *own_name != '\0' ? own_name : nullptr;
+        return names;
+    }
     if (status < 0 || status > (api == Api::runtime ? 16383 : 1023)) {
         return names;
     }
@@ -109,20 +113,34 @@ StatusNames names_of(Api api, int status) {
     return names;
 }
 
-void write_status(Writer &out, int status, const StatusNames &names) {
+void write_status(Writer &out, const Error &error, const StatusNames &names) {
     if (names.name != nullptr) {
-        out << names.name << " (" << status << ")";
+        out << names.name << " (" << error.status() << ")";
+    } else if (error.api() == Api::library) {
+        out << "unknown " << cushim_library_title(error.library()) << " status " << error.status();
     } else {
-        out << "unknown CUDA status " << status;
+        out << "unknown CUDA status " << error.status();
     }
 }
 
-void write_symbol(Writer &out, const Error &error, bool of_runtime) {
-    out << (of_runtime ? "the CUDA runtime library" : "the CUDA driver");
+void write_symbol(Writer &out, const Error &error) {
+    switch (error.library()) {
+    case CUSHIM_LIBRARY_DRIVER:
+        out << "the CUDA driver";
+        break;
+    case CUSHIM_LIBRARY_RUNTIME:
+        out << "the CUDA runtime library";
+        break;
+    default:
+        out << cushim_library_title(error.library());
+    }
     if (error.installed()) {
         out << " (" << error.installed() << ")";
     }
     out << " lacks the entry point " << error.entry_point();
+    if (error.required()) {
+        out << "; version " << error.required() << " or newer is required";
+    }
 }
 
 bool is_feature(const char *name) {
@@ -173,7 +191,7 @@ void write_name(Writer &out, const Error &error) {
 void write_kind(Writer &out, const Error &error) {
     const bool named = *error.entry_point() != '\0';
     if (error.kind() == ErrorKind::symbol_not_found && named) {
-        write_symbol(out, error, std::strncmp(error.entry_point(), "cuda", 4) == 0);
+        write_symbol(out, error);
     } else if (error.kind() == ErrorKind::requires_newer_driver && named) {
         write_newer_driver(out, error);
     } else if (error.kind() == ErrorKind::requires_newer_headers && named) {
@@ -222,12 +240,12 @@ void write_message(Writer &out, const Error &error, const cushim_report *report,
         } else {
             write_name(out, error);
         }
-        write_status(out, error.status(), names);
+        write_status(out, error, names);
         out << ")";
         return;
     } else {
         write_name(out, error);
-        write_status(out, error.status(), names);
+        write_status(out, error, names);
         if (report != nullptr) {
             out << ": ";
             write_report(out, *report);
@@ -245,7 +263,7 @@ void write_message(Writer &out, const Error &error, const cushim_report *report,
 char *make_message(const Error &error, const MessageParts &parts) noexcept {
     StatusNames names;
     if (is_about_status(error)) {
-        names = names_of(error.api(), error.status());
+        names = names_of(error.api(), error.status(), parts.status_name);
     }
     const auto write = [&](Writer out) {
         if (*parts.function != '\0') {

@@ -16,6 +16,7 @@ inline const char *or_empty(const char *text) noexcept {
 struct MessageParts {
     const char *function;        // a name, or a signature that has it
     const cushim_report *report; // why the library is absent; null if that is not the reason
+    const char *status_name;     // of a status of a further library; "" if it is not known
     std::string_view detail;
     std::string_view reasons; // of the driver's log
 };

@@ -75,7 +75,8 @@ bool nothing_left(int status) noexcept {
 }
 
 void report_teardown(const Destroyed &destroyed) noexcept {
-    if (destroyed.status == CUDA_SUCCESS || nothing_left(destroyed.status)) {
+    if (destroyed.status == CUDA_SUCCESS ||
+        (destroyed.api != Api::library && nothing_left(destroyed.status))) {
         return;
     }
     const TeardownSinkSetting setting = current_sink();

@@ -23,7 +23,7 @@ namespace cushim::detail {
 
 // The result of destroying an object.
 struct Destroyed {
-    int status = 0; // CUresult, or the runtime's cudaError_t
+    int status = 0; // CUresult, the runtime's cudaError_t, or that of a further library
     const char *entry_point = "";
     unsigned long long handle = 0;
     Api api = Api::driver;

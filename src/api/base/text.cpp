@@ -14,23 +14,13 @@
 
 #include <cstdio>
 
+#include "enum_text.hpp"
 #include "state.hpp"
 
 namespace cushim {
 namespace {
 
-// A null name: the value is not an enumerator.
-template <class Enum>
-Text enum_text(const char *type, const char *name, Enum value) noexcept {
-    Text text;
-    if (name != nullptr) {
-        std::snprintf(text.characters, sizeof text.characters, "%s::%s", type, name);
-    } else {
-        std::snprintf(text.characters, sizeof text.characters, "%s(%u)", type,
-                      static_cast<unsigned int>(value));
-    }
-    return text;
-}
+using detail::enum_text;
 
 Text empty_text(const char *type) noexcept {
     Text text;
@@ -43,11 +33,6 @@ Text number_text(const char *type, int number) noexcept {
     std::snprintf(text.characters, sizeof text.characters, "%s(%d)", type, number);
     return text;
 }
-
-// No `default` in these: compilers then report an enumerator that has no case.
-#define CUSHIM_NAME(enumerator)                                                                    \
-    case Enum::enumerator:                                                                         \
-        return #enumerator
 
 const char *name_of(AccessFlags flags) noexcept {
     using Enum = AccessFlags;
@@ -65,6 +50,7 @@ const char *name_of(Api api) noexcept {
         CUSHIM_NAME(loader);
         CUSHIM_NAME(driver);
         CUSHIM_NAME(runtime);
+        CUSHIM_NAME(library);
     }
     return nullptr;
 }
