@@ -54,8 +54,9 @@ struct JitOptions {
     std::size_t error_log_size = 8192;
 };
 
-/* The output of the JIT compiler. Module::load() and Library::load() fill it, whether they succeed
- * or fail. The message of a failed load contains the error log, too.
+/* The output of the JIT compiler, or of another compiler or linker. Module::load() and
+ * Library::load(), CompiledCode::compile() (nvrtc.hpp) and LinkedCode::link() (nvjitlink.hpp) fill
+ * it, whether they succeed or fail. The message of a failure contains the error log, too.
  *
  * It owns its text. Moved, not copied; a moved-from log is empty.
  *
@@ -87,7 +88,7 @@ class JitLog {
     CUSHIM_API void clear() noexcept;
 
   private:
-    friend class detail::JitSession;
+    friend struct detail::CodeAccess;
 
     char *texts_ = nullptr; // both logs, each with its NUL
     std::size_t error_at_ = 0;

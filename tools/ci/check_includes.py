@@ -13,7 +13,7 @@ import sys
 # Folders from the top down.
 TREES = {
     'include/cushim': [],
-    'src/api': ['graph', 'interop', 'memory', 'kernel', 'context', 'base'],
+    'src/api': ['libraries', 'graph', 'interop', 'memory', 'kernel', 'context', 'base'],
     'src/loader': [],
     'src/dropin': [],
     'tools/cushim-info': [],

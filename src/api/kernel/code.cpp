@@ -1,12 +1,16 @@
 #include <cushim/code.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <new>
+#include <string_view>
 
 #include "base/platform.hpp"
 #include "base/ranges.hpp"
+#include "jit_log.hpp"
 #include "loadable_code.hpp"
 
 namespace cushim {
@@ -52,6 +56,8 @@ std::uint64_t size_of_fatbin(const void *bytes, std::size_t size) noexcept {
     return table_end(read_at<std::uint16_t>(bytes, 6), read_at<std::uint64_t>(bytes, 8));
 }
 
+constexpr char elf_magic[] = "\177ELF", fatbin_magic[] = "\x50\xed\x55\xba";
+
 bool begins_with(const void *bytes, std::size_t size, const char (&magic)[5]) noexcept {
     return size >= 4 && std::memcmp(bytes, magic, 4) == 0;
 }
@@ -70,13 +76,20 @@ Result<void> check_size(const Format &format, std::uint64_t says, std::size_t ha
 }
 
 Result<void> check_sizes(const void *bytes, std::size_t size) noexcept {
-    if (begins_with(bytes, size, "\177ELF")) {
+    if (begins_with(bytes, size, elf_magic)) {
         return check_size(cubin, size_of_cubin(bytes, size), size);
     }
-    if (begins_with(bytes, size, "\x50\xed\x55\xba")) {
+    if (begins_with(bytes, size, fatbin_magic)) {
         return check_size(fatbin, size_of_fatbin(bytes, size), size);
     }
     return {};
+}
+
+Result<void> require_bytes(const CodeImage &image) noexcept {
+    if (image.data() == nullptr) {
+        return Error::invalid_argument("the image is null");
+    }
+    return image.size() != 0 ? Result<void>() : Error::invalid_argument("the image has size 0");
 }
 
 // Memory for a file of unknown size, with room for a NUL at the end.
@@ -142,14 +155,26 @@ Result<void> read_all(std::FILE *file, const char *path, FileBytes &bytes) noexc
 
 } // namespace
 
+Result<std::size_t> size_of(const CodeImage &image) noexcept {
+    CUSHIM_TRY_VOID(require_bytes(image));
+    const void *const bytes = image.data();
+    if (image.size() != CodeImage::unknown) {
+        CUSHIM_TRY_VOID(check_sizes(bytes, image.size()));
+        return image.size();
+    }
+    const std::string_view text = static_cast<const char *>(bytes);
+    if (begins_with(bytes, text.size(), elf_magic)) {
+        return std::max(std::size_t(size_of_cubin(bytes, cubin.header_size)), cubin.header_size);
+    }
+    if (begins_with(bytes, text.size(), fatbin_magic)) {
+        return size_of_fatbin(bytes, fatbin.header_size);
+    }
+    return text.size();
+}
+
 Result<LoadableCode> LoadableCode::of(const CodeImage &image) noexcept {
     const std::size_t size = image.size();
-    if (image.data() == nullptr) {
-        return Error::invalid_argument("the image is null");
-    }
-    if (size == 0) {
-        return Error::invalid_argument("the image has size 0");
-    }
+    CUSHIM_TRY_VOID(require_bytes(image));
     if (size == CodeImage::unknown) {
         return LoadableCode(image.data());
     }
@@ -191,6 +216,17 @@ void JitLog::clear() noexcept {
     delete[] texts_;
     texts_ = nullptr;
     error_at_ = 0;
+}
+
+JitLog detail::CodeAccess::log(std::string_view info, std::string_view error) noexcept {
+    JitLog log;
+    log.texts_ = new (std::nothrow) char[info.size() + 1 + error.size() + 1]();
+    if (log.texts_ != nullptr) {
+        log.error_at_ = info.size() + 1;
+        info.copy(log.texts_, info.size());
+        error.copy(log.texts_ + log.error_at_, error.size());
+    }
+    return log;
 }
 
 } // namespace cushim

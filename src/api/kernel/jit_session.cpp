@@ -7,6 +7,7 @@
 
 #include "base/call.hpp"
 #include "base/ranges.hpp"
+#include "jit_log.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -37,15 +38,6 @@ Result<void> check(const JitOptions &options) noexcept {
     };
     CUSHIM_TRY_VOID(check_part("major", target.major_version, most));
     return check_part("minor", target.minor_version, 9);
-}
-
-// The length without the newline at the end of a log.
-std::size_t trimmed_length(const char *text) noexcept {
-    std::size_t length = std::strlen(text);
-    while (length != 0 && (text[length - 1] == '\n' || text[length - 1] == '\r')) {
-        --length;
-    }
-    return length;
 }
 
 // Copies that many characters and adds a NUL, even if more are written meanwhile.
@@ -109,21 +101,12 @@ Result<void> JitSession::prepare(const JitOptions &options, JitLog *log) noexcep
 }
 
 JitLog JitSession::log() const noexcept {
-    JitLog log;
-    // Read once: the driver may append while another thread uses the code.
-    const std::size_t info_length = std::strlen(info_), error_length = std::strlen(error_);
-    log.texts_ = new (std::nothrow) char[info_length + 1 + error_length + 1];
-    if (log.texts_ != nullptr) {
-        log.error_at_ = info_length + 1;
-        copy_text(log.texts_, info_, info_length);
-        copy_text(log.texts_ + log.error_at_, error_, error_length);
-    }
-    return log;
+    return CodeAccess::log(info_, error_);
 }
 
 Result<void> JitSession::checked(CUresult status, const char *entry_point,
                                  int introduced) const noexcept {
-    const std::size_t length = status != CUDA_SUCCESS ? trimmed_length(error_) : 0;
+    const std::size_t length = status != CUDA_SUCCESS ? trimmed(error_).size() : 0;
     // A single line replaces CUDA's text, more lines follow it.
     const char *const prefix =
         std::memchr(error_, '\n', length) == nullptr ? "the compiler reports: " : "";

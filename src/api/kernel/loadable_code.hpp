@@ -7,6 +7,10 @@
 
 namespace cushim::detail {
 
+// The size of an image in bytes: the image's own if its CodeImage does not know it, for PTX up to
+// its NUL. Fails as LoadableCode::of() does.
+Result<std::size_t> size_of(const CodeImage &image) noexcept;
+
 class LoadableCode {
   public:
     // Fails if the image is shorter than its header states. PTX without a NUL is copied to append

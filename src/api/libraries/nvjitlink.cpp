@@ -1,0 +1,319 @@
+#include <cushim/nvjitlink.hpp>
+
+#include <cushim/nvjitlink_entry.hpp>
+
+#include <cstdint>
+
+#include "base/enum_text.hpp"
+#include "base/ranges.hpp"
+#include "base/state.hpp"
+#include "base/with_memory.hpp"
+#include "kernel/jit_log.hpp"
+#include "kernel/loadable_code.hpp"
+#include "toolchain.hpp"
+
+namespace cushim {
+namespace {
+
+using detail::Architecture;
+using detail::CodeAccess;
+using detail::CodeBytes;
+
+struct NvJitLink {
+    // The library has no function for them. Numbers: older headers lack some of the names.
+    static detail::StatusMeaning meaning_of(int status) noexcept {
+        static constexpr const char *names[] = {
+            "NVJITLINK_SUCCESS",
+            "NVJITLINK_ERROR_UNRECOGNIZED_OPTION",
+            "NVJITLINK_ERROR_MISSING_ARCH",
+            "NVJITLINK_ERROR_INVALID_INPUT",
+            "NVJITLINK_ERROR_PTX_COMPILE",
+            "NVJITLINK_ERROR_NVVM_COMPILE",
+            "NVJITLINK_ERROR_INTERNAL",
+            "NVJITLINK_ERROR_THREADPOOL",
+            "NVJITLINK_ERROR_UNRECOGNIZED_INPUT",
+            "NVJITLINK_ERROR_FINALIZE",
+            "NVJITLINK_ERROR_NULL_INPUT",
+            "NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS",
+            "NVJITLINK_ERROR_INCORRECT_INPUT_TYPE",
+            "NVJITLINK_ERROR_ARCH_MISMATCH",
+            "NVJITLINK_ERROR_OUTDATED_LIBRARY",
+            "NVJITLINK_ERROR_MISSING_FATBIN",
+            "NVJITLINK_ERROR_UNRECOGNIZED_ARCH",
+            "NVJITLINK_ERROR_UNSUPPORTED_ARCH",
+            "NVJITLINK_ERROR_LTO_NOT_ENABLED",
+        };
+        const bool is_known = status > 0 && static_cast<std::size_t>(status) < std::size(names);
+        return {is_known ? names[status] : ""};
+    }
+};
+
+template <class Entry, class... Arguments>
+Result<void> call(Arguments... arguments) noexcept {
+    return detail::call_library<NvJitLink, Entry>(arguments...);
+}
+
+template <class SizeEntry, class BytesEntry>
+Result<CodeBytes> fetch(nvJitLinkHandle linker) noexcept {
+    return detail::fetch<NvJitLink, SizeEntry, BytesEntry>(linker);
+}
+
+// Owns an nvJitLinkHandle.
+class Linker {
+  public:
+    Linker() noexcept = default;
+    Linker(const Linker &) = delete;
+    Linker &operator=(const Linker &) = delete;
+    ~Linker() {
+        if (native == nullptr) {
+            return;
+        }
+        const auto address = reinterpret_cast<unsigned long long>(native);
+        const auto status = detail::ask_library<entry::nvJitLinkDestroy>(&native);
+        if (status) {
+            detail::report_teardown(
+                {*status, entry::nvJitLinkDestroy::name, address, Api::library});
+        }
+    }
+
+    // Also set if nvJitLinkCreate fails: the reason is then in the error log.
+    nvJitLinkHandle native = nullptr;
+};
+
+// What is linked for what.
+struct Job {
+    std::span<const LinkInput> inputs;
+    const LinkOptions &options;
+    Architecture architecture;
+};
+
+constexpr nvJitLinkInputType native_type(LinkInputType type) noexcept {
+    switch (type) {
+    case LinkInputType::any:
+        break;
+    case LinkInputType::cubin:
+        return NVJITLINK_INPUT_CUBIN;
+    case LinkInputType::ptx:
+        return NVJITLINK_INPUT_PTX;
+    case LinkInputType::lto_ir:
+        return NVJITLINK_INPUT_LTOIR;
+    case LinkInputType::fatbin:
+        return NVJITLINK_INPUT_FATBIN;
+    case LinkInputType::object:
+        return NVJITLINK_INPUT_OBJECT;
+    case LinkInputType::archive:
+        return NVJITLINK_INPUT_LIBRARY;
+    }
+    return NVJITLINK_INPUT_ANY;
+}
+
+// The bytes of an input in memory.
+Result<std::string_view> bytes_of(const LinkInput &input) noexcept {
+    CUSHIM_TRY(const std::size_t size, detail::size_of(input.image()));
+    return std::string_view(static_cast<const char *>(input.image().data()), size);
+}
+
+// An ELF file for GPUs (e_machine, 190) that is an executable (e_type, 2): a link leaves it out
+// without a message.
+bool is_executable_cubin(std::string_view bytes) noexcept {
+    return bytes.starts_with("\177ELF") && bytes.size() >= 64 && bytes[18] == '\xbe' &&
+           bytes[19] == '\0' && bytes[16] == '\2' && bytes[17] == '\0';
+}
+
+bool is_lto_ir(const LinkInput &input, std::string_view bytes) noexcept {
+    return input.type() == LinkInputType::lto_ir || bytes.starts_with("\xed\x43\x4e\x7f");
+}
+
+Result<void> check_input(const LinkInput &input, std::size_t index) noexcept {
+    if (input.name() == nullptr) {
+        return detail::invalid_argument("the %s of input %zu is null",
+                                        input.is_file() ? "path" : "name", index);
+    }
+    if (input.is_file()) {
+        return {};
+    }
+    const Result<std::string_view> bytes = bytes_of(input);
+    if (!bytes) {
+        return detail::reworded(bytes.error(), "input %zu, \"%.100s\": %.200s", index, input.name(),
+                                bytes.error().message());
+    }
+    if (is_executable_cubin(*bytes)) {
+        return detail::invalid_argument(
+            "input %zu, \"%.100s\", is a cubin that is not relocatable; "
+            "compile it with -rdc=true",
+            index, input.name());
+    }
+    return {};
+}
+
+Result<void> check(const Job &job) noexcept {
+    if (job.inputs.empty()) {
+        return Error::invalid_argument("there are no inputs");
+    }
+    for (std::size_t index = 0; index < job.inputs.size(); ++index) {
+        CUSHIM_TRY_VOID(check_input(job.inputs[index], index));
+    }
+    return detail::require_strings(job.options.flags, "LinkOptions::flags");
+}
+
+bool has_lto_ir(const Job &job) noexcept {
+    for (const LinkInput &input : job.inputs) {
+        const std::string_view bytes =
+            input.is_file() ? std::string_view() : bytes_of(input).value_or("");
+        if (is_lto_ir(input, bytes)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Result<void> create(const Job &job, Linker &linker) {
+    const bool is_ptx = job.options.output == LinkOutput::ptx;
+    const std::string architecture = detail::architecture_flag(job.architecture);
+    std::vector<const char *> flags = {architecture.c_str()};
+    if (is_ptx || job.options.link_time_optimization || has_lto_ir(job)) {
+        flags.push_back("-lto");
+    }
+    if (is_ptx) {
+        flags.push_back("-ptx");
+    }
+    flags.insert(flags.end(), job.options.flags.begin(), job.options.flags.end());
+    return call<entry::nvJitLinkCreate>(&linker.native, static_cast<std::uint32_t>(flags.size()),
+                                        flags.data());
+}
+
+Result<void> add(const LinkInput &input, nvJitLinkHandle linker) noexcept {
+    const nvJitLinkInputType type = native_type(input.type());
+    if (input.is_file()) {
+        return call<entry::nvJitLinkAddFile>(linker, type, input.name());
+    }
+    CUSHIM_TRY(const std::string_view bytes, bytes_of(input));
+    return call<entry::nvJitLinkAddData>(linker, type, static_cast<const void *>(bytes.data()),
+                                         bytes.size(), input.name());
+}
+
+// One of the linker's two logs; empty if it cannot be read.
+template <class SizeEntry, class BytesEntry>
+CodeBytes log_of(const Linker &linker) noexcept {
+    if (linker.native == nullptr) {
+        return {};
+    }
+    Result<CodeBytes> text = fetch<SizeEntry, BytesEntry>(linker.native);
+    return text ? *static_cast<Result<CodeBytes> &&>(text) : CodeBytes();
+}
+
+CodeBytes error_log(const Linker &linker) noexcept {
+    return log_of<entry::nvJitLinkGetErrorLogSize, entry::nvJitLinkGetErrorLog>(linker);
+}
+
+CodeBytes info_log(const Linker &linker) noexcept {
+    return log_of<entry::nvJitLinkGetInfoLogSize, entry::nvJitLinkGetInfoLog>(linker);
+}
+
+Result<void> run(const Job &job, Linker &linker) {
+    std::string subject = std::string("linking for ") + job.architecture.characters;
+    const auto explained = [&](const Error &error) {
+        return detail::with_log(error, subject, detail::text_in(error_log(linker)));
+    };
+    if (const Result<void> created = create(job, linker); !created) {
+        return explained(created.error());
+    }
+    for (const LinkInput &input : job.inputs) {
+        if (const Result<void> added = add(input, linker.native); !added) {
+            subject += std::string(": input \"") + input.name() + "\"";
+            return explained(added.error());
+        }
+    }
+    const Result<void> completed = call<entry::nvJitLinkComplete>(linker.native);
+    return completed ? Result<void>() : explained(completed.error());
+}
+
+Result<CodeBytes> output_of(LinkOutput output, nvJitLinkHandle linker) noexcept {
+    if (output == LinkOutput::cubin) {
+        return fetch<entry::nvJitLinkGetLinkedCubinSize, entry::nvJitLinkGetLinkedCubin>(linker);
+    }
+    CUSHIM_TRY(const CodeBytes ptx,
+               (fetch<entry::nvJitLinkGetLinkedPtxSize, entry::nvJitLinkGetLinkedPtx>(linker)));
+    CodeBytes without_nul = detail::copy_of(detail::text_in(ptx));
+    return without_nul ? Result<CodeBytes>(static_cast<CodeBytes &&>(without_nul))
+                       : detail::no_host_memory();
+}
+
+Result<LinkedCode> link_job(const Job &job, JitLog *log) {
+    Linker linker;
+    const Result<void> linked = run(job, linker);
+    if (log != nullptr) {
+        const CodeBytes info = info_log(linker), errors = error_log(linker);
+        *log = CodeAccess::log(detail::text_in(info), detail::text_in(errors));
+    }
+    CUSHIM_TRY_VOID(linked);
+    LinkedCode code;
+    CUSHIM_TRY(CodeAccess::code(code), output_of(job.options.output, linker.native));
+    CodeAccess::output(code) = job.options.output;
+    return code;
+}
+
+Result<LinkedCode> link_for(const Architecture &architecture, std::span<const LinkInput> inputs,
+                            const LinkOptions &options, JitLog *log) noexcept {
+    const Job job{inputs, options, architecture};
+    CUSHIM_TRY_VOID(check(job));
+    return detail::with_memory([&] { return link_job(job, log); });
+}
+
+const char *name_of(LinkInputType type) noexcept {
+    using Enum = LinkInputType;
+    switch (type) {
+        CUSHIM_NAME(any);
+        CUSHIM_NAME(cubin);
+        CUSHIM_NAME(ptx);
+        CUSHIM_NAME(lto_ir);
+        CUSHIM_NAME(fatbin);
+        CUSHIM_NAME(object);
+        CUSHIM_NAME(archive);
+    }
+    return nullptr;
+}
+
+const char *name_of(LinkOutput output) noexcept {
+    using Enum = LinkOutput;
+    switch (output) {
+        CUSHIM_NAME(cubin);
+        CUSHIM_NAME(ptx);
+    }
+    return nullptr;
+}
+
+} // namespace
+
+Text to_text(LinkInputType type) noexcept {
+    return detail::enum_text("LinkInputType", name_of(type), type);
+}
+
+Text to_text(LinkOutput output) noexcept {
+    return detail::enum_text("LinkOutput", name_of(output), output);
+}
+
+Result<LinkedCode> LinkedCode::link(Device device, std::span<const LinkInput> inputs,
+                                    const LinkOptions &options, JitLog *log) noexcept {
+    if (log != nullptr) {
+        log->clear();
+    }
+    CUSHIM_TRY(const int number, detail::architecture_number(device));
+    return CUSHIM_NAMED(link_for(Architecture::real(number), inputs, options, log));
+}
+
+Result<LinkedCode> LinkedCode::link(const char *architecture, std::span<const LinkInput> inputs,
+                                    const LinkOptions &options, JitLog *log) noexcept {
+    if (log != nullptr) {
+        log->clear();
+    }
+    CUSHIM_TRY(const Architecture parsed, Architecture::parse(architecture));
+    return CUSHIM_NAMED(link_for(parsed, inputs, options, log));
+}
+
+Result<Version> LinkedCode::linker_version() noexcept {
+    return CUSHIM_NAMED(
+        (detail::library_version<NvJitLink, entry::nvJitLinkVersion, unsigned int>()));
+}
+
+} // namespace cushim

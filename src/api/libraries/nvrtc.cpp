@@ -1,0 +1,346 @@
+#include <cushim/nvrtc.hpp>
+
+#include <cushim/nvrtc_entry.hpp>
+
+#include <cstdio>
+
+#include "base/enum_text.hpp"
+#include "base/ranges.hpp"
+#include "base/state.hpp"
+#include "base/with_memory.hpp"
+#include "kernel/jit_log.hpp"
+#include "toolchain.hpp"
+
+namespace cushim {
+namespace {
+
+using detail::Architecture;
+using detail::CodeAccess;
+using detail::CodeBytes;
+
+struct Nvrtc {
+    static detail::StatusMeaning meaning_of(int status) noexcept {
+        return {nvrtc().nvrtcGetErrorString(static_cast<nvrtcResult>(status)),
+                status == NVRTC_ERROR_OUT_OF_MEMORY ? ErrorKind::out_of_memory : ErrorKind::status};
+    }
+};
+
+template <class Entry, class... Arguments>
+Result<void> call(Arguments... arguments) noexcept {
+    return detail::call_library<Nvrtc, Entry>(arguments...);
+}
+
+template <class SizeEntry, class BytesEntry>
+Result<CodeBytes> fetch(nvrtcProgram program) noexcept {
+    return detail::fetch<Nvrtc, SizeEntry, BytesEntry>(program);
+}
+
+// Owns an nvrtcProgram.
+class Program {
+  public:
+    Program() noexcept = default;
+    Program(const Program &) = delete;
+    Program &operator=(const Program &) = delete;
+    ~Program() {
+        if (native == nullptr) {
+            return;
+        }
+        const auto address = reinterpret_cast<unsigned long long>(native);
+        const auto status = detail::ask_library<entry::nvrtcDestroyProgram>(&native);
+        if (status) {
+            detail::report_teardown(
+                {*status, entry::nvrtcDestroyProgram::name, address, Api::library});
+        }
+    }
+
+    nvrtcProgram native = nullptr;
+};
+
+// What is compiled for what.
+struct Job {
+    const char *source;
+    const CompileOptions &options;
+    Architecture architecture;
+    CompileOutput output; // not `loadable`
+};
+
+Result<void> check(const char *source, const CompileOptions &options) noexcept {
+    if (source == nullptr) {
+        return Error::invalid_argument("the source is null");
+    }
+    if (options.name == nullptr) {
+        return Error::invalid_argument("CompileOptions::name is null");
+    }
+    CUSHIM_TRY_VOID(detail::require_strings(options.flags, "CompileOptions::flags"));
+    CUSHIM_TRY_VOID(
+        detail::require_strings(options.name_expressions, "CompileOptions::name_expressions"));
+    for (std::size_t index = 0; index < options.headers.size(); ++index) {
+        const SourceHeader &header = options.headers[index];
+        if (header.name == nullptr || header.text == nullptr) {
+            return detail::invalid_argument("CompileOptions::headers %zu has no %s", index,
+                                            header.name == nullptr ? "name" : "text");
+        }
+    }
+    return {};
+}
+
+Result<void> create(const Job &job, Program &program) {
+    std::vector<const char *> texts, names;
+    for (const SourceHeader &header : job.options.headers) {
+        texts.push_back(header.text);
+        names.push_back(header.name);
+    }
+    CUSHIM_TRY_VOID(call<entry::nvrtcCreateProgram>(&program.native, job.source, job.options.name,
+                                                    static_cast<int>(texts.size()), texts.data(),
+                                                    names.data()));
+    for (const char *const name : job.options.name_expressions) {
+        const Result<void> added = call<entry::nvrtcAddNameExpression>(program.native, name);
+        if (!added) {
+            return detail::explained(added.error(), "name expression \"%.250s\" of %.100s", name,
+                                     job.options.name);
+        }
+    }
+    return {};
+}
+
+Result<CodeBytes> log_of(const Program &program) noexcept {
+    return fetch<entry::nvrtcGetProgramLogSize, entry::nvrtcGetProgramLog>(program.native);
+}
+
+std::string subject_of(const Job &job) {
+    return std::string(job.options.name) + " for " + job.architecture.characters;
+}
+
+Result<void> run(const Job &job, const Program &program, JitLog *log) {
+    const std::string architecture = detail::architecture_flag(job.architecture);
+    std::vector<const char *> flags = {architecture.c_str()};
+    if (job.output == CompileOutput::lto_ir) {
+        flags.push_back("-dlto");
+    }
+    flags.insert(flags.end(), job.options.flags.begin(), job.options.flags.end());
+    const Result<void> compiled = call<entry::nvrtcCompileProgram>(
+        program.native, static_cast<int>(flags.size()), flags.data());
+    if (compiled && log == nullptr) {
+        return {};
+    }
+    const Result<CodeBytes> text = log_of(program);
+    const std::string_view written = text ? detail::text_in(*text) : std::string_view();
+    if (log != nullptr) {
+        *log = compiled ? CodeAccess::log(written, "") : CodeAccess::log("", written);
+    }
+    if (!compiled) {
+        return detail::with_log(compiled.error(), subject_of(job), written);
+    }
+    return text ? Result<void>() : text.error();
+}
+
+Result<CodeBytes> lto_ir_of(nvrtcProgram program) noexcept {
+#if CUDA_VERSION >= 12000
+    return fetch<entry::nvrtcGetLTOIRSize, entry::nvrtcGetLTOIR>(program);
+#else
+    (void)program;
+    return Error::requires_newer_headers("nvrtcGetLTOIR", Version::of(12, 0));
+#endif
+}
+
+// Before the compilation, which may take seconds.
+Result<void> require_output(CompileOutput output) noexcept {
+#if CUDA_VERSION >= 12000
+    if (output == CompileOutput::lto_ir) {
+        return detail::require_entry<entry::nvrtcGetLTOIR>(Version::of(12, 0));
+    }
+#endif
+    if (output == CompileOutput::cubin) {
+        return detail::require_entry<entry::nvrtcGetCUBIN>(Version::of(11, 1));
+    }
+    return {};
+}
+
+Result<CodeBytes> output_of(const Job &job, nvrtcProgram program) noexcept {
+    switch (job.output) {
+    case CompileOutput::cubin:
+        return fetch<entry::nvrtcGetCUBINSize, entry::nvrtcGetCUBIN>(program);
+    case CompileOutput::lto_ir:
+        return lto_ir_of(program);
+    default:
+        break;
+    }
+    CUSHIM_TRY(const CodeBytes ptx, (fetch<entry::nvrtcGetPTXSize, entry::nvrtcGetPTX>(program)));
+    CodeBytes without_nul = detail::copy_of(detail::text_in(ptx));
+    return without_nul ? Result<CodeBytes>(static_cast<CodeBytes &&>(without_nul))
+                       : detail::no_host_memory();
+}
+
+const char *kind_of(CompileOutput output) noexcept {
+    return output == CompileOutput::cubin ? "cubin"
+           : output == CompileOutput::ptx ? "PTX"
+                                          : "LTO IR";
+}
+
+Result<CodeBytes> names_of(const Job &job, nvrtcProgram program) {
+    std::string names;
+    for (const char *const expression : job.options.name_expressions) {
+        const char *lowered = nullptr;
+        const Result<void> found = call<entry::nvrtcGetLoweredName>(program, expression, &lowered);
+        if (!found) {
+            return detail::explained(found.error(), "name expression \"%.250s\" of %.100s",
+                                     expression, job.options.name);
+        }
+        names.append(expression).push_back('\0');
+        names.append(lowered).push_back('\0');
+    }
+    CodeBytes copy = detail::copy_of(names);
+    return copy ? Result<CodeBytes>(static_cast<CodeBytes &&>(copy)) : detail::no_host_memory();
+}
+
+Result<CompiledCode> compile_job(const Job &job, JitLog *log) {
+    CUSHIM_TRY_VOID(require_output(job.output));
+    Program program;
+    CUSHIM_TRY_VOID(create(job, program));
+    CUSHIM_TRY_VOID(run(job, program, log));
+    CompiledCode code;
+    CUSHIM_TRY(CodeAccess::code(code), output_of(job, program.native));
+    if (code.size() == 0) {
+        return detail::invalid_argument("NVRTC produced no %s of %.100s; CompileOptions::flags "
+                                        "must not select another output",
+                                        kind_of(job.output), job.options.name);
+    }
+    CUSHIM_TRY(CodeAccess::names(code), names_of(job, program.native));
+    CodeAccess::output(code) = job.output;
+    return code;
+}
+
+Result<CompiledCode> compile_now(const Job &job, JitLog *log) noexcept {
+    return detail::with_memory([&] { return compile_job(job, log); });
+}
+
+// The newest architecture of the library up to this one; `wanted` if the library is too old to
+// list them. 0: all are newer.
+Result<int> newest_up_to(int wanted) {
+#if CUDA_VERSION >= 11020
+    if (!is_available<entry::nvrtcGetSupportedArchs>()) {
+        return wanted;
+    }
+    int count = 0;
+    CUSHIM_TRY_VOID(call<entry::nvrtcGetNumSupportedArchs>(&count));
+    std::vector<int> architectures(static_cast<std::size_t>(count));
+    CUSHIM_TRY_VOID(call<entry::nvrtcGetSupportedArchs>(architectures.data()));
+    int newest = 0;
+    for (const int each : architectures) {
+        if (each <= wanted && each > newest) {
+            newest = each;
+        }
+    }
+    return newest;
+#else
+    return wanted;
+#endif
+}
+
+Error not_supported(Device device, int number, const char *what) noexcept {
+    char text[200];
+    const auto version = detail::library_version<Nvrtc, entry::nvrtcVersion, int>();
+    std::snprintf(text, sizeof text,
+                  "NVRTC %s has no %s for device %d, whose compute capability is %d.%d",
+                  to_text(version.value_or(Version())).c_str(), what, device.native(), number / 10,
+                  number % 10);
+    return Error::make({.kind = ErrorKind::not_supported_by_device, .detail = text});
+}
+
+// The architecture and the output for a device.
+Result<Job> job_for(Device device, const char *source, const CompileOptions &options) noexcept {
+    CUSHIM_TRY(const int wanted, detail::architecture_number(device));
+    CUSHIM_TRY(const int found, detail::with_memory([&] { return newest_up_to(wanted); }));
+    if (found == 0) {
+        return not_supported(device, wanted, "architecture");
+    }
+    const bool is_exact = found == wanted;
+    CompileOutput output = options.output;
+    if (output == CompileOutput::cubin && !is_exact) {
+        return not_supported(device, wanted, "machine code");
+    }
+    if (output == CompileOutput::loadable) {
+        output = is_exact ? CompileOutput::cubin : CompileOutput::ptx;
+    }
+    return Job{source, options,
+               output == CompileOutput::cubin ? Architecture::real(found)
+                                              : Architecture::virtual_of(found),
+               output};
+}
+
+Result<Job> job_for(const char *text, const char *source, const CompileOptions &options) noexcept {
+    CUSHIM_TRY(const Architecture architecture, Architecture::parse(text));
+    CompileOutput output = options.output;
+    if (output == CompileOutput::cubin && architecture.is_virtual()) {
+        return detail::invalid_argument("a cubin requires an architecture such as sm_90, not the "
+                                        "virtual architecture %s",
+                                        architecture.characters);
+    }
+    if (output == CompileOutput::loadable) {
+        output = architecture.is_virtual() ? CompileOutput::ptx : CompileOutput::cubin;
+    }
+    return Job{source, options, architecture, output};
+}
+
+template <class Target>
+Result<CompiledCode> compile_for(Target target, const char *source, const CompileOptions &options,
+                                 JitLog *log) noexcept {
+    if (log != nullptr) {
+        log->clear();
+    }
+    CUSHIM_TRY_VOID(check(source, options));
+    CUSHIM_TRY(const Job job, job_for(target, source, options));
+    return compile_now(job, log);
+}
+
+const char *name_of(CompileOutput output) noexcept {
+    using Enum = CompileOutput;
+    switch (output) {
+        CUSHIM_NAME(loadable);
+        CUSHIM_NAME(ptx);
+        CUSHIM_NAME(cubin);
+        CUSHIM_NAME(lto_ir);
+    }
+    return nullptr;
+}
+
+} // namespace
+
+Text to_text(CompileOutput output) noexcept {
+    return detail::enum_text("CompileOutput", name_of(output), output);
+}
+
+Result<CompiledCode> CompiledCode::compile(Device device, const char *source,
+                                           const CompileOptions &options, JitLog *log) noexcept {
+    return CUSHIM_NAMED(compile_for(device, source, options, log));
+}
+
+Result<CompiledCode> CompiledCode::compile(const char *architecture, const char *source,
+                                           const CompileOptions &options, JitLog *log) noexcept {
+    return CUSHIM_NAMED(compile_for(architecture, source, options, log));
+}
+
+Result<const char *> CompiledCode::lowered_name(const char *name_expression) const noexcept {
+    if (name_expression == nullptr) {
+        return CUSHIM_NAMED(Error::invalid_argument("the name expression is null"));
+    }
+    const std::string_view wanted = name_expression;
+    const char *at = names_.data();
+    for (const char *const end = at + names_.size(); at != end;) {
+        const std::string_view expression = at;
+        const char *const lowered = at + expression.size() + 1;
+        if (expression == wanted) {
+            return lowered;
+        }
+        at = lowered + std::string_view(lowered).size() + 1;
+    }
+    return CUSHIM_NAMED(detail::invalid_argument(
+        "\"%.250s\" is not one of CompileOptions::name_expressions of the compilation",
+        name_expression));
+}
+
+Result<Version> CompiledCode::compiler_version() noexcept {
+    return CUSHIM_NAMED((detail::library_version<Nvrtc, entry::nvrtcVersion, int>()));
+}
+
+} // namespace cushim
