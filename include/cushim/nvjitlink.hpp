@@ -100,7 +100,7 @@ struct LinkOptions {
  * Errors: library_not_found without nvJitLink; symbol_not_found if it is older than the header that
  * cushim was built with; out_of_memory; the status of the nvJitLink call, an nvJitLinkResult, with
  * api() Api::library. The message has the name of the input, if an input was rejected, and the
- * first 4,000 bytes of the linker's error log.
+ * first 4,000 bytes of the error log.
  *
  * Requires nvJitLink 12.3. __nvJitLinkCreate_*, __nvJitLinkAddData_*, __nvJitLinkAddFile_*,
  * __nvJitLinkComplete_*, __nvJitLinkGetLinkedCubin_*, __nvJitLinkGetLinkedPtx_*,
@@ -111,10 +111,10 @@ class LinkedCode {
     // Empty.
     LinkedCode() noexcept = default;
 
-    // Links for a device. `log` receives the linker's whole logs: info(), which has text only with
+    // Links for a device. `log` receives both logs in full: info(), which has text only with
     // the flag "-verbose", and error(). invalid_argument
-    // - if there are no inputs, or a string is null
-    // - if an input is null, truncated, or a file's type is unknown for its size (CodeImage)
+    // - if the list of inputs is empty, or a string is null
+    // - if an input is null, empty or truncated
     // - if a cubin in memory is not relocatable: nvJitLink would leave out its code
     CUSHIM_API static Result<LinkedCode> link(Device device, std::span<const LinkInput> inputs,
                                               const LinkOptions &options = {},

@@ -67,6 +67,41 @@ Error out_of_memory(const char *detail = nullptr) {
 
 } // namespace
 
+TEST_CASE("an error of a further library has its own status and name") {
+    const auto made = [](int status, const char *name, const char *detail = "") {
+        return Error::make({.kind = ErrorKind::not_permitted,
+                            .api = Api::library,
+                            .status = status,
+                            .entry_point = "otherCall",
+                            .detail = detail,
+                            .library = CUSHIM_LIBRARY_RUNTIME,
+                            .status_name = name});
+    };
+    const Error error = made(2, "OTHER_ERROR_REFUSED");
+    check_facts(error, {ErrorKind::not_permitted, Api::library, 2, "otherCall"});
+    CHECK(error.library() == CUSHIM_LIBRARY_RUNTIME);
+    CHECK(message(error) == "otherCall: OTHER_ERROR_REFUSED (2)");
+    CHECK(message(made(2, "OTHER_ERROR_REFUSED", "no such thing")) ==
+          "no such thing (otherCall: OTHER_ERROR_REFUSED (2))");
+    CHECK(message(made(2, "OTHER_ERROR_REFUSED", "a log:\nof lines")) ==
+          "otherCall: OTHER_ERROR_REFUSED (2): a log:\nof lines");
+    CHECK(message(made(77, nullptr)) == std::string("otherCall: unknown ") +
+                                            cushim_library_title(CUSHIM_LIBRARY_RUNTIME) +
+                                            " status 77");
+
+    Error copy = error, moved = std::move(copy);
+    CHECK(message(moved) == "otherCall: OTHER_ERROR_REFUSED (2)");
+    CHECK(moved == error);
+    CHECK(moved.library() == error.library());
+    CHECK_FALSE(error == Error::make({.kind = ErrorKind::not_permitted,
+                                      .api = Api::library,
+                                      .status = 2,
+                                      .entry_point = "otherCall"}));
+    CHECK(Error::status(Api::runtime, 2, "cudaMalloc").library() == CUSHIM_LIBRARY_RUNTIME);
+    CHECK(Error::symbol(CUSHIM_LIBRARY_RUNTIME, "cudaGhost").library() == CUSHIM_LIBRARY_RUNTIME);
+    CHECK(out_of_memory().library() == CUSHIM_LIBRARY_DRIVER);
+}
+
 TEST_CASE("the kind of an error follows from the status") {
     const std::pair<ErrorKind, std::vector<int>> both[] = {
         {ErrorKind::out_of_memory, {2}},

@@ -148,7 +148,7 @@ Result<void> check_input(const LinkInput &input, std::size_t index) noexcept {
 
 Result<void> check(const Job &job) noexcept {
     if (job.inputs.empty()) {
-        return Error::invalid_argument("there are no inputs");
+        return Error::invalid_argument("the list of inputs is empty");
     }
     for (std::size_t index = 0; index < job.inputs.size(); ++index) {
         CUSHIM_TRY_VOID(check_input(job.inputs[index], index));
@@ -192,7 +192,7 @@ Result<void> add(const LinkInput &input, nvJitLinkHandle linker) noexcept {
                                          bytes.size(), input.name());
 }
 
-// One of the linker's two logs; empty if it cannot be read.
+// One of the two logs; empty if it cannot be read.
 template <class SizeEntry, class BytesEntry>
 CodeBytes log_of(const Linker &linker) noexcept {
     if (linker.native == nullptr) {

@@ -154,7 +154,7 @@ TEST_CASE("an input that nvJitLink would leave out or misread is invalid", "[fak
         CHECK(linked.error().kind() == ErrorKind::invalid_argument);
         return message(linked);
     };
-    CHECK(rejected({}) == "LinkedCode::link: there are no inputs");
+    CHECK(rejected({}) == "LinkedCode::link: the list of inputs is empty");
     CHECK(rejected({{ptx}}, "sm_1") == "LinkedCode::link: the architecture \"sm_1\" does not have "
                                        "the form sm_90, sm_90a or compute_90");
     CHECK(rejected({{ptx}}, "sm_90", {.flags = one_null}) ==

@@ -44,7 +44,7 @@ struct FakeNvml : Fake {
     }
 };
 
-// The UUID of the simulator's first device, in groups.
+// The UUID of a device, in groups.
 std::string uuid_of(Device device) {
     std::string text;
     const cushim::DeviceUuid uuid = ok(device.uuid());
