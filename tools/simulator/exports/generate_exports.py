@@ -3,7 +3,7 @@
 usage: generate_exports.py functions LIBRARY ROWS_JSON FUNCTIONS_HPP
        generate_exports.py exports LIBRARY ROWS_JSON EXPORTS_CPP ROWS_CPP SOURCE...
        generate_exports.py symbols LIBRARY ROWS_JSON SYMBOLS --format elf|windows --version VERSION
-                           [--without NAME]... [--also NAME]... [--node NAME]
+                           [--without NAME]... [--node NAME]
        generate_exports.py missing ROWS_JSON LIST_TXT LIST_INC --driver SOURCE... --runtime SOURCE...
 
 LIBRARY is driver or runtime. A function is simulated if a source defines it: a line begins with its return
@@ -35,6 +35,19 @@ DEFINITION = re.compile(
 WIDE = 3020
 # Deprecated entry points are exported too.
 QUIET = ["#ifdef __GNUC__", '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"', "#endif"]
+
+# Functions that the simulated runtime finds in the simulated driver.
+DRIVER_HOOKS = ["cushim_sim_control", "cushim_sim_hooks"]
+
+
+def registration(version):
+    """Functions that nvcc's host code calls; no header declares them."""
+    names = ["RegisterFatBinary", "RegisterFatBinaryEnd", "UnregisterFatBinary", "RegisterFunction", "RegisterVar",
+             "RegisterManagedVar", "RegisterHostVar", "PushCallConfiguration", "PopCallConfiguration", "InitModule"]
+    names += ["RegisterUnifiedTable"] if version >= 12000 else ["RegisterTexture", "RegisterSurface"]
+    names += ["GetKernel", "LaunchKernel", "LaunchKernel_ptsz"] if version >= 12010 else []
+    return ["__cuda" + name for name in names]
+
 
 # Parameters that point to several values, or to values that the call also reads.
 LISTS_AND_INPUTS = frozenset("""
@@ -288,9 +301,11 @@ def write_exports(options):
 
 
 def write_symbols(options):
-    names = [row.export for row in rows_of(read(options.rows), options.library)
+    description = read(options.rows)
+    names = [row.export for row in rows_of(description, options.library)
              if row.introduced <= options.version and row.export not in options.without]
-    write(options.output, symbols(names + options.also, options))
+    names += DRIVER_HOOKS if options.library == "driver" else registration(description["cuda_version"])
+    write(options.output, symbols(names, options))
 
 
 def write_missing(options):
@@ -322,7 +337,6 @@ def main():
             command.add_argument("--format", choices=["elf", "windows"], required=True)
             command.add_argument("--version", type=int, required=True)
             command.add_argument("--without", action="append", default=[])
-            command.add_argument("--also", action="append", default=[])
             command.add_argument("--node", default="")
     command = commands.add_parser("missing")
     command.add_argument("rows")

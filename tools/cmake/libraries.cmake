@@ -1,0 +1,245 @@
+# The libraries of ../../src and their tables.
+
+# --- flags, for GCC and Clang, as in the meson.build files of ../../src
+set(cushim_gnu OFF)
+if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC)
+    set(cushim_gnu ON)
+endif()
+set(cushim_sections "")
+set(cushim_landing_pads "")
+set(cushim_core_options "")
+set(cushim_rows_options "")
+set(cushim_dropin_options "")
+if(cushim_gnu)
+    set(cushim_sections -ffunction-sections -fdata-sections)
+    if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64)$")
+        set(cushim_landing_pads -fcf-protection=full)
+    elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+        set(cushim_landing_pads -mbranch-protection=standard)
+    endif()
+    set(cushim_core_options -fno-exceptions -fno-rtti -fno-threadsafe-statics ${cushim_sections} ${cushim_landing_pads})
+    set(cushim_rows_options -Os -fno-asynchronous-unwind-tables -fno-unwind-tables)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        list(APPEND cushim_rows_options -fno-caller-saves)
+    endif()
+    set(cushim_dropin_options ${cushim_landing_pads} -fno-exceptions -fno-rtti -fno-stack-protector -ffunction-sections
+        -fno-lto -O2 -foptimize-sibling-calls)
+endif()
+set(cushim_quiet "") # the warnings that a project enables are for its own sources
+if(cushim_is_part)
+    set(cushim_quiet $<IF:$<BOOL:${MSVC}>,/w,-w>)
+endif()
+
+# The sources that the meson.build of a folder names.
+function(cushim_sources variable folder)
+    file(READ "${folder}/meson.build" text)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/meson.build")
+    string(REGEX MATCHALL "'[a-z0-9_/]+\\.cpp'" names "${text}")
+    set(sources ${${variable}})
+    foreach(name IN LISTS names)
+        string(REPLACE "'" "" name "${name}")
+        if(EXISTS "${folder}/${name}") # other names are those of generated sources
+            list(APPEND sources "${folder}/${name}")
+        endif()
+    endforeach()
+    list(REMOVE_DUPLICATES sources)
+    set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
+
+# Our own flags, and none that a project sets for all of its targets and that these sources do not expect.
+function(cushim_configure target)
+    set_target_properties(${target} PROPERTIES
+        CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
+        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN OFF
+        POSITION_INDEPENDENT_CODE ON
+        UNITY_BUILD OFF AUTOMOC OFF AUTOUIC OFF AUTORCC OFF
+        CXX_CLANG_TIDY "" CXX_CPPCHECK "" CXX_CPPLINT "" CXX_INCLUDE_WHAT_YOU_USE ""
+        EXCLUDE_FROM_ALL ${cushim_is_part}
+        FOLDER cushim)
+    target_compile_options(${target} PRIVATE ${ARGN} ${cushim_quiet})
+endfunction()
+
+# --- the tables
+set(cushim_generated "${CMAKE_CURRENT_BINARY_DIR}/include/cushim/detail")
+set(cushim_generated_files "")
+foreach(cushim_name
+    driver_headers.hpp driver_table.hpp driver_entries.hpp runtime_headers.hpp runtime_table.hpp runtime_entries.hpp
+    driver_rows.cpp driver_registry.cpp runtime_rows.cpp runtime_registry.cpp error_codes.inc rows.json
+    dropin_driver.cpp dropin_runtime.cpp)
+    list(APPEND cushim_generated_files "${cushim_generated}/${cushim_name}")
+endforeach()
+set(cushim_style gcc)
+if(MSVC)
+    set(cushim_style msvc)
+endif()
+separate_arguments(cushim_flags NATIVE_COMMAND "${CMAKE_CXX_COMPILER_ARG1} ${CMAKE_CXX_FLAGS}")
+if(CMAKE_CXX_COMPILER_TARGET AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    list(APPEND cushim_flags "--target=${CMAKE_CXX_COMPILER_TARGET}")
+endif()
+if(CMAKE_SYSROOT)
+    list(APPEND cushim_flags "--sysroot=${CMAKE_SYSROOT}")
+endif()
+set(cushim_folder_options "")
+foreach(cushim_folder IN LISTS cushim_cuda_folders)
+    list(APPEND cushim_folder_options --include "${cushim_folder}")
+endforeach()
+set(cushim_generate "${Python3_EXECUTABLE}" "${cushim_root}/tools/generate_tables.py"
+    --style ${cushim_style} ${cushim_folder_options})
+# Generators that know no dependency files generate the tables again only if these scripts change.
+set(cushim_depfile --depfile "${CMAKE_CURRENT_BINARY_DIR}/tables.d")
+set(cushim_depfile_option DEPFILE "${CMAKE_CURRENT_BINARY_DIR}/tables.d")
+if(NOT CMAKE_GENERATOR MATCHES "Ninja|Makefiles")
+    set(cushim_depfile "")
+    set(cushim_depfile_option "")
+endif()
+file(GLOB cushim_scripts CONFIGURE_DEPENDS "${cushim_root}/tools/tables/*.py")
+add_custom_command(
+    OUTPUT ${cushim_generated_files}
+    COMMAND ${cushim_generate} --output "${cushim_generated}" ${cushim_depfile} -- "${CMAKE_CXX_COMPILER}" ${cushim_flags}
+    DEPENDS "${cushim_root}/tools/generate_tables.py" "${cushim_root}/tools/tables/introduced.txt" ${cushim_scripts}
+    ${cushim_depfile_option}
+    COMMENT "Generating cushim's tables from the headers of CUDA ${cushim_cuda_major}.${cushim_cuda_minor}"
+    VERBATIM)
+add_custom_target(cushim_tables DEPENDS ${cushim_generated_files})
+
+# introduced.txt has the versions of names up to a CUDA version, for headers without cudaTypedefs.h.
+file(STRINGS "${cushim_root}/tools/tables/introduced.txt" cushim_up_to REGEX "^up_to " LIMIT_COUNT 1)
+string(REGEX REPLACE "[^0-9]" "" cushim_up_to "${cushim_up_to}")
+if(cushim_cuda_version GREATER cushim_up_to)
+    execute_process(COMMAND ${cushim_generate} --list-unknown -- "${CMAKE_CXX_COMPILER}" ${cushim_flags}
+        OUTPUT_VARIABLE cushim_unknown)
+    if(cushim_unknown)
+        string(REPLACE "\n" "\n  " cushim_unknown "${cushim_unknown}")
+        message(WARNING "cushim: the CUDA headers come without cudaTypedefs.h and are newer than the released versions "
+            "that cushim knows. Where a driver lacks one of these, the error is symbol_not_found instead of "
+            "requires_newer_driver:\n  ${cushim_unknown}")
+    endif()
+endif()
+
+# What every source that includes the tables needs.
+add_library(cushim_headers INTERFACE)
+add_dependencies(cushim_headers cushim_tables)
+target_include_directories(cushim_headers SYSTEM INTERFACE
+    "${cushim_root}/include" "${CMAKE_CURRENT_BINARY_DIR}/include" ${cushim_cuda_folders})
+if(NOT CUSHIM_SHARED)
+    target_compile_definitions(cushim_headers INTERFACE CUSHIM_STATIC)
+endif()
+set(cushim_definitions
+    CUSHIM_CUDA_VERSION=${cushim_cuda_version} CUSHIM_VERSION="${cushim_version}")
+
+# --- cushim::core. An archive is linked through an interface library, since CMake would link a C program with the C++
+# compiler if it found C++ sources in a library.
+set(cushim_core_sources "")
+cushim_sources(cushim_core_sources "${cushim_root}/src/loader")
+set(cushim_core_definitions ${cushim_definitions} CUSHIM_BUILDING_CORE CUSHIM_CUDA_MAJOR=${cushim_cuda_major})
+add_library(cushim_rows OBJECT
+    "${cushim_generated}/driver_rows.cpp" "${cushim_generated}/driver_registry.cpp"
+    "${cushim_generated}/runtime_rows.cpp" "${cushim_generated}/runtime_registry.cpp")
+cushim_configure(cushim_rows ${cushim_core_options} ${cushim_rows_options})
+target_compile_definitions(cushim_rows PRIVATE ${cushim_core_definitions})
+target_include_directories(cushim_rows PRIVATE "${cushim_root}/src/loader")
+target_link_libraries(cushim_rows PRIVATE cushim_headers)
+
+set(cushim_threads "")
+if(NOT WIN32)
+    set(cushim_threads Threads::Threads ${CMAKE_DL_LIBS})
+endif()
+set(cushim_core_parts ${cushim_core_sources} $<TARGET_OBJECTS:cushim_rows>)
+if(CUSHIM_SHARED)
+    set(cushim_core_library cushim_core)
+    add_library(cushim_core SHARED ${cushim_core_parts})
+    set_target_properties(cushim_core PROPERTIES DEFINE_SYMBOL "" VERSION ${cushim_version} SOVERSION 0)
+    target_link_libraries(cushim_core PUBLIC cushim_headers PRIVATE ${cushim_threads})
+    if(cushim_gnu AND NOT WIN32)
+        # Without a C++ runtime, which nothing in it needs.
+        target_link_options(cushim_core PRIVATE LINKER:--as-needed)
+        if(cushim_landing_pads)
+            target_link_options(cushim_core PRIVATE LINKER:-Bsymbolic)
+        endif()
+    endif()
+else()
+    set(cushim_core_library cushim_core_archive)
+    add_library(cushim_core_archive STATIC ${cushim_core_parts})
+    target_link_libraries(cushim_core_archive PRIVATE cushim_headers)
+    add_library(cushim_core INTERFACE)
+    add_dependencies(cushim_core cushim_core_archive)
+    target_link_libraries(cushim_core INTERFACE
+        cushim_headers $<TARGET_FILE:cushim_core_archive> ${cushim_threads})
+endif()
+cushim_configure(${cushim_core_library} ${cushim_core_options})
+set_target_properties(${cushim_core_library} PROPERTIES OUTPUT_NAME cushim-core)
+target_compile_definitions(${cushim_core_library} PRIVATE ${cushim_core_definitions})
+target_include_directories(${cushim_core_library} PRIVATE "${cushim_generated}")
+target_compile_features(cushim_core INTERFACE cxx_std_20)
+add_library(cushim::core ALIAS cushim_core)
+
+# --- cushim::cushim
+set(cushim_api_sources "")
+file(GLOB cushim_lists CONFIGURE_DEPENDS "${cushim_root}/src/api/*/meson.build")
+foreach(cushim_list IN LISTS cushim_lists)
+    get_filename_component(cushim_folder "${cushim_list}" DIRECTORY)
+    cushim_sources(cushim_api_sources "${cushim_folder}")
+endforeach()
+if(WIN32)
+    list(FILTER cushim_api_sources EXCLUDE REGEX "/platform_posix[a-z_]*\\.cpp$")
+else()
+    list(FILTER cushim_api_sources EXCLUDE REGEX "/platform_windows\\.cpp$")
+endif()
+set(cushim_kind STATIC)
+if(CUSHIM_SHARED)
+    set(cushim_kind SHARED)
+endif()
+add_library(cushim ${cushim_kind} ${cushim_api_sources})
+cushim_configure(cushim ${cushim_landing_pads} ${cushim_sections})
+target_compile_definitions(cushim PRIVATE CUSHIM_BUILDING)
+target_include_directories(cushim PRIVATE "${cushim_root}/src/api")
+target_precompile_headers(cushim PRIVATE "${cushim_root}/src/api/pch/cushim.hpp")
+target_link_libraries(cushim PUBLIC cushim_core)
+if(CUSHIM_SHARED)
+    set_target_properties(cushim PROPERTIES DEFINE_SYMBOL "" VERSION ${cushim_version} SOVERSION 0)
+    if(NOT WIN32)
+        set_target_properties(cushim PROPERTIES INSTALL_RPATH "$ORIGIN")
+    endif()
+endif()
+add_library(cushim::cushim ALIAS cushim)
+
+# --- cushim::dropin, cushim::dropin_driver, cushim::dropin_exported: always archives. Existing code requires neither
+# C++20 nor cushim's headers, so of cushim::core they pass on only what is linked.
+set(cushim_dropin_driver_sources "${cushim_generated}/dropin_driver.cpp")
+set(cushim_dropin_sources "${cushim_generated}/dropin_runtime.cpp")
+cushim_sources(cushim_dropin_sources "${cushim_root}/src/dropin")
+
+function(cushim_add_dropin name)
+    set(archive cushim_${name}_archive)
+    string(REPLACE "_" "-" file "cushim-${name}")
+    add_library(${archive} STATIC ${ARGN})
+    cushim_configure(${archive} ${cushim_dropin_options})
+    set_target_properties(${archive} PROPERTIES OUTPUT_NAME ${file} INTERPROCEDURAL_OPTIMIZATION OFF)
+    target_compile_definitions(${archive} PRIVATE ${cushim_definitions})
+    target_include_directories(${archive} PRIVATE "${cushim_root}/src/dropin")
+    target_link_libraries(${archive} PRIVATE cushim_headers)
+    add_library(cushim_${name} INTERFACE)
+    add_dependencies(cushim_${name} ${archive})
+    target_include_directories(cushim_${name} SYSTEM INTERFACE ${cushim_cuda_folders})
+    target_link_libraries(cushim_${name} INTERFACE $<TARGET_FILE:${archive}> $<LINK_ONLY:cushim_core>)
+    add_library(cushim::${name} ALIAS cushim_${name})
+endfunction()
+cushim_add_dropin(dropin_driver ${cushim_dropin_driver_sources})
+cushim_add_dropin(dropin ${cushim_dropin_driver_sources} ${cushim_dropin_sources})
+
+set(cushim_version_script "")
+if(NOT WIN32)
+    cushim_add_dropin(dropin_exported ${cushim_dropin_driver_sources} ${cushim_dropin_sources})
+    set(version CUSHIM_${cushim_cuda_major})
+    set_target_properties(cushim_dropin_exported_archive PROPERTIES CXX_VISIBILITY_PRESET default)
+    target_compile_definitions(cushim_dropin_exported_archive PRIVATE CUSHIM_DROPIN_VERSION="${version}")
+    set(cushim_version_script "${CMAKE_CURRENT_BINARY_DIR}/cushim-dropin-exported.map")
+    configure_file("${cushim_root}/src/dropin/exported.map.in" "${cushim_version_script}" @ONLY)
+    # The linkers that need the script for the symbol version: src/dropin/meson.build.
+    separate_arguments(cushim_link_flags NATIVE_COMMAND "${CMAKE_EXE_LINKER_FLAGS}")
+    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" ${cushim_flags} ${cushim_link_flags} -Wl,--version
+        OUTPUT_VARIABLE cushim_linker ERROR_VARIABLE cushim_linker)
+    if("${cushim_linker} ${CMAKE_LINKER_TYPE}" MATCHES "LLD|mold|MOLD")
+        target_link_options(cushim_dropin_exported INTERFACE "LINKER:--version-script=${cushim_version_script}")
+    endif()
+endif()
