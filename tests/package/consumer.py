@@ -36,6 +36,7 @@ arguments = types.SimpleNamespace(
     nvcc=given.command('nvcc') if given.text('nvcc') else [],  # with its options
     no_nvcc=given.text('no-nvcc'),  # why there is no nvcc
     outer_build=given.path('outer-build'),  # the build that runs these tests
+    simulator=given.text('simulator'),  # empty: that build has no simulator
     type=given.text('type', 'static'))  # or shared, or both
 
 

@@ -170,7 +170,9 @@ cushim_configure(${cushim_core_library} ${cushim_core_options})
 set_target_properties(${cushim_core_library} PROPERTIES OUTPUT_NAME cushim-core)
 target_compile_definitions(${cushim_core_library} PRIVATE ${cushim_core_definitions})
 target_include_directories(${cushim_core_library} PRIVATE "${cushim_generated}")
-target_compile_features(cushim_core INTERFACE cxx_std_20)
+if("CXX" IN_LIST cushim_languages) # a project with C only has no C++ features
+    target_compile_features(cushim_core INTERFACE cxx_std_20)
+endif()
 add_library(cushim::core ALIAS cushim_core)
 
 # --- cushim::cushim

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Consumers that build cushim with CMake: with FetchContent from a git repository, and with add_subdirectory from a
+copy. And the messages for what such a build cannot use."""
+
+import re
+import shutil
+import unittest
+
+import consumer
+import readme
+from consumer import CONSUMERS, arguments, run
+
+consumer.need('cmake')
+folder = consumer.fresh_folder(__file__)
+TOOL_CHAINS = arguments.source / 'tools/cross'
+
+
+def project(name):
+    """A copy of a consumer, beside the sources that it shares with the others."""
+    copy = folder / 'source' / name
+    shutil.copytree(CONSUMERS, folder / 'source', dirs_exist_ok=True)
+    return copy
+
+
+def configure(source, build, *options, **more):
+    chosen = any('CUDA' in str(option) for option in options)
+    headers = [] if chosen else consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR')
+    # CMake wraps long messages.
+    return re.sub(r'\s+', ' ', run('cmake', '-S', source, '-B', build, *headers, *options, **more))
+
+
+@unittest.skipUnless(arguments.type == 'static', 'the other script run builds shared libraries')
+@unittest.skipUnless(shutil.which('git'), 'git is not installed')
+class FetchContent(consumer.ConsumerTest):
+    @classmethod
+    def setUpClass(cls):
+        source = project('fetch_content')
+        page = readme.blocks('tools/simulator/README.md')
+        for name in ('doubled.cpp', 'doubled_kernels.cpp'):
+            (text,) = [text for _, text in page if text.startswith(f'// {name}\n')]
+            (source / name).write_text(text, encoding='utf-8')
+        cls.build = folder / 'fetch'
+        # Of no build type that CMake knows, so that the simulator is not optimized: that takes twice as long.
+        cls.said = configure(source, cls.build, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Fast', *cls.repository())
+        run('cmake', '--build', cls.build)
+
+    @staticmethod
+    def repository():
+        """The options that name a git repository with the parts of a release that CMake needs."""
+        copy = folder / 'repository'
+        for part in ('include', 'src', 'tools'):
+            shutil.copytree(arguments.source / part, copy / part, ignore=shutil.ignore_patterns('__pycache__'))
+        shutil.copy(arguments.source / 'meson.build', copy)
+        git = ('git', '-C', copy, '-c', 'user.name=test', '-c', 'user.email=test')
+        run(*git, 'init', '--quiet')
+        run(*git, 'add', '--all', '--force')
+        run(*git, 'commit', '--quiet', '--message=release')
+        return f'-DREPOSITORY=file://{copy}', f'-DTAG={run(*git, "rev-parse", "HEAD").strip()}'
+
+    def test_programs_run(self):
+        self.check_cpp(self.build / 'hello')
+        self.check_c(self.build / 'hello_c')
+        self.check_existing(self.build / 'existing_cpp', False)
+        for program in ('hello', 'hello_c'):
+            self.check_linked(self.build / program, False)
+
+    def test_project_has_the_versions(self):
+        self.assertIn(f'found {arguments.version} for {arguments.cuda_version}', self.said)
+
+    def test_plugin_exports_nothing_of_cushim(self):
+        self.assertEqual(consumer.exported_names(self.build / 'plugin.so', 'cushim_'), set())
+
+    def test_tests_on_the_simulated_gpu_pass(self):
+        said = run('ctest', '--test-dir', self.build, '--output-on-failure')
+        self.assertIn('100% tests passed, 0 tests failed out of 3', said)
+
+
+@unittest.skipUnless(arguments.type == 'shared', 'the other script run builds archives')
+class AddSubdirectory(consumer.ConsumerTest):
+    @classmethod
+    def setUpClass(cls):
+        source = project('add_subdirectory')
+        (source / 'third_party').mkdir()
+        (source / 'third_party/cushim').symlink_to(arguments.source)
+        cls.source, cls.build = source, folder / 'subdirectory'
+        cls.said = configure(source, cls.build, '-G', 'Unix Makefiles', '-DBUILD_SHARED_LIBS=ON', '-DCUSHIM_SIMULATOR=OFF')
+        run('cmake', '--build', cls.build, '--parallel', '2')
+
+    def test_programs_run(self):
+        self.check_c(self.build / 'hello_c')
+        for program in ('existing_c', 'existing_exported'):
+            self.check_existing(self.build / program, True)
+        self.check_driver_api(self.build / 'driver', True)
+        self.check_linked(self.build / 'hello_c', True)
+
+    def test_shared_library_needs_no_cpp_runtime(self):
+        (library,) = self.build.rglob('libcushim-core.so')
+        self.assertFalse([name for name in self.needed(library) if 'stdc++' in name])
+
+    def test_only_used_libraries_are_built(self):
+        self.assertEqual(list(self.build.rglob('libcushim.so*')), [])
+
+    def test_cache_of_the_project_gets_no_other_entries(self):
+        self.assertIn('other cache entries: <>', self.said)
+
+    def test_test_without_the_simulator_is_disabled(self):
+        self.assertIn('cushim_add_gpu_test(devices): disabled', self.said)
+        said = run('ctest', '--test-dir', self.build)
+        self.assertRegex(said, r'devices \.+\**Not Run \(Disabled\)')
+
+    def test_wrong_arguments_of_the_test_function_are_rejected(self):
+        for words, reason in (('KERNELS;absent', 'absent is not a target'), ('COLOUR;red', 'not understood: COLOUR;red')):
+            with self.subTest(words):
+                said = configure(self.source, folder / 'wrong-words', f'-DMORE_WORDS={words}', fails=True)
+                self.assertIn(f'cushim_add_gpu_test(devices): {reason}', said)
+
+    def test_cross_compilers_build_the_programs(self):
+        for name, suffix in (('aarch64-linux-gnu', ''), ('x86_64-w64-mingw32', '.exe')):
+            tool_chain = TOOL_CHAINS / f'{name}.cmake'
+            compiler = re.search(r'CMAKE_CXX_COMPILER (\S+)\)', tool_chain.read_text(encoding='ascii'))[1]
+            if shutil.which(compiler) is None:
+                print(f'SKIPPED: {compiler} is not installed')
+                continue
+            with self.subTest(name):
+                build = folder / name
+                configure(self.source, build, '-G', 'Ninja', '--toolchain', tool_chain, '-DCUSHIM_SIMULATOR=OFF',
+                          CC='', CXX='')
+                run('cmake', '--build', build)
+                for program in ('hello_c', 'existing_c', 'driver'):
+                    self.assertTrue((build / (program + suffix)).exists())
+
+
+@unittest.skipUnless(arguments.type == 'static', 'the same for each kind of library')
+class Requirements(unittest.TestCase):
+    """Only configured."""
+
+    def setUp(self):
+        self.folder = folder / self.id().rsplit('.', maxsplit=1)[-1]
+        self.folder.mkdir()
+
+    def headers(self, name, version):
+        """A folder with the parts of CUDA headers that CMake reads."""
+        include = self.folder / name
+        include.mkdir(parents=True)
+        (include / 'cuda.h').write_text(f'#define CUDA_VERSION {version}\n', encoding='ascii')
+        (include / 'cuda_runtime_api.h').touch()
+        return include
+
+    def unusable(self):
+        include = self.folder / 'unusable'
+        include.mkdir(exist_ok=True)
+        (include / 'cuda.h').write_text('#error no headers here\n', encoding='ascii')
+        return include
+
+    def compiler(self, name, words):
+        """The path of a g++ that has these options first."""
+        path = self.folder / name
+        path.write_text(f'#!/bin/sh\nexec g++ {words} "$@"\n', encoding='ascii')
+        path.chmod(0o755)
+        return str(path)
+
+    def configure(self, *options, **more):
+        build = self.folder / 'build'
+        shutil.rmtree(build, ignore_errors=True)
+        return configure(arguments.source / 'tools/cmake', build, '-DCUSHIM_SIMULATOR=OFF', *options, **more)
+
+    def check_rejected(self, *options, **more):
+        """The message of the only error."""
+        said = self.configure(*options, fails=True, **more)
+        self.assertEqual(said.count('CMake Error'), 1, said)
+        return said
+
+    def test_headers_are_searched_in_order(self):
+        chosen, found = self.headers('chosen', 13010), self.headers('found', 13020)
+        default, toolkit = self.headers('default', 13000), self.headers('toolkit/include', 12090)
+        more = {'CUDA_PATH': toolkit.parent, 'CUDA_HOME': self.headers('home/include', 12080).parent}
+        for options, variables, version, place in (
+                ([f'-DCUSHIM_CUDA_INCLUDE_DIR={chosen}', f'-DCUDAToolkit_INCLUDE_DIRS={found}'], more, '13.1', chosen),
+                ([f'-DCUDAToolkit_INCLUDE_DIRS={found};{default}'], more, '13.2', f'{found};{default}'),
+                (['-DCUDA=unused'], {**more, 'CPLUS_INCLUDE_PATH': default}, '13.0', "the compiler's default path"),
+                (['-DCUDA=unused'], {**more, 'CPLUS_INCLUDE_PATH': self.unusable()}, '12.9', toolkit)):
+            with self.subTest(place):
+                self.assertIn(f'headers of CUDA {version} in {place}',
+                              self.configure(*options, **{name: str(value) for name, value in variables.items()}))
+
+    def test_chosen_folder_without_headers_is_rejected(self):
+        empty = self.folder / 'empty'
+        empty.mkdir()
+        for option in ('CUSHIM_CUDA_INCLUDE_DIR', 'CUDAToolkit_INCLUDE_DIRS'):
+            for wrong, reason in ((self.unusable(), 'no headers here'), (empty, 'there is no such file'),
+                                  (empty / 'missing', 'there is no such file')):
+                with self.subTest(option, wrong=wrong):
+                    said = self.check_rejected(f'-D{option}={wrong}')
+                    self.assertIn(f'no usable cuda.h and cuda_runtime_api.h in {option}={wrong}', said)
+                    self.assertIn(reason, said)
+
+    def test_missing_headers_are_reported(self):
+        # Comes before every folder that CMake tries.
+        compiler = self.compiler('g++', f'-I{self.unusable()}')
+        said = self.check_rejected('-DCUDA=unused', CXX=compiler)
+        self.assertIn('the CUDA headers (cuda.h, cuda_runtime_api.h) were not found', said)
+        for way in ('conda', 'pip', 'NVIDIA', 'distribution'):
+            self.assertIn(f' - {way}: ', said)
+        self.assertIn('cmake -DCUSHIM_CUDA_INCLUDE_DIR=FOLDER_WITH_CUDA_H', said)
+
+    def test_headers_that_are_too_old_are_rejected(self):
+        old = self.headers('old', 11030)
+        said = self.check_rejected(f'-DCUSHIM_CUDA_INCLUDE_DIR={old}')
+        self.assertIn(f'the CUDA headers in {old} are version 11.3; cushim needs 11.4 or newer.', said)
+
+    def test_damaged_headers_stop_the_build_with_the_line(self):
+        damaged = self.headers('damaged', 13000)
+        self.configure(f'-DCUSHIM_CUDA_INCLUDE_DIR={damaged}')
+        said = run('cmake', '--build', self.folder / 'build', fails=True)
+        self.assertRegex(said, rf'(?m)^generate_tables: {damaged}/cuda.h:1: ')
+        self.assertNotIn('Traceback', said)
+
+    def test_missing_python_is_reported(self):
+        said = self.check_rejected('-DCMAKE_DISABLE_FIND_PACKAGE_Python3=ON')
+        self.assertIn('cushim needs Python 3.7 or newer', said)
+
+    def test_compiler_that_is_too_old_is_rejected(self):
+        compiler = self.compiler('g++-7', '-U__GNUC__ -D__GNUC__=7')
+        said = self.check_rejected(CXX=compiler)
+        self.assertIn(f'cushim needs a compiler with C++20, such as g++ 12 or clang++ 14: {compiler} is GNU 7.', said)
+
+
+if __name__ == '__main__':
+    consumer.main()
