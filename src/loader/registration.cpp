@@ -137,7 +137,7 @@ List<FatBinary> fat_binaries;
 FatBinary *first_waiting; // everything before it was forwarded; nullptr: everything was
 size_t last_number;
 int exit_watched;
-int exiting;
+int in_exit;
 
 ForkLock lists_lock;
 
@@ -202,7 +202,7 @@ void pass_on_all(const LoadedLibrary &runtime) {
     }
     // libcudart has registered its exit handlers at this point: ours runs before them.
     if (atomics::exchange(&exit_watched, 1) == 0)
-        platform::at_exit([] { atomics::store(&exiting, 1); });
+        platform::at_exit([] { atomics::store(&in_exit, 1); });
 }
 
 /* Forwards at once if a libcudart is loaded; otherwise the first call that loads one does it. */
@@ -268,7 +268,7 @@ extern "C" void cushim_unregister_fat_binary(void **handle) noexcept {
             first_waiting = fat_binary->next;
         fat_binaries.remove(fat_binary);
     }
-    if (fat_binary->handle != nullptr && atomics::load(&exiting) == 0)
+    if (fat_binary->handle != nullptr && atomics::load(&in_exit) == 0)
         call<void(void **)>(unregister_fat_binary, fat_binary->handle);
     discard_calls(*fat_binary);
     free(fat_binary);

@@ -74,7 +74,7 @@ cushim_library cushim_{name}_library() noexcept {{
 }}
 '''
 
-REGISTRY_END = '''static const cushim_library_rows rows = {{visit_rows, left_out}};
+REGISTRY_END = '''static const cushim_library_rows rows = {{visit_rows, {name}_omitted}};
 cushim_library cushim_{name}_entry_points() noexcept {{
     return cushim_library_with_rows(&cushim_loadable_{name}, &rows);
 }}

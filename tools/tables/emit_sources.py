@@ -72,11 +72,12 @@ def registry_source(table, packed):
     text += f'#include <cushim/detail/{api.key}_entries.hpp>\n#include "registry.hpp"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
     text += visitor(table, f'void cushim::visit_{api.key}_rows(RowVisitor visit, void *user)')
-    return text + f'const char *const *cushim::{api.key}_left_out() {{ return left_out; }}\n'
+    return text + f'const char *const *cushim::{api.key}_left_out() {{ return {api.key}_omitted; }}\n'
 
 
 def visitor(table, signature):
-    """One call per row instead of an array of pointers, which would need relocations; left_out."""
+    """One call per row instead of an array of pointers, which would need relocations; and the declarations
+    that were left out."""
     text = 'extern "C" {\n' + ''.join(
         f'extern const char cushim_row_{row.name}[];\n' for row in table.rows) + '}\n'
     text += signature + ' {\n'
@@ -85,7 +86,7 @@ def visitor(table, signature):
                  f'CUSHIM_FUNCTION(&cushim_first_{row.name}), cushim_row_{row.name});\n')
     text += '}\n'
     left_out = ''.join(f'    {c_string(entry)},\n' for entry in table.left_out)
-    return text + f'static const char *const left_out[] = {{\n{left_out}    nullptr}};\n'
+    return text + f'static const char *const {table.api.key}_omitted[] = {{\n{left_out}    nullptr}};\n'
 
 
 def c_string(text):

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Programs with copies of cushim.h and cushim.cpp, which tools/dev amalgamate writes."""
+
+import re
+
+import consumer
+from consumer import CONSUMERS, arguments, run
+
+folder = consumer.fresh_folder(__file__)
+MAJOR = arguments.cuda_version // 1000
+WARNINGS = ('-Wall', '-Wextra', '-Wpedantic', '-Werror')
+STRICT = (*WARNINGS, '-Wshadow', '-Wconversion', '-Wundef')  # for programs that include cushim.h
+# Those of the page, of which a C program needs the first two to link no C++ runtime.
+FLAGS = ('-fno-exceptions', '-fno-rtti', '-O1', '-ffunction-sections', '-fdata-sections')
+LINK = ('-ldl', '-pthread', '-Wl,--gc-sections')
+
+
+def amalgamate(*options, **more):
+    return run('bash', arguments.source / 'tools/dev', 'amalgamate', *options, **more)
+
+
+def headers_of(version):
+    """A folder with the real headers under another version number."""
+    place = folder / f'cuda-{version}'
+    place.mkdir(exist_ok=True)
+    for name, macro in (('cuda.h', 'CUDA_VERSION'), ('cuda_runtime_api.h', 'CUDART_VERSION')):
+        (place / name).write_text(f'#pragma GCC system_header\n#include_next <{name}>\n'
+                                  f'#undef {macro}\n#define {macro} {version}\n', encoding='ascii')
+    return place
+
+
+class Amalgamation(consumer.ConsumerTest):
+    @classmethod
+    def setUpClass(cls):
+        headers = ['--headers', arguments.headers] if arguments.headers else []
+        cls.said = amalgamate(*headers, '--output', folder)
+        cls.compile_loader('cushim.o')
+        cls.compile_loader('dropin.o', '-DCUSHIM_DROPIN')
+
+    @staticmethod
+    def compile_loader(name, *options, **more):
+        """Alone, by the C compiler's command, which takes C++ by the name of the file."""
+        return run(*arguments.cc, '-std=c++20', *WARNINGS, *FLAGS, *options, *consumer.cuda_includes(),
+                   '-c', folder / 'cushim.cpp', '-o', folder / name, **more)
+
+    def program(self, name, source, loader, *options):
+        compiler = arguments.cc if source.suffix == '.c' else arguments.cxx
+        run(*compiler, *STRICT, *options, f'-I{folder}', *consumer.cuda_includes(), source, folder / loader,
+            '-o', folder / name, *LINK)
+        return folder / name
+
+    def test_both_files_are_named(self):
+        self.assertEqual([line for line in self.said.splitlines() if line.startswith('/')],
+                         [str(folder / 'cushim.h'), str(folder / 'cushim.cpp')])
+
+    def test_c_program_runs_without_a_cpp_runtime(self):
+        self.check_c(self.program('app_c', CONSUMERS / 'amalgamation/app.c', 'cushim.o', '-std=c11'))
+
+    def test_cpp_program_runs(self):
+        program = self.program('app_cpp', CONSUMERS / 'amalgamation/app.cpp', 'cushim.o', '-std=c++20')
+        self.check_existing(program, False)
+
+    def test_existing_code_runs(self):
+        for name in ('existing.c', 'existing.cpp'):
+            with self.subTest(name):
+                language = '-std=c11' if name.endswith('.c') else '-std=c++11'
+                program = self.program(f'{name}-program', CONSUMERS / name, 'dropin.o', language)
+                self.check_existing(program, False)
+
+    def test_library_that_contains_it_exports_nothing(self):
+        self.compile_loader('pic.o', '-fPIC', '-DCUSHIM_DROPIN')
+        run(*arguments.cc, '-shared', folder / 'pic.o', '-o', folder / 'library.so', '-ldl')
+        self.assertEqual(consumer.exported_names(folder / 'library.so', '.'), set())
+
+    def test_files_contain_no_path_of_this_machine(self):
+        for name in ('cushim.h', 'cushim.cpp'):
+            text = (folder / name).read_text(encoding='utf-8')
+            for place in (arguments.source, arguments.work, '/usr/'):
+                self.assertNotIn(f'"{place}', text)
+            # The one message that is an #include has spaces.
+            self.assertEqual(re.findall(r'#include [<"](\S*cushim\S*)[>"]', text),
+                             ['cushim.h'] if name == 'cushim.cpp' else [])
+
+    def test_headers_of_another_version_are_rejected(self):
+        for major in (MAJOR - 1, MAJOR + 1):
+            with self.subTest(major):
+                said = self.compile_loader('other.o', '-isystem', headers_of(major * 1000), fails=True)
+                self.assertIn('this program is compiled with headers of another major version', said)
+
+    def test_newer_headers_of_the_same_major_version_are_accepted(self):
+        self.compile_loader('newer.o', '-isystem', headers_of(arguments.cuda_version + 10))
+
+    def test_files_of_different_headers_are_rejected(self):
+        mixed = folder / 'mixed'
+        mixed.mkdir()
+        text = (folder / 'cushim.h').read_text(encoding='utf-8')
+        (mixed / 'cushim.h').write_text(text.replace(f'_CUDA_VERSION {arguments.cuda_version}', '_CUDA_VERSION 11080', 1),
+                                        encoding='utf-8')
+        (mixed / 'cushim.cpp').write_bytes((folder / 'cushim.cpp').read_bytes())
+        said = run(*arguments.cxx, '-std=c++20', '-fsyntax-only', *consumer.cuda_includes(), mixed / 'cushim.cpp', fails=True)
+        self.assertIn('cushim.h and cushim.cpp were written for different CUDA headers: copy both again', said)
+
+    def test_older_language_is_rejected_with_a_reason(self):
+        said = run(*arguments.cxx, '-std=c++17', '-fsyntax-only', *consumer.cuda_includes(), folder / 'cushim.cpp', fails=True)
+        self.assertIn('cushim needs C++20', said)
+
+    def test_folder_without_headers_is_rejected(self):
+        empty = folder / 'empty'
+        empty.mkdir()
+        said = amalgamate('--headers', empty, '--output', empty, fails=True)
+        self.assertIn(f'no cuda.h and cuda_runtime_api.h in {empty}', said)
+        self.assertEqual(list(empty.iterdir()), [])
+        self.assertIn("amalgamate has no option '--colour'", amalgamate('--colour', fails=True))
+
+
+if __name__ == '__main__':
+    consumer.main()
