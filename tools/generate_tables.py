@@ -15,6 +15,7 @@ their names that have no version, neither there nor in cudaTypedefs.h.
 import argparse
 import json
 import os
+import pathlib
 import re
 import sys
 
@@ -32,6 +33,8 @@ def parse_arguments():
     parser.add_argument('--style', choices=['gcc', 'msvc'], default='gcc',
                         help="command-line syntax of the compiler")
     parser.add_argument('--depfile', help='file for the list of CUDA headers, for the build')
+    parser.add_argument('--stamp', help='file to touch at the end, which the depfile names as its target, for builds '
+                                        'that run this until the target is newer than the headers')
     parser.add_argument('--strict', action='store_true',
                         help='fail on a declaration that is not understood, instead of omitting it')
     parser.add_argument('compiler', nargs='+', help='the compiler command, after --')
@@ -90,9 +93,8 @@ def write(folder, name, text):
         file.write(content)
 
 
-def write_depfile(path, output, tables, preprocessor):
+def write_depfile(path, target, tables, preprocessor):
     headers = [preprocessor.path(h) for t in tables for h in t.headers]
-    target = os.path.join(output, f'{tables[0].api.key}_headers.hpp')
     with open(path, 'w', encoding='utf-8') as file:
         file.write(f'{target}: ' + ' '.join(h.replace(' ', '\\ ') for h in headers) + '\n')
 
@@ -146,7 +148,10 @@ def generate(arguments):
     write(arguments.output, 'rows.json',
           rows_json(tables, packed, preprocessor.where('cuda.h')))
     if arguments.depfile:
-        write_depfile(arguments.depfile, arguments.output, tables, preprocessor)
+        target = arguments.stamp or os.path.join(arguments.output, f'{tables[0].api.key}_headers.hpp')
+        write_depfile(arguments.depfile, target, tables, preprocessor)
+    if arguments.stamp:
+        pathlib.Path(arguments.stamp).touch()
 
 
 if __name__ == '__main__':

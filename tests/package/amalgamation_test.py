@@ -75,8 +75,8 @@ class Amalgamation(consumer.ConsumerTest):
     def test_files_contain_no_path_of_this_machine(self):
         for name in ('cushim.h', 'cushim.cpp'):
             text = (folder / name).read_text(encoding='utf-8')
-            for place in (arguments.source, arguments.work, '/usr/'):
-                self.assertNotIn(f'"{place}', text)
+            for place in (arguments.source, arguments.work, folder):
+                self.assertEqual(text.count(str(place)), 0, name)
             # The one message that is an #include has spaces.
             self.assertEqual(re.findall(r'#include [<"](\S*cushim\S*)[>"]', text),
                              ['cushim.h'] if name == 'cushim.cpp' else [])

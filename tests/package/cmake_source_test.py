@@ -187,8 +187,8 @@ class Requirements(unittest.TestCase):
         empty = self.folder / 'empty'
         empty.mkdir()
         for option in ('CUSHIM_CUDA_INCLUDE_DIR', 'CUDAToolkit_INCLUDE_DIRS'):
-            for wrong, reason in ((self.unusable(), 'no headers here'), (empty, 'there is no such file'),
-                                  (empty / 'missing', 'there is no such file')):
+            for wrong, reason in ((self.unusable(), 'no headers here'), (empty, 'the file does not exist'),
+                                  (empty / 'missing', 'the file does not exist')):
                 with self.subTest(option, wrong=wrong):
                     said = self.check_rejected(f'-D{option}={wrong}')
                     self.assertIn(f'no usable cuda.h and cuda_runtime_api.h in {option}={wrong}', said)
@@ -216,8 +216,15 @@ class Requirements(unittest.TestCase):
         self.assertNotIn('Traceback', said)
 
     def test_missing_python_is_reported(self):
-        said = self.check_rejected('-DCMAKE_DISABLE_FIND_PACKAGE_Python3=ON')
-        self.assertIn('cushim needs Python 3.7 or newer', said)
+        old = self.folder / 'python3'
+        old.write_text('#!/bin/sh\nexit 1\n', encoding='ascii')
+        old.chmod(0o755)
+        for wrong in (self.folder / 'missing', old):
+            for option in ('cushim_PYTHON', 'Python3_EXECUTABLE'):
+                with self.subTest(option, wrong=wrong):
+                    said = self.check_rejected(f'-D{option}={wrong}')
+                    self.assertIn('cushim needs Python 3.7 or newer', said)
+                    self.assertIn(f'(now: {wrong})', said)
 
     def test_compiler_that_is_too_old_is_rejected(self):
         compiler = self.compiler('g++-7', '-U__GNUC__ -D__GNUC__=7')

@@ -36,7 +36,7 @@ if(cushim_chosen)
         list(APPEND cushim_cuda_folders "${cushim_folder}")
     endforeach()
     # Without this check, a folder without headers would go unnoticed if the default path has some.
-    set(cushim_reason "there is no such file")
+    set(cushim_reason "the file does not exist")
     foreach(cushim_folder IN LISTS cushim_cuda_folders)
         if(NOT cushim_cuda_version AND EXISTS "${cushim_folder}/cuda.h")
             cushim_try_headers(${cushim_cuda_folders})
@@ -56,12 +56,12 @@ else()
             set(cushim_family x86_64)
         endif()
         # CUDA_PATH, CUDA_HOME, /usr/local/cuda: their folders that exist.
-        execute_process(COMMAND "${Python3_EXECUTABLE}" "${cushim_root}/tools/headers/list_header_folders.py"
+        execute_process(COMMAND "${cushim_python}" "${cushim_root}/tools/headers/list_header_folders.py"
             "${cushim_family}" OUTPUT_VARIABLE cushim_candidates)
         find_program(cushim_PKG_CONFIG pkg-config)
         mark_as_advanced(cushim_PKG_CONFIG)
         if(cushim_PKG_CONFIG)
-            execute_process(COMMAND "${Python3_EXECUTABLE}" "${cushim_root}/tools/headers/list_pkgconfig_names.py"
+            execute_process(COMMAND "${cushim_python}" "${cushim_root}/tools/headers/list_pkgconfig_names.py"
                 "${cushim_PKG_CONFIG}" OUTPUT_VARIABLE cushim_names)
             string(REGEX MATCHALL "[^\n]+" cushim_names "${cushim_names}")
             foreach(cushim_name IN LISTS cushim_names)

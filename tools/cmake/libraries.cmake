@@ -83,7 +83,7 @@ set(cushim_folder_options "")
 foreach(cushim_folder IN LISTS cushim_cuda_folders)
     list(APPEND cushim_folder_options --include "${cushim_folder}")
 endforeach()
-set(cushim_generate "${Python3_EXECUTABLE}" "${cushim_root}/tools/generate_tables.py"
+set(cushim_generate "${cushim_python}" "${cushim_root}/tools/generate_tables.py"
     --style ${cushim_style} ${cushim_folder_options})
 # Generators that know no dependency files generate the tables again only if these scripts change.
 set(cushim_depfile --depfile "${CMAKE_CURRENT_BINARY_DIR}/tables.d")
@@ -93,14 +93,18 @@ if(NOT CMAKE_GENERATOR MATCHES "Ninja|Makefiles")
     set(cushim_depfile_option "")
 endif()
 file(GLOB cushim_scripts CONFIGURE_DEPENDS "${cushim_root}/tools/tables/*.py")
+# Files that would not change keep their time, so only the stamp shows that they are up to date.
+set(cushim_stamp "${CMAKE_CURRENT_BINARY_DIR}/tables.stamp")
 add_custom_command(
-    OUTPUT ${cushim_generated_files}
-    COMMAND ${cushim_generate} --output "${cushim_generated}" ${cushim_depfile} -- "${CMAKE_CXX_COMPILER}" ${cushim_flags}
+    OUTPUT "${cushim_stamp}"
+    BYPRODUCTS ${cushim_generated_files}
+    COMMAND ${cushim_generate} --output "${cushim_generated}" --stamp "${cushim_stamp}" ${cushim_depfile}
+            -- "${CMAKE_CXX_COMPILER}" ${cushim_flags}
     DEPENDS "${cushim_root}/tools/generate_tables.py" "${cushim_root}/tools/tables/introduced.txt" ${cushim_scripts}
     ${cushim_depfile_option}
     COMMENT "Generating cushim's tables from the headers of CUDA ${cushim_cuda_major}.${cushim_cuda_minor}"
     VERBATIM)
-add_custom_target(cushim_tables DEPENDS ${cushim_generated_files})
+add_custom_target(cushim_tables DEPENDS "${cushim_stamp}")
 
 # introduced.txt has the versions of names up to a CUDA version, for headers without cudaTypedefs.h.
 file(STRINGS "${cushim_root}/tools/tables/introduced.txt" cushim_up_to REGEX "^up_to " LIMIT_COUNT 1)

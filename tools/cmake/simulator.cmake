@@ -52,8 +52,9 @@ function(cushim_export job files)
     string(REPLACE "${cushim_sim_root}/" "" sources "${export_SOURCES}")
     add_custom_command(
         OUTPUT ${outputs}
-        COMMAND "${Python3_EXECUTABLE}" "${cushim_exports_script}" ${job} ${export_API} "${cushim_generated}/rows.json"
+        COMMAND "${cushim_python}" "${cushim_exports_script}" ${job} ${export_API} "${cushim_generated}/rows.json"
                 ${outputs} ${export_OPTIONS} ${sources}
+        COMMAND "${CMAKE_COMMAND}" -E touch ${outputs} # those that have not changed
         WORKING_DIRECTORY "${cushim_sim_root}"
         DEPENDS "${cushim_exports_script}" "${cushim_generated}/rows.json" ${export_SOURCES}
         COMMENT "Generating the ${job} of the simulated ${export_API}"
