@@ -4,6 +4,7 @@
 import re
 
 import consumer
+import readme
 from consumer import CONSUMERS, arguments, run
 
 folder = consumer.fresh_folder(__file__)
@@ -66,6 +67,17 @@ class Amalgamation(consumer.ConsumerTest):
                 language = '-std=c11' if name.endswith('.c') else '-std=c++11'
                 program = self.program(f'{name}-program', CONSUMERS / name, 'dropin.o', language)
                 self.check_existing(program, False)
+
+    def test_commands_of_the_page_work(self):
+        (block,) = [text for language, text in readme.blocks('tools/cmake/README.md') if language == 'sh']
+        amalgamated, *commands = block.splitlines()
+        self.assertTrue(amalgamated.startswith('tools/dev amalgamate --headers '))
+        words = {'c++': arguments.cxx, 'cc': arguments.cc}
+        (folder / 'app.c').write_bytes((CONSUMERS / 'amalgamation/app.c').read_bytes())
+        for command in commands:
+            compiler, *options = command.split()
+            run('sh', '-c', 'cd "$1" && shift && exec "$@"', 'sh', folder, *words[compiler], *consumer.cuda_includes(), *options)
+        self.check_c(folder / 'app')
 
     def test_library_that_contains_it_exports_nothing(self):
         self.compile_loader('pic.o', '-fPIC', '-DCUSHIM_DROPIN')

@@ -41,12 +41,13 @@ class FetchContent(consumer.ConsumerTest):
             (source / name).write_text(text, encoding='utf-8')
         cls.build = folder / 'fetch'
         # Of no build type that CMake knows, so that the simulator is not optimized: that takes twice as long.
-        cls.said = configure(source, cls.build, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Fast', *cls.repository())
+        cls.said = configure(source, cls.build, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Fast', **cls.repository(source))
         run('cmake', '--build', cls.build)
 
     @staticmethod
-    def repository():
-        """The options that name a git repository with the parts of a release that CMake needs."""
+    def repository(source):
+        """The variables with which git takes a local repository for the address in the project: one with the parts
+        of a release that CMake needs."""
         copy = folder / 'repository'
         for part in ('include', 'src', 'tools'):
             shutil.copytree(arguments.source / part, copy / part, ignore=shutil.ignore_patterns('__pycache__'))
@@ -55,7 +56,9 @@ class FetchContent(consumer.ConsumerTest):
         run(*git, 'init', '--quiet')
         run(*git, 'add', '--all', '--force')
         run(*git, 'commit', '--quiet', '--message=release')
-        return f'-DREPOSITORY=file://{copy}', f'-DTAG={run(*git, "rev-parse", "HEAD").strip()}'
+        address = re.search(r'https://\S+', (source / 'CMakeLists.txt').read_text(encoding='utf-8'))[0]
+        return {'GIT_CONFIG_COUNT': '2', 'GIT_CONFIG_KEY_0': f'url.file://{copy}.insteadOf',
+                'GIT_CONFIG_VALUE_0': address, 'GIT_CONFIG_KEY_1': 'safe.directory', 'GIT_CONFIG_VALUE_1': '*'}
 
     def test_programs_run(self):
         self.check_cpp(self.build / 'hello')
@@ -73,6 +76,16 @@ class FetchContent(consumer.ConsumerTest):
     def test_tests_on_the_simulated_gpu_pass(self):
         said = run('ctest', '--test-dir', self.build, '--output-on-failure')
         self.assertIn('100% tests passed, 0 tests failed out of 3', said)
+
+
+class Page(unittest.TestCase):
+    def test_projects_have_the_lines_of_the_page(self):
+        text = ''.join((CONSUMERS / name / 'CMakeLists.txt').read_text(encoding='utf-8')
+                       for name in ('fetch_content', 'add_subdirectory'))
+        found = [block for language, block in readme.blocks('tools/cmake/README.md') if language == 'cmake']
+        self.assertEqual(len(found), 4)
+        for line in ''.join(found).splitlines():
+            self.assertIn(line.replace('(app ', '(hello '), text)
 
 
 @unittest.skipUnless(arguments.type == 'shared', 'the other script run builds archives')

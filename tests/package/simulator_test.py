@@ -131,6 +131,22 @@ class Simulator(consumer.ConsumerTest):
         self.assertIn('100% tests passed', tested)
 
 
+    @unittest.skipUnless(shutil.which('cmake'), 'cmake is not installed')
+    def test_cmake_project_of_the_page_works(self):
+        source = folder / 'page'
+        source.mkdir()
+        found = readme.blocks('tools/simulator/README.md')
+        for name in ('doubled.cpp', 'doubled_kernels.cpp'):
+            (text,) = [text for _, text in found if text.startswith(f'// {name}\n')]
+            (source / name).write_text(text, encoding='utf-8')
+        (text,) = [text for language, text in found if language == 'cmake']
+        (source / 'CMakeLists.txt').write_text(text, encoding='utf-8')
+        run('cmake', '-S', source, '-B', source / 'build', '-G', 'Ninja', *consumer.cmake_place(PREFIX, PKG_CONFIG.parent),
+            *consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR'))
+        run('cmake', '--build', source / 'build')
+        self.assertIn('100% tests passed, 0 tests failed out of 3', run('ctest', '--test-dir', source / 'build'))
+
+
 class Subproject(unittest.TestCase):
     """Only set up, because building the simulator again would take minutes."""
 
