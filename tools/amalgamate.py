@@ -18,7 +18,6 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">][^\n]*\n', re.MULTILINE)
-COMMENT_AT_START = re.compile(r'\A\s*/\*.*?\*/\s*\n', re.DOTALL)
 
 # Of these, C programs may use the first.
 PUBLIC = ['cushim/loader.h', 'cushim/driver_table.hpp', 'cushim/runtime_table.hpp']
@@ -83,12 +82,17 @@ def generated(arguments, folder):
     return int(re.search(r'^#elif CUDA_VERSION < (\d+)', text, re.MULTILINE)[1])
 
 
+def dotted(cuda):
+    return f'{cuda // 1000}.{cuda % 1000 // 10}'
+
+
 def header(text, version, cuda):
     license_text = (ROOT / 'LICENSE').read_text(encoding='utf-8').strip()
     body = text.named(PUBLIC[0])
     tables = ''.join(text.named(name) for name in PUBLIC[1:])
-    return f'''/* cushim {version}: CUDA without linking libcuda or libcudart. For the headers of CUDA {cuda // 1000}.{cuda % 1000 // 10}, and newer ones
- * of the same major version. Written by `tools/dev amalgamate`; do not edit.
+    commented = ''.join(f' * {line}'.rstrip() + '\n' for line in license_text.splitlines())
+    return f'''/* cushim {version}: CUDA without linking libcuda or libcudart. For the headers of CUDA {dotted(cuda)}, and newer
+ * ones of the same major version. Written by `tools/dev amalgamate`; do not edit.
  *
  * C++20: cushim::driver().cuInit(0), cushim::runtime().cudaMalloc(...), and the functions of loader.h below.
  * C11: the functions of loader.h. With -DCUSHIM_DROPIN, cushim.cpp also defines cuInit, cudaMalloc, ... for C and
@@ -98,8 +102,7 @@ def header(text, version, cuda):
  *     c++ -std=c++20 -O2 -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections [-DCUSHIM_DROPIN] -c cushim.cpp
  *     cc app.c cushim.o -ldl -pthread -Wl,--gc-sections
  *
-{re.sub('^', ' * ', license_text, flags=re.MULTILINE).replace(' * ' + chr(10), ' *' + chr(10))}
- */
+{commented} */
 #ifndef CUSHIM_AMALGAMATION_H
 #define CUSHIM_AMALGAMATION_H
 
@@ -129,7 +132,7 @@ def source(text, version, cuda):
     rows = ''.join(text.named(f'{api}_{part}.cpp') for api in ('driver', 'runtime') for part in ('rows', 'registry'))
     dropin = ''.join(text.named(name) for name in ('dropin_driver.cpp', 'dropin_runtime.cpp')) + ''.join(
         text.named(f'../dropin/{name}') for name in sources_of('src/dropin'))
-    return f'''/* cushim {version} for the headers of CUDA {cuda // 1000}.{cuda % 1000 // 10}: see cushim.h. */
+    return f'''/* cushim {version} for the headers of CUDA {dotted(cuda)}: see cushim.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif

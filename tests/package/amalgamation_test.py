@@ -44,6 +44,11 @@ class Amalgamation(consumer.ConsumerTest):
         return run(*arguments.cc, '-std=c++20', *WARNINGS, *FLAGS, *options, *consumer.cuda_includes(),
                    '-c', folder / 'cushim.cpp', '-o', folder / name, **more)
 
+    @staticmethod
+    def check_source(place, language):
+        """The errors of a cushim.cpp that must not compile."""
+        return run(*arguments.cxx, language, '-fsyntax-only', *consumer.cuda_includes(), place / 'cushim.cpp', fails=True)
+
     def program(self, name, source, loader, *options):
         compiler = arguments.cc if source.suffix == '.c' else arguments.cxx
         run(*compiler, *STRICT, *options, f'-I{folder}', *consumer.cuda_includes(), source, folder / loader,
@@ -76,7 +81,8 @@ class Amalgamation(consumer.ConsumerTest):
         (folder / 'app.c').write_bytes((CONSUMERS / 'amalgamation/app.c').read_bytes())
         for command in commands:
             compiler, *options = command.split()
-            run('sh', '-c', 'cd "$1" && shift && exec "$@"', 'sh', folder, *words[compiler], *consumer.cuda_includes(), *options)
+            run('sh', '-c', 'cd "$1" && shift && exec "$@"', 'sh', folder, *words[compiler],
+                *consumer.cuda_includes(), *options)
         self.check_c(folder / 'app')
 
     def test_library_that_contains_it_exports_nothing(self):
@@ -106,14 +112,14 @@ class Amalgamation(consumer.ConsumerTest):
         mixed = folder / 'mixed'
         mixed.mkdir()
         text = (folder / 'cushim.h').read_text(encoding='utf-8')
-        (mixed / 'cushim.h').write_text(text.replace(f'_CUDA_VERSION {arguments.cuda_version}', '_CUDA_VERSION 11080', 1),
-                                        encoding='utf-8')
+        text = text.replace(f'_CUDA_VERSION {arguments.cuda_version}', '_CUDA_VERSION 11080', 1)
+        (mixed / 'cushim.h').write_text(text, encoding='utf-8')
         (mixed / 'cushim.cpp').write_bytes((folder / 'cushim.cpp').read_bytes())
-        said = run(*arguments.cxx, '-std=c++20', '-fsyntax-only', *consumer.cuda_includes(), mixed / 'cushim.cpp', fails=True)
+        said = self.check_source(mixed, '-std=c++20')
         self.assertIn('cushim.h and cushim.cpp were written for different CUDA headers: copy both again', said)
 
     def test_older_language_is_rejected_with_a_reason(self):
-        said = run(*arguments.cxx, '-std=c++17', '-fsyntax-only', *consumer.cuda_includes(), folder / 'cushim.cpp', fails=True)
+        said = self.check_source(folder, '-std=c++17')
         self.assertIn('cushim needs C++20', said)
 
     def test_folder_without_headers_is_rejected(self):

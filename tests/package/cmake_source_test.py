@@ -96,7 +96,8 @@ class AddSubdirectory(consumer.ConsumerTest):
         (source / 'third_party').mkdir()
         (source / 'third_party/cushim').symlink_to(arguments.source)
         cls.source, cls.build = source, folder / 'subdirectory'
-        cls.said = configure(source, cls.build, '-G', 'Unix Makefiles', '-DBUILD_SHARED_LIBS=ON', '-DCUSHIM_SIMULATOR=OFF')
+        cls.said = configure(source, cls.build, '-G', 'Unix Makefiles', '-DBUILD_SHARED_LIBS=ON',
+                             '-DCUSHIM_SIMULATOR=OFF')
         run('cmake', '--build', cls.build, '--parallel', '2')
 
     def test_programs_run(self):
@@ -122,7 +123,8 @@ class AddSubdirectory(consumer.ConsumerTest):
         self.assertRegex(said, r'devices \.+\**Not Run \(Disabled\)')
 
     def test_wrong_arguments_of_the_test_function_are_rejected(self):
-        for words, reason in (('KERNELS;absent', 'absent is not a target'), ('COLOUR;red', 'not understood: COLOUR;red')):
+        for words, reason in (('KERNELS;absent', 'absent is not a target'),
+                              ('COLOUR;red', 'not understood: COLOUR;red')):
             with self.subTest(words):
                 said = configure(self.source, folder / 'wrong-words', f'-DMORE_WORDS={words}', fails=True)
                 self.assertIn(f'cushim_add_gpu_test(devices): {reason}', said)
