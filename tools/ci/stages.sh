@@ -16,7 +16,7 @@ readonly CROSS_SUITES=(loader forward values nodriver dropin)
 describe_stage() {
     case $1 in
     test) echo "g++, static: behavior of the library, the tools and the simulator; in CI without a toolkit" ;;
-    format) echo "sources are formatted, include downwards and are documented; clang-tidy passes what changed" ;;
+    format) echo "sources are formatted, include downwards and are documented; recipes; clang-tidy on what changed" ;;
     bare) echo "the rest of that build: no CUDA but cuda.h, cuda_runtime_api.h and what they include" ;;
     gcc) echo "static and shared libraries from one build: consumers, headers alone, nvcc's objects, the loader" ;;
     asan) echo "clang++, address and undefined-behavior sanitizers; no CUDA but the headers of the wheels" ;;
@@ -98,6 +98,7 @@ for target in json.load(sys.stdin):
 
 stage_format() {
     python3 tools/ci/check_includes.py
+    python3 tools/packaging/check_recipes.py
     bash tools/ci/format.sh --check
     tools/dev docs
     bash tools/ci/tidy.sh

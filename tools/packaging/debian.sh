@@ -33,7 +33,7 @@ set -euo pipefail
 cd /build
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 export PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin
-[[ ! -d ${CCACHE_DIR:-} ]] || export PATH=/usr/lib/ccache:$PATH
+[[ ! -d ${CCACHE_DIR:-} ]] || export PATH=/usr/lib/ccache:$PATH CCACHE_SLOPPINESS=pch_defines,time_macros
 unset CC CXX PYTHONPATH CUDA_PATH CUDA_HOME
 
 mkdir -p stand-in/DEBIAN stand-in/usr/include

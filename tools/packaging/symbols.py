@@ -76,22 +76,27 @@ def problems_of(library, cuda, lists):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n', maxsplit=1)[0])
     parser.add_argument('--update', action='store_true', help='write the lists')
+    parser.add_argument('--before-first-release', action='store_true', help='an update may remove symbols')
     parser.add_argument('--cuda', required=True, metavar='13.0', help='the CUDA version of the build\'s headers')
     parser.add_argument('--lists', type=pathlib.Path, default=LISTS)
     parser.add_argument('libraries', nargs='+', type=pathlib.Path)
     arguments = parser.parse_args()
     if arguments.update:
         for library in arguments.libraries:
-            soname = soname_of(library)
-            write_list(arguments.lists / soname, soname, arguments.cuda, exported(library))
+            soname, names = soname_of(library), exported(library)
+            path = arguments.lists / soname
+            removed = read_list(path)[1] - names if path.exists() else set()
+            if removed and not arguments.before_first_release:
+                sys.exit(f'error: {soname} no longer exports {" ".join(sorted(removed))}; raise the soversion')
+            write_list(path, soname, arguments.cuda, names)
         return 0
     problems = [problem for library in arguments.libraries
                 for problem in problems_of(library, arguments.cuda, arguments.lists)]
     for problem in problems:
         print(f'error: {problem}', file=sys.stderr)
     if problems:
-        print('To do: export it again, or raise the soversion in src/meson.build and run symbols.py --update '
-              '(CONTRIBUTING.md, "Versions")', file=sys.stderr)
+        print('To do: export it again, or raise the soversion in src/meson.build and run symbols.py --update; '
+              'before the first release, symbols.py --update --before-first-release (CONTRIBUTING.md, "Versions")', file=sys.stderr)
     return 1 if problems else 0
 
 

@@ -27,13 +27,13 @@ class CushimConan(ConanFile):
         "fPIC": [True, False],
         "tools": [True, False],
         "simulator": [True, False],
-        # The version of the CUDA headers, which decides what the library contains: part of the package's identity.
+        # The version of the CUDA headers, which decides what the library contains, so it is part of the package ID.
         "cuda": ["ANY"],
     }
     default_options = {"shared": False, "fPIC": True, "tools": False, "simulator": False, "cuda": "13.0"}
 
     # ConanCenter has no package with the CUDA headers. The conf user.cushim:headers_dir names their folder, which is
-    # not part of the identity; otherwise, cushim searches for them.
+    # not part of the package ID; otherwise, cushim searches for them.
     @property
     def _headers_dir(self):
         return self.conf.get("user.cushim:headers_dir", default="", check_type=str)
