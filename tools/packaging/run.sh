@@ -92,6 +92,11 @@ cached_compilers() {
     export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$WORK} CCACHE_NOHASHDIR=1
 }
 
+skip() {
+    note "SKIPPED: $*"
+    exit "$SKIP_STATUS"
+}
+
 check_program() { # PROGRAM ARGUMENT...: a consumer's program runs here, and gives the reason if there is no CUDA
     local output
     output=$("$@")
@@ -194,7 +199,7 @@ END
 }
 
 check_conan() {
-    python_tool "conan==$CONAN" || { note "SKIPPED: Conan cannot be had on this machine"; exit "$SKIP_STATUS"; }
+    python_tool "conan==$CONAN" || skip "Conan cannot be had on this machine"
     local conan=$WORK/venv/bin/conan shared
     export CONAN_HOME=$WORK/conan-home
     cached_compilers
@@ -212,7 +217,7 @@ check_conan() {
 }
 
 check_conda() {
-    python_tool "py-rattler-build==$RATTLER" || { note "SKIPPED: rattler-build cannot be had on this machine"; exit "$SKIP_STATUS"; }
+    python_tool "py-rattler-build==$RATTLER" || skip "rattler-build cannot be had on this machine"
     require_commands patchelf:patchelf
     cached_compilers
     run_logged "$WORK/conda.log" "rattler-build" offline "$WORK/venv/bin/python" tools/packaging/conda_check.py "$WORK/recipes/conda" \
@@ -221,10 +226,11 @@ check_conda() {
 }
 
 check_debian() {
-    [[ $(id -u) -eq 0 ]] && unshare --mount --net true 2>/dev/null ||
-        { note "SKIPPED: root and unshare --mount are required"; exit "$SKIP_STATUS"; }
+    if ! { [[ $(id -u) -eq 0 ]] && unshare --mount --net true 2>/dev/null; }; then
+        skip "root and unshare --mount are required"
+    fi
     try_install autopkgtest chrpath debhelper dpkg-dev fakeroot lintian meson pkg-config ||
-        { note "SKIPPED: debhelper or lintian cannot be had on this machine"; exit "$SKIP_STATUS"; }
+        skip "debhelper or lintian cannot be had on this machine"
     rm -rf "$WORK/debian"
     # WITH_SIMULATOR=1 also builds the package cushim-sim, which takes as long as the others together.
     local profiles=pkg.cushim.nosim
