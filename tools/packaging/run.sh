@@ -53,9 +53,11 @@ prepare() {
     require_commands cmake:cmake git:git
     ensure_cuda_headers native
     HEADERS=$WORK/headers
-    rm -rf "$HEADERS" "$WORK/recipes"
+    rm -rf "$WORK/headers-new"
     mkdir -p "$WORK"
-    bash tools/ci/bare_headers.sh "$HEADERS" "${HEADER_OPTIONS[@]#-Dheaders_dir=}" >"$WORK/headers.txt"
+    bash tools/ci/bare_headers.sh "$WORK/headers-new" "${HEADER_OPTIONS[@]#-Dheaders_dir=}" >/dev/null
+    # Unchanged files stay, for ninja and ccache.
+    diff -r "$WORK/headers-new" "$HEADERS" >/dev/null 2>&1 || { rm -rf "$HEADERS" && mv "$WORK/headers-new" "$HEADERS"; }
     CUDA=$(sed -nE 's/^#define CUDA_VERSION +([0-9]+)([0-9]{3})$/\1 \2/p' "$HEADERS/cuda.h" |
         awk '{ print $1 "." int($2 / 10) }')
     make_archive
@@ -125,11 +127,12 @@ check_archive() {
     path=$dir/bin:$PATH
     cached_compilers
     ensure_catch2 native
-    PATH=$path run_logged "$WORK/archive.log" "configure" offline meson setup "$dir/build" "$source" -Doptimization=0 -Ddebug=false \
-        --default-library=static --wrap-mode=nodownload -Dtests=enabled -Dtools=enabled -Dexamples=disabled \
-        -Dsimulator=disabled "-Dheaders_dir=$HEADERS"
-    PATH=$path run_logged "$WORK/archive-test.log" "test" offline meson test -C "$dir/build" --print-errorlogs \
-        --suite loader --suite forward --suite values --suite nodriver
+    # Configured as in CI, so that ccache has most files.
+    PATH=$path run_logged "$WORK/archive.log" "configure" offline meson setup "$source/build/t" "$source" \
+        -Doptimization=0 -Ddebug=false --default-library=static -Dwerror=true --wrap-mode=nodownload \
+        -Dtests=enabled -Dtools=enabled -Dexamples=disabled -Dsimulator=disabled "${HEADER_OPTIONS[@]}"
+    PATH=$path run_logged "$WORK/archive-test.log" "build and test" offline meson test -C "$source/build/t" \
+        --print-errorlogs --suite loader --suite forward --suite values --suite nodriver
     grep -E '^(Ok|Fail|Skipped|Timeout): ' "$WORK/archive-test.log"
 }
 
