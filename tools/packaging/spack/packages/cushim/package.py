@@ -23,7 +23,8 @@ class Cushim(MesonPackage):
     # Only its headers are used; programs that use cushim need them, too.
     depends_on("cuda@11.4:")
 
-    requires("%gcc@10:", "%clang@11:", policy="one_of", msg="cushim needs C++20")
+    conflicts("%gcc@:9", msg="cushim needs C++20")
+    conflicts("%clang@:10", msg="cushim needs C++20")
 
     @staticmethod
     def _state(enabled):
