@@ -87,6 +87,11 @@ bool is_loaded(cushim_library library) {
     return cushim_load_report(library)->state == CUSHIM_STATE_LOADED;
 }
 
+// NVML, NVRTC, ...: they have their own statuses.
+bool is_further(cushim_library library) {
+    return library != CUSHIM_LIBRARY_DRIVER && library != CUSHIM_LIBRARY_RUNTIME;
+}
+
 // The loader's codes depend on its state: a real driver also returns 303 if it cannot initialize
 // another library, and a real runtime returns 35 for an old driver.
 ErrorKind kind_of(Api api, int status) {
