@@ -104,10 +104,13 @@ stage_format() {
     bash tools/ci/tidy.sh
 }
 
-# Includes the GPU tests, so that they compile on every machine.
+# Includes the GPU tests, so that they compile on every machine; and the further libraries whose headers it has, with one
+# whose header is in the tests.
 configure_gcc() { # STAGE OPTION...
+    local own=$PWD/tests/package/consumers/own_library
     use_compilers g++ gcc
-    WITH_SIMULATOR=1 configure_stage "$@" -Dwerror=true -Dgpu_tests=enabled
+    WITH_SIMULATOR=1 configure_stage "$@" -Dwerror=true -Dgpu_tests=enabled \
+        "-Dlibraries=all,$own/greeter.txt" "-Dlibrary_headers=$own"
 }
 
 # Meson builds only what these tests need. In CI, they run where stage bare runs.
@@ -155,7 +158,7 @@ stage_gcc() {
         note "without clang 16 or newer, the test of the module is skipped"
     configure_gcc gcc --default-library=both
     compile_product build/ci/gcc
-    run_suites gcc build/ci/gcc package headers dropin loader nodriver
+    run_suites gcc build/ci/gcc package headers dropin loader nodriver libraries
 }
 
 # without_cuda STAGE [--headers FOLDER]: the rest of the stage runs without CUDA, or with only these headers.
