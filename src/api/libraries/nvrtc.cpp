@@ -61,7 +61,7 @@ struct Job {
     const char *source;
     const CompileOptions &options;
     Architecture architecture;
-    CompileOutput output; // not `loadable`
+    CompileOutput output; // after choose() not `loadable`
 };
 
 Result<void> check(const char *source, const CompileOptions &options) noexcept {
@@ -210,10 +210,6 @@ Result<CompiledCode> compile_job(const Job &job, JitLog *log) {
     return code;
 }
 
-Result<CompiledCode> compile_now(const Job &job, JitLog *log) noexcept {
-    return detail::with_memory([&] { return compile_job(job, log); });
-}
-
 // The newest architecture of the library up to this one; `wanted` if the library is too old to
 // list them. 0: all are newer.
 Result<int> newest_up_to(int wanted) {
@@ -247,39 +243,38 @@ Error not_supported(Device device, int number, const char *what) noexcept {
     return Error::make({.kind = ErrorKind::not_supported_by_device, .detail = text});
 }
 
-// The architecture and the output for a device.
-Result<Job> job_for(Device device, const char *source, const CompileOptions &options) noexcept {
+// Replaces the output `loadable`, and sets the architecture, for a device.
+Result<void> choose(Device device, Job &job) noexcept {
     CUSHIM_TRY(const int wanted, detail::architecture_number(device));
     CUSHIM_TRY(const int found, detail::with_memory([&] { return newest_up_to(wanted); }));
     if (found == 0) {
         return not_supported(device, wanted, "architecture");
     }
     const bool is_exact = found == wanted;
-    CompileOutput output = options.output;
-    if (output == CompileOutput::cubin && !is_exact) {
+    if (job.output == CompileOutput::cubin && !is_exact) {
         return not_supported(device, wanted, "machine code");
     }
-    if (output == CompileOutput::loadable) {
-        output = is_exact ? CompileOutput::cubin : CompileOutput::ptx;
+    if (job.output == CompileOutput::loadable) {
+        job.output = is_exact ? CompileOutput::cubin : CompileOutput::ptx;
     }
-    return Job{source, options,
-               output == CompileOutput::cubin ? Architecture::real(found)
-                                              : Architecture::virtual_of(found),
-               output};
+    job.architecture = job.output == CompileOutput::cubin ? Architecture::real(found)
+                                                          : Architecture::virtual_of(found);
+    return {};
 }
 
-Result<Job> job_for(const char *text, const char *source, const CompileOptions &options) noexcept {
-    CUSHIM_TRY(const Architecture architecture, Architecture::parse(text));
-    CompileOutput output = options.output;
-    if (output == CompileOutput::cubin && architecture.is_virtual()) {
+// The same for an architecture.
+Result<void> choose(const char *architecture, Job &job) noexcept {
+    CUSHIM_TRY(job.architecture, Architecture::parse(architecture));
+    const bool is_virtual = job.architecture.is_virtual();
+    if (job.output == CompileOutput::cubin && is_virtual) {
         return detail::invalid_argument("a cubin requires an architecture such as sm_90, not the "
                                         "virtual architecture %s",
-                                        architecture.characters);
+                                        job.architecture.characters);
     }
-    if (output == CompileOutput::loadable) {
-        output = architecture.is_virtual() ? CompileOutput::ptx : CompileOutput::cubin;
+    if (job.output == CompileOutput::loadable) {
+        job.output = is_virtual ? CompileOutput::ptx : CompileOutput::cubin;
     }
-    return Job{source, options, architecture, output};
+    return {};
 }
 
 template <class Target>
@@ -289,8 +284,9 @@ Result<CompiledCode> compile_for(Target target, const char *source, const Compil
         log->clear();
     }
     CUSHIM_TRY_VOID(check(source, options));
-    CUSHIM_TRY(const Job job, job_for(target, source, options));
-    return compile_now(job, log);
+    Job job{source, options, {}, options.output};
+    CUSHIM_TRY_VOID(choose(target, job));
+    return detail::with_memory([&] { return compile_job(job, log); });
 }
 
 const char *name_of(CompileOutput output) noexcept {

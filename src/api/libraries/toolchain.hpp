@@ -24,7 +24,7 @@ struct Architecture {
 
     bool is_virtual() const noexcept { return characters[0] == 'c'; }
 
-    char characters[24];
+    char characters[24] = {};
 };
 
 // 90 for a device of compute capability 9.0.
