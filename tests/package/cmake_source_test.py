@@ -129,6 +129,20 @@ class AddSubdirectory(consumer.ConsumerTest):
                 said = configure(self.source, folder / 'wrong-words', f'-DMORE_WORDS={words}', fails=True)
                 self.assertIn(f'cushim_add_gpu_test(devices): {reason}', said)
 
+    def test_version_script_is_passed_to_linkers_that_need_it(self):
+        for linker, wanted in (('bfd', False), ('gold', False), ('lld', True), ('mold', True)):
+            if not shutil.which(f'ld.{linker}'):
+                print(f'{linker}: not on this machine')
+                continue
+            with self.subTest(linker=linker):
+                build = folder / linker
+                configure(self.source, build, '-G', 'Ninja', f'-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld={linker}')
+                links = re.findall(r'^build (\w+): C_EXECUTABLE_LINKER.*\n((?:  .*\n)*)',
+                                   (build / 'build.ninja').read_text(encoding='utf-8'), re.MULTILINE)
+                self.assertEqual([name for name, text in links if 'cushim-dropin-exported.map' in text],
+                                 ['existing_exported'] if wanted else [])
+                self.assertIn('existing_exported', [name for name, _ in links])
+
     def test_cross_compilers_build_the_programs(self):
         for name, suffix in (('aarch64-linux-gnu', ''), ('x86_64-w64-mingw32', '.exe')):
             tool_chain = TOOL_CHAINS / f'{name}.cmake'
