@@ -141,10 +141,10 @@ class Error {
     // returns. CUSHIM_LIBRARY_DRIVER if the error is not about a library.
     cushim_library library() const noexcept { return static_cast<cushim_library>(library_); }
 
-    // What the call returned: a CUresult (driver), a cudaError_t (runtime library) or the status of a
-    // further library. If no call failed, the status that cushim chose: for absent() of the driver
-    // or the runtime, that of the table functions; otherwise a CUresult, such as 301 for a file that
-    // cannot be read, or 0.
+    // What the call returned: a CUresult (driver), a cudaError_t (runtime library) or the status of
+    // a further library. If no call failed, the status that cushim chose: for absent() of the
+    // driver or the runtime, that of the table functions; otherwise a CUresult, such as 301 for a
+    // file that cannot be read, or 0.
     int status() const noexcept { return status_; }
 
     // The exported name of the CUDA entry point, or the name of the system call that failed. With

@@ -11,8 +11,8 @@ namespace cushim {
 
 namespace {
 
-constexpr cushim_library_description description = {
-    sizeof description,
+constexpr cushim_library_description driver_description = {
+    sizeof driver_description,
     "driver",
     "CUDA driver",
     "CUSHIM_DRIVER",
@@ -28,12 +28,12 @@ constexpr cushim_library_description description = {
     "install the NVIDIA driver, or start the container with GPU access (docker run --gpus all)",
 };
 
-cushim_outcome judge(platform::Module module, int version_status, platform::Text &detail) {
+cushim_outcome judge_driver(platform::Module module, int version_status, platform::Text &detail) {
     if (version_status == status_stub_library) {
         snprintf(detail.chars, sizeof detail.chars, "the CUDA toolkit's link stub, not a driver");
         return CUSHIM_OUTCOME_LINK_STUB;
     }
-    if (platform::find_symbol(module, description.required) == nullptr) {
+    if (platform::find_symbol(module, driver_description.required) == nullptr) {
         snprintf(detail.chars, sizeof detail.chars, "not a CUDA driver: it has no cuInit");
         return CUSHIM_OUTCOME_NOT_CUDA;
     }
@@ -92,14 +92,14 @@ cushim_function ask_driver(const LoadedLibrary &driver, const char *name, int in
     return status == 0 && found == 0 ? reinterpret_cast<cushim_function>(function) : nullptr;
 }
 
-cushim_function find(const LoadedLibrary &driver, const char *name, int introduced) {
+cushim_function find_in_driver(const LoadedLibrary &driver, const char *name, int introduced) {
     cushim_function function = find_exported(driver, name);
     if (function == nullptr)
         function = ask_driver(driver, name, introduced);
     return function != nullptr ? with_own_codes(name, function) : nullptr;
 }
 
-int absent_status(const LoadedLibrary *record) {
+int absent_driver_status(const LoadedLibrary *record) {
     return record != nullptr && record->report.reason == CUSHIM_REASON_LINK_STUB
                ? status_stub_library
                : status_library_not_found;
@@ -117,19 +117,20 @@ const char *hint(cushim_reason reason, bool chosen) {
     case CUSHIM_REASON_UNUSABLE:
         return "install an NVIDIA driver for this system and architecture";
     case CUSHIM_REASON_NOT_FOUND:
-        return description.hint;
+        return driver_description.hint;
     default:
         return nullptr;
     }
 }
 
-constexpr cushim_special special = {"the driver", false, judge, find, absent_status, hint};
+constexpr cushim_special driver_special = {
+    "the driver", false, judge_driver, find_in_driver, absent_driver_status, hint};
 
 } // namespace
 
 constinit Library driver_library = {
-    &description, nullptr,          &special,        nullptr,
-    nullptr,      &runtime_library, &driver_library, CUSHIM_LIBRARY_DRIVER};
+    &driver_description, nullptr,         &driver_special,      nullptr, nullptr,
+    &runtime_library,    &driver_library, CUSHIM_LIBRARY_DRIVER};
 
 } // namespace cushim
 
@@ -138,5 +139,6 @@ using namespace cushim;
 extern "C" int cushim_first_call_driver(cushim_function *slot, cushim_function first,
                                         const char *row) noexcept {
     const RowText text = {row};
-    return resolve_slot(driver_library, absent_status, slot, first, text.name(), text.introduced());
+    return resolve_slot(driver_library, absent_driver_status, slot, first, text.name(),
+                        text.introduced());
 }

@@ -10,8 +10,8 @@ namespace cushim {
 
 namespace {
 
-constexpr cushim_library_description description = {
-    sizeof description,
+constexpr cushim_library_description runtime_description = {
+    sizeof runtime_description,
     "runtime",
     "CUDA runtime",
     "CUSHIM_RUNTIME",
@@ -27,32 +27,34 @@ constexpr cushim_library_description description = {
     "install the CUDA " CUSHIM_TEXT(CUSHIM_CUDA_MAJOR) " runtime",
 };
 
-cushim_outcome judge(platform::Module module, int version_status, platform::Text &detail) {
-    if (version_status != -1 || platform::find_symbol(module, description.required) != nullptr)
+cushim_outcome judge_runtime(platform::Module module, int version_status, platform::Text &detail) {
+    if (version_status != -1 ||
+        platform::find_symbol(module, runtime_description.required) != nullptr)
         return CUSHIM_OUTCOME_LOADED;
     snprintf(detail.chars, sizeof detail.chars,
              "not a CUDA runtime: it has neither cudaRuntimeGetVersion nor cudaGetDeviceCount");
     return CUSHIM_OUTCOME_NOT_CUDA;
 }
 
-cushim_function find(const LoadedLibrary &runtime, const char *name, int) {
+cushim_function find_in_runtime(const LoadedLibrary &runtime, const char *name, int) {
     if (PassOnRegistrations *pass_on = atomics::load(&pass_on_registrations))
         pass_on(runtime);
     return find_exported(runtime, name);
 }
 
-int absent_status(const LoadedLibrary *) {
+int absent_runtime_status(const LoadedLibrary *) {
     return is_used(ensure_loaded(driver_library)) ? status_library_not_found
                                                   : status_insufficient_driver;
 }
 
-constexpr cushim_special special = {"the runtime", true, judge, find, absent_status, nullptr};
+constexpr cushim_special runtime_special = {
+    "the runtime", true, judge_runtime, find_in_runtime, absent_runtime_status, nullptr};
 
 } // namespace
 
 constinit Library runtime_library = {
-    &description, nullptr, &special,         nullptr,
-    nullptr,      nullptr, &runtime_library, CUSHIM_LIBRARY_RUNTIME};
+    &runtime_description,  nullptr, &runtime_special, nullptr, nullptr, nullptr, &runtime_library,
+    CUSHIM_LIBRARY_RUNTIME};
 
 PassOnRegistrations *pass_on_registrations;
 
@@ -68,7 +70,7 @@ using namespace cushim;
 extern "C" int cushim_first_call_runtime_quiet(cushim_function *slot, cushim_function first,
                                                const char *row) noexcept {
     const RowText text = {row};
-    return resolve_slot(runtime_library, absent_status, slot, first, text.name(),
+    return resolve_slot(runtime_library, absent_runtime_status, slot, first, text.name(),
                         text.introduced());
 }
 

@@ -16,7 +16,8 @@ class Installed(unittest.TestCase):
             return {path.relative_to(folder).as_posix() for path in folder.rglob('*') if path.suffix in ('.h', '.hpp')}
 
         installed = below(install.include / 'cushim')
-        own = below(arguments.source / 'include/cushim')
+        # The wrappers of further libraries come with their tables.
+        own = below(arguments.source / 'include/cushim') - {'nvjitlink.hpp', 'nvml.hpp', 'nvrtc.hpp'}
         generated = {f'detail/{api}_{kind}.hpp' for api in ('driver', 'runtime')
                      for kind in ('headers', 'table', 'entries')}
         generated |= {f'greeter_{kind}' for kind in ('library.h', 'table.hpp', 'entry.hpp')}

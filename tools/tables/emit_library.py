@@ -29,12 +29,19 @@ GUARD = '''#if ({expression}) != {major}
 #endif
 '''
 
-SOURCE_BEGIN = '''{notice}#if defined(__GNUC__)
+DEPRECATED_IS_FINE = '''#if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #elif defined(_MSC_VER)
 #pragma warning(disable : 4996)
 #endif
 '''
+PUSH_WARNINGS = '''#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#elif defined(_MSC_VER)
+#pragma warning(push)
+#endif
+'''
+POP_WARNINGS = PUSH_WARNINGS.replace('push', 'pop')
 
 ROWS_BEGIN = '''#define CUSHIM_SLOT(name) reinterpret_cast<cushim_function *>(&cushim_slot_##name)
 #define CUSHIM_FUNCTION(pointer) reinterpret_cast<cushim_function>(pointer)
@@ -114,7 +121,12 @@ def table_header(table):
     if api.major:
         text += GUARD.format(expression=api.description.values['major'], major=api.major,
                              title=api.title)
-    return text + emit_headers.slots_and_class(table, 'CUSHIM_TABLE_LOCAL')
+    return text + without_warnings(emit_headers.slots_and_class(table, 'CUSHIM_TABLE_LOCAL'))
+
+
+def without_warnings(text):
+    """A table names all functions and types of its library, deprecated ones too."""
+    return PUSH_WARNINGS + DEPRECATED_IS_FINE + text + POP_WARNINGS
 
 
 def entry_header(table):
@@ -122,7 +134,7 @@ def entry_header(table):
     text = (f'{notice(table)}#pragma once\n'
             f'/* Tags that name the entry points of {api.title}: see <cushim/entry.hpp>. */\n'
             f'#include <cushim/entry.hpp>\n#include "{api.key}_table.hpp"\n')
-    text += emit_headers.first_calls_and_tags(table, 'CUSHIM_TABLE_API')
+    text += without_warnings(emit_headers.first_calls_and_tags(table, 'CUSHIM_TABLE_API'))
     return text + (f'template <class Entry>\n'
                    f'cushim::Result<typename Entry::pfn> cushim::{api.table}::pfn() const {{\n'
                    f'    static_assert(std::is_same_v<typename Entry::table, {api.table}>,\n'
@@ -131,7 +143,7 @@ def entry_header(table):
 
 
 def source_begin(table, include):
-    text = SOURCE_BEGIN.format(notice=notice(table))
+    text = notice(table) + DEPRECATED_IS_FINE
     text += f'#include "{table.api.key}_{include}"\n' + ROWS_BEGIN
     return text + ''.join(f'#undef {macro}\n' for macro in table.macros)
 

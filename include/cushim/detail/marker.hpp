@@ -10,6 +10,8 @@
 #ifndef CUSHIM_DETAIL_MARKER_HPP
 #define CUSHIM_DETAIL_MARKER_HPP
 
+#include <cushim/detail/config.h>
+
 namespace cushim {
 
 /* Types of the notes. Tools read them, so their meaning never changes. */
