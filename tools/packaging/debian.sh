@@ -63,7 +63,7 @@ for file in ./*.deb; do
     [[ $file == ./nvidia* ]] || { echo "$file"; dpkg-deb --contents "$file" | awk '{ print "    " $6 $7 $8 }'; }
 done >/mnt/contents.txt
 # The first upload closes a bug (ITP) that has no number yet.
-lintian --info --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs ./*.changes >/mnt/lintian.txt 2>&1 || { cat /mnt/lintian.txt; exit 1; }
+timeout 900 lintian --info --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs ./*.changes >/mnt/lintian.txt 2>&1 || { cat /mnt/lintian.txt; exit 1; }
 debs=$(printf '%s\n' ./*cushim*.deb | grep -v dbgsym)
 # shellcheck disable=SC2086 # words
 autopkgtest $debs nvidia-cuda-dev.deb ./*.dsc -- null >/mnt/autopkgtest.log 2>&1 ||
