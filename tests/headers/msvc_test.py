@@ -20,7 +20,7 @@ arguments = options.of_command_line()
 root, generated = arguments.path('root'), arguments.path('generated')
 rows = json.loads(pathlib.Path(arguments.text('rows')).read_text(encoding='utf-8'))
 # Also where the build's compiler finds them by itself.
-cuda_folders = arguments.all('system-include') or [rows['headers_folder']]
+cuda_folders = (arguments.all('system-include') or [rows['headers_folder']]) + arguments.all('library-headers')
 folder = tempfile.TemporaryDirectory()
 try:
     reader = msvc.Reader(folder.name, [str(root / 'include'), str(generated.parent.parent), str(generated),

@@ -20,7 +20,8 @@ CUDA = re.compile(r'^(lib)?(nv(cuda|cuvid|idia|jitlink|ml|rtc|toolsext)|nccl|npp
                   re.IGNORECASE)
 # Linked to CUDA on purpose: a neighbour in the tests of coexistence, and the samples' twins, which are linked to
 # NVIDIA's libraries for comparison on a GPU.
-LINKED_ON_PURPOSE = re.compile(r'tests/(coexistence/libcoexistence_linked\.so|dropin/samples/(\w+/)?\w+_linked)$')
+LINKED_ON_PURPOSE = re.compile(r'tests/(coexistence/libcoexistence_linked\.so|dropin/samples/(\w+/)?\w+_linked|'
+                               r'gpu/libraries/\w+_linked)$')
 SYSTEM = re.compile(r'^(libc|libdl|libpthread|ld-linux[-_a-z0-9]*)\.so\.\d+$')
 # Operator new and delete, exceptions, personality routines, guards, RTTI: the parts of libstdc++ and libgcc_s.
 CXX_RUNTIME = re.compile(r'^(_Zn[wa]|_Zd[la]|__cxa_|__gxx_|_Unwind_|_ZSt|_ZNSt|_ZNKSt|_ZT[IVS])')

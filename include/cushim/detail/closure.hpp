@@ -2,6 +2,7 @@
 #ifndef CUSHIM_DETAIL_CLOSURE_HPP
 #define CUSHIM_DETAIL_CLOSURE_HPP
 
+#include <cstring>
 #include <new>
 #include <type_traits>
 
@@ -53,14 +54,16 @@ template <FitsIntoPointer Object>
 void *in_pointer([[maybe_unused]] const Object &function) noexcept {
     void *pointer = nullptr;
     if constexpr (!std::is_empty_v<Object>) {
-        __builtin_memcpy(&pointer, __builtin_addressof(function), sizeof function);
+        std::memcpy(&pointer, &reinterpret_cast<const unsigned char &>(function), sizeof function);
     }
     return pointer;
 }
 
 template <FitsIntoPointer Object>
 void call_in_pointer(void *pointer) noexcept {
-    (*reinterpret_cast<const Object *>(&pointer))();
+    alignas(Object) unsigned char bytes[sizeof(Object)];
+    std::memcpy(bytes, &pointer, sizeof bytes);
+    (*std::launder(reinterpret_cast<const Object *>(bytes)))();
 }
 
 } // namespace cushim::detail

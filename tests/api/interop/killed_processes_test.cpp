@@ -422,7 +422,7 @@ void survive_on_all(int devices, unsigned int rounds, unsigned int seed) {
 TEST_CASE("the survivors of killed processes get clear errors and leak nothing",
           "[killed_processes][ipc][pool][virtual_memory]") {
     restart(devices_setting());
-    const unsigned int rounds = number_in("API_TEST_ROUNDS", simulator() != nullptr ? 8 : 80);
+    const unsigned int rounds = number_in("API_TEST_ROUNDS", simulator() != nullptr ? 8 : 60);
     const unsigned int seed = number_in("API_TEST_SEED", std::random_device()());
     const int devices = ok(Device::count());
     std::printf("%u rounds on %d devices, API_TEST_SEED=%u\n", rounds, devices, seed);

@@ -4,7 +4,7 @@
 //
 //     soak [--seconds N] [--use NAME] [--leak allocation|descriptor|host|memory|thread]
 //
-// The default is three minutes. --use repeats one use; --use list prints the names. --leak leaks in
+// The default is two minutes. --use repeats one use; --use list prints the names. --leak leaks in
 // each round, device memory on the last device; then exit status 0 means that this leak was found.
 #include "soak.hpp"
 #include "../harness/device_code.hpp"
@@ -36,7 +36,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-    double seconds = 180;
+    double seconds = 120;
     std::string_view use; // empty: all; "list": prints the names
     int partner = -1;     // the socket, if this is the other process
     std::string_view leak;
