@@ -41,7 +41,8 @@ class FetchContent(consumer.ConsumerTest):
             (source / name).write_text(text, encoding='utf-8')
         cls.build = folder / 'fetch'
         # Of no build type that CMake knows, so that the simulator is not optimized: that takes twice as long.
-        cls.said = configure(source, cls.build, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Fast', **cls.repository(source))
+        cls.said = configure(source, cls.build, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Fast',
+                             f'-DCUSHIM_LIBRARIES={"nvrtc" if consumer.WITH_NVRTC else ""}', **cls.repository(source))
         run('cmake', '--build', cls.build)
 
     @staticmethod
@@ -64,6 +65,8 @@ class FetchContent(consumer.ConsumerTest):
         self.check_cpp(self.build / 'hello')
         self.check_c(self.build / 'hello_c')
         self.check_existing(self.build / 'existing_cpp', False)
+        if consumer.WITH_NVRTC:
+            self.check_compiled(self.build / 'compiled')
         for program in ('hello', 'hello_c'):
             self.check_linked(self.build / program, False)
 
@@ -231,6 +234,18 @@ class Requirements(unittest.TestCase):
         for way in ('conda', 'pip', 'NVIDIA', 'distribution'):
             self.assertIn(f' - {way}: ', said)
         self.assertIn('cmake -DCUSHIM_CUDA_INCLUDE_DIR=FOLDER_WITH_CUDA_H', said)
+
+    def test_unknown_library_is_rejected(self):
+        said = self.check_rejected('-DCUSHIM_LIBRARIES=unknown')
+        self.assertIn('CUSHIM_LIBRARIES: no library is called unknown; known: cublas, ', said)
+
+    def test_missing_header_of_a_library_is_reported(self):
+        description = (consumer.OWN_LIBRARY / 'greeter.txt').read_text(encoding='utf-8')
+        path = self.folder / 'missing.txt'
+        path.write_text(description.replace('greeter.h', 'missing.h'), encoding='utf-8')
+        said = self.check_rejected(f'-DCUSHIM_LIBRARIES={path}', f'-DCUSHIM_LIBRARY_HEADERS={self.folder}')
+        self.assertIn(f'missing.h, a header of Greeter, was not found in: {self.folder} ', said)
+        self.assertIn('CUSHIM_LIBRARY_HEADERS names more folders', said)
 
     def test_headers_that_are_too_old_are_rejected(self):
         old = self.headers('old', 11030)

@@ -30,6 +30,8 @@ class CMake(consumer.ConsumerTest):
         self.check_c(folder / 'hello_c')
         for program in ('hello', 'hello_c'):
             self.check_linked(folder / program, shared)
+        if consumer.WITH_NVRTC:
+            self.check_compiled(folder / 'compiled')
 
     def test_project_builds_and_runs(self):
         self.check_project('project', TYPES[0] == 'shared')

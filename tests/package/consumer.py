@@ -64,6 +64,19 @@ def need(*programs):
             sys.exit(77)
 
 
+def has_nvrtc():
+    """Whether the headers of NVRTC are here."""
+    includes = ['--include', arguments.headers] if arguments.headers else []
+    probe = subprocess.run([sys.executable, arguments.source / 'tools/generate_library.py', '--probe', 'nvrtc',
+                            *includes, '--', *arguments.cxx], env=environment(), capture_output=True, check=False)
+    return probe.returncode == 0
+
+
+# A further library whose header is always there, and one with wrappers.
+WITH_NVRTC = has_nvrtc()
+LIBRARIES = [f'{OWN_LIBRARY}/greeter.txt'] + ['nvrtc'] * WITH_NVRTC
+
+
 @contextlib.contextmanager
 def lock(path):
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,8 +92,7 @@ def setup_options():
     return [f'-Ddefault_library={arguments.type}', '--buildtype=plain', '-Dtests=disabled',
             f'-Dtools={"enabled" if shared else "disabled"}', '-Dexamples=disabled',
             f'-Dheaders_dir={arguments.headers}', f'--prefix={PREFIX}',
-            # A further library whose header is always there.
-            f'-Dlibraries={OWN_LIBRARY}/greeter.txt', f'-Dlibrary_headers={OWN_LIBRARY}',
+            f'-Dlibraries={",".join(LIBRARIES)}', f'-Dlibrary_headers={OWN_LIBRARY}',
             *(['--libdir=lib64'] if arguments.type == 'shared' else [])]
 
 
@@ -175,6 +187,10 @@ class ConsumerTest(unittest.TestCase):
         self.assertIn('no CUDA driver: /nonexistent/libcuda.so.1', absent)
         loaded = run(program, CUSHIM_DRIVER=arguments.fake_driver, **more)
         self.assertRegex(loaded, r'cuInit (?!303|0\b|34)\d+\nCUDA driver \d+\.\d, /')
+
+    def check_compiled(self, program, **more):
+        """Code that uses the wrappers of NVRTC."""
+        self.assertIn('no NVRTC: /nonexistent/nvrtc', run(program, CUSHIM_NVRTC='/nonexistent/nvrtc', **more))
 
     def check_c(self, program, **more):
         absent = run(program, CUSHIM_DISABLE='1', **more)

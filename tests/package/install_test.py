@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A staged install contains everything that a consumer needs, and no path of this machine."""
 
+import pathlib
 import re
 import unittest
 
@@ -8,6 +9,7 @@ import consumer
 from consumer import arguments, binaries
 
 install = consumer.Install(__file__)
+LIBRARIES = [pathlib.Path(name).stem for name in consumer.LIBRARIES]
 
 
 class Installed(unittest.TestCase):
@@ -17,10 +19,11 @@ class Installed(unittest.TestCase):
 
         installed = below(install.include / 'cushim')
         # The wrappers of further libraries come with their tables.
-        own = below(arguments.source / 'include/cushim') - {'nvjitlink.hpp', 'nvml.hpp', 'nvrtc.hpp'}
+        own = below(arguments.source / 'include/cushim') - {
+            f'{name}.hpp' for name in ('nvjitlink', 'nvml', 'nvrtc') if name not in LIBRARIES}
         generated = {f'detail/{api}_{kind}.hpp' for api in ('driver', 'runtime')
                      for kind in ('headers', 'table', 'entries')}
-        generated |= {f'greeter_{kind}' for kind in ('library.h', 'table.hpp', 'entry.hpp')}
+        generated |= {f'{name}_{kind}' for name in LIBRARIES for kind in ('library.h', 'table.hpp', 'entry.hpp')}
         self.assertEqual(installed, own | generated)
 
     def test_requested_libraries_are_installed(self):
@@ -28,7 +31,7 @@ class Installed(unittest.TestCase):
         static = {'libcushim.a', 'libcushim-core.a'}
         kinds = ('', '-static') if arguments.type == 'both' else ('',)
         dropin = {f'libcushim-dropin{part}{kind}.a' for part in ('', '-driver', '-exported') for kind in kinds}
-        dropin |= {'libcushim-greeter.a', 'libcushim-greeter-dropin.a'}
+        dropin |= {f'libcushim-{name}{part}.a' for name in LIBRARIES for part in ('', '-dropin')}
         shared = {f'lib{name}.so.{arguments.version}' for name in ('cushim', 'cushim-core')}
         wanted = (static if arguments.type != 'shared' else set()) | \
             (shared if arguments.type != 'static' else set()) | dropin

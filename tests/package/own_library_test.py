@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Projects that have a library of their own, which is not NVIDIA's, behind a table and a drop-in: with Meson and
-cushim as a subproject, by Meson's option in that subproject, and with CMake and an installed cushim. And programs
-that use the table which an installed cushim was built with."""
+cushim as a subproject, by Meson's option in that subproject, and with CMake and an installed cushim or its sources.
+And programs that use the table which an installed cushim was built with."""
 
 import shlex
 
@@ -20,6 +20,16 @@ target_link_libraries(by_table PRIVATE cushim::greeter)
 add_executable(by_name by_name.c)
 target_link_libraries(by_name PRIVATE cushim::greeter_dropin)
 '''
+# The table of an option, and the drop-in of the function.
+CMAKE_SOURCES = CMAKE.replace('3.16', '3.20').replace(
+    'find_package(cushim 0.1 REQUIRED)', '''
+set(CUSHIM_SIMULATOR OFF)
+set(CUSHIM_LIBRARIES greeter.txt)
+set(CUSHIM_LIBRARY_HEADERS .)
+add_compile_options(-Wall -Wextra -Wconversion -Werror)
+add_subdirectory(cushim/tools/cmake)
+cushim_add_library_table(own greeter.txt INCLUDE .)
+''').replace('cushim::greeter_dropin', 'own_dropin')
 
 
 def build_library(version):
@@ -93,11 +103,11 @@ executable('by_name', 'by_name.c', dependencies: dependency('cushim-greeter-drop
         self.meson('option', files, f'-Dcushim:libraries={project}/greeter.txt',
                    f'-Dcushim:library_headers={project}')
 
-    def cmake(self, source, build):
+    def cmake(self, source, build, *more):
         consumer.need('cmake')
         options = [f'-DCUSHIM_CUDA_INCLUDE_DIR={arguments.headers}'] if arguments.headers else []
         run('cmake', '-S', source, '-B', build, *consumer.cmake_place(install.prefix, install.libdir),
-            f'-DCMAKE_C_FLAGS=-I{SOURCE}', f'-DCMAKE_CXX_FLAGS=-I{SOURCE}', *options)
+            f'-DCMAKE_C_FLAGS=-I{SOURCE}', f'-DCMAKE_CXX_FLAGS=-I{SOURCE}', *options, *more)
         run('cmake', '--build', build)
         self.check_programs(build, install.libdir)
 
@@ -108,6 +118,12 @@ executable('by_name', 'by_name.c', dependencies: dependency('cushim-greeter-drop
         project = install.folder / 'installed'
         write(project, sources_of_installed() | {'CMakeLists.txt': CMAKE})
         self.cmake(project, install.folder / 'installed-build')
+
+    def test_cmake_project_that_builds_cushim(self):
+        project, build = install.folder / 'sources', install.folder / 'sources-build'
+        write(project, sources_of_installed() | {'CMakeLists.txt': CMAKE_SOURCES})
+        (project / 'cushim').symlink_to(arguments.source)
+        self.cmake(project, build, f'-DCUSHIM_SHARED={"ON" if arguments.type == "shared" else "OFF"}')
 
     def test_packages_of_an_installed_library(self):
         folder = install.folder / 'packages'
