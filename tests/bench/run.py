@@ -12,6 +12,7 @@ import absent_library
 import call_cost
 import drop_in
 import first_call
+import libraries
 import machine
 import parsing
 import simulator
@@ -33,6 +34,7 @@ GROUPS = {
     "topics": ("size of programs that use one topic of the wrappers", topics.measure),
     "wrappers": ("wrappers, in addition to the raw calls", wrappers.measure),
     "drop-in": ("the drop-in", drop_in.measure),
+    "libraries": ("further libraries", libraries.measure),
     "parsing": ("parsing", parsing.measure),
     "simulator": ("the simulator", simulator.measure),
 }

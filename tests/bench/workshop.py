@@ -68,15 +68,16 @@ def build(folder, compiler, options, targets):
 
 
 class Kit:
-    """cushim-core built by one compiler as one kind of library. `built`: this kind, or both."""
+    """cushim-core built by one compiler as one kind of library. `built`: this kind, or both. `options`: further ones
+    of Meson."""
 
-    def __init__(self, folder, compiler, kind, built, headers_dir):
+    def __init__(self, folder, compiler, kind, built, headers_dir, options=()):
         self.folder = folder
         ending = "a" if kind == "static" else "so"
         self.library = folder / "src/loader" / f"libcushim-core.{ending}"
         self.wrappers = folder / "src/api" / f"libcushim.{ending}"
         self.compiler = compiler
-        self.options = [f"-Ddefault_library={built}", f"-Dheaders_dir={headers_dir}"]
+        self.options = [f"-Ddefault_library={built}", f"-Dheaders_dir={headers_dir}", *options]
         self.kind, self.built = kind, built
         build(folder, compiler, self.options, [f"cushim-core:{kind}_library"])
         self.include_flags, self.flags = self._flags(kind)
@@ -106,6 +107,12 @@ class Kit:
         name = "cushim-dropin-static" if (self.kind, self.built) == ("static", "both") else "cushim-dropin"
         build(self.folder, self.compiler, self.options, [name])
         return [self.folder / f"src/dropin/lib{name}.a", *self.link_flags]
+
+    def library_drop_in_link_flags(self, libraries):
+        """Options to link the drop-ins of further libraries, which the option `libraries` names."""
+        names = [name for library in libraries for name in (f"cushim-{library}-dropin", f"cushim-{library}")]
+        build(self.folder, self.compiler, self.options, names)
+        return [*(self.folder / f"src/libraries/lib{name}.a" for name in names), *self.link_flags]
 
     def wrapper_link_flags(self):
         self._build_wrappers()
@@ -168,6 +175,12 @@ class Workshop:
         built = built or kind
         name = f"{C_COMPILERS[compiler]}-{built}"
         return Kit(self.folder / name, compiler, kind, built, self.headers_dir)
+
+    def libraries_kit(self, libraries, folder):
+        """The static library with tables of further libraries: names, and paths of descriptions whose headers are in
+        `folder`."""
+        options = [f"-Dlibraries={','.join(map(str, libraries))}", f"-Dlibrary_headers={folder}"]
+        return Kit(self.folder / "gcc-libraries", "g++", "static", "static", self.headers_dir, options)
 
     @functools.cache
     def simulator(self):

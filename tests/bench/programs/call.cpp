@@ -5,6 +5,12 @@
 #ifdef ABSENT
 #include <cushim/runtime_table.hpp>
 #endif
+#ifdef GREETER
+#include "greeter.h"
+#endif
+#ifdef GREETER_TABLE
+#include <cushim/greeter_table.hpp>
+#endif
 #ifdef ONCE
 #include <mutex>
 #endif
@@ -24,6 +30,14 @@ static CUresult call(unsigned int) {
 #elif defined(TABLE)
 static CUresult call(unsigned int flags) {
     return cushim::driver().cuInit(flags);
+}
+#elif defined(GREETER) /* the drop-in of a further library */
+static CUresult call(unsigned int flags) {
+    return static_cast<CUresult>(greeter_wave(static_cast<int>(flags)));
+}
+#elif defined(GREETER_TABLE)
+static CUresult call(unsigned int flags) {
+    return static_cast<CUresult>(cushim::greeter().greeter_wave(static_cast<int>(flags)));
 }
 #elif defined(ABSENT)         /* without a library; ABSENT is the expected result of a call */
 static CUresult call(unsigned int) {
