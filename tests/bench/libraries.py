@@ -1,8 +1,8 @@
 """Further libraries (tools/tables/README.md): the start-up of a program that refers to twelve of them by drop-ins, and
 calls of one of them, compared with calls of the driver.
 
-The limits are checked with copies of the library greeter of tests/package, which need no headers of NVIDIA's; also with
-NVIDIA's libraries whose headers are found.
+The limits are checked with copies of the library greeter of tests/package, which need no NVIDIA headers; also with
+the NVIDIA libraries whose headers are found.
 """
 
 import re
@@ -21,7 +21,7 @@ from workshop import SOURCE, call, clean_environment
 
 GREETER = SOURCE / "tests/package/consumers/own_library"
 GREETERS = ["greeter", *(f"greeter{number}" for number in range(2, 13))]
-# A function of each of NVIDIA's libraries, and the name by which a linker finds the library.
+# A function of each NVIDIA library, and the name by which a linker finds the library.
 NVIDIA = {
     "cublas": ("cublasCreate_v2", "cublas"),
     "cublaslt": ("cublasLtCreate", "cublasLt"),
@@ -63,7 +63,7 @@ def greeter_folder(workshop):
 
 
 def with_headers(workshop):
-    """Those of NVIDIA's libraries whose headers are found, as the build looks for them."""
+    """The NVIDIA libraries whose headers are found, as the build looks for them."""
     folders = [flag.removeprefix("-isystem") for flag in workshop.kit("g++", "static").include_flags]
     include = [word for folder in folders for word in ("--include", folder)]
 
@@ -192,10 +192,10 @@ def measure(workshop, repeatable):
     figures += compared(workshop, "12 drop-ins", without, greeters, repeatable)
     left_out = [name for name in NVIDIA if name not in nvidia]
     if left_out:
-        figures.append(skipped("drop-ins of NVIDIA's libraries", shortened("no headers", left_out)))
+        figures.append(skipped("drop-ins of NVIDIA libraries", shortened("no headers", left_out)))
     if nvidia:
         drop_ins = program(workshop, "nvidia", [NVIDIA[name][0] for name in nvidia],
                            kit.library_drop_in_link_flags(nvidia))
-        figures += compared(workshop, f"{len(nvidia)} drop-ins of NVIDIA's libraries", without, drop_ins, repeatable)
+        figures += compared(workshop, f"{len(nvidia)} drop-ins of NVIDIA libraries", without, drop_ins, repeatable)
         figures += linked_directly(workshop, nvidia, without, repeatable)
     return figures
