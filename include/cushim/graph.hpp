@@ -190,9 +190,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     /* A call of `function` on a driver thread. It must not call CUDA and must not throw
      * (std::terminate).
      * Launches of several executable graphs may call it at the same time. It is destroyed on a
-     * thread that may call CUDA. A const function object that is trivially copyable and no larger
-     * than a pointer, such as a lambda that captures one reference, needs no memory: each call uses
-     * a copy. cuGraphAddHostNode. */
+     * thread that may call CUDA. A function object that is trivially copyable, no larger than a
+     * pointer and callable as const, such as a lambda that captures one reference, needs no memory:
+     * each call uses a copy. cuGraphAddHostNode. */
     template <detail::HostFunction Function>
     Result<GraphNode> add_host_node(const GraphDependencies &dependencies,
                                     Function &&function) const noexcept {

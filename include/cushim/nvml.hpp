@@ -43,7 +43,7 @@ struct NvmlUtilization {
 
 // A process that uses a device.
 struct NvmlProcess {
-    // Of numbers that NVML does not report.
+    // The values of members that NVML does not report.
     static constexpr unsigned long long unknown_bytes = ~0ULL;
     static constexpr unsigned int no_instance = ~0U;
 
@@ -99,10 +99,10 @@ class NvmlDevice {
     // nvmlDeviceGetTemperature.
     CUSHIM_API Result<unsigned int> temperature_celsius() const noexcept;
 
-    // Write the processes with a compute (CUDA) or graphics context to an array of `size` elements,
-    // as many as fit, and return their number. invalid_argument for a null array unless `size` is
-    // 0. nvmlDeviceGetComputeRunningProcesses_v2, nvmlDeviceGetGraphicsRunningProcesses_v2, since
-    // driver 460.
+    // Return the number of processes with a compute (CUDA) or graphics context, and write as many
+    // of them as fit to an array of `size` elements. The number may exceed `size`. invalid_argument
+    // for a null array unless `size` is 0. nvmlDeviceGetComputeRunningProcesses_v2,
+    // nvmlDeviceGetGraphicsRunningProcesses_v2, since driver 460.
     CUSHIM_API Result<std::size_t> compute_processes(NvmlProcess *into,
                                                      std::size_t size) const noexcept;
     CUSHIM_API Result<std::size_t> graphics_processes(NvmlProcess *into,
@@ -124,8 +124,9 @@ class NvmlDevice {
 };
 CUSHIM_API Text to_text(const NvmlDevice &device) noexcept;
 
-/* The initialisation of NVML, which counts them: each Nvml and each NvmlDevice holds one, and the
- * last one shuts NVML down. Initialising takes milliseconds: keep one Nvml while NVML is used.
+/* An initialisation of NVML. NVML counts initialisations: each Nvml and each NvmlDevice holds one,
+ * and NVML shuts down when the last one ends. Initialising takes milliseconds: keep one Nvml while
+ * NVML is used.
  *
  * Moved, not copied; a moved-from object is empty. A destructor's failure goes to the teardown sink
  * (teardown.hpp). Destructors do not call NVML in the child of a fork, nor once the process has

@@ -74,10 +74,10 @@ struct CompileOptions {
  *
  * Errors: library_not_found without NVRTC; symbol_not_found if it is too old for the output, with
  * required() and installed() as versions of NVRTC; requires_newer_headers; out_of_memory;
- * not_supported_by_device if NVRTC no longer supports the device; the status of the NVRTC call, an
- * nvrtcResult, with api() Api::library. The message of a failed compilation
- * (NVRTC_ERROR_COMPILATION, 6) has the name of the source and the first 4,000 bytes of the
- * compiler's log.
+ * not_supported_by_device if NVRTC no longer supports the device, or has no machine code for it and
+ * the output is a cubin; the status of the NVRTC call, an nvrtcResult, with api() Api::library. The
+ * message of a failed compilation (NVRTC_ERROR_COMPILATION, 6) has the name of the source and the
+ * first 4,000 bytes of the compiler's log.
  *
  * nvrtcCreateProgram, nvrtcAddNameExpression, nvrtcCompileProgram, nvrtcGetProgramLog, nvrtcGetPTX,
  * nvrtcGetCUBIN, nvrtcGetLTOIR, nvrtcGetLoweredName, nvrtcDestroyProgram, and for a Device
@@ -88,9 +88,10 @@ class CompiledCode {
     CompiledCode() noexcept = default;
 
     // Compiles a source, null-terminated CUDA C++, for a device. If NVRTC does not know the
-    // architecture of a newer device, the newest older one is used, and its PTX if the output is
-    // `loadable`. `log` receives the compiler's whole log: error() if the compilation fails,
-    // info(), with warnings, if it succeeds. invalid_argument if a string is null.
+    // architecture of a newer device, `loadable` and `ptx` give PTX of the newest older
+    // architecture, and `lto_ir` gives LTO IR of it; `cubin` fails with not_supported_by_device.
+    // `log` receives the compiler's whole log: error() if the compilation fails, info(), with
+    // warnings, if it succeeds. invalid_argument if a string is null.
     CUSHIM_API static Result<CompiledCode> compile(Device device, const char *source,
                                                    const CompileOptions &options = {},
                                                    JitLog *log = nullptr) noexcept;

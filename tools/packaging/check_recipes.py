@@ -45,7 +45,7 @@ def problems_of_wraps(recipes):
     listed = json.loads((recipes / 'wrapdb/releases.json').read_text(encoding='utf-8'))['cushim']['dependency_names']
     overridden = set()
     for path in list((TOP / 'src').rglob('meson.build')) + list((TOP / 'tools').rglob('meson.build')):
-        overridden.update(re.findall(r"meson\.override_dependency\('([^']+)'", path.read_text(encoding='utf-8')))
+        overridden.update(re.findall(r"meson\.override_dependency\('([^']+)',", path.read_text(encoding='utf-8')))
     for names, where in ((provided, 'cushim.wrap'), (listed, 'releases.json')):
         if set(names) != overridden:
             yield f'wrapdb/{where} provides {sorted(names)}, the build files {sorted(overridden)}'

@@ -74,7 +74,10 @@ struct NvmlStatus {
 Error described(const Error &error) noexcept {
     switch (error.status()) {
     case NVML_ERROR_DRIVER_NOT_LOADED:
-        return detail::explained(error, "the NVIDIA driver's kernel module is not loaded");
+        return detail::explained(error,
+                                 "the NVIDIA driver's kernel module is not loaded; check with "
+                                 "nvidia-smi; if this is a container, start it with GPU "
+                                 "access (docker run --gpus all)");
     case NVML_ERROR_LIB_RM_VERSION_MISMATCH:
         return detail::explained(error, "NVML and the NVIDIA driver's loaded kernel module have "
                                         "different versions; restart the machine after an update "
@@ -132,7 +135,7 @@ Result<void> ask(const NvmlDevice &device, Arguments... arguments) noexcept {
         return asked;
     }
     return detail::explained(asked.error(), "NVML does not report this for a MIG instance; "
-                                            "NvmlDevice::parent() is its GPU");
+                                            "its GPU, NvmlDevice::parent(), may support it");
 }
 
 template <class Entry>
@@ -165,7 +168,7 @@ template <class Entry>
 Result<std::size_t> processes(const NvmlDevice &device, NvmlProcess *into,
                               std::size_t size) noexcept {
     if (into == nullptr && size != 0) {
-        return detail::invalid_argument("the array for %zu processes is null", size);
+        return detail::invalid_argument("the array is null, but its size is %zu", size);
     }
     return detail::with_memory([&]() -> Result<std::size_t> {
         CUSHIM_TRY(const auto list, list_processes<Entry>(device));

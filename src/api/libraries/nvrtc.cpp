@@ -77,7 +77,7 @@ Result<void> check(const char *source, const CompileOptions &options) noexcept {
     for (std::size_t index = 0; index < options.headers.size(); ++index) {
         const SourceHeader &header = options.headers[index];
         if (header.name == nullptr || header.text == nullptr) {
-            return detail::invalid_argument("CompileOptions::headers %zu has no %s", index,
+            return detail::invalid_argument("CompileOptions::headers[%zu] has no %s", index,
                                             header.name == nullptr ? "name" : "text");
         }
     }
@@ -233,13 +233,12 @@ Result<int> newest_up_to(int wanted) {
 #endif
 }
 
-Error not_supported(Device device, int number, const char *what) noexcept {
-    char text[200];
+Error not_supported(Device device, int number, const char *what, const char *remedy) noexcept {
+    char text[300];
     const auto version = detail::library_version<Nvrtc, entry::nvrtcVersion, int>();
-    std::snprintf(text, sizeof text,
-                  "NVRTC %s has no %s for device %d, whose compute capability is %d.%d",
+    std::snprintf(text, sizeof text, "NVRTC %s %s device %d, whose compute capability is %d.%d; %s",
                   to_text(version.value_or(Version())).c_str(), what, device.native(), number / 10,
-                  number % 10);
+                  number % 10, remedy);
     return Error::make({.kind = ErrorKind::not_supported_by_device, .detail = text});
 }
 
@@ -248,11 +247,13 @@ Result<void> choose(Device device, Job &job) noexcept {
     CUSHIM_TRY(const int wanted, detail::architecture_number(device));
     CUSHIM_TRY(const int found, detail::with_memory([&] { return newest_up_to(wanted); }));
     if (found == 0) {
-        return not_supported(device, wanted, "architecture");
+        return not_supported(device, wanted, "no longer supports", "use an older NVRTC");
     }
     const bool is_exact = found == wanted;
     if (job.output == CompileOutput::cubin && !is_exact) {
-        return not_supported(device, wanted, "machine code");
+        return not_supported(
+            device, wanted, "has no machine code for",
+            "request CompileOutput::loadable or CompileOutput::ptx, or install a newer NVRTC");
     }
     if (job.output == CompileOutput::loadable) {
         job.output = is_exact ? CompileOutput::cubin : CompileOutput::ptx;

@@ -84,7 +84,7 @@ Result<int> architecture_number(Device device) noexcept {
 Result<void> require_strings(std::span<const char *const> strings, const char *what) noexcept {
     for (std::size_t index = 0; index < strings.size(); ++index) {
         if (strings[index] == nullptr) {
-            return invalid_argument("%s %zu is null", what, index);
+            return invalid_argument("%s[%zu] is null", what, index);
         }
     }
     return {};

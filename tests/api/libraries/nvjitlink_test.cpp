@@ -158,7 +158,7 @@ TEST_CASE("an input that nvJitLink would leave out or misread is invalid", "[fak
     CHECK(rejected({{ptx}}, "sm_1") == "LinkedCode::link: the architecture \"sm_1\" does not have "
                                        "the form sm_90, sm_90a or compute_90");
     CHECK(rejected({{ptx}}, "sm_90", {.flags = one_null}) ==
-          "LinkedCode::link: LinkOptions::flags 0 is null");
+          "LinkedCode::link: LinkOptions::flags[0] is null");
     CHECK(rejected({{ptx}, {ptx, nullptr}}) == "LinkedCode::link: the name of input 1 is null");
     CHECK(rejected({LinkInput::file(nullptr)}) == "LinkedCode::link: the path of input 0 is null");
     CHECK(rejected({{CodeImage(nullptr, 4), "n"}}) ==

@@ -158,7 +158,7 @@ TEST_CASE("NVML reports memory, utilization, temperature and processes", "[fake]
 
     CHECK(ok(device.compute_processes(nullptr, 0)) == 2);
     CHECK(message(device.compute_processes(nullptr, 1)) ==
-          "NvmlDevice::compute_processes: the array for 1 processes is null");
+          "NvmlDevice::compute_processes: the array is null, but its size is 1");
     NvmlProcess one[1];
     CHECK(ok(device.graphics_processes(one, 1)) == 2);
     CHECK(one[0].pid == 100);
@@ -179,7 +179,7 @@ TEST_CASE("what a MIG instance lacks, its GPU may have", "[fake]") {
     const NvmlDevice instance = ok(nvml.device_by_uuid("MIG-2"));
     const auto rates = instance.utilization();
     CHECK(message(rates) == "NvmlDevice::utilization: NVML does not report this for a MIG "
-                            "instance; NvmlDevice::parent() is its GPU "
+                            "instance; its GPU, NvmlDevice::parent(), may support it "
                             "(nvmlDeviceGetUtilizationRates: NVML_ERROR_NOT_SUPPORTED (3))");
     CHECK(rates.error().kind() == ErrorKind::not_supported_by_device);
     CHECK(ok(ok(instance.parent()).utilization()).gpu_percent == 70);
@@ -200,7 +200,10 @@ TEST_CASE("a failed call names the function, the status and NVML's description",
                   "Nvml::start: The Fake's Description (nvmlInit_v2: NVML_ERROR_NO_PERMISSION "
                   "(4))"},
              Case{9, ErrorKind::status,
-                  "Nvml::start: the NVIDIA driver's kernel module is not loaded (nvmlInit_v2: "
+                  "Nvml::start: the NVIDIA driver's kernel module is not loaded; check with "
+                  "nvidia-smi; if "
+                  "this is a container, start it with GPU access (docker run --gpus all) "
+                  "(nvmlInit_v2: "
                   "NVML_ERROR_DRIVER_NOT_LOADED (9))"},
              Case{18, ErrorKind::status,
                   "Nvml::start: NVML and the NVIDIA driver's loaded kernel module have different "

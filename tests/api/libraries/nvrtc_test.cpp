@@ -159,11 +159,13 @@ TEST_CASE("a device that NVRTC knows gets machine code, a newer one PTX", "[fake
     const auto cubin =
         CompiledCode::compile(first.device, source, {.output = CompileOutput::cubin});
     CHECK(message(cubin) ==
-          "CompiledCode::compile: NVRTC " + version + " has no machine code for " + of_device);
+          "CompiledCode::compile: NVRTC " + version + " has no machine code for " + of_device +
+              "; request CompileOutput::loadable or CompileOutput::ptx, or install a newer NVRTC");
     CHECK(cubin.error().kind() == ErrorKind::not_supported_by_device);
     fake.set_architectures({newer});
     CHECK(message(CompiledCode::compile(first.device, source)) ==
-          "CompiledCode::compile: NVRTC " + version + " has no architecture for " + of_device);
+          "CompiledCode::compile: NVRTC " + version + " no longer supports " + of_device +
+              "; use an older NVRTC");
 }
 
 TEST_CASE("an argument that NVRTC would not reject by itself is invalid", "[fake]") {
@@ -178,13 +180,13 @@ TEST_CASE("an argument that NVRTC would not reject by itself is invalid", "[fake
     for (const Case &each : {
              Case{"sm_90", nullptr, {}, "the source is null"},
              Case{"sm_90", source, {.name = nullptr}, "CompileOptions::name is null"},
-             Case{"sm_90", source, {.flags = one_null}, "CompileOptions::flags 1 is null"},
+             Case{"sm_90", source, {.flags = one_null}, "CompileOptions::flags[1] is null"},
              Case{"sm_90",
                   source,
                   {.name_expressions = one_null},
-                  "CompileOptions::name_expressions 1 is null"},
-             Case{"sm_90", source, {.headers = no_name}, "CompileOptions::headers 0 has no name"},
-             Case{"sm_90", source, {.headers = no_text}, "CompileOptions::headers 0 has no text"},
+                  "CompileOptions::name_expressions[1] is null"},
+             Case{"sm_90", source, {.headers = no_name}, "CompileOptions::headers[0] has no name"},
+             Case{"sm_90", source, {.headers = no_text}, "CompileOptions::headers[0] has no text"},
              Case{nullptr, source, {}, "the architecture is null"},
              Case{"sm_9",
                   source,
