@@ -78,7 +78,7 @@ CUSHIM_API Text to_text(LinkOutput output) noexcept;
 
 /* How inputs are linked. */
 struct LinkOptions {
-    LinkOutput output = LinkOutput::cubin;
+    LinkOutput output = LinkOutput::cubin; // what to make
     // Link-time optimization. Implied by the output ptx, and by an input of type lto_ir or, in
     // memory, recognized as LTO IR. nvJitLink fails with NVJITLINK_ERROR_NVVM_COMPILE (5) if
     // no input has LTO IR.

@@ -30,9 +30,9 @@ using NvmlText = DeviceText<96>;
 
 // The memory of a device, in bytes. Used memory includes what the driver reserves.
 struct NvmlMemory {
-    unsigned long long total_bytes = 0;
-    unsigned long long free_bytes = 0;
-    unsigned long long used_bytes = 0;
+    unsigned long long total_bytes = 0; // all memory
+    unsigned long long free_bytes = 0;  // neither used nor reserved
+    unsigned long long used_bytes = 0;  // by all processes, and reserved
 };
 
 // The share of the last sample period (between 1/6 s and 1 s) in which something was active.
@@ -47,10 +47,10 @@ struct NvmlProcess {
     static constexpr unsigned long long unknown_bytes = ~0ULL;
     static constexpr unsigned int no_instance = ~0U;
 
-    unsigned int pid = 0; // as the driver sees it: outside of containers
-    unsigned long long used_bytes = unknown_bytes;
-    unsigned int gpu_instance = no_instance;     // of MIG
-    unsigned int compute_instance = no_instance; // of MIG
+    unsigned int pid = 0;                          // as the driver sees it: outside of containers
+    unsigned long long used_bytes = unknown_bytes; // memory of the device
+    unsigned int gpu_instance = no_instance;       // of MIG
+    unsigned int compute_instance = no_instance;   // of MIG
 };
 
 /* A GPU or MIG instance, as NVML sees it.

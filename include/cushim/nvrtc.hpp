@@ -39,8 +39,8 @@ CUSHIM_API Text to_text(CompileOutput output) noexcept;
 
 // A header that the source includes by this name. Both strings are null-terminated.
 struct SourceHeader {
-    const char *name = nullptr; // as between the quotes of #include
-    const char *text = nullptr;
+    const char *name = nullptr; // as in the source's include directive
+    const char *text = nullptr; // its content
 };
 
 /* How a source is compiled. The spans are views: what they refer to must stay valid until compile()
