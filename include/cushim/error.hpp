@@ -25,10 +25,10 @@ Error with_detail(Error &&error, const char *detail) noexcept;
 // The kinds of errors. Status codes without a kind of their own are `status`; status()
 // distinguishes them.
 enum class ErrorKind : unsigned char {
-    library_not_found,       // no usable CUDA driver (or runtime library) on this machine
+    library_not_found,       // no usable CUDA driver, runtime or further library
     stub_library,            // only the toolkit's link stub was found
     no_device,               // CUDA or NVML has no device, or not the requested one
-    symbol_not_found,        // a further library is too old, or one lacks it for an unknown reason
+    symbol_not_found,        // a library lacks an entry point: too old, or unknown why
     requires_newer_driver,   // the driver is too old: required(), installed()
     requires_newer_headers,  // the CUDA headers of this build are too old: required(), installed()
     not_supported_by_device, // the device does not support it, or CUDA itself does not (801)

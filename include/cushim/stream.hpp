@@ -116,7 +116,7 @@ class Stream : public detail::Shared<Stream, CUstream> {
     // Ends the capture that begin_capture_to() began. The capture ends in every case.
     // invalid_argument if `graph` is empty or not the graph of the capture. cuStreamEndCapture.
     CUSHIM_API Result<void> end_capture_to(const Graph &graph) const noexcept;
-    // Captures the work that f() enqueues into `graph`, as capture() does. Requires capture.hpp.
+    // Captures into `graph` the work that f() enqueues, as capture() does. Requires capture.hpp.
     template <class F>
     Result<void> capture_to(const Graph &graph, const GraphDependencies &dependencies,
                             CaptureMode mode, F &&f) const;
