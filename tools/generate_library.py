@@ -31,7 +31,8 @@ def parse_arguments():
                         help="command-line syntax of the compiler")
     parser.add_argument('--depfile', help='file for the list of files that were read, for the build')
     parser.add_argument('--strict', action='store_true',
-                        help='fail on a declaration that is not understood, instead of omitting it')
+                        help='fail on a declaration that is not understood, instead of omitting it, and on '
+                        'lines of a description of your own that no function needs')
     parser.add_argument('library', nargs='?', help='a name, or the path of a description; after it, '
                         '-- and the compiler command')
     own = sys.argv[1:]
@@ -63,9 +64,7 @@ def write_depfile(path, output, table):
     own = [os.path.join(folder, 'tables', file) for file in sorted(os.listdir(f'{folder}/tables'))
            if file.endswith('.py')]
     files = [table.api.description.path, *table.files, os.path.abspath(__file__), *own]
-    target = os.path.join(output, f'{table.api.key}_library.h')
-    with open(path, 'w', encoding='utf-8') as file:
-        file.write(f'{target}: ' + ' '.join(f.replace(' ', '\\ ') for f in files) + '\n')
+    generate_tables.write_depfile(path, os.path.join(output, f'{table.api.key}_library.h'), files)
 
 
 def generate(arguments):
@@ -75,7 +74,27 @@ def generate(arguments):
         print(preprocessor.where(library.find_headers(described, preprocessor)[0]))
         return
     table = library.read_table(described, preprocessor)
+    report_unused(table, arguments.strict)
     generate_tables.report_left_out([table], arguments.strict)
+    try:
+        write_files(arguments, table)
+    except OSError as reason:
+        sys.exit(f'generate_library: {reason.filename} cannot be written: {reason.strerror}')
+
+
+def report_unused(table, strict):
+    """Reports lines of a description of one's own without effect. Those of cushim are for many versions of
+    the headers, whose functions differ."""
+    described = table.api.description
+    unused = [] if described.is_shipped else described.unused_results()
+    for place, line in unused:
+        message = f'{place}: no function of {", ".join(table.headers)} needs the line "{line} = ..."'
+        print(f'generate_library: {"" if strict else "warning: "}{message}', file=sys.stderr)
+    if unused and strict:
+        sys.exit(1)
+
+
+def write_files(arguments, table):
     os.makedirs(arguments.output, exist_ok=True)
     for name, text in emit_library.files_of(table).items():
         generate_tables.write(arguments.output, name, text)

@@ -93,10 +93,12 @@ def write(folder, name, text):
         file.write(content)
 
 
-def write_depfile(path, target, tables, preprocessor):
-    headers = [preprocessor.path(h) for t in tables for h in t.headers]
+def write_depfile(path, target, files):
+    def escaped(name):
+        return name.replace('$', '$$').replace('#', '\\#').replace(' ', '\\ ')
+
     with open(path, 'w', encoding='utf-8') as file:
-        file.write(f'{target}: ' + ' '.join(h.replace(' ', '\\ ') for h in headers) + '\n')
+        file.write(f'{escaped(target)}: {" ".join(map(escaped, files))}\n')
 
 
 def add_versions(preprocessor, packed):
@@ -120,6 +122,8 @@ def main():
         generate(parse_arguments())
     except declarations.Damaged as damage:
         sys.exit(f'generate_tables: {damage}')
+    except OSError as reason:
+        sys.exit(f'generate_tables: {reason.filename}: {reason.strerror}')
 
 
 def generate(arguments):
@@ -149,7 +153,8 @@ def generate(arguments):
           rows_json(tables, packed, preprocessor.where('cuda.h')))
     if arguments.depfile:
         target = arguments.stamp or os.path.join(arguments.output, f'{tables[0].api.key}_headers.hpp')
-        write_depfile(arguments.depfile, target, tables, preprocessor)
+        write_depfile(arguments.depfile, target,
+                      [preprocessor.path(header) for table in tables for header in table.headers])
     if arguments.stamp:
         pathlib.Path(arguments.stamp).touch()
 

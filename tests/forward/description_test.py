@@ -48,14 +48,14 @@ class Run:
     """One run of the generator; the files that it wrote, and its messages without the folder's name."""
 
     def __init__(self, description=DESCRIPTION, declarations='', *options, name='thing', header=None,
-                 library=None):
+                 library=None, output='out', compiler=COMPILER):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             (root / f'{name}.txt').write_text(description)
             (root / 'thing.h').write_text(HEADER % declarations if header is None else header)
             done = subprocess.run(
-                [sys.executable, GENERATOR, '--output', str(root / 'out'), '--include', str(root),
-                 *options, library or str(root / f'{name}.txt'), '--', *COMPILER],
+                [sys.executable, GENERATOR, '--output', str(root / output), '--include', str(root),
+                 *options, library or str(root / f'{name}.txt'), '--', *compiler],
                 capture_output=True, text=True, check=False)
             self.status = done.returncode
             self.messages = done.stderr.replace(folder + '/', '').replace(folder, 'ROOT')
@@ -73,9 +73,9 @@ class Mistakes(unittest.TestCase):
         self.assertTrue(line.startswith(f'generate_library: {place}: '), line)
         self.assertIn(words, line)
 
-    def added(self, line, words):
+    def added(self, lines, words, line=11):
         """The mistake is in a line after the others."""
-        self.check(DESCRIPTION + line, 'thing.txt:11', words)
+        self.check(DESCRIPTION + lines, f'thing.txt:{line}', words)
 
     def without(self, key):
         return ''.join(line + '\n' for line in DESCRIPTION.splitlines() if not line.startswith(key))
@@ -86,6 +86,8 @@ class Mistakes(unittest.TestCase):
         self.added('colour = blue', 'unknown key colour; known: title, headers')
         self.added('title = Other', 'title is already given in line 2')
         self.added('absent thingStatus = THING_OK', 'absent thingStatus is already given in line 8')
+        self.added('linux 2 = libthing.so\nlinux 2 = libthing.so.2', 'linux 2 is already given in line 11',
+                   line=12)
 
     def test_values(self):
         self.added('places = driver shelf', 'unknown place shelf; known: driver, toolkit')
@@ -95,6 +97,9 @@ class Mistakes(unittest.TestCase):
         self.added('version = thingVersion written 0 1', 'expected FUNCTION major-minor')
         self.added('windows x = thing.dll', 'x is not a major version')
         self.added('hint = say "please"', 'hint must not contain "')
+        self.added('absent void = 3', 'functions with the result void return nothing')
+        for title in ('A */ B', 'A /* B'):
+            self.check(DESCRIPTION.replace('The thing', title), 'thing.txt:2', 'title must not contain')
         self.check(DESCRIPTION.replace('thing[A-Z]*', '*'), 'thing.txt:4', '* is not a pattern')
 
     def test_missing_lines(self):
@@ -102,6 +107,8 @@ class Mistakes(unittest.TestCase):
             self.check(self.without(key), 'thing.txt:9', f'the line "{key} = ..." is missing')
         self.check(self.without('linux'), 'thing.txt:9', 'a line with file names is missing')
         self.check(self.without('major'), 'thing.txt:6', 'needs the line "major = ..."')
+        self.check(self.without('major').replace('.{major}', '') + 'linux 2 = libthing.so.2\n',
+                   'thing.txt:10', 'needs the line "major = ..."')
 
     def test_names_of_libraries(self):
         self.check(DESCRIPTION, 'Thing.txt:1', 'Thing cannot be the name of a library', name='Thing')
@@ -121,10 +128,84 @@ class Mistakes(unittest.TestCase):
         self.check(DESCRIPTION.replace('thing[A-Z]*', 'other*'), 'thing.txt:4',
                    'thing.h declare no function with such a name')
 
+    def test_functions_that_the_headers_lack(self):
+        self.added('version = thingVersion major-minor', 'thing.h declare no function thingVersion')
+        self.check(DESCRIPTION.replace('thingInit', 'thingInti'), 'thing.txt:6',
+                   'thing.h declare no function thingInti')
+
+    def test_functions_that_macros_rename(self):
+        header = (HEADER % '#define thingInit thingInit_v2').replace('thingInit(', 'thingInit_v2(')
+        run = Run(header=header)
+        self.assertEqual((run.status, run.messages), (0, ''))
+
+    def test_results_that_no_function_has(self):
+        for line in ('absent thingStatsu = 4', 'missing thingOpne = THING_OK'):
+            key = line.partition(' =')[0]
+            words = f'no function of thing.h needs the line "{key} = ..."'
+            lenient, strict = Run(DESCRIPTION + line), Run(DESCRIPTION + line, '', '--strict')
+            self.assertEqual((lenient.status, lenient.messages),
+                             (0, f'generate_library: warning: thing.txt:11: {words}\n'))
+            self.assertEqual((strict.status, strict.messages),
+                             (1, f'generate_library: thing.txt:11: {words}\n'))
+
+    def test_compilers_and_folders_that_do_not_exist(self):
+        run = Run(compiler=['no-such-compiler'])
+        self.assertEqual(run.status, 1)
+        self.assertRegex(run.messages, r'^generate_library: no-such-compiler: the compiler cannot be run: '
+                         r'[^\n]*\n$')
+        run = Run(output='thing.h/out')
+        self.assertEqual(run.status, 1)
+        self.assertRegex(run.messages, r'^generate_library: thing\.h.* cannot be written: [^\n]*\n$')
+
     def test_versions_that_are_no_number(self):
         for text in ('', '"3"', '0', 'UNKNOWN'):
             self.check(DESCRIPTION, 'thing.txt:5', 'which is not a version',
                        header=(HEADER % '').replace('THING_MAJOR 3', f'THING_MAJOR {text}'))
+
+
+class Versions(unittest.TestCase):
+    def test_the_major_version_is_an_expression_of_the_preprocessor(self):
+        for expression, expected in {
+                'THING_MAJOR > 1 ? 2 : 1': 2, 'THING_MAJOR && 1': 1, '!(THING_MAJOR == 4)': 1,
+                'defined(THING_MAJOR) + 0x10': 17, '-7 / 2 + 6': 3, '3ul << 18': 786432}.items():
+            run = Run(DESCRIPTION.replace('= THING_MAJOR', f'= {expression}'))
+            self.assertEqual(run.status, 0, run.messages)
+            self.assertIn(f'"libthing.so.{expected}"', run.files['thing_loadable.cpp'])
+
+    def test_expressions_that_are_no_version(self):
+        for expression in ('THING_MAJOR == 4', '-THING_MAJOR', 'THING_MAJOR / 0', '1 << 20', '(3'):
+            run = Run(DESCRIPTION.replace('= THING_MAJOR', f'= {expression}'))
+            self.assertEqual(run.status, 1)
+            self.assertIn(f'thing.txt:5: {expression} is ', run.messages)
+
+    def test_names_of_one_major_version_have_the_version_of_cuda(self):
+        header = {'header': HEADER % '#include "cuda.h"'}
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / 'cuda.h').write_text('#define CUDA_VERSION 12040\n')
+            for line, name in (('linux 3 = libthing.so.{cuda}', '"libthing.so.12"'),
+                               ('windows 3 = thing{cuda}.dll', '"thing12.dll"'),
+                               ('linux 4 = libthing.so.{cuda}', '"libthing.so.3"')):
+                run = Run(DESCRIPTION + line, '', '--include', folder, **header)
+                self.assertEqual(run.status, 0, run.messages)
+                self.assertIn(name, run.files['thing_loadable.cpp'])
+
+
+class Depfile(unittest.TestCase):
+    def test_names_with_blanks_are_escaped(self):
+        with tempfile.TemporaryDirectory(prefix='a b$c#') as folder:
+            root = pathlib.Path(folder)
+            (root / 'thing.h').write_text(HEADER % '')
+            (root / 'thing.txt').write_text(DESCRIPTION)
+            subprocess.run(
+                [sys.executable, GENERATOR, '--output', folder, '--include', folder,
+                 '--depfile', str(root / 'depfile'), str(root / 'thing.txt'), '--', *COMPILER],
+                check=True)
+            text = (root / 'depfile').read_text()
+        escaped = str(root).replace('\\', '/').replace(' ', '\\ ').replace('$', '$$').replace('#', '\\#')
+        target, _, files = text.replace('\\thing', '/thing').partition(': ')
+        self.assertEqual(target, f'{escaped}/thing_library.h')
+        self.assertIn(f'{escaped}/thing.h ', files)
+        self.assertIn(f'{escaped}/thing.txt ', files)
 
 
 class Results(unittest.TestCase):

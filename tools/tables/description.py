@@ -49,6 +49,10 @@ class Description:
     used: set        # keys of `results` that a function needed
     names_by_major: dict  # (system, major): file names
 
+    @property
+    def is_shipped(self):
+        return os.path.dirname(os.path.abspath(self.path)) == LIBRARIES
+
     def words(self, key):
         return self.values.get(key, '').split()
 
@@ -76,9 +80,16 @@ class Description:
         units = tuple(int(word) for word in words[2:]) or (0, 0)
         return Version(words[0], words[1], units)
 
+    def names(self, system, major):
+        """The file names, with marks such as {major}."""
+        return self.names_by_major.get((system, major)) or self.words(system)
+
+    def needs_cuda(self, major):
+        names = self.words('packages') + [n for system in SYSTEMS for n in self.names(system, major)]
+        return any('{cuda}' in name for name in names)
+
     def file_names(self, system, major, cuda):
-        names = self.names_by_major.get((system, major)) or self.words(system)
-        return [filled(name, major, cuda) for name in names]
+        return [filled(name, major, cuda) for name in self.names(system, major)]
 
     def package_folders(self, major, cuda):
         return [filled(name, major, cuda) for name in self.words('packages')]
@@ -95,6 +106,12 @@ class Description:
                     self.used.add((described, key))
                     return self.results[described, key]
         return None
+
+
+    def unused_results(self):
+        """The places of the lines that no function needed, with their beginnings."""
+        return [(f'{self.path}:{self.lines[key]}', ' '.join(key))
+                for key in self.results if key not in self.used]
 
 
 def filled(name, major, cuda):
@@ -152,11 +169,11 @@ def parse(text, path):
             refuse(max(number, 1), f'the line "{key} = ..." is missing')
     if not any(description.words(system) for system in SYSTEMS):
         refuse(max(number, 1), 'a line with file names is missing: "linux = ..." or "windows = ..."')
-    needs_major = any('{major}' in value for value in description.values.values())
-    if 'major' not in description.values and (needs_major or description.version):
-        key = 'version' if description.version else next(
-            k for k, v in description.values.items() if '{major}' in v)
-        refuse(description.lines[key], 'needs the line "major = ..."')
+    if 'major' not in description.values:
+        need_it = [key for key, value in description.values.items()
+                   if key == 'version' or '{major}' in value] + list(description.names_by_major)
+        for key in need_it[:1]:
+            refuse(description.lines[key], 'needs the line "major = ..."')
     return description
 
 
@@ -166,6 +183,8 @@ def add(description, number, key, value):
     where = description.lines
     if first in RESULTS and rest:
         kind = declarations.spell(declarations.tokenize(rest))
+        if kind == 'void':
+            raise ValueError('functions with the result void return nothing')
         if (first, kind) in description.results:
             raise ValueError(f'{first} {kind} is already given in line {where[first, kind]}')
         description.results[first, kind] = value
@@ -174,7 +193,11 @@ def add(description, number, key, value):
     if first in SYSTEMS and rest:
         if not rest.isdigit():
             raise ValueError(f'{rest} is not a major version')
-        description.names_by_major[first, int(rest)] = value.split()
+        system = first, int(rest)
+        if system in where:
+            raise ValueError(f'{first} {rest} is already given in line {where[system]}')
+        description.names_by_major[system] = value.split()
+        where[system] = number
         return
     if key not in REQUIRED + OPTIONAL:
         known = ', '.join(REQUIRED + OPTIONAL + tuple(f'{word} TYPE' for word in RESULTS))
@@ -192,6 +215,8 @@ def check(key, value):
         raise ValueError(f'{value} is not a name')
     if key in ('title', 'hint') and re.search(r'["\\]', value):
         raise ValueError(f'{key} must not contain " or \\')
+    if key == 'title' and re.search(r'/\*|\*/', value):  # generated comments have it
+        raise ValueError('title must not contain /* or */')
     if key == 'places':
         for word in words:
             if word not in PLACES:

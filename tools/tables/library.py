@@ -7,8 +7,7 @@ from . import declarations, model
 from .description import Invalid
 
 MAJOR_MARK = 'cushim_major_of_these_headers'
-# A constant expression after preprocessing, without suffixes of integers.
-ARITHMETIC = re.compile(r'[\s0-9a-fA-FxX()+*/%<>&|~-]+')
+MAJOR_BITS = 20
 
 
 def api_of(description, preprocessor):
@@ -18,7 +17,7 @@ def api_of(description, preprocessor):
                     header=headers[0], more_headers=headers[1:], prefix=description.functions,
                     status='', convention='', version_macro='', description=description)
     api.major = major_of(description, preprocessor, headers)
-    if any('{cuda}' in value for value in description.values.values()):
+    if description.needs_cuda(api.major):
         api.cuda = model.cuda_version(preprocessor) // 1000
     return api
 
@@ -49,20 +48,26 @@ def major_of(description, preprocessor, headers):
     expression = description.values.get('major')
     if expression is None:
         return 0
-    text = preprocessor.run(headers, [], last=f'{MAJOR_MARK} {expression}\n')
-    after = text.rsplit(MAJOR_MARK, 1)[-1].splitlines()
-    value = ' '.join(line.strip() for line in after if not line.startswith('#')).strip()
-    digits = re.sub(r'(?<=[0-9a-fA-F])[uUlL]+\b', '', value)
-    try:
-        if not ARITHMETIC.fullmatch(digits):
-            raise ValueError
-        number = int(eval(digits.replace('/', '//')))  # only numbers and operators
-    except (ValueError, SyntaxError, TypeError, ZeroDivisionError, MemoryError):
-        number = 0
-    if not 0 < number < 1000000:
+    number = preprocessed_value(expression, preprocessor, headers)
+    if number == 0:
+        text = preprocessor.run(headers, [], last=f'{MAJOR_MARK} {expression}\n')
+        after = text.rsplit(MAJOR_MARK, 1)[-1].splitlines()
+        value = ' '.join(line.strip() for line in after if not line.startswith('#')).strip()
         raise Invalid(f'{description.path}:{description.lines["major"]}: {expression} is {value} in '
                       f'{headers[0]}, which is not a version')
     return number
+
+
+def preprocessed_value(expression, preprocessor, headers):
+    """The value of an expression of #if from 1 to 2 ** MAJOR_BITS - 1, bit by bit; 0 for any other."""
+    bits = ''.join(f'#if (({expression}) >> {bit}) & 1\n{MAJOR_MARK} {1 << bit}\n#endif\n'
+                   for bit in range(MAJOR_BITS))
+    test = f'#if ({expression}) > 0 && ({expression}) < {1 << MAJOR_BITS}\n{bits}#endif\n'
+    try:
+        text = preprocessor.run(headers, [], last=test)
+    except declarations.Damaged:  # not an expression
+        return 0
+    return sum(int(bit) for bit in re.findall(rf'{MAJOR_MARK} (\d+)', text))
 
 
 def read_table(description, preprocessor):
@@ -72,7 +77,7 @@ def read_table(description, preprocessor):
     if 'macro' in description.values:
         views['macro'] = [description.values['macro']]
     rows, left_out, read, macros = {}, [], [], {}
-    inline, names = {}, description.functions
+    inline, names, mentioned = {}, description.functions, set()
     for view, defined_macros in views.items():
         text = preprocessor.run(headers, defined_macros)
         files = files_with(text, description)
@@ -83,6 +88,7 @@ def read_table(description, preprocessor):
         inline.update(found[1])
         model.unite(rows, left_out, view, api, (found[0], {}, found[2]))
         macros[view] = model.macros_in(preprocessor, headers, defined_macros)
+        mentioned |= set(re.findall(r'\w+', text)) | macros[view]
     for row in rows.values():
         row.has_alias = False
         row.alias_taken = row.name + '_v1' in rows
@@ -91,18 +97,32 @@ def read_table(description, preprocessor):
         if called in rows and name not in rows:
             rows[called].inline_names.append(name)
     for row in list(rows.values()):
-        if row.function.result != 'void' and description.result('absent', row.function) is None:
+        if row.function.result == 'void':
+            continue
+        description.result('missing', row.function)
+        if description.result('absent', row.function) is None:
             left_out.append(f'{row.name} [{os.path.basename(description.path)} has no line '
                             f'"absent {row.function.result} = ..."]')
             del rows[row.name]
     if not rows:
         raise Invalid(f'{description.path}:{description.lines["functions"]}: {", ".join(headers)} '
                       'declare no function with such a name')
+    if not description.is_shipped:  # those are for many versions of the headers, and tested
+        check_functions(description, headers, mentioned)
     members = {m for row in rows.values() for m in [row.name] + row.members}
     may_be_macros = members & set().union(*macros.values())
     may_be_macros |= {row.name for row in rows.values() if row.bare}
     return model.Table(api, list(rows.values()), left_out, [], headers, sorted(may_be_macros), [],
                        read)
+
+
+def check_functions(description, headers, mentioned):
+    """Refuses functions of the description whose names the headers do not mention."""
+    for key in ('required', 'version'):
+        function = ''.join(description.words(key)[:1])
+        if function and function not in mentioned:
+            raise Invalid(f'{description.path}:{description.lines[key]}: {", ".join(headers)} '
+                          f'declare no function {function}')
 
 
 def files_with(preprocessed, description):

@@ -123,7 +123,15 @@ class Preprocessor:
             else:
                 flags = ['-E', '-x', 'c++'] + [f'-I{f}' for f in self.folders]
                 flags += ['-dM'] if show_macros else []
-            return subprocess.run(self.command + flags + [source], capture_output=True, check=False)
+            return self.start(flags + [source])
+
+    def start(self, arguments):
+        """Runs the compiler with an empty standard input."""
+        try:
+            return subprocess.run(self.command + arguments, input=b'', capture_output=True, check=False)
+        except OSError as reason:
+            raise declarations.Damaged(
+                f'{self.command[0]}: the compiler cannot be run: {reason.strerror}') from None
 
     def where(self, header):
         """The folder of a header, or None if the compiler does not find it."""
@@ -147,8 +155,7 @@ class Preprocessor:
 
     def messages(self, flags):
         """What the compiler prints to standard error for an empty source."""
-        done = subprocess.run(self.command + flags, input=b'', capture_output=True, check=False)
-        return done.stderr.decode(errors='replace')
+        return self.start(flags).stderr.decode(errors='replace')
 
     def path(self, header):
         """The path of a header, which must exist."""
