@@ -14,8 +14,7 @@ struct Search {
     bool chosen = false; // a path was chosen; nothing else is tried
     bool beside = false; // the folder follows from the path chosen for the driver
 
-    /* The preferred file name. */
-    const char *file_name() const { return library.description->file_names[0]; }
+    const char *file_name() const { return file_name_of(*library.description); }
 };
 
 /* Each returns whether the library was found; search.module is then set. */

@@ -30,18 +30,21 @@ const char *what(const SearchSummary &summary) {
 }
 
 const char *file_name(const SearchSummary &summary) {
-    return summary.library.description->file_names[0];
+    return file_name_of(*summary.library.description);
 }
 
 /* --- hints: on the heap, except those of `special` --- */
 
 char *choose_another_path(const SearchSummary &summary, const char *noun) {
-    const cushim_library_description &library = *summary.library.description;
-    const bool may_be_beside = (library.places & CUSHIM_PLACE_BESIDE_DRIVER) != 0;
-    return join_text(
-        {"correct the path in ", library.variable, " or in the program's settings, or ",
-         may_be_beside ? "put " : "unset it so that the loader searches for ", noun,
-         may_be_beside ? " in the folder of the driver that CUSHIM_DRIVER names" : ""});
+    const char *variable = summary.library.description->variable;
+    if (summary.beside)
+        return join_text({"put ", noun,
+                          " in the folder of the driver that CUSHIM_DRIVER or the program's "
+                          "settings name, or set its path in ",
+                          variable});
+    return join_text({"correct the path in ", variable,
+                      " or in the program's settings, or unset it so that the loader searches for ",
+                      noun});
 }
 
 char *switch_on(const SearchSummary &summary, const char *noun) {
@@ -53,6 +56,8 @@ char *switch_on(const SearchSummary &summary, const char *noun) {
 }
 
 char *install(const cushim_library_description &library, bool by_path) {
+    if (library.file_names[0] == nullptr) // whatever is installed, no name to search for
+        return join_text({"set ", library.variable, " to the library's path"});
     const bool has_hint = library.hint != nullptr;
     return join_text({has_hint ? library.hint : "install ", has_hint ? "" : library.title,
                       by_path ? ", or set " : "", by_path ? library.variable : "",
@@ -109,8 +114,12 @@ char *explain_loaded(const cushim_report &report, const SearchSummary &summary) 
 
 /* A sentence about a candidate that could not be used. */
 char *explain_unusable(const cushim_candidate *bad, const SearchSummary &summary) {
-    if (bad == nullptr) // no candidate was tried or recorded
-        return join_text({"no ", what(summary), ": ", file_name(summary), " was not found"});
+    if (bad == nullptr) { // no candidate was tried or recorded
+        const char *name = file_name(summary);
+        return join_text(
+            {"no ", what(summary), ": ", name[0] != '\0' ? name : "its description",
+             name[0] != '\0' ? " was not found" : " has no file name for this system"});
+    }
     const char *where = summary.beside ? ", in the folder of the chosen driver," : "";
     return join_text(
         {"no ", what(summary), ": ", bad->path, where, " cannot be used: ", bad->detail});
@@ -138,7 +147,7 @@ char *explanation_of(const cushim_report &report, const SearchSummary &summary) 
     case CUSHIM_REASON_NOT_FOUND:
         break;
     }
-    return join_text({"no ", what(summary), ": ", file_name(summary), " was not found"});
+    return explain_unusable(nullptr, summary);
 }
 
 } // namespace

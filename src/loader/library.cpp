@@ -8,7 +8,7 @@ namespace {
 
 bool is_same(const cushim_library_description &left, const cushim_library_description &right) {
     return strcmp(left.name, right.name) == 0 && left.major == right.major &&
-           strcmp(left.file_names[0], right.file_names[0]) == 0;
+           strcmp(file_name_of(left), file_name_of(right)) == 0;
 }
 
 /* A thread that fails to append at the end continues from there, and meets the library that was

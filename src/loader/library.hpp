@@ -19,6 +19,11 @@ struct LoadedLibrary;
 
 extern Library driver_library, runtime_library; // driver.cpp, runtime.cpp
 
+/* The preferred file name; empty if the description has none for this system. */
+inline const char *file_name_of(const cushim_library_description &description) {
+    return description.file_names[0] != nullptr ? description.file_names[0] : "";
+}
+
 /* The library with this number; nullptr if the process has none. */
 Library *library_numbered(cushim_library number);
 

@@ -205,8 +205,9 @@ void search_places(Search &search) {
         try_chosen(search, path);
         return;
     }
-    const char *driver =
-        (places & CUSHIM_PLACE_BESIDE_DRIVER) != 0 ? path_of_chosen_driver() : nullptr;
+    const bool may_be_beside =
+        (places & CUSHIM_PLACE_BESIDE_DRIVER) != 0 && search.file_name()[0] != '\0';
+    const char *driver = may_be_beside ? path_of_chosen_driver() : nullptr;
     if (driver != nullptr) {
         search_beside(search, driver);
         return;

@@ -219,7 +219,51 @@ TEST_CASE("a library of the driver is only found beside a driver chosen by its p
     CHECK_FALSE(cushim::load(number));
     CHECK(cushim::report(number).reason == CUSHIM_REASON_CHOSEN_PATH);
     CHECK(contains(cushim::report(number).explanation, "in the folder of the chosen driver"));
-    CHECK(contains(cushim::report(number).hint, "put Further in the folder of the driver"));
+    CHECK(std::string(cushim::report(number).hint) ==
+          "put Further in the folder of the driver that CUSHIM_DRIVER or the program's settings "
+          "name, or set its path in CUSHIM_FURTHER");
+}
+
+TEST_CASE("a wrong path of a library of the driver is to be corrected or unset",
+          "[further_driver_path]") {
+    set_variable("CUSHIM_FURTHER", "/nowhere/library");
+    const cushim_library number = cushim_library_of(&library_of_driver);
+    CHECK_FALSE(cushim::load(number));
+    CHECK(std::string(cushim::report(number).hint) ==
+          "correct the path in CUSHIM_FURTHER or in the program's settings, or unset it so that "
+          "the loader searches for Further");
+}
+
+TEST_CASE("a library without a file name for this system is absent unless its path is set",
+          "[further_no_names]") {
+    static constexpr const char *no_names[] = {nullptr};
+    static constexpr auto nameless = [](const char *name) {
+        cushim_library_description description = further::describe(
+            CUSHIM_PLACE_BESIDE_DRIVER | CUSHIM_PLACE_DRIVER | CUSHIM_PLACE_TOOLKIT |
+                CUSHIM_PLACE_PACKAGES | CUSHIM_PLACE_PROGRAM,
+            CUSHIM_VERSION_NONE, nullptr);
+        description.file_names = no_names;
+        description.name = name;
+        return description;
+    };
+    static constexpr cushim_library_description one = nameless("one"), other = nameless("other");
+    static constinit cushim_loadable first = further::loadable_of(one);
+    static constinit cushim_loadable second = further::loadable_of(other);
+    static constinit cushim_loadable of_plugin = further::loadable_of(other);
+    const Folder folder;
+    set_variable("CUSHIM_DRIVER", folder.copy(good_driver(), driver_file_name()));
+    const cushim_library number = cushim_library_of(&first);
+    CHECK_FALSE(cushim::load(number));
+    CHECK(cushim::report(number).reason == CUSHIM_REASON_NOT_FOUND);
+    CHECK(std::string(cushim::report(number).explanation) ==
+          "no Further: its description has no file name for this system");
+    CHECK(std::string(cushim::report(number).hint) == "set CUSHIM_FURTHER to the library's path");
+
+    set_variable("CUSHIM_FURTHER", good_further());
+    CHECK(cushim_library_of(&second) != number);
+    CHECK(cushim_library_of(&of_plugin) == cushim_library_of(&second));
+    REQUIRE(cushim::load(cushim_library_of(&second)));
+    check_loaded_from(cushim::report(cushim_library_of(&second)), good_further());
 }
 
 TEST_CASE("CUSHIM_DISABLE disables further libraries", "[further_disabled]") {
