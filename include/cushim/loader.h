@@ -10,7 +10,8 @@
  *
  * Lifetime: every returned pointer stays valid until the process ends.
  * Threads: any, at any time, also in static constructors, in exit handlers, and in the child of a
- * fork.
+ * fork. If another thread is loading a library during the fork, the child may get that library
+ * before its constructors have run: the C library has it in its list by then.
  */
 #ifndef CUSHIM_LOADER_H
 #define CUSHIM_LOADER_H
