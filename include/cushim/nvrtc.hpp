@@ -91,7 +91,8 @@ class CompiledCode {
     // architecture of a newer device, `loadable` and `ptx` give PTX of the newest older
     // architecture, and `lto_ir` gives LTO IR of it; `cubin` fails with not_supported_by_device.
     // `log` receives the compiler's whole log: error() if the compilation fails, info(), with
-    // warnings, if it succeeds. invalid_argument if a string is null.
+    // warnings, if it succeeds. invalid_argument if a string is null, or the output is not an
+    // enumerator.
     CUSHIM_API static Result<CompiledCode> compile(Device device, const char *source,
                                                    const CompileOptions &options = {},
                                                    JitLog *log = nullptr) noexcept;

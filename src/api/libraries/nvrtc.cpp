@@ -64,12 +64,27 @@ struct Job {
     CompileOutput output; // after choose() not `loadable`
 };
 
+const char *name_of(CompileOutput output) noexcept {
+    using Enum = CompileOutput;
+    switch (output) {
+        CUSHIM_NAME(loadable);
+        CUSHIM_NAME(ptx);
+        CUSHIM_NAME(cubin);
+        CUSHIM_NAME(lto_ir);
+    }
+    return nullptr;
+}
+
 Result<void> check(const char *source, const CompileOptions &options) noexcept {
     if (source == nullptr) {
         return Error::invalid_argument("the source is null");
     }
     if (options.name == nullptr) {
         return Error::invalid_argument("CompileOptions::name is null");
+    }
+    if (name_of(options.output) == nullptr) {
+        return detail::invalid_argument("CompileOptions::output is %s, which is not an enumerator",
+                                        to_text(options.output).c_str());
     }
     CUSHIM_TRY_VOID(detail::require_strings(options.flags, "CompileOptions::flags"));
     CUSHIM_TRY_VOID(
@@ -288,17 +303,6 @@ Result<CompiledCode> compile_for(Target target, const char *source, const Compil
     Job job{source, options, {}, options.output};
     CUSHIM_TRY_VOID(choose(target, job));
     return detail::with_memory([&] { return compile_job(job, log); });
-}
-
-const char *name_of(CompileOutput output) noexcept {
-    using Enum = CompileOutput;
-    switch (output) {
-        CUSHIM_NAME(loadable);
-        CUSHIM_NAME(ptx);
-        CUSHIM_NAME(cubin);
-        CUSHIM_NAME(lto_ir);
-    }
-    return nullptr;
 }
 
 } // namespace

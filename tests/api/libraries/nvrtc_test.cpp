@@ -180,6 +180,10 @@ TEST_CASE("an argument that NVRTC would not reject by itself is invalid", "[fake
     for (const Case &each : {
              Case{"sm_90", nullptr, {}, "the source is null"},
              Case{"sm_90", source, {.name = nullptr}, "CompileOptions::name is null"},
+             Case{"sm_90",
+                  source,
+                  {.output = static_cast<CompileOutput>(77)},
+                  "CompileOptions::output is CompileOutput(77), which is not an enumerator"},
              Case{"sm_90", source, {.flags = one_null}, "CompileOptions::flags[1] is null"},
              Case{"sm_90",
                   source,
