@@ -83,8 +83,9 @@ struct LinkOptions {
     // memory, recognized as LTO IR. nvJitLink fails with NVJITLINK_ERROR_NVVM_COMPILE (5) if
     // no input has LTO IR.
     bool link_time_optimization = false;
-    // Options of nvJitLink: "-O2", "-g", "-lineinfo", "-verbose". Not the architecture, -lto and
-    // -ptx, which link() adds. A view, which must stay valid until link() returns.
+    // Options of nvJitLink: "-O0" (13.0 has only -O0 and -O3), "-g", "-lineinfo", "-verbose". Not
+    // the architecture, -lto and -ptx, which link() adds. A view, which must stay valid until
+    // link() returns.
     std::span<const char *const> flags = {};
 };
 
@@ -93,14 +94,18 @@ struct LinkOptions {
  * It owns its bytes. Moved, not copied; a moved-from object is empty. Module::load() and
  * Library::load() take it as a CodeImage, and do not need it afterwards.
  *
- * Threads: as for an int. Several threads may link at the same time.
+ * Threads: as for an int. Several threads may link at the same time. After nvJitLink 13.0 itself
+ * has rejected a cubin for another architecture, such as one in a file, a fatbin or an archive,
+ * which link() does not examine, every link on another thread hangs.
  * Context: none is needed. A link for a Device initialises the driver; one for an architecture
  * needs neither a driver nor a GPU.
  *
  * Errors: library_not_found without nvJitLink; symbol_not_found if it is older than the header that
  * cushim was built with; out_of_memory; the status of the nvJitLink call, an nvJitLinkResult, with
  * api() Api::library. The message has the name of the input, if an input was rejected, and the
- * first 4,000 bytes of the error log.
+ * first 4,000 bytes of the error log. A function that two inputs define is an error in LTO IR; in
+ * cubins and PTX, nvJitLink prints "Multiple definition" to the output of the process and the link
+ * succeeds.
  *
  * Requires nvJitLink 12.3. __nvJitLinkCreate_*, __nvJitLinkAddData_*, __nvJitLinkAddFile_*,
  * __nvJitLinkComplete_*, __nvJitLinkGetLinkedCubin_*, __nvJitLinkGetLinkedPtx_*,
@@ -111,11 +116,14 @@ class LinkedCode {
     // Empty.
     LinkedCode() noexcept = default;
 
-    // Links for a device. `log` receives both logs in full: info(), which has text only with
-    // the flag "-verbose", and error(). invalid_argument
-    // - if the list of inputs is empty, or a string is null
+    // Links for a device. `log` receives both logs in full: info(), which has text with flags
+    // such as "-verbose" or "-time", and error(). invalid_argument
+    // - if the list of inputs is empty, a string is null, or the output is not an enumerator
+    // - if a flag is one that link() adds: "-arch=sm_90", "-lto", "-ptx"
     // - if an input is null, empty or truncated
     // - if a cubin in memory is not relocatable: nvJitLink would leave out its code
+    // - if a cubin in memory is for a newer architecture, for one of another major version, or for
+    //   one of an integrated GPU, such as sm_87, that is not that of the link
     CUSHIM_API static Result<LinkedCode> link(Device device, std::span<const LinkInput> inputs,
                                               const LinkOptions &options = {},
                                               JitLog *log = nullptr) noexcept;

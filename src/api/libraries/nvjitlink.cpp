@@ -113,18 +113,63 @@ Result<std::string_view> bytes_of(const LinkInput &input) noexcept {
     return std::string_view(static_cast<const char *>(input.image().data()), size);
 }
 
-// An ELF file for GPUs (e_machine, 190) that is an executable (e_type, 2): a link leaves it out
-// without a message.
-bool is_executable_cubin(std::string_view bytes) noexcept {
+// An ELF file for GPUs: e_machine is 190.
+bool is_cubin(std::string_view bytes) noexcept {
     return bytes.starts_with("\177ELF") && bytes.size() >= 64 && bytes[18] == '\xbe' &&
-           bytes[19] == '\0' && bytes[16] == '\2' && bytes[17] == '\0';
+           bytes[19] == '\0';
+}
+
+// An executable (e_type, 2): a link leaves it out without a message.
+bool is_executable(std::string_view cubin) noexcept {
+    return cubin[16] == '\2' && cubin[17] == '\0';
+}
+
+// 90 for a cubin for sm_90; 0 if the file does not have it. In e_flags: since CUDA 13 (version 8 of
+// the ABI) the second byte, before that the first one.
+int architecture_of(std::string_view cubin) noexcept {
+    return static_cast<unsigned char>(cubin[cubin[8] >= 8 ? 49 : 48]);
+}
+
+// Devices of Tegra, whose machine code runs on no others.
+bool is_integrated(int architecture) noexcept {
+    for (const int each : {53, 62, 72, 87, 88}) {
+        if (architecture == each) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether machine code for one architecture runs on devices of the other.
+bool is_compatible(int code, int device) noexcept {
+    return code == device || (code < device && code / 10 == device / 10 && !is_integrated(code) &&
+                              !is_integrated(device));
 }
 
 bool is_lto_ir(const LinkInput &input, std::string_view bytes) noexcept {
     return input.type() == LinkInputType::lto_ir || bytes.starts_with("\xed\x43\x4e\x7f");
 }
 
-Result<void> check_input(const LinkInput &input, std::size_t index) noexcept {
+// After nvJitLink has rejected a cubin for another architecture, links of other threads hang.
+Result<void> check_cubin(std::string_view cubin, const Architecture &target, const char *name,
+                         std::size_t index) noexcept {
+    if (is_executable(cubin)) {
+        return detail::invalid_argument(
+            "input %zu, \"%.100s\", is a cubin that is not relocatable; "
+            "compile it with -rdc=true",
+            index, name);
+    }
+    const int architecture = architecture_of(cubin);
+    if (architecture != 0 && !is_compatible(architecture, target.number())) {
+        return detail::invalid_argument("input %zu, \"%.100s\", is a cubin for sm_%d, which cannot "
+                                        "be linked for %s; compile it for that architecture",
+                                        index, name, architecture, target.characters);
+    }
+    return {};
+}
+
+Result<void> check_input(const LinkInput &input, const Architecture &target,
+                         std::size_t index) noexcept {
     if (input.name() == nullptr) {
         return detail::invalid_argument("the %s of input %zu is null",
                                         input.is_file() ? "path" : "name", index);
@@ -137,11 +182,20 @@ Result<void> check_input(const LinkInput &input, std::size_t index) noexcept {
         return detail::reworded(bytes.error(), "input %zu, \"%.100s\": %.200s", index, input.name(),
                                 bytes.error().message());
     }
-    if (is_executable_cubin(*bytes)) {
-        return detail::invalid_argument(
-            "input %zu, \"%.100s\", is a cubin that is not relocatable; "
-            "compile it with -rdc=true",
-            index, input.name());
+    return is_cubin(*bytes) ? check_cubin(*bytes, target, input.name(), index) : Result<void>();
+}
+
+// The flags that link() adds itself.
+Result<void> check_flags(std::span<const char *const> flags) noexcept {
+    CUSHIM_TRY_VOID(detail::require_strings(flags, "LinkOptions::flags"));
+    for (std::size_t index = 0; index < flags.size(); ++index) {
+        const std::string_view flag = flags[index];
+        if (flag.starts_with("-arch") || flag == "-lto" || flag == "-ptx") {
+            return detail::invalid_argument(
+                "LinkOptions::flags %zu is \"%.40s\", which link() adds "
+                "itself",
+                index, flags[index]);
+        }
     }
     return {};
 }
@@ -150,10 +204,14 @@ Result<void> check(const Job &job) noexcept {
     if (job.inputs.empty()) {
         return Error::invalid_argument("the list of inputs is empty");
     }
-    for (std::size_t index = 0; index < job.inputs.size(); ++index) {
-        CUSHIM_TRY_VOID(check_input(job.inputs[index], index));
+    if (job.options.output != LinkOutput::cubin && job.options.output != LinkOutput::ptx) {
+        return detail::invalid_argument("LinkOptions::output is %s, which is not an enumerator",
+                                        to_text(job.options.output).c_str());
     }
-    return detail::require_strings(job.options.flags, "LinkOptions::flags");
+    for (std::size_t index = 0; index < job.inputs.size(); ++index) {
+        CUSHIM_TRY_VOID(check_input(job.inputs[index], job.architecture, index));
+    }
+    return check_flags(job.options.flags);
 }
 
 bool has_lto_ir(const Job &job) noexcept {

@@ -76,6 +76,15 @@ Result<Architecture> Architecture::parse(const char *text) noexcept {
     return parsed;
 }
 
+int Architecture::number() const noexcept {
+    const char *const end = characters + sizeof characters;
+    int number = 0;
+    for (const char *at = characters; at != end && *at != '\0'; ++at) {
+        number = is_digit(*at) ? number * 10 + (*at - '0') : number;
+    }
+    return number;
+}
+
 Result<int> architecture_number(Device device) noexcept {
     CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
     return capability.major_version * 10 + capability.minor_version;

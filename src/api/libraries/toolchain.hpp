@@ -23,6 +23,8 @@ struct Architecture {
     static Result<Architecture> parse(const char *text) noexcept;
 
     bool is_virtual() const noexcept { return characters[0] == 'c'; }
+    // 90 for "sm_90a".
+    int number() const noexcept;
 
     char characters[24] = {};
 };

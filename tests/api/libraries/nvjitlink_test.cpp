@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -42,12 +43,16 @@ std::string text_of(const LinkedCode &code) {
     return {code.data(), code.size()};
 }
 
-// An ELF file for GPUs without sections: relocatable (1) or executable (2).
-std::string cubin(char kind) {
+// An ELF file for GPUs without sections: relocatable (1) or executable (2), and with an
+// architecture, as up to CUDA 12 (version 7 of the ABI) or later (8).
+std::string cubin(char kind, int architecture = 0, char abi = 8) {
     std::string bytes(64, '\0');
     bytes.replace(0, 5, "\177ELF\2");
+    bytes[8] = abi;
     bytes[16] = kind;
     bytes[18] = '\xbe';
+    bytes[48] = abi == 8 ? '\4' : static_cast<char>(architecture);
+    bytes[49] = abi == 8 ? static_cast<char>(architecture) : '\5';
     return bytes;
 }
 
@@ -70,7 +75,7 @@ TEST_CASE("a link passes inputs with their types and names to nvJitLink", "[fake
     const Fake fake("CUSHIM_NVJITLINK");
     const std::string relocatable = cubin(1);
     const std::string fatbin("\x50\xed\x55\xba\1\0\20\0\4\0\0\0\0\0\0\0code", 20);
-    const char *const more[] = {"-O2", "-verbose"};
+    const char *const more[] = {"-O3", "-verbose"};
     const LinkInput inputs[] = {
         {ptx},
         {ptx, "p", LinkInputType::ptx},
@@ -83,7 +88,7 @@ TEST_CASE("a link passes inputs with their types and names to nvJitLink", "[fake
     };
     JitLog log;
     const LinkedCode code = ok(LinkedCode::link("sm_90", inputs, {.flags = more}, &log));
-    CHECK(fake.calls() == "nvJitLinkCreate -arch=sm_90 -O2 -verbose\n"
+    CHECK(fake.calls() == "nvJitLinkCreate -arch=sm_90 -O3 -verbose\n"
                           "nvJitLinkAddData 10 12 input\n"
                           "nvJitLinkAddData 2 12 p\n"
                           "nvJitLinkAddData 1 64 c\n"
@@ -99,7 +104,7 @@ TEST_CASE("a link passes inputs with their types and names to nvJitLink", "[fake
                           "nvJitLinkGetLinkedCubinSize\n"
                           "nvJitLinkGetLinkedCubin\n"
                           "nvJitLinkDestroy\n");
-    CHECK(text_of(code) == "cubin -arch=sm_90 -O2 -verbose");
+    CHECK(text_of(code) == "cubin -arch=sm_90 -O3 -verbose");
     CHECK(code.output() == LinkOutput::cubin);
     CHECK(std::string(log.info()) == "24 registers\n");
     CHECK(std::string(log.error()).empty());
@@ -159,6 +164,8 @@ TEST_CASE("an input that nvJitLink would leave out or misread is invalid", "[fak
                                        "the form sm_90, sm_90a or compute_90");
     CHECK(rejected({{ptx}}, "sm_90", {.flags = one_null}) ==
           "LinkedCode::link: LinkOptions::flags[0] is null");
+    CHECK(rejected({{ptx}}, "sm_90", {.output = static_cast<LinkOutput>(77)}) ==
+          "LinkedCode::link: LinkOptions::output is LinkOutput(77), which is not an enumerator");
     CHECK(rejected({{ptx}, {ptx, nullptr}}) == "LinkedCode::link: the name of input 1 is null");
     CHECK(rejected({LinkInput::file(nullptr)}) == "LinkedCode::link: the path of input 0 is null");
     CHECK(rejected({{CodeImage(nullptr, 4), "n"}}) ==
@@ -171,6 +178,61 @@ TEST_CASE("an input that nvJitLink would leave out or misread is invalid", "[fak
     CHECK(rejected({{ptx}, {image(executable), "e.cubin"}}) ==
           "LinkedCode::link: input 1, \"e.cubin\", is a cubin that is not relocatable; compile it "
           "with -rdc=true");
+    CHECK(fake.calls().empty());
+}
+
+TEST_CASE("a cubin for an architecture that the target does not run is invalid", "[fake]") {
+    const Fake fake("CUSHIM_NVJITLINK");
+    struct Case {
+        int architecture;
+        const char *target;
+        bool is_valid;
+    };
+    for (const Case &each : {
+             Case{0, "sm_90", true}, // unknown
+             Case{90, "sm_90", true},
+             Case{90, "sm_90a", true},
+             Case{80, "sm_89", true},
+             Case{120, "sm_121", true},
+             Case{87, "sm_87", true},
+             Case{90, "sm_80", false},
+             Case{86, "sm_80", false},
+             Case{80, "sm_90", false},
+             Case{90, "sm_100", false},
+             Case{100, "sm_90a", false},
+             Case{110, "sm_103f", false},
+             Case{80, "sm_87", false},
+             Case{87, "sm_89", false},
+         }) {
+        for (const char abi : {'\7', '\10'}) {
+            INFO(each.architecture << " for " << each.target << ", ABI " << int(abi));
+            const std::string bytes = cubin(1, each.architecture, abi);
+            const LinkInput inputs[] = {{ptx}, {image(bytes), "c.cubin"}};
+            fake.reset();
+            const auto linked = LinkedCode::link(each.target, inputs);
+            CHECK(linked.has_value() == each.is_valid);
+            if (!each.is_valid) {
+                CHECK(linked.error().kind() == ErrorKind::invalid_argument);
+                CHECK(message(linked) ==
+                      "LinkedCode::link: input 1, \"c.cubin\", is a cubin for sm_" +
+                          std::to_string(each.architecture) + ", which cannot be linked for " +
+                          each.target + "; compile it for that architecture");
+                CHECK(fake.calls().empty());
+            }
+        }
+    }
+}
+
+TEST_CASE("a flag that a link adds itself is invalid", "[fake]") {
+    const Fake fake("CUSHIM_NVJITLINK");
+    const LinkInput inputs[] = {{ptx}};
+    for (const char *const flag : {"-arch=sm_80", "-lto", "-ptx"}) {
+        const char *const flags[] = {"-verbose", flag};
+        const auto linked = LinkedCode::link("sm_90", inputs, {.flags = flags});
+        CHECK(linked.error().kind() == ErrorKind::invalid_argument);
+        CHECK(message(linked) == std::string("LinkedCode::link: LinkOptions::flags 1 is \"") +
+                                     flag + "\", which link() adds itself");
+    }
     CHECK(fake.calls().empty());
 }
 
@@ -242,7 +304,7 @@ TEST_CASE("an error log that cannot be read does not hide the error", "[fake]") 
 TEST_CASE("a link without host memory fails with out_of_memory", "[fake]") {
     const Fake fake("CUSHIM_NVJITLINK");
     const LinkInput inputs[] = {{ptx}};
-    const char *const flags[] = {"-O2", "-verbose", "-lineinfo", "-g"};
+    const char *const flags[] = {"-O3", "-verbose", "-lineinfo", "-g"};
     for (long nth = 1;; ++nth) {
         bool has_failed = false;
         {
@@ -355,4 +417,16 @@ TEST_CASE("nvJitLink's error log is in the message of a failed link", "[real_nvj
     const CompiledCode executable = ok(CompiledCode::compile("sm_90", callee));
     const LinkInput left_out[] = {{executable, "callee.cubin"}};
     CHECK(contains(message(LinkedCode::link("sm_90", left_out)), "is not relocatable"));
+}
+
+TEST_CASE("after a cubin for another architecture, other threads can link", "[real_nvjitlink]") {
+    need_both();
+    const CompiledCode code = compiled(callee, CompileOutput::cubin);
+    const LinkInput inputs[] = {{code, "callee.cubin"}};
+    for (const char *const target : {"sm_80", "sm_100"}) {
+        CHECK(contains(message(LinkedCode::link(target, inputs)), "is a cubin for sm_90"));
+    }
+    bool is_linked = false;
+    std::thread([&] { is_linked = LinkedCode::link("sm_90", inputs).has_value(); }).join();
+    CHECK(is_linked);
 }
