@@ -4,6 +4,7 @@ cushim as a subproject, by Meson's option in that subproject, and with CMake and
 And programs that use the table which an installed cushim was built with."""
 
 import shlex
+import shutil
 
 import consumer
 from consumer import arguments, run
@@ -113,6 +114,18 @@ executable('by_name', 'by_name.c', dependencies: dependency('cushim-greeter-drop
 
     def test_cmake_project_with_its_own_description(self):
         self.cmake(SOURCE, install.folder / 'cmake')
+
+    def test_cmake_build_is_up_to_date_after_a_header_is_touched(self):
+        # The generator runs once, even if it writes the same text.
+        project = install.folder / 'touched'
+        shutil.copytree(SOURCE, project)
+        for generator in ('Ninja', 'Unix Makefiles'):
+            with self.subTest(generator):
+                build = install.folder / f'touched-{generator[:4]}'
+                self.cmake(project, build, '-G', generator, f'-DCMAKE_CXX_FLAGS=-I{project}')
+                (project / 'greeter.h').touch()
+                self.assertIn('Generating the table', run('cmake', '--build', build))
+                self.assertNotIn('Generating the table', run('cmake', '--build', build))
 
     def test_cmake_targets_of_an_installed_library(self):
         project = install.folder / 'installed'

@@ -3,6 +3,11 @@
 # Adds the table of any library as the static library TARGET, and its drop-in as TARGET_dropin. DESCRIPTION is a file
 # NAME.txt (its format: tools/tables/README.md of cushim), and INCLUDE names the folders of the library's headers.
 
+# Ninja compares the paths in a dependency file with those in its build file, which CMake then makes equal.
+if(POLICY CMP0116)
+    cmake_policy(SET CMP0116 NEW)
+endif()
+
 # In the variable, what follows the compiler in a command that reads headers as the project's sources do.
 function(cushim_compiler_flags variable)
     separate_arguments(flags NATIVE_COMMAND "${CMAKE_CXX_COMPILER_ARG1} ${CMAKE_CXX_FLAGS}") # CXX="ccache c++"
