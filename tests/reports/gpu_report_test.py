@@ -127,6 +127,15 @@ class TextsTest(unittest.TestCase):
         enough = {"suite": "gpu", "passed": 100000, "failed": 0, "skipped": 1}
         self.assertEqual(gpu_report.problems_of([enough]), [])
 
+    def test_a_run_of_selected_tests_says_so_and_may_be_small(self):
+        entries = [gpu_report.entry_of(record(PASSED), {})]
+        machine = gpu_report.describe(info(devices=(GPU,)))
+        selected = gpu_report.report_of(machine, entries, "gpu-one")
+        self.assertEqual(selected["problems"], [])
+        self.assertIn("`tools/dev test-gpu --only gpu-one --results FILE` wrote", gpu_report.markdown(selected))
+        none = gpu_report.report_of(machine, [], "gpu-one")
+        self.assertNotEqual(none["problems"], [])
+
     def test_a_figure_that_is_printed_twice_is_a_problem(self):
         once, again = "figure: a, b = 1 us", "figure: a, b = 2 us"
         problem = "gpu: the figure 'a, b' was printed 2 times"

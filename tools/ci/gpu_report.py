@@ -166,13 +166,14 @@ def read_tests(build):
                   key=lambda entry: entry["name"])
 
 
-def problems_of(tests):
-    """Why the run failed: the problems that check_counts reports for a stage."""
+def problems_of(tests, only=""):
+    """Why the run failed: the problems that check_counts reports for a stage; with `only`, for any number of tests."""
     suites = {}
     for test in tests:
         counts = check_counts.Counts(test["passed"], test["failed"], test["skipped"])
         suites[test["suite"]] = suites.get(test["suite"], check_counts.Counts()).plus(counts)
-    return list(check_counts.problems_of("gpu", suites, check_counts.read_expected("gpu")))
+    expected = {suite: 1 for suite in suites} if only else check_counts.read_expected("gpu")
+    return list(check_counts.problems_of("gpu", suites, expected))
 
 
 def is_bandwidth(figure):
@@ -323,8 +324,9 @@ def skip_rows(tests):
 
 def markdown(report):
     tests = report["tests"]
+    only = f" --only {report['only']}" if report["only"] else ""
     lines = ["# Results on " + machine_lines(report["machine"])["GPUs"], "",
-             "`tools/dev test-gpu --results FILE` wrote this file from one run.", ""]
+             f"`tools/dev test-gpu{only} --results FILE` wrote this file from one run.", ""]
     lines += markdown_table(["", ""], machine_lines(report["machine"]).items())
     lines += verdict_lines(report)
     lines += section(
@@ -351,13 +353,14 @@ def arguments():
     parser.add_argument("--only-look", action="store_true", help="check only whether a GPU is usable")
     parser.add_argument("--json", type=pathlib.Path, help="write the report there")
     parser.add_argument("--results", type=pathlib.Path, help="write it there as Markdown")
+    parser.add_argument("--only", default="", help="the names that selected the tests, for the report")
     return parser.parse_args()
 
 
-def report_of(machine, tests):
+def report_of(machine, tests, only=""):
     peers = next((test["peers"] for test in tests if test["peers"]), "unknown")
-    return {"machine": machine | {"peers": peers},
-            "problems": problems_of(tests) + list(figure_problems(machine, tests)),
+    return {"machine": machine | {"peers": peers}, "only": only,
+            "problems": problems_of(tests, only) + list(figure_problems(machine, tests)),
             "totals": totals_of(tests), "tests": tests}
 
 
@@ -369,7 +372,7 @@ def main():
         return 1
     if given.only_look:
         return 0
-    report = report_of(describe(info), read_tests(given.build))
+    report = report_of(describe(info), read_tests(given.build), given.only)
     print(summary(report))
     if given.json:
         given.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -13,7 +13,8 @@ import sys
 
 
 def folders(toolkit):
-    yield from (os.path.join(toolkit, name) for name in ("lib64", "lib", "lib64/stubs"))
+    real = os.path.realpath(toolkit)  # a toolkit's include may be a link: Ninja shortens include/../lib to lib
+    yield from (os.path.join(real, name) for name in ("lib64", "lib", "lib64/stubs", "lib/stubs"))
     yield from os.environ.get("LD_LIBRARY_PATH", "").split(":")
     cache = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True).stdout
     yield from sorted({os.path.dirname(path) for path in re.findall(r"=> (/\S+)", cache)})
@@ -25,7 +26,8 @@ def main():
     for name in names:
         for ending in ("", ".*"):
             files = [path for folder in searched
-                     for path in sorted(glob.glob(os.path.join(glob.escape(folder), f"lib{name}.so{ending}")))]
+                     for path in sorted(glob.glob(os.path.join(glob.escape(folder), f"lib{name}.so{ending}")))
+                     if os.path.isfile(path)]  # not a link without a target
             if files:
                 print(os.path.realpath(files[0]) if ending else files[0])
                 break
