@@ -247,9 +247,14 @@ struct Holdings {
     static Holdings of(const Worker &worker) {
         return {support::open_descriptors(), ok(worker.context.memory_info()).free};
     }
-    // Nothing was lost. Free memory grows if memory of an earlier round was freed late.
+    // Free memory grows if memory of an earlier round was freed late. The driver takes some for
+    // itself, 64 KiB at a time, but a lost allocation takes at least 2 MiB.
+    bool has_memory_of(const Holdings &before) const {
+        return free_memory + (2 << 20) > before.free_memory;
+    }
+    // Nothing was lost.
     bool has_all_of(const Holdings &before) const {
-        return descriptors == before.descriptors && free_memory >= before.free_memory;
+        return descriptors == before.descriptors && has_memory_of(before);
     }
 };
 
@@ -340,7 +345,8 @@ TEST_CASE("opening IPC handles of a dead process fails, and its descriptors stay
         open_after_death();
         const Holdings after = holdings_at_last(worker, before);
         CHECK(after.descriptors == before.descriptors);
-        CHECK(after.free_memory >= before.free_memory);
+        CAPTURE(after.free_memory, before.free_memory);
+        CHECK(after.has_memory_of(before));
     }
 }
 
@@ -378,10 +384,11 @@ void survive(const Task &task, const Done &done) {
         tally.add(result.survivor);
         const Holdings after = holdings_at_last(worker, before);
         CHECK(after.descriptors == before.descriptors);
-        CHECK(after.free_memory >= before.free_memory);
+        CAPTURE(after.free_memory, before.free_memory);
+        CHECK(after.has_memory_of(before));
         losses += after.has_all_of(before) ? 0 : 1;
         REQUIRE(losses < 3); // each takes seconds to confirm
-        before = after;
+        before.free_memory = std::max(before.free_memory, after.free_memory);
         done();
     }
     tally.print(task.device);
