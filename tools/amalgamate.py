@@ -63,7 +63,7 @@ class Text:
 
 def sources_of(folder):
     """The sources that the meson.build of a folder names, in their order."""
-    names = re.findall(r"'(\w+\.cpp)'", (ROOT / folder / 'meson.build').read_text(encoding='utf-8'))
+    names = re.findall(r"'([\w/]+\.cpp)'", (ROOT / folder / 'meson.build').read_text(encoding='utf-8'))
     return [name for name in dict.fromkeys(names) if (ROOT / folder / name).is_file()]
 
 

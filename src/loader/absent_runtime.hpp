@@ -9,7 +9,7 @@
 #include <cushim/loader.h>
 
 #include "error_codes.hpp"
-#include "platform.hpp"
+#include "platform/platform.hpp"
 #include "resolve.hpp"
 
 namespace cushim::absent {

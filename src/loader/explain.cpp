@@ -1,7 +1,7 @@
 #include "explain.hpp"
 
 #include "candidates.hpp"
-#include "platform.hpp"
+#include "platform/platform.hpp"
 #include "text.hpp"
 
 namespace cushim {

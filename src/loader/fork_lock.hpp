@@ -4,7 +4,7 @@
 
 #include <cushim/detail/loader.h>
 
-#include "atomics.hpp"
+#include "platform/atomics.hpp"
 
 namespace cushim {
 

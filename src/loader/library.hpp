@@ -9,8 +9,8 @@
 
 #include <cushim/detail/library.h>
 
-#include "atomics.hpp"
-#include "platform.hpp"
+#include "platform/atomics.hpp"
+#include "platform/platform.hpp"
 
 namespace cushim {
 

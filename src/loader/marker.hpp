@@ -3,7 +3,7 @@
 
 #include <cushim/detail/marker.hpp>
 
-#include "platform.hpp"
+#include "platform/platform.hpp"
 
 namespace cushim {
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "atomics.hpp"
-#include "platform.hpp"
+#include "platform/atomics.hpp"
+#include "platform/platform.hpp"
 #include "resolve.hpp"
 
 namespace cushim {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform.hpp"
+#include "platform/platform.hpp"
 #include "text.hpp"
 
 namespace cushim {

@@ -1,8 +1,8 @@
 /* Process events that affect the wrappers: fork and exit. */
 #include <cushim/detail/loader.h>
 
-#include "atomics.hpp"
-#include "platform.hpp"
+#include "platform/atomics.hpp"
+#include "platform/platform.hpp"
 
 namespace {
 int watched = 0;

@@ -1,6 +1,6 @@
 // The parts of a library that the loader reads before the dynamic linker does:
-// src/loader/platform_posix_elf.cpp.
-#include "../../src/loader/platform.hpp"
+// src/loader/platform/posix_elf.cpp.
+#include "../../src/loader/platform/platform.hpp"
 #include "fuzz.hpp"
 
 #include <string>

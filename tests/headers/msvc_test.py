@@ -108,7 +108,7 @@ class Code(unittest.TestCase):
         self.assertEqual(self.found('after.cpp', HEADERS, reader.precompile('windows', WINDOWS)), [])
 
     def test_sources(self):
-        sources = {'core': [*(root / 'src/loader').glob('*.cpp'), *generated.glob('*_r*.cpp')],
+        sources = {'core': [*(root / 'src/loader').rglob('*.cpp'), *generated.glob('*_r*.cpp')],
                    'dropin': [*(root / 'src/dropin').glob('*.cpp'), *generated.glob('dropin_*.cpp')],
                    'api': [path for path in (root / 'src/api').rglob('*.cpp')
                            if 'posix' not in path.name and is_built(path)]}

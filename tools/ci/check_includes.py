@@ -10,11 +10,11 @@ import pathlib
 import re
 import sys
 
-# Folders from the top down.
+# Folders from the top down; '' is the tree's own.
 TREES = {
     'include/cushim': [],
     'src/api': ['libraries', 'graph', 'interop', 'memory', 'kernel', 'context', 'base'],
-    'src/loader': [],
+    'src/loader': ['', 'platform'],
     'src/dropin': [],
     'tools/cushim-info': [],
     'tools/simulator/driver': ['process', 'context', 'graph', 'kernel', 'interop', 'memory', 'engine', 'image', 'call',

@@ -1,6 +1,6 @@
 /* Operating system services for the loader.
  *
- * Only platform_posix.cpp and platform_windows.cpp include system headers. Nothing here prints,
+ * Only the sources of this folder include system headers. Nothing here prints,
  * allocates with new, or requires a C++ runtime.
  */
 #pragma once
