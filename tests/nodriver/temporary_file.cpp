@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../../src/api/base/platform.hpp"
+#include "../../src/api/base/platform/platform.hpp"
 
 int main(int, char **argv) {
     setenv("TMPDIR", argv[1], 1);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that sources include downwards: check_includes.py [ROOT].
 
-In each tree of TREES, a folder may include itself and the folders after it, and headers must not include each
-other in a circle. Prints each include that violates this, and fails.
+In each tree of TREES, a folder may include itself and the folders after it; a folder inside it is a part of it. Headers
+must not include each other in a circle. Prints each include that violates this, and fails.
 """
 
 import os

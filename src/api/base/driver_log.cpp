@@ -16,7 +16,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "platform.hpp"
+#include "platform/platform.hpp"
 
 namespace cushim {
 namespace detail {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/platform.hpp"
+#include "base/platform/platform.hpp"
 #include "state.hpp"
 
 namespace cushim {

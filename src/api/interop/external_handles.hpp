@@ -5,7 +5,7 @@
 #include <cushim/unique_fd.hpp>
 #include <cushim/win32_handle.hpp>
 
-#include "base/platform.hpp"
+#include "base/platform/platform.hpp"
 
 namespace cushim::detail {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/platform.hpp"
+#include "base/platform/platform.hpp"
 #include "base/ranges.hpp"
 
 namespace cushim {

@@ -8,7 +8,7 @@
 #include <new>
 #include <string_view>
 
-#include "base/platform.hpp"
+#include "base/platform/platform.hpp"
 #include "base/ranges.hpp"
 #include "jit_log.hpp"
 #include "loadable_code.hpp"

@@ -9,7 +9,7 @@
 #include "base/call.hpp"
 #include "base/explained.hpp"
 #include "base/export_kinds.hpp"
-#include "base/platform.hpp"
+#include "base/platform/platform.hpp"
 #include "base/ranges.hpp"
 #include "context/adopting.hpp"
 #include "context/on_device.hpp"

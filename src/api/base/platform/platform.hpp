@@ -1,5 +1,5 @@
-// Operating system services for the wrappers. Only platform_posix*.cpp and platform_windows.cpp
-// include system headers.
+// Operating system services for the wrappers. Only the sources of this folder include system
+// headers.
 #pragma once
 
 #include <cushim/result.hpp>
@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "function_name.hpp"
+#include "base/function_name.hpp"
 
 namespace cushim::detail {
 
@@ -45,7 +45,7 @@ Result<void> check_descriptor(int descriptor) noexcept;
 // closed.
 bool is_same_open_file(int descriptor, int other) noexcept;
 
-// Unix sockets (platform_posix_socket.cpp); otherwise unsupported_platform.
+// Unix sockets (posix_socket.cpp); otherwise unsupported_platform.
 
 // Two ranges that are sent as one or filled one after the other.
 struct SocketBytes {

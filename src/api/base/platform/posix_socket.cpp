@@ -15,7 +15,7 @@
 
 #include <cushim/driver_table.hpp>
 
-#include "ranges.hpp"
+#include "base/ranges.hpp"
 
 namespace cushim::detail {
 namespace {

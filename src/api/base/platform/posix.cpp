@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #endif
 
-#include "ranges.hpp"
+#include "base/ranges.hpp"
 
 namespace cushim::detail {
 namespace {
