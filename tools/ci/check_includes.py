@@ -14,6 +14,7 @@ import sys
 TREES = {
     'include/cushim': [],
     'src/api': ['libraries', 'graph', 'interop', 'memory', 'kernel', 'context', 'base'],
+    'src/api/graph': ['calls', ''],
     'src/loader': ['', 'platform'],
     'src/dropin': [],
     'tools/cushim-info': [],

@@ -1,4 +1,4 @@
-// Definitions for the driver API. driver.cpp compiles native_*.hpp with this header, and
+// Definitions for the driver API. driver.cpp compiles graph.hpp with this header, and
 // runtime.cpp with runtime.hpp, which defines the same names.
 #pragma once
 
@@ -7,12 +7,12 @@
 
 #include <algorithm>
 
-#include "api.hpp"
 #include "base/call.hpp"
 #include "called.hpp"
 #include "context/requirements.hpp"
+#include "graph/api.hpp"
+#include "graph/kernel_nodes.hpp"
 #include "kernel/launch_config.hpp"
-#include "kernel_nodes.hpp"
 #include "memory/pitched_copy.hpp"
 
 // A type or constant, by its name in the driver's and in the runtime's headers.

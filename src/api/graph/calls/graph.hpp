@@ -1,6 +1,6 @@
 // Whole graphs, edges, and the API's table of functions.
 //
-// driver.cpp and runtime.cpp compile this and the other native_*.hpp, each with the header for its
+// driver.cpp and runtime.cpp compile this and what it includes, each with the header for its
 // API. Functions are named by the common part, without cu or cuda: CUSHIM_GRAPH(GraphClone, ...).
 #pragma once
 
@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/with_memory.hpp"
+#include "graph/relatives.hpp"
 #include "memory/allocation.hpp"
-#include "native_nodes.hpp"
-#include "native_reading.hpp"
-#include "native_running.hpp"
-#include "relatives.hpp"
+#include "nodes.hpp"
+#include "reading.hpp"
+#include "running.hpp"
 
 namespace cushim::detail {
 namespace {

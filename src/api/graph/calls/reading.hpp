@@ -1,4 +1,4 @@
-// Reading graphs. Compiled for each API: native_graph.hpp.
+// Reading graphs. Compiled for each API: graph.hpp.
 #pragma once
 
 #include <memory>

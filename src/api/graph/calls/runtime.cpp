@@ -2,4 +2,4 @@
 // the context that is current when they are added or set.
 #include "runtime.hpp"
 
-#include "native_graph.hpp"
+#include "graph.hpp"

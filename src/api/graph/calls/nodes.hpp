@@ -1,20 +1,20 @@
-// Node types: checks, structs and calls of each. Compiled for each API: native_graph.hpp.
+// Node types: checks, structs and calls of each. Compiled for each API: graph.hpp.
 #pragma once
 
 #include <array>
 #include <bit>
 #include <vector>
 
-#include "adding.hpp"
 #include "base/ranges.hpp"
 #include "base/with_memory.hpp"
 #include "context/in_context.hpp"
+#include "graph/adding.hpp"
+#include "graph/kernel_nodes.hpp"
+#include "graph/parameters.hpp"
+#include "graph/relatives.hpp"
 #include "interop/external_descriptions.hpp"
 #include "kernel/launch_config.hpp"
-#include "kernel_nodes.hpp"
 #include "memory/pitched_copy.hpp"
-#include "parameters.hpp"
-#include "relatives.hpp"
 
 namespace cushim::detail {
 namespace {

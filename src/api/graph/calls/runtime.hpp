@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "api.hpp"
 #include "base/runtime_call.hpp"
 #include "called.hpp"
 #include "context/requirements.hpp"
+#include "graph/api.hpp"
 #include "kernel/launch_config.hpp"
 
 #define CUSHIM_EITHER(driver, runtime) runtime

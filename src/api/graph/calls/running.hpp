@@ -1,7 +1,7 @@
-// Executable graphs and captures. Compiled for each API: native_graph.hpp.
+// Executable graphs and captures. Compiled for each API: graph.hpp.
 #pragma once
 
-#include "relatives.hpp"
+#include "graph/relatives.hpp"
 
 namespace cushim::detail {
 namespace {
