@@ -7,6 +7,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "tools/ci"
 sys.path.insert(0, str(FOLDER))
 
 import check_counts  # noqa: E402, F401
+import check_includes  # noqa: E402, F401
 import gpu_report  # noqa: E402, F401
 
 

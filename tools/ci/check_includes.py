@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that sources include downwards: check_includes.py [ROOT].
+"""Checks that sources include downwards, and that folders stay small: check_includes.py [ROOT].
 
 In each tree of TREES, a folder may include itself and the folders after it; a folder inside it is a part of it. Headers
-must not include each other in a circle. Prints each include that violates this, and fails.
+must not include each other in a circle. Below each of SMALL, a folder holds at most PAIRS pairs of header and source; a
+file without the other counts as one. Prints each violation, and fails.
 """
 
 import os
@@ -22,6 +23,8 @@ TREES = {
                                'base'],
     'tools/simulator/runtime': ['graph', 'memory', 'kernel', 'context', 'base'],
 }
+SMALL = ('src', 'tools/simulator')
+PAIRS = 25
 SUFFIXES = ('.cpp', '.hpp', '.c', '.h')
 
 
@@ -67,20 +70,28 @@ def circles(edges):
         yield from visit(file)
 
 
+def crowded(root):
+    """Folders with too many files."""
+    stems = {}
+    for file in (path for tree in SMALL for path in (root / tree).rglob('*') if path.suffix in SUFFIXES):
+        stems.setdefault(file.parent.relative_to(root), set()).add(file.stem)
+    for folder, names in sorted(stems.items()):
+        if len(names) > PAIRS:
+            yield f'{folder}: {len(names)} pairs of header and source, limit {PAIRS}'
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else '.')
-    wrong = total = 0
+    problems, total = list(crowded(root)), 0
     for tree, order in TREES.items():
         edges = list(includes(root, tree))
         if not edges:
             sys.exit(f'{tree}: no includes found')
         total += len(edges)
-        for problem in [*upward(edges, order), *circles(edges)]:
-            print(f'{tree}: {problem}', file=sys.stderr)
-            wrong += 1
-    if wrong:
-        sys.exit(f'{wrong} includes go upwards')
-    print(f'{total} includes go downwards')
+        problems += [f'{tree}: {problem}' for problem in [*upward(edges, order), *circles(edges)]]
+    if problems:
+        sys.exit('\n'.join(problems))
+    print(f'{total} includes go downwards; no folder has more than {PAIRS} pairs of files')
 
 
 if __name__ == '__main__':
