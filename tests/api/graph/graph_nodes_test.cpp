@@ -3,10 +3,8 @@
 #include "harness/memory.hpp"
 
 #include <algorithm>
-#include <array>
 #include <new>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,33 +12,9 @@ using namespace api_test;
 using namespace cushim;
 using support::ok;
 
-namespace {
-
-Result<Kernel<Fill>> fill_kernel(Trial &trial, Api api, const Context &context) {
-    return graph_kernel<Fill>(trial, api, context, "fill");
-}
-
-// The value of a kernel node attribute. Its first words suffice for the attributes used here.
-struct Words {
-    alignas(8) std::array<unsigned int, 16> words = {};
-    int first() const { return static_cast<int>(words[0]); }
-};
-Result<Words> attribute(const GraphNode &node, unsigned int id) {
-    Words found;
-    const CUresult status =
-        driver().cuGraphKernelNodeGetAttribute(node.native(), static_cast<CUkernelNodeAttrID>(id),
-                                               reinterpret_cast<CUkernelNodeAttrValue *>(&found));
-    return status == CUDA_SUCCESS
-               ? Result<Words>(found)
-               : Error::status(Api::driver, status, "cuGraphKernelNodeGetAttribute");
-}
-constexpr unsigned int cooperative = 2, cluster = 4, priority = 8; // CU_LAUNCH_ATTRIBUTE_...
-
-} // namespace
-
 NODE_STREAM_SCENARIO_TEST("empty, memset and kernel nodes run in order", "[graph][G11][G12]") {
     CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 100));
-    CUSHIM_TRY(auto kernel, fill_kernel(trial, api, context));
+    CUSHIM_TRY(auto kernel, graph_kernel<Fill>(trial, api, context, "fill"));
     CUSHIM_TRY(const GraphNode begin, graph.add_empty_node({}));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(begin, memory, 5));
     CUSHIM_TRY(const GraphNode fill,
@@ -53,24 +27,6 @@ NODE_STREAM_SCENARIO_TEST("empty, memset and kernel nodes run in order", "[graph
     CUSHIM_TRY(const auto values, read(context, memory));
     CHECK(std::count(values.begin(), values.begin() + 50, 9) == 50);
     CHECK(std::count(values.begin() + 50, values.end(), 5) == 50);
-    return {};
-}
-
-GRAPH_STREAM_SCENARIO_TEST("a graph keeps its kernel and its memory alive", "[graph][G11]") {
-    CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 100));
-    GraphExec exec;
-    {
-        CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 100));
-        CUSHIM_TRY(const auto kernel, fill_kernel(trial, api, context));
-        CUSHIM_TRY(const Graph graph, create_graph(api, context));
-        CUSHIM_TRY(const GraphNode fill,
-                   graph.add_kernel_node({}, kernel, LaunchConfig::covering(100), memory, 3, 100u));
-        CUSHIM_TRY_VOID(graph.add_memcpy_node(fill, out, memory));
-        CUSHIM_TRY(exec, graph.instantiate());
-    }
-    // The executable graph is the only owner of the graph, the kernel and the memory.
-    CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
-    CHECK(std::count(out.begin(), out.end(), 3) == 100);
     return {};
 }
 
@@ -325,103 +281,6 @@ NODE_STREAM_SCENARIO_TEST("set functions change the nodes of a graph", "[graph]"
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("set_kernel_node() changes the arguments", "[graph][G11]") {
-    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 10));
-    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 10));
-    CUSHIM_TRY_VOID(fill(context, first.span(), 0));
-    CUSHIM_TRY(const auto kernel, fill_kernel(trial, api, context));
-    CUSHIM_TRY(const GraphNode node,
-               graph.add_kernel_node({}, kernel, LaunchConfig::covering(10), first, 1, 10u));
-    CUSHIM_TRY_VOID(
-        graph.set_kernel_node(node, kernel, LaunchConfig::covering(10), second, 8, 10u));
-    CUSHIM_TRY_VOID(check_run(graph, stream, first, 0));
-    return check_filled(context, second, 8);
-}
-
-NODE_STREAM_SCENARIO_TEST("a kernel node has the launch attributes of its last configuration",
-                          "[graph][G11]") {
-    trial.needs_cuda(11, 8);
-    CUSHIM_TRY(const StreamPriorities range, context.stream_priorities());
-    CUSHIM_TRY(const auto idle, graph_kernel<void()>(trial, api, context, "idle"));
-    CUSHIM_TRY(const GraphNode node,
-               graph.add_kernel_node({}, idle, {.grid = 4, .block = 32, .cooperative = true}));
-    const auto check = [&](int is_cooperative, int urgency) -> Result<void> {
-        CUSHIM_TRY(const Words how, attribute(node, cooperative));
-        CHECK(how.first() == is_cooperative);
-        CUSHIM_TRY(const Words when, attribute(node, priority));
-        CHECK(when.first() == urgency);
-        return run_once(graph, stream);
-    };
-    CUSHIM_TRY_VOID(check(1, 0));
-    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.priority = range.greatest}));
-    CUSHIM_TRY_VOID(check(0, range.greatest));
-    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 2, .cooperative = true}));
-    CUSHIM_TRY_VOID(check(1, 0));
-    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 3}));
-    return check(0, 0);
-}
-
-NODE_STREAM_SCENARIO_TEST("a kernel node has the cluster size of its last configuration",
-                          "[graph][G11]") {
-    trial.needs_cuda(12, 0);
-    CUSHIM_TRY(const Device device, context.device());
-    CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
-    if (capability < ComputeCapability{9, 0}) {
-        trial.skip("the device has no clusters");
-        return {};
-    }
-    register_kernels();
-    CUSHIM_TRY(const Library library, Library::load(cluster_code));
-    CUSHIM_TRY(const auto idle, library.kernel<void()>("idle"));
-    CUSHIM_TRY(const GraphNode node,
-               graph.add_kernel_node({}, idle, {.grid = 4, .block = 32, .cluster = 2}));
-    CUSHIM_TRY(const Words before, attribute(node, cluster));
-    CHECK((before.words[0] == 2 && before.words[1] == 1 && before.words[2] == 1));
-    CUSHIM_TRY_VOID(run_once(graph, stream));
-    CUSHIM_TRY_VOID(
-        graph.set_kernel_node(node, idle, {.grid = 3, .block = 32})); // not divisible by 2
-    CUSHIM_TRY_VOID(run_once(graph, stream));
-    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 8, .block = 32, .cluster = 4}));
-    CUSHIM_TRY_VOID(graph.set_kernel_node(node, idle, {.grid = 5, .block = 32}));
-    CUSHIM_TRY(const Words after, attribute(node, cluster));
-    CHECK((after.words[0] == 1 && after.words[1] == 1 && after.words[2] == 1));
-    return run_once(graph, stream);
-}
-
-GRAPH_TEST_CASE("a kernel node whose change fails keeps its parameters and attributes",
-                "[graph][current][G11]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
-    need_cuda(12, 0);
-    const bool is_runtime = api == Api::runtime;
-    const std::string prefix = is_runtime ? "cudaGraphKernelNode" : "cuGraphKernelNode";
-    const std::string parameters = is_runtime ? "SetParams" : "SetParams_v2";
-    // The first two attribute calls are those of the new node; then one is removed and one is
-    // added.
-    for (const std::string &failing :
-         {parameters + ":1", std::string("SetAttribute:3"), std::string("SetAttribute:4"),
-          std::string("GetAttribute:1"), std::string("GetAttribute:3"),
-          std::string("GetAttribute:4")}) {
-        INFO(failing);
-        restart("fault=" + prefix + failing + ":999:instead");
-        register_kernels();
-        auto context = required(Trial::context());
-        auto library = required(Library::load(device_code));
-        auto graph = required(create_graph(api, context));
-        auto idle = required(library.kernel<void()>("idle"));
-        auto node = required(graph.add_kernel_node(
-            {}, idle, {.grid = 4, .block = 32, .cooperative = true, .priority = -1}));
-        const Error changed =
-            error_of(graph.set_kernel_node(node, idle, {.grid = 2, .priority = -2}));
-        CHECK(changed.status() == 999);
-        const auto params = graph.kernel_node_params(node);
-        const auto how = attribute(node, cooperative), when = attribute(node, priority);
-        REQUIRE((params && how && when));
-        CHECK(params->grid == Dim3(4));
-        CHECK(how->first() == 1);
-        CHECK(when->first() == -1);
-    }
-}
-
 #if CUDA_VERSION >= 12020
 NODE_STREAM_SCENARIO_TEST("add_node_raw() adds a node with CUDA's parameters", "[graph][G19]") {
     trial.needs_driver(12, 2);
@@ -520,97 +379,3 @@ TEST_CASE("a host function whose copy throws fails with out_of_memory", "[closur
     CHECK(graph.node_count().value() == 0);
     CHECK(stream.synchronize().has_value());
 }
-
-// --- module kernels on a thread without a current context. Driver 580 ends the process if one is
-// added without a current context.
-
-namespace {
-
-bool is_of_kernel_node(const std::string &call) {
-    return call.find("KernelNode") != std::string::npos || call.starts_with("cuGraphAddNode");
-}
-
-// Checks that `work` makes calls for kernel nodes, all of them inside a context scope.
-template <class Work>
-void check_in_context(const Work &work) {
-    const std::vector<std::string> calls = calls_in(work);
-    if (simulator() == nullptr) {
-        return; // the test shows that the process survives
-    }
-    int entered = 0, found = 0;
-    for (const std::string &call : calls) {
-        entered += call.starts_with("cuCtxPushCurrent") ? 1 : 0;
-        entered -= call.starts_with("cuCtxPopCurrent") ? 1 : 0;
-        if (is_of_kernel_node(call)) {
-            ++found;
-            INFO(call);
-            CHECK(entered == 1);
-        }
-    }
-    CHECK(found > 0);
-    CHECK(entered == 0);
-}
-
-// A kernel of a module, and no current context.
-struct Parts {
-    Context context;
-    Graph graph;
-    Kernel<void()> idle;
-};
-
-Parts make_parts() {
-    auto [context, graph] = make_graph(Api::driver);
-    const Module module = ok(load_device_code(context));
-    const auto idle = ok(module.kernel<void()>("idle"));
-    REQUIRE(driver().cuCtxSetCurrent(nullptr) == CUDA_SUCCESS);
-    return {std::move(context), std::move(graph), idle.share()};
-}
-
-const LaunchConfig plain = LaunchConfig::covering(1);
-
-} // namespace
-
-TEST_CASE("a module kernel is added in the context of the graph", "[graph][G11]") {
-    const auto [context, graph, idle] = make_parts();
-    check_in_context([&, &to = graph, &kernel = idle] {
-        const GraphNode node = ok(to.add_kernel_node({}, kernel, plain));
-        ok(to.set_kernel_node(node, kernel, LaunchConfig::covering(2)));
-        ok(ok(to.clone()).add_kernel_node({}, kernel, plain));
-    });
-}
-
-TEST_CASE("a module kernel is changed in the context of the executable graph",
-          "[graph][G11][G25]") {
-    const auto [context, graph, idle] = make_parts();
-    const GraphNode node = ok(graph.add_kernel_node({}, idle, plain));
-    const GraphExec exec = ok(graph.instantiate());
-    check_in_context([&exec, &node, &kernel = idle] {
-        ok(exec.set_kernel_node(node, kernel, LaunchConfig::covering(2)));
-    });
-}
-
-TEST_CASE("attributes of a module kernel are changed in the context of the graph",
-          "[graph][G11][current]") {
-    need_cuda(11, 8);
-    const auto [context, graph, idle] = make_parts();
-    LaunchConfig cooperative = plain;
-    cooperative.cooperative = true;
-    check_in_context([&, &to = graph, &kernel = idle] {
-        const GraphNode node = ok(to.add_kernel_node({}, kernel, cooperative));
-        ok(to.set_kernel_node(node, kernel, plain));
-        ok(to.set_kernel_node(node, kernel, cooperative)); // copies the node during the change
-    });
-}
-
-#if CUDA_VERSION >= 12020
-TEST_CASE("add_node_raw() adds a module kernel in the context of the graph",
-          "[graph][G19][current]") {
-    const auto [context, graph, idle] = make_parts();
-    CUgraphNodeParams parameters{};
-    parameters.type = CU_GRAPH_NODE_TYPE_KERNEL;
-    parameters.kernel.func = idle.native();
-    parameters.kernel.gridDimX = parameters.kernel.gridDimY = parameters.kernel.gridDimZ = 1;
-    parameters.kernel.blockDimX = parameters.kernel.blockDimY = parameters.kernel.blockDimZ = 1;
-    check_in_context([&parameters, &to = graph] { (void)ok(to.add_node_raw({}, &parameters)); });
-}
-#endif
