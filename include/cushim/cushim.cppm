@@ -8,7 +8,8 @@
  *     find_file(CUSHIM_MODULE cushim/cushim.cppm REQUIRED)
  *     cmake_path(GET CUSHIM_MODULE PARENT_PATH folder)
  *     add_executable(app app.cpp)
- *     target_sources(app PRIVATE FILE_SET cushim TYPE CXX_MODULES BASE_DIRS ${folder} FILES ${CUSHIM_MODULE})
+ *     target_sources(app PRIVATE FILE_SET cushim TYPE CXX_MODULES
+ *         BASE_DIRS ${folder} FILES ${CUSHIM_MODULE})
  *     target_link_libraries(app PRIVATE cushim::cushim)
  *
  * A module exports no macros: include <cushim/try.hpp> for CUSHIM_TRY, before `import cushim;`. Nor

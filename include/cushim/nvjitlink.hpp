@@ -11,7 +11,7 @@
 
 #if !__has_include(<cushim/nvjitlink_library.h>)
 #error                                                                                             \
-    "this cushim was built without its wrapper of nvJitLink: configure it with -Dlibraries=nvjitlink"
+    "this cushim was built without its nvJitLink wrapper: configure it with -Dlibraries=nvjitlink"
 #endif
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 #define CUSHIM_NVML_HPP
 
 #if !__has_include(<cushim/nvml_library.h>)
-#error "this cushim was built without its wrapper of NVML: configure it with -Dlibraries=nvml"
+#error "this cushim was built without its NVML wrapper: configure it with -Dlibraries=nvml"
 #endif
 
 #include <cstddef>

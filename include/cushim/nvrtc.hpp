@@ -9,7 +9,7 @@
 #define CUSHIM_NVRTC_HPP
 
 #if !__has_include(<cushim/nvrtc_library.h>)
-#error "this cushim was built without its wrapper of NVRTC: configure it with -Dlibraries=nvrtc"
+#error "this cushim was built without its NVRTC wrapper: configure it with -Dlibraries=nvrtc"
 #endif
 
 #include <cstddef>

@@ -51,8 +51,8 @@ typedef struct cushim_library_description {
     int version_kind;                   /* CUSHIM_VERSION_... */
     int version_major_unit;             /* for WRITTEN and RETURNED: the major version is version /
                                            major_unit, the minor version % major_unit / minor_unit:
-                                           10000 and 100 for NCCL and cuDNN, 16 and 1 for NVENC. Both
-                                           0: as CUDA packs its own (1000 and 10) */
+                                           10000 and 100 for NCCL and cuDNN, 16 and 1 for NVENC.
+                                           Both 0: as CUDA packs its own (1000 and 10) */
     int version_minor_unit;
     int major;        /* major version of the headers; 0: any version is accepted */
     const char *hint; /* what a person can do if it is not found: "install the NVIDIA driver".

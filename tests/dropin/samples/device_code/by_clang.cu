@@ -1,5 +1,5 @@
-// Clang's host code for a kernel and for variables. The names are chosen so that another compiler can provide
-// the device code.
+// Clang's host code for a kernel and for variables. The names are chosen so that another compiler
+// can provide the device code.
 #include "../check_runtime.h"
 
 constexpr int threads = 64;

@@ -1,5 +1,5 @@
-// Graphs with kernels: a capture that forks into two streams and joins them, and kernel nodes, whose arguments
-// change in the executable graph.
+// Graphs with kernels: a capture that forks into two streams and joins them, and kernel nodes,
+// whose arguments change in the executable graph.
 #include "../check_runtime.h"
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Reduction with templated kernels that use static and dynamic shared memory. The program does not look for a
-// device: its first CUDA call is a launch, whose status it checks.
+// Reduction with templated kernels that use static and dynamic shared memory. The program does
+// not look for a device: its first CUDA call is a launch, whose status it checks.
 #include "../check_runtime.h"
 
 #include <vector>

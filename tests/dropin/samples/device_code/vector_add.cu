@@ -1,5 +1,5 @@
-// Vector addition, runtime API: kernel<<<...>>>, with variables of every kind: __constant__, __device__,
-// __managed__. A second translation unit has a kernel and variables of its own.
+// Vector addition, runtime API: kernel<<<...>>>, with variables of every kind: __constant__,
+// __device__, __managed__. A second translation unit has a kernel and variables of its own.
 #include "../check_runtime.h"
 #include "vector_add.h"
 

@@ -1,4 +1,5 @@
-// An ordinary CUDA program that does not know the simulator: the mean of each number and its neighbours.
+// An ordinary CUDA program that does not know the simulator: the mean of each number and its
+// neighbours.
 #include <cuda_runtime.h>
 
 #include <cstdio>
