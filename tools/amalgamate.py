@@ -2,7 +2,7 @@
 """Writes cushim.h and cushim.cpp: the loader, the tables of the given CUDA headers and the drop-in, for projects that
 copy files into their own tree instead of building cushim.
 
-    amalgamate.py --output DIR [--include DIR] -- c++ [flags]
+    amalgamate.py --output DIR [--include DIR] [--depfile FILE] -- c++ [flags]
 
 cushim.h is C11 and C++20. cushim.cpp is C++20, needs no C++ runtime, and defines the functions cu* and cuda* too if
 CUSHIM_DROPIN is defined. Both name the version of the CUDA headers, and reject headers of another major version.
@@ -27,6 +27,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--output', required=True, help='folder to write to')
     parser.add_argument('--include', action='append', default=[], help='folder of the CUDA headers')
+    parser.add_argument('--depfile', help='names the sources that the files contain, for make and ninja')
     parser.add_argument('compiler', nargs='+', help='the compiler command, after --')
     return parser.parse_args()
 
@@ -167,11 +168,16 @@ def main():
         folders = [ROOT / 'include', tables.parent.parent, tables, ROOT / 'src/loader', ROOT / 'src/dropin']
         public = Text(folders)
         of_header = header(public, version, cuda)
-        of_source = source(Text(folders, public.included), version, cuda)
+        private = Text(folders, public.included)
+        of_source = source(private, version, cuda)
     os.makedirs(output, exist_ok=True)
     for name, text in (('cushim.h', of_header), ('cushim.cpp', of_source)):
         (output / name).write_text(re.sub(r'\n{3,}', '\n\n', text), encoding='utf-8')
         print(output / name)
+    if arguments.depfile:
+        sources = sorted(str(path) for path in private.included if path.is_relative_to(ROOT))
+        pathlib.Path(arguments.depfile).write_text(' '.join([f'{output / "cushim.h"}:', *sources]) + '\n',
+                                                   encoding='utf-8')
 
 
 if __name__ == '__main__':

@@ -47,10 +47,10 @@ def invocation(library, row):
     lines = ["    switch (call.way) {"]
     for way, callee in ways:
         lines += [f"    case Way::{way}:", *answer(row, f"{callee}({arguments})"), "        break;"]
-    lines += ["    case Way::pointer:",
+    lines += ["    case Way::pointer:", "#ifndef AMALGAMATED",
               f"        if (const auto f = cushim::{library}().pfn<cushim::entry::{row['member']}>()) {{",
               *("    " + line for line in answer(row, f"(*f)({arguments})")),
-              "        } else {", "            call.no_pointer();", "        }", "        break;",
+              "        } else {", "            call.no_pointer();", "        }", "#endif", "        break;",
               "    }"]
     return lines
 
