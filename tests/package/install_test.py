@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A staged install contains everything that a consumer needs, and no path of this machine."""
 
+import fnmatch
 import pathlib
 import re
 import unittest
@@ -96,6 +97,19 @@ class Installed(unittest.TestCase):
         self.assertEqual({path.name for path in install.prefix.glob('share/*/*')}, {'generator'})
         self.assertEqual({path.name for path in install.prefix.glob('bin/*')},
                          {'cushim-info'} if tools else set())
+
+    @unittest.skipUnless(arguments.type == 'shared', 'Debian builds shared libraries')
+    def test_debian_packages_contain_every_file(self):
+        patterns = [pattern for path in (arguments.source / 'tools/packaging/debian').glob('*.install')
+                    for pattern in path.read_text(encoding='ascii').split()]
+        for path in install.files():
+            if any(name in path.name for name in LIBRARIES):  # Debian builds none of these
+                continue
+            in_libdir = path.is_relative_to(install.libdir)
+            name = f'usr/lib/any/{path.relative_to(install.libdir)}' if in_libdir else \
+                f'usr/{path.relative_to(install.prefix)}'
+            self.assertTrue(any(fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(name, f'{pattern}/*')
+                                for pattern in patterns), name)
 
 
 if __name__ == '__main__':
