@@ -100,7 +100,7 @@ def header(text, version, cuda):
  * C++ programs that include <cuda.h> and <cuda_runtime_api.h>.
  *
  * Compile and link:
- *     c++ -std=c++20 -O2 -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections [-DCUSHIM_DROPIN] -c cushim.cpp
+ *     cc -std=c++20 -O2 -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections [-DCUSHIM_DROPIN] -c cushim.cpp
  *     cc app.c cushim.o -ldl -pthread -Wl,--gc-sections
  *
 {commented} */

@@ -76,6 +76,14 @@ class FetchContent(consumer.ConsumerTest):
     def test_plugin_exports_nothing_of_cushim(self):
         self.assertEqual(consumer.exported_names(self.build / 'plugin.so', 'cushim_'), set())
 
+    def test_installed_programs_run(self):
+        prefix = folder / 'installed-static'
+        run('cmake', '--install', self.build, '--prefix', prefix)
+        self.assertEqual(sorted(path.relative_to(prefix).as_posix() for path in prefix.rglob('*') if path.is_file()),
+                         ['bin/hello', 'bin/hello_c'])
+        self.check_cpp(prefix / 'bin/hello')
+        self.check_c(prefix / 'bin/hello_c')
+
     def test_tests_on_the_simulated_gpu_pass(self):
         said = run('ctest', '--test-dir', self.build, '--output-on-failure')
         self.assertIn('100% tests passed, 0 tests failed out of 3', said)
@@ -99,8 +107,9 @@ class AddSubdirectory(consumer.ConsumerTest):
         (source / 'third_party').mkdir()
         (source / 'third_party/cushim').symlink_to(arguments.source)
         cls.source, cls.build = source, folder / 'subdirectory'
+        # As above, without optimization of the simulator.
         cls.said = configure(source, cls.build, '-G', 'Unix Makefiles', '-DBUILD_SHARED_LIBS=ON',
-                             '-DCUSHIM_SIMULATOR=OFF')
+                             '-DCMAKE_BUILD_TYPE=Fast')
         run('cmake', '--build', cls.build, '--parallel', '2')
 
     def test_programs_run(self):
@@ -120,9 +129,24 @@ class AddSubdirectory(consumer.ConsumerTest):
     def test_cache_of_the_project_gets_no_other_entries(self):
         self.assertIn('other cache entries: <>', self.said)
 
+    def test_installed_program_runs_with_the_installed_library(self):
+        prefix = folder / 'installed-shared'
+        run('cmake', '--install', self.build, '--prefix', prefix)
+        self.check_c(prefix / 'bin/hello_c')
+        loaded = run('env', 'LD_TRACE_LOADED_OBJECTS=1', prefix / 'bin/hello_c')
+        self.assertIn(f'=> {prefix / "bin"}/../lib/libcushim-core.so.0 ', loaded)
+
+    def test_failing_test_on_the_simulated_gpu_is_reported(self):
+        said = run('ctest', '--test-dir', self.build, '--output-on-failure', fails=True)
+        self.assertRegex(said, r'devices \.+ +Passed')
+        self.assertRegex(said, r'leaking \.+\**Failed')
+        self.assertRegex(said, r'cudaMalloc.*1000')
+
     def test_test_without_the_simulator_is_disabled(self):
-        self.assertIn('cushim_add_gpu_test(devices): disabled', self.said)
-        said = run('ctest', '--test-dir', self.build)
+        build = folder / 'without-simulator'
+        said = configure(self.source, build, '-DCUSHIM_SIMULATOR=OFF')
+        self.assertIn('cushim_add_gpu_test(devices): disabled', said)
+        said = run('ctest', '--test-dir', build)
         self.assertRegex(said, r'devices \.+\**Not Run \(Disabled\)')
 
     def test_wrong_arguments_of_the_test_function_are_rejected(self):

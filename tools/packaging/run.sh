@@ -207,7 +207,8 @@ check_conan() {
     export CONAN_HOME=$WORK/conan-home
     cached_compilers
     rm -rf "$CONAN_HOME"
-    "$conan" profile detect >/dev/null 2>&1
+    # It recognizes no compiler behind ccache.
+    env -u CC -u CXX "$conan" profile detect >/dev/null 2>&1
     # The Meson of this machine, since packages of build tools are on a server.
     sed -i 's/^compiler.cppstd=.*/compiler.cppstd=20/; s/^build_type=.*/build_type=Debug/' "$CONAN_HOME/profiles/default"
     printf '[platform_tool_requires]\nmeson/%s\n' "$(meson --version)" >>"$CONAN_HOME/profiles/default"
