@@ -14,8 +14,8 @@ namespace cushim {
 class Error;
 namespace detail {
 // The error with the name of the function that the program called, "Stream::synchronize", or its
-// signature. `function` must point to a string that lives as long as the program. Replaces a name;
-// null changes nothing.
+// signature. `function` must point to a string that lives as long as the program. It replaces a
+// name that the error already has. Null leaves the error unchanged.
 CUSHIM_COLD CUSHIM_API Error named(Error &&error, const char *function) noexcept;
 CUSHIM_COLD void name_error(const Error &error, const char *function) noexcept;
 // The same error with another detail.
@@ -62,7 +62,7 @@ struct ErrorText;
 struct ErrorParts {
     ErrorKind kind = ErrorKind::status; // the kind of the error
     Api api = Api::loader;              // what reported the error
-    int status = 0;                     // a CUresult or cudaError_t; 0: none; see `library`
+    int status = 0;                     // a CUresult, a cudaError_t or that of `library`; 0: none
     const char *entry_point = "";       // must live as long as the program: it is not copied
     Version required = Version();       // the required version, if known
     Version installed = Version();      // the installed version, if known
@@ -194,7 +194,7 @@ class Error {
     unsigned short library_;
 };
 
-static_assert(sizeof(Error) <= 48, "every Result can hold an Error");
+static_assert(sizeof(Error) <= 48, "an Error has at most 48 bytes, which every Result reserves");
 
 } // namespace cushim
 

@@ -12,43 +12,45 @@
  * both. A graph can also be captured from a stream: capture.hpp.
  *
  * Lifetime: every graph, clone and executable graph keeps alive what its nodes use, also in graphs
- * inside nodes: kernels, closures, events, semaphores, and memory that is passed as the buffer
- * itself. Graphs and clones also keep what nodes used before they were changed or destroyed; for
- * executable graphs, see graph_exec.hpp. Captured work keeps only closures alive: see capture.hpp.
- * The owner of a span is unknown: keep it alive with keep_alive(), or yourself. A GrowableBuffer is
- * kept alive; do not call its shrink_to_fit(), or its reserve() beyond the capacity, while a graph
- * may use it.
+ * inside nodes: kernels, closures, events, semaphores, and memory, if the buffer itself is
+ * passed and not a span. Graphs and clones also keep what nodes used before they were changed or
+ * destroyed; for executable graphs, see graph_exec.hpp. Captured work keeps only closures alive:
+ * see capture.hpp. The owner of a span is unknown: keep it alive with keep_alive(), or yourself. A
+ * GrowableBuffer is kept alive; do not call its shrink_to_fit(), or its reserve() beyond the
+ * capacity, while a graph may use it.
  *
  * A cushim thread releases what was kept, soon after the last graph that can use it is destroyed
  * and the launches of that graph have completed: see graph_exec.hpp. Memory that was allocated in
  * Stream::per_thread() is then freed immediately, not in stream order: all other work that uses it
  * must have completed.
  *
- * Copies that direct CUDA calls make (cuGraphClone, cuGraphInstantiate, cuGraphAddChildGraphNode
- * with native()) keep alive what the graph uses, and so does a graph after release(): for them,
- * each Graph holds a CUDA user object once it keeps something alive. Direct copies of a child graph
- * or body keep nothing alive: keep the outer graph alive. The wrappers' own executable graphs
- * usually have no user object, because it has costs: with driver 580, each launch takes 2 to 35
- * microseconds longer, and each executable graph that was launched leaves 208 bytes of host memory
- * allocated until the process ends. Only these executable graphs can have one: those with
- * InstantiateOptions::kept_by_cuda or device_launch, and those whose graph was adopted or borrowed
- * and already had a user object: from another library, from a Graph that released it, or from
- * closures of launch_host_function() in a capture that a direct CUDA call ended.
+ * A Graph that keeps something alive adds a CUDA user object to its CUDA graph. Copies that direct
+ * CUDA calls make of native() (cuGraphClone, cuGraphInstantiate, cuGraphAddChildGraphNode)
+ * therefore keep alive what the graph uses, and so does the CUDA graph itself after release().
+ * Direct copies of a child graph or body keep nothing alive: keep the outer graph alive. The
+ * wrappers' own executable graphs usually have no user object, because it has costs: with driver
+ * 580, each launch takes 2 to 35 microseconds longer, and each executable graph that was launched
+ * leaves 208 bytes of host memory allocated until the process ends. An executable graph has one
+ * only in two cases. It was instantiated with InstantiateOptions::kept_by_cuda or device_launch. Or
+ * its graph was adopted or borrowed and already had one: from another library, from a Graph whose
+ * release() returned it, or from launch_host_function() in a capture that a direct CUDA call ended.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
- * it. Different threads may use different graphs at the same time, also clones of one another. This
- * copy of cushim destroys, clones and instantiates one graph at a time, and also serialises
- * destroying nodes, find_in_clone(), and adding and setting child graphs: driver 580 corrupts its
- * memory otherwise. Instantiating a large graph therefore delays these calls on other threads.
- * Direct calls of cuGraphDestroy, cuGraphClone, cuGraphInstantiate, cuGraphDestroyNode,
- * cuGraphNodeFindInClone and cuGraphAddChildGraphNode are not serialised.
+ * it. Different threads may use different graphs at the same time, also clones of one another.
+ * cushim destroys, clones and instantiates one graph at a time, and also serialises destroying
+ * nodes, find_in_clone(), and adding and setting child graphs: driver 580 corrupts its memory
+ * otherwise. Two libraries that each contain cushim do not wait for each other. Instantiating a
+ * large graph therefore delays these calls on other threads. Direct calls of cuGraphDestroy,
+ * cuGraphClone, cuGraphInstantiate, cuGraphDestroyNode, cuGraphNodeFindInClone and
+ * cuGraphAddChildGraphNode are not serialised.
  * Context: see handle.hpp.
  * Errors: invalid_argument for an empty argument, for a destroyed node, and for a node of another
  * graph; requires_newer_driver, requires_newer_headers; out_of_memory; the status of the CUDA call.
- * Keeping something alive requires CUDA 11.3. The entry points are named for the driver API; those
- * of the runtime API have the same names with cuda instead of cu. A runtime graph reads the
- * parameters of kernels, copies and conditional nodes through the driver API, because the runtime
- * API does not always report them.
+ * A call that keeps something alive requires CUDA 11.3: with an older driver it fails with
+ * requires_newer_driver. The entry points are named for the driver API; those of the runtime API
+ * have the same names with cuda instead of cu. A runtime graph reads the parameters of kernels,
+ * copies and conditional nodes through the driver API, because the runtime API does not always
+ * report them.
  */
 #ifndef CUSHIM_GRAPH_HPP
 #define CUSHIM_GRAPH_HPP
@@ -144,9 +146,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     }
 
     /* A kernel launch. Arguments are those of Kernel::launch(), and are copied. Launch attributes
-     * require headers of CUDA 11.8; priorities require a driver of CUDA 11.7, other attributes
-     * except cooperative launches one of 11.8. A graph of the runtime API accepts only kernels of a
-     * Library (unsupported_platform). cuGraphAddKernelNode, _v2 for a library's kernel (CUDA 12.0),
+     * require headers of CUDA 11.8. They require a driver of CUDA 11.8, except priorities (11.7)
+     * and cooperative launches (any). A graph of the runtime API accepts only kernels of a Library
+     * (unsupported_platform). cuGraphAddKernelNode, _v2 for a library's kernel (CUDA 12.0),
      * cuGraphKernelNodeSetAttribute. */
     template <class... Parameters, class... Arguments>
         requires(
@@ -259,8 +261,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     // --- conditional nodes; see graph_conditional.hpp
 
-    /* A condition for one conditional node of this graph; invalid_argument for a second node,
-     * unless the first is destroyed. Kernels of the graph set it, with
+    /* A condition for one conditional node of this graph: add_if_node() and the others fail with
+     * invalid_argument if it has a node that was not destroyed. Kernels of the graph set it, with
      * cudaGraphSetConditional(condition.native(), value).
      * cuGraphConditionalHandleCreate, since CUDA 12.3. */
     CUSHIM_API Result<GraphCondition>
@@ -362,7 +364,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // cannot be destroyed. If cushim rejects the call (invalid_argument), or CUDA does
     // (CUDA_ERROR_INVALID_VALUE, not_supported_by_device, requires_newer_driver, symbol_not_found),
     // the node stays valid. If CUDA returns any other status, it may have destroyed the node:
-    // `node` is rejected afterwards, and nodes() returns it if it still exists. cuGraphDestroyNode.
+    // `node` is invalid afterwards. If CUDA's node still exists, nodes() returns a new GraphNode
+    // for it. cuGraphDestroyNode.
     CUSHIM_API Result<void> destroy_node(const GraphNode &node) const noexcept;
 
     // Keeps the object of this owner alive (a buffer's memory, an event, ...) until this graph

@@ -20,9 +20,9 @@ struct InstantiateOptions {
     // Nodes use their own priorities instead of that of the stream. CUDA 11.7.
     bool use_node_priority = false;
     // A CUDA user object keeps alive what the nodes of the graph use, also for launches that
-    // GraphExec does not see and after release(), but not what set_...() sets. No effect for a
-    // graph inside a node. Each launch takes longer: see graph.hpp. Always on if device_launch is
-    // set. CUDA 11.3.
+    // GraphExec does not see and after release(), but not what set_...() sets. No effect if the
+    // Graph itself is inside a node (a child graph or a body). Each launch takes longer: see
+    // graph.hpp. Always on if device_launch is set. CUDA 11.3.
     bool kept_by_cuda = false;
 };
 
@@ -48,7 +48,7 @@ struct InstantiateFailure {
 // Why a graph cannot update an executable graph. The values are those of CUDA.
 enum class GraphUpdateResult : unsigned char {
     success = 0,
-    error = 1,                       // unexpected: see the error itself
+    error = 1,                       // unexpected; CUDA reports no details
     topology_changed = 2,            // other nodes, edges or order
     node_type_changed = 3,           // a node has another type
     function_changed = 4,            // of a kernel node; drivers before CUDA 11.2
@@ -79,8 +79,9 @@ struct GraphUpdate {
  *
  * Lifetime: it keeps alive what its nodes use. A cushim thread releases the resources of a node
  * when all earlier launches have completed and one of these has happened: the node, or the child
- * graph node around it, was set again; update() succeeded; the last owner was destroyed. The
- * resources of the Graph that it was instantiated or updated from are released together.
+ * graph node around it, was set again; update() succeeded; the last owner was destroyed. What
+ * it took over from the Graph, at instantiate() or update(), is released together: after the next
+ * update() or the destruction of the last owner.
  *   - Launches in a stream that a Stream owns add no CUDA call. The GraphExec keeps the stream of
  *     its last launch alive, and records an event there when it releases resources. While that
  *     stream is captured, nothing is released.
@@ -93,9 +94,9 @@ struct GraphUpdate {
  *   - At process exit: see teardown.hpp. In the child of a fork nothing is released.
  * Launches through native(), through a borrowed GraphExec or from the device are not seen. Call
  * launched() after each, or wait for them before set_...(), update() and the destruction of the
- * last owner. With InstantiateOptions::kept_by_cuda that is only necessary for what set_...() sets,
- * and for graphs inside nodes. After release() of a GraphExec without
- * kept_by_cuda, what its nodes use stays alive until the process ends.
+ * last owner. With InstantiateOptions::kept_by_cuda, neither is necessary unless set_...() was
+ * used, or the Graph is itself inside a node. After release() of a GraphExec without kept_by_cuda,
+ * what its nodes use stays alive until the process ends.
  *
  * Threads: see handle.hpp. One thread at a time may launch or change it. During set_...(),
  * set_enabled() and is_enabled(), no other thread may use the Graph it was instantiated from;

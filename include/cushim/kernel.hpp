@@ -185,10 +185,12 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * Arguments are copied before this returns. Memory that they point to must stay alive until the
      * kernel has completed.
      *
-     * Errors: wrong_context if the stream belongs to another context than the kernel's module;
-     * if a size exceeds a limit, CUDA_ERROR_INVALID_VALUE (1), for a cooperative grid
-     * CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720), for a cluster CUDA_ERROR_INVALID_CLUSTER_SIZE
-     * (912); invalid_argument
+     * Errors:
+     * wrong_context: the stream belongs to another context than the kernel's module.
+     * CUDA_ERROR_INVALID_VALUE (1): a size exceeds a limit.
+     * CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720): a cooperative grid exceeds its limit.
+     * CUDA_ERROR_INVALID_CLUSTER_SIZE (912): a cluster exceeds its limit.
+     * invalid_argument
      * - if the kernel or the stream is empty
      * - if a buffer was closed, released, moved from or default-constructed
      * - if a dimension of the grid, the block or a requested cluster is less than 1 or exceeds 32
@@ -196,8 +198,9 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * - if the size of the shared memory exceeds 32 bits
      * - if there are too many launch attributes, or their array is null
      *
-     * cuLaunchKernel; if the configuration needs them cuLaunchCooperativeKernel, and
-     * cuLaunchKernelEx, which requires a driver of CUDA 11.6 and headers of CUDA 11.8. */
+     * cuLaunchKernel. For a cooperative launch without other attributes:
+     * cuLaunchCooperativeKernel. With other attributes: cuLaunchKernelEx, which requires a driver
+     * of CUDA 11.6 and headers of CUDA 11.8. */
     template <class... Arguments>
         requires(
             detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)

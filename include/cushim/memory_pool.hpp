@@ -23,7 +23,8 @@ struct MemoryPoolOptions {
     ExportKinds exportable;
     // Maximum size in bytes; 0: unlimited. Requires CUDA 12.2.
     std::size_t max_size = 0;
-    // Only with exportable.win32, which requires it: the SECURITY_ATTRIBUTES of exported handles.
+    // The SECURITY_ATTRIBUTES of exported handles: required with exportable.win32, and null
+    // without.
     void *win32_attributes = nullptr;
 };
 

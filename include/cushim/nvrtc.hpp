@@ -56,7 +56,8 @@ struct CompileOptions {
     // Options of NVRTC; one that has an argument is one string: "-DSIZE=4". Not the architecture,
     // nor -dlto, which compile() adds.
     std::span<const char *const> flags = {};
-    // Headers that need no file. Those of CUDA itself need an -I with its include folder.
+    // Headers that are passed as text. If the source includes CUDA's own headers, add -I and their
+    // folder to `flags`.
     std::span<const SourceHeader> headers = {};
     // Kernels and variables whose mangled names are needed, as C++ expressions: "scale<float>",
     // "&table". Kernel templates are instantiated by this.

@@ -40,7 +40,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
 
     // The legacy default stream, which synchronizes with all blocking streams. CU_STREAM_LEGACY.
     CUSHIM_API static Stream legacy() noexcept;
-    // The default stream of the calling thread. CU_STREAM_PER_THREAD.
+    // The per-thread default stream: in each call, that of the thread that makes the call.
+    // CU_STREAM_PER_THREAD.
     CUSHIM_API static Stream per_thread() noexcept;
 
     // Owns a stream of that context. cuStreamDestroy_v2.
@@ -96,8 +97,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
      * relaxed. Fails with CUDA_ERROR_STREAM_CAPTURE_INVALIDATED (901) if an error invalidated the
      * capture, with CUDA_ERROR_STREAM_CAPTURE_UNJOINED (904) if a stream that was forked into the
      * capture was not joined, and with CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD (908) on another
-     * thread. In these cases no graph is returned, and the stream works as before the capture.
-     * cuStreamEndCapture. */
+     * thread. In each of these cases, also 908, the capture has ended without a graph, and the
+     * stream can be used as before. cuStreamEndCapture. */
     CUSHIM_API Result<Graph> end_capture() const noexcept;
 
     /* Captures the work that f() enqueues; f() returns void or a Result. The mode is per_thread by

@@ -214,7 +214,7 @@ Result<GraphNode> Graph::find_in_clone(const Graph &original,
     CUgraphNode found = nullptr;
     CUSHIM_TRY_VOID(detail::explained(
         state->api().find_in_clone(&found, node.native(), state->graph), CUDA_ERROR_INVALID_VALUE,
-        "the graph is not a clone of the original, or the clone does not have the node"));
+        "the graph is not a clone of the original, or has no copy of this node"));
     return state->identity->node(found);
 }
 

@@ -161,9 +161,10 @@ bool exceeds(const Dim3 &size, const long long (&limit)[3]) noexcept {
 // Also for an error of unfit_sizes(), whose limit is not that of the device.
 Error too_large(const Error &error, const char *what, const Dim3 &of,
                 const long long (&limit)[3]) noexcept {
-    return reworded(error, "%s size %lld x %lld x %lld exceeds the limit of %lld x %lld x %lld %s",
-                    what, of.x, of.y, of.z, limit[0], limit[1], limit[2],
-                    what[0] == 'g' ? "blocks" : "threads");
+    return reworded(error,
+                    "%s size %lld x %lld x %lld exceeds the limits of the dimensions, "
+                    "%lld x %lld x %lld",
+                    what, of.x, of.y, of.z, limit[0], limit[1], limit[2]);
 }
 
 Error explain_sizes(const Error &error, const LaunchConfig &config, const Limits &limits) noexcept {

@@ -43,8 +43,8 @@ void expect_failures_of_graphs(Failures &failures, const Context &context) {
     const Nodes of(context);
     failures.expect("Graph::find_in_clone: the original Graph holds no graph",
                     of.graph.find_in_clone(Graph(), of.node));
-    failures.expect("Graph::find_in_clone: the graph is not a clone of the original, or the clone "
-                    "does not have the node (cuGraphNodeFindInClone: CUDA_ERROR_INVALID_VALUE (1))",
+    failures.expect("Graph::find_in_clone: the graph is not a clone of the original, or has no "
+                    "copy of this node (cuGraphNodeFindInClone: CUDA_ERROR_INVALID_VALUE (1))",
                     of.other.find_in_clone(of.graph, of.node));
     failures.expect("Graph::keep_alive: the graph would keep itself alive, and never be destroyed",
                     of.graph.keep_alive(of.graph));
@@ -75,13 +75,14 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
     const auto kernel = ok(ok(load_device_code(context)).kernel<Fill>("fill"));
     LaunchConfig too_large = config;
     too_large.block = Dim3(2048);
-    failures.expect("Graph::add_kernel_node: block size 2048 x 1 x 1 exceeds the limit of 1024 x "
-                    "1024 x 64 threads (cuGraphAddKernelNode: CUDA_ERROR_INVALID_VALUE (1))",
-                    graph.add_kernel_node({}, kernel, too_large, memory, 1, 8u));
+    failures.expect(
+        "Graph::add_kernel_node: block size 2048 x 1 x 1 exceeds the limits of the dimensions, "
+        "1024 x 1024 x 64 (cuGraphAddKernelNode: CUDA_ERROR_INVALID_VALUE (1))",
+        graph.add_kernel_node({}, kernel, too_large, memory, 1, 8u));
     LaunchConfig far_too_large = config;
     far_too_large.block = Dim3(1ll << 32);
-    failures.expect("Graph::add_kernel_node: block size 4294967296 x 1 x 1 exceeds the limit of "
-                    "1024 x 1024 x 64 threads",
+    failures.expect("Graph::add_kernel_node: block size 4294967296 x 1 x 1 exceeds the limits of "
+                    "the dimensions, 1024 x 1024 x 64",
                     graph.add_kernel_node({}, kernel, far_too_large, memory, 1, 8u));
     failures.expect("Graph::add_memcpy_node: dependencies[1] was destroyed",
                     graph.add_memcpy_node({of.node, of.gone}, memory, from));
@@ -99,10 +100,11 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
                     "Stream::capture()",
                     graph.add_child_graph_node({}, of.of_runtime), ErrorKind::unsupported_platform);
     const GraphNode fill = ok(graph.add_kernel_node({}, kernel, config, memory, 1, 8u));
-    failures.expect("Graph::set_kernel_node: block size 2048 x 1 x 1 exceeds the limit of 1024 x "
-                    "1024 x 64 threads (cuGraphKernelNodeSetParams: CUDA_ERROR_INVALID_VALUE "
-                    "(1))",
-                    graph.set_kernel_node(fill, kernel, too_large, memory, 1, 8u));
+    failures.expect(
+        "Graph::set_kernel_node: block size 2048 x 1 x 1 exceeds the limits of the dimensions, "
+        "1024 x 1024 x 64 (cuGraphKernelNodeSetParams: CUDA_ERROR_INVALID_VALUE "
+        "(1))",
+        graph.set_kernel_node(fill, kernel, too_large, memory, 1, 8u));
     LaunchConfig cooperative = config;
     cooperative.cooperative = true;
     failures.expect(

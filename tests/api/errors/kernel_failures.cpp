@@ -188,8 +188,8 @@ void expect_kernel(Failures &failures) {
     failures.expect(
         "max_active_clusters: cluster size 2 x 0 x 1: each dimension must be at least 1",
         max_active_clusters(context, kernel, {.cluster = {2, 0, 1}}));
-    failures.expect("max_active_clusters: block size 4294967296 x 1 x 1 exceeds the limit of 1024 "
-                    "x 1024 x 64 threads",
+    failures.expect("max_active_clusters: block size 4294967296 x 1 x 1 exceeds the limits of the "
+                    "dimensions, 1024 x 1024 x 64",
                     max_active_clusters(context, kernel, {.block = 1ll << 32}));
     // without a context
     restart("");
@@ -213,9 +213,10 @@ void expect_launch(Failures &failures) {
                     AnyKernel().launch_unchecked(stream, {}, nullptr));
     failures.expect("AnyKernel::launch_unchecked: the Stream holds no stream",
                     idle.launch_unchecked(none, {}, nullptr));
-    failures.expect("AnyKernel::launch_unchecked: block size 2048 x 1 x 1 exceeds the limit of "
-                    "1024 x 1024 x 64 threads (cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1))",
-                    idle.launch_unchecked(stream, {.block = 2048}, nullptr));
+    failures.expect(
+        "AnyKernel::launch_unchecked: block size 2048 x 1 x 1 exceeds the limits of "
+        "the dimensions, 1024 x 1024 x 64 (cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1))",
+        idle.launch_unchecked(stream, {.block = 2048}, nullptr));
     failures.expect("Kernel::launch: the Kernel holds no kernel",
                     Kernel<void()>().launch(stream, {}));
     failures.expect("Kernel::launch: the Stream holds no stream", idle.launch(none, {}));
@@ -232,11 +233,11 @@ void expect_launch(Failures &failures) {
                     idle.launch(stream, LaunchConfig::covering(0)));
     failures.expect("Kernel::launch: grid size 1 x -2 x 1: each dimension must be at least 1",
                     idle.launch(stream, {.grid = {1, -2, 1}, .priority = 0}));
-    failures.expect("Kernel::launch: block size 1 x 1 x 4294967296 exceeds the limit of 1024 x "
-                    "1024 x 64 threads",
+    failures.expect("Kernel::launch: block size 1 x 1 x 4294967296 exceeds the limits of the "
+                    "dimensions, 1024 x 1024 x 64",
                     idle.launch(stream, {.block = {1, 1, 1ll << 32}}));
-    failures.expect("Kernel::launch: grid size 4294967296 x 1 x 1 exceeds the limit of 2147483647 "
-                    "x 65535 x 65535 blocks",
+    failures.expect("Kernel::launch: grid size 4294967296 x 1 x 1 exceeds the limits of the "
+                    "dimensions, 2147483647 x 65535 x 65535",
                     idle.launch(stream, {.grid = 1ll << 32, .priority = 0}));
     failures.expect(
         "Kernel::launch: dynamic shared memory size, 1099511627776 bytes, exceeds the kernel's "
@@ -244,11 +245,11 @@ void expect_launch(Failures &failures) {
         idle.launch(stream, {.shared_bytes = std::size_t(1) << 40}));
     failures.expect("Kernel::launch: cluster size 2 x 0 x 1: each dimension must be at least 1",
                     idle.launch(stream, {.cluster = {2, 0, 1}}));
-    failures.expect("Kernel::launch: grid size 1 x 70000 x 1 exceeds the limit of 2147483647 x "
-                    "65535 x 65535 blocks (cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1))",
+    failures.expect("Kernel::launch: grid size 1 x 70000 x 1 exceeds the limits of the dimensions, "
+                    "2147483647 x 65535 x 65535 (cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1))",
                     idle.launch(stream, {.grid = {1, 70000, 1}}));
-    failures.expect("Kernel::launch: block size 2048 x 1 x 1 exceeds the limit of 1024 x 1024 x "
-                    "64 threads (cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1))",
+    failures.expect("Kernel::launch: block size 2048 x 1 x 1 exceeds the limits of the dimensions, "
+                    "1024 x 1024 x 64 (cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1))",
                     idle.launch(stream, {.block = 2048}));
     failures.expect("Kernel::launch: block size 64 x 32 x 1, 2048 threads, exceeds the kernel's "
                     "limit of 1024 threads (cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1))",
