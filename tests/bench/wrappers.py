@@ -25,6 +25,8 @@ LIMITS = {
     "copy, enqueued": (80, 1),
     "fill, enqueued": (60, 0),
     "launch, four arguments": (140, 0),
+    "graph, create and destroy": (1240, 2),
+    "graph, instantiate and destroy": (1180, 4),
     "graph, launch": (95, 0),
     "graph, empty node": (119, 0),
     "graph, memset node": (172, 0),

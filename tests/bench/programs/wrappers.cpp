@@ -177,6 +177,20 @@ constexpr auto raw_graph_launch = [](Objects &o) {
 };
 constexpr auto graph_launch = [](Objects &o) { require(o.exec.launch(o.stream)); };
 
+constexpr auto raw_graph = [](Objects &) {
+    CUgraph graph;
+    require(raw.cuGraphCreate(&graph, 0));
+    require(raw.cuGraphDestroy(graph));
+};
+constexpr auto graph = [](Objects &o) { (void)require(Graph::create(o.context)); };
+
+constexpr auto raw_exec = [](Objects &o) {
+    CUgraphExec exec;
+    require(raw.cuGraphInstantiateWithFlags(&exec, o.graph.native(), 0));
+    require(raw.cuGraphExecDestroy(exec));
+};
+constexpr auto exec = [](Objects &o) { (void)require(o.graph.instantiate()); };
+
 // --- nodes, each after the previous one
 
 constexpr auto raw_empty_node = [](Objects &o) {
@@ -248,6 +262,8 @@ constexpr Operation operations[] = {
     {"copy, enqueued", {repeat<raw_copy>, repeat<copy_to_device>}},
     {"fill, enqueued", {repeat<raw_fill>, repeat<fill_buffer>}},
     {"launch, four arguments", {repeat<raw_launch>, repeat<launch>}},
+    {"graph, create and destroy", {repeat<raw_graph>, repeat<graph>}},
+    {"graph, instantiate and destroy", {repeat<raw_exec>, repeat<exec>}},
     {"graph, launch", {repeat<raw_graph_launch>, repeat<graph_launch>}},
     {"graph, empty node", {repeat<raw_empty_node>, repeat<empty_node>}},
     {"graph, memset node", {repeat<raw_memset_node>, repeat<memset_node>}},
