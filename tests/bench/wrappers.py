@@ -21,7 +21,7 @@ LIMITS = {
     "stream, create and destroy": (220, 1),
     "device memory, allocate and free": (250, 3),
     "the same in stream order": (260, 2),
-    "mapped range, map and unmap": (465, 2),
+    "mapped range, map and unmap": (370, 0),
     "copy, enqueued": (80, 1),
     "fill, enqueued": (60, 0),
     "launch, four arguments": (140, 0),

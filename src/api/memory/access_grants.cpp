@@ -7,12 +7,12 @@
 
 namespace cushim::detail {
 
-Result<void> access_set(CUresult status, const char *entry_point, int introduced,
-                        std::span<const AccessGrant> grants, const AccessPart &part) noexcept {
-    if (status == CUDA_SUCCESS || status == requires_newer_driver) {
-        return checked(status, entry_point, introduced);
-    }
+Error access_not_set(CUresult status, const char *entry_point, int introduced,
+                     std::span<const AccessGrant> grants, const AccessPart &part) noexcept {
     const Error error = failure(status, entry_point, introduced);
+    if (status == requires_newer_driver) {
+        return error;
+    }
     char list[300] = "", where[80] = "";
     std::size_t length = 0;
     for (const AccessGrant &grant : grants) {

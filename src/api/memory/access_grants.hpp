@@ -14,8 +14,8 @@ namespace cushim::detail {
 // requires_newer_driver if a grant names a host NUMA node that the driver does not support.
 inline Result<void> check(std::span<const AccessGrant> grants) noexcept {
     for (const AccessGrant &grant : grants) {
-        if (grant.native().location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
-            CUSHIM_TRY_VOID(require_feature(Feature::host_numa_memory));
+        if (grant.native().location.type != CU_MEM_LOCATION_TYPE_DEVICE) [[unlikely]] {
+            return require_feature(Feature::host_numa_memory);
         }
     }
     return {};
@@ -34,10 +34,20 @@ struct AccessPart {
     std::size_t size = 0;
 };
 
-// The result of a call that sets access. The message of a failure says why, or
-// which access was requested.
-Result<void> access_set(CUresult status, const char *entry_point, int introduced,
-                        std::span<const AccessGrant> grants, const AccessPart &part) noexcept;
+// The message says why, or which access was requested.
+[[gnu::cold]] Error access_not_set(CUresult status, const char *entry_point, int introduced,
+                                   std::span<const AccessGrant> grants,
+                                   const AccessPart &part) noexcept;
+
+// The result of a call that sets access.
+inline Result<void> access_set(CUresult status, const char *entry_point, int introduced,
+                               std::span<const AccessGrant> grants,
+                               const AccessPart &part) noexcept {
+    if (status == CUDA_SUCCESS) [[likely]] {
+        return {};
+    }
+    return access_not_set(status, entry_point, introduced, grants, part);
+}
 
 } // namespace cushim::detail
 

@@ -18,6 +18,8 @@ namespace cushim {
 namespace {
 
 struct PhysicalState final : detail::State {
+    PhysicalState() noexcept : State(detail::InCapture::safe) {}
+
     detail::Destroyed destroy() noexcept override {
         return CUSHIM_DESTROY(cuMemRelease, handle, handle);
     }

@@ -10,6 +10,7 @@
 #include "base/explained.hpp"
 #include "base/fork_guard.hpp"
 #include "base/ranges.hpp"
+#include "base/relaxed_capture.hpp"
 #include "context/adopting.hpp"
 #include "context/in_context.hpp"
 #include "context/on_device.hpp"
@@ -26,6 +27,8 @@ constexpr const char *empty_mapping = "the MappedRange holds no mapping";
 constexpr std::size_t smallest_page = 4096;
 
 struct AddressesState final : detail::State {
+    AddressesState() noexcept : State(detail::InCapture::safe) {}
+
     detail::Destroyed destroy() noexcept override {
         return CUSHIM_DESTROY(cuMemAddressFree, address, address, size);
     }
@@ -35,14 +38,12 @@ struct AddressesState final : detail::State {
 
 struct MappedState final : detail::State {
     MappedState(const AddressRange &range, const PhysicalMemory &memory) noexcept
-        : keep_memory(memory), keep_range(range) {
-        device_ordinal = detail::ordinal_of(memory);
-    }
+        : State(detail::InCapture::safe, detail::ordinal_of(memory)), keep_memory(memory),
+          keep_range(range) {}
 
     detail::Destroyed destroy() noexcept override {
         // Without the lock: there is no other owner.
-        return detail::destroy_after(
-            release, [this] { return CUSHIM_DESTROY(cuMemUnmap, address, address, size); });
+        return release ? destroy_after_release() : unmap();
     }
 
     void release_after(Stream &&stream) noexcept {
@@ -60,6 +61,15 @@ struct MappedState final : detail::State {
     std::size_t size = 0;
 
   private:
+    detail::Destroyed unmap() const noexcept {
+        return CUSHIM_DESTROY(cuMemUnmap, address, address, size);
+    }
+    // Waiting for a stream is not safe during captures, unlike cuMemUnmap.
+    [[gnu::cold]] detail::Destroyed destroy_after_release() const noexcept {
+        const detail::RelaxedCapture relaxed;
+        return detail::destroy_after(release, [this] { return unmap(); });
+    }
+
     ForkLock lock; // guards members that owners in several threads may set
     Stream release;
 };
@@ -190,8 +200,10 @@ Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offs
 Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offset,
                                      const PhysicalMemory &memory,
                                      std::span<const AccessGrant> grants) noexcept {
-    CUSHIM_TRY(MappedRange mapped, map(range, offset, memory));
-    CUSHIM_TRY_VOID(mapped.set_access(grants));
+    Result<MappedRange> mapped = map(range, offset, memory);
+    if (mapped) [[likely]] {
+        CUSHIM_TRY_VOID(set_access_of(mapped->native(), memory.size(), grants));
+    }
     return mapped;
 }
 

@@ -149,6 +149,13 @@ constexpr Owner owners[] = {
          return keep(AddressRange::reserve(scene.place.device, scene.place.unit));
      }},
     {"mapped range", [](Scene &scene) { return keep(map_new(scene.place, scene.place.unit)); }},
+    {"mapped range with release_after()",
+     [](Scene &scene) {
+         auto mapped = map_new(scene.place, scene.place.unit);
+         const auto other = Stream::create(scene.context(), {.non_blocking = true}).value();
+         REQUIRE(mapped->release_after(other));
+         return keep(std::move(mapped));
+     }},
     {"growable buffer",
      [](Scene &scene) {
          auto buffer = GrowableBuffer<int>::create(scene.place.device, 100).value();
