@@ -12,28 +12,31 @@ struct AtThreadEnd {
     // The thread begins to keep blocks.
     AtThreadEnd() noexcept {
         keeping = Keeping::now;
-        spare_states.room = SpareStates::capacity;
+        for (SpareStates &spares : spare_states) {
+            spares.room = SpareStates::capacity;
+        }
     }
     ~AtThreadEnd() {
-        SpareStates &spares = spare_states;
         keeping = Keeping::no_longer;
-        spares.room = 0;
-        while (void *const block = spares.first) {
-            spares.first = *static_cast<void **>(block);
-            ::operator delete(block);
+        for (SpareStates &spares : spare_states) {
+            spares.room = 0;
+            while (void *const block = spares.first) {
+                spares.first = *static_cast<void **>(block);
+                ::operator delete(block);
+            }
         }
     }
 };
 
 } // namespace
 
-void free_state_block(void *block) noexcept {
+void free_state_block(void *block, std::size_t kind) noexcept {
     if (keeping != Keeping::not_yet) { // the list is full, or the thread ends
         ::operator delete(block);
         return;
     }
     thread_local const AtThreadEnd at_thread_end;
-    free_state(block, SpareStates::block_size);
+    free_state(block, spare_sizes[kind]);
 }
 #endif
 

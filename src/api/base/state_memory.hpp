@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <new>
 
 // Sanitizers find uses of freed states only if these are freed; thread_local is slow with mingw.
@@ -21,10 +22,22 @@
 
 namespace cushim::detail {
 
-// The blocks of a thread, a list through their first words. They are freed when the thread ends. A
-// child of fork has those of the thread that called fork.
+// Sizes of blocks: for all states that fit, and for those of graphs.
+inline constexpr std::size_t spare_sizes[] = {112, 208};
+inline constexpr std::size_t spare_kinds = std::size(spare_sizes);
+
+// The kind of block for a state; spare_kinds if it is too large.
+constexpr std::size_t spare_kind(std::size_t size) noexcept {
+    std::size_t kind = 0;
+    while (kind < spare_kinds && size > spare_sizes[kind]) {
+        ++kind;
+    }
+    return kind;
+}
+
+// The blocks of one kind that a thread keeps, a list through their first words. They are freed when
+// the thread ends. A child of fork has those of the thread that called fork.
 struct SpareStates {
-    static constexpr std::size_t block_size = 112; // of all states that are not larger
     static constexpr unsigned int capacity = 16;
 
     void *first = nullptr;
@@ -34,34 +47,35 @@ struct SpareStates {
 };
 
 #if CUSHIM_SPARE_STATES
-inline constinit thread_local SpareStates spare_states;
+inline constinit thread_local SpareStates spare_states[spare_kinds];
 
 // Keeps the first block that a thread frees; frees other blocks.
-void free_state_block(void *block) noexcept;
+void free_state_block(void *block, std::size_t kind) noexcept;
 #endif
 
-inline void *allocate_state(std::size_t size) noexcept {
+[[gnu::always_inline]] inline void *allocate_state(std::size_t size) noexcept {
 #if CUSHIM_SPARE_STATES
-    if (size <= SpareStates::block_size) {
-        SpareStates &spares = spare_states;
+    if (const std::size_t kind = spare_kind(size); kind < spare_kinds) {
+        SpareStates &spares = spare_states[kind];
         if (void *const block = spares.first) [[likely]] {
             spares.first = *static_cast<void **>(block);
             ++spares.room;
             return block;
         }
-        size = SpareStates::block_size;
+        size = spare_sizes[kind];
     }
 #endif
     return ::operator new(size, std::nothrow);
 }
 
 // The size is that of the allocation.
-inline void free_state(void *state, [[maybe_unused]] std::size_t size) noexcept {
+[[gnu::always_inline]] inline void free_state(void *state,
+                                              [[maybe_unused]] std::size_t size) noexcept {
 #if CUSHIM_SPARE_STATES
-    if (size <= SpareStates::block_size) {
-        SpareStates &spares = spare_states;
+    if (const std::size_t kind = spare_kind(size); kind < spare_kinds) {
+        SpareStates &spares = spare_states[kind];
         if (spares.room == 0) [[unlikely]] {
-            free_state_block(state);
+            free_state_block(state, kind);
             return;
         }
         *static_cast<void **>(state) = spares.first;
@@ -72,5 +86,26 @@ inline void free_state(void *state, [[maybe_unused]] std::size_t size) noexcept 
 #endif
     ::operator delete(state);
 }
+
+// For std::allocate_shared().
+template <class T>
+struct StateAllocator {
+    using value_type = T;
+
+    StateAllocator() noexcept = default;
+    template <class U>
+    StateAllocator(const StateAllocator<U> &) noexcept {}
+
+    T *allocate(std::size_t) const {
+        void *const block = allocate_state(sizeof(T));
+        if (block == nullptr) [[unlikely]] {
+            throw std::bad_alloc();
+        }
+        return static_cast<T *>(block);
+    }
+    void deallocate(T *block, std::size_t) const noexcept { free_state(block, sizeof(T)); }
+
+    friend bool operator==(StateAllocator, StateAllocator) noexcept { return true; }
+};
 
 } // namespace cushim::detail
