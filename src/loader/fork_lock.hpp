@@ -26,8 +26,10 @@ class ForkLock {
 template <void (*yield)()>
 class ForkGuard {
   public:
-    explicit ForkGuard(ForkLock &lock) : lock_(lock) {
-        const size_t own = size_t(cushim_fork_generation()) + 1;
+    /* `generation`: that of this process. */
+    explicit ForkGuard(ForkLock &lock, unsigned int generation = cushim_fork_generation())
+        : lock_(lock) {
+        const size_t own = size_t(generation) + 1;
         size_t holder = 0;
         while (!atomics::replace(&lock_.holder_, holder, own)) {
             if (holder == own) {

@@ -234,9 +234,8 @@ void wait_for_released() noexcept {
     }
 }
 
-void release_before_exit(Api api) noexcept {
-    static constinit std::atomic<bool> is_registered[2]{};
-    if (!is_registered[api == Api::runtime].exchange(true)) {
+void wait_at_exit(Api api) noexcept {
+    if (!waits_at_exit[api == Api::runtime].exchange(true)) {
         std::atexit(release_at_exit);
     }
 }

@@ -3,6 +3,8 @@
 
 #include <cushim/error.hpp>
 
+#include <atomic>
+
 namespace cushim::detail {
 
 // An object to destroy later. It is linked into the queue, so a callback needs no memory.
@@ -30,10 +32,18 @@ bool prepare_release() noexcept;
 // checked after this call.
 void wait_for_released() noexcept;
 
+// Whether release_before_exit() was called: for the driver, for the runtime.
+inline constinit std::atomic<bool> waits_at_exit[2] = {};
+void wait_at_exit(Api api) noexcept;
+
 // After the first call, process exit waits until all passed objects are deleted, at most two
 // seconds; the rest is reported to the teardown sink. Exit handlers run in reverse order, so this
 // is called after the first use of each library, whose teardown the wait must precede: for the
 // driver right after cushim_watch_exit(), and for libcudart once the first of its graphs exists.
-void release_before_exit(Api api) noexcept;
+inline void release_before_exit(Api api) noexcept {
+    if (!waits_at_exit[api == Api::runtime].load(std::memory_order_relaxed)) [[unlikely]] {
+        wait_at_exit(api);
+    }
+}
 
 } // namespace cushim::detail

@@ -128,6 +128,8 @@ class KeepAlive {
         }
     }
 
+    KeepAlive share() const noexcept { return KeepAlive(state_); }
+
     // Whether there is a dependency.
     explicit operator bool() const noexcept { return state_ != nullptr; }
     // Whether the dependency is destroyed, and the dependent object with it.

@@ -12,6 +12,10 @@ struct InContext : State {
     explicit InContext(const Context &in, InCapture call = InCapture::unsafe) noexcept
         : State(call, ordinal_of(in)), keep_context(in), context(in.native()),
           resets_before(resets_of(in.native())) {}
+    // In the context of another object.
+    InContext(const InContext &other, InCapture call) noexcept
+        : State(call, other.device_ordinal), keep_context(other.keep_context.share()),
+          context(other.context), resets_before(resets_of(other.context)) {}
 
     bool is_gone() const noexcept override { return resets_of(context) != resets_before; }
     Result<ContextScope> enter() const noexcept { return ContextScope::enter(context); }

@@ -34,7 +34,7 @@ Result<void> name_bodies(GraphState &state, const std::vector<CUgraph> &natives,
 Result<Conditional> add_bodies(GraphState &state, const GraphDependencies &dependencies,
                                const detail::ConditionalRequest &request) {
     // Everything that allocates comes first.
-    GraphNode &user = state.condition_users[request.handle];
+    GraphNode &user = state.identity->user_of(request.handle);
     if (state.identity->has(user)) {
         return Error::invalid_argument("the condition already has a conditional node; create a "
                                        "condition for each node with Graph::create_condition()");

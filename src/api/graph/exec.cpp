@@ -3,6 +3,7 @@
 #include <cushim/graph.hpp>
 #include <cushim/runtime_graph.hpp>
 
+#include "context/current_call.hpp"
 #include "context/in_context.hpp"
 #include "exec_state.hpp"
 #include "parameters.hpp"
@@ -50,7 +51,7 @@ adopted(const Context &context, const detail::GraphApi &api, CUgraphExec exec) n
     if (exec == nullptr) {
         return Error::invalid_argument("the handle is null");
     }
-    CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(context, api, nullptr));
+    CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(context, api));
     state->exec = exec;
     return state;
 }
@@ -93,20 +94,21 @@ Error explain(const Error &error, InstantiateResult result) noexcept {
 // the latter keeps the graph's resources alive.
 template <class Copy>
 Result<void> copy_with_uses(GraphExecState &state, GraphState &graph, const Copy &copy) noexcept {
-    if (state.is_kept_by_cuda && graph.outer == nullptr) {
+    if ((state.is_kept_by_cuda && graph.outer == nullptr) || !graph.uses().any()) {
         CUSHIM_TRY(const bool copied, copy());
-        if (copied) {
-            state.uses.keep(nullptr);
+        if (copied && state.uses) {
+            state.uses->keep(nullptr);
         }
         return {};
     }
+    CUSHIM_TRY_VOID(state.make_uses());
     CUSHIM_TRY(auto kept, detail::keep_uses(graph.uses().share()));
     const Result<bool> copied = graph.copied(copy);
     if (copied && *copied) {
-        state.uses.keep(std::move(kept));
+        state.uses->keep(std::move(kept));
     } else if (!copied && state.owned.load(std::memory_order_relaxed) &&
                detail::may_be_done(copied.error())) {
-        state.uses.keep_also(std::move(kept)); // it may be updated
+        state.uses->keep_also(std::move(kept)); // it may be updated
     }
     CUSHIM_TRY_VOID(copied);
     return {};
@@ -118,6 +120,40 @@ Result<GraphNode> find_node(const GraphState &graph, CUgraphNode native) noexcep
         [&]() -> Result<GraphNode> { return graph.identity->find(graph.graph, native); });
 }
 
+[[gnu::noinline]] Result<void>
+instantiate_with_uses(GraphExecState *state, GraphState *graph, const InstantiateOptions &options,
+                      detail::NativeInstantiateFailure *why) noexcept {
+    return copy_with_uses(*state, *graph, [&]() noexcept -> Result<bool> {
+        CUSHIM_TRY_VOID(graph->api().exec.instantiate(&state->exec, graph->graph, options, why));
+        return true;
+    });
+}
+
+[[gnu::cold]] Error not_instantiated(const Error &error, const GraphState &graph,
+                                     const detail::NativeInstantiateFailure &why,
+                                     InstantiateFailure *failure) noexcept {
+    if (failure != nullptr) {
+        const Result<GraphNode> node = find_node(graph, why.node);
+        *failure = {why.result, node ? *node : GraphNode()};
+    }
+    return explain(error, why.result);
+}
+
+// In the context of the graph.
+[[gnu::noinline]] Result<void> instantiate_in(GraphExecState *state, GraphState *graph,
+                                              const InstantiateOptions &options,
+                                              InstantiateFailure *failure) noexcept {
+    detail::NativeInstantiateFailure why;
+    Result<void> done =
+        graph->uses().any()
+            ? instantiate_with_uses(state, graph, options, &why)
+            : graph->api().exec.instantiate(&state->exec, graph->graph, options, &why);
+    if (!done) [[unlikely]] {
+        return not_instantiated(done.error(), *graph, why, failure);
+    }
+    return done;
+}
+
 Result<void> set_in(const GraphExec &exec, const GraphNode &node,
                     const detail::NodeParameters &parameters,
                     std::unique_ptr<detail::KeptUses> kept) noexcept {
@@ -126,17 +162,23 @@ Result<void> set_in(const GraphExec &exec, const GraphNode &node,
     CUSHIM_TRY_VOID(detail::check_new_parameters(
         state->api, parameters, "to skip the node, call GraphExec::set_enabled()"));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(state->uses.prepare(place, kept.get()));
+    if (kept) {
+        CUSHIM_TRY_VOID(state->make_uses());
+        CUSHIM_TRY_VOID(state->uses->prepare(place));
+    }
     Result<void> done = state->api.exec_set(state->exec, node.native(), parameters, state->context);
+    if (!state->uses) {
+        return done;
+    }
     if (done) {
         if (parameters.is<detail::ChildGraphNode>()) {
-            state->uses.end_inside(node.native());
+            state->uses->end_inside(node.native());
         }
-        state->uses.keep(node.native(), std::move(kept));
+        state->uses->keep(node.native(), std::move(kept));
     } else if (detail::may_be_done(done.error())) {
-        state->uses.keep_also(node.native(), std::move(kept));
+        state->uses->keep_also(node.native(), std::move(kept));
     } else {
-        state->uses.unprepare(node.native());
+        state->uses->unprepare(node.native());
     }
     return done;
 }
@@ -172,29 +214,21 @@ Error explain_enabling(const Error &error, const GraphExecState &state,
 
 Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
                                      InstantiateFailure *failure) const noexcept {
-    CUSHIM_TRY(GraphState *const graph, detail::state_of_graph(*this));
+    GraphState *const graph = detail::living_state_of(*this);
+    if (graph == nullptr) [[unlikely]] {
+        return CUSHIM_NAMED(detail::no_state_of_graph(*this));
+    }
     if (options.upload != nullptr) {
         CUSHIM_TRY_VOID(
             detail::require(*options.upload, "the Stream for the upload holds no stream"));
     }
-    CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(graph->shared_context(), graph->api(),
-                                                              graph->identity));
+    CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(*graph, graph->identity));
     state->is_kept_by_cuda = options.kept_by_cuda || options.device_launch;
-    CUSHIM_TRY(const ContextScope scope, graph->enter());
-    detail::NativeInstantiateFailure why;
-    const Result<void> done =
-        copy_with_uses(*state.operator->(), *graph, [&]() noexcept -> Result<bool> {
-            CUSHIM_TRY_VOID(
-                graph->api().exec.instantiate(&state->exec, graph->graph, options, &why));
-            return true;
-        });
-    if (!done) {
-        if (failure != nullptr) {
-            const Result<GraphNode> node = find_node(*graph, why.node);
-            *failure = {why.result, node ? *node : GraphNode()};
-        }
-        return CUSHIM_NAMED(explain(done.error(), why.result));
-    }
+    CUSHIM_TRY_VOID(
+        detail::call_in(graph->context, nullptr,
+                        [exec = state.operator->(), graph, asked = &options, failure]() noexcept {
+                            return instantiate_in(exec, graph, *asked, failure);
+                        }));
     return own_exec(state);
 }
 
@@ -225,12 +259,14 @@ Result<void> GraphExec::launch(const Stream &stream) const noexcept {
     const auto launch_now = [state, &stream]() noexcept -> Result<void> {
         const Result<void> launched = state->api.exec.launch(state->exec, stream.native());
         if (!launched) [[unlikely]] {
-            if (detail::may_be_done(launched.error())) {
-                state->uses.maybe_launched(stream);
+            if (state->uses && detail::may_be_done(launched.error())) {
+                state->uses->maybe_launched(stream);
             }
             return CUSHIM_NAMED(not_launched(launched.error(), stream));
         }
-        state->uses.launched(stream);
+        if (state->uses) {
+            state->uses->launched(stream);
+        }
         return {};
     };
     // The driver launches without a current context; the runtime would initialize one.
@@ -244,7 +280,9 @@ Result<void> GraphExec::launch(const Stream &stream) const noexcept {
 Result<void> GraphExec::launched(const Stream &stream) const noexcept {
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
     CUSHIM_TRY_VOID(detail::require(stream, "the Stream holds no stream"));
-    state->uses.launched(stream);
+    if (state->uses) {
+        state->uses->launched(stream);
+    }
     return {};
 }
 

@@ -28,10 +28,7 @@ void ExecUses::keep_also(std::unique_ptr<KeptUses> of_graph) noexcept {
     }
 }
 
-Result<void> ExecUses::prepare(const ExecNode &node, const KeptUses *kept) noexcept {
-    if (kept == nullptr) {
-        return {};
-    }
+Result<void> ExecUses::prepare(const ExecNode &node) noexcept {
     CUSHIM_TRY_VOID(require_release_thread());
     return with_memory([&]() -> Result<void> {
         std::vector<CUgraphNode> path = node.identity.path_to(node.root);

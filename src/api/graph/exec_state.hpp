@@ -9,6 +9,7 @@
 
 #include "api.hpp"
 #include "context/in_context.hpp"
+#include "destroy_by.hpp"
 #include "identity.hpp"
 #include "kept_resources.hpp"
 #include "launches.hpp"
@@ -40,7 +41,7 @@ class ExecUses {
     void keep_also(std::unique_ptr<KeptUses> of_graph) noexcept;
 
     // Reserves room, so that nothing can fail once the node is set.
-    Result<void> prepare(const ExecNode &node, const KeptUses *kept) noexcept;
+    Result<void> prepare(const ExecNode &node) noexcept;
     void keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
     // CUDA did not set the node.
     void unprepare(CUgraphNode node) noexcept;
@@ -87,39 +88,41 @@ class ExecUses {
 };
 
 struct GraphExecState final : InContext {
-    GraphExecState(const Context &in, const GraphApi &of,
-                   std::shared_ptr<GraphIdentity> from) noexcept
-        : InContext(in), api(of), identity(std::move(from)) {}
+    GraphExecState(const Context &in, const GraphApi &of) noexcept : InContext(in), api(of) {}
+    // Of a graph.
+    GraphExecState(const InContext &graph, const std::shared_ptr<GraphIdentity> &from) noexcept
+        : InContext(graph, InCapture::unsafe), api(from->api), identity(from) {}
     // An executable graph of a reset context never runs again and is not destroyed either: driver
     // 580 does not return from that call.
     ~GraphExecState() override {
-        if (is_gone()) {
-            uses.end();
+        if (uses && is_gone()) {
+            uses->end();
         }
     }
 
     Destroyed destroy() noexcept override {
-        const Destroyed destroyed = destroy_exec();
-        uses.end();
-        return destroyed;
-    }
-
-    // Like destroy_graph().
-    Destroyed destroy_exec() const noexcept {
-        const auto scope = ContextScope::enter(context);
-        if (scope) {
-            return api.exec.destroy(exec);
+        const Destroyed destroyed = destroy_by(
+            *this, api, [this](const GraphApi &by) noexcept { return by.exec.destroy(exec); });
+        if (uses) {
+            uses->end();
         }
-        report_teardown(not_entered(scope.error(), context));
-        return driver_graphs.exec.destroy(exec);
+        return destroyed;
     }
 
     const GraphApi &api;
     const std::shared_ptr<GraphIdentity> identity; // of the instantiated graph; null: unknown
     CUgraphExec exec = nullptr;
+    // Null until it keeps something alive: make_uses().
+    std::unique_ptr<ExecUses> uses;
     // Whether CUDA keeps the nodes' resources alive: launches may go unnoticed.
     bool is_kept_by_cuda = false;
-    ExecUses uses;
+
+    Result<void> make_uses() noexcept {
+        if (!uses) {
+            uses.reset(new (std::nothrow) ExecUses);
+        }
+        return uses ? Result<void>() : no_host_memory();
+    }
 };
 
 } // namespace cushim::detail

@@ -5,11 +5,16 @@
 #include <memory>
 #include <new>
 
-#include "base/release_later.hpp"
 #include "kept_resources.hpp"
 #include "state.hpp"
 
 namespace cushim {
+namespace {
+
+constexpr const char *no_context = "the Context holds no context";
+
+} // namespace
+
 namespace detail {
 
 Error no_state_of_graph(const Graph &graph, const char *empty) noexcept {
@@ -18,21 +23,24 @@ Error no_state_of_graph(const Graph &graph, const char *empty) noexcept {
                                        : "the node that contains this graph was destroyed");
 }
 
-Result<NewState<GraphState>> make_graph_state(const Context &context,
-                                              const GraphApi &api) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
-    return with_memory([&]() -> Result<NewState<GraphState>> {
-        return make_state<GraphState>(context, std::make_shared<GraphIdentity>(api));
-    });
+namespace {
+
+[[gnu::always_inline]] inline MadeState<GraphState> new_state(const Context &context,
+                                                              const GraphApi &api) noexcept {
+    try {
+        return make_state<GraphState>(
+            context, std::allocate_shared<GraphIdentity>(StateAllocator<GraphIdentity>(), api));
+    } catch (const std::bad_alloc &) {
+        return MadeState<GraphState>(nullptr);
+    }
 }
 
-Graph own_graph(NewState<GraphState> &state) noexcept {
-    GraphState *const owned = state.take();
-    owned->known.know(owned->graph);
-    release_before_exit(owned->api().api); // such graphs are destroyed on cushim's thread, too
-    Graph graph;
-    Access::set(graph, owned->graph, owned);
-    return graph;
+} // namespace
+
+Result<NewState<GraphState>> make_graph_state(const Context &context,
+                                              const GraphApi &api) noexcept {
+    CUSHIM_TRY_VOID(require(context, no_context));
+    return new_state(context, api);
 }
 
 namespace {
@@ -42,13 +50,6 @@ Graph lend_graph(NewState<GraphState> &state) noexcept {
     Graph graph = own_graph(state);
     Access::state(graph)->owned.store(false, std::memory_order_relaxed);
     return graph;
-}
-
-Result<Graph> create_graph(const Context &context, const GraphApi &api) noexcept {
-    CUSHIM_TRY(auto state, make_graph_state(context, api));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(api.create(&state->graph));
-    return own_graph(state);
 }
 
 Result<Graph> adopt_graph(const Context &context, const GraphApi &api, CUgraph graph) noexcept {
@@ -127,8 +128,12 @@ Result<void> keep_in(const Graph &graph, detail::NewUses &&uses) noexcept {
 
 // --- whole graphs
 
+// The driver needs no context.
 Result<Graph> Graph::create(const Context &context) noexcept {
-    return CUSHIM_NAMED(detail::create_graph(context, detail::driver_graphs));
+    CUSHIM_TRY_VOID(detail::require(context, no_context));
+    CUSHIM_TRY(auto state, detail::new_state(context, detail::driver_graphs));
+    CUSHIM_TRY_VOID(detail::driver_graphs.create(&state->graph));
+    return detail::own_graph(state);
 }
 
 Result<Graph> Graph::adopt(const Context &context, CUgraph graph) noexcept {
@@ -140,7 +145,11 @@ Result<Graph> Graph::borrow(const Context &context, CUgraph graph) noexcept {
 }
 
 Result<Graph> rt::create_graph(const Context &context) noexcept {
-    return CUSHIM_NAMED(detail::create_graph(context, detail::runtime_graphs));
+    CUSHIM_TRY_VOID(detail::require(context, no_context));
+    CUSHIM_TRY(auto state, detail::new_state(context, detail::runtime_graphs));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    CUSHIM_TRY_VOID(detail::runtime_graphs.create(&state->graph));
+    return detail::own_graph(state);
 }
 
 Result<Graph> rt::adopt_graph(const Context &context, CUgraph graph) noexcept {

@@ -1,16 +1,9 @@
 #include "identity.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 namespace cushim::detail {
 namespace {
-
-// 0 identifies no graph.
-unsigned long long next_number() noexcept {
-    static std::atomic<unsigned long long> last{0};
-    return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
 
 Result<bool> has_node(const GraphApi &api, CUgraph graph, CUgraphNode node) {
     CUSHIM_TRY(
@@ -21,14 +14,24 @@ Result<bool> has_node(const GraphApi &api, CUgraph graph, CUgraphNode node) {
 
 } // namespace
 
-GraphIdentity::GraphIdentity(const GraphApi &of) noexcept : api(of), id(next_number()) {}
+GraphIdentity::Tables::~Tables() = default;
 
 GraphIdentity::GraphIdentity(GraphIdentity &around, CUgraphNode node) noexcept
-    : api(around.api), id(next_number()), around_(&around), node_(node) {}
+    : api(around.api), id(next_id()), around_(&around), node_(node) {}
+
+GraphIdentity::Tables &GraphIdentity::tables() {
+    if (!tables_) {
+        tables_ = std::make_unique<Tables>();
+    }
+    return *tables_;
+}
 
 unsigned long long GraphIdentity::count_gone(CUgraphNode node) const noexcept {
-    const auto found = gone_.find(node);
-    return found == gone_.end() ? 0 : found->second;
+    if (!tables_) {
+        return 0; // the graph was destroyed
+    }
+    const auto found = tables_->gone.find(node);
+    return found == tables_->gone.end() ? 0 : found->second;
 }
 
 Result<GraphNode> GraphIdentity::find(CUgraph graph, CUgraphNode native) const {
@@ -39,7 +42,10 @@ Result<GraphNode> GraphIdentity::find(CUgraph graph, CUgraphNode native) const {
     if (is_here) {
         return node(native);
     }
-    for (const auto &[outer, inside] : inner_) {
+    if (!tables_) {
+        return GraphNode();
+    }
+    for (const auto &[outer, inside] : tables_->inner) {
         for (const Inner &inner : inside) {
             CUSHIM_TRY(const GraphNode found, inner.identity->find(inner.graph, native));
             if (found) {
@@ -51,7 +57,7 @@ Result<GraphNode> GraphIdentity::find(CUgraph graph, CUgraphNode native) const {
 }
 
 std::shared_ptr<GraphIdentity> GraphIdentity::inside(CUgraphNode node, CUgraph graph) {
-    std::vector<Inner> &inside = inner_[node];
+    std::vector<Inner> &inside = tables().inner[node];
     for (const Inner &inner : inside) {
         if (inner.graph == graph) {
             return inner.identity;
@@ -59,18 +65,18 @@ std::shared_ptr<GraphIdentity> GraphIdentity::inside(CUgraphNode node, CUgraph g
     }
     auto identity = std::make_shared<GraphIdentity>(*this, node);
     for (GraphIdentity *outer = this; outer != nullptr; outer = outer->around_) {
-        outer->inside_.emplace(identity->id, identity);
+        outer->tables().inside.emplace(identity->id, identity);
     }
     return inside.emplace_back(Inner{graph, std::move(identity)}).identity;
 }
 
 const GraphIdentity &GraphIdentity::identity_of(const GraphNode &node) const noexcept {
     const unsigned long long wanted = GraphAccess::graph_of(node);
-    if (wanted == id) {
+    if (wanted == id || !tables_) {
         return *this;
     }
-    const auto found = inside_.find(wanted);
-    const auto identity = found == inside_.end() ? nullptr : found->second.lock();
+    const auto found = tables_->inside.find(wanted);
+    const auto identity = found == tables_->inside.end() ? nullptr : found->second.lock();
     return identity ? *identity : *this; // the outer identity keeps it alive
 }
 
@@ -91,35 +97,39 @@ const GraphIdentity &GraphIdentity::outermost() const noexcept {
 }
 
 void GraphIdentity::prepare_to_forget(CUgraphNode node) {
-    gone_.try_emplace(node, 0);
+    tables().gone.try_emplace(node, 0);
     any_gone_ = true;
 }
 
 void GraphIdentity::forget(CUgraphNode node) noexcept {
-    if (const auto known = gone_.find(node); known != gone_.end()) {
+    if (!tables_) {
+        return;
+    }
+    auto &inner = tables_->inner;
+    if (const auto known = tables_->gone.find(node); known != tables_->gone.end()) {
         ++known->second;
     }
-    const auto inside = inner_.find(node);
-    if (inside != inner_.end()) {
-        for (const Inner &inner : inside->second) {
-            inner.identity->end();
+    if (const auto inside = inner.find(node); inside != inner.end()) {
+        for (const Inner &each : inside->second) {
+            each.identity->end();
         }
-        inner_.erase(inside);
+        inner.erase(inside);
     }
 }
 
-void GraphIdentity::end() noexcept {
-    alive_ = false;
+void GraphIdentity::end_nested() noexcept {
     for (GraphIdentity *outer = around_; outer != nullptr; outer = outer->around_) {
-        outer->inside_.erase(id);
+        outer->tables_->inside.erase(id);
     }
-    gone_.clear();
-    for (const auto &[node, inside] : inner_) {
+    if (!tables_) {
+        return;
+    }
+    for (const auto &[node, inside] : tables_->inner) {
         for (const Inner &inner : inside) {
             inner.identity->end();
         }
     }
-    inner_.clear();
+    tables_.reset();
 }
 
 } // namespace cushim::detail

@@ -4,6 +4,7 @@
 
 #include <cushim/graph_conditional.hpp>
 
+#include <atomic>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -36,7 +37,7 @@ struct GraphAccess {
  * std::bad_alloc. */
 class GraphIdentity {
   public:
-    explicit GraphIdentity(const GraphApi &of) noexcept;
+    explicit GraphIdentity(const GraphApi &of) noexcept : api(of), id(next_id()) {}
     // The identity of a graph nested in a node.
     GraphIdentity(GraphIdentity &around, CUgraphNode node) noexcept;
     GraphIdentity(const GraphIdentity &) = delete;
@@ -79,12 +80,21 @@ class GraphIdentity {
     // The identity of the outermost graph that contains this one, or this one.
     const GraphIdentity &outermost() const noexcept;
 
+    // The conditional node of a condition, to read and set. The node may be destroyed; empty until
+    // it is set.
+    GraphNode &user_of(unsigned long long condition) { return tables().users[condition]; }
+
     // Reserves memory for forget(), which must not fail after the node is destroyed.
     void prepare_to_forget(CUgraphNode node);
     // The node was destroyed, with the graphs nested in it.
     void forget(CUgraphNode node) noexcept;
     // The graph was destroyed.
-    void end() noexcept;
+    void end() noexcept {
+        alive_ = false;
+        if (around_ != nullptr || tables_ != nullptr) [[unlikely]] {
+            end_nested();
+        }
+    }
 
   private:
     struct Inner {
@@ -92,21 +102,37 @@ class GraphIdentity {
         std::shared_ptr<GraphIdentity> identity;
     };
 
+    struct Tables {
+        Tables() = default;
+        ~Tables(); // out of line: few graphs have tables
+
+        // number of destroyed nodes with this handle
+        std::unordered_map<CUgraphNode, unsigned long long> gone;
+        std::unordered_map<CUgraphNode, std::vector<Inner>> inner;
+        std::unordered_map<unsigned long long, GraphNode> users; // of conditions
+        // by id, at any depth
+        std::unordered_map<unsigned long long, std::weak_ptr<GraphIdentity>> inside;
+    };
+
+    // 0 identifies no graph.
+    static unsigned long long next_id() noexcept {
+        return last_id_.fetch_add(1, std::memory_order_relaxed) + 1;
+    }
+    void end_nested() noexcept;
+    Tables &tables();
     unsigned long long gone_before(CUgraphNode node) const noexcept {
         return any_gone_ ? count_gone(node) : 0;
     }
     unsigned long long count_gone(CUgraphNode node) const noexcept;
 
+    static inline constinit std::atomic<unsigned long long> last_id_{0};
+
     bool alive_ = true;
-    bool any_gone_ = false; // whether gone_ has nodes
+    bool any_gone_ = false; // whether a node was destroyed
     // Valid only while the outer graph's wrapper exists, which ends this identity first.
     GraphIdentity *const around_ = nullptr;
     const CUgraphNode node_ = nullptr; // node in the outer graph
-    std::unordered_map<CUgraphNode, unsigned long long>
-        gone_; // number of destroyed nodes with this handle
-    std::unordered_map<CUgraphNode, std::vector<Inner>> inner_;
-    std::unordered_map<unsigned long long, std::weak_ptr<GraphIdentity>>
-        inside_; // by id, at any depth
+    std::unique_ptr<Tables> tables_;   // null until one of them is needed
 };
 
 } // namespace cushim::detail

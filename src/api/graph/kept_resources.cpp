@@ -211,8 +211,8 @@ Result<void> KeptResources::take_over(unsigned long long capture) noexcept {
     return {};
 }
 
-KeptResources::~KeptResources() {
-    if (object_ == nullptr || is_kept_for_good_ || cushim_may_call(generation_) == 0) {
+void KeptResources::release() noexcept {
+    if (is_kept_for_good_ || cushim_may_call(generation_) == 0) {
         return;
     }
     report_teardown(CUSHIM_DESTROY(cuUserObjectRelease, object_, object_, 1));

@@ -128,11 +128,16 @@ class KeptResources {
     };
 
     // `of` is the handle of the graph, which may be created later.
-    explicit KeptResources(const CUgraph &of) noexcept : graph_(of) {}
+    KeptResources(const CUgraph &of, unsigned int made_in) noexcept
+        : graph_(of), generation_(made_in) {}
     KeptResources(const KeptResources &) = delete;
     KeptResources &operator=(const KeptResources &) = delete;
     // The graph was destroyed, or lives on with other code.
-    ~KeptResources();
+    ~KeptResources() {
+        if (object_ != nullptr) {
+            release();
+        }
+    }
 
     // Whether all of these are kept already, as for most nodes; may return false although they are.
     [[gnu::always_inline]] bool has(const NodeUses &uses) const noexcept {
@@ -152,6 +157,9 @@ class KeptResources {
 
     // The graph of a capture that has ended: takes over what it kept.
     Result<void> take_over(unsigned long long capture) noexcept;
+
+    // Whether the graph may keep something; a copy of it then has to run without().
+    bool any() const noexcept { return held_ != nullptr; }
 
     // All resources so far, for a copy of the graph; null without resources. Later ones go into
     // another set.
@@ -173,6 +181,7 @@ class KeptResources {
     }
 
   private:
+    void release() noexcept;
     Result<void> create();
     Result<KeptSet *> own_set();
     Result<void> take() noexcept;
@@ -185,7 +194,7 @@ class KeptResources {
     CUuserObject object_ = nullptr;     // cushim holds one reference
     bool graph_holds_ = false;          // exactly one further reference
     bool is_kept_for_good_ = false;     // the graph may hold none, but should
-    const unsigned int generation_ = cushim_fork_generation();
+    const unsigned int generation_;
 };
 
 } // namespace cushim::detail

@@ -23,7 +23,7 @@ static_assert(chains == std::size_t(1) << (64 - 54));
 } // namespace
 
 void GraphRegistryEntry::know(CUgraph graph) noexcept {
-    const LockGuard guard(registry_lock);
+    const LockGuard guard(registry_lock, state_.generation);
     graph_ = graph;
     GraphRegistryEntry *&chain = chain_of(graph);
     next_ = chain;
@@ -31,11 +31,7 @@ void GraphRegistryEntry::know(CUgraph graph) noexcept {
 }
 
 void GraphRegistryEntry::forget() noexcept {
-    // A fork may copy a chain during a change, so the child keeps its parent's entries.
-    if (graph_ == nullptr || state_.generation != cushim_fork_generation()) {
-        return;
-    }
-    const LockGuard guard(registry_lock);
+    const LockGuard guard(registry_lock, state_.generation);
     GraphRegistryEntry **at = &chain_of(graph_);
     while (*at != this) {
         at = &(*at)->next_;

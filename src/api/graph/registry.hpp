@@ -17,11 +17,17 @@ class GraphRegistryEntry {
     explicit GraphRegistryEntry(State &of) noexcept : state_(of) {}
     GraphRegistryEntry(const GraphRegistryEntry &) = delete;
     GraphRegistryEntry &operator=(const GraphRegistryEntry &) = delete;
-    ~GraphRegistryEntry() { forget(); }
+    // A fork may copy a chain during a change, so the child keeps its parent's entries.
+    ~GraphRegistryEntry() {
+        if (graph_ != nullptr && state_.generation == cushim_fork_generation()) {
+            forget();
+        }
+    }
 
     // Called once, when the graph exists.
     void know(CUgraph graph) noexcept;
-    // Called before the graph is destroyed, since CUDA may reuse its handle at once.
+    // Called before the graph is destroyed, since CUDA may reuse its handle at once. Not in a child
+    // of fork, for an entry of its parent.
     void forget() noexcept;
 
     // A capture of this stream goes into the graph, which any code may own.

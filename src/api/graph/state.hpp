@@ -3,28 +3,17 @@
 
 #include <cushim/graph.hpp>
 
-#include <unordered_map>
-
 #include "api.hpp"
 #include "base/ranges.hpp"
+#include "base/release_later.hpp"
 #include "base/with_memory.hpp"
 #include "context/in_context.hpp"
+#include "destroy_by.hpp"
 #include "identity.hpp"
 #include "kept_resources.hpp"
 #include "registry.hpp"
 
 namespace cushim::detail {
-
-// The runtime is called only in the context, since it would otherwise initialize the primary one.
-// The driver needs no context and accepts the runtime's handles.
-inline Destroyed destroy_graph(const GraphApi &api, CUcontext context, CUgraph graph) noexcept {
-    const auto scope = ContextScope::enter(context);
-    if (scope) {
-        return api.destroy(graph);
-    }
-    report_teardown(not_entered(scope.error(), context));
-    return driver_graphs.destroy(graph);
-}
 
 struct GraphState final : InContext {
     GraphState(const Context &in, std::shared_ptr<GraphIdentity> of) noexcept
@@ -33,9 +22,8 @@ struct GraphState final : InContext {
     Destroyed destroy() noexcept override {
         known.forget();
         identity->end();
-        // After a reset the graph still exists, but its context cannot be entered.
-        return InContext::is_gone() ? driver_graphs.destroy(graph)
-                                    : destroy_graph(api(), context, graph);
+        return destroy_by(*this, api(),
+                          [this](const GraphApi &by) noexcept { return by.destroy(graph); });
     }
     // A reset destroys the objects in the context, but not graphs.
     bool is_gone() const noexcept override { return false; }
@@ -55,15 +43,16 @@ struct GraphState final : InContext {
     GraphState *outermost = this;
     KeepAlive keep_outer;
     GraphRegistryEntry known{*this};
-    // The conditional node of each condition. The node may be destroyed, or not exist yet.
-    std::unordered_map<unsigned long long, GraphNode> condition_users;
 
   private:
-    KeptResources own_uses_{graph};
+    KeptResources own_uses_{graph, generation};
 };
 
+static_assert(spare_kind(sizeof(GraphState)) < spare_kinds, "threads keep its memory");
+
 // invalid_argument for an empty Graph, and for a nested graph whose node is destroyed.
-[[gnu::cold]] Error no_state_of_graph(const Graph &graph, const char *empty) noexcept;
+[[gnu::cold]] Error no_state_of_graph(const Graph &graph,
+                                      const char *empty = "the Graph holds no graph") noexcept;
 // The same, but null.
 inline GraphState *living_state_of(const Graph &graph) noexcept {
     auto *const state = static_cast<GraphState *>(Access::state(graph));
@@ -80,9 +69,16 @@ state_of_graph(const Graph &graph, const char *empty = "the Graph holds no graph
 
 // A Graph that CUDA has created or lent, or that is nested in a node of `around`.
 Result<NewState<GraphState>> make_graph_state(const Context &context, const GraphApi &api) noexcept;
-Graph own_graph(NewState<GraphState> &state) noexcept;
 Result<Graph> borrow_graph(const Context &context, const GraphApi &api, CUgraph graph) noexcept;
 Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) noexcept;
+inline Graph own_graph(NewState<GraphState> &state) noexcept {
+    GraphState *const owned = state.take();
+    owned->known.know(owned->graph);
+    release_before_exit(owned->api().api); // such graphs are destroyed on cushim's thread, too
+    Graph graph;
+    Access::set(graph, owned->graph, owned);
+    return graph;
+}
 
 // invalid_argument unless the name refers to a node of this graph. `what` is the argument.
 Result<void> check_node(const GraphIdentity &identity, const GraphNode &node,
