@@ -296,6 +296,18 @@ Result<void> wait_semaphores(const Stream &stream, std::span<const SemaphoreWait
     return CUSHIM_NAMED(submit_any<Waits>(stream, waits));
 }
 
+Result<void> detail::signal_semaphore(const Stream &stream, const SemaphoreOperation &operation,
+                                      const char *function) noexcept {
+    const SemaphoreSignal signal(operation);
+    return named(submit_any<Signals>(stream, {&signal, 1}), function);
+}
+
+Result<void> detail::wait_semaphore(const Stream &stream, const SemaphoreOperation &operation,
+                                    const char *function) noexcept {
+    const SemaphoreWait wait(operation);
+    return named(submit_any<Waits>(stream, {&wait, 1}), function);
+}
+
 // --- binary
 
 Result<BinarySemaphore> BinarySemaphore::import_fd(const Context &context, UniqueFd &&fd) noexcept {
