@@ -61,9 +61,10 @@ def members(api, row):
         return f'{function.result} {name}({parameters(function, True)}) const {{ {body} }}\n'
 
     # The slots of another library are in the program itself.
-    slot = f'cushim_slot_{row.name}' if api.description else '*cushim_address'
-    address = '' if api.description else f'CUSHIM_ADDRESS(cushim_slot_{row.name}); '
-    text = member(first, f'{address}return CUSHIM_LOAD_SLOT({slot})({arguments(function)});')
+    slot = f'cushim_slot_{row.name}'
+    if not api.description:
+        slot = f'*CUSHIM_ADDRESS({slot})'
+    text = member(first, f'return CUSHIM_LOAD_SLOT({slot})({arguments(function)});')
     text += ''.join(member(name, f'return {first}({arguments(function)});') for name in aliases)
     return text + ''.join(adaptor(row, name) for name in row.adaptors)
 
@@ -136,21 +137,19 @@ def slots_and_class(table, local):
 def entry_tag(api, row):
     name = row.name
     first, *aliases = row.members + row.adaptors
-    local = 'CUSHIM_TABLE_LOCAL' if api.description else 'CUSHIM_LOCAL'
 
     def address(symbol):
-        return (f'return &{symbol};' if api.description else
-                f'CUSHIM_ADDRESS({symbol}); return cushim_address;')
+        return f'&{symbol}' if api.description else f'CUSHIM_ADDRESS({symbol})'
 
     library = (f'using table = {api.table}; '
-               f'{local} static cushim_library library() noexcept {{ return cushim_{api.key}_library(); }} '
+               f'static cushim_library library() noexcept {{ return cushim_{api.key}_library(); }} '
                if api.description else
                f'static constexpr cushim_library library = CUSHIM_LIBRARY_{api.key.upper()}; ')
     text = (f'struct {first} {{ using pfn = decltype(cushim_slot_{name}); '
             f'static constexpr const char *name = "{name}"; '
             f'static constexpr int introduced = {row.introduced}; {library}'
-            f'{local} static pfn *slot() noexcept {{ {address("cushim_slot_" + name)} }} '
-            f'{local} static pfn first() noexcept {{ {address("cushim_first_" + name)} }} }};\n')
+            f'static pfn *slot() noexcept {{ return {address("cushim_slot_" + name)}; }} '
+            f'static pfn first() noexcept {{ return {address("cushim_first_" + name)}; }} }};\n')
     return text + ''.join(f'using {alias} = {first};\n' for alias in aliases)
 
 
@@ -172,7 +171,10 @@ def first_calls_and_tags(table, mark):
     api = table.api
     text = 'extern "C" {\n' + ''.join(
         first_call_declaration(api, r, mark) for r in table.rows) + '}\n'
-    body = 'namespace cushim::entry {\n' + ''.join(entry_tag(api, r) for r in table.rows) + '}\n'
+    # For all tags at once: an attribute of each function takes longer to parse.
+    local = 'CUSHIM_TABLE_LOCAL' if api.description else 'CUSHIM_LOCAL'
+    body = (f'{local}_BEGIN\nnamespace cushim::entry {{\n' +
+            ''.join(entry_tag(api, r) for r in table.rows) + f'}}\n{local}_END\n')
     return text + bracket(table.macros, body)
 
 

@@ -102,13 +102,17 @@
 #endif
 #endif
 
-/* Declares cushim_address, the address of a slot or a first-call function. */
+/* The address of a slot or a first-call function. An expression, since a variable in each inline
+ * function takes longer to parse. */
 #if defined(CUSHIM_DETAIL_FROM_GOT) && !defined(CUSHIM_BUILDING_CORE)
 #define CUSHIM_ADDRESS(name)                                                                       \
-    decltype(&name) cushim_address;                                                                \
-    __asm__(CUSHIM_DETAIL_FROM_GOT(name) : "=r"(cushim_address))
+    (__extension__({                                                                               \
+        decltype(&name) cushim_address;                                                            \
+        __asm__(CUSHIM_DETAIL_FROM_GOT(name) : "=r"(cushim_address));                              \
+        cushim_address;                                                                            \
+    }))
 #else
-#define CUSHIM_ADDRESS(name) decltype(&name) cushim_address = &name
+#define CUSHIM_ADDRESS(name) (&name)
 #endif
 
 /* Marks a slot. Protected in the library: linkers reject code that addresses a slot directly. */
