@@ -140,7 +140,7 @@ class AddSubdirectory(consumer.ConsumerTest):
         said = run('ctest', '--test-dir', self.build, '--output-on-failure', fails=True)
         self.assertRegex(said, r'devices \.+ +Passed')
         self.assertRegex(said, r'leaking \.+\**Failed')
-        self.assertRegex(said, r'cudaMalloc.*1000')
+        self.assertRegex(said, r'leak: device memory .* 1000 bytes, made by cudaMalloc')
 
     def test_test_without_the_simulator_is_disabled(self):
         build = folder / 'without-simulator'
