@@ -83,23 +83,10 @@ CUSHIM_API Result<void> signal_semaphores(const Stream &stream,
                                           std::span<const SemaphoreSignal> signals) noexcept;
 CUSHIM_API Result<void> wait_semaphores(const Stream &stream,
                                         std::span<const SemaphoreWait> waits) noexcept;
-inline Result<void> signal_semaphores(const Stream &stream,
-                                      std::initializer_list<SemaphoreSignal> signals) noexcept {
-    return signal_semaphores(stream,
-                             std::span<const SemaphoreSignal>(signals.begin(), signals.size()));
-}
-inline Result<void> wait_semaphores(const Stream &stream,
-                                    std::initializer_list<SemaphoreWait> waits) noexcept {
-    return wait_semaphores(stream, std::span<const SemaphoreWait>(waits.begin(), waits.size()));
-}
-
-namespace detail {
-// One signal or wait. Errors name the function.
-CUSHIM_API Result<void> signal_semaphore(const Stream &stream, const SemaphoreOperation &operation,
-                                         const char *function) noexcept;
-CUSHIM_API Result<void> wait_semaphore(const Stream &stream, const SemaphoreOperation &operation,
-                                       const char *function) noexcept;
-} // namespace detail
+CUSHIM_API Result<void> signal_semaphores(const Stream &stream,
+                                          std::initializer_list<SemaphoreSignal> signals) noexcept;
+CUSHIM_API Result<void> wait_semaphores(const Stream &stream,
+                                        std::initializer_list<SemaphoreWait> waits) noexcept;
 
 // A Vulkan binary semaphore: signalled or not.
 class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::SemaphoreValue> {
@@ -127,11 +114,11 @@ class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::Semaphore
 
     // Enqueues a signal. The semaphore must not be signalled already.
     Result<void> signal(const Stream &stream) const noexcept {
-        return detail::signal_semaphore(stream, operation(), "BinarySemaphore::signal");
+        return detail::named(signal_semaphores(stream, {signaling()}), "BinarySemaphore::signal");
     }
     // Enqueues a wait until the semaphore is signalled. The wait resets the semaphore.
     Result<void> wait(const Stream &stream) const noexcept {
-        return detail::wait_semaphore(stream, operation(), "BinarySemaphore::wait");
+        return detail::named(wait_semaphores(stream, {waiting()}), "BinarySemaphore::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -182,12 +169,13 @@ class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::Semap
 
     // Enqueues a signal, which sets the value to `fence_value`. It must exceed the previous value.
     Result<void> signal(const Stream &stream, unsigned long long fence_value) const noexcept {
-        return detail::signal_semaphore(stream, operation(fence_value),
-                                        "TimelineSemaphore::signal");
+        return detail::named(signal_semaphores(stream, {signaling(fence_value)}),
+                             "TimelineSemaphore::signal");
     }
     // Enqueues a wait until the value is at least `fence_value`.
     Result<void> wait(const Stream &stream, unsigned long long fence_value) const noexcept {
-        return detail::wait_semaphore(stream, operation(fence_value), "TimelineSemaphore::wait");
+        return detail::named(wait_semaphores(stream, {waiting(fence_value)}),
+                             "TimelineSemaphore::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -237,13 +225,14 @@ class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
 
     // Enqueues a release of the mutex with this key.
     Result<void> signal(const Stream &stream, unsigned long long key) const noexcept {
-        return detail::signal_semaphore(stream, operation(key, 0), "KeyedMutex::signal");
+        return detail::named(signal_semaphores(stream, {signaling(key)}), "KeyedMutex::signal");
     }
     // Enqueues an acquire, which waits until the mutex is released with this key. After
     // `timeout_ms` milliseconds it fails with CUDA_ERROR_TIMEOUT (909) and acquires nothing.
     Result<void> wait(const Stream &stream, unsigned long long key,
                       unsigned int timeout_ms = no_timeout) const noexcept {
-        return detail::wait_semaphore(stream, operation(key, timeout_ms), "KeyedMutex::wait");
+        return detail::named(wait_semaphores(stream, {waiting(key, timeout_ms)}),
+                             "KeyedMutex::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -299,13 +288,14 @@ class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreVa
     // of the object wait for.
     Result<void> signal(const Stream &stream, void *fence,
                         const NvSciOptions &options = {}) const noexcept {
-        return detail::signal_semaphore(stream, operation(fence, options),
-                                        "NvSciSemaphore::signal");
+        return detail::named(signal_semaphores(stream, {signaling(fence, options)}),
+                             "NvSciSemaphore::signal");
     }
     // Enqueues a wait for *fence, an NvSciSyncFence. The call reads it before it returns.
     Result<void> wait(const Stream &stream, void *fence,
                       const NvSciOptions &options = {}) const noexcept {
-        return detail::wait_semaphore(stream, operation(fence, options), "NvSciSemaphore::wait");
+        return detail::named(wait_semaphores(stream, {waiting(fence, options)}),
+                             "NvSciSemaphore::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().

@@ -291,21 +291,17 @@ Result<void> signal_semaphores(const Stream &stream,
                                std::span<const SemaphoreSignal> signals) noexcept {
     return CUSHIM_NAMED(submit_any<Signals>(stream, signals));
 }
+Result<void> signal_semaphores(const Stream &stream,
+                               std::initializer_list<SemaphoreSignal> signals) noexcept {
+    return CUSHIM_NAMED(submit_any<Signals>(stream, {signals.begin(), signals.size()}));
+}
 
 Result<void> wait_semaphores(const Stream &stream, std::span<const SemaphoreWait> waits) noexcept {
     return CUSHIM_NAMED(submit_any<Waits>(stream, waits));
 }
-
-Result<void> detail::signal_semaphore(const Stream &stream, const SemaphoreOperation &operation,
-                                      const char *function) noexcept {
-    const SemaphoreSignal signal(operation);
-    return named(submit_any<Signals>(stream, {&signal, 1}), function);
-}
-
-Result<void> detail::wait_semaphore(const Stream &stream, const SemaphoreOperation &operation,
-                                    const char *function) noexcept {
-    const SemaphoreWait wait(operation);
-    return named(submit_any<Waits>(stream, {&wait, 1}), function);
+Result<void> wait_semaphores(const Stream &stream,
+                             std::initializer_list<SemaphoreWait> waits) noexcept {
+    return CUSHIM_NAMED(submit_any<Waits>(stream, {waits.begin(), waits.size()}));
 }
 
 // --- binary
