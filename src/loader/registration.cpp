@@ -43,7 +43,7 @@ constexpr const char *entry_names[entry_count] = {
     "InitModule",
 };
 
-cushim_function found[entry_count];
+cushim_function found_functions[entry_count];
 const LoadedLibrary *found_in; // the libcudart in which all functions were looked up
 
 /* Runs once: racing threads store the same values. */
@@ -53,8 +53,8 @@ void find_functions(const LoadedLibrary &runtime) {
     for (int i = 0; i < entry_count; ++i) {
         char name[64] = "__cuda";
         strcat(name, entry_names[i]);
-        atomics::store(&found[i], reinterpret_cast<cushim_function>(
-                                      platform::find_symbol(runtime.module, name)));
+        atomics::store(&found_functions[i], reinterpret_cast<cushim_function>(
+                                                platform::find_symbol(runtime.module, name)));
     }
     atomics::store(&found_in, &runtime);
 }
@@ -62,7 +62,7 @@ void find_functions(const LoadedLibrary &runtime) {
 /* Calls one of the functions; does nothing if this libcudart lacks it. */
 template <class Function, class... Arguments>
 auto call(Entry entry, Arguments... arguments) {
-    const auto function = reinterpret_cast<Function *>(atomics::load(&found[entry]));
+    const auto function = reinterpret_cast<Function *>(atomics::load(&found_functions[entry]));
     using Answer = decltype(function(arguments...));
     return function != nullptr ? function(arguments...) : Answer();
 }

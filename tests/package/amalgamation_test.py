@@ -9,8 +9,7 @@ from consumer import CONSUMERS, arguments, run
 
 folder = consumer.fresh_folder(__file__)
 MAJOR = arguments.cuda_version // 1000
-WARNINGS = ('-Wall', '-Wextra', '-Wpedantic', '-Werror')
-STRICT = (*WARNINGS, '-Wshadow', '-Wconversion', '-Wundef')  # for programs that include cushim.h
+STRICT = ('-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wundef', '-Werror')
 # Those of the page, of which a C program needs the first two to link no C++ runtime.
 FLAGS = ('-fno-exceptions', '-fno-rtti', '-O1', '-ffunction-sections', '-fdata-sections')
 LINK = ('-ldl', '-pthread', '-Wl,--gc-sections')
@@ -41,7 +40,7 @@ class Amalgamation(consumer.ConsumerTest):
     @staticmethod
     def compile_loader(name, *options, **more):
         """Alone, by the C compiler's command, which takes C++ by the name of the file."""
-        return run(*arguments.cc, '-std=c++20', *WARNINGS, *FLAGS, *options, *consumer.cuda_includes(),
+        return run(*arguments.cc, '-std=c++20', *STRICT, *FLAGS, *options, *consumer.cuda_includes(),
                    '-c', folder / 'cushim.cpp', '-o', folder / name, **more)
 
     @staticmethod
