@@ -173,6 +173,18 @@ if("CXX" IN_LIST cushim_languages) # a project with C only has no C++ features
 endif()
 add_library(cushim::core ALIAS cushim_core)
 
+# CMake knows no order between two files. Under a path that no other target uses, the archive of cushim::core follows
+# an archive that needs it even if the program names cushim::core first.
+macro(cushim_core_again variable)
+    get_property(cushim_dots DIRECTORY PROPERTY cushim_dots)
+    string(APPEND cushim_dots "./")
+    set_property(DIRECTORY PROPERTY cushim_dots "${cushim_dots}")
+    set(${variable} "")
+    if(NOT CUSHIM_SHARED)
+        set(${variable} "$<TARGET_FILE_DIR:cushim_core_archive>/${cushim_dots}$<TARGET_FILE_NAME:cushim_core_archive>")
+    endif()
+endmacro()
+
 # --- cushim::cushim
 include(further_libraries.cmake) # cushim::nvml...
 set(cushim_api_sources "")
@@ -233,7 +245,8 @@ function(cushim_add_dropin name)
     add_library(cushim_${name} INTERFACE)
     add_dependencies(cushim_${name} ${archive})
     target_include_directories(cushim_${name} SYSTEM INTERFACE ${cushim_cuda_folders})
-    target_link_libraries(cushim_${name} INTERFACE $<TARGET_FILE:${archive}> $<LINK_ONLY:cushim_core>)
+    cushim_core_again(core)
+    target_link_libraries(cushim_${name} INTERFACE $<TARGET_FILE:${archive}> ${core} $<LINK_ONLY:cushim_core>)
     add_library(cushim::${name} ALIAS cushim_${name})
 endfunction()
 cushim_add_dropin(dropin_driver ${cushim_dropin_driver_sources})
