@@ -173,16 +173,14 @@ if("CXX" IN_LIST cushim_languages) # a project with C only has no C++ features
 endif()
 add_library(cushim::core ALIAS cushim_core)
 
-# CMake knows no order between two files. Under a path that no other target uses, the archive of cushim::core follows
+# CMake knows no order between two files. Under a path that no other target uses, the library of cushim::core follows
 # an archive that needs it even if the program names cushim::core first.
 macro(cushim_core_again variable)
     get_property(cushim_dots DIRECTORY PROPERTY cushim_dots)
     string(APPEND cushim_dots "./")
     set_property(DIRECTORY PROPERTY cushim_dots "${cushim_dots}")
-    set(${variable} "")
-    if(NOT CUSHIM_SHARED)
-        set(${variable} "$<TARGET_FILE_DIR:cushim_core_archive>/${cushim_dots}$<TARGET_FILE_NAME:cushim_core_archive>")
-    endif()
+    set(${variable} "$<TARGET_LINKER_FILE_DIR:${cushim_core_library}>/${cushim_dots}")
+    string(APPEND ${variable} "$<TARGET_LINKER_FILE_NAME:${cushim_core_library}>")
 endmacro()
 
 # --- cushim::cushim
