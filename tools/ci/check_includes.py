@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that sources include downwards, and that folders stay small: check_includes.py [ROOT].
 
-In each tree of TREES, a folder may include itself and the folders after it; a folder inside it is a part of it. Headers
-must not include each other in a circle. Below each of SMALL, a folder holds at most PAIRS pairs of header and source; a
-file without the other counts as one. Prints each violation, and fails.
+In each tree of TREES, a folder may include itself and those that follow it in one of the tree's orders; folders inside
+it are a part of it. Headers must not include each other in a circle. Below each of SMALL, a folder holds at most PAIRS
+pairs of header and source; a file without the other counts as one. Prints each violation, and fails.
 """
 
 import os
@@ -11,43 +11,51 @@ import pathlib
 import re
 import sys
 
-# Folders from the top down; '' is the tree's own.
+# Orders of folders from the top down; '.' is the tree's own files.
 TREES = {
-    'include/cushim': [],
-    'src/api': ['libraries', 'graph', 'interop', 'memory', 'kernel', 'context', 'base'],
-    'src/api/graph': ['calls', ''],
-    'src/loader': ['', 'platform'],
-    'src/dropin': [],
-    'tools/cushim-info': [],
-    'tools/simulator/driver': ['process', 'context', 'graph', 'kernel', 'interop', 'memory', 'engine', 'image', 'call',
-                               'base'],
-    'tools/simulator/runtime': ['graph', 'memory', 'kernel', 'context', 'base'],
+    '.': ['src include', 'tools include'],
+    'src': ['api loader', 'dropin loader'],
+    'src/api': ['pch libraries graph interop memory kernel context base'],
+    'src/api/graph': ['calls .'],
+    'src/api/base': ['. platform', 'platform .'],  # both ways: platform uses base's ranges and names
+    'src/loader': ['. platform'],
+    'tools': ['cushim-info', 'simulator'],
+    'tools/simulator': ['pch runtime driver .', 'variants driver', 'tool .', 'conformance'],
+    'tools/simulator/driver': ['process context graph kernel interop memory engine image call base'],
+    'tools/simulator/runtime': ['graph memory kernel context base'],
 }
+ROOTS = ('include', 'src', 'tools')
 SMALL = ('src', 'tools/simulator')
 PAIRS = 25
 SUFFIXES = ('.cpp', '.hpp', '.c', '.h')
 
 
-def includes(root, tree):
-    """Pairs of files of the tree, by their paths below it: the including and the included file."""
-    base = root / tree
-    for file in sorted(path for path in base.rglob('*') if path.suffix in SUFFIXES):
+def sources(root, trees):
+    return sorted(path for tree in trees for path in (root / tree).rglob('*') if path.suffix in SUFFIXES)
+
+
+def includes(root):
+    """Pairs of files, by their paths below the root: the including and the included one.
+
+    A name is looked up in the file's folder and those around it, then in include and in the trees.
+    """
+    for file in sources(root, ROOTS):
+        around = file.relative_to(root).parents
         for name in re.findall(r'^\s*#\s*include ["<]([^">]+)[">]', file.read_text(encoding='utf-8'), re.M):
-            for folder in (file.parent, base, base.parent):
-                target = pathlib.Path(os.path.normpath(folder / name))
-                if target.is_file():
-                    if target.is_relative_to(base):
-                        yield file.relative_to(base), target.relative_to(base)
-                    break
+            targets = (os.path.normpath(folder / name) for folder in map(pathlib.Path, [*around, 'include', *TREES]))
+            target = next((target for target in targets if (root / target).is_file()), None)
+            if target:
+                yield file.relative_to(root), pathlib.Path(target)
 
 
-def upward(edges, order):
-    """Includes of folders that are further up or missing from the order."""
-    level = {folder: number for number, folder in enumerate(order)}
+def upward(edges, tree, orders):
+    """Includes within a tree that none of its orders allows."""
+    orders = [order.split() for order in orders]
     for file, target in edges:
-        source, other = (path.parts[0] if len(path.parts) > 1 else '' for path in (file, target))
-        if source != other and source in level and level.get(other, -1) < level[source]:
-            yield f'{file} includes {target}, which is above it'
+        parts = [path.relative_to(tree).parts for path in (file, target)]
+        source, other = (names[0] if len(names) > 1 else '.' for names in parts)
+        if source != other and not any(other in order[order.index(source):] for order in orders if source in order):
+            yield f'{file} includes {target}, which is not below it'
 
 
 def circles(edges):
@@ -73,25 +81,29 @@ def circles(edges):
 def crowded(root):
     """Folders with too many files."""
     stems = {}
-    for file in (path for tree in SMALL for path in (root / tree).rglob('*') if path.suffix in SUFFIXES):
+    for file in sources(root, SMALL):
         stems.setdefault(file.parent.relative_to(root), set()).add(file.stem)
     for folder, names in sorted(stems.items()):
         if len(names) > PAIRS:
             yield f'{folder}: {len(names)} pairs of header and source, limit {PAIRS}'
 
 
+def violations(root, edges):
+    """All of them, one a line."""
+    for tree, orders in TREES.items():
+        inside = [edge for edge in edges if all(path.is_relative_to(tree) for path in edge)]
+        yield from upward(inside, tree, orders) if inside else [f'{tree}: no includes found']
+    yield from circles(edges)
+    yield from crowded(root)
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else '.')
-    problems, total = list(crowded(root)), 0
-    for tree, order in TREES.items():
-        edges = list(includes(root, tree))
-        if not edges:
-            sys.exit(f'{tree}: no includes found')
-        total += len(edges)
-        problems += [f'{tree}: {problem}' for problem in [*upward(edges, order), *circles(edges)]]
+    edges = list(includes(root))
+    problems = list(violations(root, edges))
     if problems:
         sys.exit('\n'.join(problems))
-    print(f'{total} includes go downwards; no folder has more than {PAIRS} pairs of files')
+    print(f'{len(edges)} includes go downwards; no folder has more than {PAIRS} pairs of files')
 
 
 if __name__ == '__main__':
