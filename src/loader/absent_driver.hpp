@@ -14,8 +14,9 @@ namespace cushim::absent {
 
 /* As in the driver: an unknown code is an invalid value, and its text is null. */
 inline CUresult answer(const char *text, const char **out) {
-    if (out == nullptr)
+    if (out == nullptr) {
         return CUDA_ERROR_INVALID_VALUE;
+    }
     *out = text;
     return text != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -17,8 +17,9 @@ namespace cushim::absent {
 /* Prefers the text of a libcudart that is loaded but not used: texts need no driver. */
 inline const char *ask_unused_runtime(const char *function, cudaError_t error, const char *own) {
     using TextQuery = const char *(CUDARTAPI *)(cudaError_t);
-    if (cushim_function found = find_in_unused_runtime(function))
+    if (cushim_function found = find_in_unused_runtime(function)) {
         return reinterpret_cast<TextQuery>(found)(error);
+    }
     return own != nullptr ? own : "unrecognized error code";
 }
 
@@ -37,15 +38,17 @@ inline cudaError_t cudaPeekAtLastError(int) {
 
 inline cudaError_t cudaGetLastError(int) {
     const cudaError_t error = cudaPeekAtLastError(0);
-    if (error != cudaSuccess)
+    if (error != cudaSuccess) {
         platform::set_thread_error(cudaSuccess);
+    }
     return error;
 }
 
 /* Programs call this first and read the number, so it must be written. */
 inline cudaError_t cudaGetDeviceCount(int status, int *count) {
-    if (count != nullptr)
+    if (count != nullptr) {
         *count = 0;
+    }
     return static_cast<cudaError_t>(status);
 }
 
@@ -59,8 +62,9 @@ inline cudaError_t refuse(cudaError_t why) {
  * that links the static libcudart always has them. With a driver but no libcudart, the driver
  * itself returns its version. */
 inline cudaError_t cudaDriverGetVersion(int, int *version) {
-    if (version == nullptr)
+    if (version == nullptr) {
         return refuse(cudaErrorInvalidValue);
+    }
     *version = cushim_library_version(CUSHIM_LIBRARY_DRIVER); // 0: no driver
     return cudaSuccess;
 }
@@ -68,11 +72,13 @@ inline cudaError_t cudaDriverGetVersion(int, int *version) {
 inline cudaError_t cudaRuntimeGetVersion([[maybe_unused]] int status, int *version) {
 #if CUDART_VERSION < 12000
     // Up to CUDA 11, libcudart requires a driver for this function.
-    if (status == cudaErrorInsufficientDriver)
+    if (status == cudaErrorInsufficientDriver) {
         return refuse(cudaErrorInsufficientDriver);
+    }
 #endif
-    if (version == nullptr)
+    if (version == nullptr) {
         return refuse(cudaErrorInvalidValue);
+    }
     *version = CUDART_VERSION;
     return cudaSuccess;
 }

@@ -22,11 +22,13 @@ constexpr int packed(int major, int minor) {
  * it lacks the function. */
 int ask_version(platform::Module module, const cushim_library_description &library, int &version) {
     version = 0;
-    if (library.version_kind == CUSHIM_VERSION_NONE)
+    if (library.version_kind == CUSHIM_VERSION_NONE) {
         return -1;
+    }
     void *function = platform::find_symbol(module, library.version_function);
-    if (function == nullptr)
+    if (function == nullptr) {
         return -1;
+    }
     int status = 0, major = 0, minor = 0;
     switch (library.version_kind) {
     case CUSHIM_VERSION_MAJOR_MINOR:
@@ -36,8 +38,9 @@ int ask_version(platform::Module module, const cushim_library_description &libra
     case CUSHIM_VERSION_PROPERTY: {
         const auto property = reinterpret_cast<VersionQuery<int, int *>>(function);
         status = property(0, &major);
-        if (status == 0)
+        if (status == 0) {
             status = property(1, &minor);
+        }
         version = packed(major, minor);
         return status;
     }
@@ -50,16 +53,18 @@ int ask_version(platform::Module module, const cushim_library_description &libra
     default: // of a newer description
         return -1;
     }
-    if (library.version_major_unit != 0)
+    if (library.version_major_unit != 0) {
         version = packed(version / library.version_major_unit,
                          version % library.version_major_unit / library.version_minor_unit);
+    }
     return status;
 }
 
 cushim_outcome judge_by_name(const cushim_library_description &library, platform::Module module,
                              platform::Text &detail) {
-    if (platform::find_symbol(module, library.required) != nullptr)
+    if (platform::find_symbol(module, library.required) != nullptr) {
         return CUSHIM_OUTCOME_LOADED;
+    }
     snprintf(detail.chars, sizeof detail.chars, "not %s: it has no %s", library.title,
              library.required);
     return CUSHIM_OUTCOME_NOT_CUDA;
@@ -77,10 +82,12 @@ cushim_outcome judge(const Library &library, platform::Module module, int &versi
     const cushim_outcome outcome = library.special != nullptr
                                        ? library.special->judge(module, status, detail)
                                        : judge_by_name(wanted, module, detail);
-    if (outcome != CUSHIM_OUTCOME_LOADED)
+    if (outcome != CUSHIM_OUTCOME_LOADED) {
         return outcome;
-    if (status != 0)
+    }
+    if (status != 0) {
         version = 0;
+    }
     if (wanted.major != 0 && version != 0 && version / 1000 != wanted.major) {
         snprintf(detail.chars, sizeof detail.chars,
                  "%s %d.%d, but this program was built for major version %d", wanted.title,
@@ -165,11 +172,13 @@ bool try_search_path(Search &search, const char *name) {
 
 /* Whether this is a name of a library that the driver brings. */
 bool is_of_system(const Library &library, const char *name) {
-    if ((library.description->places & CUSHIM_PLACE_DRIVER) == 0)
+    if ((library.description->places & CUSHIM_PLACE_DRIVER) == 0) {
         return false;
+    }
     const char *const *own = library.description->file_names;
-    while (*own != nullptr && strcmp(*own, name) != 0)
+    while (*own != nullptr && strcmp(*own, name) != 0) {
         ++own;
+    }
     return *own != nullptr;
 }
 
@@ -180,8 +189,9 @@ bool try_system_search(Search &search, const char *name) {
         name,
         is_of_system(search.library, name) ? platform::OpenMode::system : platform::OpenMode::load,
         error);
-    if (module != nullptr)
+    if (module != nullptr) {
         return take(search, name, module, "in use");
+    }
     search.candidates.add(name, error.missing ? CUSHIM_OUTCOME_NOT_FOUND : CUSHIM_OUTCOME_REFUSED,
                           error.message.chars);
     return false;
@@ -190,8 +200,9 @@ bool try_system_search(Search &search, const char *name) {
 } // namespace
 
 bool try_path(Search &search, const char *path) {
-    if (search.candidates.has(path))
+    if (search.candidates.has(path)) {
         return false;
+    }
     platform::Text detail;
     const platform::FileKind kind = platform::inspect_file(path, detail);
     if (kind != platform::FileKind::library) {
@@ -200,8 +211,9 @@ bool try_path(Search &search, const char *path) {
     }
     platform::OpenError error;
     platform::Module module = platform::open_library(path, platform::OpenMode::load, error);
-    if (module != nullptr)
+    if (module != nullptr) {
         return take(search, path, module, "in use");
+    }
     search.candidates.add(path, CUSHIM_OUTCOME_REFUSED, error.message.chars);
     return false;
 }
@@ -228,8 +240,9 @@ bool try_default_search(Search &search, const char *name) {
 
 bool try_chosen(Search &search, const char *path) {
     search.chosen = true;
-    if (has_folder(path))
+    if (has_folder(path)) {
         return try_path(search, path);
+    }
     return damaged_comes_first(path) ? try_search_path(search, path)
                                      : try_system_search(search, path);
 }

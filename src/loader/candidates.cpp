@@ -15,8 +15,9 @@ void Candidates::add(const char *path, cushim_outcome outcome, const char *detai
     if (count == capacity) {
         const size_t more = capacity == 0 ? 8 : capacity * 2;
         void *grown = realloc(list, more * sizeof *list);
-        if (grown == nullptr)
+        if (grown == nullptr) {
             return;
+        }
         list = static_cast<cushim_candidate *>(grown);
         capacity = more;
     }
@@ -31,9 +32,11 @@ void Candidates::add(const char *path, cushim_outcome outcome, const char *detai
 }
 
 bool Candidates::has(const char *path) const {
-    for (size_t i = 0; i < count; ++i)
-        if (strcmp(list[i].path, path) == 0)
+    for (size_t i = 0; i < count; ++i) {
+        if (strcmp(list[i].path, path) == 0) {
             return true;
+        }
+    }
     return false;
 }
 

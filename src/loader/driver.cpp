@@ -60,12 +60,15 @@ BaseName base_name(const char *exported) {
     }
     size_t digits = 0;
     while (digits < length && exported[length - 1 - digits] >= '0' &&
-           exported[length - 1 - digits] <= '9')
+           exported[length - 1 - digits] <= '9') {
         ++digits;
-    if (digits > 0 && ends_with(exported, length - digits, "_v"))
+    }
+    if (digits > 0 && ends_with(exported, length - digits, "_v")) {
         length -= digits + 2;
-    if (length < sizeof base.text)
+    }
+    if (length < sizeof base.text) {
         memcpy(base.text, exported, length);
+    }
     return base;
 }
 
@@ -77,11 +80,13 @@ using GetProcAddress = int(CUSHIM_CUDA_CALL *)(const char *, void **, int, unsig
 /* Requests the ABI of the row from the driver: its base name at the version that introduced this
  * ABI, never at the installed version. */
 cushim_function ask_driver(const LoadedLibrary &driver, const char *name, int introduced) {
-    if (introduced == 0 || (driver.report.version != 0 && introduced > driver.report.version))
+    if (introduced == 0 || (driver.report.version != 0 && introduced > driver.report.version)) {
         return nullptr;
+    }
     void *ask = platform::find_symbol(driver.module, "cuGetProcAddress_v2");
-    if (ask == nullptr)
+    if (ask == nullptr) {
         return nullptr;
+    }
     const BaseName base = base_name(name);
     constexpr unsigned long long legacy_stream = 1, per_thread_stream = 2;
     void *function = nullptr;
@@ -94,8 +99,9 @@ cushim_function ask_driver(const LoadedLibrary &driver, const char *name, int in
 
 cushim_function find_in_driver(const LoadedLibrary &driver, const char *name, int introduced) {
     cushim_function function = find_exported(driver, name);
-    if (function == nullptr)
+    if (function == nullptr) {
         function = ask_driver(driver, name, introduced);
+    }
     return function != nullptr ? with_own_codes(name, function) : nullptr;
 }
 
@@ -108,9 +114,10 @@ int absent_driver_status(const LoadedLibrary *record) {
 const char *hint(cushim_reason reason, bool chosen) {
     switch (reason) {
     case CUSHIM_REASON_LINK_STUB:
-        if (chosen)
+        if (chosen) {
             return "set the path in CUSHIM_DRIVER or in the program's settings to that of the "
                    "driver; the stub is for linking only";
+        }
         return "install the NVIDIA driver, or start the container with GPU access (docker run "
                "--gpus all); remove the toolkit's stubs folder from the library search path, since "
                "it is for linking only";

@@ -18,11 +18,12 @@ struct Code {
 
 template <size_t count>
 CodeTexts find(const Code (&codes)[count], const char *texts, int status) {
-    for (const Code &code : codes)
+    for (const Code &code : codes) {
         if (code.status == status) {
             const char *own = own_code(status).words;
             return {texts + code.name, own != nullptr ? own : texts + code.words};
         }
+    }
     return {nullptr, nullptr};
 }
 

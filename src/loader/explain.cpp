@@ -10,18 +10,22 @@ namespace {
 
 /* The first candidate with this outcome, or nullptr. */
 const cushim_candidate *candidate_with(const cushim_report &report, cushim_outcome outcome) {
-    for (size_t i = 0; i < report.candidate_count; ++i)
-        if (report.candidates[i].outcome == outcome)
+    for (size_t i = 0; i < report.candidate_count; ++i) {
+        if (report.candidates[i].outcome == outcome) {
             return &report.candidates[i];
+        }
+    }
     return nullptr;
 }
 
 /* The first candidate that exists but cannot be used. */
 const cushim_candidate *unusable_candidate(const cushim_report &report) {
-    for (size_t i = 0; i < report.candidate_count; ++i)
+    for (size_t i = 0; i < report.candidate_count; ++i) {
         if (report.candidates[i].outcome != CUSHIM_OUTCOME_NOT_FOUND &&
-            report.candidates[i].outcome != CUSHIM_OUTCOME_LOADED)
+            report.candidates[i].outcome != CUSHIM_OUTCOME_LOADED) {
             return &report.candidates[i];
+        }
+    }
     return nullptr;
 }
 
@@ -37,11 +41,12 @@ const char *file_name(const SearchSummary &summary) {
 
 char *choose_another_path(const SearchSummary &summary, const char *noun) {
     const char *variable = summary.library.description->variable;
-    if (summary.beside)
+    if (summary.beside) {
         return join_text({"put ", noun,
                           " in the folder of the driver that CUSHIM_DRIVER or the program's "
                           "settings name, or set its path in ",
                           variable});
+    }
     return join_text({"correct the path in ", variable,
                       " or in the program's settings, or unset it so that the loader searches for ",
                       noun});
@@ -56,8 +61,9 @@ char *switch_on(const SearchSummary &summary, const char *noun) {
 }
 
 char *install(const cushim_library_description &library, bool by_path) {
-    if (library.file_names[0] == nullptr) // whatever is installed, no name to search for
+    if (library.file_names[0] == nullptr) { // whatever is installed, no name to search for
         return join_text({"set ", library.variable, " to the library's path"});
+    }
     const bool has_hint = library.hint != nullptr;
     return join_text({has_hint ? library.hint : "install ", has_hint ? "" : library.title,
                       by_path ? ", or set " : "", by_path ? library.variable : "",
@@ -87,20 +93,26 @@ char *hint_for(cushim_reason reason, const SearchSummary &summary) {
 }
 
 cushim_reason reason_of(const cushim_report &report, const SearchSummary &summary) {
-    if (report.state == CUSHIM_STATE_LOADED)
+    if (report.state == CUSHIM_STATE_LOADED) {
         return CUSHIM_REASON_NONE;
-    if (summary.disabled)
+    }
+    if (summary.disabled) {
         return CUSHIM_REASON_DISABLED;
-    if (summary.switched_off)
+    }
+    if (summary.switched_off) {
         return CUSHIM_REASON_SWITCHED_OFF;
+    }
     const cushim_candidate *unusable = unusable_candidate(report);
     const bool only_stubs = unusable != nullptr && unusable->outcome == CUSHIM_OUTCOME_LINK_STUB;
-    if (only_stubs)
+    if (only_stubs) {
         return CUSHIM_REASON_LINK_STUB;
-    if (summary.chosen)
+    }
+    if (summary.chosen) {
         return CUSHIM_REASON_CHOSEN_PATH;
-    if (candidate_with(report, CUSHIM_OUTCOME_LINK_STUB) != nullptr)
+    }
+    if (candidate_with(report, CUSHIM_OUTCOME_LINK_STUB) != nullptr) {
         return CUSHIM_REASON_LINK_STUB;
+    }
     return unusable != nullptr ? CUSHIM_REASON_UNUSABLE : CUSHIM_REASON_NOT_FOUND;
 }
 

@@ -22,8 +22,9 @@ Library &listed_now(Library &library) {
         ++number;
     }
     // The list refers to it. Before the C library is initialized, it is in the program itself.
-    if (platform::is_initialized())
+    if (platform::is_initialized()) {
         platform::pin_module_of(&library);
+    }
     atomics::store(&at->number, number);
     atomics::store(&library.listed, at);
     return *at;
@@ -33,8 +34,9 @@ Library &listed_now(Library &library) {
 
 Library *library_numbered(cushim_library number) {
     Library *library = &driver_library;
-    for (int i = 0; library != nullptr && i < static_cast<int>(number); ++i)
+    for (int i = 0; library != nullptr && i < static_cast<int>(number); ++i) {
         library = atomics::load(&library->next);
+    }
     return static_cast<int>(number) >= 0 ? library : nullptr;
 }
 

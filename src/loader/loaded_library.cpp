@@ -18,15 +18,18 @@ bool needs_driver(const Library &library) {
 /* Searches, and publishes the result in place of `before`. Another thread may publish meanwhile: a
  * library that was found replaces an absent one, and a library in use is never replaced. */
 const LoadedLibrary *search_and_publish(Library &library, LoadedLibrary *before) {
-    if (!platform::is_initialized())
+    if (!platform::is_initialized()) {
         return before;
+    }
     freeze_settings(library);
     // The driver must be loaded first: libcudart binds to the libcuda.so.1 of the process.
-    if (needs_driver(library))
+    if (needs_driver(library)) {
         ensure_loaded(driver_library);
+    }
     LoadedLibrary *found = search(library);
-    if (found == nullptr)
+    if (found == nullptr) {
         return before;
+    }
     void *expected = before;
     do {
         found->previous = static_cast<LoadedLibrary *>(expected);
@@ -45,8 +48,9 @@ cushim_state state_of(const LoadedLibrary *record) {
 }
 
 cushim_state reload(Library &library) {
-    if (needs_driver(library))
+    if (needs_driver(library)) {
         reload(driver_library);
+    }
     LoadedLibrary *record = current_record(library);
     return state_of(is_used(record) ? record : search_and_publish(library, record));
 }

@@ -23,11 +23,13 @@ TextQuery of_driver_name, of_driver_words; // the driver's functions
 
 int with_own(TextQuery of_driver, const char *CodeTexts::*which, int status, const char **text) {
     const int result = of_driver(status, text);
-    if (result != invalid_value || text == nullptr)
+    if (result != invalid_value || text == nullptr) {
         return result;
+    }
     const CodeTexts own = own_code(status);
-    if (own.name == nullptr)
+    if (own.name == nullptr) {
         return result;
+    }
     *text = own.*which;
     return success;
 }
@@ -65,8 +67,9 @@ CodeTexts own_code(int status) {
 
 cushim_function with_own_codes(const char *name, cushim_function function) {
     const bool asks_name = strcmp(name, "cuGetErrorName") == 0;
-    if (!asks_name && strcmp(name, "cuGetErrorString") != 0)
+    if (!asks_name && strcmp(name, "cuGetErrorString") != 0) {
         return function;
+    }
     atomics::store(asks_name ? &of_driver_name : &of_driver_words,
                    reinterpret_cast<TextQuery>(function));
     return reinterpret_cast<cushim_function>(asks_name ? name_with_own : words_with_own);

@@ -25,8 +25,9 @@ struct Path {
 
   private:
     static char *joined(const char *folder, const char *name) {
-        if (folder == nullptr)
+        if (folder == nullptr) {
             return nullptr;
+        }
         const size_t length = strlen(folder);
         const bool separated = length > 0 && platform::is_separator(folder[length - 1]);
         return join_text({folder, separated ? "" : "/", name});
@@ -35,9 +36,11 @@ struct Path {
 
 /* Whether a path contains a folder; otherwise the system's search determines it. */
 inline bool has_folder(const char *path) {
-    for (; *path != '\0'; ++path)
-        if (platform::is_separator(*path))
+    for (; *path != '\0'; ++path) {
+        if (platform::is_separator(*path)) {
             return true;
+        }
+    }
     return false;
 }
 

@@ -14,12 +14,14 @@ extern "C" unsigned int cushim_fork_generation(void) noexcept {
 }
 
 extern "C" int cushim_watch_exit(void) noexcept {
-    if (cushim::atomics::load(&watched) != 0)
+    if (cushim::atomics::load(&watched) != 0) {
         return 1;
+    }
     // The flag is set after the registration, so that it implies a registered handler. Threads that
     // race here register it twice, which is harmless.
-    if (!cushim::platform::at_exit([] { cushim::atomics::store(&exiting, 1); }))
+    if (!cushim::platform::at_exit([] { cushim::atomics::store(&exiting, 1); })) {
         return 0;
+    }
     cushim::atomics::store(&watched, 1);
     return 1;
 }

@@ -48,8 +48,9 @@ const LoadedLibrary *found_in; // the libcudart in which all functions were look
 
 /* Runs once: racing threads store the same values. */
 void find_functions(const LoadedLibrary &runtime) {
-    if (atomics::load(&found_in) == &runtime)
+    if (atomics::load(&found_in) == &runtime) {
         return;
+    }
     for (int i = 0; i < entry_count; ++i) {
         char name[64] = "__cuda";
         strcat(name, entry_names[i]);
@@ -87,10 +88,12 @@ struct Queue {
     Item **end = nullptr;
 
     void append(Item *item) {
-        if (end == nullptr)
+        if (end == nullptr) {
             end = &first;
-        while (*end != nullptr)
+        }
+        while (*end != nullptr) {
             end = &(*end)->next;
+        }
         *end = item;
     }
     Item *take() {
@@ -109,17 +112,20 @@ struct List : Queue<Item> {
         item->place = this->end;
     }
     void remove(Item *item) {
-        if (item->next != nullptr)
+        if (item->next != nullptr) {
             item->next->place = item->place;
-        if (this->end == &item->next)
+        }
+        if (this->end == &item->next) {
             this->end = item->place;
+        }
         *item->place = item->next;
     }
     /* After an append that a fork interrupted, only the forward links are valid. */
     void mend() {
         this->end = &this->first;
-        for (Item **place = &this->first; *place != nullptr; place = &(*place)->next)
+        for (Item **place = &this->first; *place != nullptr; place = &(*place)->next) {
             (*place)->place = place;
+        }
     }
 };
 
@@ -144,8 +150,9 @@ ForkLock lists_lock;
 class Lock {
   public:
     Lock() : guard_(lists_lock) {
-        if (guard_.took_over())
+        if (guard_.took_over()) {
             fat_binaries.mend();
+        }
     }
 
   private:
@@ -158,13 +165,15 @@ FatBinary *fat_binary_of(void **handle) {
 
 /* A registration of this fat binary waits. Usually it is the last one, or it waits already. */
 void begin_at(FatBinary &fat_binary) {
-    if (first_waiting == nullptr || fat_binary.number < first_waiting->number)
+    if (first_waiting == nullptr || fat_binary.number < first_waiting->number) {
         first_waiting = &fat_binary;
+    }
 }
 
 void discard_calls(FatBinary &fat_binary) {
-    while (fat_binary.calls.first != nullptr)
+    while (fat_binary.calls.first != nullptr) {
         free(fat_binary.calls.take());
+    }
 }
 
 void pass_on(FatBinary &fat_binary) {
@@ -191,24 +200,28 @@ const LoadedLibrary *loaded_runtime() {
 }
 
 void pass_on_all(const LoadedLibrary &runtime) {
-    if (!anything_waits())
+    if (!anything_waits()) {
         return;
+    }
     find_functions(runtime);
     {
         const Lock lock;
         // In steps, so that a child of fork continues where this thread is.
-        for (; first_waiting != nullptr; first_waiting = first_waiting->next)
+        for (; first_waiting != nullptr; first_waiting = first_waiting->next) {
             pass_on(*first_waiting);
+        }
     }
     // libcudart has registered its exit handlers at this point: ours runs before them.
-    if (atomics::exchange(&exit_watched, 1) == 0)
+    if (atomics::exchange(&exit_watched, 1) == 0) {
         platform::at_exit([] { atomics::store(&in_exit, 1); });
+    }
 }
 
 /* Forwards at once if a libcudart is loaded; otherwise the first call that loads one does it. */
 void pass_on_if_loaded() {
-    if (const LoadedLibrary *runtime = loaded_runtime())
+    if (const LoadedLibrary *runtime = loaded_runtime()) {
         pass_on_all(*runtime);
+    }
 }
 
 void keep(FatBinary &fat_binary, Call *call) {
@@ -225,8 +238,9 @@ template <class Closure>
 void submit(void **handle, Closure closure) {
     static_assert(__is_trivially_copyable(Closure));
     void *memory = handle != nullptr ? malloc(sizeof(CallOf<Closure>)) : nullptr;
-    if (memory == nullptr)
+    if (memory == nullptr) {
         return; // libcudart will not know the kernel, so launching it fails
+    }
     auto *kept = new (memory) CallOf<Closure>{
         {nullptr, [](const Call *self,
                      void **real) { static_cast<const CallOf<Closure> *>(self)->closure(real); }},
@@ -242,8 +256,9 @@ using namespace cushim;
 
 extern "C" void **cushim_register_fat_binary(void *code) noexcept {
     void *memory = malloc(sizeof(FatBinary));
-    if (memory == nullptr)
+    if (memory == nullptr) {
         return nullptr;
+    }
     auto *fat_binary = new (memory) FatBinary{nullptr, nullptr, 0, code, nullptr, false, {}};
     {
         const Lock lock;
@@ -259,17 +274,20 @@ extern "C" void **cushim_register_fat_binary(void *code) noexcept {
 /* At exit, libcudart may shut down before the compiler's exit handlers run, and then releases
  * everything itself; nothing is forwarded in this case. */
 extern "C" void cushim_unregister_fat_binary(void **handle) noexcept {
-    if (handle == nullptr || platform::is_ending())
+    if (handle == nullptr || platform::is_ending()) {
         return;
+    }
     FatBinary *fat_binary = fat_binary_of(handle);
     {
         const Lock lock;
-        if (first_waiting == fat_binary)
+        if (first_waiting == fat_binary) {
             first_waiting = fat_binary->next;
+        }
         fat_binaries.remove(fat_binary);
     }
-    if (fat_binary->handle != nullptr && atomics::load(&in_exit) == 0)
+    if (fat_binary->handle != nullptr && atomics::load(&in_exit) == 0) {
         call<void(void **)>(unregister_fat_binary, fat_binary->handle);
+    }
     discard_calls(*fat_binary);
     free(fat_binary);
 }
@@ -288,8 +306,9 @@ extern "C" void cushim_register_fat_binary_end(void **handle) noexcept {
 
 extern "C" char cushim_init_module(void **handle) noexcept {
     const LoadedLibrary *runtime = ensure_loaded(runtime_library);
-    if (handle == nullptr || !is_used(runtime))
+    if (handle == nullptr || !is_used(runtime)) {
         return 0;
+    }
     pass_on_all(*runtime);
     void **real = fat_binary_of(handle)->handle;
     return real != nullptr ? call<char(void **)>(init_module, real) : char(0);

@@ -13,10 +13,12 @@ const char *const nothing[] = {nullptr};
 
 /* No rows for a library whose rows are not linked. */
 cushim_library_rows rows_of(const Library *library) {
-    if (library == &driver_library)
+    if (library == &driver_library) {
         return {visit_driver_rows, driver_left_out()};
-    if (library == &runtime_library)
+    }
+    if (library == &runtime_library) {
         return {visit_runtime_rows, runtime_left_out()};
+    }
     const cushim_library_rows *rows = library != nullptr ? atomics::load(&library->rows) : nullptr;
     return rows != nullptr ? *rows : cushim_library_rows{[](RowVisitor, void *) {}, nothing};
 }
@@ -48,8 +50,9 @@ bool find_row(const Library *library, const char *name, Row &row) {
         library,
         [](void *user, cushim_function *slot, cushim_function first, const char *text) {
             ByName &by_name = *static_cast<ByName *>(user);
-            if (strcmp(RowText{text}.name(), by_name.name) == 0)
+            if (strcmp(RowText{text}.name(), by_name.name) == 0) {
                 by_name.row = {slot, first, {text}};
+            }
         },
         &wanted);
     row = wanted.row;
@@ -71,8 +74,9 @@ extern "C" size_t cushim_visit_entry_points(cushim_library number, cushim_visito
             Visit &all = *static_cast<Visit *>(argument);
             const cushim_entry_point entry_point = describe(*all.library, RowText{text});
             ++all.count;
-            if (all.visitor != nullptr)
+            if (all.visitor != nullptr) {
                 all.visitor(&entry_point, all.user);
+            }
         },
         &visit);
     return visit.count;
@@ -85,8 +89,9 @@ extern "C" size_t cushim_resolve_all(cushim_library number) noexcept {
         [](void *argument, cushim_function *slot, cushim_function first, const char *text) {
             Visit &all = *static_cast<Visit *>(argument);
             const RowText row = {text};
-            if (resolve_slot(*all.library, slot, first, row.name(), row.introduced()) == 0)
+            if (resolve_slot(*all.library, slot, first, row.name(), row.introduced()) == 0) {
                 ++all.count;
+            }
         },
         &visit);
     return visit.count;
@@ -96,8 +101,9 @@ extern "C" int cushim_find_entry_point(cushim_library number, const char *name,
                                        cushim_entry_point *found) noexcept {
     Library *library = library_numbered(number);
     Row row;
-    if (!find_row(library, name, row))
+    if (!find_row(library, name, row)) {
         return 0;
+    }
     *found = describe(*library, row.text);
     return 1;
 }
@@ -113,9 +119,11 @@ extern "C" size_t cushim_left_out(cushim_library number,
                                   const char *const **declarations) noexcept {
     const char *const *list = rows_of(library_numbered(number)).left_out;
     size_t count = 0;
-    while (list[count] != nullptr)
+    while (list[count] != nullptr) {
         ++count;
-    if (declarations != nullptr)
+    }
+    if (declarations != nullptr) {
         *declarations = list;
+    }
     return count;
 }

@@ -101,10 +101,12 @@ extern "C" const cushim_report *cushim_load_report(cushim_library number) noexce
 
 extern "C" size_t cushim_report_text(char *text, size_t size) noexcept {
     Writer writer = {text, size, 0};
-    if (size > 0)
+    if (size > 0) {
         text[0] = '\0';
+    }
     for (const Library *library = &driver_library; library != nullptr;
-         library = atomics::load(&library->next))
+         library = atomics::load(&library->next)) {
         write_report(writer, *library);
+    }
     return writer.length;
 }

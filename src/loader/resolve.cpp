@@ -13,8 +13,9 @@ int absent_status(const Library &library, const LoadedLibrary *record) {
 }
 
 int missing_status(const Library &library, const LoadedLibrary &loaded, int introduced) {
-    if (library.special == nullptr)
+    if (library.special == nullptr) {
         return CUSHIM_CALL_MISSING;
+    }
     const int installed = loaded.report.version;
     return introduced != 0 && installed != 0 && introduced > installed
                ? status_requires_newer_driver
@@ -26,8 +27,9 @@ Resolved resolve_in(const LoadedLibrary &loaded, const Library &library, const c
     const cushim_function function = library.special != nullptr
                                          ? library.special->find(loaded, name, introduced)
                                          : find_exported(loaded, name);
-    if (function == nullptr)
+    if (function == nullptr) {
         return {nullptr, missing_status(library, loaded, introduced)};
+    }
     return {function, 0};
 }
 
@@ -46,8 +48,9 @@ Resolved resolve(Library &library, const char *name, int introduced) {
 int resolve_slot_in(const LoadedLibrary &loaded, const Library &library, cushim_function *slot,
                     cushim_function first, const char *name, int introduced) {
     const Resolved found = resolve_in(loaded, library, name, introduced);
-    if (found.function == nullptr)
+    if (found.function == nullptr) {
         return found.status;
+    }
     cushim_function expected = first;
     atomics::replace(slot, expected, found.function);
     return 0;
@@ -65,8 +68,9 @@ using namespace cushim;
 
 extern "C" int cushim_absent_status(cushim_library number) noexcept {
     Library *library = library_numbered(number);
-    if (library == nullptr)
+    if (library == nullptr) {
         return CUSHIM_CALL_ABSENT;
+    }
     const LoadedLibrary *record = ensure_loaded(*library);
     return is_used(record) ? 0 : absent_status(*library, record);
 }
@@ -82,13 +86,15 @@ extern "C" cushim_function cushim_resolve_entry(cushim_library number, cushim_fu
                                                 int introduced, int *status) noexcept {
     cushim_function function = atomics::load(slot);
     *status = 0;
-    if (function != first)
+    if (function != first) {
         return function;
+    }
     Library *library = library_numbered(number);
     *status = library != nullptr ? resolve_slot(*library, slot, first, name, introduced)
                                  : CUSHIM_CALL_ABSENT;
-    if (*status != 0)
+    if (*status != 0) {
         return nullptr;
+    }
     function = atomics::load(slot);
     // An override that just ended restored the thunk; calling it is correct and resolves again.
     return function;

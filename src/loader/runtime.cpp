@@ -29,16 +29,18 @@ constexpr cushim_library_description runtime_description = {
 
 cushim_outcome judge_runtime(platform::Module module, int version_status, platform::Text &detail) {
     if (version_status != -1 ||
-        platform::find_symbol(module, runtime_description.required) != nullptr)
+        platform::find_symbol(module, runtime_description.required) != nullptr) {
         return CUSHIM_OUTCOME_LOADED;
+    }
     snprintf(detail.chars, sizeof detail.chars,
              "not a CUDA runtime: it has neither cudaRuntimeGetVersion nor cudaGetDeviceCount");
     return CUSHIM_OUTCOME_NOT_CUDA;
 }
 
 cushim_function find_in_runtime(const LoadedLibrary &runtime, const char *name, int) {
-    if (PassOnRegistrations *pass_on = atomics::load(&pass_on_registrations))
+    if (PassOnRegistrations *pass_on = atomics::load(&pass_on_registrations)) {
         pass_on(runtime);
+    }
     return find_exported(runtime, name);
 }
 
@@ -77,7 +79,8 @@ extern "C" int cushim_first_call_runtime_quiet(cushim_function *slot, cushim_fun
 extern "C" int cushim_first_call_runtime(cushim_function *slot, cushim_function first,
                                          const char *row) noexcept {
     const int status = cushim_first_call_runtime_quiet(slot, first, row);
-    if (status != 0 && !is_used(current_record(runtime_library)))
+    if (status != 0 && !is_used(current_record(runtime_library))) {
         platform::set_thread_error(status);
+    }
     return status;
 }

@@ -41,8 +41,9 @@ const char *chosen_path(const Library &library) {
 template <class Attempt>
 bool try_names(const Search &search, Attempt attempt) {
     const char *const *name = search.library.description->file_names;
-    while (*name != nullptr && !attempt(*name))
+    while (*name != nullptr && !attempt(*name)) {
         ++name;
+    }
     return *name != nullptr;
 }
 
@@ -55,8 +56,9 @@ bool try_folder(Search &search, const char *folder) {
 bool try_below(Search &search, const char *root, const char *const *folders) {
     for (; *folders != nullptr; ++folders) {
         const Path folder(root, *folders);
-        if (folder && try_folder(search, folder.chars))
+        if (folder && try_folder(search, folder.chars)) {
             return true;
+        }
     }
     return false;
 }
@@ -76,8 +78,9 @@ bool try_listed(Search &search, const char *parent, const char *beginning,
         [](const char *name, void *user) {
             const Listing &all = *static_cast<Listing *>(user);
             const Path folder(all.parent, name);
-            if (all.search->module == nullptr && folder)
+            if (all.search->module == nullptr && folder) {
                 all.attempt(*all.search, folder.chars);
+            }
         },
         &listing);
     return search.module != nullptr;
@@ -88,8 +91,9 @@ Path folder_of(const char *file) {
     char *folder = copy_text(file);
     if (folder != nullptr) {
         size_t end = strlen(folder);
-        while (end > 0 && !platform::is_separator(folder[end - 1]))
+        while (end > 0 && !platform::is_separator(folder[end - 1])) {
             --end;
+        }
         folder[end] = '\0';
     }
     return Path(folder);
@@ -100,20 +104,24 @@ Path folder_of(const char *file) {
 /* The path that was chosen for the driver when it was searched for, or nullptr. */
 const char *path_of_chosen_driver() {
     const LoadedLibrary *driver = current_record(driver_library);
-    if (driver == nullptr && chosen_path(driver_library) != nullptr)
+    if (driver == nullptr && chosen_path(driver_library) != nullptr) {
         driver = ensure_loaded(driver_library); // by its path, the folder is known
-    if (driver == nullptr || !driver->chosen)
+    }
+    if (driver == nullptr || !driver->chosen) {
         return nullptr;
-    if (driver->report.path != nullptr)
+    }
+    if (driver->report.path != nullptr) {
         return driver->report.path;
+    }
     return driver->report.candidate_count > 0 ? driver->report.candidates[0].path : "";
 }
 
 void search_beside(Search &search, const char *driver) {
     search.chosen = search.beside = true;
     const Path folder = folder_of(driver);
-    if (!folder) // a bare name that was not found has no folder
+    if (!folder) { // a bare name that was not found has no folder
         return;
+    }
     try_names(search, [&](const char *name) {
         const Path beside(folder.chars, name);
         return beside && try_path(search, beside.chars);
@@ -121,17 +129,21 @@ void search_beside(Search &search, const char *driver) {
 }
 
 bool search_driver_folders(Search &search) {
-    if (!looks_in(CUSHIM_SEARCH_KNOWN_PLACES))
+    if (!looks_in(CUSHIM_SEARCH_KNOWN_PLACES)) {
         return false;
+    }
     const LoadedLibrary *driver = current_record(driver_library);
     if (is_used(driver) && driver->report.path != nullptr) {
         const Path folder = folder_of(driver->report.path);
-        if (folder && try_folder(search, folder.chars))
+        if (folder && try_folder(search, folder.chars)) {
             return true;
+        }
     }
-    for (const char *const *folder = platform::known_driver_folders; *folder != nullptr; ++folder)
-        if (try_folder(search, *folder))
+    for (const char *const *folder = platform::known_driver_folders; *folder != nullptr; ++folder) {
+        if (try_folder(search, *folder)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -141,8 +153,9 @@ bool search_toolkit(Search &search, const char *root) {
 
 /* /usr/local/cuda, /usr/local/cuda-13.0, ... */
 bool search_installed_toolkits(Search &search) {
-    if (platform::toolkit_parent == nullptr || !looks_in(CUSHIM_SEARCH_KNOWN_PLACES))
+    if (platform::toolkit_parent == nullptr || !looks_in(CUSHIM_SEARCH_KNOWN_PLACES)) {
         return false;
+    }
     const Path preferred(platform::toolkit_parent, "cuda");
     return (preferred && search_toolkit(search, preferred.chars)) ||
            try_listed(search, platform::toolkit_parent, "cuda", search_toolkit);
@@ -152,8 +165,9 @@ bool search_toolkits(Search &search) {
     constexpr const char *roots[] = {"CUDA_PATH", "CUDA_HOME"};
     for (const char *name : roots) {
         const char *root = variable(name);
-        if (root != nullptr && search_toolkit(search, root))
+        if (root != nullptr && search_toolkit(search, root)) {
             return true;
+        }
     }
     return search_installed_toolkits(search);
 }
@@ -175,8 +189,9 @@ bool search_python(Search &search, const char *root) {
 bool search_environments(Search &search) {
     const char *conda = variable("CONDA_PREFIX");
     if (conda != nullptr &&
-        (try_below(search, conda, platform::environment_folders) || search_python(search, conda)))
+        (try_below(search, conda, platform::environment_folders) || search_python(search, conda))) {
         return true;
+    }
     const char *python = variable("VIRTUAL_ENV");
     return python != nullptr && search_python(search, python);
 }
@@ -213,14 +228,18 @@ void search_places(Search &search) {
         return;
     }
     if (looks_in(CUSHIM_SEARCH_ALREADY_LOADED) &&
-        try_names(search, [&](const char *name) { return try_already_loaded(search, name); }))
+        try_names(search, [&](const char *name) { return try_already_loaded(search, name); })) {
         return;
+    }
     if (looks_in(CUSHIM_SEARCH_SYSTEM) &&
-        try_names(search, [&](const char *name) { return try_default_search(search, name); }))
+        try_names(search, [&](const char *name) { return try_default_search(search, name); })) {
         return;
-    for (const auto &folders : folder_searches)
-        if ((places & folders.place) != 0 && folders.search(search))
+    }
+    for (const auto &folders : folder_searches) {
+        if ((places & folders.place) != 0 && folders.search(search)) {
             return;
+        }
+    }
 }
 
 bool disabled() {
@@ -280,11 +299,13 @@ LoadedLibrary *search(Library &library) {
     Search search = {library};
     const bool is_disabled = disabled();
     const bool has_driver = is_used(current_record(driver_library));
-    if (!is_disabled)
+    if (!is_disabled) {
         search_places(search);
+    }
     LoadedLibrary *record = record_of(search, is_disabled);
-    if (record != nullptr)
+    if (record != nullptr) {
         record->lacks_driver = lacks_driver(search, has_driver);
+    }
     return record;
 }
 
@@ -293,8 +314,9 @@ void discard(LoadedLibrary *record) {
                              record->report.candidate_count, 0};
     candidates.free_all();
     free(const_cast<char *>(record->report.path));
-    if (record->report.explanation != out_of_memory)
+    if (record->report.explanation != out_of_memory) {
         free(const_cast<char *>(record->report.explanation));
+    }
     free(record->hint);
     free(record);
 }

@@ -27,8 +27,9 @@ size_t length_of(const char *text) {
 }
 
 const char *append(char *&end, const char *text) {
-    if (text == nullptr || *text == '\0')
+    if (text == nullptr || *text == '\0') {
         return nullptr;
+    }
     const size_t length = length_of(text);
     memcpy(end, text, length);
     end += length;
@@ -38,8 +39,9 @@ const char *append(char *&end, const char *text) {
 Copy *copy_of(const cushim_settings &from, bool frozen) {
     const size_t strings = length_of(from.driver_path) + length_of(from.runtime_path);
     Copy *copy = static_cast<Copy *>(malloc(sizeof(Copy) + strings));
-    if (copy == nullptr)
+    if (copy == nullptr) {
         return nullptr;
+    }
     char *end = reinterpret_cast<char *>(copy + 1);
     copy->settings.driver_path = append(end, from.driver_path);
     copy->settings.runtime_path = append(end, from.runtime_path);
@@ -58,8 +60,9 @@ bool valid(const cushim_settings &settings) {
 bool publish(Copy *next) {
     Copy *before = atomics::load(&current);
     do {
-        if (before->frozen)
+        if (before->frozen) {
             return false;
+        }
         next->previous = before;
     } while (!atomics::replace(&current, before, next));
     return true;
@@ -78,14 +81,18 @@ void freeze_all_libraries() {
     Copy *before = atomics::load(&current);
     while (!before->frozen) {
         Copy *frozen = before == &defaults ? &frozen_defaults : copy_of(before->settings, true);
-        if (frozen == nullptr)
+        if (frozen == nullptr) {
             return; // out of memory: a later search tries again
-        if (frozen != &frozen_defaults)
+        }
+        if (frozen != &frozen_defaults) {
             frozen->previous = before;
-        if (atomics::replace(&current, before, frozen))
+        }
+        if (atomics::replace(&current, before, frozen)) {
             return;
-        if (frozen != &frozen_defaults)
+        }
+        if (frozen != &frozen_defaults) {
             free(frozen);
+        }
     }
 }
 
@@ -101,10 +108,12 @@ const cushim_settings &settings() {
 }
 
 const char *path_in_settings(const Library &library) {
-    if (&library == &driver_library)
+    if (&library == &driver_library) {
         return settings().driver_path;
-    if (&library == &runtime_library)
+    }
+    if (&library == &runtime_library) {
         return settings().runtime_path;
+    }
     const char *path = atomics::load(&library.chosen);
     return path != no_path ? path : nullptr;
 }
@@ -114,13 +123,16 @@ const char *path_in_settings(const Library &library) {
 using namespace cushim;
 
 extern "C" cushim_configure_result cushim_configure(const cushim_settings *settings) noexcept {
-    if (settings == nullptr || !valid(*settings))
+    if (settings == nullptr || !valid(*settings)) {
         return CUSHIM_CONFIGURE_INVALID;
+    }
     Copy *copy = copy_of(*settings, false);
-    if (copy == nullptr)
+    if (copy == nullptr) {
         return CUSHIM_CONFIGURE_NO_MEMORY;
-    if (publish(copy))
+    }
+    if (publish(copy)) {
         return CUSHIM_CONFIGURE_OK;
+    }
     free(copy);
     return CUSHIM_CONFIGURE_TOO_LATE;
 }
@@ -129,13 +141,16 @@ extern "C" cushim_configure_result cushim_choose_library(cushim_library number,
                                                          const char *path) noexcept {
     Library *library = library_numbered(number);
     if (library == nullptr || library->special != nullptr || path == nullptr || *path == '\0' ||
-        length_of(path) > longest_path)
+        length_of(path) > longest_path) {
         return CUSHIM_CONFIGURE_INVALID;
+    }
     char *copy = copy_text(path);
-    if (copy == nullptr)
+    if (copy == nullptr) {
         return CUSHIM_CONFIGURE_NO_MEMORY;
-    if (choose(*library, copy))
+    }
+    if (choose(*library, copy)) {
         return CUSHIM_CONFIGURE_OK;
+    }
     free(copy);
     return CUSHIM_CONFIGURE_TOO_LATE;
 }

@@ -20,8 +20,9 @@ constexpr unsigned int block_size = 256;
 constexpr size_t size = count * sizeof(float); // bytes of one vector
 
 void check(CUresult status, const char *what) {
-    if (status == CUDA_SUCCESS)
+    if (status == CUDA_SUCCESS) {
         return;
+    }
     const char *name = nullptr;
     cushim::driver().cuGetErrorName(status, &name);
     std::fprintf(stderr, "%s: %s\n", what, name != nullptr ? name : "unknown error");
@@ -55,8 +56,9 @@ struct Vectors {
 Vectors upload(const std::vector<float> &a, const std::vector<float> &b) {
     const auto cuda = cushim::driver();
     Vectors vectors;
-    for (CUdeviceptr *vector : {&vectors.a, &vectors.b, &vectors.sum})
+    for (CUdeviceptr *vector : {&vectors.a, &vectors.b, &vectors.sum}) {
         check(cuda.cuMemAlloc(vector, size), "cuMemAlloc");
+    }
     check(cuda.cuMemcpyHtoD(vectors.a, a.data(), size), "cuMemcpyHtoD");
     check(cuda.cuMemcpyHtoD(vectors.b, b.data(), size), "cuMemcpyHtoD");
     return vectors;
@@ -85,12 +87,13 @@ float add(CUfunction kernel, Vectors &vectors) {
 
 bool right(const std::vector<float> &a, const std::vector<float> &b,
            const std::vector<float> &sum) {
-    for (unsigned int i = 0; i < count; ++i)
+    for (unsigned int i = 0; i < count; ++i) {
         if (sum[i] != a[i] + b[i]) {
             std::fprintf(stderr, "element %u: %g + %g gave %g\n", i, static_cast<double>(a[i]),
                          static_cast<double>(b[i]), static_cast<double>(sum[i]));
             return false;
         }
+    }
     return true;
 }
 
@@ -130,19 +133,22 @@ int run_on(CUdevice device, bool with_kernels) {
         fine = comes_back(vectors.a, a) && comes_back(vectors.b, b);
     }
 
-    for (CUdeviceptr vector : {vectors.a, vectors.b, vectors.sum})
+    for (CUdeviceptr vector : {vectors.a, vectors.b, vectors.sum}) {
         check(cuda.cuMemFree(vector), "cuMemFree");
+    }
     check(cuda.cuModuleUnload(module), "cuModuleUnload");
     check(cuda.cuDevicePrimaryCtxRelease(device), "cuDevicePrimaryCtxRelease");
-    if (!fine)
+    if (!fine) {
         return 1;
-    if (with_kernels)
+    }
+    if (with_kernels) {
         std::printf("%s added %u pairs of floats in %.1f us: every sum is right\n", name, count,
                     static_cast<double>(milliseconds) * 1000);
-    else
+    } else {
         std::printf("%s took two vectors of %u floats and gave them back\n"
                     "skipped: adding them, which needs a GPU that runs the kernel\n",
                     name, count);
+    }
     return 0;
 }
 

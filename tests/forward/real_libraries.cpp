@@ -46,9 +46,10 @@ AllMissing missing_of(cushim_library library) {
     cushim_visit_entry_points(
         library,
         [](const cushim_entry_point *point, void *user) {
-            if (point->status != 0)
+            if (point->status != 0) {
                 static_cast<AllMissing *>(user)->push_back(
                     {point->name, point->introduced, point->status});
+            }
         },
         &missing);
     return missing;
@@ -69,25 +70,30 @@ std::string variable(const char *name) {
 
 // The path of a driver of this branch.
 std::string driver_of(const std::string &folder, const std::string &branch) {
-    for (const auto &entry : std::filesystem::directory_iterator(folder + "/drivers"))
-        if (entry.path().filename().string().starts_with(branch + "."))
+    for (const auto &entry : std::filesystem::directory_iterator(folder + "/drivers")) {
+        if (entry.path().filename().string().starts_with(branch + ".")) {
             return (entry.path() / "libcuda.so.1").string();
+        }
+    }
     throw std::runtime_error("no driver of branch " + branch + " in " + folder);
 }
 
 const Branch &branch_under_test() {
     const std::string name = required_variable("REAL_DRIVER_BRANCH");
-    for (const Branch &branch : branches)
-        if (branch.name == name)
+    for (const Branch &branch : branches) {
+        if (branch.name == name) {
             return branch;
+        }
+    }
     throw std::runtime_error("no branch " + name);
 }
 
 bool has_device_node() { // /dev/nvidia0, ...; many tools leave nvidiactl behind
     for (const auto &entry : std::filesystem::directory_iterator("/dev")) {
         const std::string name = entry.path().filename().string();
-        if (name.starts_with("nvidia") && name.find_first_of("0123456789") == 6)
+        if (name.starts_with("nvidia") && name.find_first_of("0123456789") == 6) {
             return true;
+        }
     }
     return false;
 }
@@ -95,12 +101,14 @@ bool has_device_node() { // /dev/nvidia0, ...; many tools leave nvidiactl behind
 // Calls of missing entry points return that status and write nothing.
 void check_calls(const AllMissing &missing) {
     std::set<std::string> names;
-    for (const Missing &entry : missing)
+    for (const Missing &entry : missing) {
         names.insert(entry.name);
+    }
     size_t called = 0;
     for (const Row &row : driver_rows) {
-        if (!names.contains(row.name))
+        if (!names.contains(row.name)) {
             continue;
+        }
         INFO(row.name);
         Call call(Way::member, Values::harmless, 0);
         row.call(call);
@@ -129,18 +137,20 @@ void check_names() {
 
 TEST_CASE("the runtime of the headers' release has every entry point", "[runtime]") {
     const std::string library = variable("CUSHIM_RUNTIME_REAL");
-    if (library.empty())
+    if (library.empty()) {
         SKIP("CUSHIM_RUNTIME_REAL does not name a libcudart");
+    }
     set_variable("CUSHIM_RUNTIME", library);
     REQUIRE(cushim::load_runtime());
     CHECK(std::filesystem::equivalent(cushim::load_report().runtime.path, library));
     // The runtime of CUDA 11 does not report its version without a driver.
     int version = 0;
     const cudaError_t told = cushim::runtime().cudaRuntimeGetVersion(&version);
-    if (told == cudaSuccess)
+    if (told == cudaSuccess) {
         CHECK(cushim::runtime_version().major() == cushim::headers_version().major());
-    else
+    } else {
         CHECK(told == cudaErrorInsufficientDriver);
+    }
     CHECK(cushim::runtime_version() == cushim::Version(version));
 
     const AllMissing missing = missing_of(CUSHIM_LIBRARY_RUNTIME);
@@ -158,8 +168,9 @@ TEST_CASE("the runtime of the headers' release has every entry point", "[runtime
 
 TEST_CASE("a driver has the entry points of its version and no newer ones", "[driver]") {
     const std::string folder = variable("CUSHIM_REAL_LIBS");
-    if (folder.empty())
+    if (folder.empty()) {
         SKIP("CUSHIM_REAL_LIBS does not name a folder with driver libraries");
+    }
     const Branch &branch = branch_under_test();
     set_variable("CUSHIM_DRIVER", driver_of(folder, branch.name));
     REQUIRE(cushim::load_driver());
@@ -187,10 +198,12 @@ TEST_CASE("a driver has the entry points of its version and no newer ones", "[dr
 
 TEST_CASE("a driver without its kernel module finds no device", "[no_device]") {
     const std::string folder = variable("CUSHIM_REAL_LIBS");
-    if (folder.empty())
+    if (folder.empty()) {
         SKIP("CUSHIM_REAL_LIBS does not name a folder with driver libraries");
-    if (has_device_node())
+    }
+    if (has_device_node()) {
         SKIP("this machine has NVIDIA devices");
+    }
     set_variable("CUSHIM_DRIVER", driver_of(folder, branch_under_test().name));
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_NO_DEVICE);
     CHECK(cushim::load_report().driver.state == CUSHIM_STATE_LOADED);

@@ -13,9 +13,10 @@
 namespace {
 
 void expect(CUresult status, const char *what) {
-    if (status != CUDA_SUCCESS)
+    if (status != CUDA_SUCCESS) {
         throw std::runtime_error(
             cushim::Error::status(cushim::Api::driver, status, what).message());
+    }
 }
 
 // Adds `count` pairs in the default stream of the mode; returns the number of wrong sums.
@@ -38,8 +39,9 @@ std::size_t wrong_sums(unsigned int count) {
     }
     const std::size_t size = count * sizeof(float);
     CUdeviceptr memory[3];
-    for (CUdeviceptr &vector : memory)
+    for (CUdeviceptr &vector : memory) {
         expect(cuda.cuMemAlloc(&vector, size), "cuMemAlloc");
+    }
     expect(cuda.cuMemcpyHtoDAsync(memory[0], a.data(), size, nullptr), "cuMemcpyHtoDAsync");
     expect(cuda.cuMemcpyHtoDAsync(memory[1], b.data(), size, nullptr), "cuMemcpyHtoDAsync");
     void *arguments[] = {&memory[0], &memory[1], &memory[2], &count};
@@ -48,13 +50,15 @@ std::size_t wrong_sums(unsigned int count) {
            "cuLaunchKernel");
     expect(cuda.cuMemcpyDtoHAsync(sum.data(), memory[2], size, nullptr), "cuMemcpyDtoHAsync");
     expect(cuda.cuStreamSynchronize(nullptr), "cuStreamSynchronize");
-    for (const CUdeviceptr vector : memory)
+    for (const CUdeviceptr vector : memory) {
         expect(cuda.cuMemFree(vector), "cuMemFree");
+    }
     expect(cuda.cuModuleUnload(module), "cuModuleUnload");
     expect(cuda.cuDevicePrimaryCtxRelease(device), "cuDevicePrimaryCtxRelease");
     std::size_t wrong = 0;
-    for (unsigned int i = 0; i < count; ++i)
+    for (unsigned int i = 0; i < count; ++i) {
         wrong += sum[i] != a[i] + b[i];
+    }
     return wrong;
 }
 
@@ -73,21 +77,24 @@ TEST_CASE("eight threads compute correct sums at the same time", "[gpu]") {
             wrong[i] = 50'000 + i;
         }
     });
-    for (const std::size_t count : wrong)
+    for (const std::size_t count : wrong) {
         CHECK(count == 0);
+    }
 }
 
 TEST_CASE("the runtime table computes on the same device", "[gpu]") {
-    if (!cushim::load_runtime())
+    if (!cushim::load_runtime()) {
         SKIP(cushim::load_report().runtime.explanation);
+    }
     const auto cuda = cushim::runtime();
     int devices = 0;
     REQUIRE(cuda.cudaGetDeviceCount(&devices) == cudaSuccess);
     REQUIRE(devices > 0);
     REQUIRE(cuda.cudaSetDevice(0) == cudaSuccess);
     std::vector<int> source(100'000), target(100'000, -1);
-    for (std::size_t i = 0; i < source.size(); ++i)
+    for (std::size_t i = 0; i < source.size(); ++i) {
         source[i] = static_cast<int>(i * 7);
+    }
     const std::size_t size = source.size() * sizeof(int);
     void *memory = nullptr;
     REQUIRE(cuda.cudaMalloc(&memory, size) == cudaSuccess);

@@ -50,12 +50,14 @@ TEST_CASE("a call through the table takes as long as a call through a pointer", 
     int version = 0;
     for (int round = 0; round < 15; ++round) {
         auto begin = Clock::now();
-        for (int i = 0; i < calls; ++i)
+        for (int i = 0; i < calls; ++i) {
             cushim::driver().cuDriverGetVersion(&version);
+        }
         table = std::min(table, nanoseconds_since(begin) / calls);
         begin = Clock::now();
-        for (int i = 0; i < calls; ++i)
+        for (int i = 0; i < calls; ++i) {
             pointer(&version);
+        }
         bare = std::min(bare, nanoseconds_since(begin) / calls);
     }
     std::printf("cuDriverGetVersion: %.2f ns through the table, %.2f ns through a pointer\n", table,

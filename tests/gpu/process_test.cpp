@@ -43,8 +43,9 @@ TEST_CASE("the exit flag is set before the driver shuts down", "[gpu]") {
             seen_by_handler = cushim_exiting() * 100 + driver_status();
             std::_Exit(seen_by_handler);
         });
-        if (!cushim::init())
+        if (!cushim::init()) {
             return 99;
+        }
         return cushim_exiting() == 0 && driver_status() == CUDA_SUCCESS ? 0 : 98;
     });
     std::printf("exit handler registered before cuInit: exiting %d, cuDeviceGet returns %d\n",
@@ -54,8 +55,9 @@ TEST_CASE("the exit flag is set before the driver shuts down", "[gpu]") {
 
 TEST_CASE("an exit handler registered after init can use the driver", "[gpu]") {
     const int status = in_child([] {
-        if (!cushim::init())
+        if (!cushim::init()) {
             return 99;
+        }
         std::atexit([] {
             seen_by_handler = cushim_exiting() * 100 + driver_status();
             std::_Exit(seen_by_handler);
@@ -78,8 +80,9 @@ TEST_CASE("CUDA calls fail in the child of a process that used the driver", "[gp
     REQUIRE(cushim::init());
     const unsigned int generation = cushim_fork_generation();
     const int status = in_child([generation] {
-        if (cushim_fork_generation() == generation)
+        if (cushim_fork_generation() == generation) {
             return 97;
+        }
         const auto again = cushim::init();
         std::_Exit(again ? 98 : again.error().status());
     });

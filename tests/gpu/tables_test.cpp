@@ -23,10 +23,12 @@ Counts count(cushim_library library) {
         [](const cushim_entry_point *point, void *user) {
             Counts &all = *static_cast<Counts *>(user);
             const bool newer = point->introduced > cushim::driver_version().packed();
-            if (point->status == 0)
+            if (point->status == 0) {
                 ++all.resolved;
-            if ((point->status == 0) == newer || (newer && point->status != 36))
+            }
+            if ((point->status == 0) == newer || (newer && point->status != 36)) {
                 all.wrong.push_back(point->name);
+            }
         },
         &counts);
     return counts;
@@ -48,8 +50,9 @@ TEST_CASE("the driver loads and has a device", "[gpu]") {
 
 TEST_CASE("every entry point that the driver should have resolves", "[gpu]") {
     const Counts counts = count(CUSHIM_LIBRARY_DRIVER);
-    for (const std::string &name : counts.wrong)
+    for (const std::string &name : counts.wrong) {
         UNSCOPED_INFO(name);
+    }
     CHECK(counts.wrong.empty());
     std::printf("driver %s: %zu of %zu entry points\n",
                 cushim::to_text(cushim::driver_version()).c_str(), counts.resolved,
@@ -57,17 +60,19 @@ TEST_CASE("every entry point that the driver should have resolves", "[gpu]") {
 }
 
 TEST_CASE("every entry point of the runtime resolves", "[gpu]") {
-    if (!cushim::load_runtime())
+    if (!cushim::load_runtime()) {
         SKIP(cushim::load_report().runtime.explanation);
+    }
     const size_t all = cushim_visit_entry_points(CUSHIM_LIBRARY_RUNTIME, nullptr, nullptr);
     const Counts counts = count(CUSHIM_LIBRARY_RUNTIME);
     std::printf("runtime %s: %zu of %zu entry points\n",
                 cushim::to_text(cushim::runtime_version()).c_str(), counts.resolved, all);
     // A runtime older than the headers, of the same major version, lacks newer entry points.
-    if (cushim::runtime_version() >= cushim::headers_version())
+    if (cushim::runtime_version() >= cushim::headers_version()) {
         CHECK(counts.resolved == all);
-    else
+    } else {
         CHECK(counts.resolved > 0);
+    }
 }
 
 TEST_CASE("table calls pass the driver's arguments, outputs and statuses unchanged", "[gpu]") {
@@ -92,8 +97,9 @@ TEST_CASE("table calls pass the driver's arguments, outputs and statuses unchang
 }
 
 TEST_CASE("the runtime keeps its own last error", "[gpu]") {
-    if (!cushim::load_runtime())
+    if (!cushim::load_runtime()) {
         SKIP(cushim::load_report().runtime.explanation);
+    }
     const auto cuda = cushim::runtime();
     (void)cuda.cudaGetLastError();
     CHECK(cuda.cudaSetDevice(1'000'000) == cudaErrorInvalidDevice);

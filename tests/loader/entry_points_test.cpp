@@ -85,8 +85,9 @@ TEST_CASE("cuGetErrorName names cushim's own statuses for an old driver", "[own_
         return result == CUDA_SUCCESS ? std::string(text) : "error " + std::to_string(result);
     };
     const bool all_at_once = GENERATE(false, true); // the second time with resolved slots
-    if (all_at_once)
+    if (all_at_once) {
         cushim::resolve_all();
+    }
     CHECK(name_of(36) == "CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER");
     CHECK(words_of(36) == "the CUDA driver is older than this function needs");
     CHECK(name_of(302) == "CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND");

@@ -23,8 +23,9 @@ __attribute__((section(".preinit_array"), used)) void (*const preinit)() = use_e
 } // namespace
 
 int main() {
-    if (had_environment)
+    if (had_environment) {
         return 77; // another C library
+    }
     EXPECT_INT(early_status, further::absent);
     EXPECT_INT(early_sum, -5);
     EXPECT_INT(early, CUSHIM_STATE_ABSENT);

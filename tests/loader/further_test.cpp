@@ -100,8 +100,9 @@ TEST_CASE("racing threads give each library one number", "[further_numbers_race]
     std::set<int> numbers;
     for (size_t i = 0; i < way_count; ++i) {
         numbers.insert(seen[0][i]);
-        for (const auto &of_thread : seen)
+        for (const auto &of_thread : seen) {
             CHECK(of_thread[i] == seen[0][i]);
+        }
         CHECK(cushim::report(static_cast<cushim_library>(seen[0][i])).state ==
               CUSHIM_STATE_NOT_TRIED);
     }
@@ -149,9 +150,11 @@ TEST_CASE("an unknown number has no library", "[further_unknown]") {
 TEST_CASE("racing first calls of a further library are forwarded", "[further_race]") {
     choose_further();
     in_threads(8, [](unsigned int) {
-        for (int i = 0; i < 100; ++i)
-            if (add_2_and_3() != 0 || further::gone() != further::missing)
+        for (int i = 0; i < 100; ++i) {
+            if (add_2_and_3() != 0 || further::gone() != further::missing) {
                 throw std::runtime_error("a call was not forwarded");
+            }
+        }
     });
     CHECK(further::add_slot != further::first_add);
     CHECK(further::gone_slot == further::first_gone);
@@ -287,8 +290,9 @@ TEST_CASE("further libraries work in the child of a fork", "[further_fork]") {
             (void)add_2_and_3();
         }
     });
-    for (int i = 0; i < 10; ++i)
+    for (int i = 0; i < 10; ++i) {
         CHECK(works_in_child()); // during first uses
+    }
     done = true;
     other.join();
     CHECK(add_2_and_3() == 0);

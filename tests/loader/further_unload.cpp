@@ -11,8 +11,9 @@
 int main(int, char **arguments) {
     void *plugin = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
     EXPECT(plugin != nullptr);
-    if (plugin == nullptr)
+    if (plugin == nullptr) {
         return finish();
+    }
     const auto add = reinterpret_cast<int (*)(int, int)>(dlsym(plugin, "plugin_add"));
     EXPECT_INT(add(2, 3), 5);
     dlclose(plugin);

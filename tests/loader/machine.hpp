@@ -23,8 +23,9 @@ class Folder {
         for (int i = 0;; ++i) {
             path_ = std::filesystem::temp_directory_path() /
                     ("cushim-loader-test-" + std::to_string(i));
-            if (std::filesystem::create_directory(path_))
+            if (std::filesystem::create_directory(path_)) {
                 return;
+            }
         }
     }
     Folder(const Folder &) = delete;
@@ -99,9 +100,11 @@ inline const cushim_report &runtime_report() {
 
 // The outcome of the candidate with this path; -1 if the search did not try it.
 inline int outcome_of(const cushim_report &report, const std::string &path) {
-    for (size_t i = 0; i < report.candidate_count; ++i)
-        if (report.candidates[i].path == path)
+    for (size_t i = 0; i < report.candidate_count; ++i) {
+        if (report.candidates[i].path == path) {
             return report.candidates[i].outcome;
+        }
+    }
     return -1;
 }
 

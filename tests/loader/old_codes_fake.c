@@ -4,8 +4,9 @@
 
 #ifndef NO_CODES
 static int tell(int status, const char **text) {
-    if (text == 0)
+    if (text == 0) {
         return 1;
+    }
     *text = status == 0 ? "old driver: 0" : status == 1 ? "old driver: 1" : 0;
     return *text != 0 ? 0 : 1;
 }

@@ -58,8 +58,9 @@ struct PassedOn {
     static inline const cushim::ScopedOverride<Entry> *scope = nullptr;
     static inline int depth = 0;
     static CUresult call(unsigned int flags) {
-        if (++depth > 1)
+        if (++depth > 1) {
             return CUDA_ERROR_UNKNOWN; // it has called itself
+        }
         const CUresult result = scope->original()(flags);
         --depth;
         return result;
@@ -115,32 +116,38 @@ TEST_CASE("an override takes effect during first calls of other threads", "[over
     const CUresult real = [] {
         unsigned char bytes[FAKE_MAX_RESULT] = {};
         const fake_control &fake = *fake_control_of(good_driver());
-        for (unsigned int row = 0; row < fake.row_count; ++row)
-            if (std::string(fake.name(row)) == "cuCtxSynchronize")
+        for (unsigned int row = 0; row < fake.row_count; ++row) {
+            if (std::string(fake.name(row)) == "cuCtxSynchronize") {
                 fake.answer(row, bytes);
+            }
+        }
         CUresult result;
         static_assert(sizeof result <= sizeof bytes);
         std::memcpy(&result, bytes, sizeof result);
         return result;
     }();
     std::vector<std::thread> callers;
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 4; ++i) {
         callers.emplace_back([&] {
             while (!stop) {
                 const CUresult result = cushim::driver().cuCtxSynchronize_v1();
-                if (result != real && result != own)
+                if (result != real && result != own) {
                     ++strange;
+                }
             }
         });
+    }
     for (int round = 0; round < 2000; ++round) {
         const cushim::ScopedOverride<entry::cuCtxSynchronize_v1> scope(
             [] { return CUDA_ERROR_NO_DEVICE; });
-        if (cushim::driver().cuCtxSynchronize_v1() != own)
+        if (cushim::driver().cuCtxSynchronize_v1() != own) {
             ++strange;
+        }
     }
     stop = true;
-    for (std::thread &caller : callers)
+    for (std::thread &caller : callers) {
         caller.join();
+    }
     CHECK(strange == 0);
     CHECK(cushim::driver().cuCtxSynchronize_v1() == real);
 }

@@ -13,8 +13,9 @@ int main(int count, char **arguments) {
     static constinit cushim_loadable library = further::loadable_of(description);
     const cushim_settings settings = {nullptr, nullptr,
                                       static_cast<unsigned int>(std::atoi(arguments[count - 1]))};
-    if (cushim_configure(&settings) != CUSHIM_CONFIGURE_OK)
+    if (cushim_configure(&settings) != CUSHIM_CONFIGURE_OK) {
         return 1;
+    }
     cushim_load(cushim_library_of(&library));
     static char text[65536];
     cushim_report_text(text, sizeof text);

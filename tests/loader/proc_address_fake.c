@@ -32,8 +32,9 @@ EXPORT int CALL cuGetProcAddress_v2(const char *name, void **function, int versi
         *found = 2;
         return 0;
     }
-    if (strcmp(name, "cuMemcpyDtoD") == 0)
+    if (strcmp(name, "cuMemcpyDtoD") == 0) {
         return 500;
+    }
     *(int(CALL **)(void *, size_t))function = answers_77;
     *found = 0;
     return 0;

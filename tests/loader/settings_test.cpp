@@ -95,11 +95,13 @@ TEST_CASE("a path that is too long is rejected", "[too_long]") {
 TEST_CASE("settings are rejected after a concurrent first search", "[settings_race]") {
     const std::string driver = good_driver();
     in_threads(8, [&](unsigned int i) {
-        for (int round = 0; round < 50; ++round)
-            if (i % 2 == 0)
+        for (int round = 0; round < 50; ++round) {
+            if (i % 2 == 0) {
                 (void)cushim::configure({.driver_path = driver.c_str()});
-            else if (round == 25)
+            } else if (round == 25) {
                 (void)cushim::driver().cuInit(0);
+            }
+        }
     });
     CHECK_FALSE(cushim::configure({}));
     CHECK(driver_report().state != CUSHIM_STATE_NOT_TRIED);

@@ -28,8 +28,9 @@ TEST_CASE("a link stub chosen by path is rejected", "[stub_path]") {
 // meson.build puts only the stub's folder on LD_LIBRARY_PATH.
 TEST_CASE("a link stub alone on the search path is rejected", "[stub_search]") {
     REQUIRE(cushim::configure({.known_places = false})); // excludes drivers of this machine
-    if (cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED)
+    if (cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED) {
         SKIP("this machine has a driver behind the stub");
+    }
     CHECK(cushim::driver().cuInit(0) == CUDA_ERROR_STUB_LIBRARY);
     const cushim_report &report = driver_report();
     CHECK(report.reason == CUSHIM_REASON_LINK_STUB);

@@ -18,8 +18,9 @@ static void check(int exiting) {
 static void registered_before(void) {
     check(flag_in_the_end);
     EXPECT_INT(ran, 2);
-    if (failures != 0)
+    if (failures != 0) {
         _Exit(1);
+    }
 }
 
 static void registered_after(void) {

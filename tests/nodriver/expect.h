@@ -15,15 +15,17 @@ static inline void fail_at(int line, const char *what) {
 }
 
 static inline void expect_int(int line, const char *what, long long got, long long expected) {
-    if (got == expected)
+    if (got == expected) {
         return;
+    }
     fprintf(stderr, "line %d: %s is %lld, not %lld\n", line, what, got, expected);
     ++failures;
 }
 
 static inline void expect_text(int line, const char *what, const char *got, const char *expected) {
-    if (got != NULL && strcmp(got, expected) == 0)
+    if (got != NULL && strcmp(got, expected) == 0) {
         return;
+    }
     fprintf(stderr, "line %d: %s is \"%s\", not \"%s\"\n", line, what, got != NULL ? got : "(null)",
             expected);
     ++failures;

@@ -17,11 +17,13 @@ struct Statuses {
 
 Statuses call_both_tables(bool driver_first) {
     Statuses seen;
-    if (driver_first)
+    if (driver_first) {
         seen.of_driver = cushim::driver().cuInit(0);
+    }
     seen.of_runtime = cushim::runtime().cudaDeviceSynchronize();
-    if (!driver_first)
+    if (!driver_first) {
         seen.of_driver = cushim::driver().cuInit(0);
+    }
     return seen;
 }
 
@@ -31,8 +33,9 @@ int main() {
     std::vector<Statuses> seen(thread_count);
     support::in_threads(thread_count,
                         [&](unsigned int i) { seen[i] = call_both_tables(i % 2 == 0); });
-    if (cushim_load_report(CUSHIM_LIBRARY_DRIVER)->state == CUSHIM_STATE_LOADED)
+    if (cushim_load_report(CUSHIM_LIBRARY_DRIVER)->state == CUSHIM_STATE_LOADED) {
         return 77; // this machine has a driver
+    }
     EXPECT_INT(cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->state, CUSHIM_STATE_LOADED);
     for (const Statuses &statuses : seen) {
         EXPECT_INT(statuses.of_driver, CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);

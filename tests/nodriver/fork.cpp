@@ -68,8 +68,9 @@ void fork_during_first_uses() {
 int fork_into_namespaces() {
 #if defined(__linux__)
     // With a user namespace, which needs no rights.
-    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) {
         return 77;
+    }
     in_child([generation = cushim_fork_generation()] {
         EXPECT_INT(getpid(), 1);
         EXPECT_INT(cushim_fork_generation(), generation + 1);
@@ -90,8 +91,9 @@ int fork_into_namespaces() {
 int main(int argc, char **) {
     // By _exit, without a sanitizer's leak check: that would start a process, which is impossible
     // after the first process of the namespace has ended.
-    if (argc > 1)
+    if (argc > 1) {
         _exit(fork_into_namespaces());
+    }
     const unsigned int generation = cushim_fork_generation();
     expect_not_tried();
     in_child([generation] {

@@ -24,8 +24,9 @@ static void use_early(void) {
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(void) = use_early;
 
 int main(int count, char **arguments) {
-    if (had_environment)
+    if (had_environment) {
         return 77; /* another C library */
+    }
     EXPECT_INT(early, CUSHIM_STATE_ABSENT);
     EXPECT_INT(reloaded, CUSHIM_STATE_ABSENT);
     EXPECT_INT(early_status, 303);
@@ -35,12 +36,14 @@ int main(int count, char **arguments) {
      */
     const cushim_settings settings = {count > 1 ? arguments[1] : NULL, NULL,
                                       CUSHIM_SEARCH_EVERYWHERE};
-    if (count > 1)
+    if (count > 1) {
         clearenv();
+    }
     EXPECT_INT(cushim_configure(&settings), CUSHIM_CONFIGURE_OK);
     EXPECT_INT(cushim_load(CUSHIM_LIBRARY_DRIVER), CUSHIM_STATE_LOADED);
-    if (count == 1)
+    if (count == 1) {
         EXPECT_INT(cushim_load(CUSHIM_LIBRARY_RUNTIME), CUSHIM_STATE_LOADED);
+    }
     EXPECT_INT(cushim_absent_status(CUSHIM_LIBRARY_DRIVER), 0);
     return finish();
 }

@@ -10,8 +10,9 @@ int main(int argc, char **argv) {
     char text[65536];
     if (argc > 1) {
         const cushim_settings settings = {NULL, NULL, (unsigned int)atoi(argv[1])};
-        if (cushim_configure(&settings) != CUSHIM_CONFIGURE_OK)
+        if (cushim_configure(&settings) != CUSHIM_CONFIGURE_OK) {
             return 1;
+        }
     }
     cushim_load(CUSHIM_LIBRARY_RUNTIME);
     cushim_report_text(text, sizeof text);

@@ -23,23 +23,26 @@ std::atomic<int> arriving{thread_count + 1};
 
 void wait_for_all() {
     arriving.fetch_sub(1);
-    while (arriving.load() != 0)
+    while (arriving.load() != 0) {
         std::this_thread::yield();
+    }
 }
 
 void try_init() {
     const auto started = cushim::init();
     if (!started && started.error().status() == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED &&
-        started.error().kind() != cushim::ErrorKind::library_not_found)
+        started.error().kind() != cushim::ErrorKind::library_not_found) {
         misunderstood.fetch_add(1);
+    }
 }
 
 void reload_until(const std::atomic<bool> &installed) {
     wait_for_all();
     for (bool last = false; !last;) {
         last = installed.load();
-        if (cushim_reload(CUSHIM_LIBRARY_DRIVER) != CUSHIM_STATE_LOADED && last)
+        if (cushim_reload(CUSHIM_LIBRARY_DRIVER) != CUSHIM_STATE_LOADED && last) {
             lost.fetch_add(1);
+        }
         try_init();
     }
 }
@@ -48,21 +51,24 @@ void reload_until(const std::atomic<bool> &installed) {
 
 int main(int, char **argv) {
     char folder[] = "/tmp/cushim-reload-race-XXXXXX";
-    if (mkdtemp(folder) == nullptr)
+    if (mkdtemp(folder) == nullptr) {
         return 1;
+    }
     const std::string driver = std::string(folder) + "/libcuda.so.1";
     setenv("CUSHIM_DRIVER", driver.c_str(), 1);
     EXPECT_INT(cushim_load(CUSHIM_LIBRARY_DRIVER), CUSHIM_STATE_ABSENT);
 
     std::atomic<bool> installed{false};
     std::vector<std::thread> threads;
-    for (int i = 0; i != thread_count; ++i)
+    for (int i = 0; i != thread_count; ++i) {
         threads.emplace_back([&] { reload_until(installed); });
+    }
     wait_for_all();
     std::filesystem::create_symlink(argv[1], driver);
     installed.store(true);
-    for (std::thread &thread : threads)
+    for (std::thread &thread : threads) {
         thread.join();
+    }
 
     EXPECT_INT(lost.load(), 0);
     EXPECT_INT(misunderstood.load(), 0);

@@ -38,8 +38,9 @@ void check_explanation() {
 template <class T>
 void check_loading(const cushim::Result<T> &loaded) {
     EXPECT(!loaded.has_value());
-    if (loaded.has_value())
+    if (loaded.has_value()) {
         return;
+    }
     EXPECT(loaded.error().kind() == cushim::ErrorKind::library_not_found);
     EXPECT_INT(loaded.error().status(), cudaErrorInsufficientDriver);
 }
@@ -47,8 +48,9 @@ void check_loading(const cushim::Result<T> &loaded) {
 } // namespace
 
 int main() {
-    if (cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED)
+    if (cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED) {
         return 77; // not on this machine
+    }
     // These report that calls fail; the report still names the loaded file.
     EXPECT_INT(cushim_load(CUSHIM_LIBRARY_RUNTIME), CUSHIM_STATE_ABSENT);
     EXPECT_INT(cushim_load_report(CUSHIM_LIBRARY_RUNTIME)->state, CUSHIM_STATE_LOADED);

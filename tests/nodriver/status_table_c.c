@@ -7,8 +7,9 @@
 #include "expect.h"
 
 static void count_failing(const cushim_entry_point *entry_point, void *user) {
-    if (entry_point->status != 0)
+    if (entry_point->status != 0) {
         ++*(size_t *)user;
+    }
 }
 
 static void nothing(void) {}

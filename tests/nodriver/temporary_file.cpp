@@ -9,8 +9,9 @@
 int main(int, char **argv) {
     setenv("TMPDIR", argv[1], 1);
     const auto path = cushim::detail::make_temporary_file();
-    if (!path)
+    if (!path) {
         return 1;
+    }
     std::puts(path->c_str());
     cushim::detail::remove_file(path->c_str());
     return 0;

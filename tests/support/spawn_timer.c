@@ -34,8 +34,9 @@ static struct taken run(char *program) {
     struct rusage usage;
     const double begin = now_in_us();
     if (posix_spawn(&child, program, NULL, NULL, arguments, environment) != 0 ||
-        wait4(child, &status, 0, &usage) != child || status != 0)
+        wait4(child, &status, 0, &usage) != child || status != 0) {
         exit(1);
+    }
     const struct taken taken = {now_in_us() - begin, in_us(usage.ru_utime) + in_us(usage.ru_stime)};
     return taken;
 }
@@ -43,16 +44,18 @@ static struct taken run(char *program) {
 int main(int argc, char **argv) {
     const int programs = argc - 2;
     struct taken taken[16];
-    if (programs < 1 || programs > 16)
+    if (programs < 1 || programs > 16) {
         return 2;
+    }
     for (int round = 0; round < atoi(argv[1]); ++round) {
         for (int turn = 0; turn < programs; ++turn) {
             const int which = (round + turn) % programs;
             taken[which] = run(argv[2 + which]);
         }
-        for (int which = 0; which < programs; ++which)
+        for (int which = 0; which < programs; ++which) {
             printf("%.2f %.2f%c", taken[which].passed, taken[which].processor,
                    which + 1 < programs ? ' ' : '\n');
+        }
     }
     return 0;
 }

@@ -6,11 +6,13 @@
 #endif
 
 int main(int argc, char **argv) {
-    if (argc < 100)
+    if (argc < 100) {
         return 0;
+    }
 #ifdef WITH_LOADER
-    if (cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED)
+    if (cushim_load(CUSHIM_LIBRARY_DRIVER) == CUSHIM_STATE_LOADED) {
         return 1;
+    }
 #endif
     return puts(argv[0]);
 }

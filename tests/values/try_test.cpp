@@ -53,10 +53,11 @@ Result<std::unique_ptr<int>> take(Result<std::unique_ptr<int>> source) {
 }
 
 Result<void> in_every_branch(int value) {
-    if (value > 10)
+    if (value > 10) {
         CUSHIM_TRY_VOID(must_be_positive(value - 20));
-    else
+    } else {
         CUSHIM_TRY_VOID(must_be_positive(value));
+    }
     for (int i = 0; i != 2; ++i) {
         CUSHIM_TRY(const int same, positive(value));
         CUSHIM_TRY_VOID(must_be_positive(same));

@@ -38,8 +38,9 @@ CUSHIM_LOCAL typename Entry::pfn find_entry(typename Entry::pfn *slot, int &stat
 template <class Entry>
 CUSHIM_LOCAL Result<typename Entry::pfn> pfn() {
     int status = 0;
-    if (typename Entry::pfn function = find_entry<Entry>(Entry::slot(), status))
+    if (typename Entry::pfn function = find_entry<Entry>(Entry::slot(), status)) {
         return function;
+    }
     return missing_entry(library_of<Entry>(), Entry::name, Entry::introduced, status);
 }
 

@@ -32,8 +32,9 @@ struct Marker {
 template <unsigned int size>
 constexpr Marker<(size + 3) / 4 * 4> mark_with(unsigned int type, const char (&text)[size]) {
     Marker<(size + 3) / 4 * 4> marker = {7, (size + 3) / 4 * 4, type, "cushim", {}};
-    for (unsigned int i = 0; i < size; ++i)
+    for (unsigned int i = 0; i < size; ++i) {
         marker.text[i] = text[i];
+    }
     return marker;
 }
 

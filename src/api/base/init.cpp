@@ -17,10 +17,11 @@ namespace {
 /* The driver's own texts are "initialization error" and "no CUDA-capable device is detected". */
 Error not_initialised(CUresult status, unsigned int now) noexcept {
     Error error = Error::status(Api::driver, status, "cuInit");
-    if (status == CUDA_ERROR_NOT_INITIALIZED && now > 1)
+    if (status == CUDA_ERROR_NOT_INITIALIZED && now > 1) {
         return detail::explained(
             error, "this process was forked from a process that used CUDA, and CUDA does not work "
                    "in it; fork before the first use of CUDA, or start a program with exec");
+    }
     if (status == CUDA_ERROR_NO_DEVICE) {
         const char *const visible = std::getenv("CUDA_VISIBLE_DEVICES");
         return visible != nullptr
@@ -37,8 +38,9 @@ Error not_initialised(CUresult status, unsigned int now) noexcept {
 
 Result<void> call_init(unsigned int now) noexcept {
     const CUresult status = driver().cuInit(0);
-    if (status != CUDA_SUCCESS)
+    if (status != CUDA_SUCCESS) {
         return not_initialised(status, now);
+    }
     return {};
 }
 
@@ -62,15 +64,18 @@ entry::cuInit::pfn current_function() noexcept {
 Result<void> init() noexcept {
     const unsigned int now = cushim_fork_generation() + 1;
     if (initialised.load(std::memory_order_acquire) == now &&
-        initialised_by.load(std::memory_order_relaxed) == current_function())
+        initialised_by.load(std::memory_order_relaxed) == current_function()) {
         return {};
+    }
     // If this function fails, the success of another one no longer counts.
     initialised.store(0, std::memory_order_release);
     Result<void> called = call_init(now);
-    if (is_outdated(called))
+    if (is_outdated(called)) {
         called = call_init(now);
-    if (!called)
+    }
+    if (!called) {
         return CUSHIM_NAMED(called.error());
+    }
     // Registered right after cuInit, so that both run before the driver's teardown, in reverse
     // order.
     cushim_watch_exit();

@@ -12,8 +12,9 @@ namespace cushim {
 namespace {
 
 Result<void> loaded(cushim_library library) noexcept {
-    if (cushim_load(library) == CUSHIM_STATE_LOADED)
+    if (cushim_load(library) == CUSHIM_STATE_LOADED) {
         return {};
+    }
     return Error::absent(library);
 }
 

@@ -55,12 +55,15 @@ struct LoadedName {
 __attribute__((no_sanitize("thread"))) int is_loaded(dl_phdr_info *info, size_t, void *user) {
     const LoadedName &wanted = *static_cast<LoadedName *>(user);
     const volatile char *file = info->dlpi_name;
-    for (const volatile char *end = file; *end != '\0'; ++end)
-        if (*end == '/')
+    for (const volatile char *end = file; *end != '\0'; ++end) {
+        if (*end == '/') {
             file = end + 1;
+        }
+    }
     size_t same = 0;
-    while (same < wanted.length && file[same] == wanted.start[same])
+    while (same < wanted.length && file[same] == wanted.start[same]) {
         ++same;
+    }
     return same == wanted.length ? 1 : 0;
 }
 
@@ -84,8 +87,9 @@ bool says_missing(const char *message, const char *path) {
 } // namespace
 
 Module open_library(const char *path, OpenMode mode, OpenError &error) {
-    if (mode == OpenMode::already_loaded && !may_be_loaded(path))
+    if (mode == OpenMode::already_loaded && !may_be_loaded(path)) {
         return nullptr;
+    }
     const int flags = RTLD_NOW | RTLD_LOCAL | (mode == OpenMode::already_loaded ? RTLD_NOLOAD : 0);
     void *module = dlopen(path, flags);
     if (module == nullptr) {
@@ -116,8 +120,9 @@ __attribute__((no_sanitize("thread"))) bool copy_name(const link_map *map, char 
         name[length] = from[length];
         ++length;
     }
-    if (length == size)
+    if (length == size) {
         return false;
+    }
     name[length] = '\0';
     return length != 0;
 }
@@ -127,8 +132,9 @@ __attribute__((no_sanitize("thread"))) bool copy_name(const link_map *map, char 
 char *path_of_module(Module module) {
     struct link_map *map = nullptr;
     char name[PATH_MAX];
-    if (dlinfo(module, RTLD_DI_LINKMAP, &map) != 0 || !copy_name(map, name, sizeof name))
+    if (dlinfo(module, RTLD_DI_LINKMAP, &map) != 0 || !copy_name(map, name, sizeof name)) {
         return nullptr;
+    }
     return name[0] == '/' ? strdup(name) : realpath(name, nullptr);
 }
 
@@ -148,17 +154,20 @@ bool visit_search_path(bool (*visit)(const char *folder, void *user), void *user
     bool found = false;
     void *program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD);
     Dl_serinfo size;
-    if (program == nullptr)
+    if (program == nullptr) {
         return false;
+    }
     if (dlinfo(program, RTLD_DI_SERINFOSIZE, &size) == 0) {
         Dl_serinfo *folders = static_cast<Dl_serinfo *>(malloc(size.dls_size));
         if (folders != nullptr) {
             folders->dls_size = size.dls_size;
             folders->dls_cnt = size.dls_cnt;
         }
-        if (folders != nullptr && dlinfo(program, RTLD_DI_SERINFO, folders) == 0)
-            for (unsigned int i = 0; i < folders->dls_cnt && !found; ++i)
+        if (folders != nullptr && dlinfo(program, RTLD_DI_SERINFO, folders) == 0) {
+            for (unsigned int i = 0; i < folders->dls_cnt && !found; ++i) {
                 found = visit(folders->dls_serpath[i].dls_name, user);
+            }
+        }
         free(folders);
     }
     dlclose(program);
@@ -185,12 +194,15 @@ bool is_initialized() {
 void list_folder(const char *folder, const char *prefix, void (*visit)(const char *name, void *),
                  void *user) {
     DIR *directory = opendir(folder);
-    if (directory == nullptr)
+    if (directory == nullptr) {
         return;
+    }
     const size_t length = strlen(prefix);
-    while (const dirent *entry = readdir(directory))
-        if (strncmp(entry->d_name, prefix, length) == 0)
+    while (const dirent *entry = readdir(directory)) {
+        if (strncmp(entry->d_name, prefix, length) == 0) {
             visit(entry->d_name, user);
+        }
+    }
     closedir(directory);
 }
 
@@ -203,11 +215,13 @@ unsigned long error_key = 0;
 unsigned long own_error_key() {
     unsigned long key = __atomic_load_n(&error_key, __ATOMIC_ACQUIRE);
     pthread_key_t fresh;
-    if (key != 0 || pthread_key_create(&fresh, nullptr) != 0)
+    if (key != 0 || pthread_key_create(&fresh, nullptr) != 0) {
         return key;
+    }
     if (__atomic_compare_exchange_n(&error_key, &key, static_cast<unsigned long>(fresh) + 1, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         return static_cast<unsigned long>(fresh) + 1;
+    }
     pthread_key_delete(fresh);
     return key;
 }
@@ -226,8 +240,9 @@ int thread_error() {
 
 void set_thread_error(int error) {
     const unsigned long key = own_error_key();
-    if (key != 0)
+    if (key != 0) {
         pthread_setspecific(key_of(key), reinterpret_cast<void *>(static_cast<size_t>(error)));
+    }
 }
 
 unsigned int known_generation = 0;
@@ -252,15 +267,17 @@ void after_fork_in_child() {
 /* The C library removes the handlers when the module is unloaded, as it does with exit handlers.
  * The flag is set afterwards, so that no thread relies on handlers that are not registered yet. */
 void watch_forks() {
-    if (pthread_atfork(before_fork, nullptr, after_fork_in_child) == 0)
+    if (pthread_atfork(before_fork, nullptr, after_fork_in_child) == 0) {
         __atomic_store_n(&generation_watched, 1, __ATOMIC_RELEASE);
+    }
 }
 
 } // namespace
 
 unsigned int fork_generation() {
-    if (__atomic_load_n(&generation_watched, __ATOMIC_ACQUIRE) == 0) [[unlikely]]
+    if (__atomic_load_n(&generation_watched, __ATOMIC_ACQUIRE) == 0) [[unlikely]] {
         watch_forks();
+    }
     return __atomic_load_n(&known_generation, __ATOMIC_RELAXED);
 }
 
@@ -278,8 +295,9 @@ void pin_module_of(const void *address) {
     struct link_map *map = nullptr;
     if (dladdr1(address, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) != 0 &&
         map != nullptr && map->l_name != nullptr &&
-        map->l_name[0] != '\0') // "": the program itself
+        map->l_name[0] != '\0') { // "": the program itself
         dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
 }
 
 void pin_own_module() {

@@ -51,8 +51,9 @@ struct File {
     size_t start_size;
 
     bool read(void *into, size_t length, unsigned long long at) const {
-        if (at > size || length > size - at)
+        if (at > size || length > size - at) {
             return false;
+        }
         if (at + length <= start_size) {
             memcpy(into, start + at, length);
             return true;
@@ -67,8 +68,9 @@ struct File {
 bool dynamic_section_is_there(const File &file, const Segment &segment) {
     Dynamic entries[64]; // NVIDIA's libraries have about 30
     const size_t length = segment.p_filesz < sizeof entries ? segment.p_filesz : sizeof entries;
-    if (!file.read(entries, length, segment.p_offset))
+    if (!file.read(entries, length, segment.p_offset)) {
         return false;
+    }
     bool symbols = false, names = false;
     const size_t count = length / sizeof *entries;
     size_t i = 0;
@@ -86,13 +88,16 @@ bool segments_are_there(const File &file, const Header &header) {
     for (unsigned int i = 0; i < header.e_phnum; ++i) {
         Segment segment;
         if (!file.read(&segment, sizeof segment,
-                       header.e_phoff + static_cast<unsigned long long>(i) * header.e_phentsize))
+                       header.e_phoff + static_cast<unsigned long long>(i) * header.e_phentsize)) {
             return false;
+        }
         if (segment.p_type == PT_LOAD &&
-            (segment.p_offset > file.size || segment.p_filesz > file.size - segment.p_offset))
+            (segment.p_offset > file.size || segment.p_filesz > file.size - segment.p_offset)) {
             return false;
-        if (segment.p_type == PT_DYNAMIC && !dynamic_section_is_there(file, segment))
+        }
+        if (segment.p_type == PT_DYNAMIC && !dynamic_section_is_there(file, segment)) {
             return false;
+        }
     }
     return true;
 }

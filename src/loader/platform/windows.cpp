@@ -39,8 +39,9 @@ bool widen(const char *path, wchar_t *wide) {
 char *narrow(const wchar_t *wide) {
     const int size = WideCharToMultiByte(CP_UTF8, 0, wide, -1, nullptr, 0, nullptr, nullptr);
     char *text = size > 0 ? static_cast<char *>(malloc(static_cast<size_t>(size))) : nullptr;
-    if (text != nullptr)
+    if (text != nullptr) {
         WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, size, nullptr, nullptr);
+    }
     return text;
 }
 
@@ -51,25 +52,29 @@ void say_error(Text &text, DWORD error) {
                    nullptr, error, 0, wide, 400, nullptr);
     char *words = narrow(wide);
     size_t length = words != nullptr ? strlen(words) : 0;
-    while (length > 0 && (words[length - 1] == ' ' || words[length - 1] == '.'))
+    while (length > 0 && (words[length - 1] == ' ' || words[length - 1] == '.')) {
         words[--length] = '\0';
+    }
     snprintf(text.chars, sizeof text.chars, "%.400s (error %lu)",
              length > 0 ? words : "the system gave no message", static_cast<unsigned long>(error));
     free(words);
 }
 
 bool has_folder(const char *path) {
-    for (; *path != '\0'; ++path)
-        if (is_separator(*path))
+    for (; *path != '\0'; ++path) {
+        if (is_separator(*path)) {
             return true;
+        }
+    }
     return false;
 }
 
 FileKind inspect_image(HANDLE file, Text &detail) {
     unsigned char head[4096];
     DWORD got = 0;
-    if (!ReadFile(file, head, sizeof head, &got, nullptr))
+    if (!ReadFile(file, head, sizeof head, &got, nullptr)) {
         got = 0;
+    }
     LARGE_INTEGER size = {};
     GetFileSizeEx(file, &size);
     if (got < 2 || head[0] != 'M' || head[1] != 'Z') {
@@ -77,8 +82,9 @@ FileKind inspect_image(HANDLE file, Text &detail) {
         return FileKind::not_a_library;
     }
     DWORD offset = 0;
-    if (got >= 64)
+    if (got >= 64) {
         memcpy(&offset, head + 60, sizeof offset);
+    }
     if (got < 64 || offset + sizeof(IMAGE_NT_HEADERS) > got) {
         say(detail, "the file ends inside its header");
         return FileKind::truncated;
@@ -101,8 +107,9 @@ FileKind inspect_image(HANDLE file, Text &detail) {
     for (WORD i = 0; i < headers.FileHeader.NumberOfSections;
          ++i, at += sizeof(IMAGE_SECTION_HEADER)) {
         IMAGE_SECTION_HEADER section;
-        if (at + sizeof section > got)
+        if (at + sizeof section > got) {
             break;
+        }
         memcpy(&section, head + at, sizeof section);
         if (static_cast<LONGLONG>(section.PointerToRawData) + section.SizeOfRawData >
             size.QuadPart) {
@@ -142,8 +149,9 @@ Module open_library(const char *path, OpenMode mode, OpenError &error) {
     const wchar_t *name = wide;
     if (has_folder(path)) { // LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR requires absolute paths
         const DWORD length = GetFullPathNameW(wide, longest_path, absolute, nullptr);
-        if (length > 0 && length < longest_path)
+        if (length > 0 && length < longest_path) {
             name = absolute;
+        }
     }
     DWORD mode_before = 0; // no dialogue box for a broken file
     SetThreadErrorMode(SEM_FAILCRITICALERRORS, &mode_before);
@@ -217,8 +225,9 @@ bool visit_search_path(bool (*)(const char *folder, void *user), void *) {
 
 const char *environment(const char *name) {
     wchar_t wide_name[64], wide[longest_path];
-    if (MultiByteToWideChar(CP_UTF8, 0, name, -1, wide_name, 64) == 0)
+    if (MultiByteToWideChar(CP_UTF8, 0, name, -1, wide_name, 64) == 0) {
         return nullptr;
+    }
     const DWORD length = GetEnvironmentVariableW(wide_name, wide, longest_path);
     // Never freed: searches are few, and reports refer to these texts.
     return length > 0 && length < longest_path ? narrow(wide) : nullptr;
@@ -229,17 +238,20 @@ void list_folder(const char *folder, const char *prefix, void (*visit)(const cha
     char pattern[longest_path];
     wchar_t wide[longest_path];
     if (snprintf(pattern, sizeof pattern, "%s\\%s*", folder, prefix) >= longest_path ||
-        !widen(pattern, wide))
+        !widen(pattern, wide)) {
         return;
+    }
     WIN32_FIND_DATAW entry;
     HANDLE search = FindFirstFileW(wide, &entry);
-    if (search == INVALID_HANDLE_VALUE)
+    if (search == INVALID_HANDLE_VALUE) {
         return;
+    }
     do {
         char name[MAX_PATH * 3];
         if (WideCharToMultiByte(CP_UTF8, 0, entry.cFileName, -1, name, sizeof name, nullptr,
-                                nullptr) > 0)
+                                nullptr) > 0) {
             visit(name, user);
+        }
     } while (FindNextFileW(search, &entry));
     FindClose(search);
 }
@@ -252,13 +264,16 @@ size_t error_slot = 0;
 
 size_t own_error_slot() {
     size_t slot = atomics::load(&error_slot);
-    if (slot != 0)
+    if (slot != 0) {
         return slot;
+    }
     const DWORD fresh = TlsAlloc();
-    if (fresh == TLS_OUT_OF_INDEXES)
+    if (fresh == TLS_OUT_OF_INDEXES) {
         return 0;
-    if (atomics::replace(&error_slot, slot, static_cast<size_t>(fresh) + 1))
+    }
+    if (atomics::replace(&error_slot, slot, static_cast<size_t>(fresh) + 1)) {
         return static_cast<size_t>(fresh) + 1;
+    }
     TlsFree(fresh);
     return slot;
 }
@@ -271,8 +286,9 @@ DWORD index_of(size_t stored) {
 
 int thread_error() {
     const size_t slot = atomics::load(&error_slot);
-    if (slot == 0)
+    if (slot == 0) {
         return 0;
+    }
     const DWORD before = GetLastError(); // TlsGetValue clears it
     const int error = static_cast<int>(reinterpret_cast<size_t>(TlsGetValue(index_of(slot))));
     SetLastError(before);
@@ -281,8 +297,9 @@ int thread_error() {
 
 void set_thread_error(int error) {
     const size_t slot = own_error_slot();
-    if (slot != 0)
+    if (slot != 0) {
         TlsSetValue(index_of(slot), reinterpret_cast<void *>(static_cast<size_t>(error)));
+    }
 }
 
 unsigned int known_generation = 0;

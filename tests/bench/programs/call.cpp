@@ -50,8 +50,9 @@ static CUresult call(unsigned int) {
 #elif defined(STATIC_POINTER) /* tested for null: the usual hand-written loader */
 static CUresult call(unsigned int flags) {
     static const auto function = reinterpret_cast<Function>(dlsym(open_library(), "cuInit"));
-    if (function == nullptr)
+    if (function == nullptr) {
         return CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND;
+    }
     return function(flags);
 }
 #elif defined(ONCE)

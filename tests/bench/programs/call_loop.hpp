@@ -22,8 +22,9 @@ static double now_in_ns() {
 /* For the variants that look cuInit up themselves. */
 inline void *open_library() {
     void *library = dlopen(getenv("CUSHIM_DRIVER"), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr)
+    if (library == nullptr) {
         abort();
+    }
     return library;
 }
 
@@ -32,18 +33,21 @@ using Function = decltype(&cuInit);
 /* Aligned, so that the address of the loop does not affect the comparison. */
 [[gnu::noinline, gnu::aligned(64)]] static unsigned int make_calls(long calls) {
     unsigned int sum = 0;
-    for (long i = 0; i < calls; ++i)
+    for (long i = 0; i < calls; ++i) {
         sum += call(0);
+    }
     return sum;
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3)
+    if (argc != 3) {
         return 2;
+    }
     const long calls = atol(argv[1]), chunks = atol(argv[2]);
     // The first call, which is not measured here.
-    if (call(0) != CUDA_SUCCESS)
+    if (call(0) != CUDA_SUCCESS) {
         return 3;
+    }
     double best = 1e18;
     unsigned int sum = 0;
     for (long chunk = 0; chunk < chunks; ++chunk) {

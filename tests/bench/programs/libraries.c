@@ -22,8 +22,9 @@ int main(int argc, char **argv) {
         fflush(stdout);
         return getchar() == EOF ? 0 : 1;
     }
-    if (argc < 100)
+    if (argc < 100) {
         return 0;
+    }
 #define X(name) name();
     FUNCTIONS
     return 1;

@@ -8,18 +8,24 @@ static int use_device(void) {
     char bytes[64] = {0};
     cudaStream_t stream = NULL;
     cudaError_t status = cudaGetDeviceCount(&count);
-    if (status == cudaSuccess)
+    if (status == cudaSuccess) {
         status = cudaStreamCreate(&stream);
-    if (status == cudaSuccess)
+    }
+    if (status == cudaSuccess) {
         status = cudaMalloc(&memory, sizeof bytes);
-    if (status == cudaSuccess)
+    }
+    if (status == cudaSuccess) {
         status = cudaMemcpyAsync(memory, bytes, sizeof bytes, cudaMemcpyHostToDevice, stream);
-    if (status == cudaSuccess)
+    }
+    if (status == cudaSuccess) {
         status = cudaStreamSynchronize(stream);
-    if (status == cudaSuccess)
+    }
+    if (status == cudaSuccess) {
         status = cudaFree(memory);
-    if (status != cudaSuccess)
+    }
+    if (status != cudaSuccess) {
         printf("%s\n", cudaGetErrorString(status));
+    }
     return status != cudaSuccess;
 }
 

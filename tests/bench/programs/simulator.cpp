@@ -50,8 +50,9 @@ static const cushim_sim &simulator() {
 /* Runs as long as the program. Programs that use CUDA have threads; without a second one, the C++
  * library avoids atomic operations and locks, which would distort the result. */
 static void *sleep_for_ever(void *) {
-    for (;;)
+    for (;;) {
         pause();
+    }
 }
 
 /* The host function that a stream runs. */
@@ -104,8 +105,9 @@ struct Objects {
         require(driver.cuCtxSetCurrent(context));
         require(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
         require(driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
-        for (CUdeviceptr *memory : {&from, &to, &third})
+        for (CUdeviceptr *memory : {&from, &to, &third}) {
             require(driver.cuMemAlloc(memory, 4096));
+        }
         require(driver.cuModuleLoadData(&module, image));
         require(driver.cuModuleGetFunction(&counts, module, "counts"));
         require(driver.cuModuleGetFunction(&idles, module, "idles"));
@@ -188,8 +190,9 @@ static double fastest(const Measured &measured, Objects &objects, long calls, lo
     double best = 1e18;
     for (long chunk = 0; chunk < chunks; ++chunk) {
         const double begin = now_in_ns();
-        for (long i = 0; i < calls; ++i)
+        for (long i = 0; i < calls; ++i) {
             require(measured.call(objects));
+        }
         const double taken = now_in_ns() - begin;
         best = taken < best ? taken : best;
     }
@@ -197,12 +200,14 @@ static double fastest(const Measured &measured, Objects &objects, long calls, lo
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4)
+    if (argc != 4) {
         return 2;
+    }
     const long calls = atol(argv[2]), chunks = atol(argv[3]);
     for (const Measured &measured : all) {
-        if (strcmp(argv[1], measured.name) != 0)
+        if (strcmp(argv[1], measured.name) != 0) {
             continue;
+        }
         pthread_t sleeper;
         require(pthread_create(&sleeper, nullptr, sleep_for_ever, nullptr));
         Objects objects;

@@ -75,15 +75,17 @@ static CUgraphNode add_node(CUgraph graph, const Nodes &after = {}) {
 
 static Nodes add_nodes(CUgraph graph, size_t count, const Nodes &after = {}) {
     Nodes nodes;
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < count; ++i) {
         nodes.push_back(add_node(graph, after));
+    }
     return nodes;
 }
 
 static void add_chain(CUgraph graph, size_t count) {
     Nodes last;
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < count; ++i) {
         last = {add_node(graph, last)};
+    }
 }
 
 /* Each allocation follows the one before it; the frees follow in the same order. */
@@ -151,8 +153,9 @@ static double copies(size_t count, double (*meter)()) {
     const CUdeviceptr memory = allocate();
     const auto copy = [=] {
         char host[16];
-        for (size_t i = 0; i < count; ++i)
+        for (size_t i = 0; i < count; ++i) {
             require(driver.cuMemcpyDtoH(host, memory, sizeof host));
+        }
     };
     copy();
     return measure(copy, meter) / count;
@@ -168,8 +171,9 @@ static const Measured all[] = {
      [](size_t size) {
          const Nodes nodes = add_nodes(make_graph(), size);
          return measure([&] {
-                    for (const CUgraphNode node : nodes)
+                    for (const CUgraphNode node : nodes) {
                         require(driver.cuGraphDestroyNode(node));
+                    }
                 }) /
                 size;
      }},
@@ -179,8 +183,9 @@ static const Measured all[] = {
          const CUgraphNode hub = add_node(graph);
          const Nodes nodes = add_nodes(graph, size, {hub});
          return measure([&] {
-                    for (const CUgraphNode node : nodes)
+                    for (const CUgraphNode node : nodes) {
                         require(driver.cuGraphRemoveDependencies(graph, &hub, &node, EDGE_DATA 1));
+                    }
                 }) /
                 size;
      }},
@@ -190,8 +195,9 @@ static const Measured all[] = {
          const CUgraphNode hub = add_node(graph);
          const Nodes nodes = add_nodes(graph, size);
          return measure([&] {
-                    for (const CUgraphNode node : nodes)
+                    for (const CUgraphNode node : nodes) {
                         require(driver.cuGraphAddDependencies(graph, &node, &hub, EDGE_DATA 1));
+                    }
                 }) /
                 size;
      }},
@@ -242,8 +248,9 @@ static const Measured all[] = {
          const std::vector<CUstream> streams = used_streams(size);
          const CUdeviceptr memory = allocate();
          return measure([&] {
-                    for (const CUstream stream : streams)
+                    for (const CUstream stream : streams) {
                         require(driver.cuMemsetD8Async(memory, 1, 16, stream));
+                    }
                     require(driver.cuCtxSynchronize());
                 }) /
                 size;
@@ -252,8 +259,9 @@ static const Measured all[] = {
      [](size_t size) {
          const std::vector<CUstream> streams = used_streams(size);
          return measure([&] {
-                    for (const CUstream stream : streams)
+                    for (const CUstream stream : streams) {
                         require(driver.cuStreamDestroy(stream));
+                    }
                 }) /
                 size;
      }},
@@ -270,8 +278,9 @@ static const Measured all[] = {
 };
 
 int main(int argc, char **argv) {
-    if (argc != 3)
+    if (argc != 3) {
         return 2;
+    }
     CUcontext context = nullptr;
     require(driver.cuInit(0));
     require(driver.cuDevicePrimaryCtxRetain(&context, 0));

@@ -4,8 +4,9 @@
 #include <cushim/loader.h>
 
 int main() {
-    if (cushim_load(CUSHIM_LIBRARY_DRIVER) != CUSHIM_STATE_LOADED)
+    if (cushim_load(CUSHIM_LIBRARY_DRIVER) != CUSHIM_STATE_LOADED) {
         return 1;
+    }
     int status = 0;
 #ifdef CALL_FIVE
     const auto cuda = cushim::driver();

@@ -15,11 +15,13 @@ static bool create_stream() {
 #endif
 
 int main(int argc, char **argv) {
-    if (argc < 100)
+    if (argc < 100) {
         return 0;
+    }
 #ifdef WITH_WRAPPERS
-    if (create_stream())
+    if (create_stream()) {
         return 1;
+    }
 #endif
     return puts(std::string(argv[0]).c_str());
 }

@@ -47,9 +47,10 @@ std::vector<char> link(const std::vector<std::vector<char>> &parts,
     const char *options[] = {option.c_str(), "-lto"};
     nvJitLinkHandle linker;
     REQUIRE_OK(CALL(nvjitlink, nvJitLinkCreate)(&linker, 2, options));
-    for (const std::vector<char> &part : parts)
+    for (const std::vector<char> &part : parts) {
         REQUIRE_OK(CALL(nvjitlink, nvJitLinkAddData)(linker, NVJITLINK_INPUT_LTOIR, part.data(),
                                                      part.size(), "part"));
+    }
     REQUIRE_OK(CALL(nvjitlink, nvJitLinkComplete)(linker));
     std::size_t size = 0;
     REQUIRE_OK(CALL(nvjitlink, nvJitLinkGetLinkedCubinSize)(linker, &size));
@@ -81,8 +82,9 @@ int library_calls() {
     REQUIRE_OK(CALL(driver, cuModuleLoadData)(&module, cubin.data()));
     REQUIRE_OK(CALL(driver, cuModuleGetFunction)(&kernel, module, "scale"));
     std::vector<float> values(1000);
-    for (std::size_t i = 0; i < values.size(); ++i)
+    for (std::size_t i = 0; i < values.size(); ++i) {
         values[i] = static_cast<float>(i);
+    }
     OnDevice<float> memory(values);
     float *data = memory.data();
     int count = static_cast<int>(values.size());

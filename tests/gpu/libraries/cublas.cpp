@@ -15,8 +15,9 @@ constexpr int side = 64;
 
 std::vector<float> matrix(int seed) {
     std::vector<float> values(side * side);
-    for (int i = 0; i < side * side; ++i)
+    for (int i = 0; i < side * side; ++i) {
         values[static_cast<std::size_t>(i)] = static_cast<float>((i * seed) % 7 - 3);
+    }
     return values;
 }
 

@@ -18,8 +18,9 @@ namespace {
 void transform() {
     constexpr int count = 256;
     std::vector<float> wave(2 * count);
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < count; ++i) {
         wave[2 * static_cast<std::size_t>(i)] = static_cast<float>(i % 16);
+    }
     const OnDevice<float> memory(wave);
     auto *data = reinterpret_cast<cufftComplex *>(memory.data());
     cufftHandle plan;
