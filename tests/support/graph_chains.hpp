@@ -41,7 +41,7 @@ struct Parts {
 // --- by raw calls
 
 // A null `after` adds no dependency.
-struct Place {
+struct NodePosition {
     CUgraph graph;
     CUgraphNode after;
 
@@ -57,7 +57,7 @@ struct DriverCalls {
         ok(cushim::driver().cuGraphCreate(&graph, 0));
         return graph;
     }
-    static CUgraphNode add_kernel(const Place &place, const Parts &parts) {
+    static CUgraphNode add_kernel(const NodePosition &place, const Parts &parts) {
         int *address = parts.memory.data();
         unsigned int number = 1;
         void *arguments[] = {&address, &number};
@@ -73,7 +73,7 @@ struct DriverCalls {
                                                  place.count(), &parameters));
         return node;
     }
-    static CUgraphNode add_memset(const Place &place, const Parts &parts) {
+    static CUgraphNode add_memset(const NodePosition &place, const Parts &parts) {
         CUDA_MEMSET_NODE_PARAMS parameters{};
         parameters.dst = parts.memory.native();
         parameters.value = 1;
@@ -106,7 +106,7 @@ struct RuntimeCalls {
         ok(cushim::runtime().cudaGraphCreate(&graph, 0));
         return graph;
     }
-    static cudaGraphNode_t add_kernel(const Place &place, const Parts &parts) {
+    static cudaGraphNode_t add_kernel(const NodePosition &place, const Parts &parts) {
         int *address = parts.memory.data();
         unsigned int number = 1;
         void *arguments[] = {&address, &number};
@@ -120,7 +120,7 @@ struct RuntimeCalls {
                                                     place.count(), &parameters));
         return node;
     }
-    static cudaGraphNode_t add_memset(const Place &place, const Parts &parts) {
+    static cudaGraphNode_t add_memset(const NodePosition &place, const Parts &parts) {
         cudaMemsetParams parameters{};
         parameters.dst = parts.memory.data();
         parameters.value = 1;
@@ -150,7 +150,7 @@ CUgraph build_raw(NodeKind kind, std::size_t length, const Parts &parts) {
     const CUgraph graph = Calls::create();
     CUgraphNode last = nullptr;
     for (std::size_t index = 0; index < length; ++index) {
-        const Place place{graph, last};
+        const NodePosition place{graph, last};
         last = is_kernel(kind, index) ? Calls::add_kernel(place, parts)
                                       : Calls::add_memset(place, parts);
     }

@@ -61,7 +61,7 @@ Result<void> capture_to(const Things &on) {
 }
 
 Result<void> let_host_node_in(const Things &on) {
-    CUSHIM_TRY(const auto place, Place::make());
+    CUSHIM_TRY(const auto place, MappingDevice::make());
     CUSHIM_TRY(const auto mapped, map_new(place, place.unit));
     (void)on;
     return mapped.set_access(AccessGrant::host_numa(0, AccessFlags::read_write));

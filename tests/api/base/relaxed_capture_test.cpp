@@ -59,7 +59,7 @@ class OwnCapture {
 
 // The objects that owners are made from.
 struct Scene {
-    Place place;
+    MappingDevice place;
     Stream stream;
     std::vector<int> values = std::vector<int>(1000);
 
@@ -188,7 +188,7 @@ constexpr Owner owners[] = {
 
 Scene scene_now() {
     restart("");
-    auto place = Place::make().value();
+    auto place = MappingDevice::make().value();
     auto stream = Stream::create(place.context).value();
     return {std::move(place), std::move(stream)};
 }

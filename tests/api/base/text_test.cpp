@@ -81,7 +81,7 @@ TEST_CASE("every owner prints its handle, device and size", "[text][current]") {
     owners.check("GrowableBuffer", growable, ", device 0, 0 bytes");
     REQUIRE(growable.resize(10));
     owners.check("GrowableBuffer", growable, ", device 0, 40 bytes");
-    const auto place = Place::make().value();
+    const auto place = MappingDevice::make().value();
     const std::string bytes = std::to_string(place.unit) + " bytes";
     const auto range = AddressRange::reserve(device, place.unit).value();
     const auto memory = PhysicalMemory::create(device, place.unit).value();

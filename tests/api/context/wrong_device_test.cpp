@@ -146,7 +146,7 @@ TEST_CASE("wrappers change neither the memory nor the current context of other d
 namespace {
 
 // Opens, uses and closes resources that another process makes on the device.
-void open_goods(support::Channel &maker, Device device) {
+void open_ipc_resources(support::Channel &maker, Device device) {
     const Worker worker = ok(Worker::on(device));
     maker.send(true);
     const auto message = ok(ResourceMessage::receive(maker.socket()));
@@ -166,8 +166,9 @@ TEST_CASE("opening resources of another process uses only their device", "[wrong
         child.channel().send(device.native());
         const Sentinels sentinels = sentinels_beside(device, devices);
         const Reports reports;
-        check_unharmed(sentinels,
-                       [&] { do_beside(sentinels, [&] { open_goods(child.channel(), device); }); });
+        check_unharmed(sentinels, [&] {
+            do_beside(sentinels, [&] { open_ipc_resources(child.channel(), device); });
+        });
         child.channel().send(false);
         CHECK(child.passed());
         CHECK(reports.lines().empty());

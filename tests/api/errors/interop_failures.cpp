@@ -8,7 +8,7 @@
 
 #ifndef _WIN32
 #include "harness/exported_memory.hpp"
-#include "harness/their_semaphore.hpp"
+#include "harness/simulated_semaphore.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -220,7 +220,7 @@ void check_imports(Failures &failures, const Context &context) {
                     BinarySemaphore::import_fd(context, null_device()));
     failures.expect("TimelineSemaphore::import_fd: the UniqueFd holds no file descriptor",
                     TimelineSemaphore::import_fd(context, UniqueFd()));
-    const TheirSemaphore theirs(0);
+    const SimulatedSemaphore theirs(0);
     const auto timeline = required(TimelineSemaphore::import_fd(context, theirs.exported()));
     const Context other = required(Context::create(required(Device::get(0))));
     std::array<char, 400> text{};

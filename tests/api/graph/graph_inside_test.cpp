@@ -11,25 +11,26 @@ using support::Workplace;
 
 namespace {
 
-struct Place : Workplace {
+// A workplace with the memory that the graphs fill.
+struct FillTarget : Workplace {
     DeviceBuffer<int> memory; // 8 elements
 
-    static Result<Place> make() {
+    static Result<FillTarget> make() {
         CUSHIM_TRY(auto place, Workplace::first({.non_blocking = true}));
         CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, 8));
-        return Place{std::move(place), std::move(memory)};
+        return FillTarget{std::move(place), std::move(memory)};
     }
 };
 
 // A graph with one memset node.
-Result<Graph> make_fill(Api api, const Place &at, int value) {
+Result<Graph> make_fill(Api api, const FillTarget &at, int value) {
     CUSHIM_TRY(Graph graph, create_graph(api, at.context));
     CUSHIM_TRY_VOID(graph.add_memset_node({}, at.memory, value));
     return graph;
 }
 
 // Launches on memory of zeros and returns the value of all elements.
-Result<int> launched(const GraphExec &exec, const Place &at) {
+Result<int> launched(const GraphExec &exec, const FillTarget &at) {
     CUSHIM_TRY_VOID(fill(at.stream, at.memory.span(), 0));
     CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CUSHIM_TRY(const auto values, read(at.context, at.memory));
@@ -38,7 +39,7 @@ Result<int> launched(const GraphExec &exec, const Place &at) {
 }
 
 // Sets, disables and enables a memset node of the value 1.
-Result<void> change_fill(const GraphExec &exec, const GraphNode &node, const Place &at) {
+Result<void> change_fill(const GraphExec &exec, const GraphNode &node, const FillTarget &at) {
     CHECK_GIVES(launched(exec, at), 1);
     CUSHIM_TRY_VOID(exec.set_memset_node(node, at.memory, 2));
     CHECK_GIVES(launched(exec, at), 2);
@@ -57,7 +58,7 @@ Result<void> change_fill(const GraphExec &exec, const GraphNode &node, const Pla
 } // namespace
 
 GRAPH_SCENARIO_TEST("an executable graph changes a node of its child graph", "[graph][G14][G25]") {
-    CUSHIM_TRY(const Place at, Place::make());
+    CUSHIM_TRY(const FillTarget at, FillTarget::make());
     CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
     CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const GraphNode node, only_node(parent.inside));
@@ -72,7 +73,7 @@ GRAPH_SCENARIO_TEST("an executable graph changes a node of its child graph", "[g
 
 GRAPH_SCENARIO_TEST("an executable graph changes a node of a nested child graph",
                     "[graph][G14][G25]") {
-    CUSHIM_TRY(const Place at, Place::make());
+    CUSHIM_TRY(const FillTarget at, FillTarget::make());
     CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
     CUSHIM_TRY(const Parent branch, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const Parent root, make_parent(api, at.context, branch.graph));
@@ -96,7 +97,7 @@ GRAPH_SCENARIO_TEST("an executable graph changes a node of a nested child graph"
 
 GRAPH_SCENARIO_TEST("an executable graph sets nodes of all kinds in its child graph",
                     "[graph][G14]") {
-    CUSHIM_TRY(const Place at, Place::make());
+    CUSHIM_TRY(const FillTarget at, FillTarget::make());
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(at.context, 8));
     CUSHIM_TRY(auto second_out, PinnedBuffer<int>::allocate(at.context, 8));
     std::fill(out.begin(), out.end(), 0);
@@ -144,7 +145,7 @@ GRAPH_SCENARIO_TEST("an executable graph sets nodes of all kinds in its child gr
 GRAPH_SCENARIO_TEST("an executable graph changes a node of a conditional body",
                     "[graph][conditional][G18][G25]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Place at, Place::make());
+    CUSHIM_TRY(const FillTarget at, FillTarget::make());
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
@@ -156,7 +157,7 @@ GRAPH_SCENARIO_TEST("an executable graph changes a node of a conditional body",
 GRAPH_SCENARIO_TEST("an executable graph changes a node of a child graph in a body",
                     "[graph][conditional][G18][G25]") {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const Place at, Place::make());
+    CUSHIM_TRY(const FillTarget at, FillTarget::make());
     CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
     CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));

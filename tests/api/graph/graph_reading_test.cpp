@@ -3,7 +3,7 @@
 #include "harness/memory.hpp"
 
 #ifndef _WIN32
-#include "harness/their_semaphore.hpp"
+#include "harness/simulated_semaphore.hpp"
 #endif
 
 #include <cushim/override.hpp>
@@ -181,7 +181,7 @@ NODE_SCENARIO_TEST("semaphore nodes report their signals and waits in order",
                    "[graph][X8][X9][G22]") {
     trial.needs_runtime();
     need_simulator(trial);
-    const TheirSemaphore theirs(1), theirs_too(1);
+    const SimulatedSemaphore theirs(1), theirs_too(1);
     CUSHIM_TRY(const auto one, TimelineSemaphore::import_fd(context, theirs.exported()));
     CUSHIM_TRY(const auto two, TimelineSemaphore::import_fd(context, theirs_too.exported()));
     const SemaphoreWait waits[] = {two.waiting(1), one.waiting(3)};
@@ -232,7 +232,7 @@ GRAPH_TEST_CASE("semaphore nodes report keys, timeouts and fences",
                 "[graph][current][X8][X9][G22]") {
     need_simulator(needs_vulkan);
     const auto [context, graph] = make_graph(api);
-    const TheirSemaphore theirs(1);
+    const SimulatedSemaphore theirs(1);
     const auto semaphore = ok(TimelineSemaphore::import_fd(context, theirs.exported()));
     const KeyedMutex mutex = KeyedMutex::borrow(context, semaphore.native());
     const NvSciSemaphore sync = NvSciSemaphore::borrow(context, semaphore.native());
@@ -260,7 +260,7 @@ GRAPH_TEST_CASE("semaphore nodes report keys, timeouts and fences",
 GRAPH_TEST_CASE("semaphore nodes report skip_memory_sync", "[graph][current][X8][X9][G22]") {
     need_simulator(needs_vulkan);
     const auto [context, graph] = make_graph(api);
-    const TheirSemaphore theirs(1);
+    const SimulatedSemaphore theirs(1);
     const auto semaphore = ok(TimelineSemaphore::import_fd(context, theirs.exported()));
     const SemaphoreWait waits[] = {semaphore.waiting(1)};
     const SemaphoreSignal signals[] = {semaphore.signaling(2)};

@@ -3,7 +3,7 @@
 #include "harness/graph_scenario.hpp"
 
 #ifndef _WIN32
-#include "harness/their_semaphore.hpp"
+#include "harness/simulated_semaphore.hpp"
 
 #include <dlfcn.h>
 #endif
@@ -329,7 +329,7 @@ GRAPH_ASIDE_SCENARIO_TEST("one API ends a capture that the other begins",
 NODE_STREAM_SCENARIO_TEST("nodes wait for and signal semaphores of another API",
                           "[graph][X8][X9]") {
     need_simulator(trial);
-    TheirSemaphore theirs(1);
+    SimulatedSemaphore theirs(1);
     CUSHIM_TRY(const auto semaphore, TimelineSemaphore::import_fd(context, theirs.exported()));
     const SemaphoreWait first[] = {semaphore.waiting(1)};
     const SemaphoreSignal second[] = {semaphore.signaling(2)};

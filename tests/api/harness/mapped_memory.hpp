@@ -12,17 +12,17 @@
 
 namespace api_test {
 
-// A device with what virtual memory needs.
-struct Place {
+// A device that memory is mapped for, and the granularity.
+struct MappingDevice {
     cushim::Device device;
     cushim::Context context; // for copies only
     std::size_t unit;        // the granularity
 
-    static cushim::Result<Place> make(const cushim::PhysicalMemoryOptions &options = {}) {
+    static cushim::Result<MappingDevice> make(const cushim::PhysicalMemoryOptions &options = {}) {
         CUSHIM_TRY(const cushim::Device device, cushim::Device::get(0));
         CUSHIM_TRY(auto context, cushim::Context::primary(device));
         CUSHIM_TRY(const auto granularity, cushim::Granularity::of(device, options));
-        return Place{device, std::move(context), granularity.recommended};
+        return MappingDevice{device, std::move(context), granularity.recommended};
     }
 
     cushim::AccessGrant access(cushim::AccessFlags flags = cushim::AccessFlags::read_write) const {
@@ -30,22 +30,23 @@ struct Place {
     }
 };
 
-inline Place place_now(const std::string &settings = "") {
+inline MappingDevice mapping_device_after_restart(const std::string &settings = "") {
     restart(settings);
-    return required(Place::make());
+    return required(MappingDevice::make());
 }
 
 // For PLACE_SCENARIO_TEST: runs the scenario with a place.
 template <auto function>
 cushim::Result<void> in_place(Trial &trial) {
     trial.may_do_without("cuDeviceGetCount"); // for the message about a missing device
-    CUSHIM_TRY(const Place place, Place::make());
+    CUSHIM_TRY(const MappingDevice place, MappingDevice::make());
     return function(trial, place);
 }
 
 // New memory mapped to a new range, accessible to the device.
 inline cushim::Result<cushim::MappedRange>
-map_new(const Place &place, std::size_t size, const cushim::PhysicalMemoryOptions &options = {}) {
+map_new(const MappingDevice &place, std::size_t size,
+        const cushim::PhysicalMemoryOptions &options = {}) {
     CUSHIM_TRY(const auto range, cushim::AddressRange::reserve(place.device, size));
     CUSHIM_TRY(const auto memory, cushim::PhysicalMemory::create(place.device, size, options));
     return cushim::MappedRange::map(range, 0, memory, place.access());
@@ -80,14 +81,14 @@ inline std::vector<std::uint32_t> pattern(std::size_t count, std::uint32_t seed 
     return values;
 }
 
-inline cushim::Result<void> write(const Place &place, CUdeviceptr address,
+inline cushim::Result<void> write(const MappingDevice &place, CUdeviceptr address,
                                   const std::vector<std::uint32_t> &values) {
     return cushim::copy(place.context, cushim::DeviceSpan<std::uint32_t>(address, values.size()),
                         std::span(values));
 }
 
-inline cushim::Result<std::vector<std::uint32_t>> read(const Place &place, CUdeviceptr address,
-                                                       std::size_t count) {
+inline cushim::Result<std::vector<std::uint32_t>> read(const MappingDevice &place,
+                                                       CUdeviceptr address, std::size_t count) {
     std::vector<std::uint32_t> values(count);
     CUSHIM_TRY_VOID(cushim::copy(place.context, std::span(values),
                                  cushim::DeviceSpan<const std::uint32_t>(address, count)));
@@ -98,6 +99,6 @@ inline cushim::Result<std::vector<std::uint32_t>> read(const Place &place, CUdev
 
 // A scenario with `place`, made with the default options.
 #define PLACE_SCENARIO_TEST(name, tags, ...)                                                       \
-    API_TEST_SCENARIO_IN(in_place, const ::api_test::Place &place,                                 \
+    API_TEST_SCENARIO_IN(in_place, const ::api_test::MappingDevice &place,                         \
                          API_TEST_JOIN(scenario_, __LINE__), name,                                 \
                          tags __VA_OPT__(, ) __VA_ARGS__)

@@ -2,7 +2,7 @@
 #include "harness/external.hpp"
 
 #include "harness/exported_memory.hpp"
-#include "harness/their_semaphore.hpp"
+#include "harness/simulated_semaphore.hpp"
 
 #include <algorithm>
 #include <fcntl.h>

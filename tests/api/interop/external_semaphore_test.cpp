@@ -14,7 +14,7 @@
 #include <windows.h>
 #else
 #include "harness/exported_memory.hpp"
-#include "harness/their_semaphore.hpp"
+#include "harness/simulated_semaphore.hpp"
 #endif
 
 using namespace api_test;
@@ -72,7 +72,7 @@ Result<unsigned int> first_of(const Context &context, DeviceSpan<unsigned int> s
 
 CONTEXT_SCENARIO_TEST("a stream waits for the signal of another stream", "[X8][X9]") {
     need_simulator(trial);
-    const TheirSemaphore theirs(0);
+    const SimulatedSemaphore theirs(0);
     CUSHIM_TRY(const auto semaphore, TimelineSemaphore::import_fd(context, theirs.exported()));
     CUSHIM_TRY(const Stream first, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Stream second, Stream::create(context, {.non_blocking = true}));
@@ -89,7 +89,7 @@ CONTEXT_SCENARIO_TEST("a stream waits for the signal of another stream", "[X8][X
 
 CONTEXT_SCENARIO_TEST("each signal of a binary semaphore lets one wait through", "[X7][X8][X9]") {
     need_simulator(trial);
-    const TheirSemaphore theirs(0);
+    const SimulatedSemaphore theirs(0);
     CUSHIM_TRY(const auto semaphore, BinarySemaphore::import_fd(context, theirs.exported()));
     CUSHIM_TRY(const Stream first, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Stream second, Stream::create(context, {.non_blocking = true}));
@@ -105,7 +105,7 @@ CONTEXT_SCENARIO_TEST("each signal of a binary semaphore lets one wait through",
 
 STREAM_SCENARIO_TEST("a batch signals and waits for several semaphores", "[X8][X9]") {
     need_simulator(trial);
-    const TheirSemaphore one(0), two(0);
+    const SimulatedSemaphore one(0), two(0);
     CUSHIM_TRY(const auto timeline, TimelineSemaphore::import_fd(context, one.exported()));
     CUSHIM_TRY(const auto binary, BinarySemaphore::import_fd(context, two.exported()));
     CUSHIM_TRY_VOID(signal_semaphores(stream, {timeline.signaling(3), binary.signaling()}));
@@ -119,7 +119,7 @@ STREAM_SCENARIO_TEST("a batch signals and waits for several semaphores", "[X8][X
 // The other API writes and this side computes, in turns.
 ASIDE_SCENARIO_TEST("two APIs take turns on shared memory", "[X13]") {
     need_simulator(trial);
-    TheirSemaphore theirs(0);
+    SimulatedSemaphore theirs(0);
     CUSHIM_TRY(auto exported, export_memory(1));
     CUSHIM_TRY(const auto memory, import_whole(context, exported));
     CUSHIM_TRY(const auto buffer, memory.map_buffer(0, 1024));
@@ -138,7 +138,7 @@ ASIDE_SCENARIO_TEST("two APIs take turns on shared memory", "[X13]") {
 
 CONTEXT_SCENARIO_TEST("semaphores are shared, released and adopted", "[X6][X10]") {
     need_simulator(trial);
-    const TheirSemaphore theirs(0);
+    const SimulatedSemaphore theirs(0);
     CUSHIM_TRY(auto first, TimelineSemaphore::import_fd(context, theirs.exported()));
     TimelineSemaphore second = first.share();
     CHECK(second.native() == first.native());
@@ -173,7 +173,7 @@ TEST_CASE("importing a timeline fails on a device without timelines", "[X12]") {
 TEST_CASE("closing a semaphore returns the failure", "[X10]") {
     need_simulator(needs_vulkan);
     const Context context = context_after_restart("");
-    const TheirSemaphore theirs(0);
+    const SimulatedSemaphore theirs(0);
     auto semaphore = BinarySemaphore::import_fd(context, theirs.exported()).value();
     const CUexternalSemaphore native = semaphore.native();
     {
@@ -354,7 +354,7 @@ TEST_CASE("a stream of another context fails with wrong_context, a bad handle do
           "[X8][X9]") {
     need_simulator(needs_vulkan);
     const Context context = context_after_restart("");
-    const TheirSemaphore theirs(0);
+    const SimulatedSemaphore theirs(0);
     const auto semaphore = TimelineSemaphore::import_fd(context, theirs.exported()).value();
     const auto check_status = [](const Result<void> &refused, CUresult status) {
         REQUIRE_FALSE(refused);

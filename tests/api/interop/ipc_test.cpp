@@ -108,7 +108,7 @@ TEST_CASE("exporting memory without IPC handles fails with the alternative", "[i
     check_says(managed.device_span(), "DeviceBuffer::allocate");
     const auto host = HostMappedBuffer<int>::allocate(context, 100).value();
     check_says(host.device_span(), "HostRegistration");
-    const auto place = Place::make().value();
+    const auto place = MappingDevice::make().value();
     const auto mapped = map_new(place, place.unit).value();
     check_says(mapped.span<int>(), "PhysicalMemory::export_fd");
 }

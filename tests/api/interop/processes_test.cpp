@@ -5,7 +5,7 @@
 #include "harness/exported_memory.hpp"
 #include "harness/external.hpp"
 #include "harness/memory.hpp"
-#include "harness/their_semaphore.hpp"
+#include "harness/simulated_semaphore.hpp"
 #include "support/child_process.hpp"
 
 #include <unistd.h>
@@ -435,7 +435,7 @@ TEST_CASE("child: writes to external memory", "[.]") {
 TEST_CASE("two processes take turns with a timeline semaphore", "[processes][X13]") {
     need_simulator(needs_vulkan);
     const Context context = context_after_restart("");
-    const TheirSemaphore theirs(0);
+    const SimulatedSemaphore theirs(0);
     Child child("child: takes turns with its parent");
     const UniqueFd exported = theirs.exported();
     child.channel().send_fd(exported.get());

@@ -25,7 +25,7 @@ struct Triple {
 static_assert(!std::is_copy_constructible_v<Words> && std::is_nothrow_move_constructible_v<Words>);
 
 // The number of elements in one granule.
-std::size_t words_of(const Place &place) {
+std::size_t words_of(const MappingDevice &place) {
     return place.unit / sizeof(std::uint32_t);
 }
 
@@ -159,7 +159,7 @@ PLACE_SCENARIO_TEST("shrink_to_fit() unmaps unused memory", "[growable_buffer]",
 SCENARIO_TEST("several devices keep access to a buffer while it grows", "[growable_buffer]",
               "devices=3;granularity=192KiB") {
     CUSHIM_TRY_VOID(trial.needs_devices(3));
-    CUSHIM_TRY(const Place place, Place::make());
+    CUSHIM_TRY(const MappingDevice place, MappingDevice::make());
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Device third, Device::get(2));
     const std::size_t unit = words_of(place);
@@ -243,7 +243,7 @@ PLACE_SCENARIO_TEST("the element size need not divide the granularity", "[growab
 
 TEST_CASE("a buffer is unchanged if memory is short", "[growable_buffer]") {
     need_simulator("would use all memory of the device");
-    const Place place = place_now("memory=64MiB");
+    const MappingDevice place = mapping_device_after_restart("memory=64MiB");
     const std::size_t unit = words_of(place);
     auto buffer = required(Words::create(place.device, 64 * unit));
     REQUIRE(buffer.resize(unit));
@@ -257,7 +257,7 @@ TEST_CASE("a buffer is unchanged if memory is short", "[growable_buffer]") {
 }
 
 TEST_CASE("moving a buffer leaves the source empty", "[growable_buffer]") {
-    const Place place = place_now();
+    const MappingDevice place = mapping_device_after_restart();
     auto made = required(Words::create(place.device, words_of(place)));
     REQUIRE(made.resize(10));
     Words buffer = std::move(made);
@@ -279,7 +279,7 @@ TEST_CASE("moving a buffer leaves the source empty", "[growable_buffer]") {
 
 TEST_CASE("closing a buffer reports every failure", "[growable_buffer]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Place place = place_now(small);
+    const MappingDevice place = mapping_device_after_restart(small);
     auto buffer = required(Words::create(place.device, 3 * words_of(place)));
     for (std::size_t parts = 1; parts <= 3; ++parts) {
         REQUIRE(buffer.resize(parts * words_of(place)));
@@ -294,7 +294,7 @@ TEST_CASE("closing a buffer reports every failure", "[growable_buffer]") {
 }
 
 TEST_CASE("invalid sizes and streams are rejected by growable buffers", "[growable_buffer]") {
-    const Place place = place_now();
+    const MappingDevice place = mapping_device_after_restart();
     CHECK(refused(Words::create(place.device, most / 4)));
     auto buffer = required(Words::create(place.device, 1));
     CHECK(refused(buffer.reserve(most)));

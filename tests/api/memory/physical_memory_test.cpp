@@ -200,7 +200,7 @@ TEST_CASE("retain_from() fails for an address without a mapping", "[physical_mem
 SCENARIO_TEST("host NUMA memory is mapped for the device and the host", "[physical_memory][V2]") {
     trial.needs_cuda(12, 2);
     const PhysicalMemoryOptions options{.host_numa_node = 0, .exportable = {}};
-    CUSHIM_TRY(const Place place, Place::make());
+    CUSHIM_TRY(const MappingDevice place, MappingDevice::make());
     const auto granularity = Granularity::of(place.device, options);
     const auto made = granularity.and_then([&](const Granularity &of_host) {
         return PhysicalMemory::create(place.device, of_host.recommended, options);
@@ -338,7 +338,7 @@ SCENARIO_TEST("fabric_works() leaves no resources behind", "[physical_memory][fa
 
 SCENARIO_TEST("importing memory by descriptor leaves the descriptor open",
               "[physical_memory][share]") {
-    CUSHIM_TRY(const Place place, Place::make(shareable));
+    CUSHIM_TRY(const MappingDevice place, MappingDevice::make(shareable));
     CUSHIM_TRY(const auto mapped, map_new(place, 2 * place.unit, shareable));
     CUSHIM_TRY_VOID(write(place, mapped.native(), pattern(100)));
     CUSHIM_TRY(const auto memory, PhysicalMemory::retain_from(mapped.native()));

@@ -63,7 +63,7 @@ PLACE_SCENARIO_TEST("a range has the requested alignment, and a hint may be igno
 }
 
 TEST_CASE("CUDA receives the hint and the alignment of a range", "[virtual_memory][V3]") {
-    const Place place = place_now();
+    const MappingDevice place = mapping_device_after_restart();
     static CUdeviceptr hint;
     static std::size_t alignment;
     const SpiedCall<entry::cuMemAddressReserve> spied([](CUdeviceptr *, std::size_t,
@@ -84,7 +84,7 @@ TEST_CASE("CUDA receives the hint and the alignment of a range", "[virtual_memor
 
 TEST_CASE("invalid sizes and alignments of ranges are rejected with the value",
           "[virtual_memory][V3]") {
-    const Place place = place_now();
+    const MappingDevice place = mapping_device_after_restart();
     CHECK(refused(AddressRange::reserve(place.device, 0)));
     check_tells(AddressRange::reserve(place.device, place.unit + 1), {place.unit + 1});
     for (const std::size_t alignment : {std::size_t(3), place.unit * 3, most}) {
@@ -139,7 +139,7 @@ PLACE_SCENARIO_TEST("set_access() sets read-write access, read access or no acce
 }
 
 TEST_CASE("a mapping beyond the range is rejected with the sizes", "[virtual_memory][V8]") {
-    const Place place = place_now();
+    const MappingDevice place = mapping_device_after_restart();
     const std::size_t unit = place.unit;
     const auto range = required(AddressRange::reserve(place.device, 4 * unit));
     const auto memory = required(PhysicalMemory::create(place.device, 2 * unit));
@@ -151,7 +151,7 @@ TEST_CASE("a mapping beyond the range is rejected with the sizes", "[virtual_mem
 }
 
 TEST_CASE("calls reject empty ranges, memory and mappings", "[virtual_memory][V5]") {
-    const Place place = place_now();
+    const MappingDevice place = mapping_device_after_restart();
     const auto range = required(AddressRange::reserve(place.device, place.unit));
     const auto memory = required(PhysicalMemory::create(place.device, place.unit));
     CHECK(refused(MappedRange::map(AddressRange(), 0, memory)));
@@ -196,7 +196,7 @@ PLACE_SCENARIO_TEST("a mapping whose access cannot be granted is unmapped",
 
 SCENARIO_TEST("two devices get access in one call", "[virtual_memory][V10]", "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
-    CUSHIM_TRY(const Place place, Place::make());
+    CUSHIM_TRY(const MappingDevice place, MappingDevice::make());
     CUSHIM_TRY(const Device other, Device::get(1));
     CUSHIM_TRY(const bool peers, other.can_access(place.device));
     if (!peers) {
@@ -235,7 +235,7 @@ PLACE_SCENARIO_TEST("set_access() of a range applies to all mappings in its part
 
 TEST_CASE("several grants are one CUDA call", "[virtual_memory][V10]") {
     need_simulator("needs the simulator, which records the calls");
-    const Place place = place_now("devices=4");
+    const MappingDevice place = mapping_device_after_restart("devices=4");
     const auto range = required(AddressRange::reserve(place.device, 2 * place.unit));
     const auto memory = required(PhysicalMemory::create(place.device, place.unit));
     std::vector<AccessGrant> grants;
@@ -267,7 +267,7 @@ TEST_CASE("memory is unmapped first, in any order of destruction", "[virtual_mem
     std::vector<int> order = {0, 1, 2, 3};
     do {
         INFO(order[0] << order[1] << order[2] << order[3]);
-        const Place place = place_now();
+        const MappingDevice place = mapping_device_after_restart();
         auto range = *AddressRange::reserve(place.device, place.unit);
         auto memory = *PhysicalMemory::create(place.device, place.unit);
         auto mapped = *MappedRange::map(range, 0, memory, place.access());
@@ -295,7 +295,7 @@ TEST_CASE("memory is unmapped first, in any order of destruction", "[virtual_mem
 TEST_CASE("closing the last mapping unmaps, frees its range and releases its memory",
           "[virtual_memory][V12]") {
     need_simulator("needs the simulator, which records the calls");
-    const Place place = place_now();
+    const MappingDevice place = mapping_device_after_restart();
     auto mapped = required(map_new(place, place.unit));
     CHECK(destroying_calls_in([&] { CHECK(mapped.close()); }) ==
           std::vector<std::string>{"cuMemUnmap", "cuMemAddressFree", "cuMemRelease"});
@@ -319,7 +319,7 @@ PLACE_SCENARIO_TEST("a mapping waits for its stream before it is unmapped",
 TEST_CASE("without release_after() memory is unmapped while work uses it",
           "[virtual_memory][V12]") {
     need_simulator("leaves a context that no other test can use");
-    const Place place = place_now("mode=adversarial");
+    const MappingDevice place = mapping_device_after_restart("mode=adversarial");
     {
         const auto stream = required(Stream::create(place.context, {.non_blocking = true}));
         auto mapped = required(map_new(place, place.unit));
@@ -342,7 +342,7 @@ PLACE_SCENARIO_TEST("waiting for a stream keeps a capture valid", "[virtual_memo
 }
 
 TEST_CASE("closing a mapping fails if its stream is being captured", "[virtual_memory][V12]") {
-    const Place place = place_now();
+    const MappingDevice place = mapping_device_after_restart();
     const auto stream = required(Stream::create(place.context, {.non_blocking = true}));
     auto mapped = required(map_new(place, place.unit));
     REQUIRE(mapped.release_after(stream));
@@ -354,7 +354,7 @@ TEST_CASE("closing a mapping fails if its stream is being captured", "[virtual_m
 
 TEST_CASE("failures of both waiting and unmapping are reported", "[virtual_memory][V12]") {
     need_simulator("needs the simulator, whose calls can be made to fail");
-    const Place place = place_now();
+    const MappingDevice place = mapping_device_after_restart();
     const auto stream = required(Stream::create(place.context));
     auto mapped = required(map_new(place, place.unit));
     REQUIRE(mapped.release_after(stream));
@@ -370,7 +370,7 @@ TEST_CASE("failures of both waiting and unmapping are reported", "[virtual_memor
 
 TEST_CASE("release_after() rejects empty and default streams and borrowed mappings",
           "[virtual_memory][V12]") {
-    const Place place = place_now();
+    const MappingDevice place = mapping_device_after_restart();
     const auto mapped = required(map_new(place, place.unit));
     CHECK(refused(mapped.release_after(Stream())));
     CHECK(refused(mapped.release_after(Stream::legacy())));
@@ -380,7 +380,7 @@ TEST_CASE("release_after() rejects empty and default streams and borrowed mappin
 }
 
 TEST_CASE("several threads share one mapping", "[virtual_memory][V12]") {
-    const Place place = place_now();
+    const MappingDevice place = mapping_device_after_restart();
     {
         const auto first = required(Stream::create(place.context, {.non_blocking = true}));
         const auto second = required(Stream::create(place.context, {.non_blocking = true}));

@@ -9,10 +9,10 @@ namespace {
 constexpr std::size_t size = 64 * KiB;
 
 // A context with memory and a non-blocking stream.
-struct Place : Unique {
-    explicit Place(int ordinal)
+struct PeerContext : Unique {
+    explicit PeerContext(int ordinal)
         : on(ordinal), device(ordinal), memory(allocate(size)), stream(make_stream(non_blocking)) {}
-    ~Place() {
+    ~PeerContext() {
         make_current();
         CHECK(d.cuCtxSynchronize() == good);
         CHECK(d.cuMemFree(memory) == good);
@@ -41,18 +41,18 @@ struct Place : Unique {
     const CUstream stream;
 };
 
-using Copy = bool(const Place &to, const Place &from);
+using Copy = bool(const PeerContext &to, const PeerContext &from);
 
-bool copy_row(const Place &to, const Place &from) {
+bool copy_row(const PeerContext &to, const PeerContext &from) {
     return d.cuMemcpyPeer(to.memory, to.on.context, from.memory, from.on.context, size) == good;
 }
 
-bool copy_row_by_runtime(const Place &to, const Place &from) {
+bool copy_row_by_runtime(const PeerContext &to, const PeerContext &from) {
     return r.cudaMemcpyPeer(as_host(to.memory), to.device, as_host(from.memory), from.device,
                             size) == cudaSuccess;
 }
 
-bool copy_block(const Place &to, const Place &from) {
+bool copy_block(const PeerContext &to, const PeerContext &from) {
     CUDA_MEMCPY3D_PEER copy{};
     copy.dstMemoryType = copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
     copy.dstDevice = to.memory;
@@ -65,7 +65,7 @@ bool copy_block(const Place &to, const Place &from) {
     return d.cuMemcpy3DPeer(&copy) == good;
 }
 
-bool copy_block_by_runtime(const Place &to, const Place &from) {
+bool copy_block_by_runtime(const PeerContext &to, const PeerContext &from) {
     const cudaMemcpy3DPeerParms copy{.srcPtr = {as_host(from.memory), 256, 256, size / 256},
                                      .srcDevice = from.device,
                                      .dstPtr = {as_host(to.memory), 256, 256, size / 256},
@@ -91,9 +91,9 @@ TEST_CASE("a synchronous peer copy is ordered with the work of both contexts and
     const std::string mode = GENERATE_COPY(from_range(modes()));
     {
         start("devices=3;stall=0;" + mode);
-        const Place zero(0), one(1), third(2);
-        const Place &from = up ? zero : one, &to = up ? one : zero;
-        for (const Place *caller : {&from, &to, &third}) {
+        const PeerContext zero(0), one(1), third(2);
+        const PeerContext &from = up ? zero : one, &to = up ? one : zero;
+        for (const PeerContext *caller : {&from, &to, &third}) {
             from.set(7);
             to.set(1);
             caller->make_current();
@@ -104,7 +104,7 @@ TEST_CASE("a synchronous peer copy is ordered with the work of both contexts and
     }
     // The current context is ordered as well.
     start("devices=3;stall=0;" + mode);
-    const Place from(up ? 0 : 1), to(up ? 1 : 0), caller(2); // current
+    const PeerContext from(up ? 0 : 1), to(up ? 1 : 0), caller(2); // current
     auto *word = static_cast<unsigned char *>(allocate_pinned(1, CU_MEMHOSTALLOC_PORTABLE));
     *word = 0;
     const auto set = [](void *at) { *static_cast<unsigned char *>(at) = 1; };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Joins test files into fewer translation units, which compile in about half the time.
 
-usage: unite.py OUTPUT... -- FILE...
+usage: join_test_files.py OUTPUT... -- FILE...
 
 Each file becomes a namespace, so that its names do not clash with those of other files, and keeps its name and
 line numbers. What precedes its last #include stays outside: comments, #include and the conditions around them.

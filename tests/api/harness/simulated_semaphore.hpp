@@ -16,17 +16,17 @@ inline constexpr const char *needs_vulkan =
     "needs a semaphore of another API; external_vulkan_test.cpp has such tests";
 
 // The other API's side of the semaphore.
-class TheirSemaphore {
+class SimulatedSemaphore {
   public:
-    explicit TheirSemaphore(std::uint64_t initial)
+    explicit SimulatedSemaphore(std::uint64_t initial)
         : fd_(simulator()->make_semaphore_fd(initial)),
           state_(static_cast<cushim_sim_semaphore *>(
               mmap(nullptr, sizeof *state_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0))) {
         REQUIRE(state_ != MAP_FAILED);
     }
-    ~TheirSemaphore() { munmap(state_, sizeof *state_); }
-    TheirSemaphore(const TheirSemaphore &) = delete;
-    TheirSemaphore &operator=(const TheirSemaphore &) = delete;
+    ~SimulatedSemaphore() { munmap(state_, sizeof *state_); }
+    SimulatedSemaphore(const SimulatedSemaphore &) = delete;
+    SimulatedSemaphore &operator=(const SimulatedSemaphore &) = delete;
 
     cushim::UniqueFd exported() const { return fd_.duplicate().value(); }
     std::uint64_t value() const { return std::atomic_ref(state_->value).load(); }
