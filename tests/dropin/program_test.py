@@ -9,8 +9,7 @@ import pathlib
 import sys
 import unittest
 
-for folder in ('support', 'nodriver'):
-    sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / folder))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import answers  # noqa: E402
 import binaries  # noqa: E402
 import marks  # noqa: E402

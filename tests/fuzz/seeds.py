@@ -7,7 +7,7 @@ import pathlib
 import struct
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'info'))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 
 import made_elf  # noqa: E402
 import made_pe  # noqa: E402

@@ -6,9 +6,10 @@ import pathlib
 import tempfile
 import unittest
 
-import made_elf
-import made_pe
 from tool import Tool, options
+
+import made_elf  # of the support folder, whose path tool.py adds
+import made_pe
 
 STARTS, NEEDS_CUDA, NOT_AUDITED = 0, 1, 2  # exit statuses
 CORE, DROPIN, LIBRARY = 0x101, 0x102, 0x103  # types of cushim notes

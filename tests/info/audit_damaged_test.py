@@ -10,9 +10,7 @@ import struct
 import subprocess
 import unittest
 
-import made_elf
-import made_pe
-from audit_case import CORE, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built
+from audit_case import CORE, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built, made_elf, made_pe
 
 
 class NotAudited(AuditCase):

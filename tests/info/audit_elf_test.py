@@ -5,8 +5,7 @@ import os
 import struct
 import unittest
 
-import made_elf
-from audit_case import CORE, LIBRARY, STARTS, AuditCase, Given
+from audit_case import CORE, LIBRARY, STARTS, AuditCase, Given, made_elf
 
 
 class MadeElf(AuditCase):

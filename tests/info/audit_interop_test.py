@@ -4,9 +4,7 @@ which cushim's drop-in does not have."""
 
 import unittest
 
-import made_elf
-import made_pe
-from audit_case import DROPIN, AuditCase
+from audit_case import DROPIN, AuditCase, made_elf, made_pe
 
 MARK = made_elf.note('cushim', DROPIN, '0.1.0 13000')
 REGISTER = 'cuGraphicsGLRegisterBuffer'

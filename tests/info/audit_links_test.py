@@ -4,8 +4,7 @@ use it."""
 
 import unittest
 
-import made_pe
-from audit_case import AuditCase
+from audit_case import AuditCase, made_pe
 
 LEAVE_OUT = 'out of the link, or link with -Wl,--as-needed.'
 BORROWED = 'but finds them only because another file links it.'

@@ -6,8 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-import made_pe
-from audit_case import AuditCase
+from audit_case import AuditCase, made_pe
 
 
 class MadePe(AuditCase):

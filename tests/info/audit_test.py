@@ -9,9 +9,7 @@ import sys
 import tempfile
 import unittest
 
-import made_elf
-import made_pe
-from audit_case import (CORE, DROPIN, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built)
+from audit_case import CORE, DROPIN, NEEDS_CUDA, NOT_AUDITED, STARTS, AuditCase, Given, built, made_elf, made_pe
 
 
 def cuda_name(kind):

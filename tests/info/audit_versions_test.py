@@ -5,8 +5,7 @@ import os
 import struct
 import unittest
 
-import made_elf
-from audit_case import AuditCase, built
+from audit_case import AuditCase, built, made_elf
 
 RUNTIME, OTHER_RUNTIME, FUNCTION = 'libcudart.so.13', 'libcudart.so.12', 'cudaGetDeviceCount'
 

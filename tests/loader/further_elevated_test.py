@@ -5,39 +5,32 @@ usage: further_elevated_test.py PRINT_FURTHER LIBRARY
 """
 
 import os
-import shutil
 import sys
-import tempfile
-import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../nodriver'))
-import elevated_test  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
+import elevated  # noqa: E402
+from elevated import ENVIRONMENT, EVERYWHERE, KNOWN_PLACES  # noqa: E402
 
 NAME = 'libfurther.so.4'
-ENVIRONMENT, KNOWN_PLACES, EVERYWHERE = 1, 8, 15  # search places, as loader.h numbers them
 LOADED = 'further: Further, '
 
 
-class Further(unittest.TestCase):
+class Further(elevated.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder)
-        os.chmod(self.folder, 0o755)
-        self.other = elevated_test.Elevated()
-        self.other.program = self.other.copy(sys.argv[1], self.folder)
+        super().setUp()
+        self.program = self.copy(sys.argv[1], self.folder)
 
     def library(self, folder):
         place = os.path.join(self.folder, folder)
         os.makedirs(place, exist_ok=True)
-        return self.other.copy(sys.argv[2], os.path.join(place, NAME))
+        return self.copy(sys.argv[2], os.path.join(place, NAME))
 
     def check(self, places, **variables):
         """Found by an ordinary process, and not by an elevated one."""
-        self.assertIn(LOADED, self.other.report(False, places, **variables))
-        if not self.other.elevation_works():
-            self.skipTest('programs do not get other rights on this machine')
+        self.assertIn(LOADED, self.report(False, places, **variables))
+        self.need_elevation()
         for where in (places, EVERYWHERE):
-            self.assertNotIn(self.folder, self.other.report(True, where, **variables))
+            self.assertNotIn(self.folder, self.report(True, where, **variables))
 
     def test_path_is_ignored(self):
         self.check(ENVIRONMENT, CUSHIM_FURTHER=self.library('chosen'))
@@ -56,8 +49,4 @@ class Further(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if elevated_test.why_not():
-        print('SKIP:', elevated_test.why_not())
-        sys.exit(77)
-    os.umask(0o022)
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    elevated.main()

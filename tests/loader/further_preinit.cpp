@@ -2,7 +2,7 @@
 // loader then neither searches nor remembers the failure.
 #include "further.hpp"
 
-#include "../nodriver/expect.h"
+#include "../support/expect.h"
 
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 // usage: further_unload PLUGIN
 #include <cushim/loader.h>
 
-#include "../nodriver/expect.h"
+#include "../support/expect.h"
 
 #include <dlfcn.h>
 

@@ -10,36 +10,17 @@ copied, and RPATH is replaced in the program, because the user may not be able t
 import os
 import re
 import shutil
-import stat
-import subprocess
 import sys
-import tempfile
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
 import binaries  # noqa: E402
-
-NOBODY = 65534
-# Search places, as loader.h numbers them.
-ENVIRONMENT, SYSTEM, EVERYWHERE = 1, 4, 15
+import elevated  # noqa: E402
+from elevated import ENVIRONMENT, EVERYWHERE, SYSTEM  # noqa: E402
 
 
-def why_not():
-    if os.geteuid() != 0:
-        return 'not root: cannot make a set-user-id program of another user'
-    if os.statvfs(tempfile.gettempdir()).f_flag & os.ST_NOSUID:
-        return 'the folder for temporary files ignores set-user-id bits'
-    return None
-
-
-class Elevated(unittest.TestCase):
+class Elevated(elevated.TestCase):
     def setUp(self):
-        reason = why_not()
-        if reason:
-            self.skipTest(reason)
-        self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder)
-        os.chmod(self.folder, 0o755)
+        super().setUp()
         self.program, self.driver, self.runtime = (
             self.copy(path, self.folder) for path in sys.argv[1:4])
         self.temporary_file = self.copy(sys.argv[4], self.folder) if len(sys.argv) == 5 else None
@@ -59,41 +40,6 @@ class Elevated(unittest.TestCase):
             file.write(os.fsencode(folder).ljust(len(place), b'\0'))
         (name,) = [name for name in binaries.read(self.program).needed() if 'cushim-core' in name]
         self.copy(library, os.path.join(folder, name))
-
-    @staticmethod
-    def copy(source, target):
-        """Makes a copy that every user can read, whatever the build folder allows."""
-        path = shutil.copy(source, target)
-        os.chmod(path, 0o755)
-        return path
-
-    def report(self, elevated, places=EVERYWHERE, **variables):
-        return self.run_program(self.program, elevated, str(places), **variables)
-
-    def run_program(self, program, elevated, *arguments, **variables):
-        mode = 0o4755 if elevated else 0o755
-        os.chmod(program, mode)
-        environment = {'PATH': os.environ.get('PATH', ''), **variables}
-        result = subprocess.run([program, *arguments], env=environment, user=NOBODY,
-                                group=NOBODY, extra_groups=[], capture_output=True, text=True,
-                                check=False)
-        self.assertEqual((result.returncode, result.stderr), (0, ''))
-        return result.stdout
-
-    def elevation_works(self):
-        """Some containers ignore the bit; then the test is skipped."""
-        os.chmod(self.program, 0o4755)
-        return bool(os.stat(self.program).st_mode & stat.S_ISUID) and \
-            self.no_new_privileges() == '0'
-
-    def need_elevation(self):
-        if not self.elevation_works():
-            self.skipTest('programs do not get other rights on this machine')
-
-    @staticmethod
-    def no_new_privileges():
-        with open('/proc/self/status', encoding='ascii') as file:
-            return next((line.split()[1] for line in file if line.startswith('NoNewPrivs')), '0')
 
     def test_ordinary_process_uses_the_variables(self):
         """Otherwise the other tests could not fail."""
@@ -146,8 +92,4 @@ class Elevated(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if why_not():
-        print('SKIP:', why_not())
-        sys.exit(77)
-    os.umask(0o022)
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    elevated.main()

@@ -4,7 +4,7 @@
  * usage: exiting FLAG; 0 if the exit handlers of a library run after all handlers of the program */
 #include <cushim/detail/loader.h>
 
-#include "expect.h"
+#include "../support/expect.h"
 
 static int flag_in_the_end = 1;
 static int ran = 0;

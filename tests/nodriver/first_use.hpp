@@ -5,7 +5,7 @@
 
 #include <initializer_list>
 
-#include "expect.h"
+#include "../support/expect.h"
 
 // Whether the situation that this variable names has (fake) libraries.
 inline bool with_libraries() {

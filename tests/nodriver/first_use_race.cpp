@@ -2,7 +2,7 @@
 // ThreadSanitizer watches the search; every build checks the statuses.
 #include <cushim/cushim.hpp>
 
-#include "expect.h"
+#include "../support/expect.h"
 
 #include "../support/in_threads.hpp"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "expect.h"
+#include "../support/expect.h"
 
 #include "../support/sanitizers.h"
 

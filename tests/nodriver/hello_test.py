@@ -8,10 +8,9 @@ import os
 import sys
 import unittest
 
-import quiet
-
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
 import options  # noqa: E402
+import quiet  # noqa: E402
 
 arguments = options.of_command_line()
 [PROGRAM] = arguments.words

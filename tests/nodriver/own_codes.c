@@ -2,7 +2,7 @@
  * cushim returns. */
 #include <cuda.h>
 
-#include "expect.h"
+#include "../support/expect.h"
 
 int main(void) {
     const char *text = NULL;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "expect.h"
+#include "../support/expect.h"
 
 extern char **environ;
 

@@ -4,7 +4,7 @@
 // usage: reload_race DRIVER
 #include <cushim/cushim.hpp>
 
-#include "expect.h"
+#include "../support/expect.h"
 
 #include <atomic>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 #include <cushim/cushim.hpp>
 #include <cushim/loader.h>
 
-#include "expect.h"
+#include "../support/expect.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 // usage: status_table CU_STATUS CUDA_STATUS; a CU_STATUS of 0 means that there is a driver
 #include <cushim/cushim.hpp>
 
-#include "expect.h"
+#include "../support/expect.h"
 
 namespace {
 

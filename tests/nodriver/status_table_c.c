@@ -4,7 +4,7 @@
  * usage: status_table_c CU_STATUS CUDA_STATUS; 0 means that there is one */
 #include <cushim/loader.h>
 
-#include "expect.h"
+#include "../support/expect.h"
 
 static void count_failing(const cushim_entry_point *entry_point, void *user) {
     if (entry_point->status != 0) {

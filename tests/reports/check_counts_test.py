@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """How the output of a test run is counted."""
 
+import pathlib
+import sys
 import unittest
 
-from ci_scripts import check_counts, record
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from ci_scripts import check_counts, record  # noqa: E402
 
 CATCH2_ALL = "All tests passed (1234 assertions in 12 test cases)\n"
 CATCH2_SOME = "test cases: 12 | 9 passed | 1 failed | 2 skipped\nassertions: 50 | 49 passed | 1 failed\n"

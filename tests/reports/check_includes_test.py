@@ -2,10 +2,12 @@
 """What the check of includes and of the size of folders finds."""
 
 import pathlib
+import sys
 import tempfile
 import unittest
 
-from ci_scripts import check_includes
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from ci_scripts import check_includes  # noqa: E402
 
 
 class CheckTest(unittest.TestCase):

@@ -9,7 +9,8 @@ import sys
 import tempfile
 import unittest
 
-from ci_scripts import FOLDER, gpu_report, record
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from ci_scripts import FOLDER, gpu_report, record  # noqa: E402
 
 GPU = {"name": "NVIDIA H200", "compute_capability": "9.0", "total_memory": 1 << 37}
 PASSED = """Filters: [x]

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "reports"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 
 from ci_scripts import check_counts, record  # noqa: E402
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent.parent / 'nodriver'))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent.parent / 'support'))
 import quiet  # noqa: E402
 
 PROGRAM, PLUGIN, RUNTIME, DRIVER, CORE = sys.argv[1:6]

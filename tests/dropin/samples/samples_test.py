@@ -18,8 +18,7 @@ import re
 import sys
 import unittest
 
-for folder in ('support', 'nodriver'):
-    sys.path.insert(0, str(pathlib.Path(__file__).parent.parent.parent / folder))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent.parent / 'support'))
 import binaries  # noqa: E402
 import options  # noqa: E402
 from quiet import run  # noqa: E402
