@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that sources include downwards, and that folders stay small: check_includes.py [ROOT].
 
-In each tree of TREES, a folder may include itself and those that follow it in one of the tree's orders; folders inside
-it are a part of it. Headers must not include each other in a circle. Below each of SMALL, a folder holds at most PAIRS
-pairs of header and source; a file without the other counts as one. Prints each violation, and fails.
+In each tree of TREES, a folder may include itself and those that follow it in one of its lists; folders inside it are a
+part of it. Headers must not include each other in a circle. Below each of SMALL, a folder holds at most PAIRS pairs of
+header and source; a file without the other counts as one. Prints each violation, and fails.
 """
 
 import os
@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-# Orders of folders from the top down; '.' is the tree's own files.
+# Lists of folders from the top down; '.' stands for the files of the tree itself.
 TREES = {
     '.': ['src include', 'tools include'],
     'src': ['api loader', 'dropin loader'],
