@@ -114,6 +114,14 @@ class NodeParameters {
     std::size_t kind_;
 };
 
+// The public functions for nodes of each kind, by the index of the kind.
+using NodeFunctions = const char * [NodeParameters::Kinds::count];
+#define CUSHIM_NODE_FUNCTIONS(prefix)                                                              \
+    prefix "empty_node", prefix "kernel_node", prefix "memcpy_node", prefix "memcpy_node",         \
+        prefix "memset_node", prefix "memset_node", prefix "host_node", prefix "child_graph_node", \
+        prefix "event_record_node", prefix "event_wait_node", prefix "semaphore_signal_node",      \
+        prefix "semaphore_wait_node", prefix "batch_mem_op_node", prefix "mem_free_node"
+
 // Calls use(node, uses) with a host node that calls the function.
 template <class Function, class Use>
 auto with_host_node(Function &&function, const Use &use) noexcept {

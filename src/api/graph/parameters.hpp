@@ -11,14 +11,6 @@
 
 namespace cushim::detail {
 
-// The public functions for nodes of each kind, by the index of the kind.
-using NodeFunctions = const char * [NodeParameters::Kinds::count];
-#define CUSHIM_NODE_FUNCTIONS(prefix)                                                              \
-    prefix "empty_node", prefix "kernel_node", prefix "memcpy_node", prefix "memcpy_node",         \
-        prefix "memset_node", prefix "memset_node", prefix "host_node", prefix "child_graph_node", \
-        prefix "event_record_node", prefix "event_wait_node", prefix "semaphore_signal_node",      \
-        prefix "semaphore_wait_node", prefix "batch_mem_op_node", prefix "mem_free_node"
-
 // The function that adds a node of this kind.
 inline const char *added_by(std::size_t kind) noexcept {
     static constexpr NodeFunctions functions = {CUSHIM_NODE_FUNCTIONS("Graph::add_")};
