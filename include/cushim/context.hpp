@@ -123,7 +123,8 @@ class Context : public detail::Shared<Context, CUcontext> {
     //   undefined; driver 580 crashes in calls on such streams.
     // - Graphs are not in the context: their destructors destroy them and release what they keep.
     // - Executable graphs are in it. cushim does not destroy them: cuGraphExecDestroy of driver 580
-    //   would not return. Resources that set_...() keeps alive are released.
+    //   would not return. Resources that GraphExec::set_...() keeps alive
+    //   are released.
     // - Owners of the context fail with CUDA_ERROR_CONTEXT_IS_DESTROYED (709) until primary() makes
     //   it active again; then all of them can be used. After a fault, such as
     //   CUDA_ERROR_LAUNCH_FAILED (719), driver 580 returns CUDA_ERROR_DEVICE_UNAVAILABLE (46)

@@ -7,9 +7,9 @@
  * of that context, after all work enqueued in its blocking streams. Work in non-blocking streams
  * must be waited for before.
  *
- * With a Stream, the operation is enqueued. Source and destination must stay alive and unchanged
- * until the stream has passed it. If the host memory is not pinned, the call may wait until the
- * stream reaches it.
+ * With a Stream, the operation is enqueued. Until it has completed, source and destination must
+ * stay alive, and nothing else may write to the source or use the destination. If the host memory
+ * is not pinned, the call may wait until the stream reaches it.
  *
  * Source and destination must have the same number of elements, or the call fails with
  * invalid_argument and both numbers. They must not overlap. A copy of 0 elements makes no CUDA
@@ -17,9 +17,9 @@
  *
  * Threads: any.
  * Context: see handle.hpp, except with legacy() and per_thread(), which use the current context. A
- * stream's own context is current while work is enqueued in it, because CUDA rejects some copies
- * otherwise: cuCtxGetCurrent and, if necessary, cuCtxPushCurrent_v2, cuCtxPopCurrent_v2; for a
- * borrowed stream cuStreamGetCtx.
+ * stream's own context is made current while work is enqueued in it, because CUDA otherwise rejects
+ * some copies. This takes cuCtxGetCurrent and, if necessary, cuCtxPushCurrent_v2 and
+ * cuCtxPopCurrent_v2; for a borrowed stream also cuStreamGetCtx.
  * Errors: invalid_argument; the status of the CUDA call, which may report a failure of earlier
  * asynchronous work.
  */

@@ -51,7 +51,8 @@ struct DeviceUuid {
  * Errors: library_not_found, stub_library, no_device; the status of the CUDA call. */
 class Device {
   public:
-    // The number of devices. 0 is a success; if CUDA itself reports no device, no_device.
+    // The number of devices. 0 is a success. no_device if a CUDA call fails with
+    // CUDA_ERROR_NO_DEVICE (100).
     // cuDeviceGetCount.
     CUSHIM_API static Result<int> count() noexcept;
 

@@ -81,7 +81,7 @@ class ExternalMemorySource {
                 {.dedicated = true}};
     }
 
-    // Tegra and QNX: an NvSciBufObj, which must outlive the import.
+    // Tegra and QNX: an NvSciBufObj, which must outlive all owners of the import.
     static ExternalMemorySource nvscibuf(const void *object) noexcept {
         return {CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF, object};
     }

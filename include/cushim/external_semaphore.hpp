@@ -273,8 +273,8 @@ class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreVa
   public:
     NvSciSemaphore() noexcept = default;
 
-    // Imports an NvSciSyncObj, which must outlive the import. Create it with the attributes that
-    // cuDeviceGetNvSciSyncAttributes returns.
+    // Imports an NvSciSyncObj, which must outlive all owners of the import. Create it with the
+    // attributes that cuDeviceGetNvSciSyncAttributes returns.
     CUSHIM_API static Result<NvSciSemaphore> import_from(const Context &context,
                                                          const void *nvscisync) noexcept;
 
@@ -284,8 +284,8 @@ class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreVa
     CUSHIM_API static NvSciSemaphore borrow(const Context &context,
                                             CUexternalSemaphore semaphore) noexcept;
 
-    // Enqueues a signal. The call writes to *fence, an NvSciSyncFence, the fence that other users
-    // of the object wait for.
+    // Enqueues a signal. The call fills *fence, an NvSciSyncFence; other users of the
+    // object wait for this fence.
     Result<void> signal(const Stream &stream, void *fence,
                         const NvSciOptions &options = {}) const noexcept {
         return detail::named(signal_semaphores(stream, {signaling(fence, options)}),

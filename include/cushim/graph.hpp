@@ -243,8 +243,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
      * is pinned memory of a device; `grants` give other devices read and write access. A graph with
      * such a node cannot be cloned, cannot be a child, and can have one executable graph at a time.
      * Driver 580 reuses memory of earlier graphs without mapping it for other devices: the first
-     * launch then fails with CUDA_ERROR_ALREADY_MAPPED, the next succeeds. trim_graph_memory()
-     * before it avoids the failure. cuGraphAddMemAllocNode, since CUDA 11.4. */
+     * launch then fails with CUDA_ERROR_ALREADY_MAPPED (208), the next succeeds.
+     * cuGraphAddMemAllocNode, since CUDA 11.4. */
     template <DeviceType T>
     Result<GraphAllocation<T>>
     add_mem_alloc_node(const GraphDependencies &dependencies, Device device, std::size_t count,

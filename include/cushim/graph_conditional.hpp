@@ -1,4 +1,4 @@
-/* Conditional nodes of graphs: if, if-else, while and switch. Requires CUDA 12.3.
+/* Conditional nodes of graphs. If and while require CUDA 12.3, if-else and switch CUDA 12.8.
  *
  *     CUSHIM_TRY(const auto more, graph.create_condition({.initial = 1}));
  *     CUSHIM_TRY(const GraphBody loop, graph.add_while_node({}, more));

@@ -53,7 +53,9 @@ struct GraphMemoryUsage {
 CUSHIM_API Result<GraphMemoryUsage> graph_memory_usage(Device device) noexcept;
 // Sets both maxima to the current values. cuDeviceSetGraphMemAttribute, since CUDA 11.4.
 CUSHIM_API Result<void> reset_graph_memory_high_marks(Device device) noexcept;
-// Returns memory that no graph uses to the system. cuDeviceGraphMemTrim, since CUDA 11.4.
+// Returns memory that no graph uses to the system. Driver 580 crashed here when a graph had given
+// another device access to the memory, and no context was current. cuDeviceGraphMemTrim, since
+// CUDA 11.4.
 CUSHIM_API Result<void> trim_graph_memory(Device device) noexcept;
 
 } // namespace cushim

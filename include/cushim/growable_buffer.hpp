@@ -33,8 +33,8 @@ struct GrowableBufferOptions {
  * PhysicalMemory::retain_from() with an address in it.
  *
  * Growing does not wait: earlier work may still use the elements. shrink_to_fit(), reserve() beyond
- * the capacity, and destruction unmap memory without waiting. Before that, all work that uses the
- * mapping must have completed, or its stream must have been passed to release_after().
+ * the capacity, and destruction unmap memory, and wait only for a stream that was passed to
+ * release_after(). All other work that uses the mapping must have completed before.
  *
  * Threads and context: see handle.hpp.
  * Errors: see virtual_memory.hpp. A function that fails leaves the buffer unchanged, except

@@ -93,7 +93,8 @@ class NvmlDevice {
     CUSHIM_API Result<NvmlText> uuid() const noexcept;
     // Total, free and used memory. nvmlDeviceGetMemoryInfo.
     CUSHIM_API Result<NvmlMemory> memory() const noexcept;
-    // Not of MIG instances, nor of GPUs in MIG mode. nvmlDeviceGetUtilizationRates.
+    // How busy the GPU and its memory are; not of MIG instances, nor of GPUs in MIG mode.
+    // nvmlDeviceGetUtilizationRates.
     CUSHIM_API Result<NvmlUtilization> utilization() const noexcept;
     // The temperature of the GPU in degrees Celsius; not of MIG instances.
     // nvmlDeviceGetTemperature.

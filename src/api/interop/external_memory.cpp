@@ -157,7 +157,7 @@ Error array_not_mapped(const detail::FailedCall &call,
     }
     return detail::explained(
         detail::failure(call),
-        "the array was not mapped: width %zu, height %zu, depth %zu, channels %u, levels %u, "
+        "the array could not be mapped: width %zu, height %zu, depth %zu, channels %u, levels %u, "
         "offset %llu, size of the import %zu byte%s",
         array.Width, array.Height, array.Depth, channels, image.numLevels, image.offset, size,
         detail::plural(size));
@@ -224,8 +224,9 @@ Result<ExternalBuffer> ExternalMemory::map_buffer(std::size_t offset,
         driver().cuExternalMemoryGetMappedBuffer(&state->address, native(), &description));
     if (call.status != CUDA_SUCCESS) {
         return CUSHIM_NAMED(detail::explained(
-            detail::failure(call), "range [%zu, %zu) of the import of %zu byte%s was not mapped%s",
-            offset, offset + size, this->size(), detail::plural(this->size()),
+            detail::failure(call),
+            "range [%zu, %zu) of the import of %zu byte%s could not be mapped%s", offset,
+            offset + size, this->size(), detail::plural(this->size()),
             call.status == CUDA_ERROR_INVALID_VALUE
                 ? "; the exported memory may be smaller than the import; import it with its "
                   "actual size"

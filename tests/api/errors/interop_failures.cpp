@@ -190,11 +190,12 @@ void check_memory(Failures &failures, const Context &context) {
     failures.expect(
         "ExternalMemory::map_buffer: range [1, 5000001) exceeds the imported memory, 4194304 bytes",
         memory.map_buffer(1, 5'000'000));
-    failures.expect("ExternalMemory::map_buffer: range [2097152, 2101248) of the import of 4194304 "
-                    "bytes was not mapped; the exported memory may be smaller than the import; "
-                    "import it with its actual size (cuExternalMemoryGetMappedBuffer: "
-                    "CUDA_ERROR_INVALID_VALUE (1))",
-                    memory.map_buffer(2 << 20, 4096));
+    failures.expect(
+        "ExternalMemory::map_buffer: range [2097152, 2101248) of the import of 4194304 "
+        "bytes could not be mapped; the exported memory may be smaller than the import; "
+        "import it with its actual size (cuExternalMemoryGetMappedBuffer: "
+        "CUDA_ERROR_INVALID_VALUE (1))",
+        memory.map_buffer(2 << 20, 4096));
     failures.expect("ExternalMemory::map_mipmapped: the number of levels is 0, minimum 1",
                     memory.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 64), 0));
     failures.expect("ExternalMemory::map_mipmapped: NumChannels is 3, expected 1, 2 or 4 "

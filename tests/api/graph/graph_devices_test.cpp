@@ -258,9 +258,6 @@ GRAPH_TEST_CASE("graph memory of one device is used by a child graph of another"
                 "[graph][memory][several_devices]") {
     const Workers made = workers_with_access();
     made.each_pair_with_access([&](const Worker &user, const Worker &owner) {
-        // Driver 580 keeps the memory mapped for the device of the pair before, and fails to map it
-        // for another one: CUDA_ERROR_ALREADY_MAPPED from the first launch.
-        ok(trim_graph_memory(owner.device));
         const auto result = ok(Words::allocate(user.context, count));
         const AccessGrant grants[] = {{user.device, AccessFlags::read_write}};
         const Graph graph = ok(create_graph(api, owner.context));
@@ -274,7 +271,15 @@ GRAPH_TEST_CASE("graph memory of one device is used by a child graph of another"
         for (const Worker *launcher : {&owner, &user}) {
             INFO("launched in a stream of device " << launcher->device.native());
             ok(fill(user.context, result.span(), -1));
-            launch_in(*launcher, exec);
+            const auto launched = exec.launch(launcher->stream);
+            if (simulator() == nullptr && !launched) {
+                // Driver 580, if the memory was mapped for a third device before.
+                CHECK(launched.error().status() == CUDA_ERROR_ALREADY_MAPPED);
+                ok(exec.launch(launcher->stream));
+            } else {
+                ok(launched);
+            }
+            ok(launcher->stream.synchronize());
             CHECK(holds(user, result, 9));
         }
     });
