@@ -2,6 +2,7 @@
 #ifndef CUSHIM_GRAPH_SETTERS_HPP
 #define CUSHIM_GRAPH_SETTERS_HPP
 
+#include <cassert>
 #include <cstddef>
 #include <span>
 #include <type_traits>
@@ -91,9 +92,10 @@ class NodeParameters {
     bool is() const noexcept {
         return kind_ == kind_of<Node>;
     }
-    // Of this kind.
+    // Of this kind, which builds with assertions check.
     template <class Node>
     const Node &as() const noexcept {
+        assert(is<Node>());
         return *static_cast<const Node *>(node_);
     }
     // Calls use(node) with the parameters in their type.
