@@ -145,7 +145,8 @@ class GraphDependencies {
     }
 
     std::span<const GraphNode> nodes_;
-    // Where the nodes are: in another range, in few_, on the heap; or there is no memory for them.
+    // Where the nodes are: in another range, in few_, on the heap; or the copy failed for lack of
+    // memory.
     enum : unsigned char { viewed, few, many, missing } held_ = viewed;
     union {
         GraphNode few_[most_few]; // unset except for those of nodes_

@@ -43,7 +43,7 @@ struct ChildGraphNode {
     CUgraph graph;
 };
 struct HostNode {
-    void (*function)(void *); // null if there is no memory for the closure
+    void (*function)(void *); // null if the closure could not be allocated
     void *user;
 };
 template <GraphNodeType type>

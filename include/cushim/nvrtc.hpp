@@ -78,7 +78,7 @@ struct CompileOptions {
  * not_supported_by_device if NVRTC no longer supports the device, or has no machine code for it and
  * the output is a cubin; the status of the NVRTC call, an nvrtcResult, with api() Api::library. The
  * message of a failed compilation (NVRTC_ERROR_COMPILATION, 6) has the name of the source and the
- * first 4,000 bytes of the compiler's log.
+ * first 4,000 bytes of the log.
  *
  * nvrtcCreateProgram, nvrtcAddNameExpression, nvrtcCompileProgram, nvrtcGetProgramLog, nvrtcGetPTX,
  * nvrtcGetCUBIN, nvrtcGetLTOIR, nvrtcGetLoweredName, nvrtcDestroyProgram, and for a Device

@@ -11,7 +11,7 @@ namespace gpu_test {
 using support::ImageShape;
 using support::VulkanTransfers;
 
-// The Vulkan device that is CUDA device 0. Skips the test case if there is none.
+// The Vulkan device that is CUDA device 0. Skips the test case if it is missing.
 struct Interop {
     Interop();
 

@@ -1,4 +1,4 @@
-// A program that imports the module, and prints why there is no GPU.
+// A program that imports the module, and prints why no GPU is usable.
 #include <cstdio>
 
 #include <cushim/try.hpp>

@@ -34,7 +34,7 @@ arguments = types.SimpleNamespace(
     headers=given.text('headers'),  # empty: the default path of the compiler
     fake_driver=given.text('fake-driver'), fake_runtime=given.text('fake-runtime'),
     nvcc=given.command('nvcc') if given.text('nvcc') else [],  # with its options
-    no_nvcc=given.text('no-nvcc'),  # why there is no nvcc
+    no_nvcc=given.text('no-nvcc'),  # why nvcc is missing
     outer_build=given.path('outer-build'),  # the build that runs these tests
     simulator=given.text('simulator'),  # empty: that build has no simulator
     type=given.text('type', 'static'))  # or shared, or both

@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
     if (argc > 2) {
         arguments.names = lines_of(argv[2]);
     }
-    (void)Clock::now(); // excludes the cost of the clock's own first use
+    (void)Clock::now(); // excludes the cost of the first use of the clock
     const auto begin = Clock::now();
     const int outcome = use(arguments);
     const auto passed = std::chrono::duration<double, std::nano>(Clock::now() - begin);

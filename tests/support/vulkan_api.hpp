@@ -233,7 +233,7 @@ struct SubmitInfo : Chained<submit_info> {
     const Semaphore *signals = nullptr;
 };
 
-// The sizes of the specification's declarations on 64-bit systems.
+// The sizes that the specification's declarations have on 64-bit systems.
 static_assert(sizeof(ApplicationInfo) == 48);
 static_assert(sizeof(InstanceCreateInfo) == 64);
 static_assert(sizeof(IdProperties) == 64);

@@ -18,7 +18,7 @@ struct MessageParts {
     const cushim_report *report; // why the library is absent; null if that is not the reason
     const char *status_name;     // of a status of a further library; "" if it is not known
     std::string_view detail;
-    std::string_view reasons; // of the driver's log
+    std::string_view reasons; // in the driver's log
 };
 
 // Null if out of memory; `operator delete` frees it.

@@ -18,8 +18,8 @@ inline unsigned int resets_of(CUcontext context) noexcept {
     return any_reset.load(std::memory_order_acquire) ? count_resets(context) : 0;
 }
 
-/* Calls of cushim's own thread on objects that a reset may destroy meanwhile: drivers crash in such
- * calls. Never waits: while a context is being reset, it is not permitted(). */
+/* Calls that cushim's own thread makes on objects that a reset may destroy meanwhile: drivers crash
+ * in such calls. Never waits: while a context is being reset, it is not permitted(). */
 class UncertainCalls {
   public:
     UncertainCalls() noexcept {

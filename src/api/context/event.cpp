@@ -28,7 +28,7 @@ CUcontext context_of(const Event &event) noexcept {
     return state != nullptr ? state->context : nullptr;
 }
 
-// The device of the event's context; -1 if unknown.
+// The device that the event's context belongs to; -1 if unknown.
 int device_of(const Event &event) noexcept {
     const CUcontext context = context_of(event);
     const auto device = context != nullptr ? Context::borrow(context).device()

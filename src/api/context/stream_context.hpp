@@ -13,7 +13,7 @@ inline bool is_default(CUstream stream) noexcept {
     return stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
 }
 
-// An additional owner of the stream's context, or a borrowed context for a borrowed stream.
+// Another owner for the stream's context, or a borrowed context for a borrowed stream.
 inline Result<Context> context_of(const Stream &stream) noexcept {
     if (State *const state = Access::state(stream)) {
         return static_cast<InContext *>(state)->shared_context();

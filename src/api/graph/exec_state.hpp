@@ -19,7 +19,7 @@ namespace cushim::detail {
 // A node of the instantiated graph, or of a graph nested in it.
 struct ExecNode {
     CUgraphNode native;
-    const GraphIdentity &identity; // identity of the node's graph
+    const GraphIdentity &identity; // identifies the node's graph
     const GraphIdentity &root;     // identity of the instantiated graph
 };
 

@@ -71,7 +71,7 @@ class GraphIdentity {
 
     // The identity of the graph nested in this node.
     std::shared_ptr<GraphIdentity> inside(CUgraphNode node, CUgraph graph);
-    // The identity of the node's graph if it is this one or nested in it at any depth; otherwise
+    // The identity for the node's graph if it is this one or nested in it at any depth; otherwise
     // this one.
     const GraphIdentity &identity_of(const GraphNode &node) const noexcept;
     // The nodes that contain this graph, from the innermost to the one in `outer`.

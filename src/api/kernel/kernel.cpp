@@ -72,7 +72,7 @@ bool has_parameter_info(const AnyKernel &kernel) noexcept {
                                   : is_available<entry::cuFuncGetParamInfo>();
 }
 
-// An active primary context, which most programs use; empty if there is none.
+// An active primary context, which most programs use, or an empty one.
 Result<Context> active_primary() noexcept {
     CUSHIM_TRY(const int devices, Device::count());
     for (int ordinal = 0; ordinal < devices; ++ordinal) {

@@ -276,7 +276,7 @@ Error explain_launch(const Error &error, const AnyKernel &kernel, const Context 
 
 namespace {
 
-// With the limits of the stream's context.
+// With the limits in the stream's context.
 Error not_launched(const Error &error, const AnyKernel &kernel, const Stream &stream,
                    const LaunchConfig &config) noexcept {
     CUcontext context = nullptr;
@@ -286,7 +286,7 @@ Error not_launched(const Error &error, const AnyKernel &kernel, const Stream &st
                : error;
 }
 
-// `of` is the context of the kernel's module; null if unknown.
+// `of` is the context that the kernel's module belongs to; null if unknown.
 Error not_launched(const AnyKernel &kernel, const Stream &stream, const LaunchConfig &config,
                    const FailedCall &call, CUcontext of) noexcept {
     Error error = failure_of_stream(stream, call, "the kernel's module", of, ordinal_of(kernel));

@@ -21,7 +21,7 @@ using support::ok;
 
 namespace {
 
-// A log with the lines of a test, in place of the driver's.
+// A log with the lines of a test, instead of that of the driver.
 class WrittenLog {
   public:
     WrittenLog() {

@@ -23,7 +23,7 @@ Result<void> root_nodes(CUgraph graph, const NodeRoom &room) noexcept {
 using EdgeData = CUSHIM_EITHER(CUgraphEdgeData, cudaGraphEdgeData);
 static_assert(sizeof(EdgeData) == 8);
 
-// Null if there are none.
+// Null if the list is empty.
 Result<std::unique_ptr<EdgeData[]>> edge_array(std::size_t count) noexcept {
     std::unique_ptr<EdgeData[]> data(count != 0 ? new (std::nothrow) EdgeData[count]() : nullptr);
     if (!data && count != 0) {
