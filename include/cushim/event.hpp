@@ -18,7 +18,7 @@ struct EventOptions {
 
 /* A CUDA event. It completes once all work that preceded it in its stream has completed.
  *
- * query() and synchronize() treat an event that was never recorded as complete. A second record()
+ * For query() and synchronize(), an event that was never recorded is complete. A second record()
  * replaces the first; waits enqueued between the two still wait for the first.
  *
  * Threads: see handle.hpp.

@@ -11,13 +11,13 @@
  * API lacks fail with unsupported_platform. Streams, events, kernels and memory are the same for
  * both. A graph can also be captured from a stream: capture.hpp.
  *
- * Lifetime: every graph, clone and executable graph keeps alive what its nodes use, also in graphs
- * inside nodes: kernels, closures, events, semaphores, and memory, if the buffer itself is
- * passed and not a span. Graphs and clones also keep what nodes used before they were changed or
- * destroyed; for executable graphs, see graph_exec.hpp. Captured work keeps only closures alive:
- * see capture.hpp. The owner of a span is unknown: keep it alive with keep_alive(), or yourself. A
- * GrowableBuffer is kept alive; do not call its shrink_to_fit(), or its reserve() beyond the
- * capacity, while a graph may use it.
+ * Lifetime: every graph, clone and executable graph keeps alive what its nodes use, and what the
+ * nodes of graphs inside it use. That is: kernels, closures, events, semaphores, and memory, if the
+ * buffer itself is passed and not a span. Graphs and clones also keep what nodes used before they
+ * were changed or destroyed; for executable graphs, see graph_exec.hpp. Captured work keeps only
+ * closures alive: see capture.hpp. The owner of a span is unknown: keep it alive with keep_alive(),
+ * or yourself. A GrowableBuffer is kept alive; do not call its shrink_to_fit(), or its reserve()
+ * beyond the capacity, while a graph may use it.
  *
  * A cushim thread releases what was kept, soon after the last graph that can use it is destroyed
  * and the launches of that graph have completed: see graph_exec.hpp. Memory that was allocated in
@@ -32,15 +32,16 @@
  * 580, each launch takes 2 to 35 microseconds longer, and each executable graph that was launched
  * leaves 208 bytes of host memory allocated until the process ends. An executable graph has one
  * only in two cases. It was instantiated with InstantiateOptions::kept_by_cuda or device_launch. Or
- * its graph was adopted or borrowed and already had one: from another library, from a Graph whose
- * release() returned it, or from launch_host_function() in a capture that a direct CUDA call ended.
+ * its graph was adopted or borrowed and already had one: from another library, from a Graph that
+ * released the CUDA graph, or from launch_host_function() in a capture that a direct CUDA call
+ * ended.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
  * it. Different threads may use different graphs at the same time, also clones of one another.
  * cushim destroys, clones and instantiates one graph at a time, and also serialises destroying
  * nodes, find_in_clone(), and adding and setting child graphs: driver 580 corrupts its memory
- * otherwise. Two libraries that each contain cushim do not wait for each other. Instantiating a
- * large graph therefore delays these calls on other threads. Direct calls of cuGraphDestroy,
+ * otherwise. Instantiating a large graph therefore delays these calls on other threads. Two
+ * libraries that each contain cushim do not wait for each other. Direct calls of cuGraphDestroy,
  * cuGraphClone, cuGraphInstantiate, cuGraphDestroyNode, cuGraphNodeFindInClone and
  * cuGraphAddChildGraphNode are not serialised.
  * Context: see handle.hpp.

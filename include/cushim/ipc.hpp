@@ -13,8 +13,7 @@
  *
  * Only memory from cuMemAlloc can be shared, such as that of DeviceBuffer::allocate(). Pool memory,
  * mapped physical memory, managed memory and host memory have no IPC handle; the error names the
- * alternative. The device must be visible to both processes. Requires Linux, or a device in TCC
- * mode on Windows.
+ * alternative. The device must be visible to both processes. On Windows, IPC is slower.
  *
  * Threads: any.
  * Context: see handle.hpp.
@@ -150,15 +149,14 @@ inline Text to_text(const IpcMemory &memory) noexcept {
 }
 
 /* Exports an event of this context that was created with `interprocess`. The event must live until
- * the other process has opened it.
+ * no other process uses it.
  * Errors: invalid_argument for an empty context or event; CUDA_ERROR_INVALID_HANDLE (400) for an
- * event that was created without `interprocess`.
- * cuIpcGetEventHandle. */
+ * event that was created without `interprocess`. cuIpcGetEventHandle. */
 CUSHIM_API Result<IpcEventHandle> export_event(const Context &context, const Event &event) noexcept;
 
 /* Opens an event of another process in this context; the event may be of any device. Streams of
  * other contexts cannot wait for it: open it in each context. Graph nodes may use it in any
- * context. Each process destroys its own event; the other one remains valid.
+ * context. Each process destroys its own event, the exporter last.
  *
  * If the exporter is killed before the recorded work completes, the event never completes. Do not
  * wait for it without a limit: poll query() with a timeout.

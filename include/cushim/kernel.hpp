@@ -114,8 +114,8 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     // Lets launches request this much dynamic shared memory. Required above 48 KiB.
     CUSHIM_API Result<void> set_max_dynamic_shared_bytes(const Context &context,
                                                          std::size_t bytes) const noexcept;
-    // The preferred share of the L1 cache to use as shared memory: 0 to 100 percent, or -1 for the
-    // driver's choice. A hint.
+    // The preferred size of shared memory, in percent of the maximum per multiprocessor: 0 to 100,
+    // or -1 for the driver's choice. A hint.
     CUSHIM_API Result<void> set_shared_memory_carveout(const Context &context,
                                                        int percent) const noexcept;
 

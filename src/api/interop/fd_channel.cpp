@@ -38,10 +38,10 @@ Result<void> check_header(const Header &header, std::size_t expected) noexcept {
             "it with send_fd()");
     }
     if (header.size != wanted.size) {
-        return detail::invalid_argument(
-            "the payload sent has size %llu, expected %zu byte%s; pass send_fd() and receive_fd() "
-            "payloads of the same size",
-            static_cast<unsigned long long>(header.size), expected, detail::plural(expected));
+        return detail::invalid_argument("the sender's payload has size %llu, expected %zu byte%s; "
+                                        "send and receive payloads of the same size",
+                                        static_cast<unsigned long long>(header.size), expected,
+                                        detail::plural(expected));
     }
     return {};
 }

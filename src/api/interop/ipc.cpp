@@ -117,7 +117,7 @@ Result<void> explained(Result<void> &&called,
     if (!called && called.error().status() == CUDA_ERROR_NOT_SUPPORTED) {
         return detail::explained(
             called.error(),
-            "%s does not support CUDA IPC, which requires Linux, or TCC mode on Windows",
+            "%s does not support CUDA IPC; export and import PhysicalMemory instead",
             detail::current_device_text().c_str());
     }
     for (const Meaning &meaning : meanings) {

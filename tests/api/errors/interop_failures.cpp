@@ -139,8 +139,8 @@ void check_channel(Failures &failures) {
     failures.expect(
         "receive_fd: the received message does not start with \"cushimfd\"; send it with send_fd()",
         received("a message of another program", 8, SOCK_STREAM));
-    failures.expect("receive_fd: the payload sent has size 8, expected 9 bytes; pass send_fd() and "
-                    "receive_fd() payloads of the same size",
+    failures.expect("receive_fd: the sender's payload has size 8, expected 9 bytes; send and "
+                    "receive payloads of the same size",
                     received(message_of(8), 9));
     failures.expect("receive_fd: the message ended after 20 of 24 bytes (header 16, payload 8); "
                     "check whether the sender was interrupted",
