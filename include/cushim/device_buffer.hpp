@@ -94,9 +94,9 @@ class DeviceBuffer {
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
 
-    // Frees the memory in the order of this stream. If graph nodes use the memory, the call does
-    // release_after(stream), which rejects legacy() and per_thread(), and then close() instead: the
-    // memory is freed after the last such graph is destroyed. If the stream is empty, or
+    // Frees the memory in the order of this stream. If graph nodes use the memory, it calls
+    // release_after(stream) and close() instead: the memory is freed after the last such graph is
+    // destroyed, and legacy() and per_thread() are rejected. If the stream is empty, or
     // release_after() fails, the buffer is unchanged. In all other cases it is empty afterwards,
     // even if the call fails. cuMemFreeAsync, since CUDA 11.2.
     Result<void> free_async(const Stream &stream) noexcept { return memory_.free_async(stream); }

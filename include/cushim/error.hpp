@@ -91,9 +91,9 @@ class Error {
     // its values.
     CUSHIM_API static Error invalid_argument(const char *detail) noexcept;
 
-    // The library is absent: kind library_not_found or stub_library. status() is the status of its
-    // table functions, and the message is that of the load report. Loads the library if that was
-    // not tried before.
+    // The library is absent: kind library_not_found or stub_library. status() is the status of the
+    // table functions of the driver or the runtime, 303 for a further library; the message is that
+    // of the load report. Loads the library if that was not tried before.
     CUSHIM_API static Error absent(cushim_library library) noexcept;
 
     // The library lacks an entry point with this exported name. `name` must point to a string that

@@ -32,9 +32,9 @@
  * 580, each launch takes 2 to 35 microseconds longer, and each executable graph that was launched
  * leaves 208 bytes of host memory allocated until the process ends. An executable graph has one
  * only in two cases. It was instantiated with InstantiateOptions::kept_by_cuda or device_launch. Or
- * its graph was adopted or borrowed and already had one: from another library, from a Graph that
- * released the CUDA graph, or from launch_host_function() in a capture that a direct CUDA call
- * ended.
+ * its graph was adopted or borrowed, and already had a user object. Another library may have added
+ * it; or a Graph, before its release(); or launch_host_function(), in a capture that a direct CUDA
+ * call ended.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
  * it. Different threads may use different graphs at the same time, also clones of one another.
@@ -96,8 +96,9 @@ struct MemsetNodeParams {
     unsigned int element_size = 0; // bytes: 1, 2 or 4
     unsigned int value = 0;        // of each element
 };
-// A call of a host function. A node of add_host_node() has a cushim function, and as `user` the
-// closure, which the graph keeps alive, or the bytes of a small closure.
+// A call of a host function. In a node of add_host_node(), `function` is a function of cushim.
+// `user` points to the closure, which the graph keeps alive; a small closure is stored in the
+// pointer itself.
 struct HostNodeParams {
     void (*function)(void *user) = nullptr; // what the node calls
     void *user = nullptr;                   // the argument of the function
@@ -263,8 +264,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // --- conditional nodes; see graph_conditional.hpp
 
     /* A condition for one conditional node of this graph: add_if_node() and the others fail with
-     * invalid_argument if it has a node that was not destroyed. Kernels of the graph set it, with
-     * cudaGraphSetConditional(condition.native(), value).
+     * invalid_argument if the condition belongs to a node that still exists. Kernels of the graph
+     * set it, with cudaGraphSetConditional(condition.native(), value).
      * cuGraphConditionalHandleCreate, since CUDA 12.3. */
     CUSHIM_API Result<GraphCondition>
     create_condition(const GraphConditionOptions &options) const noexcept;
