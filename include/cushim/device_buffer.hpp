@@ -22,8 +22,8 @@ namespace cushim {
  * Memory from allocate_async() is freed in stream order, in the stream it was allocated in. The
  * buffer may be destroyed while that stream still uses it; work in other streams must be ordered
  * before the free with Stream::wait_event(). The free fails in two cases: the stream of the
- * allocation is being captured, and the capture began after the allocation; or the memory was
- * allocated in legacy(), and a blocking stream of its context is being captured. If the buffer is
+ * allocation is in a capture that began after the allocation; or the memory was allocated in the
+ * stream legacy(), and a blocking stream of its context is being captured. If the buffer is
  * destroyed then, its memory leaks, the capture stays valid, and the teardown sink receives
  * CUDA_ERROR_INVALID_VALUE (1) or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906).
  * Context::reset_primary() frees memory from allocate() and adopt(). Memory from allocate_async()
@@ -96,9 +96,9 @@ class DeviceBuffer {
 
     // Frees the memory in the order of this stream. If graph nodes use the memory, it calls
     // release_after(stream) and close() instead: the memory is freed after the last such graph is
-    // destroyed, and legacy() and per_thread() are rejected. If the stream is empty, or
-    // release_after() fails, the buffer is unchanged. In all other cases it is empty afterwards,
-    // even if the call fails. cuMemFreeAsync, since CUDA 11.2.
+    // destroyed, and legacy() and per_thread() are rejected. If `stream` holds no stream, or
+    // release_after() fails, the buffer is unchanged. In all other cases it holds no memory
+    // afterwards, even if the call fails. cuMemFreeAsync, since CUDA 11.2.
     Result<void> free_async(const Stream &stream) noexcept { return memory_.free_async(stream); }
 
     /* Memory from allocate() or adopt(): the destructor waits for all work in `stream`, then frees

@@ -28,7 +28,7 @@ enum class ErrorKind : unsigned char {
     library_not_found,       // no usable CUDA driver, runtime or further library
     stub_library,            // only the toolkit's link stub was found
     no_device,               // CUDA or NVML has no device, or not the requested one
-    symbol_not_found,        // a library lacks an entry point: too old, or unknown why
+    symbol_not_found,        // an entry point is missing, and not because the driver is too old
     requires_newer_driver,   // the driver is too old: required(), installed()
     requires_newer_headers,  // the CUDA headers of this build are too old: required(), installed()
     not_supported_by_device, // the device does not support it, or CUDA itself does not (801)
@@ -91,9 +91,9 @@ class Error {
     // its values.
     CUSHIM_API static Error invalid_argument(const char *detail) noexcept;
 
-    // The library is absent: kind library_not_found or stub_library. status() is the status of the
-    // table functions of the driver or the runtime, 303 for a further library; the message is that
-    // of the load report. Loads the library if that was not tried before.
+    // The library is absent: kind library_not_found or stub_library. status() is what the table
+    // functions of the absent driver or runtime return, and 303 for a further library. The message
+    // is that of the load report. Loads the library if that was not tried before.
     CUSHIM_API static Error absent(cushim_library library) noexcept;
 
     // The library lacks an entry point with this exported name. `name` must point to a string that
@@ -143,8 +143,8 @@ class Error {
 
     // What the call returned: a CUresult (driver), a cudaError_t (runtime library) or the status of
     // a further library. If no call failed, the status that cushim chose: for absent() of the
-    // driver or the runtime, that of the table functions; otherwise a CUresult, such as 301 for a
-    // file that cannot be read, or 0.
+    // driver or the runtime, what their table functions return; otherwise a CUresult, such as 301
+    // for a file that cannot be read, or 0.
     int status() const noexcept { return status_; }
 
     // The exported name of the CUDA entry point, or the name of the system call that failed. With

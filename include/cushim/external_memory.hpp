@@ -163,7 +163,7 @@ inline Text to_text(const ExternalBuffer &buffer) noexcept {
 /* Imported memory mapped as a mipmapped array: an image of the other API. It keeps the import
  * alive.
  *
- * The array is destroyed immediately on destruction. Before that, all work that uses it must have
+ * The destructor destroys the CUDA array immediately. Before that, all work that uses it must have
  * completed, or its stream must have been passed to release_after().
  *
  * Threads and context: see handle.hpp. */

@@ -24,17 +24,18 @@
  * Stream::per_thread() is then freed immediately, not in stream order: all other work that uses it
  * must have completed.
  *
- * A Graph that keeps something alive adds a CUDA user object to its CUDA graph. Copies that direct
- * CUDA calls make of native() (cuGraphClone, cuGraphInstantiate, cuGraphAddChildGraphNode)
- * therefore keep alive what the graph uses, and so does the CUDA graph itself after release().
- * Direct copies of a child graph or body keep nothing alive: keep the outer graph alive. The
- * wrappers' own executable graphs usually have no user object, because it has costs: with driver
- * 580, each launch takes 2 to 35 microseconds longer, and each executable graph that was launched
- * leaves 208 bytes of host memory allocated until the process ends. An executable graph has one
- * only in two cases. It was instantiated with InstantiateOptions::kept_by_cuda or device_launch. Or
- * its graph was adopted or borrowed, and already had a user object. Another library may have added
- * it; or a Graph, before its release(); or launch_host_function(), in a capture that a direct CUDA
- * call ended.
+ * A Graph that keeps something alive adds a CUDA user object to its CUDA graph. If the program
+ * itself calls cuGraphClone, cuGraphInstantiate or cuGraphAddChildGraphNode with native(), the copy
+ * therefore keeps alive what the graph uses. So does the CUDA graph itself after release(). If the
+ * program passes native() of a child graph or body to these calls, the copy keeps nothing alive:
+ * keep the outer graph alive. The wrappers' own executable graphs usually have no user object,
+ * because it has costs: with driver 580, each launch takes 2 to 35 microseconds longer, and each
+ * executable graph that was launched leaves 208 bytes of host memory allocated until the process
+ * ends. An executable graph has a user object only if it was instantiated with
+ * InstantiateOptions::kept_by_cuda or device_launch, or if its graph was adopted or borrowed and
+ * already had one. An adopted or borrowed graph can have a user object from another library, from a
+ * Graph that released it, or from launch_host_function() in a capture that the program ended with
+ * cuStreamEndCapture.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
  * it. Different threads may use different graphs at the same time, also clones of one another.
@@ -49,9 +50,9 @@
  * graph; requires_newer_driver, requires_newer_headers; out_of_memory; the status of the CUDA call.
  * A call that keeps something alive requires CUDA 11.3: with an older driver it fails with
  * requires_newer_driver. The entry points are named for the driver API; those of the runtime API
- * have the same names with cuda instead of cu. A runtime graph reads the parameters of kernels,
- * copies and conditional nodes through the driver API, because the runtime API does not always
- * report them.
+ * have the same names with cuda instead of cu, most without _v2. A runtime graph reads the
+ * parameters of kernels, copies and conditional nodes through the driver API, because the runtime
+ * API does not always report them.
  */
 #ifndef CUSHIM_GRAPH_HPP
 #define CUSHIM_GRAPH_HPP
@@ -140,7 +141,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // The API that created the graph, `driver` or `runtime`; `loader` if the graph is empty.
     CUSHIM_API Api api() const noexcept;
 
-    // --- adding nodes. A node runs after its dependencies, once per launch.
+    // --- adding nodes. A node runs after its dependencies, once per launch; in a body, once each
+    // time that the body runs.
 
     // A node without work, which joins its dependencies. cuGraphAddEmptyNode.
     Result<GraphNode> add_empty_node(const GraphDependencies &dependencies) const noexcept {
@@ -212,8 +214,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     CUSHIM_API Result<GraphNode> add_child_graph_node(const GraphDependencies &dependencies,
                                                       const Graph &child) const noexcept;
 
-    // Each launch records the event, or waits for its latest record. The graph keeps it alive.
-    // cuGraphAddEventRecordNode, cuGraphAddEventWaitNode, since CUDA 11.1.
+    // Each launch records the event, or waits for its latest record. The graph keeps it alive,
+    // which requires CUDA 11.3. cuGraphAddEventRecordNode, cuGraphAddEventWaitNode.
     Result<GraphNode> add_event_record_node(const GraphDependencies &dependencies,
                                             const Event &event) const noexcept {
         return add_event_node(GraphNodeType::event_record, dependencies, event);
@@ -223,9 +225,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         return add_event_node(GraphNodeType::event_wait, dependencies, event);
     }
 
-    /* Each launch signals the semaphores, or waits for them, with the same values.
-     * cuGraphAddExternalSemaphoresSignalNode, cuGraphAddExternalSemaphoresWaitNode, since CUDA
-     * 11.2. */
+    /* Each launch signals the semaphores, or waits for them, with the same values. The graph
+     * keeps them alive, which requires CUDA 11.3. cuGraphAddExternalSemaphoresSignalNode,
+     * cuGraphAddExternalSemaphoresWaitNode. */
     CUSHIM_API Result<GraphNode>
     add_semaphore_signal_node(const GraphDependencies &dependencies,
                               std::span<const SemaphoreSignal> signals) const noexcept;
@@ -244,8 +246,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
      * this node to the node that frees it or, without such a node, to GraphAllocation::free(). It
      * is pinned memory of a device; `grants` give other devices read and write access. A graph with
      * such a node cannot be cloned, cannot be a child, and can have one executable graph at a time.
-     * Driver 580 reuses memory of earlier graphs without mapping it for other devices: the first
-     * launch then fails with CUDA_ERROR_ALREADY_MAPPED (208), the next succeeds.
+     * With driver 580, the first launch fails with CUDA_ERROR_ALREADY_MAPPED (208) if it reuses
+     * memory that an earlier graph shared with another device; the next launch succeeds.
      * cuGraphAddMemAllocNode, since CUDA 11.4. */
     template <DeviceType T>
     Result<GraphAllocation<T>>
@@ -370,9 +372,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // for it. cuGraphDestroyNode.
     CUSHIM_API Result<void> destroy_node(const GraphNode &node) const noexcept;
 
-    // Keeps the object of this owner alive (a buffer's memory, an event, ...) until this graph
-    // and all clones and executable graphs made after this call are destroyed, or, for an
-    // executable graph, updated from another graph.
+    // Keeps the object of this owner alive (a buffer's memory, an event, ...) until this graph, and
+    // every clone and executable graph made after this call, are destroyed. An executable
+    // graph also stops keeping it when it is updated from another graph.
     // cuUserObjectCreate, cuGraphRetainUserObject, since CUDA 11.3.
     template <detail::Owning Owner>
     Result<void> keep_alive(const Owner &owner) const noexcept {
@@ -389,10 +391,11 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // CUDA writes it to a temporary file. cuGraphDebugDotPrint, since CUDA 11.3.
     CUSHIM_API Result<std::string> debug_dot(unsigned int flags = 0) const noexcept;
 
-    /* Creates an executable graph; later changes of the graph do not affect it. On failure
-     * *failure, if given, names the node that caused it, if CUDA reports one.
-     * cuGraphInstantiateWithParams (CUDA 12.0). On older drivers: without flags cuGraphInstantiate;
-     * with flags cuGraphInstantiateWithFlags (CUDA 11.4), which reports no node. */
+    /* Creates an executable graph; later changes of the graph do not affect it. If the call fails,
+     * CUDA may report the node that caused it: `*failure`, if given, names that node.
+     * cuGraphInstantiateWithParams (CUDA 12.0). On older drivers: without flags
+     * cuGraphInstantiate_v2; with flags cuGraphInstantiateWithFlags (CUDA 11.4), which reports no
+     * node. */
     CUSHIM_API Result<GraphExec> instantiate(const InstantiateOptions &options = {},
                                              InstantiateFailure *failure = nullptr) const noexcept;
 

@@ -15,7 +15,7 @@
  * mapped physical memory, managed memory and host memory have no IPC handle; the error names the
  * alternative. The device must be visible to both processes. On Windows, IPC is slower.
  *
- * Threads: any.
+ * Threads: see handle.hpp; functions that are not members: any.
  * Context: see handle.hpp.
  * Errors: wrong_context if a handle is opened in the process that created it; see each function.
  */

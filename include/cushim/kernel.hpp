@@ -101,7 +101,8 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     CUSHIM_API Result<std::size_t> parameter_count() const noexcept;
     CUSHIM_API Result<KernelParameter> parameter(std::size_t index) const noexcept;
 
-    // attribute() returns one, CU_FUNC_ATTRIBUTE_..., attributes() those of KernelAttributes.
+    // attribute() returns one attribute (CU_FUNC_ATTRIBUTE_...); attributes() returns those of
+    // KernelAttributes.
     // cuFuncGetAttribute, cuKernelGetAttribute.
     CUSHIM_API Result<int> attribute(const Context &context,
                                      CUfunction_attribute attribute) const noexcept;
@@ -191,7 +192,7 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720): a cooperative grid exceeds its limit.
      * CUDA_ERROR_INVALID_CLUSTER_SIZE (912): a cluster exceeds its limit.
      * invalid_argument
-     * - if the kernel or the stream is empty
+     * - if the Kernel holds no kernel, or the Stream no stream
      * - if a buffer was closed, released, moved from or default-constructed
      * - if a dimension of the grid, the block or a requested cluster is less than 1 or exceeds 32
      *   bits
@@ -211,7 +212,8 @@ class Kernel<void(Parameters...)> : public AnyKernel {
             [&](void **pointers) noexcept { return launch_typed(stream, config, pointers); },
             arguments...);
     }
-    /* Arguments that do not fit. Compilers print the first one, counted from 0:
+    /* Arguments that do not fit. Compilers print the first of these: its position, counted from 0,
+     * its type, and the type of the parameter. Here it is the second argument:
      *
      *     Misfit = argument<1>::does_not_fit<int, float *> */
     template <class... Arguments, class Misfit = detail::Misfit<detail::TypeList<Arguments...>,

@@ -139,9 +139,10 @@ class Stream : public detail::Shared<Stream, CUstream> {
 
 CUSHIM_API Text to_text(const Stream &stream) noexcept;
 
-/* Waits for the destruction of all functions passed to launch_host_function() that have already run
- * or will never run. Must not be called by the destructor of such a function. Process exit waits
- * likewise, but at most two seconds (teardown.hpp). Threads: any. */
+/* Waits until the functions that were passed to launch_host_function() are destroyed, except those
+ * that are still to be called. A function is never called if earlier work in its stream failed.
+ * Must not be called by the destructor of such a function. Process exit waits likewise, but at most
+ * two seconds (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 
 } // namespace cushim

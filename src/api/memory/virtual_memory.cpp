@@ -178,7 +178,10 @@ Result<void> AddressRange::set_access(std::size_t offset, std::size_t size,
 
 Result<AccessFlags> AddressRange::get_access(std::size_t offset, Device device) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty_range));
-    CUSHIM_TRY_VOID(detail::check_range(offset, 1, size()));
+    if (offset >= size()) [[unlikely]] {
+        return CUSHIM_NAMED(detail::invalid_argument("offset %zu is outside the range, %zu byte%s",
+                                                     offset, size(), detail::plural(size())));
+    }
     return CUSHIM_NAMED(access_at(native() + offset, device));
 }
 
