@@ -140,8 +140,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
 CUSHIM_API Text to_text(const Stream &stream) noexcept;
 
 /* Waits until the functions that were passed to launch_host_function() are destroyed, except those
- * that are still to be called. A function is never called if earlier work in its stream failed.
- * Must not be called by the destructor of such a function. Process exit waits likewise, but at most
+ * whose turn in their stream has not come. The destructor of such a function must not call
+ * wait_for_released_closures(). Process exit waits likewise, but at most
  * two seconds (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 

@@ -16,7 +16,8 @@
  *
  * Threads and context: see handle.hpp.
  * Errors: not_supported_by_device if the device has no virtual memory management;
- * requires_newer_driver; out_of_memory; invalid_argument with the numbers.
+ * requires_newer_driver; out_of_memory; invalid_argument for a size, offset or alignment, which the
+ * message names.
  * Linux and Windows. */
 #ifndef CUSHIM_VIRTUAL_MEMORY_HPP
 #define CUSHIM_VIRTUAL_MEMORY_HPP
@@ -72,7 +73,7 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
     }
 
     // The access of a device to the mapping at `offset`, in bytes; AccessFlags::none if none was
-    // set. invalid_argument if offset exceeds the range. cuMemGetAccess.
+    // set. invalid_argument if offset is not less than size(). cuMemGetAccess.
     CUSHIM_API Result<AccessFlags> get_access(std::size_t offset, Device device) const noexcept;
 
   private:
