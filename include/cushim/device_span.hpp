@@ -52,7 +52,7 @@ class DeviceSpan {
     // Whether size() is 0.
     constexpr bool empty() const noexcept { return size_ == 0; }
 
-    // A view of `count` elements, starting at `offset`; invalid_argument with the numbers if the
+    // A view of `count` elements, starting at `offset`; invalid_argument if the
     // range exceeds this view.
     Result<DeviceSpan> subspan(std::size_t offset, std::size_t count) const noexcept {
         CUSHIM_TRY_VOID(

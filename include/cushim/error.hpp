@@ -156,9 +156,9 @@ class Error {
     // is not from a cushim function.
     CUSHIM_API Text function() const noexcept;
 
-    // The required and the installed version of the driver. With requires_newer_headers both are of
-    // the headers; with symbol() of another library, both are that library's. Unknown if the error
-    // does not depend on them.
+    // The required and the installed version of the driver. With requires_newer_headers, both are
+    // versions of the headers. If symbol() is of a library other than the driver, both are versions
+    // of that library. Unknown if the error does not depend on them.
     Version required() const noexcept { return required_; }
     Version installed() const noexcept { return installed_; }
 

@@ -224,7 +224,7 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
     std::size_t size() const noexcept { return value().size; }
 
     /* Maps `size` bytes, starting at byte `offset`. Buffers may overlap. A size of 0 gives a buffer
-     * of size 0. Errors: invalid_argument with the numbers if the range exceeds the import;
+     * of size 0. Errors: invalid_argument if the range exceeds the import;
      * CUDA_ERROR_INVALID_VALUE (1) if the memory is smaller than the size passed to the import.
      * cuExternalMemoryGetMappedBuffer, cuMemFree_v2. */
     CUSHIM_API Result<ExternalBuffer> map_buffer(std::size_t offset,
@@ -232,7 +232,7 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
 
     /* Maps an image with `levels` mipmap levels that starts at byte `offset`. The description must
      * match the image of the other API; CUDA cannot check that.
-     * Errors: invalid_argument with the numbers if `offset` is not less than size(), or `levels` or
+     * Errors: invalid_argument if `offset` is not less than size(), or `levels` or
      * the width is 0; the status of the driver if it rejects the description.
      * cuExternalMemoryGetMappedMipmappedArray, cuMipmappedArrayDestroy. */
     CUSHIM_API Result<ExternalMipmappedArray>

@@ -23,7 +23,7 @@
  * After an error, close the socket: the start of the next message is unknown.
  *
  * Threads: any; one thread at a time per socket and direction. CUDA is not needed.
- * Errors: invalid_argument with the numbers if `socket` is not a Unix socket, if `fd` is not open,
+ * Errors: invalid_argument if `socket` is not a Unix socket, if `fd` is not open,
  * or if the message does not have the expected format, size or number of descriptors;
  * CUDA_ERROR_TIMEOUT (909) after the time limit of the socket; out_of_memory if the process has
  * reached its limit of descriptors; unsupported_platform on Windows; otherwise

@@ -82,7 +82,7 @@ class GrowableBuffer {
     operator DeviceSpan<const T>() const noexcept { return span(); }
 
     // Changes the number of elements. Maps memory if necessary, and frees none. More than
-    // capacity() elements: invalid_argument with the numbers; see reserve().
+    // capacity() elements: invalid_argument; see reserve().
     Result<void> resize(std::size_t size) noexcept { return memory_.resize(size, sizeof(T)); }
 
     // Makes room for at least `capacity` elements. If that exceeds capacity(), the same memory with

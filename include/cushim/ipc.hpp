@@ -122,7 +122,7 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
     // A view of all of it; valid as long as the memory is open.
     DeviceSpan<std::byte> span() const noexcept { return {native(), size()}; }
 
-    // A view of all of it as elements of T. Address and size come from the other process:
+    // A view of all of it as elements of T. Offset and size come from the other process:
     // invalid_argument unless the size is a multiple of sizeof(T) and the address is aligned for T.
     template <DeviceType T>
     Result<DeviceSpan<T>> as() const noexcept {

@@ -5,7 +5,7 @@
  *
  * Threads: any.
  * Context: see handle.hpp.
- * Errors: invalid_argument with the numbers; wrong_context; the status of the CUDA call. For
+ * Errors: invalid_argument; wrong_context; the status of the CUDA call. For
  * clusters also requires_newer_driver, and requires_newer_headers before CUDA 11.8. */
 #ifndef CUSHIM_OCCUPANCY_HPP
 #define CUSHIM_OCCUPANCY_HPP

@@ -50,8 +50,8 @@ struct Granularity {
     CUSHIM_API static Result<Granularity> of(Device device,
                                              const PhysicalMemoryOptions &options = {}) noexcept;
 
-    // Rounds up to the next multiple of `minimum` or `recommended`, 0 to 0. invalid_argument with
-    // the numbers if the result is too large, or if this object is default-constructed.
+    // Rounds up to the next multiple of `minimum` or `recommended`, 0 to 0. invalid_argument if the
+    // result is too large, or if this object is default-constructed.
     CUSHIM_API Result<std::size_t> round_up(std::size_t size) const noexcept;
     CUSHIM_API Result<std::size_t> round_up_recommended(std::size_t size) const noexcept;
 };

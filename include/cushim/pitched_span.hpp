@@ -29,8 +29,8 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
     template <detail::NotConstOf<T> U>
     constexpr DevicePitchedSpan(const DevicePitchedSpan<U> &other) noexcept : Base(other.view()) {}
 
-    // A view of the start of `memory`, without gaps if the pitch is 0; invalid_argument with the
-    // numbers if it does not fit.
+    // A view of the start of `memory`, without gaps if the pitch is 0; invalid_argument if it does
+    // not fit.
     static Result<DevicePitchedSpan> of(DeviceSpan<T> memory, const Extent &extent,
                                         const Pitch &pitch = {}) noexcept {
         CUSHIM_TRY(const std::size_t bytes,
@@ -40,7 +40,7 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
             .transform(see);
     }
 
-    // A view of the part of size `extent` that starts at `from`; invalid_argument with the numbers
+    // A view of the part of size `extent` that starts at `from`; invalid_argument
     // if it exceeds this span.
     Result<DevicePitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
         return detail::part_of(Base::view(), from, extent, sizeof(T), "DevicePitchedSpan::part")
@@ -79,8 +79,8 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
     template <detail::NotConstOf<T> U>
     constexpr HostPitchedSpan(const HostPitchedSpan<U> &other) noexcept : Base(other.view()) {}
 
-    // A view of the start of `memory`, without gaps if the pitch is 0; invalid_argument with the
-    // numbers if it does not fit.
+    // A view of the start of `memory`, without gaps if the pitch is 0; invalid_argument if it does
+    // not fit.
     static Result<HostPitchedSpan> of(std::span<T> memory, const Extent &extent,
                                       const Pitch &pitch = {}) noexcept {
         CUSHIM_TRY(const std::size_t bytes,
@@ -90,7 +90,7 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
             .transform(see);
     }
 
-    // A view of the part of size `extent` that starts at `from`; invalid_argument with the numbers
+    // A view of the part of size `extent` that starts at `from`; invalid_argument
     // if it exceeds this span.
     Result<HostPitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
         return detail::part_of(Base::view(), from, extent, sizeof(T), "HostPitchedSpan::part")
@@ -103,7 +103,7 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
     // The address; null if default-constructed.
     T *data() const noexcept { return reinterpret_cast<T *>(Base::view().address); }
 
-    // A view of row y of layer z; invalid_argument with the numbers if it does not exist.
+    // A view of row y of layer z; invalid_argument if it does not exist.
     Result<std::span<T>> row(std::size_t y, std::size_t z = 0) const noexcept {
         CUSHIM_TRY(const auto address, detail::row_of(Base::view(), y, z, "HostPitchedSpan::row"));
         return std::span<T>(reinterpret_cast<T *>(address), width());

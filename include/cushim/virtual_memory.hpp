@@ -48,7 +48,7 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
 
     // Reserves `size` bytes: a multiple of the page size of the host and not 0; for mappings a
     // multiple of the granularity. The range is valid on all devices; `device` must have virtual
-    // memory management. invalid_argument with the numbers for a wrong size, alignment or hint;
+    // memory management. invalid_argument for a wrong size, alignment or hint;
     // out_of_memory if no such range is free. cuMemAddressReserve, cuMemAddressFree.
     CUSHIM_API static Result<AddressRange>
     reserve(Device device, std::size_t size, const AddressRangeOptions &options = {}) noexcept;
@@ -97,7 +97,7 @@ class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
     MappedRange() noexcept = default;
 
     // Maps all of `memory` at `offset`, which must be a multiple of its granularity.
-    // CUDA_ERROR_INVALID_VALUE (1) if something is mapped there. invalid_argument with the numbers
+    // CUDA_ERROR_INVALID_VALUE (1) if something is mapped there. invalid_argument
     // if it exceeds the range. cuMemMap, cuMemUnmap.
     CUSHIM_API static Result<MappedRange> map(const AddressRange &range, std::size_t offset,
                                               const PhysicalMemory &memory) noexcept;

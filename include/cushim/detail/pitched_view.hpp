@@ -31,7 +31,7 @@ constexpr Pitch filled_in(const Pitch &pitch, const Extent &extent,
 
 // Headers pass the function that the program called.
 
-// A view of the `bytes` bytes at the address; invalid_argument with the numbers if it does not fit.
+// A view of the `bytes` bytes at the address; invalid_argument if it does not fit.
 CUSHIM_API Result<PitchedView> pitched_view(unsigned long long address, std::size_t bytes,
                                             const Extent &extent, const Pitch &pitch,
                                             const ElementType &element,

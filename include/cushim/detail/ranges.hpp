@@ -9,7 +9,7 @@
 
 namespace cushim::detail {
 
-// Errors are invalid_argument with the numbers. Headers pass the function that the program called.
+// Errors are invalid_argument. Headers pass the function that the program called.
 
 constexpr bool product_overflows(std::size_t a, std::size_t b) noexcept {
     // Avoids the division for small factors, since it costs more than the rest of the call.

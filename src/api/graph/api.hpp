@@ -136,7 +136,7 @@ struct GraphCapture {
 struct GraphState;
 
 // Adds a node with these parameters; enters the graph's context if CUDA needs that. Checks the
-// parameters first: invalid_argument with the numbers. Takes ownership of the closure. Errors name
+// parameters first: invalid_argument. Takes ownership of the closure. Errors name
 // the public function.
 using AddNode = Result<GraphNode> (*)(GraphState &state, const GraphDependencies &dependencies,
                                       NodeParameters parameters, const NodeUses &uses) noexcept;

@@ -34,7 +34,7 @@ constexpr bool is_of_nothing(const PitchedCopy &copy) noexcept {
     return copy.to.extent.empty() && copy.from.extent.empty();
 }
 
-// invalid_argument with the numbers: an existing node cannot become empty, but there is a remedy.
+// invalid_argument: an existing node cannot become empty, but there is a remedy.
 inline Result<void> check_new_parameters(const GraphApi &api, const NodeParameters &parameters,
                                          const char *remedy) noexcept {
     if (parameters.visit([](const auto &node) noexcept { return is_of_nothing(node); })) {

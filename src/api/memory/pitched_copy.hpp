@@ -17,7 +17,7 @@ inline bool is_one_row(const PitchedView &view, const ElementType &element) noex
            pitch.row == extent.width * element.size;
 }
 
-// invalid_argument with the numbers if extents differ, a view is invalid, or rows overlap.
+// invalid_argument if extents differ, a view is invalid, or rows overlap.
 Result<void> check_rows(const PitchedCopy &copy) noexcept;
 Result<void> check_rows(const PitchedFill &fill) noexcept;
 
