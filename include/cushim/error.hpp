@@ -157,8 +157,8 @@ class Error {
     CUSHIM_API Text function() const noexcept;
 
     // The required and the installed version of the driver. With requires_newer_headers, both are
-    // versions of the headers. If symbol() is of a library other than the driver, both are versions
-    // of that library. Unknown if the error does not depend on them.
+    // versions of the headers. In an error from Error::symbol() for a library other than the
+    // driver, both are versions of that library. Unknown if the error does not depend on them.
     Version required() const noexcept { return required_; }
     Version installed() const noexcept { return installed_; }
 

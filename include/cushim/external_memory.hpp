@@ -193,7 +193,7 @@ inline Text to_text(const ExternalMipmappedArray &array) noexcept {
 /* Imported memory of another API. The import keeps its context alive. Buffers and arrays mapped
  * from it keep the import alive.
  *
- * Threads: see handle.hpp; const functions may run on several threads at the same time.
+ * Threads: see handle.hpp, but const functions may run on several threads at the same time.
  * Context: see handle.hpp. */
 class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMemoryValue> {
   public:

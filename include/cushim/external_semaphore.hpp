@@ -22,7 +22,7 @@
  * std::move(fd)) takes the descriptor if it succeeds, and leaves `fd` unchanged if it fails.
  * The caller keeps Windows handles in either case.
  *
- * Threads: see handle.hpp; const functions may run on several threads at the same time.
+ * Threads: see handle.hpp, but const functions may run on several threads at the same time.
  * Context: see handle.hpp.
  * Errors of imports: invalid_argument for an invalid handle or descriptor; unsupported_platform for
  * descriptors on Windows and for Windows handles elsewhere; not_supported_by_device;

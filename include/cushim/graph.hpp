@@ -28,13 +28,14 @@
  * itself calls cuGraphClone, cuGraphInstantiate or cuGraphAddChildGraphNode with native(), the copy
  * therefore keeps alive what the graph uses. So does the CUDA graph itself after release(). If the
  * program passes native() of a child graph or body to these calls, the copy keeps nothing alive:
- * keep the outer graph alive. A GraphExec usually has no user object, because it has costs: with
- * driver 580, each launch takes 2 to 35 microseconds longer, and each executable graph that was
- * launched leaves 208 bytes of host memory allocated until the process ends. A GraphExec has one
- * only if it was instantiated with InstantiateOptions::kept_by_cuda or device_launch, or if its
- * graph was adopted or borrowed and already had one. An adopted or borrowed graph can have a user
- * object from another library, from a Graph that released it, or from launch_host_function() in a
- * capture that the program ended with cuStreamEndCapture.
+ * keep the outer graph alive. A GraphExec itself keeps alive what its nodes use,
+ * usually without a user object, because that has costs: with driver 580, it makes each launch 2 to
+ * 35 microseconds longer, and each executable graph that has one and was launched leaves 208 bytes
+ * of host memory allocated until the process ends. A GraphExec has a user object only if it was
+ * instantiated with InstantiateOptions::kept_by_cuda or device_launch, or if its graph was adopted
+ * or borrowed and already had one. An adopted or borrowed graph can have a user object from another
+ * library, from a Graph that released it, or from launch_host_function() in a capture that the
+ * program ended with cuStreamEndCapture.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
  * it. Different threads may use different graphs at the same time, also clones of one another.

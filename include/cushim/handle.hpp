@@ -17,8 +17,8 @@
  * do not invalidate a capture, on this thread or another (cuThreadExchangeStreamCaptureMode, if the
  * driver has it).
  *
- * Threads: as for an int. One thread at a time may use an owner; different owners of one object may
- * be used, shared and destroyed by different threads at the same time.
+ * Threads: one thread at a time may use an owner, unless its header says otherwise. Different
+ * owners of one object may be used, shared and destroyed by different threads at the same time.
  *
  * pthread_cancel of a thread that waits in a cushim function ends the process: cancellation unwinds
  * the stack, and these functions are noexcept. Stop threads by a flag, and end a wait by completing

@@ -51,7 +51,7 @@ struct KernelAttributes {
  * It keeps its module or library loaded. Enqueued launches must have completed before the last
  * owner of the code (module, library or kernel) is destroyed.
  *
- * Threads: see handle.hpp. Any number of threads may launch at the same time.
+ * Threads: see handle.hpp, but any number of threads may launch at the same time.
  * Context: see handle.hpp. A context argument selects the device: a kernel of a library is loaded
  * into that context if necessary; a kernel of a module accepts only the context of the module.
  * parameter_count() and parameter() of a library kernel fail with wrong_context if no context is

@@ -19,7 +19,7 @@ namespace cushim {
  * The driver may read and compile the code when it is first used. An error in the code is then
  * returned there, with the compiler's output in the message.
  *
- * Threads: see handle.hpp; const functions may run on several threads at the same time.
+ * Threads: see handle.hpp, but const functions may run on several threads at the same time.
  * Context: see handle.hpp.
  * Errors: requires_newer_driver, requires_newer_headers; the status of the CUDA call.
  * Requires CUDA 12.0 unless stated otherwise. */

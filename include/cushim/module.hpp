@@ -14,7 +14,7 @@ namespace cushim {
 /* A CUDA module. Its kernels keep it loaded. Enqueued launches must have completed before the last
  * owner is destroyed.
  *
- * Threads: see handle.hpp; const functions may run on several threads at the same time.
+ * Threads: see handle.hpp, but const functions may run on several threads at the same time.
  * Context: see handle.hpp.
  * Errors: the status of the CUDA call; for invalid PTX (CUDA_ERROR_INVALID_PTX, 218) the message
  * contains the compiler's output. */

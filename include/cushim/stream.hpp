@@ -26,7 +26,7 @@ struct StreamOptions {
  * An empty Stream is never the default stream; functions that need a stream reject it with
  * invalid_argument. The default stream has two explicit forms, legacy() and per_thread().
  *
- * Threads: see handle.hpp. Any number of threads may enqueue work at the same time.
+ * Threads: see handle.hpp, but any number of threads may enqueue work at the same time.
  * Context: see handle.hpp, except with legacy() and per_thread(), which use the current context.
  * Errors: the status of the CUDA call, which may report a failure of earlier asynchronous work. */
 class Stream : public detail::Shared<Stream, CUstream> {
@@ -140,9 +140,9 @@ class Stream : public detail::Shared<Stream, CUstream> {
 CUSHIM_API Text to_text(const Stream &stream) noexcept;
 
 /* Waits until the functions that were passed to launch_host_function() are destroyed, except those
- * whose turn in their stream has not come. The destructor of such a function must not call
- * wait_for_released_closures(). Process exit waits likewise, but at most
- * two seconds (teardown.hpp). Threads: any. */
+ * whose turn in their stream has not come, and those that a graph keeps. The destructor of such a
+ * function must not call wait_for_released_closures(). Process exit waits likewise, but at most two
+ * seconds (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 
 } // namespace cushim
