@@ -13,9 +13,9 @@ namespace cushim {
 
 class Error;
 namespace detail {
-// The error with the name of the function that the program called, "Stream::synchronize", or its
-// signature. `function` must point to a string that lives as long as the program. It replaces a
-// name that the error already has. Null leaves the error unchanged.
+// The error with the name of the function that the program called. `function` is that name, such as
+// "Stream::synchronize", or the function's signature; the string must live as long as the program.
+// It replaces a name that the error already has. Null leaves the error unchanged.
 CUSHIM_COLD CUSHIM_API Error named(Error &&error, const char *function) noexcept;
 CUSHIM_COLD void name_error(const Error &error, const char *function) noexcept;
 // The same error with another detail.

@@ -28,14 +28,15 @@
  * itself calls cuGraphClone, cuGraphInstantiate or cuGraphAddChildGraphNode with native(), the copy
  * therefore keeps alive what the graph uses. So does the CUDA graph itself after release(). If the
  * program passes native() of a child graph or body to these calls, the copy keeps nothing alive:
- * keep the outer graph alive. A GraphExec itself keeps alive what its nodes use,
- * usually without a user object, because that has costs: with driver 580, it makes each launch 2 to
- * 35 microseconds longer, and each executable graph that has one and was launched leaves 208 bytes
- * of host memory allocated until the process ends. A GraphExec has a user object only if it was
- * instantiated with InstantiateOptions::kept_by_cuda or device_launch, or if its graph was adopted
- * or borrowed and already had one. An adopted or borrowed graph can have a user object from another
- * library, from a Graph that released it, or from launch_host_function() in a capture that the
- * program ended with cuStreamEndCapture.
+ * keep the outer graph alive.
+ *
+ * A user object has costs: with driver 580, each launch takes 2 to 35 microseconds longer, and each
+ * executable graph that was launched leaves 208 bytes of host memory allocated until the process
+ * ends. instantiate() therefore removes the user object from the CUDA graph while CUDA copies it,
+ * and the GraphExec keeps alive what its nodes use without one. A GraphExec has a user object only
+ * in two cases: with InstantiateOptions::kept_by_cuda or device_launch; and if its graph was
+ * adopted or borrowed, and has a user object from another library, from a Graph that released it,
+ * or from launch_host_function() in a capture that the program ended with cuStreamEndCapture.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
  * it. Different threads may use different graphs at the same time, also clones of one another.
@@ -244,11 +245,11 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     /* Memory that each launch allocates at the same address, which is returned. It is valid from
      * this node to the node that frees it or, without such a node, to GraphAllocation::free(). It
-     * is pinned memory of a device; `grants` give other devices read and write access. A graph with
-     * such a node cannot be cloned, cannot be a child, and can have one executable graph at a time.
-     * With driver 580, the first launch fails with CUDA_ERROR_ALREADY_MAPPED (208) if it reuses
-     * memory that an earlier graph shared with another device; the next launch succeeds.
-     * cuGraphAddMemAllocNode, since CUDA 11.4. */
+     * is pinned memory of a device; `grants` give other devices read and write access. A graph
+     * with such a node cannot be cloned, cannot be passed to add_child_graph_node(), and can have
+     * one executable graph at a time. With driver 580, the first launch fails with
+     * CUDA_ERROR_ALREADY_MAPPED (208) if it reuses memory that an earlier graph shared with
+     * another device; the next launch succeeds. cuGraphAddMemAllocNode, since CUDA 11.4. */
     template <DeviceType T>
     Result<GraphAllocation<T>>
     add_mem_alloc_node(const GraphDependencies &dependencies, Device device, std::size_t count,

@@ -67,8 +67,8 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     CUSHIM_API static AnyKernel borrow(CUfunction function) noexcept;
     CUSHIM_API static AnyKernel borrow(CUkern_st *kernel) noexcept;
 
-    // The CUfunction. For a kernel of a library it is the CUkernel, which launches accept in its
-    // place.
+    // The CUfunction. For a kernel of a library it is the CUkernel, cast: CUDA's launch functions
+    // accept it, too.
     CUfunction native() const noexcept { return value().native; }
     // Whether the kernel comes from a library: native() is a CUkernel.
     bool is_of_library() const noexcept { return value().of_library; }
