@@ -32,11 +32,13 @@
  *
  * A user object has costs: with driver 580, each launch takes 2 to 35 microseconds longer, and each
  * executable graph that was launched leaves 208 bytes of host memory allocated until the process
- * ends. instantiate() therefore removes the user object from the CUDA graph while CUDA copies it,
- * and the GraphExec keeps alive what its nodes use without one. A GraphExec has a user object only
- * in two cases: with InstantiateOptions::kept_by_cuda or device_launch; and if its graph was
- * adopted or borrowed, and has a user object from another library, from a Graph that released it,
- * or from launch_host_function() in a capture that the program ended with cuStreamEndCapture.
+ * ends. instantiate() therefore removes the user object from the CUDA graph for the time in which
+ * CUDA copies the graph. The GraphExec itself, without a user object, keeps alive what its nodes
+ * use. It has a user object only in two cases:
+ * - InstantiateOptions::kept_by_cuda or device_launch is set.
+ * - Its graph was adopted or borrowed, and already has a user object. That was added by another
+ *   library, by a Graph whose release() returned this graph, or by launch_host_function() in a
+ *   capture that the program ended with cuStreamEndCapture.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
  * it. Different threads may use different graphs at the same time, also clones of one another.
