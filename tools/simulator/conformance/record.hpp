@@ -2,7 +2,7 @@
 // driver. Each section runs in its own process.
 #pragma once
 
-#include <cushim/cushim.hpp>
+#include <cushim/table.hpp>
 
 #include <cstdint>
 #include <string>

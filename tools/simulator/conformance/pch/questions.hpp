@@ -1,5 +1,5 @@
 // Precompiled header: headers that all sections include and that are slow to compile.
-#include <cushim/cushim.hpp>
+#include <cushim/table.hpp>
 
 #include <cstdint>
 #include <cstdio>
