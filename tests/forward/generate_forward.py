@@ -11,7 +11,11 @@ declared function with the type in the table.
 
 import json
 import os
+import pathlib
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import changed_file  # noqa: E402
 
 STATUS_TYPES = ("CUresult", "cudaError_t", "enum cudaError", "cudaError")
 HEADERS = ["cuda.h", "cuda_runtime_api.h"]
@@ -149,8 +153,7 @@ def type_checks(library, mode, row, declared):
 
 
 def write(path, lines):
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write("\n".join(lines) + "\n")
+    changed_file.write(path, "\n".join(lines) + "\n")
 
 
 def main():

@@ -11,6 +11,8 @@ import json
 import re
 import sys
 
+import changed_file
+
 HEADERS = {"driver": "cuda.h", "runtime": "cuda_runtime_api.h"}
 STATUS_TYPES = ("CUresult", "cudaError_t", "enum cudaError", "cudaError")
 # Statuses that a shim returns itself; a forwarded call must return another.
@@ -111,8 +113,7 @@ def table(rows, version, status_types=STATUS_TYPES):
 
 
 def write(path, lines):
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write("\n".join(lines) + "\n")
+    changed_file.write(path, "\n".join(lines) + "\n")
 
 
 def main():

@@ -5,12 +5,13 @@ usage: join_test_files.py OUTPUT... -- FILE...
 
 Each file becomes a namespace, so that its names do not clash with those of other files, and keeps its name and
 line numbers. What precedes its last #include stays outside: comments, #include and the conditions around them.
-An output whose text does not change is not written.
 """
 
 import pathlib
 import re
 import sys
+
+import changed_file
 
 BEFORE_CODE = re.compile(r'\s*(//.*)?|#\s*(include|if|ifdef|ifndef|elif|else|endif)\b.*')
 
@@ -39,14 +40,21 @@ def joined(path):
                       f'}} // namespace {name}', ''])
 
 
+def groups(texts, count):
+    """Groups of about the same size. Neighbours, which use the same headers, stay together."""
+    of_all, before, found = sum(map(len, texts)), 0, [[] for _ in range(count)]
+    for text in texts:
+        found[(before + len(text) // 2) * count // of_all].append(text)
+        before += len(text)
+    return found
+
+
 def main():
     split = sys.argv.index('--')
     outputs = [pathlib.Path(name) for name in sys.argv[1:split]]
     files = [pathlib.Path(name) for name in sys.argv[split + 1:]]
-    for at, output in enumerate(outputs):
-        text = '\n'.join(joined(path) for path in files[at::len(outputs)])
-        if not output.exists() or output.read_text(encoding='utf-8') != text:
-            output.write_text(text, encoding='utf-8')
+    for output, texts in zip(outputs, groups([joined(path) for path in files], len(outputs))):
+        changed_file.write(output, '\n'.join(texts))
 
 
 if __name__ == '__main__':

@@ -12,6 +12,8 @@ import pathlib
 import re
 import sys
 
+import changed_file
+
 # Classes that look like owners but have no to_text().
 NO_OWNERS = {
     'ContextScope',          # a scope without a handle
@@ -131,9 +133,8 @@ def main():
     enumerators = [f'{name}, {enumerator}'
                    for name, names in sorted(enums(headers).items()) for enumerator in names]
     owning = [f'{name}, {kind}' for name, kind in sorted(owners(headers).items()) if name not in NO_OWNERS]
-    pathlib.Path(output).write_text('#pragma once\n\n' + macro('PUBLIC_ENUMERATORS', enumerators) + '\n' +
-                                    macro('PUBLIC_OWNERS', owning) + '\n' +
-                                    macro('PUBLIC_FUNCTIONS', functions(headers)), encoding='utf-8')
+    changed_file.write(output, '#pragma once\n\n' + macro('PUBLIC_ENUMERATORS', enumerators) + '\n' +
+                       macro('PUBLIC_OWNERS', owning) + '\n' + macro('PUBLIC_FUNCTIONS', functions(headers)))
 
 
 if __name__ == '__main__':
