@@ -5,7 +5,9 @@
 // drivers/<version>/libcuda.so.1; otherwise the tests are skipped.
 #include "rows.hpp"
 
-#include <cushim/cushim.hpp>
+#include <cushim/init.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/table.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,7 +1,9 @@
 // Kernels compute correct results and memory keeps its contents, through the raw tables, on the
 // device. Compiled once for each mode of the default stream.
 #include <catch2/catch_test_macros.hpp>
-#include <cushim/cushim.hpp>
+#include <cushim/init.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/table.hpp>
 
 #include "../examples/vector_add.hpp"
 #include "../support/in_threads.hpp"

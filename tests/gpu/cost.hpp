@@ -9,7 +9,7 @@
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
-#include <cushim/cushim.hpp>
+#include <cushim/context.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,13 @@
 #include "../support/image_shape.hpp"
 #include "noise.hpp"
 
-#include <cushim/cushim.hpp>
+#include <cushim/context.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/external_memory.hpp>
+#include <cushim/external_semaphore.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/module.hpp>
+#include <cushim/stream.hpp>
 
 #include <span>
 

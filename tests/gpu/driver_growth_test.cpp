@@ -4,6 +4,8 @@
 #include "cost.hpp"
 #include "figure.hpp"
 
+#include <cushim/runtime_graph.hpp>
+
 #include <atomic>
 #include <limits>
 #include <memory>

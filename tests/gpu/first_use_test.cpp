@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <vector>
 
-#include <cushim/cushim.hpp>
+#include <cushim/entry.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/table.hpp>
 
 #include "../support/in_threads.hpp"
 

@@ -15,7 +15,10 @@
 
 #include "figure.hpp"
 
-#include <cushim/cushim.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/growable_buffer.hpp>
+#include <cushim/memory_pool.hpp>
+#include <cushim/stream.hpp>
 
 #include <chrono>
 #include <cstdio>

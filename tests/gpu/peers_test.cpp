@@ -4,7 +4,8 @@
 #include "figure.hpp"
 
 #include <catch2/catch_test_macros.hpp>
-#include <cushim/cushim.hpp>
+#include <cushim/copy.hpp>
+#include <cushim/device_buffer.hpp>
 
 #include <algorithm>
 #include <chrono>

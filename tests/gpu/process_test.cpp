@@ -7,7 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cushim/cushim.hpp>
+#include <cushim/detail/loader.h>
+#include <cushim/init.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/table.hpp>
 
 namespace {
 

@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <cushim/cushim.hpp>
+#include <cushim/init.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/override.hpp>
+#include <cushim/table.hpp>
 
 namespace entry = cushim::entry;
 

@@ -3,6 +3,10 @@
 #include "cost.hpp"
 #include "figure.hpp"
 
+#include <cushim/growable_buffer.hpp>
+#include <cushim/memory_pool.hpp>
+#include <cushim/module.hpp>
+
 #include <limits>
 
 #include "../support/nothing_ptx.hpp"

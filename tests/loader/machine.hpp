@@ -5,7 +5,9 @@
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
-#include <cushim/cushim.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/override.hpp>
+#include <cushim/table.hpp>
 
 #include <filesystem>
 #include <fstream>

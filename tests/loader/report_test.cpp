@@ -1,5 +1,6 @@
 // The report, as text and from C.
 #include <catch2/catch_test_macros.hpp>
+#include <cushim/init.hpp>
 
 #include <vector>
 

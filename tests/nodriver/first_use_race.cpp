@@ -1,6 +1,7 @@
 // Threads race for their first call through both tables, with a libcudart but without a driver.
 // ThreadSanitizer watches the search; every build checks the statuses.
-#include <cushim/cushim.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/table.hpp>
 
 #include "../support/expect.h"
 

@@ -2,7 +2,9 @@
 // that another has found by "absent".
 //
 // usage: reload_race DRIVER
-#include <cushim/cushim.hpp>
+#include <cushim/init.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/table.hpp>
 
 #include "../support/expect.h"
 

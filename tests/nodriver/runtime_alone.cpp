@@ -1,6 +1,8 @@
 // A libcudart without a driver: the statuses are those without either library.
-#include <cushim/cushim.hpp>
+#include <cushim/entry.hpp>
 #include <cushim/loader.h>
+#include <cushim/loader.hpp>
+#include <cushim/table.hpp>
 
 #include "../support/expect.h"
 

@@ -2,7 +2,10 @@
 // with the exceptions that table.hpp names.
 //
 // usage: status_table CU_STATUS CUDA_STATUS; a CU_STATUS of 0 means that there is a driver
-#include <cushim/cushim.hpp>
+#include <cushim/entry.hpp>
+#include <cushim/init.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/table.hpp>
 
 #include "../support/expect.h"
 

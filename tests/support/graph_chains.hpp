@@ -2,7 +2,10 @@
 // which keeps the resources alive. For the cost of a node and growth with the number of nodes.
 #pragma once
 
-#include <cushim/cushim.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph.hpp>
+#include <cushim/library.hpp>
+#include <cushim/runtime_graph.hpp>
 
 #include <cstddef>
 

@@ -3,7 +3,8 @@
 
 #ifndef _WIN32
 
-#include <cushim/cushim.hpp>
+#include <cushim/device.hpp>
+#include <cushim/unique_fd.hpp>
 
 #include <memory>
 #include <string>

@@ -3,6 +3,8 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 
+#include <cushim/override.hpp>
+
 #include <atomic>
 
 using namespace api_test;

@@ -1,5 +1,8 @@
 // Errors contain the reasons that the driver's log has, and only those of their own call.
-#include <cushim/cushim.hpp>
+#include <cushim/driver_log.hpp>
+#include <cushim/feature.hpp>
+#include <cushim/override.hpp>
+#include <cushim/stream.hpp>
 
 #include <catch2/catch_test_macros.hpp>
 

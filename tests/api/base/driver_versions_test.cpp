@@ -5,6 +5,13 @@
 #include "harness/mapped_memory.hpp"
 #include "harness/memory.hpp"
 
+#include <cushim/feature.hpp>
+#include <cushim/graph_conditional.hpp>
+#include <cushim/growable_buffer.hpp>
+#include <cushim/library.hpp>
+#include <cushim/memory_pool.hpp>
+#include <cushim/occupancy.hpp>
+
 using namespace api_test;
 using namespace cushim;
 

@@ -2,6 +2,9 @@
 #include "harness/scenario.hpp"
 #include "harness/spied_call.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/teardown.hpp>
+
 #include "support/child_process.hpp"
 
 #include <sys/wait.h>

@@ -4,6 +4,18 @@
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
 
+#include <cushim/external_semaphore.hpp>
+#include <cushim/graph.hpp>
+#include <cushim/growable_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/host_mapped_buffer.hpp>
+#include <cushim/host_registration.hpp>
+#include <cushim/library.hpp>
+#include <cushim/managed_buffer.hpp>
+#include <cushim/memory_pool.hpp>
+#include <cushim/override.hpp>
+#include <cushim/pitched_buffer.hpp>
+
 #include "harness/exported_memory.hpp"
 
 #include <future>

@@ -2,6 +2,8 @@
 #include "harness/memory.hpp"
 #include "support/sanitizers.h"
 
+#include <cushim/override.hpp>
+
 #include <thread>
 #include <vector>
 

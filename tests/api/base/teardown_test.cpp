@@ -1,6 +1,11 @@
 #include "harness/reports.hpp"
 #include "harness/scenario.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/host_registration.hpp>
+#include <cushim/override.hpp>
+
 using namespace api_test;
 using namespace cushim;
 

@@ -5,6 +5,10 @@
 #include "harness/memory.hpp"
 #include "support/in_threads.hpp"
 
+#include <cushim/growable_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/memory_pool.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <string>

@@ -6,6 +6,9 @@
 #include <utility>
 
 #include <catch2/generators/catch_generators.hpp>
+#include <cushim/feature.hpp>
+#include <cushim/memory_pool.hpp>
+#include <cushim/override.hpp>
 
 using namespace api_test;
 using namespace cushim;

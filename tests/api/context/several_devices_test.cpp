@@ -5,6 +5,8 @@
 #include "harness/memory.hpp"
 
 #include <catch2/generators/catch_generators.hpp>
+#include <cushim/growable_buffer.hpp>
+#include <cushim/ipc.hpp>
 
 #include <algorithm>
 #include <string>

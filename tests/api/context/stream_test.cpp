@@ -1,6 +1,8 @@
 // Streams, events and host functions.
 #include "harness/watched.hpp"
 
+#include <cushim/device_buffer.hpp>
+
 #include <atomic>
 #include <memory>
 

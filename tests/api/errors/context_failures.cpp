@@ -2,7 +2,12 @@
 
 #include "harness/simulator.hpp"
 
-#include <cushim/cushim.hpp>
+#include <cushim/event.hpp>
+#include <cushim/init.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/override.hpp>
+#include <cushim/stream.hpp>
+#include <cushim/unique_fd.hpp>
 
 #include <cstdio>
 

@@ -1,6 +1,7 @@
 // Every wrapper's error names the function that the program called.
 #include "errors/failures.hpp"
 
+#include "harness/scenario.hpp"
 #include "harness/simulator.hpp"
 #include "public_types.hpp"
 

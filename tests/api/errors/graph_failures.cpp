@@ -4,7 +4,9 @@
 #include "harness/device_code.hpp"
 #include "harness/simulator.hpp"
 
-#include <cushim/cushim.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph_conditional.hpp>
+#include <cushim/pitched_buffer.hpp>
 #include <cushim/runtime_graph.hpp>
 
 #include <cstdint>

@@ -1,5 +1,11 @@
 #include "failures.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/external_semaphore.hpp>
+#include <cushim/fd_channel.hpp>
+#include <cushim/ipc.hpp>
+#include <cushim/override.hpp>
+
 #include "harness/external.hpp"
 #include "harness/simulator.hpp"
 

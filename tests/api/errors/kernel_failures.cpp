@@ -3,7 +3,9 @@
 #include "harness/device_code.hpp"
 #include "harness/simulator.hpp"
 
-#include <cushim/cushim.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/library.hpp>
+#include <cushim/occupancy.hpp>
 
 using namespace cushim;
 using namespace api_test;

@@ -3,7 +3,18 @@
 #include "harness/checks.hpp"
 #include "harness/simulator.hpp"
 
-#include <cushim/cushim.hpp>
+#include <cushim/copy_2d.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/feature.hpp>
+#include <cushim/growable_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/host_mapped_buffer.hpp>
+#include <cushim/host_registration.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/managed_buffer.hpp>
+#include <cushim/memory_pool.hpp>
+#include <cushim/pitched_buffer.hpp>
+#include <cushim/virtual_memory.hpp>
 
 #include <array>
 #include <cstdio>

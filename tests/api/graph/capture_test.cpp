@@ -4,6 +4,10 @@
 #include "harness/reports.hpp"
 #include "support/workplace.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph_conditional.hpp>
+#include <cushim/host_buffer.hpp>
+
 #include <algorithm>
 #include <array>
 #include <atomic>

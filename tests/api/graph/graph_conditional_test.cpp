@@ -2,6 +2,9 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph_conditional.hpp>
+
 using namespace api_test;
 using namespace cushim;
 

@@ -5,6 +5,8 @@
 #include "harness/memory.hpp"
 #include "support/child_process.hpp"
 
+#include <cushim/graph_conditional.hpp>
+
 #include <algorithm>
 #include <cstdio>
 

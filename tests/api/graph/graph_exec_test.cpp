@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include <catch2/generators/catch_generators.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph_conditional.hpp>
+#include <cushim/host_buffer.hpp>
 
 using namespace api_test;
 using namespace cushim;

@@ -2,7 +2,9 @@
 // calls and the time of the wrapper. tests/gpu/graph_cost_test.cpp is the same for a GPU.
 #include "harness/simulator.hpp"
 
-#include <cushim/cushim.hpp>
+#include <cushim/context.hpp>
+#include <cushim/graph.hpp>
+#include <cushim/stream.hpp>
 
 #include "support/graph_chains.hpp"
 #include "support/sanitizers.h"

@@ -4,6 +4,10 @@
 #include "harness/memory.hpp"
 #include "support/workplace.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph_conditional.hpp>
+#include <cushim/host_buffer.hpp>
+
 using namespace api_test;
 using namespace cushim;
 using support::ok;

@@ -3,6 +3,9 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+
 #include <algorithm>
 #include <array>
 #include <string>

@@ -5,6 +5,7 @@
 #include "harness/reports.hpp"
 
 #include <catch2/generators/catch_generators.hpp>
+#include <cushim/device_buffer.hpp>
 
 using namespace api_test;
 using namespace cushim;

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include <catch2/generators/catch_generators.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/override.hpp>
 
 using namespace api_test;
 using namespace cushim;

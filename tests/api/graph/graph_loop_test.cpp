@@ -3,6 +3,9 @@
 #include "examples/device_runtime.hpp"
 #include "harness/graph_scenario.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph_conditional.hpp>
+
 #include <cstring>
 #include <string>
 

@@ -4,6 +4,7 @@
 #include "harness/spied_call.hpp"
 
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cushim/host_buffer.hpp>
 
 #include <algorithm>
 

@@ -2,6 +2,11 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/exception.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/pitched_buffer.hpp>
+
 #include <algorithm>
 #include <new>
 #include <stdexcept>

@@ -6,6 +6,9 @@
 #include "harness/simulated_semaphore.hpp"
 #endif
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph_conditional.hpp>
+#include <cushim/host_buffer.hpp>
 #include <cushim/override.hpp>
 
 #include <algorithm>

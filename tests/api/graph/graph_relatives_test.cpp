@@ -3,6 +3,8 @@
 // threads crash if that fails.
 #include "harness/graph_scenario.hpp"
 
+#include <cushim/override.hpp>
+
 #include <atomic>
 #include <chrono>
 #include <thread>

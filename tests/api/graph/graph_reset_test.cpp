@@ -6,6 +6,8 @@
 #include "harness/reports.hpp"
 #include "harness/spied_call.hpp"
 
+#include <cushim/device_buffer.hpp>
+
 using namespace api_test;
 using namespace cushim;
 using support::ok;

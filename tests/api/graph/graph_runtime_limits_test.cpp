@@ -6,6 +6,8 @@
 #include <string>
 
 #include <catch2/generators/catch_generators.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph_conditional.hpp>
 
 using namespace api_test;
 using namespace cushim;

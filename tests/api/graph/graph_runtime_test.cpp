@@ -2,6 +2,9 @@
 // tests of graphs run with each API alone.
 #include "harness/graph_scenario.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+
 #ifndef _WIN32
 #include "harness/simulated_semaphore.hpp"
 

@@ -3,6 +3,16 @@
 #include "harness/memory.hpp"
 #include "harness/spied_call.hpp"
 
+#include <cushim/external_memory.hpp>
+#include <cushim/growable_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/host_mapped_buffer.hpp>
+#include <cushim/host_registration.hpp>
+#include <cushim/ipc.hpp>
+#include <cushim/managed_buffer.hpp>
+#include <cushim/memory_pool.hpp>
+#include <cushim/pitched_buffer.hpp>
+
 #include <algorithm>
 #include <utility>
 

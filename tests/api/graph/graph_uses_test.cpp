@@ -6,6 +6,9 @@
 #include <vector>
 
 #include <catch2/generators/catch_generators.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph_conditional.hpp>
+#include <cushim/host_buffer.hpp>
 
 using namespace api_test;
 using namespace cushim;

@@ -1,5 +1,7 @@
 #include "callers_context.hpp"
 
+#include <cushim/init.hpp>
+
 #include "simulator.hpp"
 
 namespace api_test {

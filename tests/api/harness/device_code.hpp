@@ -2,7 +2,7 @@
 // code.
 #pragma once
 
-#include <cushim/cushim.hpp>
+#include <cushim/module.hpp>
 
 namespace api_test {
 

@@ -6,6 +6,9 @@
 #include "device_code.hpp"
 #include "scenario.hpp"
 
+#include <cushim/access.hpp>
+#include <cushim/device_buffer.hpp>
+
 #include <cstdlib>
 #include <string>
 #include <utility>

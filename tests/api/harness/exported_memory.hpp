@@ -6,7 +6,8 @@
 #include "../../support/child_process.hpp"
 #include "scenario.hpp"
 
-#include <cushim/cushim.hpp>
+#include <cushim/external_memory.hpp>
+#include <cushim/virtual_memory.hpp>
 
 #include <fcntl.h>
 

@@ -20,6 +20,8 @@
 #include "scenario.hpp"
 #include "watched.hpp"
 
+#include <cushim/feature.hpp>
+#include <cushim/library.hpp>
 #include <cushim/runtime_graph.hpp>
 
 #include <utility>

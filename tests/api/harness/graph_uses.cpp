@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 
+#include <cushim/device_buffer.hpp>
 #include <cushim/graph_conditional.hpp>
 
 namespace api_test {

@@ -1,5 +1,8 @@
 #include "imported_uses.hpp"
 
+#include <cushim/graph.hpp>
+#include <cushim/table.hpp>
+
 #ifndef _WIN32
 
 #include <utility>

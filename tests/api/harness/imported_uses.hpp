@@ -5,6 +5,8 @@
 
 #include "uses.hpp"
 
+#include <cushim/external_memory.hpp>
+
 namespace api_test {
 
 // Signals the two values after `last`: one in a stream, one in a graph.

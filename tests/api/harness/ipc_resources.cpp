@@ -1,5 +1,7 @@
 #include "ipc_resources.hpp"
 
+#include <cushim/fd_channel.hpp>
+
 #ifndef _WIN32
 
 #include <algorithm>

@@ -6,6 +6,10 @@
 
 #include "devices.hpp"
 
+#include <cushim/ipc.hpp>
+#include <cushim/memory_pool.hpp>
+#include <cushim/virtual_memory.hpp>
+
 #include <cstddef>
 
 namespace api_test {

@@ -1,6 +1,15 @@
 // Uses of device, host and managed memory.
 #include "uses.hpp"
 
+#include <cushim/copy_2d.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/host_mapped_buffer.hpp>
+#include <cushim/host_registration.hpp>
+#include <cushim/managed_buffer.hpp>
+#include <cushim/pitched_buffer.hpp>
+#include <cushim/virtual_memory.hpp>
+
 #include <algorithm>
 
 namespace api_test {

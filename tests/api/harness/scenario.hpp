@@ -26,7 +26,11 @@
 #include "simulator.hpp"
 
 #include <catch2/catch_test_macros.hpp>
-#include <cushim/cushim.hpp>
+#include <cushim/context.hpp>
+#include <cushim/copy.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/stream.hpp>
+#include <cushim/table.hpp>
 
 #include <algorithm>
 #include <string>

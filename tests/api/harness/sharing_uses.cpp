@@ -3,6 +3,11 @@
 #include "simulator.hpp"
 #include "uses.hpp"
 
+#include <cushim/external_semaphore.hpp>
+#include <cushim/growable_buffer.hpp>
+#include <cushim/ipc.hpp>
+#include <cushim/memory_pool.hpp>
+
 #ifndef _WIN32
 #include <fcntl.h>
 #endif

@@ -2,7 +2,10 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
-#include <cushim/cushim.hpp>
+#include <cushim/init.hpp>
+#include <cushim/loader.hpp>
+#include <cushim/stream.hpp>
+#include <cushim/table.hpp>
 #include <thread>
 
 #ifdef _WIN32

@@ -1,5 +1,8 @@
 #include "uses.hpp"
 
+#include <cushim/copy.hpp>
+#include <cushim/table.hpp>
+
 #include <algorithm>
 
 namespace api_test {

@@ -4,7 +4,7 @@
 
 #include "../../support/workplace.hpp"
 
-#include <cushim/cushim.hpp>
+#include <cushim/device_span.hpp>
 
 #include <span>
 #include <vector>

@@ -2,6 +2,9 @@
 #include "device_code.hpp"
 #include "uses.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/library.hpp>
+
 #include <atomic>
 #include <memory>
 

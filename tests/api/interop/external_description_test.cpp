@@ -1,6 +1,8 @@
 // Handles of memory and semaphores in CUDA's structures.
 #include "harness/external.hpp"
 
+#include <cushim/override.hpp>
+
 #include "../../src/api/interop/external_descriptions.hpp"
 #include "harness/exported_memory.hpp"
 

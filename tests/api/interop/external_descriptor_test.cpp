@@ -1,6 +1,9 @@
 // Ownership of the file descriptors of external memory and semaphores.
 #include "harness/external.hpp"
 
+#include <cushim/external_semaphore.hpp>
+#include <cushim/override.hpp>
+
 #include "harness/exported_memory.hpp"
 #include "harness/simulated_semaphore.hpp"
 

@@ -2,6 +2,8 @@
 // another API. Every byte is compared, and descriptors are counted.
 #include "harness/devices.hpp"
 
+#include <cushim/external_memory.hpp>
+
 #include "harness/mapped_memory.hpp"
 #include "support/child_process.hpp"
 

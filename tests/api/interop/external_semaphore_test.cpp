@@ -4,6 +4,8 @@
 #include "harness/external.hpp"
 #include "harness/spied_call.hpp"
 
+#include <cushim/device_buffer.hpp>
+
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>

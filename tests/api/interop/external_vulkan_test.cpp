@@ -3,7 +3,8 @@
 #include "harness/scenario.hpp"
 #include "support/vulkan_device.hpp"
 
-#include <cushim/cushim.hpp>
+#include <cushim/external_memory.hpp>
+#include <cushim/external_semaphore.hpp>
 
 using namespace api_test;
 using namespace cushim;

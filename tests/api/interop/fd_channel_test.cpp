@@ -1,7 +1,10 @@
 // Descriptors sent over a socket, and rejected messages: wrong sizes, wrong numbers of descriptors,
 // foreign messages. No CUDA is needed.
+#include "harness/checks.hpp"
+
 #include <catch2/catch_test_macros.hpp>
-#include <cushim/cushim.hpp>
+#include <cushim/fd_channel.hpp>
+#include <cushim/table.hpp>
 
 #include <array>
 #include <atomic>

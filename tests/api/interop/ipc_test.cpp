@@ -2,6 +2,11 @@
 #include "harness/memory.hpp"
 #include "harness/spied_call.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/host_mapped_buffer.hpp>
+#include <cushim/ipc.hpp>
+#include <cushim/managed_buffer.hpp>
+
 #include <algorithm>
 #include <array>
 #include <type_traits>

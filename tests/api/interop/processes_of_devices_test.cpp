@@ -5,6 +5,9 @@
 #include "harness/memory.hpp"
 #include "support/child_process.hpp"
 
+#include <cushim/ipc.hpp>
+#include <cushim/virtual_memory.hpp>
+
 #include <memory>
 
 using namespace api_test;

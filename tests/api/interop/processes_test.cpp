@@ -8,6 +8,10 @@
 #include "harness/simulated_semaphore.hpp"
 #include "support/child_process.hpp"
 
+#include <cushim/external_semaphore.hpp>
+#include <cushim/ipc.hpp>
+#include <cushim/memory_pool.hpp>
+
 #include <unistd.h>
 
 using namespace api_test;

@@ -1,6 +1,16 @@
 #include "harness/device_code.hpp"
 #include "harness/scenario.hpp"
 
+#include <cushim/feature.hpp>
+#include <cushim/growable_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/host_mapped_buffer.hpp>
+#include <cushim/host_registration.hpp>
+#include <cushim/library.hpp>
+#include <cushim/managed_buffer.hpp>
+#include <cushim/memory_pool.hpp>
+#include <cushim/occupancy.hpp>
+
 using namespace api_test;
 using namespace cushim;
 

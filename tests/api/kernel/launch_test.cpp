@@ -2,6 +2,13 @@
 #include "harness/memory.hpp"
 #include "harness/spied_call.hpp"
 
+#include <cushim/feature.hpp>
+#include <cushim/graph.hpp>
+#include <cushim/host_mapped_buffer.hpp>
+#include <cushim/host_registration.hpp>
+#include <cushim/managed_buffer.hpp>
+#include <cushim/memory_pool.hpp>
+
 #include <atomic>
 #include <limits>
 #include <thread>

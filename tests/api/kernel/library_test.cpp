@@ -3,6 +3,11 @@
 #include "harness/temporary_file.hpp"
 #include "support/failing_allocation.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/feature.hpp>
+#include <cushim/library.hpp>
+#include <cushim/override.hpp>
+
 #include <algorithm>
 #include <string_view>
 

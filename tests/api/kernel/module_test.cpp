@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cushim/device_buffer.hpp>
 
 using namespace api_test;
 using namespace cushim;

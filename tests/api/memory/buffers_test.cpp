@@ -8,6 +8,10 @@
 #include <thread>
 
 #include <catch2/catch_template_test_macros.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/host_mapped_buffer.hpp>
+#include <cushim/managed_buffer.hpp>
 
 using namespace api_test;
 using namespace cushim;

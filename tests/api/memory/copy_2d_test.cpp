@@ -1,5 +1,10 @@
 #include "harness/memory.hpp"
 
+#include <cushim/copy_2d.hpp>
+#include <cushim/device_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/pitched_buffer.hpp>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>

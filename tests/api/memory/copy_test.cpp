@@ -1,5 +1,12 @@
 #include "harness/memory.hpp"
 
+#include <cushim/graph_memory.hpp>
+#include <cushim/growable_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/host_mapped_buffer.hpp>
+#include <cushim/managed_buffer.hpp>
+#include <cushim/memory_pool.hpp>
+
 #include <algorithm>
 #include <array>
 #include <limits>

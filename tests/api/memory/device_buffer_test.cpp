@@ -1,5 +1,7 @@
 #include "harness/memory.hpp"
 
+#include <cushim/memory_pool.hpp>
+
 #include <algorithm>
 #include <limits>
 

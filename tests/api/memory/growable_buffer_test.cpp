@@ -2,6 +2,9 @@
 #include "harness/mapped_memory.hpp"
 #include "harness/reports.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/growable_buffer.hpp>
+
 #include <cstdint>
 #include <limits>
 #include <string>

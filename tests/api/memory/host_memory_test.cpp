@@ -1,6 +1,12 @@
 // Host memory that the device uses: mapped buffers and registrations.
 #include "harness/memory.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/host_buffer.hpp>
+#include <cushim/host_mapped_buffer.hpp>
+#include <cushim/host_registration.hpp>
+#include <cushim/override.hpp>
+
 #include <algorithm>
 #include <type_traits>
 

@@ -1,5 +1,7 @@
 #include "harness/memory.hpp"
 
+#include <cushim/managed_buffer.hpp>
+
 #include <algorithm>
 
 using namespace api_test;

@@ -1,6 +1,9 @@
 #include "harness/memory.hpp"
 #include "harness/spied_call.hpp"
 
+#include <cushim/feature.hpp>
+#include <cushim/memory_pool.hpp>
+
 #include <cstdint>
 #include <cstring>
 

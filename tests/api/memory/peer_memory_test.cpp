@@ -3,6 +3,10 @@
 #include "harness/devices.hpp"
 #include "harness/memory.hpp"
 
+#include <cushim/growable_buffer.hpp>
+#include <cushim/managed_buffer.hpp>
+#include <cushim/memory_pool.hpp>
+
 #include <algorithm>
 
 using namespace api_test;

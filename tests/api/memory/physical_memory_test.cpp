@@ -1,6 +1,9 @@
 // Physical memory: creation, properties and export.
 #include "harness/mapped_memory.hpp"
 
+#include <cushim/feature.hpp>
+#include <cushim/override.hpp>
+
 #include <cstdint>
 #include <cstring>
 #include <limits>

@@ -4,6 +4,9 @@
 #include "harness/reports.hpp"
 #include "harness/spied_call.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

@@ -11,6 +11,9 @@
 #include "../harness/simulator.hpp"
 #include "../harness/uses.hpp"
 
+#include <cushim/loader.hpp>
+#include <cushim/teardown.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
