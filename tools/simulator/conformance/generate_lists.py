@@ -8,6 +8,7 @@ simulated or that NO_ZEROS names belong to no section.
 
 import fnmatch
 import json
+import pathlib
 import sys
 
 
@@ -21,11 +22,15 @@ def main():
     with open(rows_json, encoding="utf-8") as file:
         tables = json.load(file)["tables"]
     left_out = lines_of(not_simulated) + lines_of(no_zeros)
-    with open(trace, "w", encoding="utf-8", newline="\n") as file:
-        for library in ("driver", "runtime"):
-            for row in tables[library]["rows"]:
-                asked = not any(fnmatch.fnmatch(row["export"], name) for name in left_out)
-                file.write(f"TRACE({row['member']}, {library if asked else 'none'})\n")
+    text = ""
+    for library in ("driver", "runtime"):
+        for row in tables[library]["rows"]:
+            asked = not any(fnmatch.fnmatch(row["export"], name) for name in left_out)
+            text += f"TRACE({row['member']}, {library if asked else 'none'})\n"
+    # A file that stays the same is left alone, so that nothing is recompiled needlessly.
+    path = pathlib.Path(trace)
+    if not path.exists() or path.read_bytes() != text.encode():
+        path.write_bytes(text.encode())
 
 
 if __name__ == "__main__":
