@@ -40,7 +40,7 @@ std::vector<std::string> environment_of_child(int socket, const std::string &set
         }
     }
     all.push_back("CUSHIM_SIM=" + settings);
-    all.push_back(variable + ("=" + std::to_string(socket)));
+    all.push_back(std::string(variable) + '=' + std::to_string(socket));
     return all;
 }
 
