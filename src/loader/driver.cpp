@@ -74,8 +74,7 @@ BaseName base_name(const char *exported) {
 
 /* With plain types, so that this file needs no CUDA header: a CUresult and a
  * CUdriverProcAddressQueryResult are ints. */
-using GetProcAddress = int(CUSHIM_CUDA_CALL *)(const char *, void **, int, unsigned long long,
-                                               int *);
+using AskForEntry = int(CUSHIM_CUDA_CALL *)(const char *, void **, int, unsigned long long, int *);
 
 /* Requests the ABI of the row from the driver: its base name at the version that introduced this
  * ABI, never at the installed version. */
@@ -91,7 +90,7 @@ cushim_function ask_driver(const LoadedLibrary &driver, const char *name, int in
     constexpr unsigned long long legacy_stream = 1, per_thread_stream = 2;
     void *function = nullptr;
     int found = 0; // CU_GET_PROC_ADDRESS_SUCCESS
-    const int status = reinterpret_cast<GetProcAddress>(ask)(
+    const int status = reinterpret_cast<AskForEntry>(ask)(
         base.text, &function, introduced, base.per_thread ? per_thread_stream : legacy_stream,
         &found);
     return status == 0 && found == 0 ? reinterpret_cast<cushim_function>(function) : nullptr;

@@ -2,6 +2,8 @@
 """Programs with copies of cushim.h and cushim.cpp, which tools/dev amalgamate writes."""
 
 import re
+import shutil
+import unittest
 
 import consumer
 import readme
@@ -13,6 +15,7 @@ STRICT = ('-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wundef
 # Those of the page, of which a C program needs the first two to link no C++ runtime.
 FLAGS = ('-fno-exceptions', '-fno-rtti', '-O1', '-ffunction-sections', '-fdata-sections')
 LINK = ('-ldl', '-pthread', '-Wl,--gc-sections')
+MINGW = {name: shutil.which(f'x86_64-w64-mingw32-{name}-posix') for name in ('gcc', 'g++')}
 
 
 def amalgamate(*options, **more):
@@ -83,6 +86,24 @@ class Amalgamation(consumer.ConsumerTest):
             run('sh', '-c', 'cd "$1" && shift && exec "$@"', 'sh', folder, *words[compiler],
                 *consumer.cuda_includes(), *options)
         self.check_c(folder / 'app')
+
+    @unittest.skipUnless(all(MINGW.values()), 'mingw-w64 is not installed')
+    def test_mingw_builds_programs(self):
+        # It does not search the default path of other compilers, where the headers may be.
+        run('bash', arguments.source / 'tools/ci/bare_headers.sh', folder / 'include',
+            *([arguments.headers] if arguments.headers else []), CXX='')
+        for loader, option, sources in (('mingw.o', [], ('amalgamation/app.c', 'amalgamation/app.cpp')),
+                                        ('mingw_dropin.o', ['-DCUSHIM_DROPIN'], ('existing.c',))):
+            self.mingw('g++', *FLAGS, *option, '-c', folder / 'cushim.cpp', '-o', folder / loader)
+            for source in sources:
+                with self.subTest(source):
+                    self.mingw('gcc' if source.endswith('.c') else 'g++', CONSUMERS / source, folder / loader,
+                               '-o', folder / 'app.exe')
+
+    @staticmethod
+    def mingw(name, *words):
+        standard = '-std=c11' if name == 'gcc' else '-std=c++20'
+        run(MINGW[name], standard, *STRICT, '-isystem', folder / 'include', f'-I{folder}', *words)
 
     def test_library_that_contains_it_exports_nothing(self):
         self.compile_loader('pic.o', '-fPIC', '-DCUSHIM_DROPIN')
