@@ -294,6 +294,26 @@ class Requirements(unittest.TestCase):
                     self.assertIn('cushim needs Python 3.7 or newer', said)
                     self.assertIn(f'(now: {wrong})', said)
 
+    def test_machine_without_python_is_reported(self):
+        # What the project() of cushim includes; the compiler is found before.
+        hide = self.folder / 'hide.cmake'
+        hide.write_text('set(CMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH OFF)\nset(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH OFF)\n',
+                        encoding='ascii')
+        said = self.check_rejected(f'-DCMAKE_PROJECT_cushim_INCLUDE={hide}')
+        self.assertIn('cushim needs Python 3.7 or newer', said)
+        self.assertIn('(now: none found)', said)
+
+    def test_cmake_that_is_too_old_is_rejected(self):
+        """The first error is that of a CMake older than the page says, shown by a list that wants a newer one."""
+        text = (arguments.source / 'tools/cmake/CMakeLists.txt').read_text(encoding='utf-8')
+        needed = re.search(r'cmake_minimum_required\(VERSION ([\d.]+)\)', text)[1]
+        page = (arguments.source / 'tools/cmake/README.md').read_text(encoding='utf-8')
+        self.assertIn(f'| `CMake {needed} or higher is required` |', page)
+        (self.folder / 'CMakeLists.txt').write_text(text.replace(f'VERSION {needed})', 'VERSION 99.0)'), encoding='utf-8')
+        said = configure(self.folder, self.folder / 'build', fails=True)
+        self.assertIn('CMake 99.0 or higher is required. You are running version', said)
+        self.assertEqual(said.count('CMake Error'), 1, said)
+
     def test_compiler_that_is_too_old_is_rejected(self):
         compiler = self.compiler('g++-7', '-U__GNUC__ -D__GNUC__=7')
         said = self.check_rejected(CXX=compiler)
