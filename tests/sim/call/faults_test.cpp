@@ -269,12 +269,18 @@ TEST_CASE("the fault setting covers every property of a fault") {
     check_takes(std::chrono::milliseconds(40),
                 [] { CHECK(d.cuMemsetD8(0, 0, 0) == d.cuMemsetD8(0, 0, 0)); });
     configure("fault=cuDeviceGetAttribute:1:0:hang");
-    std::thread caller([] {
+    std::atomic<bool> back{false};
+    std::thread caller([&] {
         int value = 0;
         d.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0);
+        back = true;
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    sim_control().release_hangs();
+    CHECK_FALSE(back);
+    while (!back) { // on a busy machine, it begins to hang later
+        sim_control().release_hangs();
+        std::this_thread::yield();
+    }
     caller.join();
 }
 
