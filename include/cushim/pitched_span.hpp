@@ -22,9 +22,9 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
   public:
     constexpr DevicePitchedSpan() noexcept = default;
     // The caller guarantees that the memory is that large.
-    constexpr DevicePitchedSpan(CUdeviceptr address, const Extent &extent,
-                                const Pitch &pitch) noexcept
-        : Base({address, extent, detail::filled_in(pitch, extent, sizeof(T))}) {}
+    constexpr DevicePitchedSpan(CUdeviceptr address, const Extent &size,
+                                const Pitch &layout) noexcept
+        : Base({address, size, detail::filled_in(layout, size, sizeof(T))}) {}
     // Converts a writable span to a read-only one.
     template <detail::NotConstOf<T> U>
     constexpr DevicePitchedSpan(const DevicePitchedSpan<U> &other) noexcept : Base(other.view()) {}
@@ -40,10 +40,10 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
             .transform(see);
     }
 
-    // A view of the part of size `extent` that starts at `from`; invalid_argument
-    // if it exceeds this span.
-    Result<DevicePitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
-        return detail::part_of(Base::view(), from, extent, sizeof(T), "DevicePitchedSpan::part")
+    // A view of the part of this `size` that starts at `from`; invalid_argument if it exceeds this
+    // span.
+    Result<DevicePitchedSpan> part(const Position &from, const Extent &size) const noexcept {
+        return detail::part_of(Base::view(), from, size, sizeof(T), "DevicePitchedSpan::part")
             .transform(see);
     }
 
@@ -72,9 +72,9 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
   public:
     constexpr HostPitchedSpan() noexcept = default;
     // The caller guarantees that the memory is that large.
-    HostPitchedSpan(T *data, const Extent &extent, const Pitch &pitch) noexcept
-        : Base({reinterpret_cast<unsigned long long>(data), extent,
-                detail::filled_in(pitch, extent, sizeof(T))}) {}
+    HostPitchedSpan(T *data, const Extent &size, const Pitch &layout) noexcept
+        : Base({reinterpret_cast<unsigned long long>(data), size,
+                detail::filled_in(layout, size, sizeof(T))}) {}
     // Converts a writable span to a read-only one.
     template <detail::NotConstOf<T> U>
     constexpr HostPitchedSpan(const HostPitchedSpan<U> &other) noexcept : Base(other.view()) {}
@@ -90,10 +90,10 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
             .transform(see);
     }
 
-    // A view of the part of size `extent` that starts at `from`; invalid_argument
-    // if it exceeds this span.
-    Result<HostPitchedSpan> part(const Position &from, const Extent &extent) const noexcept {
-        return detail::part_of(Base::view(), from, extent, sizeof(T), "HostPitchedSpan::part")
+    // A view of the part of this `size` that starts at `from`; invalid_argument if it exceeds this
+    // span.
+    Result<HostPitchedSpan> part(const Position &from, const Extent &size) const noexcept {
+        return detail::part_of(Base::view(), from, size, sizeof(T), "HostPitchedSpan::part")
             .transform(see);
     }
 
