@@ -2,6 +2,7 @@
 """Which parts Meson builds by default, and that the defaults download nothing. Builds nothing."""
 
 import json
+import pathlib
 import re
 import shutil
 import unittest
@@ -88,6 +89,12 @@ class Setup(unittest.TestCase):
     def test_requested_tests_need_catch2(self):
         _, said = self.set_up(self.none, '-Dtests=enabled', fails=True)
         self.assertIn('subproject downloading is disabled', said)
+
+    @unittest.skipUnless(pathlib.Path('/etc/debian_version').exists(), 'other systems search lib64')
+    def test_folder_that_debian_does_not_search_is_reported(self):
+        for libdir, reported in (('lib64', True), ('lib', False)):
+            _, said = self.set_up(self.none, f'-Dlibdir={libdir}')
+            self.assertEqual('Debian and Ubuntu search no lib64' in said, reported, libdir)
 
     def test_simulator_command_of_the_readme_builds_no_tests(self):
         pages = [arguments.source / 'README.md', *(arguments.source / 'tools').rglob('README.md')]
