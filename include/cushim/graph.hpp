@@ -63,6 +63,7 @@
 #include <string>
 #include <vector>
 
+#include <cushim/detail/added_node.hpp>
 #include <cushim/graph_exec.hpp>
 #include <cushim/graph_memory.hpp>
 #include <cushim/graph_node.hpp>
@@ -149,7 +150,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     // A node without work, which joins its dependencies. cuGraphAddEmptyNode.
     Result<GraphNode> add_empty_node(const GraphDependencies &dependencies) const noexcept {
-        return add(dependencies, detail::EmptyNode(), detail::no_uses);
+        return add(dependencies, detail::EmptyNode());
     }
 
     /* A kernel launch. Arguments are those of Kernel::launch(), and are copied. Launch attributes
@@ -164,13 +165,18 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                       const Kernel<void(Parameters...)> &kernel,
                                       const LaunchConfig &config,
                                       const Arguments &...arguments) const noexcept {
-        return kernel.with_arguments(
-            "Graph::add_kernel_node",
-            [&](void **pointers) noexcept {
-                const detail::States uses(kernel, arguments...);
-                return add(dependencies, detail::KernelNode{kernel, config, pointers}, {uses});
-            },
-            arguments...);
+        return after(dependencies, [&](detail::NodesBefore before) CUSHIM_INLINE {
+            if (!detail::have_states(kernel, arguments...)) [[unlikely]] {
+                return add_any_kernel_node(before, kernel, config, arguments...);
+            }
+            return kernel.with_pointers(
+                [&](void **pointers) CUSHIM_INLINE {
+                    return result_of(detail::add_kernel_node(
+                        *this, before, detail::KernelNode{kernel, config, pointers},
+                        detail::States(kernel, arguments...)));
+                },
+                arguments...);
+        });
     }
 
     /* A copy between spans, buffers or contiguous ranges of one element type, linear or with rows
@@ -182,9 +188,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         requires detail::CopyableTo<To, From>
     Result<GraphNode> add_memcpy_node(const GraphDependencies &dependencies, To &&to,
                                       From &&from) const noexcept {
-        const detail::States uses(to, from);
         return add(dependencies, detail::copy_between(detail::view_of(to), detail::view_of(from)),
-                   {uses});
+                   detail::state_of(to), detail::state_of(from));
     }
 
     /* A fill: sets every element to `value`, which has one, two or four bytes. Layers must be
@@ -192,8 +197,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     template <detail::Fillable To>
     Result<GraphNode> add_memset_node(const GraphDependencies &dependencies, const To &to,
                                       const detail::ElementOf<To> &value) const noexcept {
-        const detail::States uses(to);
-        return add(dependencies, detail::fill_with(detail::view_of(to), value), {uses});
+        return add(dependencies, detail::fill_with(detail::view_of(to), value),
+                   detail::state_of(to));
     }
 
     /* A call of `function` on a driver thread. It must not call CUDA and must not throw
@@ -208,7 +213,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         return detail::with_host_node(
             static_cast<Function &&>(function),
             [&](const detail::HostNode &node, const detail::NodeUses &uses) noexcept {
-                return add(dependencies, node, uses);
+                return uses.closure == nullptr ? add(dependencies, node)
+                                               : add(dependencies, node, uses);
             });
     }
 
@@ -406,9 +412,52 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     friend class detail::NodeSetters<Graph>;
     using Shared::Shared;
 
-    CUSHIM_API Result<GraphNode> add(const GraphDependencies &dependencies,
-                                     detail::NodeParameters parameters,
-                                     const detail::NodeUses &uses) const noexcept;
+    // Calls add(nodes). A single node is copied, so that the compiler need not store
+    // `dependencies`.
+    template <class Add>
+    CUSHIM_INLINE static Result<GraphNode> after(const GraphDependencies &dependencies,
+                                                 const Add &add) noexcept {
+        detail::NodesBefore before = detail::nodes_before(dependencies);
+        GraphNode only;
+        if (before.count == 1) {
+            only = *before.nodes;
+            before.nodes = &only;
+        }
+        return add(before);
+    }
+    CUSHIM_INLINE static Result<GraphNode> result_of(detail::AddedNode added) noexcept {
+        if (added.graph == 0) [[unlikely]] {
+            return detail::result_of_add_node();
+        }
+        return GraphNode(added.native, added.graph, 0);
+    }
+    // Adds a node. Uses: a NodeUses, or a State * for each owner.
+    template <class Node, class... Uses>
+    CUSHIM_INLINE Result<GraphNode> add(const GraphDependencies &dependencies, const Node &node,
+                                        const Uses &...uses) const noexcept {
+        return after(dependencies, [&](detail::NodesBefore before) CUSHIM_INLINE {
+            return result_of(
+                before.count == 1   ? detail::add_node_after(*this, before.nodes, node, uses...)
+                : before.count == 0 ? detail::add_node_after(*this, nullptr, node, uses...)
+                                    : detail::add_node(*this, before, node, uses...));
+        });
+    }
+    // Some owners have no state: they are empty, or hold an object that they do not own.
+    template <class... Parameters, class... Arguments>
+    CUSHIM_COLD Result<GraphNode>
+    add_any_kernel_node(detail::NodesBefore before, const Kernel<void(Parameters...)> &kernel,
+                        const LaunchConfig &config, const Arguments &...arguments) const noexcept {
+        return kernel.with_arguments(
+            "Graph::add_kernel_node",
+            [&](void **pointers) noexcept {
+                const detail::States uses(kernel, arguments...);
+                return result_of(detail::add_node(*this, before,
+                                                  detail::KernelNode{kernel, config, pointers},
+                                                  detail::NodeUses{uses}));
+            },
+            arguments...);
+    }
+
     CUSHIM_API Result<void> set(const GraphNode &node, const detail::NodeParameters &parameters,
                                 const detail::NodeUses &uses) const noexcept;
     CUSHIM_API Result<void> set_signals(const GraphNode &node,

@@ -57,6 +57,7 @@ class GraphNode {
 
   private:
     friend struct detail::GraphAccess;
+    friend class Graph;
     GraphNode(CUgraphNode native, unsigned long long graph, unsigned long long before) noexcept
         : native_(native), graph_(graph), before_(before) {}
 
@@ -84,7 +85,11 @@ class GraphDependencies {
     }
     template <class Nodes>
         requires(std::is_convertible_v<const Nodes &, std::span<const GraphNode>>)
-    GraphDependencies(const Nodes &nodes) noexcept : nodes_(nodes) {}
+    GraphDependencies(const Nodes &nodes) noexcept {
+        const std::span<const GraphNode> view = nodes;
+        data_ = view.data();
+        size_ = view.size();
+    }
     template <detail::TemporaryNodes Nodes>
     GraphDependencies(Nodes &&nodes) noexcept {
         copy(nodes);
@@ -96,10 +101,11 @@ class GraphDependencies {
         if (this != &other) {
             drop();
             if (other.held_ == few || other.held_ == many) {
-                copy(other.nodes_);
+                copy(other.nodes());
             } else {
                 held_ = other.held_;
-                nodes_ = other.nodes_;
+                data_ = other.data_;
+                size_ = other.size_;
             }
         }
         return *this;
@@ -107,7 +113,9 @@ class GraphDependencies {
     ~GraphDependencies() { drop(); }
 
     // The nodes; valid as long as this object and the range that it views.
-    std::span<const GraphNode> nodes() const noexcept { return nodes_; }
+    std::span<const GraphNode> nodes() const noexcept {
+        return {held_ == few ? few_ : data_, size_};
+    }
     // False if the copy failed for lack of memory; graphs reject such dependencies.
     bool is_complete() const noexcept { return held_ != missing; }
 
@@ -116,13 +124,15 @@ class GraphDependencies {
 
     // Room for a copy of this many nodes; null without memory.
     GraphNode *room_for(std::size_t count) noexcept {
-        GraphNode *to = few_;
-        held_ = few;
-        if (count > most_few) {
-            to = new (std::nothrow) GraphNode[count];
-            held_ = to != nullptr ? many : missing;
+        size_ = count;
+        if (count <= most_few) {
+            held_ = few;
+            return few_;
         }
-        nodes_ = {to, to != nullptr ? count : 0};
+        GraphNode *const to = new (std::nothrow) GraphNode[count];
+        held_ = to != nullptr ? many : missing;
+        data_ = to;
+        size_ = to != nullptr ? count : 0;
         return to;
     }
     template <class... Nodes>
@@ -140,16 +150,18 @@ class GraphDependencies {
     }
     void drop() noexcept {
         if (held_ == many) [[unlikely]] {
-            delete[] nodes_.data();
+            delete[] data_;
         }
     }
 
-    std::span<const GraphNode> nodes_;
+    // No pointer to few_, which would prevent compilers from keeping this object in registers.
+    const GraphNode *data_ = nullptr; // unless the nodes are in few_
+    std::size_t size_ = 0;
     // Where the nodes are: in another range, in few_, on the heap; or the copy failed for lack of
     // memory.
     enum : unsigned char { viewed, few, many, missing } held_ = viewed;
     union {
-        GraphNode few_[most_few]; // unset except for those of nodes_
+        GraphNode few_[most_few]; // the first size_ are set, if the nodes are here
     };
 };
 

@@ -243,13 +243,19 @@ class Kernel<void(Parameters...)> : public AnyKernel {
         return with_arguments(nullptr, use, arguments...);
     }
 
+    // The same for arguments without an empty owner.
+    template <class Use, class... Arguments>
+    static auto with_pointers(const Use &use, const Arguments &...arguments) noexcept {
+        return pass(use, detail::parameter_from<Parameters>(arguments)...);
+    }
+
   private:
     friend class AnyKernel;
 
     explicit Kernel(AnyKernel &&kernel) noexcept : AnyKernel(static_cast<AnyKernel &&>(kernel)) {}
 
     template <class Use>
-    static auto pass(const Use &use, Parameters... parameters) noexcept {
+    CUSHIM_INLINE static auto pass(const Use &use, Parameters... parameters) noexcept {
         void *pointers[] = {__builtin_addressof(parameters)..., nullptr};
         return use(pointers);
     }

@@ -28,11 +28,11 @@ LIMITS = {
     "graph, create and destroy": (450, 0),
     "graph, instantiate and destroy": (550, 3),
     "graph, launch": (95, 0),
-    "graph, empty node": (119, 0),
-    "graph, memset node": (172, 0),
-    "graph, memcpy node": (218, 0),
-    "graph, host node": (139, 0),
-    "graph, kernel node": (284, 1),
+    "graph, empty node": (85, 0),
+    "graph, memset node": (109, 0),
+    "graph, memcpy node": (128, 0),
+    "graph, host node": (89, 0),
+    "graph, kernel node": (219, 1),
 }
 
 

@@ -60,6 +60,14 @@
 #define CUSHIM_LOCAL_END
 #endif
 
+/* Marks functions and lambdas that are inlined early, so that objects that they take by reference
+ * can stay in registers. */
+#ifdef __GNUC__
+#define CUSHIM_INLINE __attribute__((always_inline))
+#else
+#define CUSHIM_INLINE
+#endif
+
 /* Marks functions that only failures call. */
 #ifdef __GNUC__
 #define CUSHIM_COLD [[gnu::cold]]

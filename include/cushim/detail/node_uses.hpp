@@ -12,6 +12,22 @@ namespace cushim::detail {
 template <class T>
 concept Owning = requires(const T &owner) { Access::state(owner); };
 
+// The state of an owner or a buffer; null for other objects.
+template <class Object>
+State *state_of([[maybe_unused]] const Object &object) noexcept {
+    if constexpr (Owning<Object>) {
+        return Access::state(object);
+    } else {
+        return nullptr;
+    }
+}
+
+// Whether all owners and buffers among these objects have a state.
+template <class... Object>
+bool have_states(const Object &...objects) noexcept {
+    return ((!Owning<Object> || state_of(objects) != nullptr) && ...);
+}
+
 // The states of the owners and buffers among these objects. Some may be null.
 template <class... Object>
 class States {

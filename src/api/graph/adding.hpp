@@ -28,12 +28,11 @@ inline Result<void> check_element(const GraphIdentity &identity, std::span<const
 // Handles of existing nodes; many of them are stored on the heap.
 class NodeHandles {
   public:
-    Result<void> fill(const GraphIdentity &identity,
-                      const GraphDependencies &dependencies) noexcept {
-        if (!dependencies.is_complete()) {
+    Result<void> fill(const GraphIdentity &identity, const NodesBefore &dependencies) noexcept {
+        if (dependencies.count == no_nodes_stored) {
             return no_host_memory();
         }
-        return fill(identity, dependencies.nodes(), {"dependencies"});
+        return fill(identity, {dependencies.nodes, dependencies.count}, {"dependencies"});
     }
     Result<void> fill(const GraphIdentity &identity, std::span<const GraphNode> nodes,
                       const ArrayName &name) noexcept {
@@ -68,7 +67,7 @@ class NodeHandles {
 
 // Adds a node by `add(place)`.
 template <class Add>
-Result<GraphNode> add_after(GraphState &state, const GraphDependencies &dependencies,
+Result<GraphNode> add_after(GraphState &state, const NodesBefore &dependencies,
                             const Add &add) noexcept {
     NodeHandles before;
     CUSHIM_TRY_VOID(before.fill(*state.identity, dependencies));
@@ -79,8 +78,8 @@ Result<GraphNode> add_after(GraphState &state, const GraphDependencies &dependen
 }
 
 // Adds a node by its AddNode, and keeps the resources that it uses alive.
-Result<GraphNode> add_using(GraphState &state, const GraphDependencies &dependencies,
-                            NodeParameters parameters, const NodeUses &uses) noexcept;
+AddedNode add_using(GraphState &state, NodesBefore before, NodeParameters parameters,
+                    const NodeUses &uses) noexcept;
 
 // Changes a node by `change()`, and keeps the resources that it then uses alive.
 template <class Change>

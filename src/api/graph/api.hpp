@@ -138,8 +138,11 @@ struct GraphState;
 // Adds a node with these parameters; enters the graph's context if CUDA needs that. Checks the
 // parameters first: invalid_argument. Takes ownership of the closure. Errors name
 // the public function.
-using AddNode = Result<GraphNode> (*)(GraphState &state, const GraphDependencies &dependencies,
-                                      NodeParameters parameters, const NodeUses &uses) noexcept;
+using AddNode = AddedNode (*)(GraphState &state, NodesBefore before, NodeParameters parameters,
+                              const NodeUses &uses) noexcept;
+// What an AddNode returns for this result, which result_of_add_node() then returns if the node is
+// null.
+AddedNode added_node(Result<GraphNode> &&result) noexcept;
 
 struct GraphApi {
     Api api;

@@ -2,6 +2,7 @@
 #include <cushim/graph.hpp>
 
 #include <cstdint>
+#include <new>
 
 #include "adding.hpp"
 #include "parameters.hpp"
@@ -20,31 +21,67 @@ using detail::state_of_graph;
 
 // --- adding
 
-Result<GraphNode> detail::add_using(GraphState &state, const GraphDependencies &dependencies,
-                                    NodeParameters parameters, const NodeUses &uses) noexcept {
-    return keeping(state, NewUses(uses), [&]() noexcept {
-        return state.api().add[parameters.kind()](state, dependencies, parameters, {});
-    });
-}
-
+namespace detail {
 namespace {
 
-[[gnu::cold, gnu::noinline]] Result<GraphNode>
-not_added(const Graph &graph, NodeParameters parameters, const detail::NodeUses &uses) noexcept {
+// Until result_of_add_node() takes it.
+alignas(Result<GraphNode>) constinit thread_local unsigned char stored[sizeof(Result<GraphNode>)];
+
+Result<GraphNode> result_of(const AddedNode &added) noexcept {
+    return added.graph != 0 ? GraphAccess::node(added.native, added.graph, 0)
+                            : result_of_add_node();
+}
+
+[[gnu::cold, gnu::noinline]] AddedNode not_added(const Graph &graph, NodeParameters parameters,
+                                                 const NodeUses &uses) noexcept {
     const NewUses unused(uses);
-    return detail::named(state_of_graph(graph).error(), detail::added_by(parameters.kind()));
+    return added_node(named(state_of_graph(graph).error(), added_by(parameters.kind())));
 }
 
 } // namespace
 
-Result<GraphNode> Graph::add(const GraphDependencies &dependencies, NodeParameters parameters,
-                             const detail::NodeUses &uses) const noexcept {
-    GraphState *const state = detail::living_state_of(*this);
-    if (state == nullptr) [[unlikely]] {
-        return not_added(*this, parameters, uses);
+AddedNode added_node(Result<GraphNode> &&result) noexcept {
+    if (result && GraphAccess::before(*result) == 0) {
+        return {result->native(), GraphAccess::graph_of(*result)};
     }
-    return state->api().add[parameters.kind()](*state, dependencies, parameters, uses);
+    ::new (static_cast<void *>(stored)) Result<GraphNode>(std::move(result));
+    return {};
 }
+
+Result<GraphNode> result_of_add_node() noexcept {
+    auto &result = *std::launder(reinterpret_cast<Result<GraphNode> *>(stored));
+    Result<GraphNode> taken = std::move(result);
+    result.~Result();
+    return taken;
+}
+
+AddedNode add_using(GraphState &state, NodesBefore before, NodeParameters parameters,
+                    const NodeUses &uses) noexcept {
+    return added_node(keeping(state, NewUses(uses), [&]() noexcept {
+        return result_of(state.api().add[parameters.kind()](state, before, parameters, {}));
+    }));
+}
+
+AddedNode add_node(const Graph &graph, NodesBefore before, NodeParameters parameters,
+                   const NodeUses &uses) noexcept {
+    GraphState *const state = living_state_of(graph);
+    if (state == nullptr) [[unlikely]] {
+        return not_added(graph, parameters, uses);
+    }
+    return state->api().add[parameters.kind()](*state, before, parameters, uses);
+}
+
+} // namespace detail
+
+namespace {
+
+Result<GraphNode> add_any(const Graph &graph, const GraphDependencies &dependencies,
+                          NodeParameters parameters, const detail::NodeUses &uses) noexcept {
+    return detail::result_of(
+        detail::add_node(graph, detail::nodes_before(dependencies), parameters, uses));
+}
+
+} // namespace
 
 Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependencies,
                                               const Graph &child) const noexcept {
@@ -57,7 +94,7 @@ Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependenc
     CUSHIM_TRY_VOID(state->uses().prepare(uses));
     Result<GraphNode> added = GraphNode();
     CUSHIM_TRY_VOID(inner->copied([&]() noexcept -> Result<void> {
-        added = add(dependencies, detail::ChildGraphNode{inner->graph}, {});
+        added = add_any(*this, dependencies, detail::ChildGraphNode{inner->graph}, {});
         return {};
     }));
     if (added || detail::may_be_done(added.error())) {
@@ -74,8 +111,8 @@ Result<GraphNode> Graph::add_event_node(GraphNodeType type, const GraphDependenc
                                         const Event &event) const noexcept {
     const detail::States uses(event);
     return type == GraphNodeType::event_wait
-               ? add(dependencies, detail::EventWaitNode{event.native()}, {uses})
-               : add(dependencies, detail::EventRecordNode{event.native()}, {uses});
+               ? add_any(*this, dependencies, detail::EventWaitNode{event.native()}, {uses})
+               : add_any(*this, dependencies, detail::EventRecordNode{event.native()}, {uses});
 }
 
 Result<GraphNode>
@@ -83,7 +120,7 @@ Graph::add_semaphore_signal_node(const GraphDependencies &dependencies,
                                  std::span<const SemaphoreSignal> signals) const noexcept {
     return CUSHIM_NAMED(detail::with_semaphores<detail::SemaphoreSignalNode>(
         signals, [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
-            return add(dependencies, parameters, uses);
+            return add_any(*this, dependencies, parameters, uses);
         }));
 }
 
@@ -92,14 +129,15 @@ Graph::add_semaphore_wait_node(const GraphDependencies &dependencies,
                                std::span<const SemaphoreWait> waits) const noexcept {
     return CUSHIM_NAMED(detail::with_semaphores<detail::SemaphoreWaitNode>(
         waits, [&](const NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
-            return add(dependencies, parameters, uses);
+            return add_any(*this, dependencies, parameters, uses);
         }));
 }
 
 Result<GraphNode>
 Graph::add_batch_mem_op_node(const GraphDependencies &dependencies,
                              std::span<const CUstreamBatchMemOpParams> operations) const noexcept {
-    return add(dependencies, detail::BatchMemOpNode{operations.data(), operations.size()}, {});
+    return add_any(*this, dependencies,
+                   detail::BatchMemOpNode{operations.data(), operations.size()}, {});
 }
 
 Result<detail::GraphMemory>
@@ -116,10 +154,12 @@ Graph::add_allocation(const GraphDependencies &dependencies, Device device, std:
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUdeviceptr address = 0;
     CUSHIM_TRY(const GraphNode node,
-               detail::add_after(*state, dependencies, [&](const NodePlace &place) noexcept {
-                   return state->api().add_mem_alloc(
-                       place, {device.native(), count * element_size, grants}, &address);
-               }));
+               detail::add_after(*state, detail::nodes_before(dependencies),
+                                 [&](const NodePlace &place) noexcept {
+                                     return state->api().add_mem_alloc(
+                                         place, {device.native(), count * element_size, grants},
+                                         &address);
+                                 }));
     return detail::GraphMemory(node, address, count);
 }
 
@@ -130,10 +170,9 @@ Result<GraphNode> Graph::add_node_raw(const GraphDependencies &dependencies,
     }
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return CUSHIM_NAMED(
-        detail::add_after(*state, dependencies, [&](const NodePlace &place) noexcept {
-            return state->api().add_raw(place, parameters);
-        }));
+    return CUSHIM_NAMED(detail::add_after(
+        *state, detail::nodes_before(dependencies),
+        [&](const NodePlace &place) noexcept { return state->api().add_raw(place, parameters); }));
 }
 
 // --- order

@@ -194,7 +194,7 @@ Result<void> Stream::begin_capture_to(const Graph &graph, const GraphDependencie
     CUSHIM_TRY_VOID(detail::require(*this, empty));
     CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
     detail::NodeHandles before;
-    CUSHIM_TRY_VOID(before.fill(*state->identity, dependencies));
+    CUSHIM_TRY_VOID(before.fill(*state->identity, detail::nodes_before(dependencies)));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     Result<void> begun = state->api().capture.begin_to(
         native(), {nullptr, state->graph, before.data(), before.size(), state->context}, mode);

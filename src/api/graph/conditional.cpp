@@ -42,10 +42,11 @@ Result<Conditional> add_bodies(GraphState &state, const GraphDependencies &depen
     std::vector<CUgraph> natives(request.bodies);
     Conditional added;
     added.bodies.reserve(natives.size());
-    CUSHIM_TRY(added.node,
-               detail::add_after(state, dependencies, [&](const detail::NodePlace &place) noexcept {
-                   return state.api().add_conditional(place, request, natives.data());
-               }));
+    CUSHIM_TRY(added.node, detail::add_after(state, detail::nodes_before(dependencies),
+                                             [&](const detail::NodePlace &place) noexcept {
+                                                 return state.api().add_conditional(place, request,
+                                                                                    natives.data());
+                                             }));
     const Result<void> named = name_bodies(state, natives, added);
     if (!named) {
         (void)state.api().destroy_node(added.node.native());

@@ -17,7 +17,9 @@ Result<bool> has_node(const GraphApi &api, CUgraph graph, CUgraphNode node) {
 GraphIdentity::Tables::~Tables() = default;
 
 GraphIdentity::GraphIdentity(GraphIdentity &around, CUgraphNode node) noexcept
-    : api(around.api), id(next_id()), around_(&around), node_(node) {}
+    : api(around.api), id(next_id()), around_(&around), node_(node) {
+    whole_id_[api.api == Api::runtime] = id;
+}
 
 GraphIdentity::Tables &GraphIdentity::tables() {
     if (!tables_) {
@@ -99,6 +101,7 @@ const GraphIdentity &GraphIdentity::outermost() const noexcept {
 void GraphIdentity::prepare_to_forget(CUgraphNode node) {
     tables().gone.try_emplace(node, 0);
     any_gone_ = true;
+    not_whole();
 }
 
 void GraphIdentity::forget(CUgraphNode node) noexcept {

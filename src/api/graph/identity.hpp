@@ -19,6 +19,7 @@ struct GraphAccess {
         return GraphNode(native, graph, before);
     }
     static unsigned long long graph_of(const GraphNode &node) noexcept { return node.graph_; }
+    static const CUgraphNode *handle(const GraphNode &node) noexcept { return &node.native_; }
     static unsigned long long before(const GraphNode &node) noexcept { return node.before_; }
 
     static GraphCondition condition(unsigned long long native, unsigned long long graph) noexcept {
@@ -37,7 +38,9 @@ struct GraphAccess {
  * std::bad_alloc. */
 class GraphIdentity {
   public:
-    explicit GraphIdentity(const GraphApi &of) noexcept : api(of), id(next_id()) {}
+    explicit GraphIdentity(const GraphApi &of) noexcept : api(of), id(next_id()) {
+        whole_id_[of.api == Api::runtime] = id;
+    }
     // The identity of a graph nested in a node.
     GraphIdentity(GraphIdentity &around, CUgraphNode node) noexcept;
     GraphIdentity(const GraphIdentity &) = delete;
@@ -65,9 +68,10 @@ class GraphIdentity {
         return alive_ && GraphAccess::graph_of(node) == id &&
                GraphAccess::before(node) == gone_before(node.native());
     }
-    // Whether no node was destroyed: all names with this id refer to existing nodes, and no handle
-    // was used before.
-    bool is_whole() const noexcept { return !any_gone_; }
+    // The id if this is an existing graph of that API no node of which was destroyed: all names
+    // with this id refer to existing nodes, and no handle was used before. Otherwise the id of no
+    // graph.
+    unsigned long long whole_id(Api by) const noexcept { return whole_id_[by == Api::runtime]; }
 
     // The identity of the graph nested in this node.
     std::shared_ptr<GraphIdentity> inside(CUgraphNode node, CUgraph graph);
@@ -91,6 +95,7 @@ class GraphIdentity {
     // The graph was destroyed.
     void end() noexcept {
         alive_ = false;
+        not_whole();
         if (around_ != nullptr || tables_ != nullptr) [[unlikely]] {
             end_nested();
         }
@@ -127,6 +132,11 @@ class GraphIdentity {
 
     static inline constinit std::atomic<unsigned long long> last_id_{0};
 
+    void not_whole() noexcept { whole_id_[0] = whole_id_[1] = no_id; }
+
+    static constexpr unsigned long long no_id = ~0ULL;
+
+    unsigned long long whole_id_[2] = {no_id, no_id}; // of the driver, of the runtime
     bool alive_ = true;
     bool any_gone_ = false; // whether a node was destroyed
     // Valid only while the outer graph's wrapper exists, which ends this identity first.

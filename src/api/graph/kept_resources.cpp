@@ -3,7 +3,6 @@
 #include <cushim/detail/loader.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "base/call.hpp"
 #include "base/fork_guard.hpp"
@@ -51,11 +50,6 @@ Held **find_captured(unsigned long long capture) noexcept {
         at = &(*at)->next_captured;
     }
     return at;
-}
-
-unsigned long long next_number() noexcept {
-    static constinit std::atomic<unsigned long long> last{0};
-    return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 } // namespace
@@ -207,7 +201,6 @@ Result<void> KeptResources::take_over(unsigned long long capture) noexcept {
     held_ = found;
     object_ = found->object;
     graph_holds_ = true;
-    number_ = next_number();
     return {};
 }
 
@@ -228,7 +221,6 @@ Result<void> KeptResources::create() {
     CUSHIM_TRY(object_, give(graph_, std::move(held)));
     held_ = made;
     graph_holds_ = true;
-    number_ = next_number();
     return {};
 }
 

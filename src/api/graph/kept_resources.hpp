@@ -107,6 +107,37 @@ Result<void> keep_in_capture(const CaptureInProgress &capture, NewUses &&uses) n
 // Whether there are such graphs.
 bool captures_keep_resources() noexcept;
 
+// States none of which is null.
+struct AllStates {
+    std::span<State *const> states;
+
+    operator NodeUses() const noexcept { return {states}; }
+};
+
+// Whether the graph with this number keeps all of these already, as for most nodes; may return
+// false although it does.
+inline bool are_kept([[maybe_unused]] unsigned long long number,
+                     std::same_as<State *> auto... states) noexcept {
+    return ((states == nullptr || states->kept_by.load(std::memory_order_relaxed) == number) &&
+            ...);
+}
+inline bool are_kept(unsigned long long number, const AllStates &uses) noexcept {
+    for (const State *const state : uses.states) {
+        if (state->kept_by.load(std::memory_order_relaxed) != number) {
+            return false;
+        }
+    }
+    return true;
+}
+inline bool are_kept(unsigned long long number, const NodeUses &uses) noexcept {
+    for (State *const state : uses.states) {
+        if (!are_kept(number, state)) {
+            return false;
+        }
+    }
+    return uses.closure == nullptr;
+}
+
 /* Resources of the nodes of one graph and of the graphs inside it. A resource that a node has ever
  * used lives as long as the graph, its clones and its executable graphs; one that several nodes use
  * is usually kept once.
@@ -127,9 +158,10 @@ class KeptResources {
         Held *next_captured = nullptr;
     };
 
-    // `of` is the handle of the graph, which may be created later.
-    KeptResources(const CUgraph &of, unsigned int made_in) noexcept
-        : graph_(of), generation_(made_in) {}
+    // `of` is the handle of the graph, which may be created later; `number` is that of its
+    // GraphIdentity.
+    KeptResources(const CUgraph &of, unsigned long long number, unsigned int made_in) noexcept
+        : graph_(of), number_(number), generation_(made_in) {}
     KeptResources(const KeptResources &) = delete;
     KeptResources &operator=(const KeptResources &) = delete;
     // The graph was destroyed, or lives on with other code.
@@ -139,15 +171,7 @@ class KeptResources {
         }
     }
 
-    // Whether all of these are kept already, as for most nodes; may return false although they are.
-    [[gnu::always_inline]] bool has(const NodeUses &uses) const noexcept {
-        for (const State *const state : uses.states) {
-            if (state != nullptr && state->kept_by.load(std::memory_order_relaxed) != number_) {
-                return false;
-            }
-        }
-        return uses.closure == nullptr;
-    }
+    unsigned long long number() const noexcept { return number_; }
     // Reserves room, so that nothing can fail once the node exists.
     Result<void> prepare(const NewUses &uses) noexcept;
     void keep(NewUses &&uses) noexcept;
@@ -189,11 +213,11 @@ class KeptResources {
     Result<void> retain() const noexcept;
 
     const CUgraph &graph_;
-    unsigned long long number_ = ~0ULL; // no State has this one
-    Held *held_ = nullptr;              // owned by the user object
-    CUuserObject object_ = nullptr;     // cushim holds one reference
-    bool graph_holds_ = false;          // exactly one further reference
-    bool is_kept_for_good_ = false;     // the graph may hold none, but should
+    const unsigned long long number_;
+    Held *held_ = nullptr;          // owned by the user object
+    CUuserObject object_ = nullptr; // cushim holds one reference
+    bool graph_holds_ = false;      // exactly one further reference
+    bool is_kept_for_good_ = false; // the graph may hold none, but should
     const unsigned int generation_;
 };
 

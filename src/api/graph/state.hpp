@@ -45,7 +45,7 @@ struct GraphState final : InContext {
     GraphRegistryEntry known{*this};
 
   private:
-    KeptResources own_uses_{graph, generation};
+    KeptResources own_uses_{graph, identity->id, generation};
 };
 
 static_assert(spare_kind(sizeof(GraphState)) < spare_kinds, "threads keep its memory");

@@ -34,6 +34,16 @@ constexpr bool fits(const Dim3 &sizes) noexcept {
     };
     return (bits(sizes.x) | bits(sizes.y) | bits(sizes.z)) >> 32 == 0;
 }
+// Whether all sizes are positive and below 2^31, as those of all devices are; one test.
+constexpr bool are_usual_sizes(const LaunchConfig &config) noexcept {
+    constexpr auto below = [](long long size) noexcept {
+        return static_cast<unsigned long long>(size) - 1;
+    };
+    const Dim3 &grid = config.grid, &block = config.block;
+    const unsigned long long bits = below(grid.x) | below(grid.y) | below(grid.z) | below(block.x) |
+                                    below(block.y) | below(block.z) | config.shared_bytes;
+    return bits >> 31 == 0;
+}
 // Whether all sizes are positive and within the limits.
 constexpr bool sizes_fit(const LaunchConfig &config) noexcept {
     return fits(config.grid) && fits(config.block) &&
@@ -55,8 +65,8 @@ constexpr Dim3 no_cluster(0, 0, 0);
 inline bool has_attributes(const LaunchConfig &config) noexcept {
     const Dim3 &cluster = config.cluster;
     const auto counts = static_cast<unsigned long long>(cluster.x | cluster.y | cluster.z);
-    return (counts | config.more.size()) != 0 || config.priority.is_set() ||
-           config.programmatic_stream_serialization;
+    const bool others = config.priority.is_set() | config.programmatic_stream_serialization;
+    return (counts | config.more.size() | static_cast<unsigned long long>(others)) != 0;
 }
 
 #if CUDA_VERSION >= 11080

@@ -27,7 +27,7 @@ inline bool is_plain(const PitchedCopy &copy) noexcept {
     const ElementType &element = copy.element;
     const unsigned long long bytes = to.extent.width * element.size;
     const bool are_apart = to.address - from.address >= bytes && from.address - to.address >= bytes;
-    return are_apart && to.extent == from.extent && is_one_row(to, element) &&
+    return to.extent == from.extent && are_apart && is_one_row(to, element) &&
            is_one_row(from, element);
 }
 inline bool is_plain(const PitchedFill &fill) noexcept {
@@ -59,22 +59,37 @@ inline PitchedFill pitched(const Fill &fill) noexcept {
 // if they are disjoint or have the same pitches; otherwise linear in the number of rows.
 bool overlap(const PitchedView &a, const PitchedView &b, std::size_t element_size) noexcept;
 
-// CUDA's parameters, a CUDA_MEMCPY2D or CUDA_MEMCPY3D. Unified: on any device.
+// CUDA's parameters, a CUDA_MEMCPY2D or CUDA_MEMCPY3D. Unified: on any device. Each member is set
+// once, which is shorter than clearing the struct.
 template <class Parameters>
 inline Parameters parameters_of(const PitchedCopy &copy) noexcept {
     const auto host = [](unsigned long long address) noexcept {
         return reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
     };
-    const bool from_host = copy.kind == CopyKind::host_to_device;
-    const bool to_host = copy.kind == CopyKind::device_to_host;
-    Parameters parameters{};
-    parameters.srcMemoryType = from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
+    struct MemoryTypes {
+        CUmemorytype from, to;
+    };
+    static constexpr MemoryTypes types[] = {
+        // by CopyKind
+        {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIED},
+        {CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_HOST},
+        {CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED},
+    };
+    const MemoryTypes &type = types[static_cast<int>(copy.kind)];
+    Parameters parameters;
+    parameters.srcXInBytes = 0;
+    parameters.srcY = 0;
+    parameters.srcMemoryType = type.from;
     parameters.srcHost = host(copy.from.address);
     parameters.srcDevice = static_cast<CUdeviceptr>(copy.from.address);
+    parameters.srcArray = nullptr;
     parameters.srcPitch = copy.from.pitch.row;
-    parameters.dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
+    parameters.dstXInBytes = 0;
+    parameters.dstY = 0;
+    parameters.dstMemoryType = type.to;
     parameters.dstHost = host(copy.to.address);
     parameters.dstDevice = static_cast<CUdeviceptr>(copy.to.address);
+    parameters.dstArray = nullptr;
     parameters.dstPitch = copy.to.pitch.row;
     parameters.WidthInBytes = copy.to.extent.width * copy.element.size;
     parameters.Height = copy.to.extent.height;
@@ -82,7 +97,13 @@ inline Parameters parameters_of(const PitchedCopy &copy) noexcept {
 }
 inline CUDA_MEMCPY3D parameters_3d(const PitchedCopy &copy) noexcept {
     auto parameters = parameters_of<CUDA_MEMCPY3D>(copy);
+    parameters.srcZ = 0;
+    parameters.srcLOD = 0;
+    parameters.reserved0 = nullptr;
     parameters.srcHeight = copy.from.pitch.layer;
+    parameters.dstZ = 0;
+    parameters.dstLOD = 0;
+    parameters.reserved1 = nullptr;
     parameters.dstHeight = copy.to.pitch.layer;
     parameters.Depth = copy.to.extent.depth;
     return parameters;

@@ -17,6 +17,7 @@
 
 // A type or constant, by its name in the driver's and in the runtime's headers.
 #define CUSHIM_EITHER(driver, runtime) driver
+#define CUSHIM_GRAPH_API ::cushim::Api::driver
 // The version of the headers.
 #define CUSHIM_GRAPH_HEADERS CUDA_VERSION
 
@@ -65,7 +66,7 @@ bool is_added_anywhere(const Node &) noexcept {
            std::is_same_v<Node, EventRecordNode> || std::is_same_v<Node, EventWaitNode>;
 }
 template <>
-bool is_added_anywhere(const KernelNode &node) noexcept {
+[[gnu::always_inline]] inline bool is_added_anywhere(const KernelNode &node) noexcept {
     return node.kernel.is_of_library() && !asks_for_attributes(node.config);
 }
 
@@ -81,7 +82,8 @@ Result<void> require_kernel(const KernelNode &) noexcept {
 template <class Native>
 Native native_kernel(const KernelNode &node) noexcept {
     const LaunchSizes sizes = native_sizes(node.config); // already checked
-    Native native{};
+    Native native;                                       // {} would also clear the padding
+    native.func = nullptr;
     native.gridDimX = sizes.grid.x;
     native.gridDimY = sizes.grid.y;
     native.gridDimZ = sizes.grid.z;
@@ -90,6 +92,7 @@ Native native_kernel(const KernelNode &node) noexcept {
     native.blockDimZ = sizes.block.z;
     native.sharedMemBytes = sizes.shared_bytes;
     native.kernelParams = node.arguments;
+    native.extra = nullptr;
     return native;
 }
 

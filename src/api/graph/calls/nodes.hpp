@@ -130,7 +130,8 @@ Result<void> check_kernel(const KernelNode &node, CUcontext context) noexcept {
 
 struct KernelCalls : AnyKind {
     static bool is_plain(const KernelNode &node) noexcept {
-        return accepts_kernel(node) && sizes_fit(node.config) && !asks_for_attributes(node.config);
+        return accepts_kernel(node) && are_usual_sizes(node.config) &&
+               !asks_for_attributes(node.config);
     }
     [[gnu::always_inline]] static auto call(const NodePlace &place,
                                             const KernelNode &kernel) noexcept {
@@ -207,7 +208,11 @@ struct LinearKind : Kind<Pitched> {
 };
 
 template <>
-struct Kind<Copy> : LinearKind<Copy, PitchedCopy> {};
+struct Kind<Copy> : LinearKind<Copy, PitchedCopy> {
+    static bool is_plain(const Copy &copy) noexcept {
+        return copy.to_size == copy.from_size && LinearKind::is_plain(copy); // shorter so
+    }
+};
 
 template <>
 struct Kind<PitchedFill> : AnyKind {
@@ -406,8 +411,8 @@ struct Kind<MemFreeNode> : AnyKind {
 // --- all types
 
 template <class Node>
-[[gnu::cold]] Result<GraphNode> named_by_kind(Result<GraphNode> &&added) noexcept {
-    return named(std::move(added), added_by(NodeParameters::kind_of<Node>));
+[[gnu::cold]] AddedNode named_by_kind(Result<GraphNode> &&added) noexcept {
+    return added_node(named(std::move(added), added_by(NodeParameters::kind_of<Node>)));
 }
 
 template <class Node>
@@ -423,13 +428,12 @@ Result<void> add_at(const NodePlace &place, const Node &node) noexcept {
 
 // Adds any node whose resources are kept.
 template <class Node>
-Result<GraphNode> add_to(GraphState &state, const GraphDependencies &dependencies,
-                         const Node &node) noexcept {
+Result<GraphNode> add_to(GraphState &state, NodesBefore before, const Node &node) noexcept {
     if (is_of_nothing(node)) {
-        return add_to(state, dependencies, EmptyNode());
+        return add_to(state, before, EmptyNode());
     }
     CUSHIM_TRY_VOID(Kind<Node>::check(node));
-    return add_after(state, dependencies, [&](const NodePlace &place) noexcept -> Result<void> {
+    return add_after(state, before, [&](const NodePlace &place) noexcept -> Result<void> {
         if (is_added_anywhere(node)) {
             return add_at(place, node);
         }
@@ -440,85 +444,126 @@ Result<GraphNode> add_to(GraphState &state, const GraphDependencies &dependencie
 
 // Adds any node.
 template <class Node>
-[[gnu::noinline]] Result<GraphNode> add_any_node(GraphState &state,
-                                                 const GraphDependencies &dependencies,
-                                                 const Node &node, const NodeUses &uses) noexcept {
-    if (!state.uses().has(uses)) {
-        return add_using(state, dependencies, node, uses);
+[[gnu::noinline]] AddedNode add_any_node(GraphState &state, NodesBefore before, const Node &node,
+                                         const NodeUses &uses) noexcept {
+    if (!are_kept(state.uses().number(), uses)) {
+        return add_using(state, before, node, uses);
     }
-    return named_by_kind<Node>(add_to(state, dependencies, node));
+    return named_by_kind<Node>(add_to(state, before, node));
 }
 
 // After a call that failed.
 template <class Node, class Call>
-[[gnu::cold, gnu::noinline]] Result<GraphNode> not_added(Call call, const Node &node,
-                                                         CUcontext context) noexcept {
+[[gnu::cold, gnu::noinline]] AddedNode not_added(Call call, const Node &node,
+                                                 CUcontext context) noexcept {
     return named_by_kind<Node>(Kind<Node>::result(call, node, context).error());
 }
 
 // `asked` receives the status of the call.
-[[gnu::always_inline]] inline bool is_current(CUcontext context, CUresult &asked) noexcept {
+[[gnu::always_inline]] inline bool is_current(const GraphState &state, CUresult &asked) noexcept {
     CUcontext current = nullptr;
     asked = driver().cuCtxGetCurrent(&current);
-    return asked == CUDA_SUCCESS && current == context;
+    return asked == CUDA_SUCCESS && current == state.context;
 }
 template <class Node>
-[[gnu::cold, gnu::noinline]] Result<GraphNode> not_asked(CUresult status) noexcept {
+[[gnu::cold, gnu::noinline]] AddedNode not_asked(CUresult status) noexcept {
     return named_by_kind<Node>(failure(status, entry::cuCtxGetCurrent::name));
 }
 
-// The handles of a few nodes. False if there are more, or if one may not exist in this graph.
-using FewHandles = std::array<CUgraphNode, 16>;
-[[gnu::always_inline]] inline bool copy_handles(const GraphIdentity &identity,
-                                                const GraphDependencies &dependencies,
-                                                FewHandles &to) noexcept {
-    const std::span<const GraphNode> nodes = dependencies.nodes();
-    const auto copy = [&](std::size_t index) noexcept {
-        to[index] = nodes[index].native();
-        return GraphAccess::graph_of(nodes[index]) == identity.id;
-    };
-    if (!identity.is_whole()) [[unlikely]] {
-        return false;
-    }
-    if (nodes.size() == 1) [[likely]] {
-        return copy(0);
-    }
-    std::size_t copied = 0;
-    while (copied < nodes.size() && copied < to.size() && copy(copied)) {
-        ++copied;
-    }
-    return copied == nodes.size() && dependencies.is_complete();
-}
+// The nodes that a new one waits for, and their handles, which are determined late, since calls may
+// come between. Two classes with the same functions.
+struct HandlesBefore {
+    const CUgraphNode *handles;
+    std::size_t count;
+};
+// One node, or none if it is null.
+struct OneBefore {
+    const GraphNode *node;
 
-// The AddNode of a kind: the only frame between a public function and CUDA, so it is written for
-// speed. Here are plain nodes with few dependencies, whose resources are kept, in a graph whose
-// nodes all exist.
+    // False if a node of the graph was destroyed, or this one may belong to another graph or API.
+    [[gnu::always_inline]] bool is_in(const GraphIdentity &identity) const noexcept {
+        const unsigned long long id = identity.whole_id(CUSHIM_GRAPH_API);
+        if (node == nullptr) [[unlikely]] {
+            return identity.id == id;
+        }
+        return GraphAccess::graph_of(*node) == id;
+    }
+    [[gnu::always_inline]] HandlesBefore handles() const noexcept {
+        return node != nullptr ? HandlesBefore{GraphAccess::handle(*node), 1}
+                               : HandlesBefore{nullptr, 0};
+    }
+    NodesBefore nodes() const noexcept { return {node, node != nullptr ? std::size_t(1) : 0}; }
+};
+// A few nodes; is_in() is false if there are more.
+class FewBefore {
+  public:
+    explicit FewBefore(NodesBefore nodes) noexcept : nodes_(nodes) {}
+
+    [[gnu::always_inline]] bool is_in(const GraphIdentity &identity) noexcept {
+        const unsigned long long id = identity.whole_id(CUSHIM_GRAPH_API);
+        if (nodes_.count == 1) [[likely]] {
+            return GraphAccess::graph_of(*nodes_.nodes) == id;
+        }
+        if (nodes_.count > copies_.size() || id != identity.id) [[unlikely]] {
+            return false;
+        }
+        for (std::size_t index = 0; index < nodes_.count; ++index) {
+            if (GraphAccess::graph_of(nodes_.nodes[index]) != id) [[unlikely]] {
+                return false;
+            }
+            copies_[index] = nodes_.nodes[index].native();
+        }
+        return true;
+    }
+    [[gnu::always_inline]] HandlesBefore handles() const noexcept {
+        return nodes_.count == 1
+                   ? HandlesBefore{GraphAccess::handle(*nodes_.nodes), 1}
+                   : HandlesBefore{nodes_.count != 0 ? copies_.data() : nullptr, nodes_.count};
+    }
+    NodesBefore nodes() const noexcept { return nodes_; }
+
+  private:
+    NodesBefore nodes_;
+    std::array<CUgraphNode, 16> copies_;
+};
+
+// Adds a node after those, which exist, as do all nodes of the graph; the graph keeps what it uses.
+// The only frame between headers and CUDA, so it is written for speed.
 template <class Node>
-Result<GraphNode> add_node(GraphState &state, const GraphDependencies &dependencies,
-                           NodeParameters parameters, const NodeUses &uses) noexcept {
-    const Node &node = parameters.as<Node>();
-    const std::span<const GraphNode> nodes = dependencies.nodes();
-    const GraphIdentity &identity = *state.identity;
-    FewHandles before;
+[[gnu::always_inline]] inline AddedNode add_kept_node(GraphState &state, const auto &before,
+                                                      const Node &node) noexcept {
     CUresult asked = CUDA_SUCCESS;
-    if (!copy_handles(identity, dependencies, before) ||
-        !(std::is_empty_v<Node> || state.uses().has(uses)) || is_of_nothing(node) ||
-        !(is_added_anywhere(node) || is_current(state.context, asked)) ||
+    if (is_of_nothing(node) || !(is_added_anywhere(node) || is_current(state, asked)) ||
         !Kind<Node>::is_plain(node)) [[unlikely]] {
-        return asked == CUDA_SUCCESS ? add_any_node(state, dependencies, node, uses)
+        const Node stored = node; // the compiler need not store the other one
+        return asked == CUDA_SUCCESS ? add_any_node(state, before.nodes(), stored, no_uses)
                                      : not_asked<Node>(asked);
     }
+    const HandlesBefore handles = before.handles();
     CUgraphNode added = nullptr;
-    const NodePlace place{&added, state.graph, nodes.empty() ? nullptr : before.data(),
-                          nodes.size(), state.context};
+    const NodePlace place{&added, state.graph, handles.handles, handles.count, state.context};
     const auto call =
         Kind<Node>::with_native(node, place.context, [&](const auto &native) noexcept {
             return Kind<Node>::call(place, native);
         });
     if (!Kind<Node>::succeeded(call)) [[unlikely]] {
-        return not_added(call, node, place.context);
+        const Node stored = node;
+        return not_added(call, stored, place.context);
     }
-    return GraphAccess::node(added, identity.id, 0);
+    return {added, state.identity->id};
+}
+
+// The AddNode of a kind.
+template <class Node>
+AddedNode add_node_of(GraphState &state, NodesBefore before, NodeParameters parameters,
+                      const NodeUses &uses) noexcept {
+    const Node &node = parameters.as<Node>();
+    FewBefore few(before);
+    if (!few.is_in(*state.identity) ||
+        !(std::is_empty_v<Node> || are_kept(state.uses().number(), uses))) [[unlikely]] {
+        return add_any_node(state, before, node, uses);
+    }
+    return add_kept_node(state, few, node);
 }
 
 Result<void> check_node_parameters(const NodeParameters &parameters) noexcept {
@@ -528,7 +573,7 @@ Result<void> check_node_parameters(const NodeParameters &parameters) noexcept {
 
 template <class... Node>
 constexpr auto add_nodes(NodeKinds<Node...>) noexcept {
-    return std::array<AddNode, sizeof...(Node)>{add_node<Node>...};
+    return std::array<AddNode, sizeof...(Node)>{add_node_of<Node>...};
 }
 
 Result<void> set_node(CUgraphNode of, const NodeParameters &parameters,

@@ -15,6 +15,7 @@
 #include "kernel/launch_config.hpp"
 
 #define CUSHIM_EITHER(driver, runtime) runtime
+#define CUSHIM_GRAPH_API ::cushim::Api::runtime
 #define CUSHIM_GRAPH_HEADERS CUDART_VERSION
 
 #define CUSHIM_GRAPH(function, ...) CUSHIM_RUNTIME(cuda##function, __VA_ARGS__)

@@ -1,0 +1,82 @@
+/* How headers add nodes to graphs: functions of the library that pass and return few words, in
+ * registers. */
+#ifndef CUSHIM_DETAIL_ADDED_NODE_HPP
+#define CUSHIM_DETAIL_ADDED_NODE_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+#include <cushim/graph_setters.hpp>
+
+namespace cushim {
+
+class Graph;
+
+namespace detail {
+
+// The nodes that a new node waits for.
+struct NodesBefore {
+    const GraphNode *nodes;
+    std::size_t count; // no_nodes_stored: copying them failed for lack of memory
+};
+inline constexpr std::size_t no_nodes_stored = static_cast<std::size_t>(-1);
+
+inline NodesBefore nodes_before(const GraphDependencies &dependencies) noexcept {
+    const std::span<const GraphNode> nodes = dependencies.nodes();
+    return {nodes.data(), dependencies.is_complete() ? nodes.size() : no_nodes_stored};
+}
+
+// What add_node() returns.
+struct AddedNode {
+    CUgraphNode native = nullptr;
+    unsigned long long graph = 0; // the number of its graph; 0: result_of_add_node() has the result
+};
+// The Result of this thread's last add_node() or add_node_after().
+CUSHIM_COLD CUSHIM_API Result<GraphNode> result_of_add_node() noexcept;
+
+// Adds a node that uses owners with these states, some of which may be null.
+CUSHIM_API AddedNode add_node(const Graph &graph, NodesBefore before, NodeParameters parameters,
+                              const NodeUses &uses) noexcept;
+template <std::same_as<State *>... States>
+AddedNode add_node(const Graph &graph, NodesBefore before, NodeParameters parameters,
+                   States... uses) noexcept {
+    if constexpr (sizeof...(uses) == 0) {
+        return add_node(graph, before, parameters, no_uses);
+    } else {
+        State *const states[] = {uses...};
+        return add_node(graph, before, parameters, NodeUses{states});
+    }
+}
+// None of the states is null.
+CUSHIM_API AddedNode add_kernel_node(const Graph &graph, NodesBefore before,
+                                     const KernelNode &kernel,
+                                     std::span<State *const> uses) noexcept;
+
+// The same for usual nodes, which wait for one node, or for none if it is null.
+CUSHIM_API AddedNode add_node_after(const Graph &graph, const GraphNode *before,
+                                    EmptyNode empty) noexcept;
+CUSHIM_API AddedNode add_node_after(const Graph &graph, const GraphNode *before,
+                                    HostNode host) noexcept;
+CUSHIM_API AddedNode add_node_after(const Graph &graph, const GraphNode *before, const Copy &copy,
+                                    State *to, State *from) noexcept;
+struct FillElement { // in CUDA's order
+    unsigned int value;
+    unsigned int size;
+};
+CUSHIM_API AddedNode add_node_after(const Graph &graph, const GraphNode *before, CUdeviceptr to,
+                                    std::size_t size, FillElement element, State *state) noexcept;
+inline AddedNode add_node_after(const Graph &graph, const GraphNode *before, const Fill &fill,
+                                State *to) noexcept {
+    return add_node_after(graph, before, fill.to, fill.size, {fill.value, fill.element_size}, to);
+}
+// All others.
+AddedNode add_node_after(const Graph &graph, const GraphNode *before, NodeParameters parameters,
+                         const auto &...uses) noexcept {
+    return add_node(graph, {before, before != nullptr ? 1u : 0u}, parameters, uses...);
+}
+
+} // namespace detail
+} // namespace cushim
+
+#endif
