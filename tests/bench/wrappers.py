@@ -25,7 +25,7 @@ LIMITS = {
     "copy, enqueued": (80, 1),
     "fill, enqueued": (60, 0),
     "launch, four arguments": (140, 0),
-    "graph, create and destroy": (450, 0),
+    "graph, create and destroy": (460, 0),
     "graph, instantiate and destroy": (550, 3),
     "graph, launch": (95, 0),
     "graph, empty node": (85, 0),
