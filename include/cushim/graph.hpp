@@ -8,8 +8,9 @@
  *
  * A graph is created by the driver API, which needs only a driver, or by the runtime API, with
  * rt::create_graph() or rt::capture() (runtime_graph.hpp). Both use this class. Functions that an
- * API lacks fail with unsupported_platform. Streams, events, kernels and memory are the same for
- * both. A graph can also be captured from a stream: capture.hpp.
+ * API lacks fail with unsupported_platform. Both use the same classes of streams, events, kernels
+ * and memory, but a runtime graph accepts only kernels of a Library. A graph can also be captured
+ * from a stream: capture.hpp.
  *
  * Lifetime: every graph, clone and executable graph keeps alive what its nodes use, and what the
  * nodes of graphs inside it use. That is: kernels, closures, events, semaphores, and memory, if the

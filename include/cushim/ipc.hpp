@@ -96,7 +96,7 @@ class IpcExport {
     std::size_t size_ = 0;
 };
 
-/* Memory of another process, opened in this one. Moved, not copied: each is closed once.
+/* Memory of another process, opened in this one. Moved, not copied: each open() is closed once.
  *
  * The memory is closed immediately on destruction. Before that, all work that uses it must have
  * completed, or its stream must have been passed to release_after(). Notify the exporter

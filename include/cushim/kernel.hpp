@@ -180,8 +180,8 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * - a const T * takes the same, and a pointer to const T or memory of const T
      * - a void * takes nullptr or any pointer to non-const, a const void * any pointer; neither
      *   takes a buffer or a span
-     * Other arguments do not compile. nullptr, and a span or an allocated buffer of size 0, are
-     * passed as a null address.
+     * Other arguments do not compile. nullptr, and a buffer that was allocated with size 0, are
+     * passed as a null address; a span is passed as its address, whatever its size.
      *
      * Arguments are copied before this returns. Memory that they point to must stay alive until the
      * kernel has completed.
