@@ -53,7 +53,7 @@ enum class Api : unsigned char {
 };
 CUSHIM_API Text to_text(Api api) noexcept;
 
-// "out_of_memory", the enumerator's own name; "unknown" for other values.
+// The name of the enumerator, such as "out_of_memory"; "unknown" if there is none.
 CUSHIM_API const char *name(ErrorKind kind) noexcept;
 
 struct ErrorText;

@@ -37,9 +37,9 @@
  * CUDA copies the graph. The GraphExec itself, without a user object, keeps alive what its nodes
  * use. It has a user object only in two cases:
  * - InstantiateOptions::kept_by_cuda or device_launch is set.
- * - Its graph was adopted or borrowed, and already has a user object. That was added by another
- *   library, by a Graph whose release() returned this graph, or by launch_host_function() in a
- *   capture that the program ended with cuStreamEndCapture.
+ * - Its graph was adopted or borrowed with a user object: that of another library, of the Graph
+ *   that released or lent the handle, or of launch_host_function() in a capture that the program
+ *   ended with cuStreamEndCapture.
  *
  * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
  * it. Different threads may use different graphs at the same time, also clones of one another.
@@ -254,11 +254,12 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     /* Memory that each launch allocates at the same address, which is returned. It is valid from
      * this node to the node that frees it or, without such a node, to GraphAllocation::free(). It
-     * is pinned memory of a device; `grants` give other devices read and write access. A graph
-     * with such a node cannot be cloned, cannot be passed to add_child_graph_node(), and can have
-     * one executable graph at a time. With driver 580, the first launch fails with
-     * CUDA_ERROR_ALREADY_MAPPED (208) if it reuses memory that an earlier graph shared with
-     * another device; the next launch succeeds. cuGraphAddMemAllocNode, since CUDA 11.4. */
+     * is pinned memory of a device; `grants` give other devices read and write access. A graph with
+     * such a node cannot be cloned, cannot be passed to add_child_graph_node(), can have one
+     * executable graph at a time, and keeps all its nodes and edges. With driver 580, the first
+     * launch fails with CUDA_ERROR_ALREADY_MAPPED (208) if it reuses memory that an earlier graph
+     * shared with another device; the next launch succeeds. cuGraphAddMemAllocNode, since
+     * CUDA 11.4. */
     template <DeviceType T>
     Result<GraphAllocation<T>>
     add_mem_alloc_node(const GraphDependencies &dependencies, Device device, std::size_t count,
@@ -374,12 +375,12 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // The clone's node that corresponds to a node of the original. cuGraphNodeFindInClone.
     CUSHIM_API Result<GraphNode> find_in_clone(const Graph &original,
                                                const GraphNode &node) const noexcept;
-    // Destroys the node and its edges; the graph still keeps alive what the node used. Memory nodes
-    // cannot be destroyed. If cushim rejects the call (invalid_argument), or CUDA does
-    // (CUDA_ERROR_INVALID_VALUE, not_supported_by_device, requires_newer_driver, symbol_not_found),
-    // the node stays valid. If CUDA returns any other status, it may have destroyed the node:
-    // `node` is invalid afterwards. If CUDA's node still exists, nodes() returns a new GraphNode
-    // for it. cuGraphDestroyNode.
+    // Destroys the node and its edges; the graph still keeps alive what the node used. Nodes of a
+    // graph with a memory node cannot be destroyed. If cushim rejects the call (invalid_argument),
+    // or CUDA does (CUDA_ERROR_INVALID_VALUE, not_supported_by_device, requires_newer_driver,
+    // symbol_not_found), the node stays valid. If CUDA returns any other status, it may have
+    // destroyed the node: `node` is invalid afterwards. If CUDA's node still exists, nodes()
+    // returns a new GraphNode for it. cuGraphDestroyNode.
     CUSHIM_API Result<void> destroy_node(const GraphNode &node) const noexcept;
 
     // Keeps the object of this owner alive (a buffer's memory, an event, ...) until this graph, and

@@ -38,7 +38,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
     CUSHIM_API static Result<Stream> create(const Context &context,
                                             const StreamOptions &options = {}) noexcept;
 
-    // The legacy default stream, which synchronizes with all blocking streams. CU_STREAM_LEGACY.
+    // The legacy default stream, which synchronizes with all blocking streams of its
+    // context. CU_STREAM_LEGACY.
     CUSHIM_API static Stream legacy() noexcept;
     // The per-thread default stream: in each call, that of the thread that makes the call.
     // CU_STREAM_PER_THREAD.

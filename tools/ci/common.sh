@@ -56,6 +56,8 @@ use_compilers() {
         cache="ccache "
         # Required for precompiled headers. GCC looks for __TIME__ in them, which no source here uses.
         export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
+        # Without it, ccache compares the preprocessed source: a precompiled header stays as it was if a macro changes.
+        export CCACHE_DEPEND=1
     fi
     export CXX=$cache$1 CC=$cache$2
 }

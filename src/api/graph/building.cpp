@@ -301,7 +301,7 @@ Result<void> Graph::destroy_node(const GraphNode &node) const noexcept {
         state->identity->prepare_to_forget(node.native());
         Result<void> destroyed =
             detail::explained(state->api().destroy_node(node.native()), CUDA_ERROR_NOT_SUPPORTED,
-                              "memory nodes cannot be destroyed");
+                              "nodes of a graph with memory nodes cannot be destroyed");
         if (destroyed || detail::may_be_done(destroyed.error())) {
             state->identity->forget(node.native());
         }

@@ -150,7 +150,8 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
     failures.expect("Graph::add_child_graph_node: a child graph must not have memory or "
                     "conditional nodes (cuGraphAddChildGraphNode: CUDA_ERROR_NOT_SUPPORTED (801))",
                     graph.add_child_graph_node({}, with_memory));
-    failures.expect("Graph::destroy_node: memory nodes cannot be destroyed (cuGraphDestroyNode: "
+    failures.expect("Graph::destroy_node: nodes of a graph with memory nodes cannot be destroyed "
+                    "(cuGraphDestroyNode: "
                     "CUDA_ERROR_NOT_SUPPORTED (801))",
                     with_memory.destroy_node(allocation.node()));
     failures.expect("Graph::add_node_raw: the parameters are null",
