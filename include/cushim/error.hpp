@@ -73,9 +73,9 @@ struct ErrorParts {
     const char *status_name = "";
 };
 
-// An error as a value: 48 bytes on 64-bit systems. It allocates memory only for a detail, for
-// reasons from the driver's log (driver_log.hpp), or when its message is requested. Copying shares
-// that memory and never fails.
+// An error as a value: 48 bytes on 64-bit systems. It allocates memory only to store a detail or
+// lines of the driver's log (driver_log.hpp), or when its message is requested. Copying shares that
+// memory and never fails.
 //
 // Threads: different threads may use different copies, and call const functions of the same Error,
 // at the same time.

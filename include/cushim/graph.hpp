@@ -37,15 +37,15 @@
  * CUDA copies the graph. The GraphExec itself, without a user object, keeps alive what its nodes
  * use. It has a user object only in two cases:
  * - InstantiateOptions::kept_by_cuda or device_launch is set.
- * - Its graph was adopted or borrowed with a user object: that of another library, of the Graph
- *   that released or lent the handle, or of launch_host_function() in a capture that the program
- *   ended with cuStreamEndCapture.
+ * - Its graph was adopted or borrowed, and the CUDA graph already had a user object. It was added
+ *   by another library, by the Graph that released or lent the handle, or by launch_host_function()
+ *   in a capture that the program ended with cuStreamEndCapture.
  *
- * Threads: see handle.hpp. One thread at a time may use a graph, its nodes and the graphs inside
- * it. Different threads may use different graphs at the same time, also clones of one another.
- * cushim destroys, clones and instantiates one graph at a time, and also serialises destroying
- * nodes, find_in_clone(), and adding and setting child graphs: driver 580 corrupts its memory
- * otherwise. Instantiating a large graph therefore delays these calls on other threads. Two
+ * Threads: one thread at a time may use a graph, its nodes and the graphs inside it, also through
+ * different owners. Different threads may use different graphs at the same time, also clones of one
+ * another. cushim destroys, clones and instantiates one graph at a time, and also serialises
+ * destroying nodes, find_in_clone(), and adding and setting child graphs: driver 580 corrupts its
+ * memory otherwise. Instantiating a large graph therefore delays these calls on other threads. Two
  * libraries that each contain cushim do not wait for each other. Direct calls of cuGraphDestroy,
  * cuGraphClone, cuGraphInstantiate, cuGraphDestroyNode, cuGraphNodeFindInClone and
  * cuGraphAddChildGraphNode are not serialised.
@@ -132,7 +132,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
   public:
     Graph() noexcept = default;
 
-    // An empty graph. Nodes added later use this context if they need one. cuGraphCreate,
+    // A graph without nodes. Nodes added later use this context if they need one. cuGraphCreate,
     // cuGraphDestroy.
     CUSHIM_API static Result<Graph> create(const Context &context) noexcept;
     /* Owns a graph whose nodes use that context. Only nodes that this object returns, such as those
@@ -143,7 +143,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // Does not own the graph; the lender must keep it alive.
     CUSHIM_API static Result<Graph> borrow(const Context &context, CUgraph graph) noexcept;
 
-    // The API that created the graph, `driver` or `runtime`; `loader` if the graph is empty.
+    // The API that created the graph, `driver` or `runtime`; `loader` if the Graph holds no graph.
     CUSHIM_API Api api() const noexcept;
 
     // --- adding nodes. A node runs after its dependencies, once per launch; in a body, once each
@@ -255,8 +255,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     /* Memory that each launch allocates at the same address, which is returned. It is valid from
      * this node to the node that frees it or, without such a node, to GraphAllocation::free(). It
      * is pinned memory of a device; `grants` give other devices read and write access. A graph with
-     * such a node cannot be cloned, cannot be passed to add_child_graph_node(), can have one
-     * executable graph at a time, and keeps all its nodes and edges. With driver 580, the first
+     * such a node cannot be cloned or passed to add_child_graph_node(). It can have only one
+     * executable graph at a time. Its nodes and edges cannot be removed. With driver 580, the first
      * launch fails with CUDA_ERROR_ALREADY_MAPPED (208) if it reuses memory that an earlier graph
      * shared with another device; the next launch succeeds. cuGraphAddMemAllocNode, since
      * CUDA 11.4. */

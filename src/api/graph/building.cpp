@@ -2,6 +2,7 @@
 #include <cushim/graph.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <new>
 
 #include "adding.hpp"
@@ -49,9 +50,9 @@ AddedNode added_node(Result<GraphNode> &&result) noexcept {
 }
 
 Result<GraphNode> result_of_add_node() noexcept {
-    auto &result = *std::launder(reinterpret_cast<Result<GraphNode> *>(stored));
-    Result<GraphNode> taken = std::move(result);
-    result.~Result();
+    auto *const result = std::launder(reinterpret_cast<Result<GraphNode> *>(stored));
+    Result<GraphNode> taken = std::move(*result);
+    std::destroy_at(result);
     return taken;
 }
 
