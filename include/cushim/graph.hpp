@@ -37,18 +37,18 @@
  * CUDA copies the graph. The GraphExec itself, without a user object, keeps alive what its nodes
  * use. It has a user object only in two cases:
  * - InstantiateOptions::kept_by_cuda or device_launch is set.
- * - Its graph was adopted or borrowed, and the CUDA graph already had a user object. It was added
- *   by another library, by the Graph that released or lent the handle, or by launch_host_function()
- *   in a capture that the program ended with cuStreamEndCapture.
+ * - Its graph was adopted or borrowed, and the CUDA graph already had a user object: one added by
+ *   another library, by the Graph that released or lent the handle, or by launch_host_function() in
+ *   a capture that the program ended with cuStreamEndCapture.
  *
- * Threads: one thread at a time may use a graph, its nodes and the graphs inside it, also through
- * different owners. Different threads may use different graphs at the same time, also clones of one
- * another. cushim destroys, clones and instantiates one graph at a time, and also serialises
- * destroying nodes, find_in_clone(), and adding and setting child graphs: driver 580 corrupts its
- * memory otherwise. Instantiating a large graph therefore delays these calls on other threads. Two
- * libraries that each contain cushim do not wait for each other. Direct calls of cuGraphDestroy,
- * cuGraphClone, cuGraphInstantiate, cuGraphDestroyNode, cuGraphNodeFindInClone and
- * cuGraphAddChildGraphNode are not serialised.
+ * Threads: only one thread at a time may use a graph, its nodes and the graphs inside it, even
+ * through different owners (unlike handle.hpp). Different threads may use different graphs at the
+ * same time, also clones of one another. cushim destroys, clones and instantiates one graph at a
+ * time, and also serialises destroying nodes, find_in_clone(), and adding and setting child graphs:
+ * driver 580 corrupts its memory otherwise. Instantiating a large graph therefore delays these
+ * calls on other threads. Two libraries that each contain cushim do not wait for each other. Direct
+ * calls of cuGraphDestroy, cuGraphClone, cuGraphInstantiate, cuGraphDestroyNode,
+ * cuGraphNodeFindInClone and cuGraphAddChildGraphNode are not serialised.
  * Context: see handle.hpp.
  * Errors: invalid_argument for an empty argument, for a destroyed node, and for a node of another
  * graph; requires_newer_driver, requires_newer_headers; out_of_memory; the status of the CUDA call.
@@ -414,8 +414,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     friend class detail::NodeSetters<Graph>;
     using Shared::Shared;
 
-    // Calls add(nodes). A single node is copied, so that the compiler need not store
-    // `dependencies`.
+    // Calls add(nodes). A single node is copied to `only`, so that the compiler need not keep
+    // `dependencies` in memory.
     template <class Add>
     CUSHIM_INLINE static Result<GraphNode> after(const GraphDependencies &dependencies,
                                                  const Add &add) noexcept {

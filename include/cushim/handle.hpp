@@ -103,7 +103,8 @@ class Owner {
     }
 
   protected:
-    // For derived classes: the value, and the state that the owners share (null if borrowed).
+    // For derived classes: the value, and the state that the owners share (null if borrowed,
+    // except for graphs and executable graphs).
     Owner(const Value &value, State *state) noexcept : value_(value), state_(state) {}
     // The handle, and what the derived class stores with it.
     const Value &value() const noexcept { return value_; }

@@ -49,9 +49,10 @@ class Module : public detail::Shared<Module, CUmodule> {
         return detail::named(found.as<Signature>(), "Module::kernel");
     }
 
-    // A view of a variable, for copies and kernels; valid as long as the module is loaded. Use a
-    // const T for __constant__ variables. CUDA_ERROR_NOT_FOUND (500) if it does not exist;
-    // invalid_argument unless its size is a multiple of sizeof(T). cuModuleGetGlobal_v2.
+    // A view of a variable, for copies and kernels; valid as long as the module is loaded. A const
+    // T gives a read-only view. Kernels must not write __constant__ variables. CUDA_ERROR_NOT_FOUND
+    // (500) if it does not exist; invalid_argument unless its size is a multiple of sizeof(T).
+    // cuModuleGetGlobal_v2.
     template <DeviceType T>
     Result<DeviceSpan<T>> global(const char *name) const noexcept {
         CUSHIM_TRY(const detail::Variable found, variable(name));

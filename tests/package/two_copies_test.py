@@ -58,7 +58,7 @@ class TwoCopies(consumer.ConsumerTest):
 
     def test_two_copies_work_if_everything_is_exported(self):
         """In this case the inline functions of one library may serve both."""
-        program, libraries = self.program()
+        program, libraries = self.program('-DWITH_GRAPHS')
         self.check_runs(program)
         for library in libraries:
             self.assertEqual(consumer.exported_names(library, '^cushim_'), set())

@@ -22,7 +22,7 @@ struct NodesBefore {
 };
 inline constexpr std::size_t no_nodes_stored = static_cast<std::size_t>(-1);
 
-inline NodesBefore nodes_before(const GraphDependencies &dependencies) noexcept {
+CUSHIM_LOCAL inline NodesBefore nodes_before(const GraphDependencies &dependencies) noexcept {
     const std::span<const GraphNode> nodes = dependencies.nodes();
     return {nodes.data(), dependencies.is_complete() ? nodes.size() : no_nodes_stored};
 }
@@ -32,15 +32,16 @@ struct AddedNode {
     CUgraphNode native = nullptr;
     unsigned long long graph = 0; // the number of its graph; 0: result_of_add_node() has the result
 };
-// The Result of this thread's last add_node() or add_node_after().
+// The Result of this thread's last add_node() or add_node_after(), in the copy of cushim that has
+// the function: inline functions between both calls are local to each library (CUSHIM_LOCAL).
 CUSHIM_COLD CUSHIM_API Result<GraphNode> result_of_add_node() noexcept;
 
 // Adds a node that uses owners with these states, some of which may be null.
 CUSHIM_API AddedNode add_node(const Graph &graph, NodesBefore before, NodeParameters parameters,
                               const NodeUses &uses) noexcept;
 template <std::same_as<State *>... States>
-AddedNode add_node(const Graph &graph, NodesBefore before, NodeParameters parameters,
-                   States... uses) noexcept {
+CUSHIM_LOCAL AddedNode add_node(const Graph &graph, NodesBefore before, NodeParameters parameters,
+                                States... uses) noexcept {
     if constexpr (sizeof...(uses) == 0) {
         return add_node(graph, before, parameters, no_uses);
     } else {
@@ -66,13 +67,13 @@ struct FillElement { // in CUDA's order
 };
 CUSHIM_API AddedNode add_node_after(const Graph &graph, const GraphNode *before, CUdeviceptr to,
                                     std::size_t size, FillElement element, State *state) noexcept;
-inline AddedNode add_node_after(const Graph &graph, const GraphNode *before, const Fill &fill,
-                                State *to) noexcept {
+CUSHIM_LOCAL inline AddedNode add_node_after(const Graph &graph, const GraphNode *before,
+                                             const Fill &fill, State *to) noexcept {
     return add_node_after(graph, before, fill.to, fill.size, {fill.value, fill.element_size}, to);
 }
 // All others.
-AddedNode add_node_after(const Graph &graph, const GraphNode *before, NodeParameters parameters,
-                         const auto &...uses) noexcept {
+CUSHIM_LOCAL AddedNode add_node_after(const Graph &graph, const GraphNode *before,
+                                      NodeParameters parameters, const auto &...uses) noexcept {
     return add_node(graph, {before, before != nullptr ? 1u : 0u}, parameters, uses...);
 }
 

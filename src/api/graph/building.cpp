@@ -25,7 +25,8 @@ using detail::state_of_graph;
 namespace detail {
 namespace {
 
-// Until result_of_add_node() takes it.
+// Until result_of_add_node() takes it. No code of the program may run in between, as it may add
+// nodes: closures that were not added are destroyed before.
 alignas(Result<GraphNode>) constinit thread_local unsigned char stored[sizeof(Result<GraphNode>)];
 
 Result<GraphNode> result_of(const AddedNode &added) noexcept {
@@ -35,7 +36,7 @@ Result<GraphNode> result_of(const AddedNode &added) noexcept {
 
 [[gnu::cold, gnu::noinline]] AddedNode not_added(const Graph &graph, NodeParameters parameters,
                                                  const NodeUses &uses) noexcept {
-    const NewUses unused(uses);
+    { const NewUses unused(uses); }
     return added_node(named(state_of_graph(graph).error(), added_by(parameters.kind())));
 }
 
@@ -58,9 +59,10 @@ Result<GraphNode> result_of_add_node() noexcept {
 
 AddedNode add_using(GraphState &state, NodesBefore before, NodeParameters parameters,
                     const NodeUses &uses) noexcept {
-    return added_node(keeping(state, NewUses(uses), [&]() noexcept {
+    Result<GraphNode> added = keeping(state, NewUses(uses), [&]() noexcept {
         return result_of(state.api().add[parameters.kind()](state, before, parameters, {}));
-    }));
+    });
+    return added_node(named(std::move(added), added_by(parameters.kind())));
 }
 
 AddedNode add_node(const Graph &graph, NodesBefore before, NodeParameters parameters,

@@ -34,7 +34,7 @@ constexpr bool fits(const Dim3 &sizes) noexcept {
     };
     return (bits(sizes.x) | bits(sizes.y) | bits(sizes.z)) >> 32 == 0;
 }
-// Whether all sizes are positive and below 2^31, as those of all devices are; one test.
+// Whether all sizes are positive and at most 2^31, as those of all devices are; one test.
 constexpr bool are_usual_sizes(const LaunchConfig &config) noexcept {
     constexpr auto below = [](long long size) noexcept {
         return static_cast<unsigned long long>(size) - 1;

@@ -8,6 +8,7 @@
 #include <cushim/pitched_buffer.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -320,6 +321,22 @@ TEST_CASE("a closure is destroyed if its node cannot be added", "[graph][G13]") 
     CHECK_FALSE(graph.add_host_node(GraphNode(), counter.closure()).has_value());
     CHECK_FALSE(Graph().add_host_node({}, counter.closure()).has_value());
     CHECK(counter.is_soon_gone());
+}
+
+TEST_CASE("a rejected closure whose destructor adds a node does not change the result", "[graph]") {
+    const Context context = context_after_restart("");
+    const Graph graph = ok(Graph::create(context)), other = ok(Graph::create(context));
+    const GraphNode foreign = ok(other.add_empty_node({}));
+    // Its destructor adds a node that is rejected, too.
+    const auto closure = [&other] {
+        const auto add = [&other](const int *) { CHECK_FALSE(other.add_empty_node(GraphNode())); };
+        return [kept = std::shared_ptr<const int>(nullptr, add)] {};
+    };
+    check_invalid(graph.add_host_node(foreign, closure()),
+                  "dependencies[0] belongs to another graph");
+    check_invalid(graph.add_host_node(GraphNode(), closure()),
+                  "dependencies[0] is an empty GraphNode");
+    check_invalid(Graph().add_host_node({}, closure()), "the Graph holds no graph");
 }
 
 TEST_CASE("invalid node parameters are rejected", "[graph]") {

@@ -2,6 +2,8 @@
 // functions.
 #include <cushim/cushim.hpp>
 
+#include <cstring>
+
 #define JOIN_NOW(a, b) a##b
 #define JOIN(a, b) JOIN_NOW(a, b)
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -20,6 +22,16 @@ EXPORTED int JOIN(NAME, _init)() {
 EXPORTED unsigned long JOIN(NAME, _resolve)() {
     return cushim::resolve_all();
 }
+
+#ifdef WITH_GRAPHS
+// Whether the result of a rejected call comes from the copy that was called: it waits in a variable
+// of its thread.
+EXPORTED int JOIN(NAME, _rejects)() {
+    const auto added = cushim::Graph().add_memset_node({}, cushim::DeviceSpan<float>(), 1.0F);
+    return !added && std::strcmp(added.error().message(),
+                                 "Graph::add_memset_node: the Graph holds no graph") == 0;
+}
+#endif
 
 EXPORTED int JOIN(NAME, _overridden)() {
     cushim::ScopedOverride<cushim::entry::cuInit> init(

@@ -8,10 +8,12 @@ int first_state();
 int first_init();
 unsigned long first_resolve();
 int first_overridden();
+[[gnu::weak]] int first_rejects(); // with -DWITH_GRAPHS
 int second_state();
 int second_init();
 unsigned long second_resolve();
 int second_overridden();
+[[gnu::weak]] int second_rejects();
 }
 
 // The function of the other copy that a copy calls while it overrides its own cuInit.
@@ -48,6 +50,9 @@ int main(int argc, char **) {
     expect(second_init() == status, "both return the same status");
     expect(first_resolve() == second_resolve(), "both resolve the same number");
     expect(first_state() == second_state() && first_state() != 0, "both report the same state");
+    if (first_rejects != nullptr) {
+        expect(first_rejects() && second_rejects(), "both reject a node of an empty graph");
+    }
     std::printf("both return %d\n", status);
     return 0;
 }
