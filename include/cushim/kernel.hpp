@@ -243,7 +243,7 @@ class Kernel<void(Parameters...)> : public AnyKernel {
         return with_arguments(nullptr, use, arguments...);
     }
 
-    // The same for arguments without an empty owner.
+    // As with_arguments(), but does not check for empty owners: no argument may be one.
     template <class Use, class... Arguments>
     static auto with_pointers(const Use &use, const Arguments &...arguments) noexcept {
         return pass(use, detail::parameter_from<Parameters>(arguments)...);
