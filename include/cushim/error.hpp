@@ -137,8 +137,8 @@ class Error {
     // Which API's call failed; `loader` if none did.
     Api api() const noexcept { return api_; }
     // The library whose call failed; with absent() and symbol() the one that is absent or lacks the
-    // entry point. For a further library the number that cushim_nvml_library(), for example,
-    // returns. CUSHIM_LIBRARY_DRIVER if the error is not about a library.
+    // entry point. A further library is identified by a number: for NVML, the one that
+    // cushim_nvml_library() returns. CUSHIM_LIBRARY_DRIVER if the error is not about a library.
     cushim_library library() const noexcept { return static_cast<cushim_library>(library_); }
 
     // What the call returned: a CUresult (driver), a cudaError_t (runtime library) or the status of

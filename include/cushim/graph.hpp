@@ -204,10 +204,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     /* A call of `function` on a driver thread. It must not call CUDA and must not throw
      * (std::terminate).
-     * Launches of several executable graphs may call it at the same time. It may own CUDA objects: the
-     * thread that destroys it is allowed to call CUDA. A function object that is trivially copyable, no larger than a
-     * pointer and callable as const, such as a lambda that captures one reference, needs no memory:
-     * each call uses a copy. cuGraphAddHostNode. */
+     * Launches of several executable graphs may call it at the same time. It may own CUDA objects:
+     * the thread that destroys it is allowed to call CUDA. A function object that is trivially
+     * copyable, no larger than a pointer and callable as const, such as a lambda that captures one
+     * reference, needs no memory: each call uses a copy. cuGraphAddHostNode. */
     template <detail::HostFunction Function>
     Result<GraphNode> add_host_node(const GraphDependencies &dependencies,
                                     Function &&function) const noexcept {
