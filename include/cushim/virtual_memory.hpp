@@ -46,10 +46,11 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
   public:
     AddressRange() noexcept = default;
 
-    // Reserves `size` bytes: a multiple of the page size of the host and not 0; for mappings a
-    // multiple of the granularity. The range is valid on all devices; `device` must have virtual
-    // memory management. invalid_argument for a wrong size, alignment or hint;
-    // out_of_memory if no such range is free. cuMemAddressReserve, cuMemAddressFree.
+    // Reserves `size` bytes, a multiple of the host's page size and not 0. Memory is mapped in
+    // multiples of the granularity: a remainder at the end of the range stays unused. The range is
+    // valid on all devices; `device` must have virtual memory management. invalid_argument for a
+    // wrong size, alignment or hint; out_of_memory if no such range is free. cuMemAddressReserve,
+    // cuMemAddressFree.
     CUSHIM_API static Result<AddressRange>
     reserve(Device device, std::size_t size, const AddressRangeOptions &options = {}) noexcept;
 
