@@ -105,10 +105,10 @@ class DeviceBuffer {
      * it. Memory from allocate_async(): it is freed in the order of `stream`. The buffer keeps
      * `stream` alive. A later call replaces the stream. Rejects legacy() and per_thread(), which
      * refer to different streams in different contexts. If the stream is being captured when the
-     * buffer is destroyed, memory from allocate() is freed without waiting, the capture stays
-     * valid, and the teardown sink receives CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900).
-     * cuStreamSynchronize, cuStreamIsCapturing, cuThreadExchangeStreamCaptureMode; for a borrowed
-     * stream cuStreamGetCtx. */
+     * buffer is destroyed, the memory is freed without waiting, the capture stays valid, and the
+     * teardown sink receives CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900). cuStreamSynchronize,
+     * cuStreamIsCapturing, cuThreadExchangeStreamCaptureMode; for a borrowed stream cuStreamGetCtx.
+     */
     Result<void> release_after(const Stream &stream) const noexcept {
         return memory_.release_after(stream);
     }

@@ -140,10 +140,10 @@ class Stream : public detail::Shared<Stream, CUstream> {
 
 CUSHIM_API Text to_text(const Stream &stream) noexcept;
 
-/* Waits until the functions that were passed to launch_host_function() are destroyed, except those
- * whose turn in their stream has not come, and those that a graph keeps. The destructor of such a
- * function must not call wait_for_released_closures(). Process exit waits likewise, but at most two
- * seconds (teardown.hpp). Threads: any. */
+/* Waits until functions passed to launch_host_function() are destroyed. Does not wait for a
+ * function if earlier work in its stream has not completed, or if a graph keeps it. The destructor
+ * of a function passed to launch_host_function() must not call this function. Process exit waits
+ * likewise, but at most two seconds (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 
 } // namespace cushim
