@@ -21,9 +21,9 @@ namespace cushim {
  *
  * Memory from allocate_async() is freed in stream order, in the stream it was allocated in. The
  * buffer may be destroyed while that stream still uses it; work in other streams must be ordered
- * before the free with Stream::wait_event(). The free fails in two cases: the stream of the
- * allocation is in a capture that began after the allocation; or the memory was allocated in the
- * stream legacy(), and a blocking stream of its context is being captured. If the buffer is
+ * before the free with Stream::wait_event(). The free fails in two cases: the stream in whose
+ * order the memory is freed is in a capture that began after the allocation; or that stream is
+ * legacy(), and a blocking stream of its context is being captured. If the buffer is
  * destroyed then, its memory leaks, the capture stays valid, and the teardown sink receives
  * CUDA_ERROR_INVALID_VALUE (1) or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906).
  * Context::reset_primary() frees memory from allocate() and adopt(). Memory from allocate_async()
@@ -104,9 +104,11 @@ class DeviceBuffer {
     /* Memory from allocate() or adopt(): the destructor waits for all work in `stream`, then frees
      * it. Memory from allocate_async(): it is freed in the order of `stream`. The buffer keeps
      * `stream` alive. A later call replaces the stream. Rejects legacy() and per_thread(), which
-     * refer to different streams in different contexts. If the stream is being captured when the
-     * buffer is destroyed, the memory is freed without waiting, the capture stays valid, and the
-     * teardown sink receives CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900). cuStreamSynchronize,
+     * refer to different streams in different contexts. If `stream` is being captured when
+     * the buffer is destroyed, the capture stays valid. Memory from allocate() or adopt() is then
+     * freed without waiting, and the teardown sink receives
+     * CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900). Memory from allocate_async() may leak, as
+     * described above. cuStreamSynchronize,
      * cuStreamIsCapturing, cuThreadExchangeStreamCaptureMode; for a borrowed stream cuStreamGetCtx.
      */
     Result<void> release_after(const Stream &stream) const noexcept {
