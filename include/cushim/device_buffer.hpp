@@ -104,13 +104,12 @@ class DeviceBuffer {
     /* Memory from allocate() or adopt(): the destructor waits for all work in `stream`, then frees
      * it. Memory from allocate_async(): it is freed in the order of `stream`. The buffer keeps
      * `stream` alive. A later call replaces the stream. Rejects legacy() and per_thread(), which
-     * refer to different streams in different contexts. If `stream` is being captured when
-     * the buffer is destroyed, the capture stays valid. Memory from allocate() or adopt() is then
-     * freed without waiting, and the teardown sink receives
-     * CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900). Memory from allocate_async() may leak, as
-     * described above. cuStreamSynchronize,
-     * cuStreamIsCapturing, cuThreadExchangeStreamCaptureMode; for a borrowed stream cuStreamGetCtx.
-     */
+     * refer to different streams in different contexts. If `stream` is being captured when the
+     * buffer is destroyed, the capture stays valid. Memory from allocate() or adopt() is then
+     * freed without waiting, and the teardown sink receives CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+     * (900). Memory from allocate_async() may leak, as described above. cuStreamSynchronize,
+     * cuStreamIsCapturing, cuThreadExchangeStreamCaptureMode; for a borrowed stream
+     * cuStreamGetCtx. */
     Result<void> release_after(const Stream &stream) const noexcept {
         return memory_.release_after(stream);
     }
