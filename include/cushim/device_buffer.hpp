@@ -21,11 +21,11 @@ namespace cushim {
  *
  * Memory from allocate_async() is freed in stream order, in the stream it was allocated in. The
  * buffer may be destroyed while that stream still uses it; work in other streams must be ordered
- * before the free with Stream::wait_event(). The free fails in two cases: the stream in whose
- * order the memory is freed is in a capture that began after the allocation; or that stream is
- * legacy(), and a blocking stream of its context is being captured. If the buffer is
- * destroyed then, its memory leaks, the capture stays valid, and the teardown sink receives
- * CUDA_ERROR_INVALID_VALUE (1) or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906).
+ * before the free with Stream::wait_event(). The free fails if the stream in which it is enqueued
+ * is being captured and the capture began after the allocation, or if that stream is legacy() and a
+ * blocking stream of its context is being captured. If the buffer is destroyed then, its memory
+ * leaks, the capture stays valid, and the teardown sink receives CUDA_ERROR_INVALID_VALUE (1) or
+ * CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906).
  * Context::reset_primary() frees memory from allocate() and adopt(). Memory from allocate_async()
  * then stays allocated: the destructor does not free it after a reset.
  *

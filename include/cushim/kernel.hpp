@@ -81,11 +81,12 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     CUfunction release() = delete;
     Result<void> close() = delete;
 
-    // The kernel with a signature, for launches. The number and sizes of the parameters are
-    // compared once, here. If they differ, as() fails with invalid_argument; the message has the
-    // kernel's and the signature's value. The check needs CUDA 12.4 in driver and headers, and for
-    // a library kernel a current context or an active primary context; otherwise the signature is
-    // not checked. cuFuncGetParamInfo, cuKernelGetParamInfo; cuDevicePrimaryCtxGetState.
+    // The kernel with a signature, for launches. The number and sizes of the kernel's parameters
+    // are compared with those of the signature once, here. If one differs, as() fails with
+    // invalid_argument; the message has both values. The check needs CUDA 12.4 in driver and
+    // headers, and for a library kernel a current context or an active primary context; otherwise
+    // the signature is not checked. cuFuncGetParamInfo, cuKernelGetParamInfo;
+    // cuDevicePrimaryCtxGetState.
     template <class Signature>
     Result<Kernel<Signature>> as() const noexcept {
         CUSHIM_TRY_VOID(check_parameters(Kernel<Signature>::sizes, Kernel<Signature>::count));
