@@ -276,8 +276,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     // --- conditional nodes; see graph_conditional.hpp
 
-    /* A condition for one conditional node of this graph: add_if_node() and the others fail with
-     * invalid_argument if the condition belongs to a node that still exists. Kernels of the graph
+    /* A condition for one conditional node of this graph at a time: the functions that add such a
+     * node fail with invalid_argument while another node uses the condition. Kernels of the graph
      * set it, with cudaGraphSetConditional(condition.native(), value).
      * cuGraphConditionalHandleCreate, since CUDA 12.3. */
     CUSHIM_API Result<GraphCondition>
