@@ -93,7 +93,7 @@ class Error {
 
     // The library is absent: kind library_not_found or stub_library. status() is what the table
     // functions of the absent driver or runtime return, and 303 for a further library. The message
-    // is that of the load report. Loads the library if that was not tried before.
+    // is that of the load report: if cushim has not searched for the library yet, this call does.
     CUSHIM_API static Error absent(cushim_library library) noexcept;
 
     // The library lacks an entry point with this exported name. `name` must point to a string that

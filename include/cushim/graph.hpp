@@ -28,8 +28,8 @@
  * A Graph that keeps something alive adds a CUDA user object to its CUDA graph. If the program
  * itself calls cuGraphClone, cuGraphInstantiate or cuGraphAddChildGraphNode with native(), the copy
  * therefore keeps alive what the graph uses. So does the CUDA graph itself after release(). If the
- * program passes native() of a child graph or body to these calls, the copy keeps nothing alive:
- * keep the outer graph alive.
+ * program passes native() of a graph that is inside another one (from child_graph(), or a body),
+ * the copy keeps nothing alive: keep the outer graph alive.
  *
  * A user object has costs: with driver 580, each launch takes 2 to 35 microseconds longer, and each
  * executable graph that was launched leaves 208 bytes of host memory allocated until the process
@@ -162,10 +162,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     template <class... Parameters, class... Arguments>
         requires(
             detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
-    Result<GraphNode> add_kernel_node(const GraphDependencies &dependencies,
-                                      const Kernel<void(Parameters...)> &kernel,
-                                      const LaunchConfig &config,
-                                      const Arguments &...arguments) const noexcept {
+    CUSHIM_INLINE Result<GraphNode> add_kernel_node(const GraphDependencies &dependencies,
+                                                    const Kernel<void(Parameters...)> &kernel,
+                                                    const LaunchConfig &config,
+                                                    const Arguments &...arguments) const noexcept {
         return after(dependencies, [&](detail::NodesBefore before) CUSHIM_INLINE {
             if (!detail::have_states(kernel, arguments...)) [[unlikely]] {
                 return add_any_kernel_node(before, kernel, config, arguments...);
@@ -254,12 +254,11 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
 
     /* Memory that each launch allocates at the same address, which is returned. It is valid from
      * this node to the node that frees it or, without such a node, to GraphAllocation::free(). It
-     * is pinned memory of a device; `grants` give other devices read and write access. A graph with
-     * such a node cannot be cloned or passed to add_child_graph_node(). It can have only one
-     * executable graph at a time. Its nodes and edges cannot be removed. With driver 580, the first
-     * launch fails with CUDA_ERROR_ALREADY_MAPPED (208) if it reuses memory that an earlier graph
-     * shared with another device; the next launch succeeds. cuGraphAddMemAllocNode, since
-     * CUDA 11.4. */
+     * is memory of `device`; `grants` give other devices read and write access. A graph with such a
+     * node cannot be cloned or passed to add_child_graph_node(). It can have only one executable
+     * graph at a time. Its nodes and edges cannot be removed. With driver 580, the first launch
+     * fails with CUDA_ERROR_ALREADY_MAPPED (208) if it reuses memory that an earlier graph shared
+     * with another device; the next launch succeeds. cuGraphAddMemAllocNode, since CUDA 11.4. */
     template <DeviceType T>
     Result<GraphAllocation<T>>
     add_mem_alloc_node(const GraphDependencies &dependencies, Device device, std::size_t count,
@@ -428,10 +427,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
         return add(before);
     }
     CUSHIM_INLINE static Result<GraphNode> result_of(detail::AddedNode added) noexcept {
-        if (added.graph == 0) [[unlikely]] {
+        if (added.name == 0) [[unlikely]] {
             return detail::result_of_add_node();
         }
-        return GraphNode(added.native, added.graph, 0);
+        return GraphNode(added.native, added.name);
     }
     // Adds a node. Uses: a NodeUses, or a State * for each owner.
     template <class Node, class... Uses>

@@ -47,6 +47,14 @@ CUSHIM_API Text to_text(GraphConditionalType type) noexcept;
 class GraphNode {
   public:
     GraphNode() noexcept = default;
+    // Copies the members one by one, not both at once: a processor that has just stored them one by
+    // one, as after a node was added, would wait before it can load both.
+    GraphNode(const GraphNode &other) noexcept : native_(other.native_), name_(other.name_) {}
+    GraphNode &operator=(const GraphNode &other) noexcept {
+        native_ = other.native_;
+        name_ = other.name_;
+        return *this;
+    }
 
     // Whether it names a node.
     explicit operator bool() const noexcept { return native_ != nullptr; }
@@ -58,13 +66,11 @@ class GraphNode {
   private:
     friend struct detail::GraphAccess;
     friend class Graph;
-    GraphNode(CUgraphNode native, unsigned long long graph, unsigned long long before) noexcept
-        : native_(native), graph_(graph), before_(before) {}
+    GraphNode(CUgraphNode native, unsigned long long name) noexcept
+        : native_(native), name_(name) {}
 
     CUgraphNode native_ = nullptr;
-    unsigned long long graph_ = 0; // number of its graph in this process
-    unsigned long long before_ =
-        0; // number of destroyed nodes with this handle: CUDA reuses handles
+    unsigned long long name_ = 0; // src/api/graph/identity.hpp
 };
 
 CUSHIM_API Text to_text(const GraphNode &node) noexcept;

@@ -30,7 +30,7 @@ CUSHIM_LOCAL inline NodesBefore nodes_before(const GraphDependencies &dependenci
 // What add_node() returns.
 struct AddedNode {
     CUgraphNode native = nullptr;
-    unsigned long long graph = 0; // the number of its graph; 0: result_of_add_node() has the result
+    unsigned long long name = 0; // that of the GraphNode; 0: result_of_add_node() has the result
 };
 // The Result of this thread's last add_node() or add_node_after(), in the copy of cushim that has
 // the function: inline functions between both calls are local to each library (CUSHIM_LOCAL).

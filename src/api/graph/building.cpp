@@ -30,8 +30,7 @@ namespace {
 alignas(Result<GraphNode>) constinit thread_local unsigned char stored[sizeof(Result<GraphNode>)];
 
 Result<GraphNode> result_of(const AddedNode &added) noexcept {
-    return added.graph != 0 ? GraphAccess::node(added.native, added.graph, 0)
-                            : result_of_add_node();
+    return added.name != 0 ? GraphAccess::node(added.native, added.name) : result_of_add_node();
 }
 
 [[gnu::cold, gnu::noinline]] AddedNode not_added(const Graph &graph, NodeParameters parameters,
@@ -43,8 +42,8 @@ Result<GraphNode> result_of(const AddedNode &added) noexcept {
 } // namespace
 
 AddedNode added_node(Result<GraphNode> &&result) noexcept {
-    if (result && GraphAccess::before(*result) == 0) {
-        return {result->native(), GraphAccess::graph_of(*result)};
+    if (result) {
+        return {result->native(), GraphAccess::name(*result)};
     }
     ::new (static_cast<void *>(stored)) Result<GraphNode>(std::move(result));
     return {};

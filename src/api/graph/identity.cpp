@@ -109,7 +109,8 @@ void GraphIdentity::forget(CUgraphNode node) noexcept {
         return;
     }
     auto &inner = tables_->inner;
-    if (const auto known = tables_->gone.find(node); known != tables_->gone.end()) {
+    if (const auto known = tables_->gone.find(node);
+        known != tables_->gone.end() && known->second + 1 < GraphAccess::names_of_a_handle) {
         ++known->second;
     }
     if (const auto inside = inner.find(node); inside != inner.end()) {

@@ -14,13 +14,18 @@
 namespace cushim::detail {
 
 struct GraphAccess {
-    static GraphNode node(CUgraphNode native, unsigned long long graph,
-                          unsigned long long before) noexcept {
-        return GraphNode(native, graph, before);
+    // `name`: the number of the graph, plus the number of destroyed nodes with the same handle, as
+    // CUDA reuses handles. Numbers of graphs are multiples of names_of_a_handle; nodes after that
+    // many share the last name.
+    static constexpr unsigned long long names_of_a_handle = 1 << 20;
+    static GraphNode node(CUgraphNode native, unsigned long long name) noexcept {
+        return GraphNode(native, name);
     }
-    static unsigned long long graph_of(const GraphNode &node) noexcept { return node.graph_; }
+    static unsigned long long name(const GraphNode &node) noexcept { return node.name_; }
+    static unsigned long long graph_of(const GraphNode &node) noexcept {
+        return node.name_ - node.name_ % names_of_a_handle;
+    }
     static const CUgraphNode *handle(const GraphNode &node) noexcept { return &node.native_; }
-    static unsigned long long before(const GraphNode &node) noexcept { return node.before_; }
 
     static GraphCondition condition(unsigned long long native, unsigned long long graph) noexcept {
         return GraphCondition(native, graph);
@@ -33,8 +38,7 @@ struct GraphAccess {
 /* Shared by a graph and all objects that may refer to it: executable graphs, nested graphs, outer
  * graphs.
  *
- * The name of a node holds the graph's number and the number of destroyed nodes that had the same
- * handle, so a node costs no memory here until one is destroyed. Functions that may allocate throw
+ * A node costs no memory here until one is destroyed. Functions that may allocate throw
  * std::bad_alloc. */
 class GraphIdentity {
   public:
@@ -61,12 +65,11 @@ class GraphIdentity {
     Result<GraphNode> find(CUgraph graph, CUgraphNode native) const;
     // The name of a node that exists.
     GraphNode name(CUgraphNode native) const noexcept {
-        return GraphAccess::node(native, id, gone_before(native));
+        return GraphAccess::node(native, id + gone_before(native));
     }
     // Whether the name refers to an existing node.
     bool has(const GraphNode &node) const noexcept {
-        return alive_ && GraphAccess::graph_of(node) == id &&
-               GraphAccess::before(node) == gone_before(node.native());
+        return alive_ && GraphAccess::name(node) == id + gone_before(node.native());
     }
     // The id if this is an existing graph of that API no node of which was destroyed: all names
     // with this id refer to existing nodes, and no handle was used before. Otherwise the id of no
@@ -121,7 +124,8 @@ class GraphIdentity {
 
     // 0 identifies no graph.
     static unsigned long long next_id() noexcept {
-        return last_id_.fetch_add(1, std::memory_order_relaxed) + 1;
+        constexpr unsigned long long names = GraphAccess::names_of_a_handle;
+        return last_id_.fetch_add(names, std::memory_order_relaxed) + names;
     }
     void end_nested() noexcept;
     Tables &tables();

@@ -32,7 +32,7 @@ static_assert(Owning<PinnedBuffer<int>> && Owning<HostMappedBuffer<int>> &&
 static_assert(Owning<MappedRange> && Owning<IpcMemory> && Owning<ExternalBuffer> && Owning<Event> &&
               Owning<Kernel<void()>> && Owning<TimelineSemaphore>);
 static_assert(!Owning<int> && !Owning<int *> && !Owning<DeviceSpan<int>>);
-static_assert(std::is_trivially_copyable_v<GraphNode> && sizeof(GraphNode) == 24);
+static_assert(std::is_nothrow_copy_constructible_v<GraphNode> && sizeof(GraphNode) == 16);
 
 namespace {
 

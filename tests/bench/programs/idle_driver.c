@@ -1,8 +1,9 @@
-/* A driver whose calls succeed and do nothing, for wrappers.cpp. Here are the entry points with a
- * result; wrappers.py adds all others, which return 0.
+/* A driver, and a runtime, whose calls succeed and do nothing, for wrappers.cpp. Here are the entry
+ * points with a result; wrappers.py adds all others, which return 0.
  *
  * With COUNT_CALLS it counts the calls, in a variable that the program finds by name. */
 #include <cuda.h>
+#include <cuda_runtime_api.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -84,3 +85,25 @@ ADD_NODE(cuGraphAddKernelNode_v2, const CUDA_KERNEL_NODE_PARAMS *parameters)
 ADD_NODE(cuGraphAddMemcpyNode, const CUDA_MEMCPY3D *copy, CUcontext context)
 ADD_NODE(cuGraphAddMemsetNode, const CUDA_MEMSET_NODE_PARAMS *fill, CUcontext context)
 ADD_NODE(cuGraphAddHostNode, const CUDA_HOST_NODE_PARAMS *call)
+
+/* The runtime. */
+#define CREATE_BY_RUNTIME(name, type, ...)                                                         \
+    EXPORT cudaError_t name(type *created, ##__VA_ARGS__) {                                        \
+        CALLED;                                                                                    \
+        *created = (type)next_handle();                                                            \
+        return cudaSuccess;                                                                        \
+    }
+#define ADD_RUNTIME_NODE(name, ...)                                                                \
+    CREATE_BY_RUNTIME(name, cudaGraphNode_t, cudaGraph_t graph,                                    \
+                      const cudaGraphNode_t *dependencies, size_t count, ##__VA_ARGS__)
+EXPORT cudaError_t cudaRuntimeGetVersion(int *version) {
+    CALLED;
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+CREATE_BY_RUNTIME(cudaGraphCreate, cudaGraph_t, unsigned int flags)
+ADD_RUNTIME_NODE(cudaGraphAddEmptyNode)
+ADD_RUNTIME_NODE(cudaGraphAddMemsetNode, const struct cudaMemsetParams *fill)
+ADD_RUNTIME_NODE(cudaGraphAddMemcpyNode, const struct cudaMemcpy3DParms *copy)
+ADD_RUNTIME_NODE(cudaGraphAddHostNode, const struct cudaHostNodeParams *call)
+ADD_RUNTIME_NODE(cudaGraphAddKernelNode, const struct cudaKernelNodeParams *kernel)

@@ -3,6 +3,7 @@
  * usage: wrappers SHORT LONG. For each operation in turn, first raw, then wrapped, measured() makes
  * SHORT operations, then LONG ones. Prints a line per operation: the driver calls per operation,
  * raw and wrapped, if the driver counts them, and the operation's name.
+ * usage: wrappers time. Prints instead the nanoseconds of an operation, raw and wrapped.
  */
 #include <cushim/copy.hpp>
 #include <cushim/device_buffer.hpp>
@@ -12,6 +13,8 @@
 #include <cushim/graph_exec.hpp>
 #include <cushim/kernel.hpp>
 #include <cushim/module.hpp>
+#include <cushim/runtime_graph.hpp>
+#include <cushim/runtime_table.hpp>
 #include <cushim/stream.hpp>
 #include <cushim/virtual_memory.hpp>
 
@@ -19,17 +22,24 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 namespace {
 
 using namespace cushim;
 
 const auto raw = driver();
+const auto raw_runtime = runtime();
 
-void require(CUresult status) {
-    if (status != CUDA_SUCCESS) [[unlikely]] {
-        fprintf(stderr, "status %d\n", status);
+template <class Status>
+    requires(std::is_enum_v<Status>)
+void require(Status status) {
+    if (status != Status{}) [[unlikely]] {
+        fprintf(stderr, "status %d\n", static_cast<int>(status));
         exit(1);
     }
 }
@@ -51,6 +61,10 @@ void *sleep_for_ever(void *) {
     for (;;) {
         pause();
     }
+}
+
+void *address(const DeviceBuffer<int> &buffer) {
+    return reinterpret_cast<void *>(buffer.native());
 }
 
 constexpr std::size_t count = 256, bytes = count * sizeof(int), page = 2 << 20;
@@ -82,6 +96,10 @@ struct Objects {
     // The last node, on which the next one depends.
     GraphNode node = require(graph.add_empty_node({}));
     CUgraphNode raw_node = node.native();
+    // The same for a graph of the runtime API.
+    Graph runtime_graph = require(rt::create_graph(context));
+    GraphNode runtime_node = require(runtime_graph.add_empty_node({}));
+    CUgraphNode raw_runtime_node = runtime_node.native();
 };
 
 struct Operation {
@@ -246,9 +264,54 @@ constexpr auto raw_kernel_node = [](Objects &o) {
     kernel.kernelParams = arguments;
     require(raw.cuGraphAddKernelNode_v1(&o.raw_node, o.graph.native(), &before, 1, &kernel));
 };
-constexpr auto kernel_node = [](Objects &o) {
+constexpr auto kernel_node = [](Objects &o) CUSHIM_INLINE { // like the others, which are short
     o.node = require(o.graph.add_kernel_node({o.node}, o.kernel, o.config, o.a, o.b, o.c,
                                              static_cast<unsigned int>(count)));
+};
+
+// --- nodes of the runtime API, too
+
+constexpr auto raw_runtime_empty_node = [](Objects &o) {
+    const CUgraphNode before = o.raw_runtime_node;
+    require(raw_runtime.cudaGraphAddEmptyNode(&o.raw_runtime_node, o.runtime_graph.native(),
+                                              &before, 1));
+};
+constexpr auto runtime_empty_node = [](Objects &o) {
+    o.runtime_node = require(o.runtime_graph.add_empty_node({o.runtime_node}));
+};
+
+constexpr auto raw_runtime_memset_node = [](Objects &o) {
+    const CUgraphNode before = o.raw_runtime_node;
+    const cudaMemsetParams fill = {address(o.a), 0, 1, sizeof(int), count, 1};
+    require(raw_runtime.cudaGraphAddMemsetNode(&o.raw_runtime_node, o.runtime_graph.native(),
+                                               &before, 1, &fill));
+};
+constexpr auto runtime_memset_node = [](Objects &o) {
+    o.runtime_node = require(o.runtime_graph.add_memset_node({o.runtime_node}, o.a, 1));
+};
+
+constexpr auto raw_runtime_memcpy_node = [](Objects &o) {
+    const CUgraphNode before = o.raw_runtime_node;
+    cudaMemcpy3DParms copy = {};
+    copy.srcPtr = {address(o.a), bytes, bytes, 1};
+    copy.dstPtr = {address(o.b), bytes, bytes, 1};
+    copy.extent = {bytes, 1, 1};
+    copy.kind = cudaMemcpyDeviceToDevice;
+    require(raw_runtime.cudaGraphAddMemcpyNode(&o.raw_runtime_node, o.runtime_graph.native(),
+                                               &before, 1, &copy));
+};
+constexpr auto runtime_memcpy_node = [](Objects &o) {
+    o.runtime_node = require(o.runtime_graph.add_memcpy_node({o.runtime_node}, o.b, o.a));
+};
+
+constexpr auto raw_runtime_host_node = [](Objects &o) {
+    const CUgraphNode before = o.raw_runtime_node;
+    const cudaHostNodeParams call = {[](void *) {}, nullptr};
+    require(raw_runtime.cudaGraphAddHostNode(&o.raw_runtime_node, o.runtime_graph.native(), &before,
+                                             1, &call));
+};
+constexpr auto runtime_host_node = [](Objects &o) {
+    o.runtime_node = require(o.runtime_graph.add_host_node({o.runtime_node}, [] {}));
 };
 
 constexpr Operation operations[] = {
@@ -270,6 +333,10 @@ constexpr Operation operations[] = {
     {"graph, memcpy node", {repeat<raw_memcpy_node>, repeat<memcpy_node>}},
     {"graph, host node", {repeat<raw_host_node>, repeat<host_node>}},
     {"graph, kernel node", {repeat<raw_kernel_node>, repeat<kernel_node>}},
+    {"runtime graph, empty node", {repeat<raw_runtime_empty_node>, repeat<runtime_empty_node>}},
+    {"runtime graph, memset node", {repeat<raw_runtime_memset_node>, repeat<runtime_memset_node>}},
+    {"runtime graph, memcpy node", {repeat<raw_runtime_memcpy_node>, repeat<runtime_memcpy_node>}},
+    {"runtime graph, host node", {repeat<raw_runtime_host_node>, repeat<runtime_host_node>}},
 };
 
 } // namespace
@@ -280,8 +347,31 @@ extern "C" [[gnu::noinline]] void measured(const Operation &operation, int way, 
     operation.repeat[way](objects, count);
 }
 
+double now_in_ns() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return double(now.tv_sec) * 1e9 + double(now.tv_nsec);
+}
+
+// The shortest of many runs, which are shorter than a time slice: other programs disturb few.
+void print_times(Objects &objects) {
+    constexpr long count = 2000, runs = 200;
+    for (const Operation &operation : operations) {
+        double best[2] = {1e18, 1e18};
+        for (long run = 0; run < runs; ++run) {
+            for (int way = 0; way < 2; ++way) {
+                const double begin = now_in_ns();
+                operation.repeat[way](objects, count);
+                best[way] = std::min(best[way], (now_in_ns() - begin) / count);
+            }
+        }
+        printf("%.2f %.2f %s\n", best[0], best[1], operation.name);
+    }
+}
+
 int main(int argc, char **argv) {
-    if (argc != 3) {
+    const bool in_time = argc == 2 && strcmp(argv[1], "time") == 0;
+    if (argc != 3 && !in_time) {
         return 2;
     }
     pthread_t sleeper;
@@ -289,6 +379,10 @@ int main(int argc, char **argv) {
         return 1;
     }
     Objects objects;
+    if (in_time) {
+        print_times(objects);
+        return 0;
+    }
     void *const library = dlopen(getenv("CUSHIM_DRIVER"), RTLD_NOW | RTLD_LOCAL);
     const auto *const driver_calls =
         static_cast<const unsigned long *>(dlsym(library, "idle_driver_calls"));

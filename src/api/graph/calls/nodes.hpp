@@ -486,7 +486,7 @@ struct OneBefore {
         if (node == nullptr) [[unlikely]] {
             return identity.id == id;
         }
-        return GraphAccess::graph_of(*node) == id;
+        return GraphAccess::name(*node) == id;
     }
     [[gnu::always_inline]] HandlesBefore handles() const noexcept {
         return node != nullptr ? HandlesBefore{GraphAccess::handle(*node), 1}
@@ -502,13 +502,13 @@ class FewBefore {
     [[gnu::always_inline]] bool is_in(const GraphIdentity &identity) noexcept {
         const unsigned long long id = identity.whole_id(CUSHIM_GRAPH_API);
         if (nodes_.count == 1) [[likely]] {
-            return GraphAccess::graph_of(*nodes_.nodes) == id;
+            return GraphAccess::name(*nodes_.nodes) == id;
         }
         if (nodes_.count > copies_.size() || id != identity.id) [[unlikely]] {
             return false;
         }
         for (std::size_t index = 0; index < nodes_.count; ++index) {
-            if (GraphAccess::graph_of(nodes_.nodes[index]) != id) [[unlikely]] {
+            if (GraphAccess::name(nodes_.nodes[index]) != id) [[unlikely]] {
                 return false;
             }
             copies_[index] = nodes_.nodes[index].native();
