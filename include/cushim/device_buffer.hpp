@@ -26,8 +26,8 @@ namespace cushim {
  * blocking stream of its context is being captured. If the buffer is destroyed then, its memory
  * leaks, the capture stays valid, and the teardown sink receives CUDA_ERROR_INVALID_VALUE (1) or
  * CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906).
- * Context::reset_primary() frees memory from allocate() and adopt(). Memory from allocate_async()
- * then stays allocated: the destructor does not free it after a reset.
+ * Context::reset_primary() frees memory from allocate() and adopt(). It does not free memory from
+ * allocate_async(), and after the reset the destructor does not free it either: it stays allocated.
  *
  * Threads: see handle.hpp. A buffer allocated in per_thread() must be destroyed on the thread that
  * allocated it.
