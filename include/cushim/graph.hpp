@@ -363,7 +363,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // cuGraphChildGraphNodeGetGraph.
     CUSHIM_API Result<Graph> child_graph(const GraphNode &node) const noexcept;
     // The type, the condition and the bodies of a conditional node. cuGraphNodeGetParams, since
-    // CUDA 13.2; older drivers do not report conditional nodes.
+    // CUDA 13.2; older drivers do not report these parameters.
     CUSHIM_API Result<ConditionalNodeParams>
     conditional_node_params(const GraphNode &node) const noexcept;
 
