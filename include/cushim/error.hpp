@@ -62,11 +62,11 @@ struct ErrorText;
 struct ErrorParts {
     ErrorKind kind = ErrorKind::status; // the kind of the error
     Api api = Api::loader;              // what reported the error
-    int status = 0;                     // a CUresult, a cudaError_t or that of `library`; 0: none
-    const char *entry_point = "";       // must live as long as the program: it is not copied
-    Version required = Version();       // the required version, if known
-    Version installed = Version();      // the installed version, if known
-    const char *detail = "";            // is copied; becomes part of the message
+    int status = 0;                // a CUresult, a cudaError_t or a status of `library`; 0: none
+    const char *entry_point = "";  // must live as long as the program: it is not copied
+    Version required = Version();  // the required version, if known
+    Version installed = Version(); // the installed version, if known
+    const char *detail = "";       // is copied; becomes part of the message
     // With Api::library: the library, and the name of its status for the message. The name must
     // live as long as the program; "" if it is not known.
     cushim_library library = CUSHIM_LIBRARY_DRIVER;

@@ -147,16 +147,22 @@ struct RuntimeCalls {
     static void destroy(cudaGraphExec_t exec) { ok(cushim::runtime().cudaGraphExecDestroy(exec)); }
 };
 
-// The caller must keep the parts alive.
+// Appends `count` nodes after `last` and returns the last one. The caller must keep the parts
+// alive.
 template <class Calls>
-CUgraph build_raw(NodeKind kind, std::size_t length, const Parts &parts) {
-    const CUgraph graph = Calls::create();
-    CUgraphNode last = nullptr;
-    for (std::size_t index = 0; index < length; ++index) {
+CUgraphNode append_raw(CUgraph graph, CUgraphNode last, NodeKind kind, std::size_t count,
+                       const Parts &parts) {
+    for (std::size_t index = 0; index < count; ++index) {
         const NodePosition place{graph, last};
         last = is_kernel(kind, index) ? Calls::add_kernel(place, parts)
                                       : Calls::add_memset(place, parts);
     }
+    return last;
+}
+template <class Calls>
+CUgraph build_raw(NodeKind kind, std::size_t length, const Parts &parts) {
+    const CUgraph graph = Calls::create();
+    (void)append_raw<Calls>(graph, nullptr, kind, length, parts);
     return graph;
 }
 
@@ -167,16 +173,19 @@ inline cushim::Graph create(cushim::Api api, const cushim::Context &context) {
                                          : cushim::rt::create_graph(context));
 }
 
+inline cushim::GraphNode add(const cushim::Graph &graph,
+                             const cushim::GraphDependencies &dependencies, bool kernel,
+                             const Parts &parts) {
+    return ok(kernel ? graph.add_kernel_node(dependencies, parts.kernel, {.grid = 1, .block = 32},
+                                             parts.memory, 1u)
+                     : graph.add_memset_node(dependencies, parts.memory, 1));
+}
 // Appends `count` nodes after `last` and returns the last one. The graph keeps the parts alive.
 inline cushim::GraphNode append(const cushim::Graph &graph, cushim::GraphNode last, NodeKind kind,
                                 std::size_t count, const Parts &parts) {
     for (std::size_t index = 0; index < count; ++index) {
-        const cushim::GraphDependencies after =
-            last ? cushim::GraphDependencies(last) : cushim::GraphDependencies();
-        last = ok(is_kernel(kind, index)
-                      ? graph.add_kernel_node(after, parts.kernel, {.grid = 1, .block = 32},
-                                              parts.memory, 1u)
-                      : graph.add_memset_node(after, parts.memory, 1));
+        const bool kernel = is_kernel(kind, index);
+        last = last ? add(graph, {last}, kernel, parts) : add(graph, {}, kernel, parts);
     }
     return last;
 }
