@@ -41,8 +41,8 @@ struct KernelAttributes {
     int constant_bytes = 0;           // of user-allocated constant memory that the kernel needs
     int local_bytes = 0;              // per thread
     int max_dynamic_shared_bytes = 0; // per block, that a launch may request
-    int ptx_version = 0;              // of the PTX it was compiled from; 90: capability 9.0
-    int binary_version = 0;           // of the machine code, in the same format
+    int ptx_version = 0;              // virtual architecture of its PTX; 90: compute_90
+    int binary_version = 0;           // architecture of its machine code; 90: sm_90
 };
 
 /* A kernel whose parameters the compiler does not know. as() returns a Kernel with a checked
