@@ -22,13 +22,14 @@ namespace cushim {
  * Memory from allocate_async() is freed in stream order, in the stream it was allocated in. The
  * buffer may be destroyed while that stream still uses it; work in other streams must be ordered
  * before the free with Stream::wait_event(). The free fails if its stream is being captured and the
- * capture began after the allocation: the memory of a buffer that is destroyed then leaks, the
- * capture stays valid, and the teardown sink receives CUDA_ERROR_INVALID_VALUE (1). In legacy(), a
- * free would invalidate the capture of any blocking stream of the context. During such a capture,
- * the destructor therefore does not free the memory, and the teardown sink receives
- * CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906). Context::reset_primary() frees memory from allocate()
- * and adopt(). It does not free memory from allocate_async(), and after the reset the destructor
- * does not free it either: it stays allocated.
+ * capture began after the allocation. If the buffer is destroyed during such a capture, its memory
+ * leaks, the capture stays valid, and the teardown sink receives CUDA_ERROR_INVALID_VALUE (1). In
+ * legacy(), a free would invalidate the capture of any blocking stream of the context. During such
+ * a capture, the destructor therefore does not free the memory, and the teardown sink receives
+ * CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906).
+ *
+ * Context::reset_primary() frees memory from allocate() and adopt(). It does not free memory from
+ * allocate_async(), and after the reset the destructor does not free it either: it stays allocated.
  *
  * Threads: see handle.hpp. A buffer allocated in per_thread() must be destroyed on the thread that
  * allocated it.

@@ -98,8 +98,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
      * relaxed. Fails with CUDA_ERROR_STREAM_CAPTURE_INVALIDATED (901) if an error invalidated the
      * capture, with CUDA_ERROR_STREAM_CAPTURE_UNJOINED (904) if a stream that was forked into the
      * capture was not joined, and with CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD (908) on another
-     * thread. All three end the capture without a graph (after 908, the right thread cannot end it
-     * any more), and the stream can be used as before. cuStreamEndCapture. */
+     * thread. All three end the capture without a graph, and the stream can be used as before. This
+     * includes 908: the capture is then over for the right thread, too. cuStreamEndCapture. */
     CUSHIM_API Result<Graph> end_capture() const noexcept;
 
     /* Captures the work that f() enqueues; f() returns void or a Result. The mode is per_thread by
