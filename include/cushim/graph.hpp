@@ -80,8 +80,7 @@ class GraphCondition;
 struct ConditionalNodeParams;
 struct GraphConditionOptions;
 
-// --- the parameters of nodes, as Graph::kernel_node_params() and similar functions return them.
-//     Views have an address, an extent and a pitch.
+// --- the parameters of nodes, as Graph::kernel_node_params() and similar functions return them
 
 // A kernel node.
 struct KernelNodeParams {
@@ -93,12 +92,12 @@ struct KernelNodeParams {
 };
 // A copy, linear or with rows and layers.
 struct MemcpyNodeParams {
-    detail::PitchedView to;   // widths in bytes
-    detail::PitchedView from; // widths in bytes
+    detail::PitchedView to;   // address, extent and pitch; widths in bytes
+    detail::PitchedView from; // the same
 };
 // A fill.
 struct MemsetNodeParams {
-    detail::PitchedView to;        // widths in elements
+    detail::PitchedView to;        // address, extent and pitch; widths in elements
     unsigned int element_size = 0; // bytes: 1, 2 or 4
     unsigned int value = 0;        // of each element
 };
@@ -162,10 +161,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     template <class... Parameters, class... Arguments>
         requires(
             detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
-    CUSHIM_INLINE Result<GraphNode> add_kernel_node(const GraphDependencies &dependencies,
-                                                    const Kernel<void(Parameters...)> &kernel,
-                                                    const LaunchConfig &config,
-                                                    const Arguments &...arguments) const noexcept {
+    Result<GraphNode> add_kernel_node(const GraphDependencies &dependencies,
+                                      const Kernel<void(Parameters...)> &kernel,
+                                      const LaunchConfig &config,
+                                      const Arguments &...arguments) const noexcept {
         return after(dependencies, [&](detail::NodesBefore before) CUSHIM_INLINE {
             if (!detail::have_states(kernel, arguments...)) [[unlikely]] {
                 return add_any_kernel_node(before, kernel, config, arguments...);
