@@ -1,4 +1,5 @@
-/* Imports memory that another API allocated: Vulkan, Direct3D, NvSci, or CUDA in another process.
+/* Imports memory of another API (Vulkan, Direct3D, NvSci), or memory that another process exported
+ * with PhysicalMemory::export_fd().
  *
  *     CUSHIM_TRY(auto memory, ExternalMemory::import_from(
  *                                 context, ExternalMemorySource::opaque_fd(std::move(fd)), size));

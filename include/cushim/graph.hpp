@@ -219,7 +219,8 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     }
 
     /* A copy of a whole graph as one node. `child` must belong to the same API, and must not
-     * contain memory or conditional nodes (not_supported_by_device). cuGraphAddChildGraphNode. */
+     * contain memory or conditional nodes: CUDA rejects these with status 801
+     * (not_supported_by_device). cuGraphAddChildGraphNode. */
     CUSHIM_API Result<GraphNode> add_child_graph_node(const GraphDependencies &dependencies,
                                                       const Graph &child) const noexcept;
 

@@ -48,9 +48,10 @@ class GraphNode {
   public:
     GraphNode() noexcept = default;
     // Copies the members one by one, not both at once: a processor that has just stored them one by
-    // one, as after a node was added, would wait before it can load both.
-    GraphNode(const GraphNode &other) noexcept : native_(other.native_), name_(other.name_) {}
-    GraphNode &operator=(const GraphNode &other) noexcept {
+    // one, as when a node was added, waits some nanoseconds before it can load both.
+    constexpr GraphNode(const GraphNode &other) noexcept
+        : native_(other.native_), name_(other.name_) {}
+    constexpr GraphNode &operator=(const GraphNode &other) noexcept {
         native_ = other.native_;
         name_ = other.name_;
         return *this;
@@ -70,7 +71,9 @@ class GraphNode {
         : native_(native), name_(name) {}
 
     CUgraphNode native_ = nullptr;
-    unsigned long long name_ = 0; // src/api/graph/identity.hpp
+    // the number of its graph or, if CUDA reuses the handle of a destroyed node, a number of its
+    // own
+    unsigned long long name_ = 0;
 };
 
 CUSHIM_API Text to_text(const GraphNode &node) noexcept;

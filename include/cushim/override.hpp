@@ -13,6 +13,9 @@
  *
  * Overrides of one entry point must end in the reverse order of their beginning.
  *
+ * Put a class that has an override as a member into an unnamed namespace. An override is local to
+ * its program or library; with the static library, g++ warns if the class is not.
+ *
  * Threads: any. A call on another thread may still run the replacement when the override ends.
  */
 #ifndef CUSHIM_OVERRIDE_HPP

@@ -116,7 +116,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
     begin_capture_to(const Graph &graph, const GraphDependencies &dependencies,
                      CaptureMode mode = CaptureMode::per_thread) const noexcept;
     // Ends the capture that begin_capture_to() began. The capture ends in every case.
-    // invalid_argument if `graph` is empty or not the graph of the capture. cuStreamEndCapture.
+    // invalid_argument if `graph` holds no graph, or is not the graph of the capture.
+    // cuStreamEndCapture.
     CUSHIM_API Result<void> end_capture_to(const Graph &graph) const noexcept;
     // Captures into `graph` the work that f() enqueues, as capture() does. Requires capture.hpp.
     template <class F>
@@ -140,10 +141,11 @@ class Stream : public detail::Shared<Stream, CUstream> {
 
 CUSHIM_API Text to_text(const Stream &stream) noexcept;
 
-/* Waits until functions passed to launch_host_function() are destroyed. Does not wait for a
- * function if earlier work in its stream has not completed, or if a graph keeps it. The destructor
- * of a function passed to launch_host_function() must not call this function. Process exit waits
- * likewise, but at most two seconds (teardown.hpp). Threads: any. */
+/* Waits for the functions passed to launch_host_function() whose turn has come, as all earlier work
+ * in their stream has completed: until each of them is destroyed. Does not wait for functions that
+ * are queued behind other work, or that a graph keeps. The destructor of a function passed to
+ * launch_host_function() must not call this function. Process exit waits likewise, but at most two
+ * seconds (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 
 } // namespace cushim

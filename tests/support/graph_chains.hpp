@@ -173,19 +173,24 @@ inline cushim::Graph create(cushim::Api api, const cushim::Context &context) {
                                          : cushim::rt::create_graph(context));
 }
 
-inline cushim::GraphNode add(const cushim::Graph &graph,
-                             const cushim::GraphDependencies &dependencies, bool kernel,
-                             const Parts &parts) {
-    return ok(kernel ? graph.add_kernel_node(dependencies, parts.kernel, {.grid = 1, .block = 32},
-                                             parts.memory, 1u)
-                     : graph.add_memset_node(dependencies, parts.memory, 1));
-}
-// Appends `count` nodes after `last` and returns the last one. The graph keeps the parts alive.
+// Appends `count` nodes after `last`, as programs do, and returns the last one. The graph keeps the
+// parts alive.
 inline cushim::GraphNode append(const cushim::Graph &graph, cushim::GraphNode last, NodeKind kind,
                                 std::size_t count, const Parts &parts) {
-    for (std::size_t index = 0; index < count; ++index) {
-        const bool kernel = is_kernel(kind, index);
-        last = last ? add(graph, {last}, kernel, parts) : add(graph, {}, kernel, parts);
+    std::size_t index = 0;
+    if (!last) {
+        last = ok(is_kernel(kind, index++)
+                      ? graph.add_kernel_node({}, parts.kernel, {.grid = 1, .block = 32},
+                                              parts.memory, 1u)
+                      : graph.add_memset_node({}, parts.memory, 1));
+    }
+    for (; index < count; ++index) {
+        if (is_kernel(kind, index)) {
+            last = ok(graph.add_kernel_node({last}, parts.kernel, {.grid = 1, .block = 32},
+                                            parts.memory, 1u));
+        } else {
+            last = ok(graph.add_memset_node({last}, parts.memory, 1));
+        }
     }
     return last;
 }

@@ -90,8 +90,9 @@ Result<void> check_node(const GraphIdentity &identity, const GraphNode &node,
         return invalid_argument("%s is an empty GraphNode", what);
     }
     if (!identity.has(node)) {
-        return invalid_argument(GraphAccess::graph_of(node) == identity.id
-                                    ? "%s was destroyed"
+        return invalid_argument(identity.had(node) ? "%s was destroyed"
+                                : identity.may_have_had(node)
+                                    ? "%s was destroyed or belongs to another graph"
                                     : "%s belongs to another graph",
                                 what);
     }

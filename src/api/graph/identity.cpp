@@ -28,12 +28,12 @@ GraphIdentity::Tables &GraphIdentity::tables() {
     return *tables_;
 }
 
-unsigned long long GraphIdentity::count_gone(CUgraphNode node) const noexcept {
+unsigned long long GraphIdentity::find_name(CUgraphNode node) const noexcept {
     if (!tables_) {
-        return 0; // the graph was destroyed
+        return id; // the graph was destroyed
     }
-    const auto found = tables_->gone.find(node);
-    return found == tables_->gone.end() ? 0 : found->second;
+    const auto found = tables_->names.find(node);
+    return found == tables_->names.end() ? id : found->second;
 }
 
 Result<GraphNode> GraphIdentity::find(CUgraph graph, CUgraphNode native) const {
@@ -73,12 +73,18 @@ std::shared_ptr<GraphIdentity> GraphIdentity::inside(CUgraphNode node, CUgraph g
 }
 
 const GraphIdentity &GraphIdentity::identity_of(const GraphNode &node) const noexcept {
-    const unsigned long long wanted = GraphAccess::graph_of(node);
-    if (wanted == id || !tables_) {
+    if (has(node) || !tables_) {
         return *this;
     }
-    const auto found = tables_->inside.find(wanted);
-    const auto identity = found == tables_->inside.end() ? nullptr : found->second.lock();
+    const auto &inside = tables_->inside;
+    auto found = inside.find(GraphAccess::name(node));
+    if (found == inside.end()) { // unless the node has a number of its own
+        found = std::find_if(inside.begin(), inside.end(), [&node](const auto &each) {
+            const auto identity = each.second.lock();
+            return identity && identity->has(node);
+        });
+    }
+    const auto identity = found == inside.end() ? nullptr : found->second.lock();
     return identity ? *identity : *this; // the outer identity keeps it alive
 }
 
@@ -99,7 +105,7 @@ const GraphIdentity &GraphIdentity::outermost() const noexcept {
 }
 
 void GraphIdentity::prepare_to_forget(CUgraphNode node) {
-    tables().gone.try_emplace(node, 0);
+    tables().names.try_emplace(node, id);
     any_gone_ = true;
     not_whole();
 }
@@ -109,9 +115,8 @@ void GraphIdentity::forget(CUgraphNode node) noexcept {
         return;
     }
     auto &inner = tables_->inner;
-    if (const auto known = tables_->gone.find(node);
-        known != tables_->gone.end() && known->second + 1 < GraphAccess::names_of_a_handle) {
-        ++known->second;
+    if (const auto known = tables_->names.find(node); known != tables_->names.end()) {
+        known->second = next_id() | of_one_node;
     }
     if (const auto inside = inner.find(node); inside != inner.end()) {
         for (const Inner &each : inside->second) {

@@ -14,17 +14,10 @@
 namespace cushim::detail {
 
 struct GraphAccess {
-    // `name`: the number of the graph, plus the number of destroyed nodes with the same handle, as
-    // CUDA reuses handles. Numbers of graphs are multiples of names_of_a_handle; nodes after that
-    // many share the last name.
-    static constexpr unsigned long long names_of_a_handle = 1 << 20;
     static GraphNode node(CUgraphNode native, unsigned long long name) noexcept {
         return GraphNode(native, name);
     }
     static unsigned long long name(const GraphNode &node) noexcept { return node.name_; }
-    static unsigned long long graph_of(const GraphNode &node) noexcept {
-        return node.name_ - node.name_ % names_of_a_handle;
-    }
     static const CUgraphNode *handle(const GraphNode &node) noexcept { return &node.native_; }
 
     static GraphCondition condition(unsigned long long native, unsigned long long graph) noexcept {
@@ -38,8 +31,9 @@ struct GraphAccess {
 /* Shared by a graph and all objects that may refer to it: executable graphs, nested graphs, outer
  * graphs.
  *
- * A node costs no memory here until one is destroyed. Functions that may allocate throw
- * std::bad_alloc. */
+ * The name of a node is the number of its graph; only a node whose handle belonged to a destroyed
+ * one has a number of its own. So a node costs no memory here until one is destroyed. Functions
+ * that may allocate throw std::bad_alloc. */
 class GraphIdentity {
   public:
     explicit GraphIdentity(const GraphApi &of) noexcept : api(of), id(next_id()) {
@@ -65,11 +59,16 @@ class GraphIdentity {
     Result<GraphNode> find(CUgraph graph, CUgraphNode native) const;
     // The name of a node that exists.
     GraphNode name(CUgraphNode native) const noexcept {
-        return GraphAccess::node(native, id + gone_before(native));
+        return GraphAccess::node(native, name_of(native));
     }
     // Whether the name refers to an existing node.
     bool has(const GraphNode &node) const noexcept {
-        return alive_ && GraphAccess::name(node) == id + gone_before(node.native());
+        return alive_ && GraphAccess::name(node) == name_of(node.native());
+    }
+    // For nodes that it does not have: whether they were destroyed, or may have been.
+    bool had(const GraphNode &node) const noexcept { return GraphAccess::name(node) == id; }
+    bool may_have_had(const GraphNode &node) const noexcept {
+        return (GraphAccess::name(node) & of_one_node) != 0;
     }
     // The id if this is an existing graph of that API no node of which was destroyed: all names
     // with this id refer to existing nodes, and no handle was used before. Otherwise the id of no
@@ -114,31 +113,31 @@ class GraphIdentity {
         Tables() = default;
         ~Tables(); // out of line: few graphs have tables
 
-        // number of destroyed nodes with this handle
-        std::unordered_map<CUgraphNode, unsigned long long> gone;
+        // names of nodes with these handles, to which destroyed ones belonged
+        std::unordered_map<CUgraphNode, unsigned long long> names;
         std::unordered_map<CUgraphNode, std::vector<Inner>> inner;
         std::unordered_map<unsigned long long, GraphNode> users; // of conditions
         // by id, at any depth
         std::unordered_map<unsigned long long, std::weak_ptr<GraphIdentity>> inside;
     };
 
-    // 0 identifies no graph.
+    // For a graph, or a node. 0 identifies none.
     static unsigned long long next_id() noexcept {
-        constexpr unsigned long long names = GraphAccess::names_of_a_handle;
-        return last_id_.fetch_add(names, std::memory_order_relaxed) + names;
+        return last_id_.fetch_add(1, std::memory_order_relaxed) + 1;
     }
     void end_nested() noexcept;
     Tables &tables();
-    unsigned long long gone_before(CUgraphNode node) const noexcept {
-        return any_gone_ ? count_gone(node) : 0;
+    unsigned long long name_of(CUgraphNode node) const noexcept {
+        return any_gone_ ? find_name(node) : id;
     }
-    unsigned long long count_gone(CUgraphNode node) const noexcept;
+    unsigned long long find_name(CUgraphNode node) const noexcept;
 
     static inline constinit std::atomic<unsigned long long> last_id_{0};
 
     void not_whole() noexcept { whole_id_[0] = whole_id_[1] = no_id; }
 
     static constexpr unsigned long long no_id = ~0ULL;
+    static constexpr unsigned long long of_one_node = 1ULL << 63; // in names that are not ids
 
     unsigned long long whole_id_[2] = {no_id, no_id}; // of the driver, of the runtime
     bool alive_ = true;

@@ -179,8 +179,9 @@ Result<void> AddressRange::set_access(std::size_t offset, std::size_t size,
 Result<AccessFlags> AddressRange::get_access(std::size_t offset, Device device) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty_range));
     if (offset >= size()) [[unlikely]] {
-        return CUSHIM_NAMED(detail::invalid_argument("offset %zu is outside the range, %zu byte%s",
-                                                     offset, size(), detail::plural(size())));
+        return CUSHIM_NAMED(
+            detail::invalid_argument("offset %zu is outside the range of %zu byte%s", offset,
+                                     size(), detail::plural(size())));
     }
     return CUSHIM_NAMED(access_at(native() + offset, device));
 }

@@ -260,8 +260,9 @@ void expect_virtual_memory(Failures &failures) {
     failures.expect(
         "AddressRange::set_access: range [2097152, 6291456) exceeds the size, 4194304 bytes",
         range.set_access(page, 2 * page, nowhere));
-    failures.expect("AddressRange::get_access: offset 4194304 is outside the range, 4194304 bytes",
-                    range.get_access(2 * page, device));
+    failures.expect(
+        "AddressRange::get_access: offset 4194304 is outside the range of 4194304 bytes",
+        range.get_access(2 * page, device));
     failures.expect("MappedRange::map: offset 100 is not a multiple of the granularity, 2097152 "
                     "bytes; use Granularity::round_up()",
                     MappedRange::map(range, 100, memory));

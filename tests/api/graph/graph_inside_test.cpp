@@ -240,6 +240,24 @@ GRAPH_TEST_CASE("an executable graph rejects destroyed nodes of its child graph"
     check_foreign(of_parent, node, memory, leaf);
 }
 
+#if CUDA_VERSION >= 11060
+TEST_CASE("an executable graph finds a node inside that has the handle of a destroyed one",
+          "[graph][G22]") {
+    need_cuda(11, 6);
+    const auto [context, leaf] = make_graph(Api::driver);
+    (void)ok(leaf.add_empty_node({}));
+    const Parent parent = ok(make_parent(Api::driver, context, leaf));
+    const GraphExec exec = ok(parent.graph.instantiate());
+    const SameHandle same_handle;
+    const GraphNode gone = ok(parent.inside.add_empty_node({}));
+    CHECK(ok(exec.is_enabled(gone)));
+    ok(parent.inside.destroy_node(gone));
+    const GraphNode node = ok(parent.inside.add_empty_node({}));
+    CHECK(ok(exec.is_enabled(node)));
+    check_invalid(exec.is_enabled(gone), "the node was destroyed");
+}
+#endif
+
 GRAPH_TEST_CASE("setting a node added to a child graph after the instantiation fails",
                 "[graph][G22]") {
     const Context context = context_after_restart("");

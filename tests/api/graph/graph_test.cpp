@@ -33,6 +33,12 @@ static_assert(Owning<MappedRange> && Owning<IpcMemory> && Owning<ExternalBuffer>
               Owning<Kernel<void()>> && Owning<TimelineSemaphore>);
 static_assert(!Owning<int> && !Owning<int *> && !Owning<DeviceSpan<int>>);
 static_assert(std::is_nothrow_copy_constructible_v<GraphNode> && sizeof(GraphNode) == 16);
+static_assert([] {
+    GraphNode node;
+    const GraphNode copy = node;
+    node = copy;
+    return node == copy;
+}());
 
 namespace {
 
@@ -156,6 +162,29 @@ NODE_SCENARIO_TEST("a destroyed node is rejected", "[graph][G22]") {
     CHECK(c != a);
     CHECK_FALSE(graph.node_type(a).has_value());
     return {};
+}
+
+TEST_CASE("a node with the handle of destroyed ones is told apart from them", "[graph][G22]") {
+    const auto [context, graph] = make_graph(Api::driver);
+    const Graph other = ok(Graph::create(context));
+    const SameHandle same_handle;
+    const auto is_known = [&graph](const GraphNode &node) {
+        return graph.node_type(node).has_value();
+    };
+    std::vector<GraphNode> gone;
+    for (int round = 0; round < 3; ++round) {
+        const GraphNode node = ok(graph.add_empty_node({}));
+        CHECK(is_known(node));
+        CHECK(std::none_of(gone.begin(), gone.end(), is_known));
+        CHECK(std::find(gone.begin(), gone.end(), node) == gone.end());
+        ok(graph.destroy_node(node));
+        check_invalid(graph.destroy_node(node),
+                      round == 0 ? "the node was destroyed"
+                                 : "the node was destroyed or belongs to another graph");
+        gone.push_back(node);
+    }
+    check_invalid(graph.destroy_node(gone[0]), "the node was destroyed");
+    check_invalid(other.node_type(gone[2]), "the node belongs to another graph");
 }
 
 GRAPH_TEST_CASE("copies of a GraphNode are equal, and valid only in its graph", "[graph][G22]") {

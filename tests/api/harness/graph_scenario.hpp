@@ -22,8 +22,10 @@
 
 #include <cushim/feature.hpp>
 #include <cushim/library.hpp>
+#include <cushim/override.hpp>
 #include <cushim/runtime_graph.hpp>
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -211,6 +213,31 @@ inline cushim::Result<Parent> make_parent(cushim::Api api, const cushim::Context
     CUSHIM_TRY(cushim::Graph inside, graph.child_graph(child));
     return Parent{std::move(graph), child, std::move(inside)};
 }
+
+// A driver that gives each empty node the same handle, as real drivers reuse handles.
+struct CUSHIM_LOCAL SameHandle {
+    static constexpr std::uintptr_t handle = 64;
+
+    cushim::ScopedOverride<cushim::entry::cuGraphAddEmptyNode> add{
+        [](CUgraphNode *node, CUgraph, const CUgraphNode *, std::size_t) {
+            *node = reinterpret_cast<CUgraphNode>(handle);
+            return CUDA_SUCCESS;
+        }};
+    cushim::ScopedOverride<cushim::entry::cuGraphDestroyNode> destroy{
+        [](CUgraphNode) { return CUDA_SUCCESS; }};
+    cushim::ScopedOverride<cushim::entry::cuGraphNodeGetType> get_type{
+        [](CUgraphNode, CUgraphNodeType *type) {
+            *type = CU_GRAPH_NODE_TYPE_EMPTY;
+            return CUDA_SUCCESS;
+        }};
+#if CUDA_VERSION >= 11060
+    cushim::ScopedOverride<cushim::entry::cuGraphNodeGetEnabled> get_enabled{
+        [](CUgraphExec, CUgraphNode, unsigned int *enabled) {
+            *enabled = 1;
+            return CUDA_SUCCESS;
+        }};
+#endif
+};
 
 } // namespace api_test
 
