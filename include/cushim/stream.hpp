@@ -141,11 +141,11 @@ class Stream : public detail::Shared<Stream, CUstream> {
 
 CUSHIM_API Text to_text(const Stream &stream) noexcept;
 
-/* Waits for the functions passed to launch_host_function() whose turn has come, as all earlier work
- * in their stream has completed: until each of them is destroyed. Does not wait for functions that
- * are queued behind other work, or that a graph keeps. The destructor of a function passed to
- * launch_host_function() must not call this function. Process exit waits likewise, but at most two
- * seconds (teardown.hpp). Threads: any. */
+/* A function passed to launch_host_function() is due once all earlier work in its stream has
+ * completed. This call waits until every function that is due has been destroyed. It does not wait
+ * for functions that are queued behind other work, or that a graph keeps. The destructor of a
+ * function passed to launch_host_function() must not call this function. Process exit waits
+ * likewise, but at most two seconds (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 
 } // namespace cushim

@@ -207,16 +207,19 @@ class Soak {
             CUSHIM_TRY(auto uses, possible_uses(place, options_.use));
             uses_.push_back(std::move(uses));
         }
+        // Created first, since their memory counts, too.
+        CUSHIM_TRY(Figures settled, look(places_, rounds_));
+        Figures last = settled;
         begin_ = Clock::now();
-        CUSHIM_TRY(const Figures settled, run_until(options_.seconds / 5));
-        CUSHIM_TRY_VOID(run_until(options_.seconds * 4 / 5));
-        CUSHIM_TRY(const Figures last, run_until(options_.seconds));
-        return std::pair(settled, last);
+        CUSHIM_TRY_VOID(run_until(options_.seconds / 5, settled));
+        CUSHIM_TRY_VOID(run_until(options_.seconds * 4 / 5, last));
+        CUSHIM_TRY_VOID(run_until(options_.seconds, last));
+        return std::pair(std::move(settled), std::move(last));
     }
 
   private:
     // At least a few rounds on each device, however long they take.
-    Result<Figures> run_until(double end) {
+    Result<void> run_until(double end, Figures &into) {
         constexpr unsigned long least_rounds = 3;
         std::vector<std::size_t> least(places_.size(), ~std::size_t{0});
         std::size_t least_allocated = ~std::size_t{0}, most_allocated = 0;
@@ -244,7 +247,8 @@ class Soak {
         now.least_allocated = std::min(now.allocated, least_allocated);
         now.most_allocated = std::max(now.allocated, most_allocated);
         print(seconds(), now);
-        return now;
+        into = now;
+        return {};
     }
 
     // One round: all uses on all devices.
