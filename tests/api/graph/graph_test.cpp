@@ -168,7 +168,7 @@ TEST_CASE("a node with the handle of destroyed ones is told apart from them", "[
     const auto [context, graph] = make_graph(Api::driver);
     const Graph other = ok(Graph::create(context));
     const SameHandle same_handle;
-    const auto is_known = [&graph](const GraphNode &node) {
+    const auto is_known = [&graph = graph](const GraphNode &node) {
         return graph.node_type(node).has_value();
     };
     std::vector<GraphNode> gone;
