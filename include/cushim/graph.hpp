@@ -192,8 +192,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                    detail::state_of(to), detail::state_of(from));
     }
 
-    /* A fill: sets every element to `value`, which has one, two or four bytes. Layers must be
-     * adjacent. A fill of 0 elements adds an empty node. cuGraphAddMemsetNode. */
+    /* A fill: sets every element to `value`, which has one, two or four bytes. The layers of
+     * three-dimensional memory must follow one another without a gap. A fill of 0 elements adds an
+     * empty node. cuGraphAddMemsetNode. */
     template <detail::Fillable To>
     Result<GraphNode> add_memset_node(const GraphDependencies &dependencies, const To &to,
                                       const detail::ElementOf<To> &value) const noexcept {

@@ -143,9 +143,9 @@ CUSHIM_API Text to_text(const Stream &stream) noexcept;
 
 /* A function passed to launch_host_function() is due once all earlier work in its stream has
  * completed. This call waits until every function that is due has been destroyed. It does not wait
- * for functions that are queued behind other work, or that a graph keeps. The destructor of a
- * function passed to launch_host_function() must not call this function. Process exit waits
- * likewise, but at most two seconds (teardown.hpp). Threads: any. */
+ * for functions that are queued behind other work, or that a graph keeps. The destructor of such a
+ * function must not call wait_for_released_closures(). Process exit waits likewise, but at most two
+ * seconds (teardown.hpp). Threads: any. */
 CUSHIM_API void wait_for_released_closures() noexcept;
 
 } // namespace cushim
