@@ -53,8 +53,8 @@
  * Errors: invalid_argument for an empty argument, for a destroyed node, and for a node of another
  * graph; requires_newer_driver, requires_newer_headers; out_of_memory; the status of the CUDA call.
  * A call that keeps something alive requires CUDA 11.3: with an older driver it fails with
- * requires_newer_driver. The entry points are named for the driver API; those of the runtime API
- * have the same names with cuda instead of cu, most without _v2. A runtime graph reads the
+ * requires_newer_driver. The comments name the entry points of the driver API; those of the runtime
+ * API have the same names with cuda instead of cu, most without _v2. A runtime graph reads the
  * parameters of kernels, copies and conditional nodes through the driver API, because the runtime
  * API does not always report them.
  */
