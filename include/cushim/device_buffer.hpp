@@ -23,9 +23,10 @@ namespace cushim {
  * buffer may be destroyed while that stream still uses it; work in other streams must be ordered
  * before the free with Stream::wait_event(). The free fails if its stream is being captured and the
  * capture began after the allocation. If the buffer is destroyed during such a capture, its memory
- * leaks, the capture stays valid, and the teardown sink receives CUDA_ERROR_INVALID_VALUE (1). In
- * legacy(), a free would invalidate the capture of any blocking stream of the context. During such
- * a capture, the destructor therefore does not free the memory, and the teardown sink receives
+ * leaks, the capture stays valid, and the teardown sink receives CUDA_ERROR_INVALID_VALUE (1). If
+ * the memory was allocated in Stream::legacy(), freeing it would invalidate the capture of any
+ * blocking stream of the context. While one of these streams is being captured, the destructor
+ * therefore does not free the memory, and the teardown sink receives
  * CUDA_ERROR_STREAM_CAPTURE_IMPLICIT (906).
  *
  * Context::reset_primary() frees memory from allocate() and adopt(). It does not free memory from

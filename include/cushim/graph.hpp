@@ -118,7 +118,7 @@ struct SemaphoreNodeParams {
     void *fence = nullptr;                   // of NvSciSync
     bool skip_memory_sync = false;           // of NvSciSync
 };
-// An allocation of each launch.
+// An allocation that each launch makes.
 struct MemAllocNodeParams {
     CUdeviceptr address = 0; // the same in each launch
     std::size_t bytes = 0;   // the size of the memory
