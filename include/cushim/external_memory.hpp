@@ -1,5 +1,5 @@
-/* Imports memory of another API (Vulkan, Direct3D, NvSci). CUDA also imports memory here that
- * another process exported with PhysicalMemory::export_fd().
+/* Imports memory of another API (Vulkan, Direct3D, NvSci). ExternalMemory::import_from() also
+ * accepts a descriptor that another process exported with PhysicalMemory::export_fd().
  *
  *     CUSHIM_TRY(auto memory, ExternalMemory::import_from(
  *                                 context, ExternalMemorySource::opaque_fd(std::move(fd)), size));
