@@ -112,7 +112,7 @@ struct HostNodeParams {
 // determines the members that apply; in nodes added by cushim the others are 0.
 struct SemaphoreNodeParams {
     CUexternalSemaphore semaphore = nullptr; // what the node signals or waits for
-    unsigned long long value = 0;            // of a timeline, or of a fence
+    unsigned long long value = 0;            // of a timeline, or of a Direct3D fence
     unsigned long long key = 0;              // of a keyed mutex
     unsigned int timeout_ms = 0;             // of a wait for a keyed mutex
     void *fence = nullptr;                   // of NvSciSync
