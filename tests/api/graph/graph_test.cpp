@@ -164,7 +164,7 @@ NODE_SCENARIO_TEST("a destroyed node is rejected", "[graph][G22]") {
     return {};
 }
 
-TEST_CASE("a node with the handle of destroyed ones is told apart from them", "[graph][G22]") {
+TEST_CASE("a node differs from destroyed ones with the same handle", "[graph][G22]") {
     const auto [context, graph] = make_graph(Api::driver);
     const Graph other = ok(Graph::create(context));
     const SameHandle same_handle;
