@@ -49,7 +49,7 @@ Result<GraphNode> GraphIdentity::find(CUgraph graph, CUgraphNode native) const {
     }
     for (const auto &[outer, inside] : tables_->inner) {
         for (const Inner &inner : inside) {
-            CUSHIM_TRY(const GraphNode found, inner.identity->find(inner.graph, native));
+            CUSHIM_TRY(GraphNode found, inner.identity->find(inner.graph, native));
             if (found) {
                 return found;
             }
