@@ -9,15 +9,10 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "now_in_ns.hpp"
 
 static CUresult call(unsigned int flags);
-
-static double now_in_ns() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1e9 + now.tv_nsec;
-}
 
 /* For the variants that look cuInit up themselves. */
 inline void *open_library() {

@@ -23,10 +23,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+
+#include "now_in_ns.hpp"
 
 namespace {
 
@@ -345,12 +346,6 @@ constexpr Operation operations[] = {
 extern "C" [[gnu::noinline]] void measured(const Operation &operation, int way, Objects &objects,
                                            long count) {
     operation.repeat[way](objects, count);
-}
-
-double now_in_ns() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return double(now.tv_sec) * 1e9 + double(now.tv_nsec);
 }
 
 // The shortest of many runs, which are shorter than a time slice: other programs disturb few.
