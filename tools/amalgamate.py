@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Writes cushim.h and cushim.cpp: the loader, the tables of the given CUDA headers and the drop-in, for projects that
+"""Writes cushim.h and cushim.c: the loader, the tables of the given CUDA headers and the drop-in, for projects that
 copy files into their own tree instead of building cushim.
 
     amalgamate.py --output DIR [--include DIR] [--depfile FILE] -- c++ [flags]
 
-cushim.h is C11 and C++20. cushim.cpp is C++20, needs no C++ runtime, and defines the functions cu* and cuda* too if
-CUSHIM_DROPIN is defined. Both name the version of the CUDA headers, and reject headers of another major version.
+Both are C11 and C++20. cushim.c defines the functions cu* and cuda* too if CUSHIM_DROPIN is defined. Both name the version of the CUDA headers, and reject headers of another major version.
 """
 
 import argparse
@@ -47,8 +46,7 @@ class Text:
         """The text of a file; empty if it was included before and may be included only once."""
         if path in self.included:
             return ''
-        if path.suffix != '.inc':  # a list that is included with different macros
-            self.included.add(path)
+        self.included.add(path)
         text = path.read_text(encoding='utf-8').replace('#pragma once\n', '')
         text = INCLUDE.sub(lambda match: self.include(match, path.parent), text)
         return text if text.endswith('\n') else text + '\n'
@@ -64,7 +62,7 @@ class Text:
 
 def sources_of(folder):
     """The sources that the meson.build of a folder names, in their order."""
-    names = re.findall(r"'([\w/]+\.cpp)'", (ROOT / folder / 'meson.build').read_text(encoding='utf-8'))
+    names = re.findall(r"'([\w/]+\.c)'", (ROOT / folder / 'meson.build').read_text(encoding='utf-8'))
     return [name for name in dict.fromkeys(names) if (ROOT / folder / name).is_file()]
 
 
@@ -79,7 +77,7 @@ def generated(arguments, folder):
                            *arguments.compiler], check=False)
     if done.returncode != 0:
         sys.exit(done.returncode)  # the generator has printed the reason
-    text = (folder / 'driver_headers.hpp').read_text(encoding='utf-8')
+    text = (folder / 'driver_headers.h').read_text(encoding='utf-8')
     return int(re.search(r'^#elif CUDA_VERSION < (\d+)', text, re.MULTILINE)[1])
 
 
@@ -88,19 +86,21 @@ def dotted(cuda):
 
 
 def header(text, version, cuda):
+    """The text, and the files that it contains for C, too."""
     license_text = (ROOT / 'LICENSE').read_text(encoding='utf-8').strip()
     body = text.named(PUBLIC[0])
+    for_both = set(text.included)
     tables = ''.join(text.named(name) for name in PUBLIC[1:])
     commented = ''.join(f' * {line}'.rstrip() + '\n' for line in license_text.splitlines())
     return f'''/* cushim {version}: CUDA without linking libcuda or libcudart. For the headers of CUDA {dotted(cuda)}, and newer
  * ones of the same major version. Written by `tools/dev amalgamate`; do not edit.
  *
  * C++20: cushim::driver().cuInit(0), cushim::runtime().cudaMalloc(...), and the functions of loader.h below.
- * C11: the functions of loader.h. With -DCUSHIM_DROPIN, cushim.cpp also defines cuInit, cudaMalloc, ... for C and
+ * C11: the functions of loader.h. With -DCUSHIM_DROPIN, cushim.c also defines cuInit, cudaMalloc, ... for C and
  * C++ programs that include <cuda.h> and <cuda_runtime_api.h>.
  *
  * Compile and link:
- *     cc -std=c++20 -O2 -fno-exceptions -fno-rtti -ffunction-sections -fdata-sections [-DCUSHIM_DROPIN] -c cushim.cpp
+ *     cc -O2 -ffunction-sections -fdata-sections [-DCUSHIM_DROPIN] -c cushim.c
  *     cc app.c cushim.o -ldl -pthread -Wl,--gc-sections
  *
 {commented} */
@@ -118,7 +118,7 @@ def header(text, version, cuda):
 {tables}#endif
 
 #endif
-'''
+''', for_both
 
 
 def hidden(text):
@@ -130,15 +130,15 @@ def hidden(text):
 
 def source(text, version, cuda):
     loader = ''.join(text.named(name) for name in sources_of('src/loader'))
-    rows = ''.join(text.named(f'{api}_{part}.cpp') for api in ('driver', 'runtime') for part in ('rows', 'registry'))
-    dropin = ''.join(text.named(name) for name in ('dropin_driver.cpp', 'dropin_runtime.cpp')) + ''.join(
+    rows = ''.join(text.named(f'{api}_{part}.c') for api in ('driver', 'runtime') for part in ('rows', 'registry'))
+    dropin = ''.join(text.named(name) for name in ('dropin_driver.c', 'dropin_runtime.c')) + ''.join(
         text.named(f'../dropin/{name}') for name in sources_of('src/dropin'))
     return f'''/* cushim {version} for the headers of CUDA {dotted(cuda)}: see cushim.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
 #ifdef CUSHIM_AMALGAMATION_H
-#error "cushim: compile cushim.cpp alone; do not include it."
+#error "cushim: compile cushim.c alone; do not include it."
 #endif
 #define CUSHIM_STATIC 1
 #define CUSHIM_BUILDING_CORE 1
@@ -149,7 +149,7 @@ def source(text, version, cuda):
 #include "cushim.h"
 
 #if CUSHIM_AMALGAMATION_CUDA_VERSION != CUSHIM_CUDA_VERSION
-#error "cushim: cushim.h and cushim.cpp were written for different CUDA headers: copy both again."
+#error "cushim: cushim.h and cushim.c were written for different CUDA headers: copy both again."
 #endif
 
 {hidden(loader + rows)}
@@ -167,15 +167,16 @@ def main():
         version = version_of_cushim()
         folders = [ROOT / 'include', tables.parent.parent, tables, ROOT / 'src/loader', ROOT / 'src/dropin']
         public = Text(folders)
-        of_header = header(public, version, cuda)
-        private = Text(folders, public.included)
+        of_header, for_both = header(public, version, cuda)
+        private = Text(folders, for_both)
         of_source = source(private, version, cuda)
     os.makedirs(output, exist_ok=True)
-    for name, text in (('cushim.h', of_header), ('cushim.cpp', of_source)):
+    for name, text in (('cushim.h', of_header), ('cushim.c', of_source)):
         (output / name).write_text(re.sub(r'\n{3,}', '\n\n', text), encoding='utf-8')
         print(output / name)
     if arguments.depfile:
-        sources = sorted(str(path) for path in private.included if path.is_relative_to(ROOT))
+        sources = sorted(str(path) for path in public.included | private.included
+                         if path.is_relative_to(ROOT))
         pathlib.Path(arguments.depfile).write_text(' '.join([f'{output / "cushim.h"}:', *sources]) + '\n',
                                                    encoding='utf-8')
 

@@ -9,7 +9,8 @@ this; run it manually to see the tables for other headers:
 
 tables/introduced.txt lists the CUDA version that introduced each name, for headers without
 cudaTypedefs.h. --add-versions adds the versions of these headers to it. --list-unknown prints those of
-their names that have no version, neither there nor in cudaTypedefs.h.
+their names that have no version, neither there nor in cudaTypedefs.h. --print-folder prints the folder in
+which the compiler finds cuda.h.
 """
 
 import argparse
@@ -29,6 +30,7 @@ def parse_arguments():
     job.add_argument('--output', help='folder to write to')
     job.add_argument('--add-versions', action='store_true', help='update tables/introduced.txt')
     job.add_argument('--list-unknown', action='store_true', help='print names without a known version')
+    job.add_argument('--print-folder', action='store_true', help='print the folder of cuda.h')
     parser.add_argument('--include', action='append', default=[], help='folder of the CUDA headers')
     parser.add_argument('--style', choices=['gcc', 'msvc'], default='gcc',
                         help="command-line syntax of the compiler")
@@ -128,6 +130,9 @@ def main():
 
 def generate(arguments):
     preprocessor = model.Preprocessor(arguments.compiler, arguments.include, arguments.style)
+    if arguments.print_folder:
+        print(preprocessor.where('cuda.h'))
+        return
     packed = model.cuda_version(preprocessor)
     if arguments.add_versions:
         add_versions(preprocessor, packed)
@@ -140,19 +145,21 @@ def generate(arguments):
     os.makedirs(arguments.output, exist_ok=True)
     for table in tables:
         key = table.api.key
-        write(arguments.output, f'{key}_headers.hpp', emit_headers.cuda_headers(table, packed))
+        write(arguments.output, f'{key}_headers.h', emit_headers.cuda_headers(table, packed))
+        write(arguments.output, f'{key}_slots.h', emit_headers.slots_header(table, packed))
+        write(arguments.output, f'{key}_first_calls.h', emit_headers.first_calls_header(table, packed))
         write(arguments.output, f'{key}_table.hpp', emit_headers.table_header(table, packed))
         write(arguments.output, f'{key}_entries.hpp', emit_headers.entries_header(table, packed))
-        write(arguments.output, f'{key}_rows.cpp', emit_sources.rows_source(table, packed))
-        write(arguments.output, f'{key}_registry.cpp', emit_sources.registry_source(table, packed))
-        write(arguments.output, f'dropin_{key}.cpp', emit_dropin.dropin_source(table, packed))
+        write(arguments.output, f'{key}_rows.c', emit_sources.rows_source(table, packed))
+        write(arguments.output, f'{key}_registry.c', emit_sources.registry_source(table, packed))
+        write(arguments.output, f'dropin_{key}.c', emit_dropin.dropin_source(table, packed))
     write(arguments.output, 'entry_names.inc', emit_headers.entry_names(tables, packed))
     write(arguments.output, 'error_codes.inc',
           emit_sources.error_names_source(error_codes(preprocessor), packed))
     write(arguments.output, 'rows.json',
           rows_json(tables, packed, preprocessor.where('cuda.h')))
     if arguments.depfile:
-        target = arguments.stamp or os.path.join(arguments.output, f'{tables[0].api.key}_headers.hpp')
+        target = arguments.stamp or os.path.join(arguments.output, f'{tables[0].api.key}_headers.h')
         write_depfile(arguments.depfile, target,
                       [preprocessor.path(header) for table in tables for header in table.headers])
     if arguments.stamp:

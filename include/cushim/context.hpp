@@ -2,7 +2,7 @@
 #ifndef CUSHIM_CONTEXT_HPP
 #define CUSHIM_CONTEXT_HPP
 
-#include <cushim/detail/driver_headers.hpp>
+#include <cushim/detail/driver_headers.h>
 #include <cushim/device.hpp>
 #include <cushim/handle.hpp>
 

@@ -5,7 +5,7 @@
 #include <compare>
 #include <cstddef>
 
-#include <cushim/detail/driver_headers.hpp>
+#include <cushim/detail/driver_headers.h>
 #include <cushim/result.hpp>
 #include <cushim/text.hpp>
 

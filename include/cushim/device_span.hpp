@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <cushim/detail/driver_headers.hpp>
+#include <cushim/detail/driver_headers.h>
 #include <cushim/detail/ranges.hpp>
 #include <cushim/result.hpp>
 

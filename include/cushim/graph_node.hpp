@@ -7,7 +7,7 @@
 #include <span>
 #include <type_traits>
 
-#include <cushim/detail/driver_headers.hpp>
+#include <cushim/detail/driver_headers.h>
 #include <cushim/detail/friends.hpp>
 #include <cushim/detail/temporary_nodes.hpp>
 #include <cushim/text.hpp>

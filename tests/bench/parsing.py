@@ -25,7 +25,7 @@ HEAVY = {
     "thread", "tuple", "unordered_map", "unordered_set", "utility", "valarray", "variant", "vector",
 }
 TABLES = ["cushim/driver_table.hpp", "cushim/runtime_table.hpp"]
-GENERATED = ["cushim/detail/driver_headers.hpp", "cushim/detail/runtime_headers.hpp"]
+GENERATED = ["cushim/detail/driver_headers.h", "cushim/detail/runtime_headers.h"]
 ENTRIES = ["cushim/detail/driver_entries.hpp", "cushim/detail/runtime_entries.hpp"]
 CASES = {
     "both tables": TABLES,

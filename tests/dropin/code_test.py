@@ -23,7 +23,7 @@ import options  # noqa: E402
 
 # With a static cushim-core. If a shared library holds the slot, one instruction more is allowed.
 MOST = {'gcc': 1, 'clang': 2}
-# Functions that compilers call around a launch; no header declares them (src/dropin/compiler_calls.cpp).
+# Functions that compilers call around a launch; no header declares them (src/dropin/compiler_calls.c).
 AROUND_A_LAUNCH = ['__cudaPushCallConfiguration', '__cudaPopCallConfiguration', '__cudaGetKernel',
                    '__cudaLaunchKernel', '__cudaLaunchKernel_ptsz']
 # The calling convention makes these longer: g++ extends small arguments a second time and writes structures

@@ -1,4 +1,4 @@
-"""Reads the notes by which cushim marks a program or library (src/loader/marker.hpp)."""
+"""Reads the notes by which cushim marks a program or library (include/cushim/detail/marker.h)."""
 
 import struct
 

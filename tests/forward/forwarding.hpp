@@ -68,7 +68,7 @@ inline void forward_all(const Library &library, std::size_t pointers) {
         INFO(library.rows[row].name);
         REQUIRE(library.fake.name(row) == std::string(library.rows[row].name));
         CHECK_FALSE(library.rows[row].resolved());
-        CHECK(forward(library, row, Way::member) == ""); // by the first-call thunk
+        CHECK(forward(library, row, Way::member) == ""); // by the first-call function
         CHECK(library.rows[row].resolved());
         CHECK(forward(library, row, Way::spelled) == ""); // by the slot
         CHECK((row >= pointers || forward(library, row, Way::pointer) == ""));

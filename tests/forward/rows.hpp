@@ -14,7 +14,7 @@ struct Row {
     int introduced;   // the CUDA version that introduced it; 0 if no header states it
     bool is_status;   // it returns a status
     void (*call)(Call &call);
-    bool (*resolved)(); // its slot no longer points to its first-call thunk
+    bool (*resolved)(); // its slot no longer points to its first-call function
 };
 
 struct Rows {

@@ -1,6 +1,6 @@
 // The parts of a library that the loader reads before the dynamic linker does:
-// src/loader/platform/posix_elf.cpp.
-#include "../../src/loader/platform/platform.hpp"
+// src/loader/platform/posix_elf.c.
+#include "../../src/loader/platform/platform.h"
 #include "fuzz.hpp"
 
 #include <string>
@@ -22,8 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     static const File file;
     fuzz::require(ftruncate(file.descriptor, 0) == 0 &&
                   pwrite(file.descriptor, data, size, 0) == static_cast<ssize_t>(size));
-    cushim::platform::Text detail;
-    const auto kind = cushim::platform::inspect_file(file.path.c_str(), detail);
-    fuzz::require((kind == cushim::platform::FileKind::library) == (detail.chars[0] == '\0'));
+    Text detail;
+    const auto kind = cushim_platform_inspect_file(file.path.c_str(), &detail);
+    fuzz::require((kind == CUSHIM_FILE_LIBRARY) == (detail.chars[0] == '\0'));
     return 0;
 }

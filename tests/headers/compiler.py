@@ -9,7 +9,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
 import options  # noqa: E402
 
-C_HEADERS = {'detail/config.h', 'detail/loader.h', 'loader.h'}
+C_HEADERS = {'detail/config.h', 'detail/forward.h', 'detail/library.h', 'detail/loader.h', 'detail/marker.h',
+             'detail/rows.h', 'loader.h'}
 # Independent of the CUDA headers and of their modes.
 PLAIN_HEADERS = C_HEADERS | {'version.hpp', 'error.hpp', 'exception.hpp', 'result.hpp', 'text.hpp', 'try.hpp',
                              'loader.hpp', 'init.hpp', 'feature.hpp'}

@@ -10,10 +10,12 @@ CLANGS = ['clang++', *(f'clang++-{version}' for version in range(22, 13, -1))]
 MINGWS = ['x86_64-w64-mingw32-g++-posix', 'x86_64-w64-mingw32-g++']
 TARGET = '--target=x86_64-pc-windows-msvc19.38.0'
 
-# clang's words for /permissive- and /W4. It knows __FUNCSIG__ as an extension.
-MODE = ['-std=c++20', '-fms-compatibility', '-fms-extensions', '-fno-delayed-template-parsing', '-foperator-names',
-        '-fexceptions', '-fcxx-exceptions', '-ferror-limit=0', '-Wall', '-Wextra', '-Wpedantic', '-Wgnu', '-Wmicrosoft',
-        '-Wno-language-extension-token']
+# clang's words for /permissive- and /W4, by the suffix of a source. It knows __FUNCSIG__ as an extension.
+MODE = ['-fms-compatibility', '-fms-extensions', '-ferror-limit=0', '-Wall', '-Wextra', '-Wpedantic', '-Wgnu',
+        '-Wmicrosoft', '-Wno-language-extension-token']
+MODES = {'.c': ['-std=c11', *MODE],
+         '.cpp': ['-std=c++20', *MODE, '-fno-delayed-template-parsing', '-foperator-names', '-fexceptions',
+                  '-fcxx-exceptions']}
 # More than /W4: of headers, whose warnings their users see.
 STRICT = ['-Wconversion', '-Wsign-conversion', '-Wshadow-all', '-Wextra-semi', '-Wunreachable-code']
 
@@ -87,20 +89,22 @@ class Reader:
             file.write(text)
         return path
 
-    def arguments(self):
-        return [TARGET, *MODE, '-nostdlibinc', *(f'-D{name}={value}' for name, value in MINGW_MACROS.items()),
+    def arguments(self, suffix):
+        return [TARGET, *MODES[suffix], '-nostdlibinc', *(f'-D{name}={value}' for name, value in MINGW_MACROS.items()),
                 *(f'-I{folder}' for folder in self.include), *(f'-isystem{folder}' for folder in self.system)]
 
-    def run(self, *arguments):
-        return subprocess.run([self.clang, *self.arguments(), *arguments], capture_output=True, text=True, check=False,
+    def run(self, suffix, *arguments):
+        return subprocess.run([self.clang, *self.arguments(suffix), *arguments], capture_output=True, text=True, check=False,
                               env={**os.environ, 'LC_ALL': 'C'})
 
-    def precompile(self, name, system, text=''):
-        """Reads once, for many sources: the C++ library, then `system` with all macros of the compiler, then `text`."""
-        whole = (''.join(f'#include <{header}>\n' for header in LIBRARY_HEADERS) + '#undef NOMINMAX\n' + system +
+    def precompile(self, name, system, text='', suffix='.cpp'):
+        """Reads once, for many sources: the standard library, then `system` with all macros of the compiler, then
+        `text`."""
+        headers = [header for header in LIBRARY_HEADERS if suffix == '.cpp' or header.endswith('.h')]
+        whole = (''.join(f'#include <{header}>\n' for header in headers) + '#undef NOMINMAX\n' + system +
                  ''.join(f'#undef {macro}\n' for macro in HIDDEN) + text)
         source, made = self.write(f'{name}.hpp', whole), os.path.join(self.folder, f'{name}.pch')
-        done = self.run('-x', 'c++-header', source, '-o', made)
+        done = self.run(suffix, '-x', 'c++-header' if suffix == '.cpp' else 'c-header', source, '-o', made)
         if done.returncode != 0 or 'warning:' in done.stderr:
             raise AssertionError(done.stderr[:4000])
         return made
@@ -113,14 +117,14 @@ class Reader:
 
     def rejected(self, source, known, *options):
         """Errors and warnings about a source and the headers that it reads after those of precompile()."""
-        done = self.run('-include-pch', known, *options, '-fsyntax-only', source)
+        done = self.run(os.path.splitext(source)[1], '-include-pch', known, *options, '-fsyntax-only', source)
         found = [line for line in done.stderr.splitlines() if re.search(r': (?:warning|(?:fatal )?error):', line)]
         return found or ([done.stderr[:2000]] if done.returncode != 0 else [])
 
     def foreign(self, source, known, attributes=True):
         """Words of other compilers in a source and in the headers of this project, as "file:line: word". Sources
         that include several others redefine macros."""
-        done = self.run('-include-pch', known, '-w', '-E', '-dI', source)
+        done = self.run(os.path.splitext(source)[1], '-include-pch', known, '-w', '-E', '-dI', source)
         if done.returncode != 0:
             raise AssertionError(done.stderr[:4000])
         return list(foreign_words(done.stdout, tuple(self.include), attributes))

@@ -40,7 +40,7 @@ def is_built(path):
 HEADERS = ''.join(f'#include <cushim/{name}>\n' for name in (
     *sorted(path.relative_to(root / 'include/cushim').as_posix()
             for path in (root / 'include/cushim').rglob('*.h*') if is_built(path)),
-    *sorted(f'detail/{path.name}' for path in generated.glob('*.hpp'))))
+    *sorted(f'detail/{path.name}' for path in generated.glob('*.h*'))))
 
 # Macros of the Windows SDK. mingw-w64 has most of them, but min and max only in C.
 WINDOWS = '#include <windows.h>\n' + ''.join(f'#undef {name}\n#define {name}{value}\n' for name, value in {
@@ -108,8 +108,8 @@ class Code(unittest.TestCase):
         self.assertEqual(self.found('after.cpp', HEADERS, reader.precompile('windows', WINDOWS)), [])
 
     def test_sources(self):
-        sources = {'core': [*(root / 'src/loader').rglob('*.cpp'), *generated.glob('*_r*.cpp')],
-                   'dropin': [*(root / 'src/dropin').glob('*.cpp'), *generated.glob('dropin_*.cpp')],
+        sources = {'core': [*(root / 'src/loader').rglob('*.c'), *generated.glob('*_r*.c')],
+                   'dropin': [*(root / 'src/dropin').glob('*.c'), *generated.glob('dropin_*.c')],
                    'api': [path for path in (root / 'src/api').rglob('*.cpp')
                            if 'posix' not in path.name and is_built(path)]}
         for part, paths in sources.items():
@@ -118,13 +118,13 @@ class Code(unittest.TestCase):
         macros = ''.join(f'#define CUSHIM_{name}\n' for name in (
             'VERSION "1.2.3"', f'CUDA_VERSION {rows["cuda_version"]}', f'CUDA_MAJOR {rows["cuda_version"] // 1000}'))
         windows = '#define NOMINMAX\n#define WIN32_LEAN_AND_MEAN\n#include <windows.h>\n'
-        known = {'core': reader.precompile('core', windows, macros + '#define CUSHIM_BUILDING_CORE\n'),
-                 'dropin': reader.precompile('dropin', '', macros),
+        known = {'core': reader.precompile('core', windows, macros + '#define CUSHIM_BUILDING_CORE\n', '.c'),
+                 'dropin': reader.precompile('dropin', '', macros, '.c'),
                  'api': reader.precompile('api', windows, '#define CUSHIM_BUILDING\n#include "pch/cushim.hpp"\n')}
 
         def read(job):
             number, part, path = job
-            source = reader.write(f'{number}.cpp', f'#include "{path.as_posix()}"\n')
+            source = reader.write(f'{number}{path.suffix}', f'#include "{path.as_posix()}"\n')
             return reader.rejected(source, known[part])
 
         jobs = [(number, part, path) for number, (part, path) in

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs with copies of cushim.h and cushim.cpp, which tools/dev amalgamate writes."""
+"""Programs with copies of cushim.h and cushim.c, which tools/dev amalgamate writes."""
 
 import re
 import shutil
@@ -12,8 +12,7 @@ from consumer import CONSUMERS, arguments, run
 folder = consumer.fresh_folder(__file__)
 MAJOR = arguments.cuda_version // 1000
 STRICT = ('-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wundef', '-Werror')
-# Those of the page, of which a C program needs the first two to link no C++ runtime.
-FLAGS = ('-fno-exceptions', '-fno-rtti', '-O1', '-ffunction-sections', '-fdata-sections')
+FLAGS = ('-O1', '-ffunction-sections', '-fdata-sections')
 LINK = ('-ldl', '-pthread', '-Wl,--gc-sections')
 MINGW = {name: shutil.which(f'x86_64-w64-mingw32-{name}-posix') for name in ('gcc', 'g++')}
 
@@ -41,15 +40,17 @@ class Amalgamation(consumer.ConsumerTest):
         cls.compile_loader('dropin.o', '-DCUSHIM_DROPIN')
 
     @staticmethod
-    def compile_loader(name, *options, **more):
-        """Alone, by the C compiler's command, which takes C++ by the name of the file."""
-        return run(*arguments.cc, '-std=c++20', *STRICT, *FLAGS, *options, *consumer.cuda_includes(),
-                   '-c', folder / 'cushim.cpp', '-o', folder / name, **more)
+    def compile_loader(name, *options, language='-std=c11', **more):
+        """Alone; as C++ if the language is C++."""
+        compiler = [*arguments.cxx, '-x', 'c++'] if '++' in language else arguments.cc
+        return run(*compiler, language, *STRICT, *FLAGS, *options, *consumer.cuda_includes(),
+                   '-c', folder / 'cushim.c', '-o', folder / name, **more)
 
     @staticmethod
     def check_source(place, language):
-        """The errors of a cushim.cpp that must not compile."""
-        return run(*arguments.cxx, language, '-fsyntax-only', *consumer.cuda_includes(), place / 'cushim.cpp', fails=True)
+        """The errors of a cushim.c that must not compile."""
+        return run(*arguments.cxx, '-x', 'c++', language, '-fsyntax-only', *consumer.cuda_includes(), place / 'cushim.c',
+                   fails=True)
 
     def program(self, name, source, loader, *options):
         compiler = arguments.cc if source.suffix == '.c' else arguments.cxx
@@ -59,10 +60,18 @@ class Amalgamation(consumer.ConsumerTest):
 
     def test_both_files_are_named(self):
         self.assertEqual([line for line in self.said.splitlines() if line.startswith('/')],
-                         [str(folder / 'cushim.h'), str(folder / 'cushim.cpp')])
+                         [str(folder / 'cushim.h'), str(folder / 'cushim.c')])
 
     def test_c_program_runs_without_a_cpp_runtime(self):
         self.check_c(self.program('app_c', CONSUMERS / 'amalgamation/app.c', 'cushim.o', '-std=c11'))
+
+    def test_loader_compiled_as_cpp_runs(self):
+        self.compile_loader('cushim_cpp.o', language='-std=c++20')
+        self.compile_loader('dropin_cpp.o', '-DCUSHIM_DROPIN', language='-std=c++20')
+        for name, source, loader in (('app', CONSUMERS / 'amalgamation/app.cpp', 'cushim_cpp.o'),
+                                     ('existing', CONSUMERS / 'existing.cpp', 'dropin_cpp.o')):
+            with self.subTest(name):
+                self.check_existing(self.program(f'{name}_of_cpp', source, loader, '-std=c++20'), False)
 
     def test_cpp_program_runs(self):
         program = self.program('app_cpp', CONSUMERS / 'amalgamation/app.cpp', 'cushim.o', '-std=c++20')
@@ -94,7 +103,8 @@ class Amalgamation(consumer.ConsumerTest):
             *([arguments.headers] if arguments.headers else []), CXX='')
         for loader, option, sources in (('mingw.o', [], ('amalgamation/app.c', 'amalgamation/app.cpp')),
                                         ('mingw_dropin.o', ['-DCUSHIM_DROPIN'], ('existing.c',))):
-            self.mingw('g++', *FLAGS, *option, '-c', folder / 'cushim.cpp', '-o', folder / loader)
+            for compiler in (['g++', '-x', 'c++'], ['gcc']):
+                self.mingw(*compiler, *FLAGS, *option, '-c', folder / 'cushim.c', '-o', folder / loader)
             for source in sources:
                 with self.subTest(source):
                     self.mingw('gcc' if source.endswith('.c') else 'g++', CONSUMERS / source, folder / loader,
@@ -111,13 +121,13 @@ class Amalgamation(consumer.ConsumerTest):
         self.assertEqual(consumer.exported_names(folder / 'library.so', '.'), set())
 
     def test_files_contain_no_path_of_this_machine(self):
-        for name in ('cushim.h', 'cushim.cpp'):
+        for name in ('cushim.h', 'cushim.c'):
             text = (folder / name).read_text(encoding='utf-8')
             for place in (arguments.source, arguments.work, folder):
                 self.assertEqual(text.count(str(place)), 0, name)
             # The one message that is an #include has spaces.
             self.assertEqual(re.findall(r'#include [<"](\S*cushim\S*)[>"]', text),
-                             ['cushim.h'] if name == 'cushim.cpp' else [])
+                             ['cushim.h'] if name == 'cushim.c' else [])
 
     def test_headers_of_another_version_are_rejected(self):
         for major in (MAJOR - 1, MAJOR + 1):
@@ -134,9 +144,9 @@ class Amalgamation(consumer.ConsumerTest):
         text = (folder / 'cushim.h').read_text(encoding='utf-8')
         text = text.replace(f'_CUDA_VERSION {arguments.cuda_version}', '_CUDA_VERSION 11080', 1)
         (mixed / 'cushim.h').write_text(text, encoding='utf-8')
-        (mixed / 'cushim.cpp').write_bytes((folder / 'cushim.cpp').read_bytes())
+        (mixed / 'cushim.c').write_bytes((folder / 'cushim.c').read_bytes())
         said = self.check_source(mixed, '-std=c++20')
-        self.assertIn('cushim.h and cushim.cpp were written for different CUDA headers: copy both again', said)
+        self.assertIn('cushim.h and cushim.c were written for different CUDA headers: copy both again', said)
 
     def test_older_language_is_rejected_with_a_reason(self):
         said = self.check_source(folder, '-std=c++17')

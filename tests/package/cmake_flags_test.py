@@ -25,9 +25,9 @@ def commands(build):
     for entry in json.loads((build / 'compile_commands.json').read_text(encoding='utf-8')):
         path = pathlib.Path(entry['directory'], entry['file']).resolve()
         flags = {word for word in shlex.split(entry['command']) if word.startswith(FLAGS)} - IGNORED
-        if path.suffix == '.cpp' and path.is_relative_to(build):
+        if path.suffix in ('.c', '.cpp') and path.is_relative_to(build):
             found[f'{path.parent.name}/{path.name}'].add(tuple(sorted(flags)))
-        elif path.suffix == '.cpp':
+        elif path.suffix in ('.c', '.cpp'):
             found[path.relative_to(arguments.source).as_posix()].add(tuple(sorted(flags)))
     return {name: sorted(flags) for name, flags in found.items()}
 

@@ -22,6 +22,10 @@ def project(name):
     return copy
 
 
+def default_path(include):
+    return {'C_INCLUDE_PATH': include, 'CPLUS_INCLUDE_PATH': include}
+
+
 def configure(source, build, *options, **more):
     chosen = any('CUDA' in str(option) for option in options)
     headers = [] if chosen else consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR')
@@ -239,8 +243,9 @@ class Requirements(unittest.TestCase):
         for options, variables, version, place in (
                 ([f'-DCUSHIM_CUDA_INCLUDE_DIR={chosen}', f'-DCUDAToolkit_INCLUDE_DIRS={found}'], more, '13.1', chosen),
                 ([f'-DCUDAToolkit_INCLUDE_DIRS={found};{default}'], more, '13.2', f'{found};{default}'),
-                (['-DCUDA=unused'], {**more, 'CPLUS_INCLUDE_PATH': default}, '13.0', "the compiler's default path"),
-                (['-DCUDA=unused'], {**more, 'CPLUS_INCLUDE_PATH': self.unusable()}, '12.9', toolkit)):
+                (['-DCUDA=unused'], {**more, **default_path(default)}, '13.0', "the compiler's default path"),
+                (['-DCUDA=unused'], {**more, **default_path(default), 'C_INCLUDE_PATH': chosen}, '13.0', default),
+                (['-DCUDA=unused'], {**more, **default_path(self.unusable())}, '12.9', toolkit)):
             with self.subTest(place):
                 self.assertIn(f'headers of CUDA {version} in {place}',
                               self.configure(*options, **{name: str(value) for name, value in variables.items()}))

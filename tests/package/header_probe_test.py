@@ -41,8 +41,11 @@ class HeaderProbe(unittest.TestCase):
         return unusable(f'{self.name}/unusable')
 
     def set_up(self, headers_dir='', fails=False, **variables):
-        # The folders of CPLUS_INCLUDE_PATH come before the compiler's own and after those that Meson tries; they
-        # represent the default path.
+        # The folders of these variables come before the compiler's own and after those that Meson tries; they represent
+        # the default path.
+        if 'default_path' in variables:
+            path = variables.pop('default_path')
+            variables.update(C_INCLUDE_PATH=path, CPLUS_INCLUDE_PATH=path)
         return run('meson', 'setup', folder / self.name / 'build', arguments.source,
                    '-Dtests=disabled', '-Dtools=disabled', '-Dexamples=disabled',
                    f'-Dheaders_dir={headers_dir}', fails=fails, **variables)
@@ -54,18 +57,26 @@ class HeaderProbe(unittest.TestCase):
 
     def test_headers_dir_takes_precedence_over_the_default_path(self):
         wanted = self.headers('wanted', 13010)
-        output = self.set_up(wanted, CPLUS_INCLUDE_PATH=self.headers('default', 13020),
+        output = self.set_up(wanted, default_path=self.headers('default', 13020),
                              CUDA_PATH=self.headers('toolkit/include', 13030).parent)
         self.assert_taken(output, wanted, '13.1')
 
     def test_default_path_takes_precedence_over_a_toolkit(self):
-        output = self.set_up(CPLUS_INCLUDE_PATH=self.headers('default', 13020),
+        output = self.set_up(default_path=self.headers('default', 13020),
                              CUDA_PATH=self.headers('toolkit/include', 13030).parent)
         self.assert_taken(output, "(the compiler's default path)", '13.2')
 
+    def test_default_path_for_cpp_is_used_for_c(self):
+        wanted = self.headers('default', 13020)
+        for other in (self.unusable(), self.headers('other', 13010)):
+            with self.subTest(other=other):
+                output = self.set_up(C_INCLUDE_PATH=other, CPLUS_INCLUDE_PATH=wanted)
+                self.assert_taken(output, wanted, '13.2')
+                shutil.rmtree(folder / self.name / 'build')
+
     def test_toolkit_is_used_without_headers_in_the_default_path(self):
         path = self.headers('toolkit/include', 13030)
-        output = self.set_up(CPLUS_INCLUDE_PATH=self.unusable(), CUDA_PATH=path.parent,
+        output = self.set_up(default_path=self.unusable(), CUDA_PATH=path.parent,
                              CUDA_HOME=self.headers('home/include', 13040).parent)
         self.assert_taken(output, path, '13.3')
 
@@ -73,7 +84,7 @@ class HeaderProbe(unittest.TestCase):
         if TOOLKIT.exists():
             self.skipTest(f'this machine has {TOOLKIT}, which takes precedence')
         self.need_pkg_config()
-        output = self.set_up(CPLUS_INCLUDE_PATH=self.unusable(), PKG_CONFIG_PATH=self.pc_files())
+        output = self.set_up(default_path=self.unusable(), PKG_CONFIG_PATH=self.pc_files())
         self.assert_taken(output, folder / self.name / '12.10', '12.10')
 
     def test_names_of_pkg_config_are_sorted(self):

@@ -30,9 +30,9 @@ class CheckTest(unittest.TestCase):
 
     def test_include_of_a_folder_below_is_allowed(self):
         for file, target in [("src/api/graph/graph.hpp", "src/api/base/call.hpp"),
-                             ("src/api/base/a.cpp", "src/loader/report.hpp"),
-                             ("src/dropin/a.cpp", "src/loader/report.hpp"),
-                             ("src/loader/a.cpp", "include/cushim/loader.h"),
+                             ("src/api/base/a.cpp", "src/loader/report.h"),
+                             ("src/dropin/a.cpp", "src/loader/report.h"),
+                             ("src/loader/a.c", "include/cushim/loader.h"),
                              ("tools/simulator/runtime/base/a.cpp", "tools/simulator/driver/base/b.hpp"),
                              ("tools/simulator/tool/a.cpp", "tools/simulator/settings.hpp")]:
             self.assertEqual(self.include(file, target), [])
@@ -40,12 +40,12 @@ class CheckTest(unittest.TestCase):
     def test_include_that_no_order_allows_is_found(self):
         for number, (file, target, name) in enumerate([
                 ("src/api/base/a.cpp", "src/api/graph/graph.hpp", "graph/graph.hpp"),
-                ("src/loader/a.cpp", "src/api/base/state.hpp", "../api/base/state.hpp"),
-                ("src/loader/b.cpp", "src/api/base/state.hpp", "base/state.hpp"),
+                ("src/loader/a.c", "src/api/base/state.hpp", "../api/base/state.hpp"),
+                ("src/loader/b.c", "src/api/base/state.hpp", "base/state.hpp"),
                 ("src/dropin/a.cpp", "src/api/base/state.hpp", "../api/base/state.hpp"),
                 ("src/api/base/b.cpp", "tools/simulator/settings.hpp", "../../../tools/simulator/settings.hpp"),
                 ("src/api/new/a.cpp", "src/api/base/state.hpp", "base/state.hpp"),
-                ("include/cushim/a.hpp", "src/loader/b.hpp", "../../src/loader/b.hpp"),
+                ("include/cushim/a.hpp", "src/loader/b.h", "../../src/loader/b.h"),
                 ("tools/cushim-info/a.cpp", "src/api/base/state.hpp", "../../src/api/base/state.hpp"),
                 ("tools/cushim-info/b.cpp", "tools/simulator/settings.hpp", "../simulator/settings.hpp"),
                 ("tools/simulator/driver/base/a.cpp", "tools/simulator/runtime/base/b.hpp", "../../runtime/base/b.hpp"),

@@ -29,7 +29,7 @@ changed_files() { # BASE
     {
         git diff --name-only --diff-filter=d "$1" -- src tools include || return
         git ls-files --others --exclude-standard -- src tools include
-    } | { grep -E '\.(h|hpp|cpp)$' || true; }
+    } | { grep -E '\.(h|hpp|c|cpp)$' || true; }
 }
 
 # Of the files that the build folder compiles those that changed, or that include what changed.
@@ -59,7 +59,7 @@ generate_sources() { # DIR
 import json, os, sys
 for target in json.load(sys.stdin):
     for name in target["filename"]:
-        if target["type"] == "custom" and name.endswith((".hpp", ".cpp", ".inc")):
+        if target["type"] == "custom" and name.endswith((".h", ".hpp", ".c", ".cpp", ".inc")):
             print(os.path.relpath(name, sys.argv[1]))' "$PWD/$1" | xargs -r ninja -C "$1"
 }
 

@@ -21,6 +21,13 @@ function(cushim_try_headers)
     set(cushim_reason "${reason}" PARENT_SCOPE)
 endfunction()
 
+# For the generator.
+set(cushim_style gcc)
+if(MSVC)
+    set(cushim_style msvc)
+endif()
+cushim_compiler_flags(cushim_flags)
+
 set(cushim_cuda_folders "")
 set(cushim_cuda_version "")
 set(cushim_chosen "")
@@ -90,6 +97,22 @@ else()
   The folder crt, which the second package of each pair brings, belongs beside cuda_runtime_api.h.
   Then name the folder: cmake -DCUSHIM_CUDA_INCLUDE_DIR=FOLDER_WITH_CUDA_H ...")
     endif()
+endif()
+
+# The loader is C, and CPLUS_INCLUDE_PATH, for example, is a part of the default path for C++ only.
+if(NOT cushim_cuda_folders)
+    include(CheckCSourceCompiles)
+    set(CMAKE_REQUIRED_QUIET ON)
+    unset(cushim_c_finds CACHE)
+    check_c_source_compiles("#include <cuda.h>\n#include <cuda_runtime_api.h>\n#if CUDA_VERSION != ${cushim_cuda_version}
+#error another version\n#endif\nint main(void) { return 0; }" cushim_c_finds)
+    if(NOT cushim_c_finds)
+        execute_process(COMMAND "${cushim_python}" "${cushim_root}/tools/generate_tables.py" --print-folder
+            --style ${cushim_style} -- "${CMAKE_CXX_COMPILER}" ${cushim_flags}
+            OUTPUT_VARIABLE cushim_cuda_folders OUTPUT_STRIP_TRAILING_WHITESPACE)
+    endif()
+    unset(cushim_c_finds CACHE)
+    unset(CMAKE_REQUIRED_QUIET)
 endif()
 
 set(cushim_place "${cushim_cuda_folders}")

@@ -9,6 +9,7 @@ set(cushim_sections "")
 set(cushim_landing_pads "")
 set(cushim_core_options "")
 set(cushim_rows_options "")
+set(cushim_no_runtime_options "")
 set(cushim_dropin_options "")
 if(cushim_gnu)
     set(cushim_sections -ffunction-sections -fdata-sections)
@@ -17,13 +18,14 @@ if(cushim_gnu)
     elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
         set(cushim_landing_pads -mbranch-protection=standard)
     endif()
-    set(cushim_core_options -fno-exceptions -fno-rtti -fno-threadsafe-statics ${cushim_sections} ${cushim_landing_pads})
+    set(cushim_core_options ${cushim_sections} ${cushim_landing_pads})
+    set(cushim_no_runtime_options -fno-exceptions -fno-rtti -fno-threadsafe-statics) # for C++
     set(cushim_rows_options -Os -fno-asynchronous-unwind-tables -fno-unwind-tables)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
         list(APPEND cushim_rows_options -fno-caller-saves)
     endif()
-    set(cushim_dropin_options ${cushim_landing_pads} -fno-exceptions -fno-rtti -fno-stack-protector -ffunction-sections
-        -fno-lto -O2 -foptimize-sibling-calls)
+    set(cushim_dropin_options ${cushim_landing_pads} -fno-stack-protector -ffunction-sections -fno-lto -O2
+        -foptimize-sibling-calls)
 endif()
 set(cushim_quiet "") # the warnings that a project enables are for its own sources
 if(cushim_is_part)
@@ -34,7 +36,7 @@ endif()
 function(cushim_sources variable folder)
     file(READ "${folder}/meson.build" text)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/meson.build")
-    string(REGEX MATCHALL "'[a-z0-9_/]+\\.cpp'" names "${text}")
+    string(REGEX MATCHALL "'[a-z0-9_/]+\\.(c|cpp)'" names "${text}")
     set(sources ${${variable}})
     foreach(name IN LISTS names)
         string(REPLACE "'" "" name "${name}")
@@ -49,10 +51,12 @@ endfunction()
 # Our own flags, and none that a project sets for all of its targets and that these sources do not expect.
 function(cushim_configure target)
     set_target_properties(${target} PROPERTIES
+        C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF
         CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
-        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN OFF
+        C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN OFF
         POSITION_INDEPENDENT_CODE ON
         UNITY_BUILD OFF AUTOMOC OFF AUTOUIC OFF AUTORCC OFF
+        C_CLANG_TIDY "" C_CPPCHECK "" C_CPPLINT "" C_INCLUDE_WHAT_YOU_USE ""
         CXX_CLANG_TIDY "" CXX_CPPCHECK "" CXX_CPPLINT "" CXX_INCLUDE_WHAT_YOU_USE ""
         EXCLUDE_FROM_ALL ${cushim_is_part}
         FOLDER cushim)
@@ -63,16 +67,12 @@ endfunction()
 set(cushim_generated "${CMAKE_CURRENT_BINARY_DIR}/include/cushim/detail")
 set(cushim_generated_files "")
 foreach(cushim_name
-    driver_headers.hpp driver_table.hpp driver_entries.hpp runtime_headers.hpp runtime_table.hpp runtime_entries.hpp
-    driver_rows.cpp driver_registry.cpp runtime_rows.cpp runtime_registry.cpp error_codes.inc rows.json
-    dropin_driver.cpp dropin_runtime.cpp)
+    driver_headers.h driver_slots.h driver_first_calls.h driver_table.hpp driver_entries.hpp
+    runtime_headers.h runtime_slots.h runtime_first_calls.h runtime_table.hpp runtime_entries.hpp
+    driver_rows.c driver_registry.c runtime_rows.c runtime_registry.c error_codes.inc rows.json
+    dropin_driver.c dropin_runtime.c)
     list(APPEND cushim_generated_files "${cushim_generated}/${cushim_name}")
 endforeach()
-set(cushim_style gcc)
-if(MSVC)
-    set(cushim_style msvc)
-endif()
-cushim_compiler_flags(cushim_flags)
 set(cushim_folder_options "")
 foreach(cushim_folder IN LISTS cushim_cuda_folders)
     list(APPEND cushim_folder_options --include "${cushim_folder}")
@@ -125,14 +125,13 @@ endif()
 set(cushim_definitions
     CUSHIM_CUDA_VERSION=${cushim_cuda_version} CUSHIM_VERSION="${cushim_version}")
 
-# --- cushim::core. An archive is linked through an interface library, since CMake would link a C program with the C++
-# compiler if it found C++ sources in a library.
+# --- cushim::core
 set(cushim_core_sources "")
 cushim_sources(cushim_core_sources "${cushim_root}/src/loader")
 set(cushim_core_definitions ${cushim_definitions} CUSHIM_BUILDING_CORE CUSHIM_CUDA_MAJOR=${cushim_cuda_major})
 add_library(cushim_rows OBJECT
-    "${cushim_generated}/driver_rows.cpp" "${cushim_generated}/driver_registry.cpp"
-    "${cushim_generated}/runtime_rows.cpp" "${cushim_generated}/runtime_registry.cpp")
+    "${cushim_generated}/driver_rows.c" "${cushim_generated}/driver_registry.c"
+    "${cushim_generated}/runtime_rows.c" "${cushim_generated}/runtime_registry.c")
 cushim_configure(cushim_rows ${cushim_core_options} ${cushim_rows_options})
 target_compile_definitions(cushim_rows PRIVATE ${cushim_core_definitions})
 target_include_directories(cushim_rows PRIVATE "${cushim_root}/src/loader")
@@ -142,32 +141,22 @@ set(cushim_threads "")
 if(NOT WIN32)
     set(cushim_threads Threads::Threads ${CMAKE_DL_LIBS})
 endif()
-set(cushim_core_parts ${cushim_core_sources} $<TARGET_OBJECTS:cushim_rows>)
+set(cushim_kind STATIC)
 if(CUSHIM_SHARED)
-    set(cushim_core_library cushim_core)
-    add_library(cushim_core SHARED ${cushim_core_parts})
-    set_target_properties(cushim_core PROPERTIES DEFINE_SYMBOL "" VERSION ${cushim_version} SOVERSION 0)
-    target_link_libraries(cushim_core PUBLIC cushim_headers PRIVATE ${cushim_threads})
-    if(cushim_gnu AND NOT WIN32)
-        # Without a C++ runtime, which nothing in it needs.
-        target_link_options(cushim_core PRIVATE LINKER:--as-needed)
-        if(cushim_landing_pads)
-            target_link_options(cushim_core PRIVATE LINKER:-Bsymbolic)
-        endif()
-    endif()
-else()
-    set(cushim_core_library cushim_core_archive)
-    add_library(cushim_core_archive STATIC ${cushim_core_parts})
-    target_link_libraries(cushim_core_archive PRIVATE cushim_headers)
-    add_library(cushim_core INTERFACE)
-    add_dependencies(cushim_core cushim_core_archive)
-    target_link_libraries(cushim_core INTERFACE
-        cushim_headers $<TARGET_FILE:cushim_core_archive> ${cushim_threads})
+    set(cushim_kind SHARED)
 endif()
-cushim_configure(${cushim_core_library} ${cushim_core_options})
-set_target_properties(${cushim_core_library} PROPERTIES OUTPUT_NAME cushim-core)
-target_compile_definitions(${cushim_core_library} PRIVATE ${cushim_core_definitions})
-target_include_directories(${cushim_core_library} PRIVATE "${cushim_generated}")
+add_library(cushim_core ${cushim_kind} ${cushim_core_sources} $<TARGET_OBJECTS:cushim_rows>)
+cushim_configure(cushim_core ${cushim_core_options})
+set_target_properties(cushim_core PROPERTIES OUTPUT_NAME cushim-core)
+target_compile_definitions(cushim_core PRIVATE ${cushim_core_definitions})
+target_include_directories(cushim_core PRIVATE "${cushim_generated}")
+target_link_libraries(cushim_core PUBLIC cushim_headers PRIVATE ${cushim_threads})
+if(CUSHIM_SHARED)
+    set_target_properties(cushim_core PROPERTIES DEFINE_SYMBOL "" VERSION ${cushim_version} SOVERSION 0)
+    if(cushim_landing_pads AND NOT WIN32)
+        target_link_options(cushim_core PRIVATE LINKER:-Bsymbolic)
+    endif()
+endif()
 if("CXX" IN_LIST cushim_languages) # a project with C only has no C++ features
     target_compile_features(cushim_core INTERFACE cxx_std_20)
 endif()
@@ -179,8 +168,8 @@ macro(cushim_core_again variable)
     get_property(cushim_dots DIRECTORY PROPERTY cushim_dots)
     string(APPEND cushim_dots "./")
     set_property(DIRECTORY PROPERTY cushim_dots "${cushim_dots}")
-    set(${variable} "$<TARGET_LINKER_FILE_DIR:${cushim_core_library}>/${cushim_dots}")
-    string(APPEND ${variable} "$<TARGET_LINKER_FILE_NAME:${cushim_core_library}>")
+    set(${variable} "$<TARGET_LINKER_FILE_DIR:cushim_core>/${cushim_dots}")
+    string(APPEND ${variable} "$<TARGET_LINKER_FILE_NAME:cushim_core>")
 endmacro()
 
 # --- cushim::cushim
@@ -201,10 +190,6 @@ else()
 endif()
 if(NOT cushim_wrapped MATCHES "nvrtc|nvjitlink")
     list(FILTER cushim_api_sources EXCLUDE REGEX "/libraries/(code_bytes|toolchain)\\.cpp$")
-endif()
-set(cushim_kind STATIC)
-if(CUSHIM_SHARED)
-    set(cushim_kind SHARED)
 endif()
 add_library(cushim ${cushim_kind} ${cushim_api_sources})
 cushim_configure(cushim ${cushim_landing_pads} ${cushim_sections})
@@ -227,8 +212,8 @@ add_library(cushim::cushim ALIAS cushim)
 
 # --- cushim::dropin, cushim::dropin_driver, cushim::dropin_exported: always archives. Existing code requires neither
 # C++20 nor cushim's headers, so of cushim::core they pass on only what is linked.
-set(cushim_dropin_driver_sources "${cushim_generated}/dropin_driver.cpp")
-set(cushim_dropin_sources "${cushim_generated}/dropin_runtime.cpp")
+set(cushim_dropin_driver_sources "${cushim_generated}/dropin_driver.c")
+set(cushim_dropin_sources "${cushim_generated}/dropin_runtime.c")
 cushim_sources(cushim_dropin_sources "${cushim_root}/src/dropin")
 
 function(cushim_add_dropin name)
@@ -254,7 +239,7 @@ set(cushim_version_script "")
 if(NOT WIN32)
     cushim_add_dropin(dropin_exported ${cushim_dropin_driver_sources} ${cushim_dropin_sources})
     set(version CUSHIM_${cushim_cuda_major})
-    set_target_properties(cushim_dropin_exported_archive PROPERTIES CXX_VISIBILITY_PRESET default)
+    set_target_properties(cushim_dropin_exported_archive PROPERTIES C_VISIBILITY_PRESET default)
     target_compile_definitions(cushim_dropin_exported_archive PRIVATE CUSHIM_DROPIN_VERSION="${version}")
     set(cushim_version_script "${CMAKE_CURRENT_BINARY_DIR}/cushim-dropin-exported.map")
     configure_file("${cushim_root}/src/dropin/exported.map.in" "${cushim_version_script}" @ONLY)

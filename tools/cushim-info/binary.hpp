@@ -46,7 +46,7 @@ struct Export {
     bool is_default = true; // used by imports without a version
 };
 
-// A note of cushim (include/cushim/detail/marker.hpp): the file contains this part.
+// A note of cushim (include/cushim/detail/marker.h): the file contains this part.
 struct Mark {
     std::uint32_t type = 0;
     std::string text; // "0.1.0 13000": versions of cushim and of the CUDA headers; "nvml"

@@ -61,7 +61,8 @@ def main():
     os.environ['MESON_ARGS'] = '--buildtype=plain'  # conda-forge's compilers set it; this builds faster
     given = Stage0Recipe.from_file(recipe / 'recipe.yaml')
     everything = VariantConfig.from_file(recipe / 'variants.yaml')
-    of_conda_forge = {'cxx_compiler': ['gxx'], 'cxx_compiler_version': ['14'], 'c_stdlib': ['sysroot'],
+    of_conda_forge = {'c_compiler': ['gcc'], 'c_compiler_version': ['14'], 'cxx_compiler': ['gxx'],
+                      'cxx_compiler_version': ['14'], 'c_stdlib': ['sysroot'],
                       'c_stdlib_version': ['2.28']}
     count = len(given.render(VariantConfig({**everything.to_dict(), **of_conda_forge})))
     print(f'rattler-build {rattler_build.rattler_build_version()}: the recipe has {count} variants')

@@ -1,14 +1,14 @@
-"""Generates the drop-in: a definition of every entry point under its exported name."""
+"""Generates the drop-in: a definition of every entry point under its exported name, in C11 and C++20."""
 
-from .emit_headers import NOTICE, arguments, parameters, version_text
+from .emit_headers import NOTICE, arguments, extern_c, parameters, version_text
 
 
 def definition(api, row):
     """The slot has the function's own type, so that this can be a single jump."""
     function = row.function
     ret = '' if function.result == 'void' else 'return '
-    version = f'CUSHIM_GIVE_VERSION({row.name});\n' if api.key == 'runtime' else ''
-    return (f'{function.result} {api.convention} {row.name}({parameters(function)}) {{\n'
+    version = f'CUSHIM_GIVE_VERSION({row.name})\n' if api.key == 'runtime' else ''
+    return (f'{function.result} {api.convention} {row.name}({parameters(function) or "void"}) {{\n'
             f'    {ret}CUSHIM_FORWARD(cushim_slot_{row.name})({arguments(function)});\n}}\n'
             f'{version}')
 
@@ -18,6 +18,6 @@ def dropin_source(table, packed):
     and names that they rename or hide are defined as the libraries export them."""
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
-    text += f'#include <cushim/{api.key}_table.hpp>\n#include "forward.hpp"\n'
+    text += f'#include <cushim/detail/{api.key}_slots.h>\n#include "forward.h"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
-    return text + 'extern "C" {\n' + ''.join(definition(api, r) for r in table.rows) + '}\n'
+    return text + extern_c(''.join(definition(api, r) for r in table.rows))

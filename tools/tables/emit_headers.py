@@ -46,6 +46,10 @@ def bracket(macros, text):
     return push + text + pop
 
 
+def extern_c(text):
+    return f'#ifdef __cplusplus\nextern "C" {{\n#endif\n{text}#ifdef __cplusplus\n}}\n#endif\n'
+
+
 def slot_declaration(api, row):
     function = row.function
     mark = 'CUSHIM_TABLE_API' if api.description else 'CUSHIM_SLOT_API'
@@ -104,19 +108,31 @@ def cuda_headers(table, packed):
                                macro=api.version_macro)
 
 
+def slots_header(table, packed):
+    """The C part of the table: the loader and the drop-in, which are C, need no more."""
+    api = table.api
+    text = NOTICE.format(version=version_text(packed))
+    text += f'/* The slots of the CUDA {api.key} API, one per exported name. C11 and C++20. */\n'
+    text += f'#include <cushim/detail/{api.key}_headers.h>\n'
+    text += ''.join(f'struct {tag};\n' for tag in table.forward_declared)
+    return text + slots(table)
+
+
+def slots(table):
+    return extern_c(''.join(slot_declaration(table.api, r) for r in table.rows))
+
+
 def table_header(table, packed):
     api = table.api
     text = NOTICE.format(version=version_text(packed))
     text += f'/* Table functions of the CUDA {api.key} API, one per exported name. See table.hpp. */\n'
-    text += f'#include <cushim/detail/{api.key}_headers.hpp>\n'
-    text += ''.join(f'struct {tag};\n' for tag in table.forward_declared)
-    return text + slots_and_class(table, 'CUSHIM_LOCAL')
+    text += f'#include <cushim/detail/{api.key}_slots.h>\n'
+    return text + table_class(table, 'CUSHIM_LOCAL')
 
 
-def slots_and_class(table, local):
+def table_class(table, local):
     """`local`: the beginning of the macros that keep inline functions to the program."""
     api = table.api
-    text = 'extern "C" {\n' + ''.join(slot_declaration(api, r) for r in table.rows) + '}\n'
     parts = [table.rows[i:i + MEMBERS_PER_PART]
              for i in range(0, len(table.rows), MEMBERS_PER_PART)]
     names = [f'{api.table}Part{i}' for i in range(len(parts))]
@@ -131,7 +147,7 @@ def slots_and_class(table, local):
     body += (f'/* The table of {api.title}. Never fails: see table.hpp. */\n'
              f'inline {api.table} {api.key}() noexcept {{ return {{}}; }}\n'
              f'{local}_END\n}}\n')
-    return text + bracket(table.macros, body)
+    return bracket(table.macros, body)
 
 
 def entry_tag(api, row):
@@ -157,8 +173,16 @@ def entries_header(table, packed):
     api = table.api
     text = NOTICE.format(version=version_text(packed))
     text += f'/* Tags that name the entry points of the CUDA {api.key} API. See entry.hpp. */\n'
-    text += f'#include <cushim/detail/{api.key}_table.hpp>\n#include <cushim/loader.h>\n'
-    return text + first_calls_and_tags(table, 'CUSHIM_CORE_API')
+    text += (f'#include <cushim/detail/{api.key}_first_calls.h>\n#include <cushim/detail/{api.key}_table.hpp>\n'
+             '#include <cushim/loader.h>\n')
+    return text + tags(table)
+
+
+def first_calls_header(table, packed):
+    text = NOTICE.format(version=version_text(packed))
+    text += f'/* The first-call functions of the CUDA {table.api.key} API. C11 and C++20. */\n'
+    text += f'#include <cushim/detail/{table.api.key}_slots.h>\n'
+    return text + first_calls(table, 'CUSHIM_CORE_API')
 
 
 def first_call_declaration(api, row, mark):
@@ -166,16 +190,18 @@ def first_call_declaration(api, row, mark):
     return f'{mark} {function.result} {api.convention} cushim_first_{row.name}({types(function)});\n'
 
 
-def first_calls_and_tags(table, mark):
+def first_calls(table, mark):
     """`mark`: the macro of the linkage of first-call functions."""
+    return extern_c(''.join(first_call_declaration(table.api, r, mark) for r in table.rows))
+
+
+def tags(table):
     api = table.api
-    text = 'extern "C" {\n' + ''.join(
-        first_call_declaration(api, r, mark) for r in table.rows) + '}\n'
     # For all tags at once: an attribute of each function takes longer to parse.
     local = 'CUSHIM_TABLE_LOCAL' if api.description else 'CUSHIM_LOCAL'
     body = (f'{local}_BEGIN\nnamespace cushim::entry {{\n' +
             ''.join(entry_tag(api, r) for r in table.rows) + f'}}\n{local}_END\n')
-    return text + bracket(table.macros, body)
+    return bracket(table.macros, body)
 
 
 def entry_names(tables, packed):

@@ -43,10 +43,6 @@ PUSH_WARNINGS = '''#if defined(__GNUC__)
 '''
 POP_WARNINGS = PUSH_WARNINGS.replace('push', 'pop')
 
-ROWS_BEGIN = '''#define CUSHIM_SLOT(name) reinterpret_cast<cushim_function *>(&cushim_slot_##name)
-#define CUSHIM_FUNCTION(pointer) reinterpret_cast<cushim_function>(pointer)
-'''
-
 LOADABLE = '''{notice}#include "{name}_library.h"
 #ifdef _WIN32
 static const char *const file_names[] = {{{windows}nullptr}};
@@ -121,7 +117,8 @@ def table_header(table):
     if api.major:
         text += GUARD.format(expression=api.description.values['major'], major=api.major,
                              title=api.title)
-    return text + without_warnings(emit_headers.slots_and_class(table, 'CUSHIM_TABLE_LOCAL'))
+    return text + without_warnings(
+        emit_headers.slots(table) + emit_headers.table_class(table, 'CUSHIM_TABLE_LOCAL'))
 
 
 def without_warnings(text):
@@ -134,7 +131,8 @@ def entry_header(table):
     text = (f'{notice(table)}#pragma once\n'
             f'/* Tags that name the entry points of {api.title}: see <cushim/entry.hpp>. */\n'
             f'#include <cushim/entry.hpp>\n#include "{api.key}_table.hpp"\n')
-    text += without_warnings(emit_headers.first_calls_and_tags(table, 'CUSHIM_TABLE_API'))
+    text += without_warnings(
+        emit_headers.first_calls(table, 'CUSHIM_TABLE_API') + emit_headers.tags(table))
     return text + (f'template <class Entry>\n'
                    f'cushim::Result<typename Entry::pfn> cushim::{api.table}::pfn() const {{\n'
                    f'    static_assert(std::is_same_v<typename Entry::table, {api.table}>,\n'
@@ -144,7 +142,7 @@ def entry_header(table):
 
 def source_begin(table, include):
     text = notice(table) + DEPRECATED_IS_FINE
-    text += f'#include "{table.api.key}_{include}"\n' + ROWS_BEGIN
+    text += f'#include "{table.api.key}_{include}"\n#include <cushim/detail/rows.h>\n'
     return text + ''.join(f'#undef {macro}\n' for macro in table.macros)
 
 
@@ -181,7 +179,8 @@ def registry_source(table):
     text += 'extern "C" {\n' + ''.join(
         emit_headers.first_call_declaration(table.api, row, '') for row in table.rows) + '}\n'
     text += emit_sources.visitor(
-        table, 'static void visit_rows(cushim_row_visitor visit, void *user)')
+        table, 'static void visit_rows(cushim_row_visitor visit, void *user)',
+        f'static const char *const {table.api.key}_omitted[]')
     return text + REGISTRY_END.format(name=table.api.key)
 
 
@@ -214,13 +213,13 @@ def loadable_source(table):
 def dropin_source(table):
     name = table.api.key
     text = source_begin(table, 'table.hpp')
-    text += ('#include <cushim/detail/forward.h>\n#include <cushim/detail/marker.hpp>\n'
+    text += ('#include <cushim/detail/forward.h>\n#include <cushim/detail/marker.h>\n'
              '// Identifies a program with this drop-in for `cushim-info --audit`.\n'
-             f'CUSHIM_MARK(cushim_dropin_mark_{name}, cushim::library_mark("{name}"));\nextern "C" {{\n')
+             f'CUSHIM_MARK(cushim_dropin_mark_{name}, CUSHIM_MARK_LIBRARY, "{name}");\nextern "C" {{\n')
     for row in table.rows:
         function = row.function
         ret = '' if function.result == 'void' else 'return '
         text += (f'{function.result} {row.name}({parameters(function)}) {{\n'
                  f'    {ret}CUSHIM_FORWARD(cushim_slot_{row.name})({arguments(function)});\n}}\n'
-                 f'CUSHIM_HIDE({row.name});\n')
+                 f'CUSHIM_HIDE({row.name})\n')
     return text + '}\n'

@@ -1,11 +1,12 @@
-"""Generates the sources of cushim-core: slots with their first-call thunks, the registry, error names."""
+"""Generates the sources of cushim-core: slots with their first-call functions, the registry, error names. All of them are C11
+and C++20."""
 
 import re
 
-from .emit_headers import NOTICE, arguments, parameters, types, version_text
+from .emit_headers import NOTICE, arguments, extern_c, parameters, types, version_text
 
-# Rows that do more than return a status if they cannot be forwarded: src/loader/absent_driver.hpp and
-# absent_runtime.hpp.
+# Rows that do more than return a status if they cannot be forwarded: src/loader/absent_driver.h and
+# absent_runtime.h.
 ANSWERED = {
     'cuGetErrorName', 'cuGetErrorString',
     'cudaGetErrorName', 'cudaGetErrorString', 'cudaGetLastError', 'cudaPeekAtLastError',
@@ -22,35 +23,34 @@ def row_literal(row):
     return f'"\\{high:03o}\\{low:03o}" "{row.name}"'
 
 
-def thunk(api, row):
+def row_source(api, row):
     name, function = row.name, row.function
     quiet = '_quiet' if name in QUIET else ''
     if name in ANSWERED:
         more = ', ' + arguments(function) if function.parameters else ''
-        absent = f'return cushim::absent::{name}(cushim_status{more});'
+        absent = f'return cushim_absent_{name}(cushim_status{more});'
         # The library is present but lacks this function. Statuses still have names.
         if function.result == api.status and name not in NAMES_STATUSES:
             absent = (f'if (cushim_is_missing(cushim_status)) '
-                      f'return static_cast<{api.status}>(cushim_status); ') + absent
+                      f'return ({api.status})cushim_status; ') + absent
     elif function.result == api.status:
-        absent = f'return static_cast<{api.status}>(cushim_status);'
+        absent = f'return ({api.status})cushim_status;'
     elif function.result == 'void':
         absent = 'return;'
     else:
-        absent = 'return {};'
+        absent = f'static {function.result} cushim_none; return cushim_none;'
     return first_call(api, row, f'cushim_first_call_{api.key}{quiet}(', absent)
 
 
 def first_call(api, row, call, unavailable):
-    """The thunk and the slot of a row. `call`: the beginning of the call that resolves it; `unavailable`:
+    """The first-call function and the slot of a row. `call`: the beginning of the call that resolves it; `unavailable`:
     statements for a result other than 0, which is in cushim_status."""
     name, function = row.name, row.function
     ret = '' if function.result == 'void' else 'return '
-    # alignas: compilers align long texts to 16 or 32 bytes, which costs 10 KB for all rows.
-    return (f'alignas(1) extern const char cushim_row_{name}[] = {row_literal(row)};\n'
-            f'{function.result} {api.convention} cushim_first_{name}({parameters(function)}) {{\n'
-            f'    const int cushim_status = {call}CUSHIM_SLOT({name}), CUSHIM_FUNCTION(&cushim_first_{name}), cushim_row_{name});\n'
-            f'    if (cushim_status != 0) [[unlikely]] {{ {unavailable} }}\n'
+    return (f'CUSHIM_ROW({name}, {row_literal(row)});\n'
+            f'{function.result} {api.convention} cushim_first_{name}({parameters(function) or "void"}) {{\n'
+            f'    const int cushim_status = {call}CUSHIM_SLOT({name}), CUSHIM_FUNCTION({name}), cushim_row_{name});\n'
+            f'    if (CUSHIM_UNLIKELY(cushim_status != 0)) {{ {unavailable} }}\n'
             f'    {ret}CUSHIM_LOAD_SLOT(cushim_slot_{name})({arguments(function)});\n'
             f'}}\n'
             f'{function.result} ({api.convention} *cushim_slot_{name})({types(function)}) = cushim_first_{name};\n')
@@ -59,34 +59,32 @@ def first_call(api, row, call, unavailable):
 def rows_source(table, packed):
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
-    text += f'#include <cushim/detail/{api.key}_entries.hpp>\n#include "first_call.hpp"\n'
+    text += f'#include <cushim/detail/{api.key}_slots.h>\n#include "first_call.h"\n'
     if any(r.name in ANSWERED for r in table.rows):
-        text += f'#include "absent_{api.key}.hpp"\n'
+        text += f'#include "absent_{api.key}.h"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
-    return text + 'extern "C" {\n' + ''.join(thunk(api, r) for r in table.rows) + '}\n'
+    return text + extern_c(''.join(row_source(api, r) for r in table.rows))
 
 
 def registry_source(table, packed):
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
-    text += f'#include <cushim/detail/{api.key}_entries.hpp>\n#include "registry.hpp"\n'
+    text += f'#include <cushim/detail/{api.key}_first_calls.h>\n#include <cushim/detail/rows.h>\n#include "registry.h"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
-    text += visitor(table, f'void cushim::visit_{api.key}_rows(RowVisitor visit, void *user)')
-    return text + f'const char *const *cushim::{api.key}_left_out() {{ return {api.key}_omitted; }}\n'
+    return text + visitor(table, f'void cushim_visit_{api.key}_rows(cushim_row_visitor visit, void *user)',
+                          f'const char *const cushim_{api.key}_left_out[]')
 
 
-def visitor(table, signature):
-    """One call per row instead of an array of pointers, which would need relocations; and the declarations
-    that were left out."""
-    text = 'extern "C" {\n' + ''.join(
-        f'extern const char cushim_row_{row.name}[];\n' for row in table.rows) + '}\n'
+def visitor(table, signature, left_out):
+    """A function with one call per row instead of an array of pointers, which would need relocations; and an
+    array of the declarations that were left out."""
+    text = extern_c(''.join(f'extern const char cushim_row_{row.name}[];\n' for row in table.rows))
     text += signature + ' {\n'
     for row in table.rows:
-        text += (f'    visit(user, CUSHIM_SLOT({row.name}), '
-                 f'CUSHIM_FUNCTION(&cushim_first_{row.name}), cushim_row_{row.name});\n')
+        text += f'    visit(user, CUSHIM_SLOT({row.name}), CUSHIM_FUNCTION({row.name}), cushim_row_{row.name});\n'
     text += '}\n'
-    left_out = ''.join(f'    {c_string(entry)},\n' for entry in table.left_out)
-    return text + f'static const char *const {table.api.key}_omitted[] = {{\n{left_out}    nullptr}};\n'
+    omitted = ''.join(f'    {c_string(entry)},\n' for entry in table.left_out)
+    return text + f'{left_out} = {{\n{omitted}    NULL}};\n'
 
 
 def c_string(text):
@@ -113,13 +111,13 @@ def error_names_source(codes, packed):
     """Lists of {status, name, description}, without pointers so that they need no relocations."""
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
     for key, entries in codes.items():
-        text += f'static constexpr Code {key}_codes[] = {{\n'
+        text += f'static const Code {key}_codes[] = {{\n'
         offset, blob = 0, []
         for value, name in entries:
             words = error_words(name)
             text += f'    {{{value}, {offset}, {offset + len(name) + 1}}},\n'
             blob += [name, words]
             offset += len(name) + len(words) + 2
-        text += '};\n' + f'static constexpr char {key}_texts[] =\n'
+        text += '};\n' + f'static const char {key}_texts[] =\n'
         text += ''.join(f'    "{part}\\0"\n' for part in blob) + ';\n'
     return text

@@ -132,13 +132,16 @@
 
 /* Reads a slot of a table. Acquire, because the first call on another thread publishes it: a thread
  * that sees the pointer must also see the library that it points into. On x86 and with the default
- * memory model of MSVC that is a plain load. */
+ * memory model of MSVC that is a plain load. C has no type for a volatile one there; the only
+ * use of the value is the call. */
 #if defined(__GNUC__)
 #define CUSHIM_LOAD_SLOT(slot) __atomic_load_n(&(slot), __ATOMIC_ACQUIRE)
 #elif defined(_M_ARM64)
 #error "cushim: on Arm, compile with clang or GCC: MSVC's plain loads do not acquire there."
-#else
+#elif defined(__cplusplus)
 #define CUSHIM_LOAD_SLOT(slot) (*static_cast<decltype(+(slot)) volatile *>(&(slot)))
+#else
+#define CUSHIM_LOAD_SLOT(slot) (slot)
 #endif
 
 #endif

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <cushim/detail/driver_headers.hpp>
+#include <cushim/detail/driver_headers.h>
 #include <cushim/result.hpp>
 
 namespace cushim {

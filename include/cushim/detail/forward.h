@@ -30,9 +30,9 @@
 
 /* Keeps a function to the program or library that contains it, although its header exports it. */
 #if defined(__ELF__) && defined(__GNUC__)
-#define CUSHIM_HIDE(function) __asm__(".hidden " #function)
+#define CUSHIM_HIDE(function) __asm__(".hidden " #function);
 #else
-#define CUSHIM_HIDE(function) static_assert(true)
+#define CUSHIM_HIDE(function)
 #endif
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <cushim/detail/driver_headers.hpp>
+#include <cushim/detail/driver_headers.h>
 #include <cushim/handle.hpp>
 
 namespace cushim {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <cushim/detail/driver_headers.hpp>
+#include <cushim/detail/driver_headers.h>
 
 namespace cushim::detail {
 

@@ -2,7 +2,7 @@
 #ifndef CUSHIM_DETAIL_PITCHED_MEMORY_HPP
 #define CUSHIM_DETAIL_PITCHED_MEMORY_HPP
 
-#include <cushim/detail/driver_headers.hpp>
+#include <cushim/detail/driver_headers.h>
 #include <cushim/extent.hpp>
 #include <cushim/handle.hpp>
 

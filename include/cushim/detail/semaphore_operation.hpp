@@ -2,7 +2,7 @@
 #ifndef CUSHIM_DETAIL_SEMAPHORE_OPERATION_HPP
 #define CUSHIM_DETAIL_SEMAPHORE_OPERATION_HPP
 
-#include <cushim/detail/driver_headers.hpp>
+#include <cushim/detail/driver_headers.h>
 #include <cushim/detail/friends.hpp>
 
 namespace cushim::detail {

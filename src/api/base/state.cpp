@@ -14,7 +14,7 @@ namespace cushim {
 namespace {
 
 // The current sink and the next: a fork during a change leaves the current one intact.
-constinit ForkLock sink_lock;
+constinit ForkLock sink_lock = {};
 constinit TeardownSinkSetting sinks[2];
 constinit std::atomic<unsigned int> sink_index{0};
 

@@ -11,7 +11,7 @@ namespace cushim::detail {
 namespace {
 
 // Held while a stream that may be given away is used, but not while the sink is called.
-constinit ForkLock giving_lock;
+constinit ForkLock giving_lock = {};
 
 // Whether an event that is recorded now would become part of a capture.
 Result<bool> is_capturing(CUstream stream) noexcept {

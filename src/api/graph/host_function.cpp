@@ -33,7 +33,7 @@ struct EnqueuedFunction final : Released {
 constexpr std::size_t chains = 256;
 constinit EnqueuedFunction *first[chains] = {};
 constinit std::uintptr_t last_number = 0;
-constinit ForkLock known_lock;
+constinit ForkLock known_lock = {};
 
 std::uintptr_t know(EnqueuedFunction &function) noexcept {
     const LockGuard guard(known_lock);

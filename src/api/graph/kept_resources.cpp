@@ -41,7 +41,7 @@ using Held = KeptResources::Held;
 
 // Of graphs that are being captured, chained.
 constinit Held *captured = nullptr;
-constinit ForkLock captured_lock;
+constinit ForkLock captured_lock = {};
 
 // Where the chain has it; ends with null. Under the lock.
 Held **find_captured(unsigned long long capture) noexcept {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t chains = 1024;
 constinit GraphRegistryEntry *first[chains] = {};
 constinit std::size_t captures = 0; // number of capturing entries
-constinit ForkLock registry_lock;
+constinit ForkLock registry_lock = {};
 
 GraphRegistryEntry *&chain_of(CUgraph graph) noexcept {
     const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(graph));

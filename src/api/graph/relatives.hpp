@@ -12,7 +12,7 @@
 #include <optional>
 #include <thread>
 
-#include "../../loader/fork_lock.hpp"
+#include "../base/fork_guard.hpp"
 
 namespace cushim::detail {
 
@@ -21,7 +21,7 @@ inline void sleep_shortly() noexcept {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
 }
 
-inline constinit ForkLock relatives_lock;
+inline constinit ForkLock relatives_lock = {};
 
 // Recursive, since an override of cuGraphDestroy in a test may destroy another graph.
 class RelativesGuard {

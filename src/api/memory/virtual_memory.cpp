@@ -70,7 +70,7 @@ struct MappedState final : detail::State {
         return detail::destroy_after(release, [this] { return unmap(); });
     }
 
-    ForkLock lock; // guards members that owners in several threads may set
+    ForkLock lock = {}; // guards members that owners in several threads may set
     Stream release;
 };
 

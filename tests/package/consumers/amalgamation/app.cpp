@@ -1,4 +1,4 @@
-// A C++ program with a copy of cushim.h and cushim.cpp.
+// A C++ program with a copy of cushim.h and cushim.c.
 #include "cushim.h"
 
 #include <cstdio>

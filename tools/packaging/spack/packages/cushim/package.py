@@ -17,6 +17,7 @@ class Cushim(MesonPackage):
     variant("tools", default=True, description="Build cushim-info")
     variant("simulator", default=False, description="Build the simulated CUDA driver and runtime")
 
+    depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("meson@1.0:", type="build")
     depends_on("python@3.8:", type="build")

@@ -1,0 +1,101 @@
+/* Runtime functions that do more than return a status if the runtime is absent.
+ *
+ * Included by the generated rows; emit_sources.py lists the names. Each receives the status that a
+ * failing call would return, followed by its own arguments.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include <cuda_runtime_api.h>
+
+#include "error_codes.h"
+#include "resolve.h"
+
+typedef const char *(CUDARTAPI *CushimTextQuery)(cudaError_t error);
+
+/* Prefers the text of a libcudart that is loaded but not used: texts need no driver. */
+static inline const char *cushim_ask_unused_runtime(const char *function, cudaError_t error,
+                                                    const char *own) {
+    const cushim_function found = cushim_find_in_unused_runtime(function);
+    if (found != NULL) {
+        return ((CushimTextQuery)found)(error);
+    }
+    return own != NULL ? own : "unrecognized error code";
+}
+
+static inline const char *cushim_absent_cudaGetErrorName(int status, cudaError_t error) {
+    (void)status;
+    return cushim_ask_unused_runtime("cudaGetErrorName", error,
+                                     cushim_runtime_code((int)error).name);
+}
+
+static inline const char *cushim_absent_cudaGetErrorString(int status, cudaError_t error) {
+    (void)status;
+    return cushim_ask_unused_runtime("cudaGetErrorString", error,
+                                     cushim_runtime_code((int)error).words);
+}
+
+/* The thread's last error, which the loader keeps if the runtime is absent. */
+static inline cudaError_t cushim_absent_cudaPeekAtLastError(int status) {
+    (void)status;
+    return (cudaError_t)cushim_platform_thread_error();
+}
+
+static inline cudaError_t cushim_absent_cudaGetLastError(int status) {
+    const cudaError_t error = cushim_absent_cudaPeekAtLastError(status);
+    if (error != cudaSuccess) {
+        cushim_platform_set_thread_error(cudaSuccess);
+    }
+    return error;
+}
+
+/* Programs call this first and read the number, so it must be written. */
+static inline cudaError_t cushim_absent_cudaGetDeviceCount(int status, int *count) {
+    if (count != NULL) {
+        *count = 0;
+    }
+    return (cudaError_t)status;
+}
+
+/* Fails quiet rows: cudaGetLastError then returns the error, as it does with a runtime. */
+static inline cudaError_t cushim_refuse(cudaError_t why) {
+    cushim_platform_set_thread_error((int)why);
+    return why;
+}
+
+/* The versions do not depend on devices: libcudart returns both without a driver, and a program
+ * that links the static libcudart always has them. With a driver but no libcudart, the driver
+ * itself returns its version. */
+static inline cudaError_t cushim_absent_cudaDriverGetVersion(int status, int *version) {
+    (void)status;
+    if (version == NULL) {
+        return cushim_refuse(cudaErrorInvalidValue);
+    }
+    *version = cushim_library_version(CUSHIM_LIBRARY_DRIVER); // 0: no driver
+    return cudaSuccess;
+}
+
+static inline cudaError_t cushim_absent_cudaRuntimeGetVersion(int status, int *version) {
+    (void)status;
+#if CUDART_VERSION < 12000
+    // Up to CUDA 11, libcudart requires a driver for this function.
+    if (status == cudaErrorInsufficientDriver) {
+        return cushim_refuse(cudaErrorInsufficientDriver);
+    }
+#endif
+    if (version == NULL) {
+        return cushim_refuse(cudaErrorInvalidValue);
+    }
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+/* Only combines its arguments, so it needs no runtime. */
+static inline struct cudaChannelFormatDesc
+cushim_absent_cudaCreateChannelDesc(int status, int x, int y, int z, int w,
+                                    enum cudaChannelFormatKind kind) {
+    const struct cudaChannelFormatDesc description = {x, y, z, w, kind};
+    (void)status;
+    return description;
+}
