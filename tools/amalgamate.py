@@ -4,7 +4,8 @@ copy files into their own tree instead of building cushim.
 
     amalgamate.py --output DIR [--include DIR] [--depfile FILE] -- c++ [flags]
 
-Both are C11 and C++20. cushim.c defines the functions cu* and cuda* too if CUSHIM_DROPIN is defined. Both name the version of the CUDA headers, and reject headers of another major version.
+Both are C11 and C++20, name the version of the CUDA headers, and reject headers of another major version. cushim.c
+defines the functions cu* and cuda* too if CUSHIM_DROPIN is defined.
 """
 
 import argparse

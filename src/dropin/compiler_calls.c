@@ -4,12 +4,13 @@
  * code contain it. */
 #include "../loader/compiler_calls.h"
 
-#include "forward.h"
+#include "dropin.h"
 
 // Declared in no header: the compilers know these names.
-#if defined(__clang__)
+#if defined(__clang__) || (defined(__GNUC__) && !defined(__cplusplus))
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#elif defined(__GNUC__)
+#endif
+#if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
 #endif
 

@@ -137,7 +137,7 @@ static bool take(Search *search, const char *path, Module module, const char *ho
 }
 
 /* Searches for a file in the folders of the system search. */
-typedef struct InSearchPath {
+typedef struct CushimInSearchPath {
     Search *search;
     const char *name;
     bool damaged;

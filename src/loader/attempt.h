@@ -4,7 +4,7 @@
 #include "candidates.h"
 #include "library.h"
 
-typedef struct Search {
+typedef struct CushimSearch {
     const Library *library;
     Candidates candidates;
     Module module; // the library that was found

@@ -6,7 +6,7 @@
 #include <cushim/loader.h>
 
 /* Grows with malloc; if memory runs out, the report lacks the remaining candidates. */
-typedef struct Candidates {
+typedef struct CushimCandidates {
     cushim_candidate *list;
     size_t count, capacity;
 } Candidates;

@@ -29,7 +29,7 @@ struct CUkern_st;
     R(RegisterVar, register_variable)                                                              \
     R(RegisterManagedVar, register_managed_variable)                                               \
     R(RegisterHostVar, register_host_variable)                                                     \
-    R(RegisterTexture, register_texture) /* up to CUDA 11, as the next */                          \
+    R(RegisterTexture, register_texture) /* this and the next: CUDA 11 */                          \
     R(RegisterSurface, register_surface)                                                           \
     R(RegisterUnifiedTable, register_unified_table)                                                \
     R(RegisterFatBinaryEnd, register_fat_binary_end)

@@ -37,7 +37,7 @@ static cushim_outcome judge_driver(Module module, int version_status, Text *deta
 }
 
 /* "cuMemcpyHtoD_v2_ptds" is the ptds variant of ABI 2 of the base name cuMemcpyHtoD. */
-typedef struct BaseName {
+typedef struct CushimBaseName {
     char text[128];
     bool per_thread;
 } BaseName;
@@ -141,6 +141,6 @@ Library cushim_driver_library = {&driver_description,
                                  CUSHIM_LIBRARY_DRIVER};
 
 int cushim_first_call_driver(cushim_function *slot, cushim_function first, const char *row) {
-    return cushim_resolve_slot(&cushim_driver_library, slot, first, cushim_row_name(row),
-                               cushim_row_introduced(row));
+    return cushim_resolve_slot_of(&cushim_driver_library, absent_driver_status, slot, first,
+                                  cushim_row_name(row), cushim_row_introduced(row));
 }

@@ -5,7 +5,7 @@
 #include "own_codes.h"
 
 /* A code, and the offsets of its name and description: numbers need no relocations. */
-typedef struct Code {
+typedef struct CushimCode {
     int status;
     unsigned short name, words;
 } Code;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-typedef struct CodeTexts {
+typedef struct CushimCodeTexts {
     const char *name; // NULL: unknown code
     const char *words;
 } CodeTexts;

@@ -3,7 +3,7 @@
 
 #include "library.h"
 
-typedef struct SearchSummary {
+typedef struct CushimSearchSummary {
     const Library *library;
     bool disabled;     // by CUSHIM_DISABLE
     bool chosen;       // by variable or settings; nothing else was tried

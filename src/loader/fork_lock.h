@@ -8,13 +8,13 @@
 #include "platform/atomics.h"
 
 #ifdef __cplusplus
-#define CUSHIM_LOCK_INLINE inline /* one function for all inline functions that call it */
+#define CUSHIM_LOCK_INLINE inline /* external: C++ inline functions call it */
 #else
 #define CUSHIM_LOCK_INLINE static inline
 #endif
 
 /* Zero: free. */
-typedef struct ForkLock {
+typedef struct CushimForkLock {
     size_t holder; /* the fork generation plus one of the process whose thread holds the lock */
 } ForkLock;
 

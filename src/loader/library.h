@@ -13,7 +13,7 @@
 #include "platform/platform.h"
 
 typedef cushim_loadable Library;
-typedef struct LoadedLibrary LoadedLibrary;
+typedef struct CushimLoadedLibrary LoadedLibrary;
 
 extern Library cushim_driver_library;  // driver.c
 extern Library cushim_runtime_library; // runtime.c

@@ -20,7 +20,7 @@
 
 #include "library.h"
 
-struct LoadedLibrary {
+struct CushimLoadedLibrary {
     cushim_report report;    // the state in it is loaded or absent
     Module module;           // NULL if absent
     char *hint;              // the one of the report, if it is on the heap

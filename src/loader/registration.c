@@ -42,7 +42,7 @@ static void find_functions(const LoadedLibrary *runtime) {
     }
     for (int i = 0; i < entry_count; ++i) {
         char name[64] = "__cuda";
-        strcat(name, entry_names[i]);
+        memcpy(name + strlen(name), entry_names[i], strlen(entry_names[i]) + 1);
         CUSHIM_STORE(cushim_function, &found_functions[i],
                      cushim_platform_find_function(runtime->module, name));
     }
@@ -56,17 +56,17 @@ static cushim_function found_function(int entry) {
 
 /* --- stored registrations --- */
 
-typedef struct Link {
-    struct Link *next;
-    struct Link **place; // the link to it
+typedef struct CushimLink {
+    struct CushimLink *next;
+    struct CushimLink **place; // the link to it
 } Link;
 
-typedef struct List {
+typedef struct CushimList {
     Link *first;
     Link **end;
 } List;
 
-/* Does not walk the list, and completes an append that a fork interrupted. */
+/* `item` has no next. Does not walk the list, and completes an append that a fork interrupted. */
 static void append(List *list, Link *item) {
     if (list->end == NULL) {
         list->end = &list->first;
@@ -74,9 +74,8 @@ static void append(List *list, Link *item) {
     while (*list->end != NULL) {
         list->end = &(*list->end)->next;
     }
-    item->next = NULL;
     item->place = list->end;
-    *list->end = item;
+    CUSHIM_STORE(Link *, list->end, item);
 }
 
 /* Removes the first item; the places of the others are then outdated. */
@@ -107,12 +106,12 @@ static void mend(List *list) {
 }
 
 /* One registration; its arguments follow. */
-typedef struct Call {
+typedef struct CushimCall {
     Link link;
-    void (*pass_on)(const struct Call *self, void **handle);
+    void (*pass_on)(const struct CushimCall *self, void **handle);
 } Call;
 
-typedef struct FatBinary {
+typedef struct CushimFatBinary {
     Link link;
     size_t number; // position in list order
     void *code;
@@ -194,7 +193,7 @@ static void pass_on_all(const LoadedLibrary *runtime) {
     unlock_lists();
     // libcudart has registered its exit handlers at this point: ours runs before them.
     size_t unwatched = 0;
-    if (CUSHIM_REPLACE(&exit_watched, &unwatched, 1)) {
+    if (CUSHIM_REPLACE(&exit_watched, &unwatched, (size_t)1)) {
         cushim_platform_at_exit(note_runtime_exit);
     }
 }
@@ -260,7 +259,7 @@ void cushim_unregister_fat_binary(void **handle) CUSHIM_NOEXCEPT {
 #define CUSHIM_KEEP(type, name) call->name = name;
 #define CUSHIM_PASS_KEPT(type, name) , call->name
 #define CUSHIM_REGISTRATION(cuda_name, name)                                                       \
-    typedef struct name##_call {                                                                   \
+    typedef struct cushim_##name##_call {                                                          \
         Call call;                                                                                 \
         CUSHIM_PARAMETERS_##name(CUSHIM_FIELD)                                                     \
     } name##_call;                                                                                 \
@@ -274,7 +273,7 @@ void cushim_unregister_fat_binary(void **handle) CUSHIM_NOEXCEPT {
         }                                                                                          \
     }                                                                                              \
     void cushim_##name(void **handle CUSHIM_PARAMETERS_##name(CUSHIM_DECLARE)) CUSHIM_NOEXCEPT {   \
-        name##_call *call = handle != NULL ? (name##_call *)malloc(sizeof(name##_call)) : NULL;    \
+        name##_call *call = handle != NULL ? (name##_call *)calloc(1, sizeof(name##_call)) : NULL; \
         if (call != NULL) {                                                                        \
             CUSHIM_PARAMETERS_##name(CUSHIM_KEEP) keep(handle, &call->call, pass_on_##name);       \
         }                                                                                          \

@@ -36,7 +36,7 @@ static void describe(Library *library, const char *row, cushim_entry_point *entr
 }
 
 /* A slot is NULL until its row is found. */
-typedef struct RowByName {
+typedef struct CushimRowByName {
     const char *name;
     cushim_function *slot;
     const char *row;
@@ -57,7 +57,7 @@ static RowByName find_row(const Library *library, const char *name) {
     return wanted;
 }
 
-typedef struct Visit {
+typedef struct CushimVisit {
     Library *library; // not NULL where a row is visited
     cushim_visitor visitor;
     void *user;

@@ -37,7 +37,7 @@ static const char *outcome_words(const Library *library, cushim_outcome outcome)
 }
 
 /* Appends like snprintf, piece by piece. */
-typedef struct Writer {
+typedef struct CushimWriter {
     char *text;
     size_t size, length;
 } Writer;

@@ -4,8 +4,14 @@
 
 #include "first_call.h"
 
+static int absent_further(const LoadedLibrary *record) {
+    (void)record;
+    return CUSHIM_CALL_ABSENT;
+}
+
 static int absent_status(const Library *library, const LoadedLibrary *record) {
-    return library->special != NULL ? library->special->absent_status(record) : CUSHIM_CALL_ABSENT;
+    return library->special != NULL ? library->special->absent_status(record)
+                                    : absent_further(record);
 }
 
 static int missing_status(const Library *library, const LoadedLibrary *loaded, int introduced) {
@@ -54,10 +60,9 @@ int cushim_resolve_slot_in(const LoadedLibrary *loaded, const Library *library,
 
 int cushim_resolve_slot(Library *library, cushim_function *slot, cushim_function first,
                         const char *name, int introduced) {
-    const LoadedLibrary *record = cushim_ensure_loaded(library);
-    return cushim_is_used(record)
-               ? cushim_resolve_slot_in(record, library, slot, first, name, introduced)
-               : absent_status(library, record);
+    return cushim_resolve_slot_of(
+        library, library->special != NULL ? library->special->absent_status : absent_further, slot,
+        first, name, introduced);
 }
 
 int cushim_absent_status(cushim_library number) CUSHIM_NOEXCEPT {

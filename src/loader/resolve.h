@@ -30,6 +30,16 @@ int cushim_resolve_slot_in(const LoadedLibrary *loaded, const Library *library,
                            cushim_function *slot, cushim_function first, const char *name,
                            int introduced);
 
-/* The same; loads the library. */
+/* The same; loads the library. Inline with the function that returns the status of an absent
+ * library, since every call of an absent library does this. */
+static inline int cushim_resolve_slot_of(Library *library,
+                                         int (*absent_status)(const LoadedLibrary *record),
+                                         cushim_function *slot, cushim_function first,
+                                         const char *name, int introduced) {
+    const LoadedLibrary *record = cushim_ensure_loaded(library);
+    return cushim_is_used(record)
+               ? cushim_resolve_slot_in(record, library, slot, first, name, introduced)
+               : absent_status(record);
+}
 int cushim_resolve_slot(Library *library, cushim_function *slot, cushim_function first,
                         const char *name, int introduced);

@@ -58,7 +58,7 @@ Library cushim_runtime_library = {
     &runtime_description,  NULL, &runtime_special, NULL, NULL, NULL, &cushim_runtime_library,
     CUSHIM_LIBRARY_RUNTIME};
 
-PassOnRegistrations *cushim_pass_on_registrations;
+PassOnRegistrations *cushim_pass_on_registrations = NULL;
 
 cushim_function cushim_find_in_unused_runtime(const char *name) {
     const LoadedLibrary *record = cushim_current_record(&cushim_runtime_library);
@@ -66,8 +66,8 @@ cushim_function cushim_find_in_unused_runtime(const char *name) {
 }
 
 int cushim_first_call_runtime_quiet(cushim_function *slot, cushim_function first, const char *row) {
-    return cushim_resolve_slot(&cushim_runtime_library, slot, first, cushim_row_name(row),
-                               cushim_row_introduced(row));
+    return cushim_resolve_slot_of(&cushim_runtime_library, absent_runtime_status, slot, first,
+                                  cushim_row_name(row), cushim_row_introduced(row));
 }
 
 int cushim_first_call_runtime(cushim_function *slot, cushim_function first, const char *row) {

@@ -12,7 +12,7 @@
 #include "attempt.h"
 #include "explain.h"
 #include "loaded_library.h"
-#include "marker.h"
+#include "mark_text.h"
 #include "path.h"
 #include "settings.h"
 
@@ -60,7 +60,7 @@ static bool try_below(Search *search, const char *root, const char *const *folde
     return *folders != NULL;
 }
 
-typedef struct Listing {
+typedef struct CushimListing {
     Search *search;
     const char *parent;
     SearchFolder *attempt;

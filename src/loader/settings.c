@@ -8,8 +8,8 @@
 enum { longest_path = 4000 };
 
 /* Copied settings, followed by their strings in the same block. */
-typedef struct Copy Copy;
-struct Copy {
+typedef struct CushimCopy Copy;
+struct CushimCopy {
     cushim_settings settings;
     Copy *previous; // replaced copies are never freed, since threads may still read them
     bool frozen;    // no further replacement is possible
@@ -17,7 +17,7 @@ struct Copy {
 
 static Copy defaults = {{NULL, NULL, CUSHIM_SEARCH_EVERYWHERE}, NULL, false};
 static Copy frozen_defaults = {{NULL, NULL, CUSHIM_SEARCH_EVERYWHERE}, NULL, true};
-static Copy *current = &defaults;
+static Copy *in_effect = &defaults;
 
 static size_t size_of(const char *text) {
     return text != NULL ? strlen(text) + 1 : 0;
@@ -56,13 +56,13 @@ static bool is_valid(const cushim_settings *settings) {
 
 /* Replaces the current settings with `next`, unless they are frozen. */
 static bool publish(Copy *next) {
-    Copy *before = CUSHIM_LOAD(Copy *, &current);
+    Copy *before = CUSHIM_LOAD(Copy *, &in_effect);
     do {
         if (before->frozen) {
             return false;
         }
         next->previous = before;
-    } while (!CUSHIM_REPLACE(&current, &before, next));
+    } while (!CUSHIM_REPLACE(&in_effect, &before, next));
     return true;
 }
 
@@ -76,7 +76,7 @@ static bool choose(Library *library, const char *path) {
 }
 
 static void freeze_all_libraries(void) {
-    Copy *before = CUSHIM_LOAD(Copy *, &current);
+    Copy *before = CUSHIM_LOAD(Copy *, &in_effect);
     while (!before->frozen) {
         Copy *frozen = before == &defaults ? &frozen_defaults : copy_of(&before->settings, true);
         if (frozen == NULL) {
@@ -85,7 +85,7 @@ static void freeze_all_libraries(void) {
         if (frozen != &frozen_defaults) {
             frozen->previous = before;
         }
-        if (CUSHIM_REPLACE(&current, &before, frozen)) {
+        if (CUSHIM_REPLACE(&in_effect, &before, frozen)) {
             return;
         }
         if (frozen != &frozen_defaults) {
@@ -100,7 +100,7 @@ void cushim_freeze_settings(Library *library) {
 }
 
 const cushim_settings *cushim_current_settings(void) {
-    return &CUSHIM_LOAD(Copy *, &current)->settings;
+    return &CUSHIM_LOAD(Copy *, &in_effect)->settings;
 }
 
 const char *cushim_path_in_settings(const Library *library) {

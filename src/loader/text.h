@@ -15,7 +15,7 @@ CUSHIM_SENTINEL char *cushim_join_text(const char *piece, ...);
 char *cushim_copy_text(const char *text);
 
 /* The text of a CUDA version: "12.6". */
-typedef struct VersionDigits {
+typedef struct CushimVersionDigits {
     char chars[16];
 } VersionDigits;
 

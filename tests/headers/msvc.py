@@ -97,6 +97,10 @@ class Reader:
         return subprocess.run([self.clang, *self.arguments(suffix), *arguments], capture_output=True, text=True, check=False,
                               env={**os.environ, 'LC_ALL': 'C'})
 
+    def read(self, source, known, *arguments):
+        suffix = os.path.splitext(source)[1]
+        return self.run(suffix, '-include-pch', known, *arguments, '-x', 'c' if suffix == '.c' else 'c++', source)
+
     def precompile(self, name, system, text='', suffix='.cpp'):
         """Reads once, for many sources: the standard library, then `system` with all macros of the compiler, then
         `text`."""
@@ -117,14 +121,14 @@ class Reader:
 
     def rejected(self, source, known, *options):
         """Errors and warnings about a source and the headers that it reads after those of precompile()."""
-        done = self.run(os.path.splitext(source)[1], '-include-pch', known, *options, '-fsyntax-only', source)
+        done = self.read(source, known, *options, '-fsyntax-only')
         found = [line for line in done.stderr.splitlines() if re.search(r': (?:warning|(?:fatal )?error):', line)]
         return found or ([done.stderr[:2000]] if done.returncode != 0 else [])
 
     def foreign(self, source, known, attributes=True):
         """Words of other compilers in a source and in the headers of this project, as "file:line: word". Sources
         that include several others redefine macros."""
-        done = self.run(os.path.splitext(source)[1], '-include-pch', known, '-w', '-E', '-dI', source)
+        done = self.read(source, known, '-w', '-E', '-dI')
         if done.returncode != 0:
             raise AssertionError(done.stderr[:4000])
         return list(foreign_words(done.stdout, tuple(self.include), attributes))

@@ -33,6 +33,24 @@ def configure(source, build, *options, **more):
     return re.sub(r'\s+', ' ', run('cmake', '-S', source, '-B', build, *headers, *options, **more))
 
 
+class OptionsOfTheProject(unittest.TestCase):
+    def test_options_of_cpp_do_not_reach_the_loader(self):
+        source = folder / 'cpp_options'
+        source.mkdir()
+        (source / 'CMakeLists.txt').write_text(f'''cmake_minimum_required(VERSION 3.20)
+project(consumer CXX)
+add_compile_options(-std=c++20 -fno-rtti -Wold-style-cast -Werror)
+add_subdirectory({arguments.source}/tools/cmake cushim)
+add_executable(absent absent.cpp)
+target_link_libraries(absent PRIVATE cushim::dropin)
+''', encoding='utf-8')
+        (source / 'absent.cpp').write_text('#include <cuda.h>\nint main() { return cuInit(0) == CUDA_SUCCESS; }\n',
+                                           encoding='utf-8')
+        configure(source, source / 'build')
+        self.assertNotIn('warning: ', run('cmake', '--build', source / 'build', '--parallel', '2'))
+        run(source / 'build/absent', CUSHIM_DISABLE='1')
+
+
 @unittest.skipUnless(arguments.type == 'static', 'the other script run builds shared libraries')
 @unittest.skipUnless(shutil.which('git'), 'git is not installed')
 class FetchContent(consumer.ConsumerTest):

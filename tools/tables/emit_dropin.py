@@ -18,6 +18,6 @@ def dropin_source(table, packed):
     and names that they rename or hide are defined as the libraries export them."""
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
-    text += f'#include <cushim/detail/{api.key}_slots.h>\n#include "forward.h"\n'
+    text += f'#include <cushim/detail/{api.key}_slots.h>\n#include "dropin.h"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
     return text + extern_c(''.join(definition(api, r) for r in table.rows))

@@ -1,5 +1,5 @@
-"""Generates the sources of cushim-core: slots with their first-call functions, the registry, error names. All of them are C11
-and C++20."""
+"""Generates the sources of cushim-core: slots with their first-call functions, the registry, error names. All of
+them are C11 and C++20."""
 
 import re
 
@@ -59,7 +59,7 @@ def first_call(api, row, call, unavailable):
 def rows_source(table, packed):
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
-    text += f'#include <cushim/detail/{api.key}_slots.h>\n#include "first_call.h"\n'
+    text += f'#include <cushim/detail/{api.key}_first_calls.h>\n#include "first_call.h"\n'
     if any(r.name in ANSWERED for r in table.rows):
         text += f'#include "absent_{api.key}.h"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
@@ -69,7 +69,8 @@ def rows_source(table, packed):
 def registry_source(table, packed):
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
-    text += f'#include <cushim/detail/{api.key}_first_calls.h>\n#include <cushim/detail/rows.h>\n#include "registry.h"\n'
+    text += (f'#include <cushim/detail/{api.key}_first_calls.h>\n#include <cushim/detail/rows.h>\n'
+             '#include "registry.h"\n')
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
     return text + visitor(table, f'void cushim_visit_{api.key}_rows(cushim_row_visitor visit, void *user)',
                           f'const char *const cushim_{api.key}_left_out[]')

@@ -132,8 +132,8 @@
 
 /* Reads a slot of a table. Acquire, because the first call on another thread publishes it: a thread
  * that sees the pointer must also see the library that it points into. On x86 and with the default
- * memory model of MSVC that is a plain load. C has no type for a volatile one there; the only
- * use of the value is the call. */
+ * memory model of MSVC that is a plain load. In C, MSVC
+ * has no typeof, so the load is not volatile; the value is only called, so it is loaded once. */
 #if defined(__GNUC__)
 #define CUSHIM_LOAD_SLOT(slot) __atomic_load_n(&(slot), __ATOMIC_ACQUIRE)
 #elif defined(_M_ARM64)

@@ -28,11 +28,11 @@ extern "C" {
 typedef void *Module;
 
 /* A fixed buffer for messages and paths. */
-typedef struct Text {
+typedef struct CushimText {
     char chars[512];
 } Text;
 
-typedef enum OpenMode {
+typedef enum CushimOpenMode {
     CUSHIM_OPEN_LOAD,          /* loads the file, or finds it by the system's search */
     CUSHIM_OPEN_SYSTEM,        /* the same; on Windows a file name is only looked up in the system
                                   folder */
@@ -41,7 +41,7 @@ typedef enum OpenMode {
 
 /* Why a library could not be opened: the system's message, and whether the reason is only that the
  * file is missing. A file that lacks another library is not missing. */
-typedef struct OpenError {
+typedef struct CushimOpenError {
     Text message;
     bool missing;
 } OpenError;
@@ -65,7 +65,7 @@ bool cushim_platform_contains_own_code(Module module);
 
 /* Properties of a file that can be determined without loading it. Truncated: a library with damage
  * that could crash the process while loading. */
-typedef enum FileKind {
+typedef enum CushimFileKind {
     CUSHIM_FILE_LIBRARY,
     CUSHIM_FILE_MISSING,
     CUSHIM_FILE_FOLDER,

@@ -43,7 +43,7 @@ static void say(Text *text, const char *words) {
 }
 
 /* A file name, and whether the name of a loaded library begins with it. */
-typedef struct LoadedName {
+typedef struct CushimLoadedName {
     const char *start;
     size_t length;
 } LoadedName;

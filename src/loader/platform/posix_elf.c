@@ -43,7 +43,7 @@ static const unsigned char own_order = ELFDATA2MSB;
 
 /* An open file, its size, and its first bytes, which contain the segment table in every library
  * that current linkers create. */
-typedef struct File {
+typedef struct CushimFile {
     int descriptor;
     unsigned long long size;
     char start[1024];

@@ -1,5 +1,5 @@
 // A program with the marks of all parts of cushim, to which no code refers.
-#include "marker.h"
+#include "mark_text.h"
 
 CUSHIM_MARK(core_mark, CUSHIM_MARK_CORE, CUSHIM_MARK_TEXT);
 CUSHIM_MARK(dropin_mark, CUSHIM_MARK_DROPIN, CUSHIM_MARK_TEXT);

@@ -3,7 +3,7 @@
 
 #include <cushim/detail/forward.h>
 
-#include "../loader/marker.h"
+#include "../loader/mark_text.h"
 
 // Identifies a program with the drop-in for `cushim-info --audit`.
 CUSHIM_MARK(cushim_dropin_mark, CUSHIM_MARK_DROPIN, CUSHIM_MARK_TEXT);
