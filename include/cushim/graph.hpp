@@ -167,13 +167,23 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                       const Arguments &...arguments) const noexcept {
         return after(dependencies, [&](detail::NodesBefore before) CUSHIM_INLINE {
             if (!detail::have_states(kernel, arguments...)) [[unlikely]] {
-                return add_any_kernel_node(before, kernel, config, arguments...);
+                return add_any_kernel_node(before, kernel, config, detail::by_value(arguments)...);
             }
             return kernel.with_pointers(
                 [&](void **pointers) CUSHIM_INLINE {
+                    using States = detail::States<Kernel<void(Parameters...)>, Arguments...>;
+                    if constexpr (States::count <= detail::few_states) {
+                        if (before.count == 1) {
+                            const States states(kernel, arguments...);
+                            return result_of(detail::add_kernel_node_after(
+                                *this, before.nodes, detail::KernelNode{kernel, config, pointers},
+                                states.get_or_last(1), states.get_or_last(2),
+                                states.get_or_last(3)));
+                        }
+                    }
                     return result_of(detail::add_kernel_node(
                         *this, before, detail::KernelNode{kernel, config, pointers},
-                        detail::States(kernel, arguments...)));
+                        States(kernel, arguments...)));
                 },
                 arguments...);
         });

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 
+#include <cushim/detail/ranges.hpp>
 #include <cushim/graph_setters.hpp>
 
 namespace cushim {
@@ -49,18 +50,27 @@ CUSHIM_LOCAL AddedNode add_node(const Graph &graph, NodesBefore before, NodePara
         return add_node(graph, before, parameters, NodeUses{states});
     }
 }
-// None of the states is null.
+// Adds a kernel node that uses owners with these states, none of which is null.
 CUSHIM_API AddedNode add_kernel_node(const Graph &graph, NodesBefore before,
                                      const KernelNode &kernel,
                                      std::span<State *const> uses) noexcept;
+
+// The same for one dependency, and up to three owners besides the kernel. No pointer is null: if
+// there are fewer owners, one is passed again.
+inline constexpr std::size_t few_states = 4; // with the kernel's
+CUSHIM_API AddedNode add_kernel_node_after(const Graph &graph, const GraphNode *before,
+                                           const KernelNode &kernel, State *first, State *second,
+                                           State *third) noexcept;
 
 // The same for usual nodes, which wait for one node, or for none if it is null.
 CUSHIM_API AddedNode add_node_after(const Graph &graph, const GraphNode *before,
                                     EmptyNode empty) noexcept;
 CUSHIM_API AddedNode add_node_after(const Graph &graph, const GraphNode *before,
                                     HostNode host) noexcept;
-CUSHIM_API AddedNode add_node_after(const Graph &graph, const GraphNode *before, const Copy &copy,
-                                    State *to, State *from) noexcept;
+CUSHIM_API AddedNode add_node_after(const Graph &graph, const GraphNode *before,
+                                    unsigned long long to, unsigned long long from,
+                                    std::size_t bytes, CopyKind kind, State *to_state,
+                                    State *from_state) noexcept;
 struct FillElement { // in CUDA's order
     unsigned int value;
     unsigned int size;
@@ -70,6 +80,17 @@ CUSHIM_API AddedNode add_node_after(const Graph &graph, const GraphNode *before,
 CUSHIM_LOCAL inline AddedNode add_node_after(const Graph &graph, const GraphNode *before,
                                              const Fill &fill, State *to) noexcept {
     return add_node_after(graph, before, fill.to, fill.size, {fill.value, fill.element_size}, to);
+}
+// Copies of elements as copies of bytes. add_node() rejects those of two sizes.
+CUSHIM_LOCAL inline AddedNode add_node_after(const Graph &graph, const GraphNode *before,
+                                             const Copy &copy, State *to, State *from) noexcept {
+    if (copy.to_size != copy.from_size || product_overflows(copy.to_size, copy.element_size))
+        [[unlikely]] {
+        const Copy stored = copy; // the compiler need not store the other one
+        return add_node(graph, {before, before != nullptr ? 1u : 0u}, stored, to, from);
+    }
+    return add_node_after(graph, before, copy.to, copy.from, copy.to_size * copy.element_size,
+                          copy.kind, to, from);
 }
 // All others.
 CUSHIM_LOCAL AddedNode add_node_after(const Graph &graph, const GraphNode *before,

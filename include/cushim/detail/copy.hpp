@@ -17,7 +17,16 @@ class Stream;
 
 namespace detail {
 
-enum class CopyKind : unsigned char { host_to_device, device_to_host, device_to_device };
+// CUDA's types of memory in one number: that of the destination times 2^16, plus that of the
+// source. Unified: on any device.
+constexpr unsigned int memory_types(CUmemorytype from, CUmemorytype to) noexcept {
+    return static_cast<unsigned int>(to) << 16 | static_cast<unsigned int>(from);
+}
+enum class CopyKind : unsigned int {
+    host_to_device = memory_types(CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIED),
+    device_to_host = memory_types(CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_HOST),
+    device_to_device = memory_types(CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED)
+};
 
 struct Copy {
     CopyKind kind;

@@ -94,6 +94,12 @@ using Misfit = typename MisfitOf<Arguments, Parameters>::type;
 template <class Arguments, class Parameters>
 inline constexpr bool arguments_fit = std::is_void_v<Misfit<Arguments, Parameters>>;
 
+// A copy of a number or pointer, for the unusual case: the compiler need not store the original.
+template <class A>
+std::conditional_t<std::is_scalar_v<A>, A, const A &> by_value(const A &argument) noexcept {
+    return argument;
+}
+
 template <class P, class A>
 P parameter_from(const A &argument) noexcept {
     if constexpr (SpanForParameter<A, P>) {

@@ -38,9 +38,13 @@ class States {
     }
     operator std::span<State *const>() const noexcept { return {states_, count}; }
 
-  private:
     static constexpr std::size_t count = (std::size_t(Owning<Object>) + ... + 0);
+    // The state with this index; the last one if there are not so many.
+    State *get_or_last(std::size_t index) const noexcept {
+        return states_[index < count ? index : count - 1];
+    }
 
+  private:
     template <class T>
     static void add([[maybe_unused]] State **&to, [[maybe_unused]] const T &object) noexcept {
         if constexpr (Owning<T>) {

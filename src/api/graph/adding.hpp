@@ -77,6 +77,19 @@ Result<GraphNode> add_after(GraphState &state, const NodesBefore &dependencies,
     return state.identity->name(node);
 }
 
+// Adds a node by one of the tables of AddNode, to any_state_of() a graph.
+[[gnu::cold]] AddedNode not_added(const GraphState *state, NodeParameters parameters,
+                                  const NodeUses &uses) noexcept;
+template <GraphApi::AddNodes GraphApi::*add>
+[[gnu::always_inline]] inline AddedNode add_node_by(GraphState *state, NodesBefore before,
+                                                    NodeParameters parameters,
+                                                    const NodeUses &uses) noexcept {
+    if (!is_living(state)) [[unlikely]] {
+        return not_added(state, parameters, uses);
+    }
+    return (state->api().*add)[parameters.kind()](*state, before, parameters, uses);
+}
+
 // Adds a node by its AddNode, and keeps the resources that it uses alive.
 AddedNode add_using(GraphState &state, NodesBefore before, NodeParameters parameters,
                     const NodeUses &uses) noexcept;

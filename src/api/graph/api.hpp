@@ -158,7 +158,9 @@ struct GraphApi {
     Result<void> (*destroy_node)(CUgraphNode node) noexcept;
 
     // --- nodes
-    std::array<AddNode, NodeParameters::Kinds::count> add; // by kind
+    using AddNodes = std::array<AddNode, NodeParameters::Kinds::count>; // by kind
+    AddNodes add;
+    AddNodes add_after_one; // the same for one dependency
     // What an AddNode checks.
     Result<void> (*check)(const NodeParameters &parameters) noexcept;
     Result<void> (*set)(CUgraphNode node, const NodeParameters &parameters,

@@ -33,13 +33,13 @@ Result<GraphNode> result_of(const AddedNode &added) noexcept {
     return added.name != 0 ? GraphAccess::node(added.native, added.name) : result_of_add_node();
 }
 
-[[gnu::cold, gnu::noinline]] AddedNode not_added(const Graph &graph, NodeParameters parameters,
-                                                 const NodeUses &uses) noexcept {
-    { const NewUses unused(uses); }
-    return added_node(named(state_of_graph(graph).error(), added_by(parameters.kind())));
-}
-
 } // namespace
+
+AddedNode not_added(const GraphState *state, NodeParameters parameters,
+                    const NodeUses &uses) noexcept {
+    { const NewUses unused(uses); }
+    return added_node(named(not_living(state), added_by(parameters.kind())));
+}
 
 AddedNode added_node(Result<GraphNode> &&result) noexcept {
     if (result) {
@@ -66,11 +66,7 @@ AddedNode add_using(GraphState &state, NodesBefore before, NodeParameters parame
 
 AddedNode add_node(const Graph &graph, NodesBefore before, NodeParameters parameters,
                    const NodeUses &uses) noexcept {
-    GraphState *const state = living_state_of(graph);
-    if (state == nullptr) [[unlikely]] {
-        return not_added(graph, parameters, uses);
-    }
-    return state->api().add[parameters.kind()](*state, before, parameters, uses);
+    return add_node_by<&GraphApi::add>(any_state_of(graph), before, parameters, uses);
 }
 
 } // namespace detail

@@ -216,7 +216,7 @@ Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
                                      InstantiateFailure *failure) const noexcept {
     GraphState *const graph = detail::living_state_of(*this);
     if (graph == nullptr) [[unlikely]] {
-        return CUSHIM_NAMED(detail::no_state_of_graph(*this));
+        return CUSHIM_NAMED(detail::not_living(detail::any_state_of(*this)));
     }
     if (options.upload != nullptr) {
         CUSHIM_TRY_VOID(

@@ -17,10 +17,9 @@ constexpr const char *no_context = "the Context holds no context";
 
 namespace detail {
 
-Error no_state_of_graph(const Graph &graph, const char *empty) noexcept {
-    return Error::invalid_argument(Access::state(graph) == nullptr
-                                       ? empty
-                                       : "the node that contains this graph was destroyed");
+Error not_living(const GraphState *state, const char *empty) noexcept {
+    return Error::invalid_argument(
+        state == nullptr ? empty : "the node that contains this graph was destroyed");
 }
 
 namespace {

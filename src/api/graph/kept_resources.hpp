@@ -116,14 +116,17 @@ struct AllStates {
 
 // Whether the graph with this number keeps all of these already, as for most nodes; may return
 // false although it does.
+inline bool are_kept(unsigned long long number,
+                     const std::derived_from<State> auto &...states) noexcept {
+    return ((states.kept_by.load(std::memory_order_relaxed) == number) && ...);
+}
 inline bool are_kept([[maybe_unused]] unsigned long long number,
                      std::same_as<State *> auto... states) noexcept {
-    return ((states == nullptr || states->kept_by.load(std::memory_order_relaxed) == number) &&
-            ...);
+    return ((states == nullptr || are_kept(number, *states)) && ...);
 }
 inline bool are_kept(unsigned long long number, const AllStates &uses) noexcept {
     for (const State *const state : uses.states) {
-        if (state->kept_by.load(std::memory_order_relaxed) != number) {
+        if (!are_kept(number, *state)) {
             return false;
         }
     }

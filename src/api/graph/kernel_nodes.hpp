@@ -23,10 +23,6 @@ struct KernelNodeCalls {
                                    CUcontext context) noexcept;
 };
 
-inline bool asks_for_attributes(const LaunchConfig &config) noexcept {
-    return config.cooperative || has_attributes(config);
-}
-
 // For a new node without attributes.
 Result<void> set_asked_attributes(const KernelNodeCalls &calls, CUgraphNode node,
                                   const LaunchConfig &config) noexcept;

@@ -30,6 +30,8 @@ struct GraphState final : InContext {
     const GraphApi &api() const noexcept { return identity->api; }
     // What the nodes use: the outermost graph keeps it.
     KeptResources &uses() noexcept { return outermost->own_uses_; }
+    // identity->id.
+    unsigned long long uses_number() const noexcept { return own_uses_.number(); }
     // Calls `copy`, which copies the graph, so that CUDA does not keep the resources for the copy.
     template <class Copy>
     auto copied(const Copy &copy) noexcept -> decltype(copy()) {
@@ -50,19 +52,26 @@ struct GraphState final : InContext {
 
 static_assert(spare_kind(sizeof(GraphState)) < spare_kinds, "threads keep its memory");
 
-// invalid_argument for an empty Graph, and for a nested graph whose node is destroyed.
-[[gnu::cold]] Error no_state_of_graph(const Graph &graph,
-                                      const char *empty = "the Graph holds no graph") noexcept;
-// The same, but null.
+// Null for an empty Graph; that of a nested graph whose node is destroyed is not living.
+inline GraphState *any_state_of(const Graph &graph) noexcept {
+    return static_cast<GraphState *>(Access::state(graph));
+}
+inline bool is_living(const GraphState *state) noexcept {
+    return state != nullptr && state->identity->is_alive();
+}
+// invalid_argument for a state that is not living.
+[[gnu::cold]] Error not_living(const GraphState *state,
+                               const char *empty = "the Graph holds no graph") noexcept;
+// Null for these.
 inline GraphState *living_state_of(const Graph &graph) noexcept {
-    auto *const state = static_cast<GraphState *>(Access::state(graph));
-    return state != nullptr && state->identity->is_alive() ? state : nullptr;
+    GraphState *const state = any_state_of(graph);
+    return is_living(state) ? state : nullptr;
 }
 inline Result<GraphState *>
 state_of_graph(const Graph &graph, const char *empty = "the Graph holds no graph") noexcept {
-    GraphState *const state = living_state_of(graph);
-    if (state == nullptr) [[unlikely]] {
-        return no_state_of_graph(graph, empty);
+    GraphState *const state = any_state_of(graph);
+    if (!is_living(state)) [[unlikely]] {
+        return not_living(state, empty);
     }
     return state;
 }

@@ -62,11 +62,15 @@ Error explain_launch(const Error &error, const AnyKernel &kernel, const Context 
 
 // Whether the configuration exceeds the parameters of cuLaunchKernel and cuLaunchCooperativeKernel.
 constexpr Dim3 no_cluster(0, 0, 0);
-inline bool has_attributes(const LaunchConfig &config) noexcept {
+inline bool has_attributes(const LaunchConfig &config, bool others = false) noexcept {
     const Dim3 &cluster = config.cluster;
     const auto counts = static_cast<unsigned long long>(cluster.x | cluster.y | cluster.z);
-    const bool others = config.priority.is_set() | config.programmatic_stream_serialization;
-    return (counts | config.more.size() | static_cast<unsigned long long>(others)) != 0;
+    const bool flags = config.priority.is_set() | config.programmatic_stream_serialization | others;
+    return (counts | config.more.size() | static_cast<unsigned long long>(flags)) != 0;
+}
+// The same for cuLaunchKernel alone.
+inline bool asks_for_attributes(const LaunchConfig &config) noexcept {
+    return has_attributes(config, config.cooperative);
 }
 
 #if CUDA_VERSION >= 11080

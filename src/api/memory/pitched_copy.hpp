@@ -21,18 +21,20 @@ inline bool is_one_row(const PitchedView &view, const ElementType &element) noex
 Result<void> check_rows(const PitchedCopy &copy) noexcept;
 Result<void> check_rows(const PitchedFill &fill) noexcept;
 
-// Those of spans, which need no further checks.
+// Those of spans, which need no further checks, and are not empty.
 inline bool is_plain(const PitchedCopy &copy) noexcept {
     const PitchedView &to = copy.to, &from = copy.from;
     const ElementType &element = copy.element;
     const unsigned long long bytes = to.extent.width * element.size;
-    const bool are_apart = to.address - from.address >= bytes && from.address - to.address >= bytes;
+    // One comparison for both directions, if 2 * bytes does not overflow.
+    const bool are_apart = static_cast<long long>(bytes) > 0 &&
+                           to.address - from.address + (bytes - 1) >= 2 * bytes - 1;
     return to.extent == from.extent && are_apart && is_one_row(to, element) &&
            is_one_row(from, element);
 }
 inline bool is_plain(const PitchedFill &fill) noexcept {
     const bool is_aligned = (fill.to.address & (fill.element.size - 1)) == 0; // 1, 2 or 4 bytes
-    return is_aligned && is_one_row(fill.to, fill.element);
+    return is_aligned && fill.to.extent.width != 0 && is_one_row(fill.to, fill.element);
 }
 inline Result<void> check(const auto &rows) noexcept {
     return is_plain(rows) ? Result<void>() : check_rows(rows);
@@ -59,34 +61,25 @@ inline PitchedFill pitched(const Fill &fill) noexcept {
 // if they are disjoint or have the same pitches; otherwise linear in the number of rows.
 bool overlap(const PitchedView &a, const PitchedView &b, std::size_t element_size) noexcept;
 
-// CUDA's parameters, a CUDA_MEMCPY2D or CUDA_MEMCPY3D. Unified: on any device. Each member is set
-// once, which is shorter than clearing the struct.
+// CUDA's parameters, a CUDA_MEMCPY2D or CUDA_MEMCPY3D. Each member is set once, which is shorter
+// than clearing the struct.
 template <class Parameters>
 inline Parameters parameters_of(const PitchedCopy &copy) noexcept {
     const auto host = [](unsigned long long address) noexcept {
         return reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
     };
-    struct MemoryTypes {
-        CUmemorytype from, to;
-    };
-    static constexpr MemoryTypes types[] = {
-        // by CopyKind
-        {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_UNIFIED},
-        {CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_HOST},
-        {CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED},
-    };
-    const MemoryTypes &type = types[static_cast<int>(copy.kind)];
+    const auto types = static_cast<unsigned int>(copy.kind);
     Parameters parameters;
     parameters.srcXInBytes = 0;
     parameters.srcY = 0;
-    parameters.srcMemoryType = type.from;
+    parameters.srcMemoryType = static_cast<CUmemorytype>(types & 0xffff);
     parameters.srcHost = host(copy.from.address);
     parameters.srcDevice = static_cast<CUdeviceptr>(copy.from.address);
     parameters.srcArray = nullptr;
     parameters.srcPitch = copy.from.pitch.row;
     parameters.dstXInBytes = 0;
     parameters.dstY = 0;
-    parameters.dstMemoryType = type.to;
+    parameters.dstMemoryType = static_cast<CUmemorytype>(types >> 16);
     parameters.dstHost = host(copy.to.address);
     parameters.dstDevice = static_cast<CUdeviceptr>(copy.to.address);
     parameters.dstArray = nullptr;

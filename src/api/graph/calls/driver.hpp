@@ -111,26 +111,23 @@ CUDA_KERNEL_NODE_PARAMS_v2 library_kernel(const KernelNode &node, CUcontext cont
 }
 #endif
 
-// The kernel determines the function of each struct. `call` is CUSHIM_DRIVER or CUSHIM_STATUS.
-#define CUSHIM_STATUS(function, ...) ::cushim::driver().function(__VA_ARGS__)
-#if CUDA_VERSION >= 12000
-#define CUSHIM_KERNEL_CALL(call, function, kernel, context, ...)                                   \
-    if ((kernel).kernel.is_of_library()) {                                                         \
-        const auto native = library_kernel(kernel, context);                                       \
-        return call(function, __VA_ARGS__, &native);                                               \
-    }                                                                                              \
-    const auto native = module_kernel(kernel);                                                     \
-    return call(function##_v1, __VA_ARGS__, &native)
-#else
-#define CUSHIM_KERNEL_CALL(call, function, kernel, context, ...)                                   \
-    const auto native = module_kernel(kernel);                                                     \
-    return call(function##_v1, __VA_ARGS__, &native)
-#endif
-
+// Kernels of modules, and of any code.
+[[gnu::always_inline]] inline CUresult add_module_kernel(const NodePlace &place,
+                                                         const KernelNode &kernel) noexcept {
+    const auto native = module_kernel(kernel);
+    return driver().cuGraphAddKernelNode_v1(place.node, place.graph, place.dependencies,
+                                            place.count, &native);
+}
 [[gnu::always_inline]] inline CUresult add_kernel(const NodePlace &place,
                                                   const KernelNode &kernel) noexcept {
-    CUSHIM_KERNEL_CALL(CUSHIM_STATUS, cuGraphAddKernelNode, kernel, place.context, place.node,
-                       place.graph, place.dependencies, place.count);
+#if CUDA_VERSION >= 12000
+    if (kernel.kernel.is_of_library()) {
+        const auto native = library_kernel(kernel, place.context);
+        return driver().cuGraphAddKernelNode(place.node, place.graph, place.dependencies,
+                                             place.count, &native);
+    }
+#endif
+    return add_module_kernel(place, kernel);
 }
 
 // The result of a call of add_kernel().
@@ -143,18 +140,32 @@ Result<void> added_kernel(CUresult status, const KernelNode &kernel) noexcept {
     return called<entry::cuGraphAddKernelNode_v1, int>(status);
 }
 
+// The kernel determines the function of each struct.
+#if CUDA_VERSION >= 12000
+#define CUSHIM_KERNEL_CALL(function, kernel, context, ...)                                         \
+    if ((kernel).kernel.is_of_library()) {                                                         \
+        const auto native = library_kernel(kernel, context);                                       \
+        return CUSHIM_DRIVER(function, __VA_ARGS__, &native);                                      \
+    }                                                                                              \
+    const auto native = module_kernel(kernel);                                                     \
+    return CUSHIM_DRIVER(function##_v1, __VA_ARGS__, &native)
+#else
+#define CUSHIM_KERNEL_CALL(function, kernel, context, ...)                                         \
+    const auto native = module_kernel(kernel);                                                     \
+    return CUSHIM_DRIVER(function##_v1, __VA_ARGS__, &native)
+#endif
+
 Result<void> set_kernel(CUgraphNode node, const KernelNode &kernel,
                         [[maybe_unused]] CUcontext context) noexcept {
-    CUSHIM_KERNEL_CALL(CUSHIM_DRIVER, cuGraphKernelNodeSetParams, kernel, context, node);
+    CUSHIM_KERNEL_CALL(cuGraphKernelNodeSetParams, kernel, context, node);
 }
 
 Result<void> exec_set_kernel(CUgraphExec exec, CUgraphNode node, const KernelNode &kernel,
                              [[maybe_unused]] CUcontext context) noexcept {
-    CUSHIM_KERNEL_CALL(CUSHIM_DRIVER, cuGraphExecKernelNodeSetParams, kernel, context, exec, node);
+    CUSHIM_KERNEL_CALL(cuGraphExecKernelNodeSetParams, kernel, context, exec, node);
 }
 
 #undef CUSHIM_KERNEL_CALL
-#undef CUSHIM_STATUS
 
 template <class Native>
 void read_kernel(const Native &from, KernelNodeParams *to) noexcept {

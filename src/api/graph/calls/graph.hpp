@@ -10,6 +10,7 @@
 #include "base/with_memory.hpp"
 #include "graph/relatives.hpp"
 #include "memory/allocation.hpp"
+#include "new_nodes.hpp"
 #include "nodes.hpp"
 #include "reading.hpp"
 #include "running.hpp"
@@ -179,6 +180,7 @@ const GraphApi CUSHIM_EITHER(driver_graphs, runtime_graphs) = {
     .find_in_clone = find_in_clone,
     .destroy_node = destroy_node,
     .add = add_nodes(NodeParameters::Kinds()),
+    .add_after_one = add_nodes_after_one(NodeParameters::Kinds()),
     .check = check_node_parameters,
     .set = set_node,
     .exec_set = exec_set_node,

@@ -1,14 +1,11 @@
 // Node types: checks, structs and calls of each. Compiled for each API: graph.hpp.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <vector>
 
 #include "base/ranges.hpp"
 #include "base/with_memory.hpp"
-#include "context/in_context.hpp"
-#include "graph/adding.hpp"
 #include "graph/kernel_nodes.hpp"
 #include "graph/parameters.hpp"
 #include "graph/relatives.hpp"
@@ -22,8 +19,10 @@ namespace {
 Result<void> destroy_node(CUgraphNode node) noexcept;
 
 /* The operations of the node type with these parameters:
- *     is_plain(node)                        whether check() succeeds and call() suffices, as for
- *                                           most nodes; may be false although they do
+ *     is_added_anywhere(node)               whether no context need be current
+ *     is_plain(node)                        whether it is not empty, check() succeeds and call()
+ *                                           suffices, as for most nodes; may be false although
+ *                                           this is so
  *     check(node)                           invalid_argument for errors that can be detected here
  *     with_native(node, context, use)       use(parameters) with CUDA's parameters
  *     call(place, parameters)               CUDA's function that adds the node
@@ -35,6 +34,9 @@ template <class Node>
 struct Kind;
 
 struct AnyKind {
+    static bool is_added_anywhere(const auto &node) noexcept {
+        return detail::is_added_anywhere(node);
+    }
     static bool is_plain(const auto &) noexcept { return true; }
     static Result<void> check(const auto &) noexcept { return {}; }
     static auto with_native(const auto &node, CUcontext, const auto &use) noexcept {
@@ -410,170 +412,9 @@ struct Kind<MemFreeNode> : AnyKind {
 
 // --- all types
 
-template <class Node>
-[[gnu::cold]] AddedNode named_by_kind(Result<GraphNode> &&added) noexcept {
-    return added_node(named(std::move(added), added_by(NodeParameters::kind_of<Node>)));
-}
-
-template <class Node>
-Result<void> add_at(const NodePlace &place, const Node &node) noexcept {
-    return Kind<Node>::with_native(node, place.context, [&](const auto &native) -> Result<void> {
-        if constexpr (requires { Kind<Node>::add(place, native); }) {
-            return Kind<Node>::add(place, native);
-        } else {
-            return Kind<Node>::result(Kind<Node>::call(place, native), node, place.context);
-        }
-    });
-}
-
-// Adds any node whose resources are kept.
-template <class Node>
-Result<GraphNode> add_to(GraphState &state, NodesBefore before, const Node &node) noexcept {
-    if (is_of_nothing(node)) {
-        return add_to(state, before, EmptyNode());
-    }
-    CUSHIM_TRY_VOID(Kind<Node>::check(node));
-    return add_after(state, before, [&](const NodePlace &place) noexcept -> Result<void> {
-        if (is_added_anywhere(node)) {
-            return add_at(place, node);
-        }
-        CUSHIM_TRY(const ContextScope scope, ContextScope::enter(place.context));
-        return add_at(place, node);
-    });
-}
-
-// Adds any node.
-template <class Node>
-[[gnu::noinline]] AddedNode add_any_node(GraphState &state, NodesBefore before, const Node &node,
-                                         const NodeUses &uses) noexcept {
-    if (!are_kept(state.uses().number(), uses)) {
-        return add_using(state, before, node, uses);
-    }
-    return named_by_kind<Node>(add_to(state, before, node));
-}
-
-// After a call that failed.
-template <class Node, class Call>
-[[gnu::cold, gnu::noinline]] AddedNode not_added(Call call, const Node &node,
-                                                 CUcontext context) noexcept {
-    return named_by_kind<Node>(Kind<Node>::result(call, node, context).error());
-}
-
-// `asked` receives the status of the call.
-[[gnu::always_inline]] inline bool is_current(const GraphState &state, CUresult &asked) noexcept {
-    CUcontext current = nullptr;
-    asked = driver().cuCtxGetCurrent(&current);
-    return asked == CUDA_SUCCESS && current == state.context;
-}
-template <class Node>
-[[gnu::cold, gnu::noinline]] AddedNode not_asked(CUresult status) noexcept {
-    return named_by_kind<Node>(failure(status, entry::cuCtxGetCurrent::name));
-}
-
-// The nodes that a new one waits for, and their handles, which are determined late, since calls may
-// come between. Two classes with the same functions.
-struct HandlesBefore {
-    const CUgraphNode *handles;
-    std::size_t count;
-};
-// One node, or none if it is null.
-struct OneBefore {
-    const GraphNode *node;
-
-    // False if a node of the graph was destroyed, or this one may belong to another graph or API.
-    [[gnu::always_inline]] bool is_in(const GraphIdentity &identity) const noexcept {
-        const unsigned long long id = identity.whole_id(CUSHIM_GRAPH_API);
-        if (node == nullptr) [[unlikely]] {
-            return identity.id == id;
-        }
-        return GraphAccess::name(*node) == id;
-    }
-    [[gnu::always_inline]] HandlesBefore handles() const noexcept {
-        return node != nullptr ? HandlesBefore{GraphAccess::handle(*node), 1}
-                               : HandlesBefore{nullptr, 0};
-    }
-    NodesBefore nodes() const noexcept { return {node, node != nullptr ? std::size_t(1) : 0}; }
-};
-// A few nodes; is_in() is false if there are more.
-class FewBefore {
-  public:
-    explicit FewBefore(NodesBefore nodes) noexcept : nodes_(nodes) {}
-
-    [[gnu::always_inline]] bool is_in(const GraphIdentity &identity) noexcept {
-        const unsigned long long id = identity.whole_id(CUSHIM_GRAPH_API);
-        if (nodes_.count == 1) [[likely]] {
-            return GraphAccess::name(*nodes_.nodes) == id;
-        }
-        if (nodes_.count > copies_.size() || id != identity.id) [[unlikely]] {
-            return false;
-        }
-        for (std::size_t index = 0; index < nodes_.count; ++index) {
-            if (GraphAccess::name(nodes_.nodes[index]) != id) [[unlikely]] {
-                return false;
-            }
-            copies_[index] = nodes_.nodes[index].native();
-        }
-        return true;
-    }
-    [[gnu::always_inline]] HandlesBefore handles() const noexcept {
-        return nodes_.count == 1
-                   ? HandlesBefore{GraphAccess::handle(*nodes_.nodes), 1}
-                   : HandlesBefore{nodes_.count != 0 ? copies_.data() : nullptr, nodes_.count};
-    }
-    NodesBefore nodes() const noexcept { return nodes_; }
-
-  private:
-    NodesBefore nodes_;
-    std::array<CUgraphNode, 16> copies_;
-};
-
-// Adds a node after those, which exist, as do all nodes of the graph; the graph keeps what it uses.
-// The only frame between headers and CUDA, so it is written for speed.
-template <class Node>
-[[gnu::always_inline]] inline AddedNode add_kept_node(GraphState &state, const auto &before,
-                                                      const Node &node) noexcept {
-    CUresult asked = CUDA_SUCCESS;
-    if (is_of_nothing(node) || !(is_added_anywhere(node) || is_current(state, asked)) ||
-        !Kind<Node>::is_plain(node)) [[unlikely]] {
-        const Node stored = node; // the compiler need not store the other one
-        return asked == CUDA_SUCCESS ? add_any_node(state, before.nodes(), stored, no_uses)
-                                     : not_asked<Node>(asked);
-    }
-    const HandlesBefore handles = before.handles();
-    CUgraphNode added = nullptr;
-    const NodePlace place{&added, state.graph, handles.handles, handles.count, state.context};
-    const auto call =
-        Kind<Node>::with_native(node, place.context, [&](const auto &native) noexcept {
-            return Kind<Node>::call(place, native);
-        });
-    if (!Kind<Node>::succeeded(call)) [[unlikely]] {
-        const Node stored = node;
-        return not_added(call, stored, place.context);
-    }
-    return {added, state.identity->id};
-}
-
-// The AddNode of a kind.
-template <class Node>
-AddedNode add_node_of(GraphState &state, NodesBefore before, NodeParameters parameters,
-                      const NodeUses &uses) noexcept {
-    const Node &node = parameters.as<Node>();
-    FewBefore few(before);
-    if (!few.is_in(*state.identity) ||
-        !(std::is_empty_v<Node> || are_kept(state.uses().number(), uses))) [[unlikely]] {
-        return add_any_node(state, before, node, uses);
-    }
-    return add_kept_node(state, few, node);
-}
-
 Result<void> check_node_parameters(const NodeParameters &parameters) noexcept {
     return parameters.visit(
         []<class Node>(const Node &node) noexcept { return Kind<Node>::check(node); });
-}
-
-template <class... Node>
-constexpr auto add_nodes(NodeKinds<Node...>) noexcept {
-    return std::array<AddNode, sizeof...(Node)>{add_node_of<Node>...};
 }
 
 Result<void> set_node(CUgraphNode of, const NodeParameters &parameters,

@@ -118,8 +118,12 @@ cudaMemcpyKind native_kind(CopyKind kind) noexcept {
 cudaMemcpy3DParms native_copy(const PitchedCopy &copy) noexcept {
     const Extent &extent = copy.to.extent;
     const std::size_t width = extent.width * copy.element.size;
-    cudaMemcpy3DParms native{};
+    cudaMemcpy3DParms native; // each member is set once, which is shorter than clearing the struct
+    native.srcArray = nullptr;
+    native.srcPos = {0, 0, 0};
     native.srcPtr = native_view(copy.from, width);
+    native.dstArray = nullptr;
+    native.dstPos = {0, 0, 0};
     native.dstPtr = native_view(copy.to, width);
     native.extent = {width, extent.height, extent.depth};
     native.kind = native_kind(copy.kind);
