@@ -122,6 +122,27 @@ NODE_SCENARIO_TEST("a copy and a fill of 0 elements are empty nodes", "[graph]")
     return check_gives(graph.dependencies(moved), std::vector{fill});
 }
 
+NODE_STREAM_SCENARIO_TEST("a graph keeps all owners that a kernel node uses alive", "[graph]") {
+    CUSHIM_TRY(const auto sums, DeviceBuffer<float>::allocate(context, 8));
+    {
+        CUSHIM_TRY(const auto kernel, graph_kernel<Add>(trial, api, context, "add"));
+        CUSHIM_TRY(const auto ones,
+                   DeviceBuffer<float>::copy_of(context, std::vector<float>(8, 1)));
+        CUSHIM_TRY(const auto twos,
+                   DeviceBuffer<float>::copy_of(context, std::vector<float>(8, 2)));
+        const auto config = LaunchConfig::covering(8);
+        CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, sums, 0.0f));
+        CUSHIM_TRY(const GraphNode first,
+                   graph.add_kernel_node(clear, kernel, config, ones, twos, sums, 8u));
+        CUSHIM_TRY(const GraphNode second,
+                   graph.add_kernel_node(first, kernel, config, sums, twos, sums, 8u));
+        CUSHIM_TRY_VOID(
+            graph.add_kernel_node({first, second}, kernel, config, sums, ones, sums, 8u));
+    }
+    CUSHIM_TRY_VOID(run_once(graph, stream));
+    return check_gives(read(context, sums), std::vector<float>(8, 6));
+}
+
 GRAPH_STREAM_SCENARIO_TEST("copies and host functions run in the order of their edges",
                            "[graph][G13]") {
     CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 16));
@@ -360,6 +381,28 @@ TEST_CASE("invalid node parameters are rejected", "[graph]") {
                   "the node has type GraphNodeType::memset, expected GraphNodeType::kernel");
     CHECK(graph.add_empty_node({}).has_value());
     CHECK(graph.node_count().value() == 2);
+}
+
+GRAPH_TEST_CASE("a memcpy node may copy between ranges that touch, but not that overlap",
+                "[graph]") {
+    const auto context = context_after_restart("");
+    const auto memory = ok(DeviceBuffer<int>::allocate(context, 100));
+    const auto graph = ok(create_graph(api, context));
+    const GraphNode begin = ok(graph.add_empty_node({}));
+    const auto part = [&](std::size_t from, std::size_t size) {
+        return ok(memory.span().subspan(from, size));
+    };
+    ok(graph.add_memcpy_node(begin, part(0, 50), part(50, 50)));
+    ok(graph.add_memcpy_node(begin, part(50, 50), part(0, 50)));
+    for (const auto &dependencies : {GraphDependencies(), GraphDependencies(begin)}) {
+        for (const auto &[to, from] : {std::pair(0, 49), std::pair(49, 0), std::pair(7, 7)}) {
+            const auto added = graph.add_memcpy_node(dependencies, part(to, 50), part(from, 50));
+            api_test::check_refused(added, "overlap");
+        }
+        check_invalid(graph.add_memcpy_node(dependencies, part(0, 49), part(50, 50)),
+                      "extents differ: source 50 x 1 x 1, destination 49 x 1 x 1");
+    }
+    CHECK(ok(graph.node_count()) == 3);
 }
 
 // --- host functions whose copy constructor throws
