@@ -173,7 +173,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                 [&](void **pointers) CUSHIM_INLINE {
                     using States = detail::States<Kernel<void(Parameters...)>, Arguments...>;
                     if constexpr (States::count <= detail::few_states) {
-                        if (before.count == 1) {
+                        if (before.count == 1) [[likely]] {
                             const States states(kernel, arguments...);
                             return result_of(detail::add_kernel_node_after(
                                 *this, before.nodes, detail::KernelNode{kernel, config, pointers},
@@ -431,7 +431,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                                  const Add &add) noexcept {
         detail::NodesBefore before = detail::nodes_before(dependencies);
         GraphNode only;
-        if (before.count == 1) {
+        if (before.count == 1) [[likely]] {
             only = *before.nodes;
             before.nodes = &only;
         }

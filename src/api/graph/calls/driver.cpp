@@ -78,12 +78,19 @@ constexpr auto as_copy = [](unsigned long long to, unsigned long long from, std:
                             CopyKind kind, State *, State *)
                              CUSHIM_INLINE { return Copy{kind, to, from, bytes, bytes, 1}; };
 
-// The same operations for kernels that are known to be of a module.
+// The operations of kernels that are known to be of a module or a library.
 struct ModuleKernel : Kind<KernelNode> {
     static bool is_added_anywhere(const KernelNode &) noexcept { return false; }
     [[gnu::always_inline]] static CUresult call(const NodePlace &place,
                                                 const KernelNode &kernel) noexcept {
         return add_module_kernel(place, kernel);
+    }
+};
+struct LibraryKernel : Kind<KernelNode> {
+    static bool is_added_anywhere(const KernelNode &) noexcept { return true; } // if it is plain
+    [[gnu::always_inline]] static CUresult call(const NodePlace &place,
+                                                const KernelNode &kernel) noexcept {
+        return add_library_kernel(place, kernel);
     }
 };
 
@@ -126,7 +133,7 @@ AddedNode add_kernel_node_after(const Graph &graph, const GraphNode *before,
         return add_any_kernel_after(state, before, kernel, first, second, third);
     }
     return kernel.kernel.is_of_library()
-               ? add_kept_node(*state, one, kernel)
+               ? add_kept_node<KernelNode, LibraryKernel>(*state, one, kernel)
                : add_kept_node<KernelNode, ModuleKernel>(*state, one, kernel);
 }
 

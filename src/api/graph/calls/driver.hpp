@@ -111,23 +111,26 @@ CUDA_KERNEL_NODE_PARAMS_v2 library_kernel(const KernelNode &node, CUcontext cont
 }
 #endif
 
-// Kernels of modules, and of any code.
 [[gnu::always_inline]] inline CUresult add_module_kernel(const NodePlace &place,
                                                          const KernelNode &kernel) noexcept {
     const auto native = module_kernel(kernel);
     return driver().cuGraphAddKernelNode_v1(place.node, place.graph, place.dependencies,
                                             place.count, &native);
 }
+#if CUDA_VERSION >= 12000
+[[gnu::always_inline]] inline CUresult add_library_kernel(const NodePlace &place,
+                                                          const KernelNode &kernel) noexcept {
+    const auto native = library_kernel(kernel, place.context);
+    return driver().cuGraphAddKernelNode(place.node, place.graph, place.dependencies, place.count,
+                                         &native);
+}
+#else
+constexpr auto add_library_kernel = add_module_kernel; // no kernel is of a library
+#endif
 [[gnu::always_inline]] inline CUresult add_kernel(const NodePlace &place,
                                                   const KernelNode &kernel) noexcept {
-#if CUDA_VERSION >= 12000
-    if (kernel.kernel.is_of_library()) {
-        const auto native = library_kernel(kernel, place.context);
-        return driver().cuGraphAddKernelNode(place.node, place.graph, place.dependencies,
-                                             place.count, &native);
-    }
-#endif
-    return add_module_kernel(place, kernel);
+    return kernel.kernel.is_of_library() ? add_library_kernel(place, kernel)
+                                         : add_module_kernel(place, kernel);
 }
 
 // The result of a call of add_kernel().
