@@ -134,7 +134,7 @@ constexpr auto add_library_kernel = add_module_kernel; // no kernel is of a libr
 }
 
 // The result of a call of add_kernel().
-Result<void> added_kernel(CUresult status, const KernelNode &kernel) noexcept {
+Result<void> added_kernel(CUresult status, [[maybe_unused]] const KernelNode &kernel) noexcept {
 #if CUDA_VERSION >= 12000
     if (kernel.kernel.is_of_library()) {
         return called<entry::cuGraphAddKernelNode, int>(status);
