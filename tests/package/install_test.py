@@ -22,8 +22,8 @@ class Installed(unittest.TestCase):
         # The wrappers of further libraries come with their tables.
         own = below(arguments.source / 'include/cushim') - {
             f'{name}.hpp' for name in ('nvjitlink', 'nvml', 'nvrtc') if name not in LIBRARIES}
-        generated = {f'detail/{api}_{kind}.hpp' for api in ('driver', 'runtime')
-                     for kind in ('headers', 'table', 'entries')}
+        generated = {f'detail/{api}_{kind}' for api in ('driver', 'runtime')
+                     for kind in ('headers.h', 'slots.h', 'first_calls.h', 'table.hpp', 'entries.hpp')}
         generated |= {f'{name}_{kind}' for name in LIBRARIES for kind in ('library.h', 'table.hpp', 'entry.hpp')}
         self.assertEqual(installed, own | generated)
 

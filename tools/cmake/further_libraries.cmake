@@ -27,8 +27,6 @@ function(cushim_add_library name description)
     add_library(${dropin} STATIC "${cushim_dropin_file}")
     cushim_configure(${dropin} ${cushim_no_runtime_options} ${cushim_dropin_options})
     set_target_properties(${dropin} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
-    target_compile_definitions(${dropin} PRIVATE ${cushim_definitions})
-    target_include_directories(${dropin} PRIVATE "${cushim_root}/src/dropin")
 
     foreach(kind "" _dropin)
         set(archive cushim_${name}${kind}_archive)
