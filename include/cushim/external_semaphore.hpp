@@ -88,6 +88,17 @@ CUSHIM_API Result<void> signal_semaphores(const Stream &stream,
 CUSHIM_API Result<void> wait_semaphores(const Stream &stream,
                                         std::initializer_list<SemaphoreWait> waits) noexcept;
 
+namespace detail {
+
+// A batch of one. An error names the function. Declared here, as calls of the functions above take
+// long to compile.
+CUSHIM_API Result<void> signal_semaphore(const Stream &stream, const SemaphoreOperation &operation,
+                                         const char *function) noexcept;
+CUSHIM_API Result<void> wait_semaphore(const Stream &stream, const SemaphoreOperation &operation,
+                                       const char *function) noexcept;
+
+} // namespace detail
+
 // A Vulkan binary semaphore: signalled or not.
 class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::SemaphoreValue> {
   public:
@@ -114,11 +125,11 @@ class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::Semaphore
 
     // Enqueues a signal. The semaphore must not be signalled already.
     Result<void> signal(const Stream &stream) const noexcept {
-        return detail::named(signal_semaphores(stream, {signaling()}), "BinarySemaphore::signal");
+        return detail::signal_semaphore(stream, operation(), "BinarySemaphore::signal");
     }
     // Enqueues a wait until the semaphore is signalled. The wait resets the semaphore.
     Result<void> wait(const Stream &stream) const noexcept {
-        return detail::named(wait_semaphores(stream, {waiting()}), "BinarySemaphore::wait");
+        return detail::wait_semaphore(stream, operation(), "BinarySemaphore::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -169,13 +180,12 @@ class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::Semap
 
     // Enqueues a signal, which sets the value to `fence_value`. It must exceed the previous value.
     Result<void> signal(const Stream &stream, unsigned long long fence_value) const noexcept {
-        return detail::named(signal_semaphores(stream, {signaling(fence_value)}),
-                             "TimelineSemaphore::signal");
+        return detail::signal_semaphore(stream, operation(fence_value),
+                                        "TimelineSemaphore::signal");
     }
     // Enqueues a wait until the value is at least `fence_value`.
     Result<void> wait(const Stream &stream, unsigned long long fence_value) const noexcept {
-        return detail::named(wait_semaphores(stream, {waiting(fence_value)}),
-                             "TimelineSemaphore::wait");
+        return detail::wait_semaphore(stream, operation(fence_value), "TimelineSemaphore::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -225,14 +235,13 @@ class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
 
     // Enqueues a release of the mutex with this key.
     Result<void> signal(const Stream &stream, unsigned long long key) const noexcept {
-        return detail::named(signal_semaphores(stream, {signaling(key)}), "KeyedMutex::signal");
+        return detail::signal_semaphore(stream, operation(key, 0), "KeyedMutex::signal");
     }
     // Enqueues an acquire, which waits until the mutex is released with this key. After
     // `timeout_ms` milliseconds it fails with CUDA_ERROR_TIMEOUT (909) and acquires nothing.
     Result<void> wait(const Stream &stream, unsigned long long key,
                       unsigned int timeout_ms = no_timeout) const noexcept {
-        return detail::named(wait_semaphores(stream, {waiting(key, timeout_ms)}),
-                             "KeyedMutex::wait");
+        return detail::wait_semaphore(stream, operation(key, timeout_ms), "KeyedMutex::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -288,14 +297,13 @@ class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreVa
     // object wait for this fence.
     Result<void> signal(const Stream &stream, void *fence,
                         const NvSciOptions &options = {}) const noexcept {
-        return detail::named(signal_semaphores(stream, {signaling(fence, options)}),
-                             "NvSciSemaphore::signal");
+        return detail::signal_semaphore(stream, operation(fence, options),
+                                        "NvSciSemaphore::signal");
     }
     // Enqueues a wait for *fence, an NvSciSyncFence. The call reads it before it returns.
     Result<void> wait(const Stream &stream, void *fence,
                       const NvSciOptions &options = {}) const noexcept {
-        return detail::named(wait_semaphores(stream, {waiting(fence, options)}),
-                             "NvSciSemaphore::wait");
+        return detail::wait_semaphore(stream, operation(fence, options), "NvSciSemaphore::wait");
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().

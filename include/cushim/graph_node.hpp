@@ -78,6 +78,21 @@ class GraphNode {
 
 CUSHIM_API Text to_text(const GraphNode &node) noexcept;
 
+class GraphDependencies;
+
+namespace detail {
+
+// The nodes that a new node waits for.
+struct NodesBefore {
+    const GraphNode *nodes;
+    std::size_t count; // no_nodes_stored: copying them failed for lack of memory
+};
+inline constexpr std::size_t no_nodes_stored = static_cast<std::size_t>(-1);
+
+CUSHIM_LOCAL inline NodesBefore nodes_before(const GraphDependencies &dependencies) noexcept;
+
+} // namespace detail
+
 /* The nodes that a node waits for: {}, one node, {a, b}, or an array. It is a view of a named
  * range, which must outlive it; nodes in braces and in a temporary range are copied. */
 class GraphDependencies {
@@ -101,7 +116,8 @@ class GraphDependencies {
     }
     template <detail::TemporaryNodes Nodes>
     GraphDependencies(Nodes &&nodes) noexcept {
-        copy(nodes);
+        const std::span<const GraphNode> view = nodes;
+        copy(view.data(), view.size());
     }
 
     // A copy of a view is a view of the same range.
@@ -110,7 +126,7 @@ class GraphDependencies {
         if (this != &other) {
             drop();
             if (other.held_ == few || other.held_ == many) {
-                copy(other.nodes());
+                copy(other.first(), other.size_);
             } else {
                 held_ = other.held_;
                 data_ = other.data_;
@@ -122,14 +138,17 @@ class GraphDependencies {
     ~GraphDependencies() { drop(); }
 
     // The nodes; valid as long as this object and the range that it views.
-    std::span<const GraphNode> nodes() const noexcept {
-        return {held_ == few ? few_ : data_, size_};
-    }
+    CUSHIM_API std::span<const GraphNode> nodes() const noexcept;
     // False if the copy failed for lack of memory; graphs reject such dependencies.
     bool is_complete() const noexcept { return held_ != missing; }
 
   private:
+    friend detail::NodesBefore detail::nodes_before(const GraphDependencies &dependencies) noexcept;
     static constexpr std::size_t most_few = 4;
+
+    // The first of size_ nodes. Headers use it instead of nodes(): compilers take long to create a
+    // std::span.
+    const GraphNode *first() const noexcept { return held_ == few ? few_ : data_; }
 
     // Room for a copy of this many nodes; null without memory.
     GraphNode *room_for(std::size_t count) noexcept {
@@ -150,10 +169,10 @@ class GraphDependencies {
             ((::new (static_cast<void *>(to++)) GraphNode(nodes)), ...);
         }
     }
-    void copy(std::span<const GraphNode> nodes) noexcept {
-        if (GraphNode *to = room_for(nodes.size()); to != nullptr) {
-            for (const GraphNode &node : nodes) {
-                ::new (static_cast<void *>(to++)) GraphNode(node);
+    void copy(const GraphNode *nodes, std::size_t count) noexcept {
+        if (GraphNode *const to = room_for(count); to != nullptr) {
+            for (std::size_t i = 0; i != size_; ++i) {
+                ::new (static_cast<void *>(to + i)) GraphNode(nodes[i]);
             }
         }
     }
@@ -173,6 +192,12 @@ class GraphDependencies {
         GraphNode few_[most_few]; // the first size_ are set, if the nodes are here
     };
 };
+
+CUSHIM_LOCAL inline detail::NodesBefore
+detail::nodes_before(const GraphDependencies &dependencies) noexcept {
+    return {dependencies.first(),
+            dependencies.is_complete() ? dependencies.size_ : no_nodes_stored};
+}
 
 /* The data of an edge, for kernels that start before the previous one has ended. All 0: an ordinary
  * edge, which waits for the end of the node. CUgraphEdgeData, since CUDA 12.3. */

@@ -102,7 +102,7 @@ class GrowableBuffer {
         return memory_.set_access(grants);
     }
     Result<void> set_access(const AccessGrant &grant) noexcept {
-        return set_access(std::span(&grant, 1));
+        return memory_.set_one_access(grant);
     }
     // The access of a device: that of the options or of the last set_access(); AccessFlags::none
     // for other devices. The buffer's own device has read_write if options.access was empty.

@@ -72,7 +72,7 @@ class IpcExport {
     struct Bytes {
         std::byte stored[byte_count]; // in the format that from_bytes() reads
         // Valid as long as this object.
-        operator std::span<const std::byte>() const noexcept { return stored; }
+        CUSHIM_API operator std::span<const std::byte>() const noexcept;
     };
     // The bytes to send to another process.
     CUSHIM_API Bytes bytes() const noexcept;

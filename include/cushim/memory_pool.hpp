@@ -107,9 +107,7 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     // always has access. All grants are one CUDA call; without grants, no CUDA call is made.
     // cuMemPoolSetAccess.
     CUSHIM_API Result<void> set_access(std::span<const AccessGrant> grants) const noexcept;
-    Result<void> set_access(const AccessGrant &grant) const noexcept {
-        return set_access(std::span(&grant, 1));
-    }
+    CUSHIM_API Result<void> set_access(const AccessGrant &grant) const noexcept;
     // The access of a device to the memory of the pool. cuMemPoolGetAccess.
     CUSHIM_API Result<AccessFlags> get_access(Device device) const noexcept;
 

@@ -68,10 +68,8 @@ class AddressRange : public detail::Shared<AddressRange, detail::Addresses> {
      * With a size of 0 or without grants, no CUDA call is made. cuMemSetAccess. */
     CUSHIM_API Result<void> set_access(std::size_t offset, std::size_t size,
                                        std::span<const AccessGrant> grants) const noexcept;
-    Result<void> set_access(std::size_t offset, std::size_t size,
-                            const AccessGrant &grant) const noexcept {
-        return set_access(offset, size, std::span(&grant, 1));
-    }
+    CUSHIM_API Result<void> set_access(std::size_t offset, std::size_t size,
+                                       const AccessGrant &grant) const noexcept;
 
     // The access of a device to the mapping at `offset`, in bytes; AccessFlags::none if none was
     // set. invalid_argument if offset is not less than size(). cuMemGetAccess.
@@ -108,11 +106,9 @@ class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
     CUSHIM_API static Result<MappedRange> map(const AddressRange &range, std::size_t offset,
                                               const PhysicalMemory &memory,
                                               std::span<const AccessGrant> grants) noexcept;
-    static Result<MappedRange> map(const AddressRange &range, std::size_t offset,
-                                   const PhysicalMemory &memory,
-                                   const AccessGrant &grant) noexcept {
-        return map(range, offset, memory, std::span(&grant, 1));
-    }
+    CUSHIM_API static Result<MappedRange> map(const AddressRange &range, std::size_t offset,
+                                              const PhysicalMemory &memory,
+                                              const AccessGrant &grant) noexcept;
 
     // Owns a mapping of all of `memory`, which the caller made with cuMemMap. cuMemUnmap.
     CUSHIM_API static Result<MappedRange> adopt(const AddressRange &range, std::size_t offset,
@@ -133,9 +129,7 @@ class MappedRange : public detail::Shared<MappedRange, detail::Mapped> {
 
     // AddressRange::set_access() for the whole mapping.
     CUSHIM_API Result<void> set_access(std::span<const AccessGrant> grants) const noexcept;
-    Result<void> set_access(const AccessGrant &grant) const noexcept {
-        return set_access(std::span(&grant, 1));
-    }
+    CUSHIM_API Result<void> set_access(const AccessGrant &grant) const noexcept;
 
     // See AddressRange::get_access().
     CUSHIM_API Result<AccessFlags> get_access(Device device) const noexcept;

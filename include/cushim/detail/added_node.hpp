@@ -16,18 +16,6 @@ class Graph;
 
 namespace detail {
 
-// The nodes that a new node waits for.
-struct NodesBefore {
-    const GraphNode *nodes;
-    std::size_t count; // no_nodes_stored: copying them failed for lack of memory
-};
-inline constexpr std::size_t no_nodes_stored = static_cast<std::size_t>(-1);
-
-CUSHIM_LOCAL inline NodesBefore nodes_before(const GraphDependencies &dependencies) noexcept {
-    const std::span<const GraphNode> nodes = dependencies.nodes();
-    return {nodes.data(), dependencies.is_complete() ? nodes.size() : no_nodes_stored};
-}
-
 // What add_node() returns.
 struct AddedNode {
     CUgraphNode native = nullptr;

@@ -33,6 +33,7 @@ class GrowableMemory : public Owner<Growable> {
     CUSHIM_API Result<void> reserve(std::size_t capacity) noexcept;
     CUSHIM_API Result<void> shrink_to_fit() noexcept;
     CUSHIM_API Result<void> set_access(std::span<const AccessGrant> grants) noexcept;
+    CUSHIM_API Result<void> set_one_access(const AccessGrant &grant) noexcept;
     CUSHIM_API Result<AccessFlags> get_access(Device device) const noexcept;
     CUSHIM_API Result<void> release_after(const Stream &stream) noexcept;
 

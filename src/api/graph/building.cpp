@@ -81,6 +81,10 @@ Result<GraphNode> add_any(const Graph &graph, const GraphDependencies &dependenc
 
 } // namespace
 
+std::span<const GraphNode> GraphDependencies::nodes() const noexcept {
+    return {first(), size_};
+}
+
 Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependencies,
                                               const Graph &child) const noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(*this));

@@ -304,6 +304,19 @@ Result<void> wait_semaphores(const Stream &stream,
     return CUSHIM_NAMED(submit_any<Waits>(stream, {waits.begin(), waits.size()}));
 }
 
+namespace detail {
+
+Result<void> signal_semaphore(const Stream &stream, const SemaphoreOperation &operation,
+                              const char *function) noexcept {
+    return named(signal_semaphores(stream, {SemaphoreSignal(operation)}), function);
+}
+Result<void> wait_semaphore(const Stream &stream, const SemaphoreOperation &operation,
+                            const char *function) noexcept {
+    return named(wait_semaphores(stream, {SemaphoreWait(operation)}), function);
+}
+
+} // namespace detail
+
 // --- binary
 
 Result<BinarySemaphore> BinarySemaphore::import_fd(const Context &context, UniqueFd &&fd) noexcept {

@@ -206,6 +206,10 @@ Result<IpcExport> IpcExport::make_export(const IpcMemHandle &handle, unsigned lo
     return exported;
 }
 
+IpcExport::Bytes::operator std::span<const std::byte>() const noexcept {
+    return stored;
+}
+
 IpcExport::Bytes IpcExport::bytes() const noexcept {
     Bytes bytes{};
     std::memcpy(bytes.stored, handle_.stored, sizeof handle_.stored);

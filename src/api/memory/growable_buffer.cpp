@@ -244,6 +244,9 @@ Result<void> GrowableMemory::set_access(std::span<const AccessGrant> grants) noe
     state.grants.swap(all);
     return {};
 }
+Result<void> GrowableMemory::set_one_access(const AccessGrant &grant) noexcept {
+    return set_access(std::span(&grant, 1));
+}
 
 Result<AccessFlags> GrowableMemory::get_access(Device device) const noexcept {
     CUSHIM_TRY_VOID(require(*this, empty));

@@ -230,6 +230,9 @@ Result<void> MemoryPool::set_access(std::span<const AccessGrant> grants) const n
     return CUSHIM_NAMED(
         CUSHIM_SET_ACCESS(grants, {}, cuMemPoolSetAccess, native(), all, grants.size()));
 }
+Result<void> MemoryPool::set_access(const AccessGrant &grant) const noexcept {
+    return set_access(std::span(&grant, 1));
+}
 
 Result<AccessFlags> MemoryPool::get_access(Device device) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty));

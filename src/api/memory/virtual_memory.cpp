@@ -175,6 +175,10 @@ Result<void> AddressRange::set_access(std::size_t offset, std::size_t size,
     CUSHIM_TRY_VOID(detail::check_range(offset, size, this->size()));
     return CUSHIM_NAMED(set_access_of(native() + offset, size, grants, {offset, size}));
 }
+Result<void> AddressRange::set_access(std::size_t offset, std::size_t size,
+                                      const AccessGrant &grant) const noexcept {
+    return set_access(offset, size, std::span(&grant, 1));
+}
 
 Result<AccessFlags> AddressRange::get_access(std::size_t offset, Device device) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty_range));
@@ -210,6 +214,11 @@ Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offs
     }
     return mapped;
 }
+Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offset,
+                                     const PhysicalMemory &memory,
+                                     const AccessGrant &grant) noexcept {
+    return map(range, offset, memory, std::span(&grant, 1));
+}
 
 Result<MappedRange> MappedRange::adopt(const AddressRange &range, std::size_t offset,
                                        const PhysicalMemory &memory) noexcept {
@@ -228,6 +237,9 @@ MappedRange MappedRange::borrow(CUdeviceptr address, std::size_t size) noexcept 
 Result<void> MappedRange::set_access(std::span<const AccessGrant> grants) const noexcept {
     CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
     return CUSHIM_NAMED(set_access_of(native(), size(), grants));
+}
+Result<void> MappedRange::set_access(const AccessGrant &grant) const noexcept {
+    return set_access(std::span(&grant, 1));
 }
 
 Result<AccessFlags> MappedRange::get_access(Device device) const noexcept {
