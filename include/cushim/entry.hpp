@@ -26,7 +26,7 @@ namespace cushim {
 template <class Entry>
 CUSHIM_LOCAL bool is_available() noexcept {
     int status = 0;
-    return detail::find_entry<Entry>(Entry::slot(), status) != nullptr;
+    return detail::find_entry<Entry>(detail::slot_of<Entry>(), status) != nullptr;
 }
 template <class Entry>
 CUSHIM_LOCAL bool is_available(Entry) noexcept {

@@ -54,7 +54,7 @@ class [[nodiscard]] ScopedOverride {
   private:
     CUSHIM_LOCAL static typename Entry::pfn exchange(typename Entry::pfn function) noexcept {
         return reinterpret_cast<typename Entry::pfn>(
-            cushim_exchange_slot(reinterpret_cast<cushim_function *>(Entry::slot()),
+            cushim_exchange_slot(reinterpret_cast<cushim_function *>(detail::slot_of<Entry>()),
                                  reinterpret_cast<cushim_function>(function)));
     }
 

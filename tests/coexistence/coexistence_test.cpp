@@ -179,7 +179,7 @@ TEST_CASE("cushim shares memory with a library that uses libcudart later", "[nei
 TEST_CASE("two copies of cushim share memory", "[plugin]") {
     const Context context = primary();
     const Plugin plugin;
-    CHECK(plugin.plugin_row() != static_cast<void *>(entry::cuInit::slot()));
+    CHECK(plugin.plugin_row() != static_cast<void *>(cushim::detail::slot_of<entry::cuInit>()));
     CHECK(plugin.plugin_primary() == context.native());
     exchange(context, plugin);
     check_one_runtime(plugin.plugin_malloc());

@@ -74,7 +74,7 @@ void plugin_release() {
 }
 
 void *plugin_row() {
-    return static_cast<void *>(entry::cuInit::slot());
+    return static_cast<void *>(cushim::detail::slot_of<entry::cuInit>());
 }
 
 void *plugin_malloc() {

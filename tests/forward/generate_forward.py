@@ -78,7 +78,8 @@ def function(number, row, calls):
         lines += [f"    As<{without_const(parameter['type'])}> a{i};", f"    call.argument(a{i});"]
     entry = f"cushim::entry::{row['member']}"
     return [*lines, *calls, "}",
-            f"bool resolved_{number}() {{ return *{entry}::slot() != {entry}::first(); }}", ""]
+            f"bool resolved_{number}() {{ return *cushim::detail::slot_of<{entry}>() != "
+            f"cushim::detail::first_of<{entry}>(); }}", ""]
 
 
 def declarations(rows):

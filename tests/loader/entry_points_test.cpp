@@ -8,6 +8,8 @@
 
 using namespace support;
 namespace entry = cushim::entry;
+using cushim::detail::first_of;
+using cushim::detail::slot_of;
 
 namespace {
 
@@ -121,13 +123,13 @@ TEST_CASE("resolve_all resolves every entry point that the libraries have", "[re
     CHECK(all == count_available(CUSHIM_LIBRARY_DRIVER) + count_available(CUSHIM_LIBRARY_RUNTIME));
     CHECK(all == cushim_visit_entry_points(CUSHIM_LIBRARY_DRIVER, nullptr, nullptr) +
                      cushim_visit_entry_points(CUSHIM_LIBRARY_RUNTIME, nullptr, nullptr));
-    CHECK(entry::cuInit::pfn(*entry::cuInit::slot()) != entry::cuInit::first());
+    CHECK(*slot_of<entry::cuInit>() != first_of<entry::cuInit>());
 }
 
 TEST_CASE("resolve_all without a library resolves nothing", "[resolve_none]") {
     set_variable("CUSHIM_DISABLE", "1");
     CHECK(cushim::resolve_all() == 0);
-    CHECK(*entry::cuInit::slot() == entry::cuInit::first());
+    CHECK(*slot_of<entry::cuInit>() == first_of<entry::cuInit>());
 }
 
 TEST_CASE("resolve_all leaves overrides alone", "[resolve_override]") {
@@ -157,8 +159,8 @@ TEST_CASE("pfn returns the library's function", "[pfn]") {
     set_variable("CUSHIM_DRIVER", good_driver());
     const auto pfn = cushim::driver().pfn<entry::cuCtxGetDevice_v1>();
     REQUIRE(pfn);
-    CHECK(*pfn == *entry::cuCtxGetDevice_v1::slot());
-    CHECK(*pfn != entry::cuCtxGetDevice_v1::first());
+    CHECK(*pfn == *slot_of<entry::cuCtxGetDevice_v1>());
+    CHECK(*pfn != first_of<entry::cuCtxGetDevice_v1>());
     static_assert(std::is_same_v<decltype(pfn)::value_type, entry::cuCtxGetDevice_v1::pfn>);
     CHECK(cushim::runtime().pfn<entry::cudaMalloc>());
     CHECK(cushim::is_available(entry::cudaMalloc{}));

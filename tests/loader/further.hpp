@@ -91,8 +91,8 @@ struct add {
     static constexpr const char *name = "furtherAdd";
     static constexpr int introduced = 0;
     static cushim_library library() noexcept { return number(); }
-    static pfn *slot() noexcept { return &add_slot; }
-    static pfn first() noexcept { return first_add; }
+    static constexpr pfn *slot = &add_slot;
+    static constexpr pfn first = first_add;
 };
 
 // No version of the library has it.
@@ -101,8 +101,8 @@ struct gone {
     static constexpr const char *name = "furtherGone";
     static constexpr int introduced = 0;
     static cushim_library library() noexcept { return number(); }
-    static pfn *slot() noexcept { return &gone_slot; }
-    static pfn first() noexcept { return first_gone; }
+    static constexpr pfn *slot = &gone_slot;
+    static constexpr pfn first = first_gone;
 };
 
 } // namespace entry

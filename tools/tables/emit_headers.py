@@ -65,10 +65,9 @@ def members(api, row):
         return f'{function.result} {name}({parameters(function, True)}) const {{ {body} }}\n'
 
     # The slots of another library are in the program itself.
-    slot = f'cushim_slot_{row.name}'
-    if not api.description:
-        slot = f'*CUSHIM_ADDRESS({slot})'
-    text = member(first, f'return CUSHIM_LOAD_SLOT({slot})({arguments(function)});')
+    called = (f'CUSHIM_LOAD_SLOT(cushim_slot_{row.name})' if api.description else
+              f'CUSHIM_FUNCTION_OF({row.name})')
+    text = member(first, f'return {called}({arguments(function)});')
     text += ''.join(member(name, f'return {first}({arguments(function)});') for name in aliases)
     return text + ''.join(adaptor(row, name) for name in row.adaptors)
 
@@ -153,20 +152,27 @@ def table_class(table, local):
 def entry_tag(api, row):
     name = row.name
     first, *aliases = row.members + row.adaptors
-
-    def address(symbol):
-        return f'&{symbol}' if api.description else f'CUSHIM_ADDRESS({symbol})'
-
-    library = (f'using table = {api.table}; '
-               f'static cushim_library library() noexcept {{ return cushim_{api.key}_library(); }} '
-               if api.description else
-               f'static constexpr cushim_library library = CUSHIM_LIBRARY_{api.key.upper()}; ')
-    text = (f'struct {first} {{ using pfn = decltype(cushim_slot_{name}); '
-            f'static constexpr const char *name = "{name}"; '
-            f'static constexpr int introduced = {row.introduced}; {library}'
-            f'static pfn *slot() noexcept {{ return {address("cushim_slot_" + name)}; }} '
-            f'static pfn first() noexcept {{ return {address("cushim_first_" + name)}; }} }};\n')
+    addresses = (f'static constexpr pfn *slot = &cushim_slot_{name}; '
+                 f'static constexpr pfn first = cushim_first_{name};'
+                 if api.description else f'CUSHIM_ENTRY_ADDRESSES({name})')
+    text = (f'struct {first} : detail::{entry_base(api)}<{row.introduced}> {{ '
+            f'using pfn = decltype(cushim_slot_{name}); '
+            f'static constexpr const char *name = "{name}"; {addresses} }};\n')
     return text + ''.join(f'using {alias} = {first};\n' for alias in aliases)
+
+
+def entry_base(api):
+    return f'{api.key.capitalize()}Entry'
+
+
+def entry_base_class(api):
+    """What the entry tags of a library have in common. Compilers parse it once."""
+    library = (f'    using table = {api.table};\n'
+               f'    static cushim_library library() noexcept {{ return cushim_{api.key}_library(); }}\n'
+               if api.description else
+               f'    static constexpr cushim_library library = CUSHIM_LIBRARY_{api.key.upper()};\n')
+    return (f'namespace cushim::detail {{\ntemplate <int Version> struct {entry_base(api)} {{\n'
+            f'    static constexpr int introduced = Version;\n{library}}};\n}}\n')
 
 
 def entries_header(table, packed):
@@ -199,7 +205,7 @@ def tags(table):
     api = table.api
     # For all tags at once: an attribute of each function takes longer to parse.
     local = 'CUSHIM_TABLE_LOCAL' if api.description else 'CUSHIM_LOCAL'
-    body = (f'{local}_BEGIN\nnamespace cushim::entry {{\n' +
+    body = (f'{local}_BEGIN\n{entry_base_class(api)}namespace cushim::entry {{\n' +
             ''.join(entry_tag(api, r) for r in table.rows) + f'}}\n{local}_END\n')
     return bracket(table.macros, body)
 

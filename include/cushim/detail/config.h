@@ -102,25 +102,51 @@
  * have no common option or attribute for this. See src/loader/README.md. */
 #if defined(__GNUC__) && defined(__ELF__) && defined(__LP64__) && !defined(CUSHIM_STATIC)
 #if defined(__x86_64__)
-#define CUSHIM_DETAIL_FROM_GOT(name)                                                               \
-    "mov{q}\t{" #name "@GOTPCREL(%%rip), %0|%0, QWORD PTR " #name "@GOTPCREL[rip]}"
+#define CUSHIM_DETAIL_FROM_GOT(to, name)                                                           \
+    "mov{q}\t{" #name "@GOTPCREL(%%rip), %" #to "|%" #to ", QWORD PTR " #name "@GOTPCREL[rip]}"
 #elif defined(__aarch64__) && defined(__AARCH64EL__)
-#define CUSHIM_DETAIL_FROM_GOT(name)                                                               \
-    "adrp\t%0, :got:" #name "\n\tldr\t%0, [%0, :got_lo12:" #name "]"
+#define CUSHIM_DETAIL_FROM_GOT(to, name)                                                           \
+    "adrp\t%" #to ", :got:" #name "\n\tldr\t%" #to ", [%" #to ", :got_lo12:" #name "]"
 #endif
 #endif
 
-/* The address of a slot or a first-call function. An expression, since a variable in each inline
- * function takes longer to parse. */
+/* For the CUDA function of that name: CUSHIM_FUNCTION_OF is the function to call, which its slot
+ * holds. CUSHIM_ENTRY_ADDRESSES declares the members of an entry tag from which slot_of() and
+ * first_of() (find_entry.hpp) get the addresses of the slot and of the first-call function. Headers
+ * contain a thousand of each, so the definitions are those that compilers parse fastest: constants
+ * where addresses are constant, otherwise one function for both. */
 #if defined(CUSHIM_DETAIL_FROM_GOT) && !defined(CUSHIM_BUILDING_CORE)
-#define CUSHIM_ADDRESS(name)                                                                       \
-    (__extension__({                                                                               \
-        decltype(&name) cushim_address;                                                            \
-        __asm__(CUSHIM_DETAIL_FROM_GOT(name) : "=r"(cushim_address));                              \
-        cushim_address;                                                                            \
-    }))
+#define CUSHIM_FUNCTION_OF(name)                                                                   \
+    __atomic_load_n(__extension__({                                                                \
+                        decltype(&cushim_slot_##name) cushim_address;                              \
+                        __asm__(CUSHIM_DETAIL_FROM_GOT(0, cushim_slot_##name)                      \
+                                : "=r"(cushim_address));                                           \
+                        cushim_address;                                                            \
+                    }),                                                                            \
+                    __ATOMIC_ACQUIRE)
+#define CUSHIM_ENTRY_ADDRESSES(name)                                                               \
+    static void addresses(pfn *&slot, pfn &first) noexcept {                                       \
+        __asm__(CUSHIM_DETAIL_FROM_GOT(0, cushim_slot_##name) "\n\t" CUSHIM_DETAIL_FROM_GOT(       \
+                    1, cushim_first_##name)                                                        \
+                : "=&r"(slot), "=r"(first));                                                       \
+    }
 #else
-#define CUSHIM_ADDRESS(name) (&name)
+#ifdef __GNUC__
+#define CUSHIM_FUNCTION_OF(name) __atomic_load_n(&cushim_slot_##name, __ATOMIC_ACQUIRE)
+#else
+#define CUSHIM_FUNCTION_OF(name) CUSHIM_LOAD_SLOT(cushim_slot_##name)
+#endif
+#ifdef CUSHIM_STATIC
+#define CUSHIM_ENTRY_ADDRESSES(name)                                                               \
+    static constexpr pfn *slot = &cushim_slot_##name;                                              \
+    static constexpr pfn first = cushim_first_##name;
+#else
+#define CUSHIM_ENTRY_ADDRESSES(name)                                                               \
+    static void addresses(pfn *&slot, pfn &first) noexcept {                                       \
+        slot = &cushim_slot_##name;                                                                \
+        first = cushim_first_##name;                                                               \
+    }
+#endif
 #endif
 
 /* Marks a slot. Protected in the library: linkers reject code that addresses a slot directly. */

@@ -25,20 +25,42 @@ CUSHIM_LOCAL cushim_library library_of() noexcept {
     }
 }
 
+/* The slot of an entry point, and its first-call function: see CUSHIM_ENTRY_ADDRESSES. */
+template <class Entry>
+CUSHIM_LOCAL typename Entry::pfn *slot_of() noexcept {
+    if constexpr (requires { Entry::slot; }) {
+        return Entry::slot;
+    } else {
+        typename Entry::pfn *slot, first;
+        Entry::addresses(slot, first);
+        return slot;
+    }
+}
+template <class Entry>
+CUSHIM_LOCAL typename Entry::pfn first_of() noexcept {
+    if constexpr (requires { Entry::slot; }) {
+        return Entry::first;
+    } else {
+        typename Entry::pfn *slot, first;
+        Entry::addresses(slot, first);
+        return first;
+    }
+}
+
 /* The function that `slot` holds or resolves to. `slot` is the entry point's own slot, or a copy of
  * its earlier value. */
 template <class Entry>
 CUSHIM_LOCAL typename Entry::pfn find_entry(typename Entry::pfn *slot, int &status) noexcept {
     return reinterpret_cast<typename Entry::pfn>(
         cushim_resolve_entry(library_of<Entry>(), reinterpret_cast<cushim_function *>(slot),
-                             reinterpret_cast<cushim_function>(Entry::first()), Entry::name,
+                             reinterpret_cast<cushim_function>(first_of<Entry>()), Entry::name,
                              Entry::introduced, &status));
 }
 
 template <class Entry>
 CUSHIM_LOCAL Result<typename Entry::pfn> pfn() {
     int status = 0;
-    if (typename Entry::pfn function = find_entry<Entry>(Entry::slot(), status)) {
+    if (typename Entry::pfn function = find_entry<Entry>(slot_of<Entry>(), status)) {
         return function;
     }
     return missing_entry(library_of<Entry>(), Entry::name, Entry::introduced, status);

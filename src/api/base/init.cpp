@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include <cushim/detail/driver_entries.hpp>
+#include <cushim/detail/find_entry.hpp>
 #include <cushim/detail/loader.h>
 #include <cushim/driver_table.hpp>
 
@@ -56,7 +57,7 @@ std::atomic<unsigned int> initialised{0};
 std::atomic<entry::cuInit::pfn> initialised_by{nullptr};
 
 entry::cuInit::pfn current_function() noexcept {
-    return CUSHIM_LOAD_SLOT(*entry::cuInit::slot());
+    return CUSHIM_LOAD_SLOT(*detail::slot_of<entry::cuInit>());
 }
 
 } // namespace

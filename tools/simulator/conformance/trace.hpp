@@ -91,7 +91,7 @@ struct Traced<Entry, Result(Arguments...)> {
     static cushim_function find() {
         int status = 0;
         return reinterpret_cast<cushim_function>(
-            cushim::detail::find_entry<Entry>(Entry::slot(), status));
+            cushim::detail::find_entry<Entry>(cushim::detail::slot_of<Entry>(), status));
     }
 
     static int call_with_zeros() {
@@ -105,8 +105,8 @@ struct Traced<Entry, Result(Arguments...)> {
 
     static inline Row row{
         Entry::name,
-        reinterpret_cast<cushim_function *>(Entry::slot()),
-        reinterpret_cast<cushim_function>(Entry::first()),
+        reinterpret_cast<cushim_function *>(cushim::detail::slot_of<Entry>()),
+        reinterpret_cast<cushim_function>(cushim::detail::first_of<Entry>()),
         reinterpret_cast<cushim_function>(&call),
         &find,
         &call_with_zeros,

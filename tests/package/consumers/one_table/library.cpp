@@ -11,11 +11,11 @@ int library_init() {
 }
 
 void *library_slot() {
-    return Entry::slot();
+    return cushim::detail::slot_of<Entry>();
 }
 
 void *library_first() {
-    return reinterpret_cast<void *>(Entry::first());
+    return reinterpret_cast<void *>(cushim::detail::first_of<Entry>());
 }
 
 // Whether an override of the library affects the given function of the program.

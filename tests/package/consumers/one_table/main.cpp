@@ -13,6 +13,8 @@ int library_overrides(int (*init)());
 }
 
 using Entry = cushim::entry::cuInit;
+using cushim::detail::first_of;
+using cushim::detail::slot_of;
 
 static int init() {
     return cushim::driver().cuInit(0);
@@ -26,12 +28,13 @@ static void expect(bool holds, const char *what) {
 }
 
 int main() {
-    expect(Entry::slot() == library_slot(), "the program and the library have one slot");
-    expect(reinterpret_cast<void *>(Entry::first()) == library_first(),
+    expect(slot_of<Entry>() == library_slot(), "the program and the library have one slot");
+    expect(reinterpret_cast<void *>(first_of<Entry>()) == library_first(),
            "the program and the library have one first-call function");
-    expect(*Entry::slot() == Entry::first(), "the slot is not resolved before the first call");
+    expect(*slot_of<Entry>() == first_of<Entry>(),
+           "the slot is not resolved before the first call");
     const int status = init();
-    expect(*Entry::slot() != Entry::first(), "the first call resolves the slot");
+    expect(*slot_of<Entry>() != first_of<Entry>(), "the first call resolves the slot");
     expect(library_init() == status, "both return the same status");
     expect(cushim::is_available<Entry>(), "the entry point is available");
     expect(cushim::is_available<cushim::entry::cuDeviceGetCount>(),
