@@ -1,4 +1,5 @@
-/* The module `cushim`: what cushim/cushim.hpp declares, for `import cushim;`.
+/* The module `cushim`: what cushim/cushim.hpp, entry.hpp and override.hpp declare, for
+ * `import cushim;`.
  *
  * Tested with clang 16, 19 and 22. Not tried with GCC 14 and MSVC; older clang and GCC reject the
  * import or find no names. Programs compile this file themselves, with their own flags, since no
@@ -18,6 +19,8 @@
 module;
 
 #include <cushim/cushim.hpp>
+#include <cushim/entry.hpp>
+#include <cushim/override.hpp>
 
 export module cushim;
 

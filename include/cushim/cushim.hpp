@@ -1,5 +1,8 @@
-/* All of cushim, except for printing.hpp (operator<<, std::formatter). A program that needs one
- * thing includes the header of that thing instead: it is parsed faster. */
+/* All of cushim, except for what few programs need and takes long to parse:
+ *     entry.hpp       entry points as types, for questions about single ones
+ *     override.hpp    overrides of entry points, for tests
+ *     printing.hpp    operator<<, std::formatter
+ * A program that needs one thing includes the header of that thing instead: it is parsed faster. */
 #ifndef CUSHIM_CUSHIM_HPP
 #define CUSHIM_CUSHIM_HPP
 
@@ -16,12 +19,10 @@
 #include <cushim/try.hpp>
 
 // Loading, and calls through the table
-#include <cushim/entry.hpp>
 #include <cushim/feature.hpp>
 #include <cushim/init.hpp>
 #include <cushim/loader.h>
 #include <cushim/loader.hpp>
-#include <cushim/override.hpp>
 #include <cushim/table.hpp>
 #include <cushim/version.hpp>
 

@@ -8,6 +8,7 @@
 #include "plugin.h"
 
 #include <cushim/cushim.hpp>
+#include <cushim/entry.hpp>
 
 #include <cstdlib>
 #include <fstream>

@@ -1,6 +1,7 @@
 #include "plugin.h"
 
 #include <cushim/cushim.hpp>
+#include <cushim/entry.hpp>
 
 #include <cstdio>
 #include <span>

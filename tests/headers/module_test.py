@@ -65,8 +65,10 @@ class Module(unittest.TestCase):
 
     def names_in(self, namespace):
         """All names of a namespace, as completions of a using-declaration."""
-        source = self.write('names.cpp', f'#include <cushim/cushim.hpp>\nusing {namespace}::\n')
-        place = f'-code-completion-at={source}:2:{len("using ::") + len(namespace) + 1}'
+        headers = ('cushim.hpp', 'entry.hpp', 'override.hpp')
+        source = self.write('names.cpp', ''.join(f'#include <cushim/{name}>\n' for name in headers) +
+                            f'using {namespace}::\n')
+        place = f'-code-completion-at={source}:{len(headers) + 1}:{len("using ::") + len(namespace) + 1}'
         text = self.run_clang('-fsyntax-only', '-Xclang', place, source, check=False).stdout
         return set(re.findall(r'^COMPLETION: (?:Pattern : )?(\w+)', text, re.MULTILINE))
 

@@ -2,6 +2,7 @@
 // clones and executable graphs of the same graph. For sanitizers: the driver is a few functions
 // here, so that nothing but the wrappers synchronises the threads.
 #include <cushim/cushim.hpp>
+#include <cushim/override.hpp>
 
 #include <atomic>
 #include <cstdio>

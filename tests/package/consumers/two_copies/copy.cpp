@@ -1,6 +1,7 @@
 // A shared library that contains its own cushim. Built twice, with different names for its
 // functions.
 #include <cushim/cushim.hpp>
+#include <cushim/override.hpp>
 
 #include <cstring>
 
