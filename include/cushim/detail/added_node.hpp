@@ -19,11 +19,11 @@ namespace detail {
 // What add_node() returns.
 struct AddedNode {
     CUgraphNode native = nullptr;
-    unsigned long long name = 0; // that of the GraphNode; 0: result_of_add_node() has the result
+    unsigned long long name = 0; // that of the GraphNode; 0: `native` is the address of a Result
 };
-// The Result of this thread's last add_node() or add_node_after(), in the copy of cushim that has
-// the function: inline functions between both calls are local to each library (CUSHIM_LOCAL).
-CUSHIM_COLD CUSHIM_API Result<GraphNode> result_of_add_node() noexcept;
+// Takes the Result, which waits in a variable of the thread. By its address, since a process may
+// contain several copies of cushim, each with its own variable.
+CUSHIM_COLD CUSHIM_API Result<GraphNode> result_of_add_node(const AddedNode &failed) noexcept;
 
 // Adds a node that uses owners with these states, some of which may be null.
 CUSHIM_API AddedNode add_node(const Graph &graph, NodesBefore before, NodeParameters parameters,

@@ -96,7 +96,8 @@ inline constexpr bool arguments_fit = std::is_void_v<Misfit<Arguments, Parameter
 
 // A copy of a number or pointer, for the unusual case: the compiler need not store the original.
 template <class A>
-std::conditional_t<std::is_scalar_v<A>, A, const A &> by_value(const A &argument) noexcept {
+std::conditional_t<std::is_scalar_v<A>, std::remove_cv_t<A>, const A &>
+by_value(const A &argument) noexcept {
     return argument;
 }
 

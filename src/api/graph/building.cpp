@@ -30,7 +30,8 @@ namespace {
 alignas(Result<GraphNode>) constinit thread_local unsigned char stored[sizeof(Result<GraphNode>)];
 
 Result<GraphNode> result_of(const AddedNode &added) noexcept {
-    return added.name != 0 ? GraphAccess::node(added.native, added.name) : result_of_add_node();
+    return added.name != 0 ? GraphAccess::node(added.native, added.name)
+                           : result_of_add_node(added);
 }
 
 } // namespace
@@ -46,11 +47,11 @@ AddedNode added_node(Result<GraphNode> &&result) noexcept {
         return {result->native(), GraphAccess::name(*result)};
     }
     ::new (static_cast<void *>(stored)) Result<GraphNode>(std::move(result));
-    return {};
+    return {reinterpret_cast<CUgraphNode>(stored), 0};
 }
 
-Result<GraphNode> result_of_add_node() noexcept {
-    auto *const result = std::launder(reinterpret_cast<Result<GraphNode> *>(stored));
+Result<GraphNode> result_of_add_node(const AddedNode &failed) noexcept {
+    auto *const result = std::launder(reinterpret_cast<Result<GraphNode> *>(failed.native));
     Result<GraphNode> taken = std::move(*result);
     std::destroy_at(result);
     return taken;

@@ -152,7 +152,7 @@ template <class Node, class Of = Kind<Node>>
     CUresult asked = CUDA_SUCCESS;
     CUcontext current = nullptr; // here, so that CUDA's struct is not in the same place of the
                                  // stack: the compiler would keep the address in a register
-    if (!(Of::is_added_anywhere(node) || is_current(state, asked, current)) || !Of::is_plain(node))
+    if (!Of::is_plain(node) || !(Of::is_added_anywhere(node) || is_current(state, asked, current)))
         [[unlikely]] {
         return asked == CUDA_SUCCESS ? add_any_node(state, before.nodes(), node, no_uses)
                                      : not_asked<Node>(asked);
