@@ -9,6 +9,7 @@
 
 #include <cushim/detail/driver_headers.h>
 #include <cushim/detail/friends.hpp>
+#include <cushim/detail/nodes_before.hpp>
 #include <cushim/detail/temporary_nodes.hpp>
 #include <cushim/text.hpp>
 
@@ -77,21 +78,6 @@ class GraphNode {
 };
 
 CUSHIM_API Text to_text(const GraphNode &node) noexcept;
-
-class GraphDependencies;
-
-namespace detail {
-
-// The nodes that a new node waits for.
-struct NodesBefore {
-    const GraphNode *nodes;
-    std::size_t count; // no_nodes_stored: copying them failed for lack of memory
-};
-inline constexpr std::size_t no_nodes_stored = static_cast<std::size_t>(-1);
-
-CUSHIM_LOCAL inline NodesBefore nodes_before(const GraphDependencies &dependencies) noexcept;
-
-} // namespace detail
 
 /* The nodes that a node waits for: {}, one node, {a, b}, or an array. It is a view of a named
  * range, which must outlive it; nodes in braces and in a temporary range are copied. */
@@ -192,12 +178,6 @@ class GraphDependencies {
         GraphNode few_[most_few]; // the first size_ are set, if the nodes are here
     };
 };
-
-CUSHIM_LOCAL inline detail::NodesBefore
-detail::nodes_before(const GraphDependencies &dependencies) noexcept {
-    return {dependencies.first(),
-            dependencies.is_complete() ? dependencies.size_ : no_nodes_stored};
-}
 
 /* The data of an edge, for kernels that start before the previous one has ended. All 0: an ordinary
  * edge, which waits for the end of the node. CUgraphEdgeData, since CUDA 12.3. */

@@ -16,6 +16,11 @@ class Graph;
 
 namespace detail {
 
+CUSHIM_LOCAL inline NodesBefore nodes_before(const GraphDependencies &dependencies) noexcept {
+    return {dependencies.first(),
+            dependencies.is_complete() ? dependencies.size_ : no_nodes_stored};
+}
+
 // What add_node() returns.
 struct AddedNode {
     CUgraphNode native = nullptr;
