@@ -289,5 +289,8 @@ char cushim_init_module(void **handle) CUSHIM_NOEXCEPT {
     pass_on_all(runtime);
     Function *function = (Function *)found_function(entry_init_module);
     void **real = ((FatBinary *)handle)->handle;
-    return function != NULL && real != NULL ? function(real) : (char)0;
+    if (function == NULL || real == NULL) {
+        return 0;
+    }
+    return function(real);
 }
