@@ -10,7 +10,7 @@
 
 #include <cushim/detail/rows.h>
 
-/* The parts of a row's constant: see CUSHIM_ROW. */
+/* The parts of a constant that CUSHIM_ROW defines. */
 static inline int cushim_row_introduced(const char *row) {
     return (unsigned char)row[0] << 8 | (unsigned char)row[1];
 }

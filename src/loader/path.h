@@ -6,7 +6,7 @@
 #include "platform/platform.h"
 #include "text.h"
 
-/* A file or folder inside a folder; NULL if out of memory, or if there is no folder. */
+/* A file or folder inside a folder; NULL if out of memory or without a folder. */
 static inline char *cushim_path_in(const char *folder, const char *name) {
     if (folder == NULL || *folder == '\0') {
         return NULL;

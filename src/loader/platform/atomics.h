@@ -1,5 +1,5 @@
 /* The four atomic operations that the loader needs, on pointers and integers. <stdatomic.h> needs
- * objects of atomic types, and slots have the types of CUDA's functions. */
+ * objects of atomic types, and slots have the types of CUDA functions. */
 #pragma once
 
 #include <stdbool.h>
