@@ -97,11 +97,11 @@ def header(text, version, cuda):
  * ones of the same major version. Written by `tools/dev amalgamate`; do not edit.
  *
  * C++20: cushim::driver().cuInit(0), cushim::runtime().cudaMalloc(...), and the functions of loader.h below.
- * C11: the functions of loader.h. With -DCUSHIM_DROPIN, cushim.c also defines cuInit, cudaMalloc, ... for C and
+ * C11: the functions of loader.h. Compiled with -DCUSHIM_DROPIN, cushim.c also defines cuInit, cudaMalloc, ... for C and
  * C++ programs that include <cuda.h> and <cuda_runtime_api.h>.
  *
  * Compile and link:
- *     cc -O2 -ffunction-sections -fdata-sections [-DCUSHIM_DROPIN] -c cushim.c
+ *     cc -O2 -ffunction-sections -fdata-sections [-DCUSHIM_DROPIN] -Iheaders -c cushim.c
  *     cc app.c cushim.o -ldl -pthread -Wl,--gc-sections
  *
 {commented} */
@@ -138,8 +138,22 @@ def source(text, version, cuda):
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#undef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #ifdef CUSHIM_AMALGAMATION_H
 #error "cushim: compile cushim.c alone; do not include it."
+#endif
+/* Warnings that projects enable for their own sources. */
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#pragma GCC diagnostic ignored "-Wmissing-declarations"
+#pragma GCC diagnostic ignored "-Wredundant-decls"
+#if defined(__cplusplus)
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#endif
+#if defined(__clang__) || !defined(__cplusplus)
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#endif
 #endif
 #define CUSHIM_STATIC 1
 #define CUSHIM_BUILDING_CORE 1

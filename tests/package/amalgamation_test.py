@@ -12,6 +12,9 @@ from consumer import CONSUMERS, arguments, run
 folder = consumer.fresh_folder(__file__)
 MAJOR = arguments.cuda_version // 1000
 STRICT = ('-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wundef', '-Werror')
+# Of the copied files alone.
+STRICTER = (*STRICT, '-Wcast-qual', '-Wmissing-declarations', '-Wredundant-decls')
+OF_LANGUAGE = {'-std=c11': ['-Wmissing-prototypes'], '-std=c++20': ['-Wold-style-cast', '-Wzero-as-null-pointer-constant']}
 FLAGS = ('-O1', '-ffunction-sections', '-fdata-sections')
 LINK = ('-ldl', '-pthread', '-Wl,--gc-sections')
 MINGW = {name: shutil.which(f'x86_64-w64-mingw32-{name}-posix') for name in ('gcc', 'g++')}
@@ -43,7 +46,7 @@ class Amalgamation(consumer.ConsumerTest):
     def compile_loader(name, *options, language='-std=c11', **more):
         """Alone; as C++ if the language is C++."""
         compiler = [*arguments.cxx, '-x', 'c++'] if '++' in language else arguments.cc
-        return run(*compiler, language, *STRICT, *FLAGS, *options, *consumer.cuda_includes(),
+        return run(*compiler, language, *STRICTER, *OF_LANGUAGE[language], *FLAGS, *options, *consumer.cuda_includes(),
                    '-c', folder / 'cushim.c', '-o', folder / name, **more)
 
     @staticmethod
@@ -86,7 +89,7 @@ class Amalgamation(consumer.ConsumerTest):
 
     def test_commands_of_the_page_work(self):
         (block,) = [text for language, text in readme.blocks('tools/cmake/README.md') if language == 'sh']
-        amalgamated, *commands = block.splitlines()
+        amalgamated, *commands = (line for line in block.splitlines() if not line.startswith('cd '))
         self.assertTrue(amalgamated.startswith('tools/dev amalgamate --headers '))
         words = {'c++': arguments.cxx, 'cc': arguments.cc}
         (folder / 'app.c').write_bytes((CONSUMERS / 'amalgamation/app.c').read_bytes())
@@ -128,6 +131,14 @@ class Amalgamation(consumer.ConsumerTest):
             # The one message that is an #include has spaces.
             self.assertEqual(re.findall(r'#include [<"](\S*cushim\S*)[>"]', text),
                              ['cushim.h'] if name == 'cushim.c' else [])
+
+    def test_definitions_of_the_project_do_not_matter(self):
+        self.compile_loader('per_thread.o', '-DCUSHIM_DROPIN', '-DCUDA_API_PER_THREAD_DEFAULT_STREAM')
+
+    def test_headers_before_it_are_reported(self):
+        said = self.compile_loader('included.o', '-include', 'stdio.h', fails=True)
+        self.assertIn('system headers were included before this file', said)
+        self.compile_loader('included.o', '-include', 'stdio.h', '-D_GNU_SOURCE')
 
     def test_headers_of_another_version_are_rejected(self):
         for major in (MAJOR - 1, MAJOR + 1):

@@ -18,6 +18,8 @@ def dropin_source(table, packed):
     and names that they rename or hide are defined as the libraries export them."""
     api = table.api
     text = NOTICE.format(version=version_text(packed)).replace('#pragma once\n', '')
+    # A project may define it for all of its sources; each function is defined under its own name.
+    text += '#undef CUDA_API_PER_THREAD_DEFAULT_STREAM\n'
     text += f'#include <cushim/detail/{api.key}_slots.h>\n#include "dropin.h"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
     return text + extern_c(''.join(definition(api, r) for r in table.rows))

@@ -23,6 +23,11 @@
 #endif
 #include <unistd.h>
 
+#if defined(__GLIBC__) && !defined(__USE_GNU)
+#error                                                                                             \
+    "cushim: system headers were included before this file, as by -include or a precompiled header. Compile it with -D_GNU_SOURCE."
+#endif
+
 #if defined(__x86_64__)
 #define CUSHIM_MULTIARCH "x86_64-linux-gnu"
 #define CUSHIM_TARGET "targets/x86_64-linux/lib"
