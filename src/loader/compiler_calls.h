@@ -43,22 +43,20 @@ struct CUkern_st;
     P(dim3 *, block)                                                                               \
     P(dim3 *, grid)                                                                                \
     P(int *, warp_size)
+/* What follows the address of the variable. */
+#define CUSHIM_PARAMETERS_OF_VARIABLE(P)                                                           \
+    P(char *, device_address)                                                                      \
+    P(const char *, device_name)                                                                   \
+    P(int, external)                                                                               \
+    P(size_t, size)                                                                                \
+    P(int, constant)                                                                               \
+    P(int, global)
 #define CUSHIM_PARAMETERS_register_variable(P)                                                     \
     P(char *, host_variable)                                                                       \
-    P(char *, device_address)                                                                      \
-    P(const char *, device_name)                                                                   \
-    P(int, external)                                                                               \
-    P(size_t, size)                                                                                \
-    P(int, constant)                                                                               \
-    P(int, global)
+    CUSHIM_PARAMETERS_OF_VARIABLE(P)
 #define CUSHIM_PARAMETERS_register_managed_variable(P)                                             \
     P(void **, host_variable)                                                                      \
-    P(char *, device_address)                                                                      \
-    P(const char *, device_name)                                                                   \
-    P(int, external)                                                                               \
-    P(size_t, size)                                                                                \
-    P(int, constant)                                                                               \
-    P(int, global)
+    CUSHIM_PARAMETERS_OF_VARIABLE(P)
 #define CUSHIM_PARAMETERS_register_host_variable(P)                                                \
     P(const char *, device_name)                                                                   \
     P(void *, host_variable)                                                                       \
