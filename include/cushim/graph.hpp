@@ -61,7 +61,6 @@
 #ifndef CUSHIM_GRAPH_HPP
 #define CUSHIM_GRAPH_HPP
 
-#include <string>
 #include <vector>
 
 #include <cushim/detail/added_node.hpp>
@@ -407,10 +406,11 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // each other alive is not detected, and leaks both.
     CUSHIM_API Result<void> keep_alive(const Graph &other) const noexcept;
 
-    // A Graphviz description of the nodes and edges; `flags`, CU_GRAPH_DEBUG_DOT_FLAGS_..., selects
-    // the details.
-    // CUDA writes it to a temporary file. cuGraphDebugDotPrint, since CUDA 11.3.
-    CUSHIM_API Result<std::string> debug_dot(unsigned int flags = 0) const noexcept;
+    // Writes a Graphviz description of the nodes and edges to a file, which is replaced if it
+    // exists. `flags`, CU_GRAPH_DEBUG_DOT_FLAGS_..., selects the details.
+    // CUDA_ERROR_OPERATING_SYSTEM (304) if the file cannot be opened. cuGraphDebugDotPrint, since
+    // CUDA 11.3.
+    CUSHIM_API Result<void> debug_dot(const char *path, unsigned int flags = 0) const noexcept;
 
     /* Creates an executable graph; later changes of the graph do not affect it. If the call fails,
      * CUDA may report the node that caused it: `*failure`, if given, names that node.

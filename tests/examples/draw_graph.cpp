@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <utility>
 
 #include "example.hpp"
@@ -48,14 +47,7 @@ Result<Description> describe(const cushim::Context &context, cushim::PinnedBuffe
     return Description{std::move(graph), call};
 }
 
-bool draw(const std::string &drawing) {
-    std::ofstream file("graph.dot");
-    file << drawing;
-    file.close();
-    if (!file) {
-        std::fprintf(stderr, "graph.dot cannot be written here\n");
-        return false;
-    }
+bool make_picture() {
     std::printf("the graph is drawn in graph.dot\n");
     if (std::system("dot -V") != 0) {
         std::printf("Graphviz is not installed: no picture\n");
@@ -88,8 +80,8 @@ Result<bool> run(cushim::Device device, const example::Options &) {
                        std::all_of(middle, numbers.end(), [](int n) { return n == 3; }) &&
                        calls == 11;
     std::printf("launched twice: %s\n", right ? "every number is right" : "WRONG numbers");
-    CUSHIM_TRY(const std::string drawing, description.graph.debug_dot());
-    return draw(drawing) && right;
+    CUSHIM_TRY_VOID(description.graph.debug_dot("graph.dot"));
+    return make_picture() && right;
 }
 
 } // namespace

@@ -328,7 +328,7 @@ TEST_CASE("functions for graphs fail without a driver", "[absent]") {
     check_absent(graph->nodes());
     check_absent(graph->clone());
     check_absent(graph->instantiate());
-    check_absent(graph->debug_dot());
+    check_absent(graph->debug_dot("graph.dot"));
     check_absent(graph->create_condition({}));
     check_absent(stream.begin_capture());
     check_absent(stream.end_capture());

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A process with elevated rights ignores every variable that could make it load an attacker's library.
 
-usage: elevated_test.py PRINT_REPORT FAKE_DRIVER FAKE_RUNTIME [TEMPORARY_FILE | SHARED_CORE RPATH]
+usage: elevated_test.py PRINT_REPORT FAKE_DRIVER FAKE_RUNTIME [SHARED_CORE RPATH]
 
 Runs a copy of the program as another user, with and without root's set-user-id bit. A shared cushim-core is also
 copied, and RPATH is replaced in the program, because the user may not be able to read the build folder.
@@ -23,7 +23,6 @@ class Elevated(elevated.TestCase):
         super().setUp()
         self.program, self.driver, self.runtime = (
             self.copy(path, self.folder) for path in sys.argv[1:4])
-        self.temporary_file = self.copy(sys.argv[4], self.folder) if len(sys.argv) == 5 else None
         if len(sys.argv) == 6:
             self.bring_core(*sys.argv[4:6])
 
@@ -55,17 +54,6 @@ class Elevated(elevated.TestCase):
     def test_disable_variable_is_ignored(self):
         self.need_elevation()
         self.assertNotIn('CUSHIM_DISABLE', self.report(True, CUSHIM_DISABLE='1'))
-
-    def test_folder_for_temporary_files_is_ignored(self):
-        """The program sets TMPDIR itself, because glibc removes the caller's value and others do not."""
-        if not self.temporary_file:
-            self.skipTest('the program exists only in a build with static libraries')
-        own = os.path.join(self.folder, 'temporary')
-        os.mkdir(own)
-        os.chmod(own, 0o777)
-        self.assertIn(own, self.run_program(self.temporary_file, False, own))
-        self.need_elevation()
-        self.assertNotIn(own, self.run_program(self.temporary_file, True, own))
 
     def test_toolkit_and_environment_folders_are_ignored(self):
         name = os.path.basename(self.runtime)

@@ -74,13 +74,14 @@ CUSHIM_LOCAL inline AddedNode add_node_after(const Graph &graph, const GraphNode
                                              const Fill &fill, State *to) noexcept {
     return add_node_after(graph, before, fill.to, fill.size, {fill.value, fill.element_size}, to);
 }
-// Copies of elements as copies of bytes. add_node() rejects those of two sizes.
+// Copies of elements as copies of bytes. add_node() rejects those of two sizes, or of too many
+// bytes.
 CUSHIM_LOCAL inline AddedNode add_node_after(const Graph &graph, const GraphNode *before,
                                              const Copy &copy, State *to, State *from) noexcept {
     if (copy.to_size != copy.from_size || product_overflows(copy.to_size, copy.element_size))
         [[unlikely]] {
         const Copy stored = copy; // the compiler need not store the other one
-        return add_node(graph, {before, before != nullptr ? 1u : 0u}, stored, to, from);
+        return add_node(graph, {before, before != nullptr ? 1u : 0u}, stored, no_uses);
     }
     return add_node_after(graph, before, copy.to, copy.from, copy.to_size * copy.element_size,
                           copy.kind, to, from);

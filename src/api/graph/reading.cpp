@@ -1,10 +1,6 @@
 // Reading graphs back.
 #include <cushim/graph_conditional.hpp>
 
-#include <cstdio>
-#include <memory>
-
-#include "base/platform/platform.hpp"
 #include "state.hpp"
 
 namespace cushim {
@@ -218,54 +214,15 @@ Result<GraphNode> Graph::find_in_clone(const Graph &original,
     return state->identity->node(found);
 }
 
-// --- as text
-
-namespace {
-
-// CUDA writes to any file name; this file is new and is removed afterwards.
-class TemporaryFile {
-  public:
-    explicit TemporaryFile(std::string path) noexcept : path_(std::move(path)) {}
-    TemporaryFile(const TemporaryFile &) = delete;
-    TemporaryFile &operator=(const TemporaryFile &) = delete;
-    ~TemporaryFile() { detail::remove_file(path_.c_str()); }
-
-    const char *path() const noexcept { return path_.c_str(); }
-
-  private:
-    const std::string path_;
-};
-
-// Without streams, which throw other exceptions than std::bad_alloc.
-Result<std::string> read_all(const char *path) {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path, "rb"),
-                                                                std::fclose);
-    std::string text;
-    bool ended = !file;
-    while (!ended) {
-        char part[4096];
-        const std::size_t size = std::fread(part, 1, sizeof part, file.get());
-        text.append(part, size);
-        ended = size < sizeof part;
+Result<void> Graph::debug_dot(const char *path, unsigned int flags) const noexcept {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
+    if (path == nullptr) {
+        return CUSHIM_NAMED(detail::invalid_argument("the path is null"));
     }
-    if (!file || std::ferror(file.get()) != 0) {
-        return Error::make({.status = CUDA_ERROR_OPERATING_SYSTEM,
-                            .detail = "the temporary file that CUDA wrote cannot be read"});
-    }
-    return text;
-}
-
-} // namespace
-
-Result<std::string> Graph::debug_dot(unsigned int flags) const noexcept {
-    return CUSHIM_NAMED(detail::with_memory([&]() -> Result<std::string> {
-        CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
-        CUSHIM_TRY(std::string path, detail::make_temporary_file());
-        const TemporaryFile file(std::move(path));
-        CUSHIM_TRY(const ContextScope scope, state->enter());
-        CUSHIM_TRY_VOID(state->api().read.debug_dot(state->graph, file.path(), flags));
-        return read_all(file.path());
-    }));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    return CUSHIM_NAMED(detail::explained(state->api().read.debug_dot(state->graph, path, flags),
+                                          CUDA_ERROR_OPERATING_SYSTEM,
+                                          "the file cannot be opened"));
 }
 
 } // namespace cushim

@@ -59,7 +59,8 @@ void expect_failures_of_graphs(Failures &failures, const Context &context) {
     ok(of.other.destroy_node(child));
     failures.expect("Graph::node_count: the node that contains this graph was destroyed",
                     inner.node_count());
-    failures.expect("Graph::debug_dot: the Graph holds no graph", Graph().debug_dot());
+    failures.expect("Graph::debug_dot: the Graph holds no graph", Graph().debug_dot("graph.dot"));
+    failures.expect("Graph::debug_dot: the path is null", of.graph.debug_dot(nullptr));
 }
 
 void expect_failures_of_adding(Failures &failures, const Context &context) {

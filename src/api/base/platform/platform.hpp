@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "base/function_name.hpp"
 
@@ -85,11 +84,5 @@ struct Received {
 };
 Result<Received> receive_some(int socket, SocketBytes bytes, ArrivedDescriptors &arrived,
                               const SocketDeadline &deadline) noexcept;
-
-// Files.
-
-// Creates an empty file with a unique name that only this user can open. Throws std::bad_alloc.
-Result<std::string> make_temporary_file();
-void remove_file(const char *path) noexcept;
 
 } // namespace cushim::detail

@@ -12,8 +12,6 @@
 #endif
 #include <windows.h>
 
-#include <system_error>
-
 namespace cushim::detail {
 namespace {
 
@@ -85,24 +83,6 @@ Result<std::size_t> send_some(int, SocketBytes, int, const SocketDeadline &) noe
 Result<Received> receive_some(int, SocketBytes, ArrivedDescriptors &,
                               const SocketDeadline &) noexcept {
     return no_sockets();
-}
-
-Result<std::string> make_temporary_file() {
-    char folder[MAX_PATH + 1];
-    char path[MAX_PATH];
-    const DWORD length = GetTempPathA(sizeof(folder), folder);
-    if (length == 0 || length >= sizeof(folder) || GetTempFileNameA(folder, "csh", 0, path) == 0) {
-        const std::string why = "cannot create a temporary file: " +
-                                std::system_category().message(static_cast<int>(GetLastError())) +
-                                "; set TMP to a writable directory";
-        return Error::status(Api::loader, CUDA_ERROR_OPERATING_SYSTEM, "GetTempFileNameA",
-                             why.c_str());
-    }
-    return std::string(path);
-}
-
-void remove_file(const char *path) noexcept {
-    DeleteFileA(path);
 }
 
 } // namespace cushim::detail
