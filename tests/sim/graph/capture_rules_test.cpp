@@ -222,6 +222,11 @@ TEST_CASE("the legacy stream cannot be used while a blocking stream captures") {
     CHECK(order.launch(nullptr, 1) == implicit);
     end_invalidated(blocking);
     check_breaks(blocking, implicit, [] { return d.cuStreamSynchronize(nullptr); });
+    const PoolMemory memory(64); // the failed call does not free it
+    REQUIRE(d.cuStreamSynchronize(nullptr) == good);
+    for (const CUstreamCaptureMode mode : {global, thread_local_, relaxed}) {
+        check_breaks(blocking, implicit, [&] { return d.cuMemFreeAsync(memory, nullptr); }, mode);
+    }
     // A capture in a non-blocking stream does not affect it.
     REQUIRE(begin_capture(other) == good);
     CHECK(order.launch(nullptr, 2) == good);

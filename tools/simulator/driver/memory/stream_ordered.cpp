@@ -228,6 +228,7 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
         capture_node(stream, free_node(*stream.capture->graph, dptr));
         return CUDA_SUCCESS;
     }
+    refuse_implicit(stream);
     potentially_unsafe_call(); // for captures of other streams
     submit(stream, pool_free_work(dptr, "cuMemFreeAsync"));
     return CUDA_SUCCESS;
