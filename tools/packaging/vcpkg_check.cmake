@@ -71,9 +71,9 @@ endfunction()
 
 function(vcpkg_cmake_config_fixup)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "CONFIG_PATH" "")
-    file(MAKE_DIRECTORY "${CURRENT_PACKAGES_DIR}/share")
-    file(RENAME "${CURRENT_PACKAGES_DIR}/${arg_CONFIG_PATH}" "${CURRENT_PACKAGES_DIR}/share/${PORT}")
-    file(REMOVE "${CURRENT_PACKAGES_DIR}/lib/cmake")
+    file(GLOB files "${CURRENT_PACKAGES_DIR}/${arg_CONFIG_PATH}/*")
+    file(COPY ${files} DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
+    file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/lib/cmake")
 endfunction()
 
 function(vcpkg_replace_string file old new)
