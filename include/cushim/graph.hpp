@@ -439,7 +439,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     }
     CUSHIM_INLINE static Result<GraphNode> result_of(detail::AddedNode added) noexcept {
         if (added.name == 0) [[unlikely]] {
-            return detail::result_of_add_node(added);
+            return detail::result_of_add_node(added.native);
         }
         return GraphNode(added.native, added.name);
     }

@@ -26,9 +26,9 @@ struct AddedNode {
     CUgraphNode native = nullptr;
     unsigned long long name = 0; // that of the GraphNode; 0: `native` is the address of a Result
 };
-// Takes the Result, which waits in a variable of the thread. By its address, since a process may
-// contain several copies of cushim, each with its own variable.
-CUSHIM_COLD CUSHIM_API Result<GraphNode> result_of_add_node(const AddedNode &failed) noexcept;
+// Takes the Result from AddedNode::native. It waits in a variable of the thread: its address is
+// passed, since a process may contain several copies of cushim, each with its own variable.
+CUSHIM_COLD CUSHIM_API Result<GraphNode> result_of_add_node(CUgraphNode result) noexcept;
 
 // Adds a node that uses owners with these states, some of which may be null.
 CUSHIM_API AddedNode add_node(const Graph &graph, NodesBefore before, NodeParameters parameters,

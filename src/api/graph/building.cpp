@@ -31,7 +31,7 @@ alignas(Result<GraphNode>) constinit thread_local unsigned char stored[sizeof(Re
 
 Result<GraphNode> result_of(const AddedNode &added) noexcept {
     return added.name != 0 ? GraphAccess::node(added.native, added.name)
-                           : result_of_add_node(added);
+                           : result_of_add_node(added.native);
 }
 
 } // namespace
@@ -50,10 +50,10 @@ AddedNode added_node(Result<GraphNode> &&result) noexcept {
     return {reinterpret_cast<CUgraphNode>(stored), 0};
 }
 
-Result<GraphNode> result_of_add_node(const AddedNode &failed) noexcept {
-    auto *const result = std::launder(reinterpret_cast<Result<GraphNode> *>(failed.native));
-    Result<GraphNode> taken = std::move(*result);
-    std::destroy_at(result);
+Result<GraphNode> result_of_add_node(CUgraphNode result) noexcept {
+    auto *const waiting = std::launder(reinterpret_cast<Result<GraphNode> *>(result));
+    Result<GraphNode> taken = std::move(*waiting);
+    std::destroy_at(waiting);
     return taken;
 }
 

@@ -12,6 +12,7 @@
 #include "memory/allocation.hpp"
 #include "new_nodes.hpp"
 #include "nodes.hpp"
+#include "nodes_by_arguments.hpp"
 #include "reading.hpp"
 #include "running.hpp"
 

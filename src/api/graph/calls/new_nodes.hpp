@@ -80,8 +80,9 @@ struct HandlesBefore {
 struct NoneBefore {
     const GraphNode *none;
 
-    [[gnu::always_inline]] bool is_in(const GraphIdentity &identity) const noexcept {
-        return identity.whole_id(CUSHIM_GRAPH_API) == identity.id;
+    [[gnu::always_inline]] bool is_in(const GraphIdentity &identity,
+                                      Api by = CUSHIM_GRAPH_API) const noexcept {
+        return identity.whole_id(by) == identity.id;
     }
     HandlesBefore handles() const noexcept { return {nullptr, 0}; }
     NodesBefore nodes() const noexcept { return {nullptr, 0}; }
@@ -89,8 +90,9 @@ struct NoneBefore {
 struct OneBefore {
     const GraphNode *node;
 
-    [[gnu::always_inline]] bool is_in(const GraphIdentity &identity) const noexcept {
-        return identity.whole_id(CUSHIM_GRAPH_API) == GraphAccess::name(*node);
+    [[gnu::always_inline]] bool is_in(const GraphIdentity &identity,
+                                      Api by = CUSHIM_GRAPH_API) const noexcept {
+        return identity.whole_id(by) == GraphAccess::name(*node);
     }
     HandlesBefore handles() const noexcept { return {GraphAccess::handle(*node), 1}; }
     NodesBefore nodes() const noexcept { return {node, 1}; }
@@ -152,7 +154,8 @@ template <class Node, class Of = Kind<Node>>
     CUresult asked = CUDA_SUCCESS;
     CUcontext current = nullptr; // here, so that CUDA's struct is not in the same place of the
                                  // stack: the compiler would keep the address in a register
-    if (!Of::is_plain(node) || !(Of::is_added_anywhere(node) || is_current(state, asked, current)))
+    if (is_of_nothing(node) ||
+        !(Of::is_added_anywhere(node) || is_current(state, asked, current)) || !Of::is_plain(node))
         [[unlikely]] {
         return asked == CUDA_SUCCESS ? add_any_node(state, before.nodes(), node, no_uses)
                                      : not_asked<Node>(asked);
