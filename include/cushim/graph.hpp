@@ -406,10 +406,10 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // each other alive is not detected, and leaks both.
     CUSHIM_API Result<void> keep_alive(const Graph &other) const noexcept;
 
-    // Writes a Graphviz description of the nodes and edges to a file, which is replaced if it
-    // exists. `flags`, CU_GRAPH_DEBUG_DOT_FLAGS_..., selects the details.
-    // CUDA_ERROR_OPERATING_SYSTEM (304) if the file cannot be opened. cuGraphDebugDotPrint, since
-    // CUDA 11.3.
+    // Writes a Graphviz description of the nodes and edges to the file `path`. An existing file is
+    // overwritten. `flags` (CU_GRAPH_DEBUG_DOT_FLAGS_...) adds details. invalid_argument if the
+    // path is null; CUDA_ERROR_OPERATING_SYSTEM (304) if CUDA cannot write the file.
+    // cuGraphDebugDotPrint, since CUDA 11.3.
     CUSHIM_API Result<void> debug_dot(const char *path, unsigned int flags = 0) const noexcept;
 
     /* Creates an executable graph; later changes of the graph do not affect it. If the call fails,

@@ -22,7 +22,7 @@ LIMITS = {
     "device memory, allocate and free": (250, 3),
     "the same in stream order": (260, 2),
     "mapped range, map and unmap": (370, 0),
-    "copy, enqueued": (80, 1),
+    "copy, enqueued": (81, 1),
     "fill, enqueued": (60, 0),
     "launch, four arguments": (140, 0),
     "graph, create and destroy": (460, 0),

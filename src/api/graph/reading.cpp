@@ -222,7 +222,7 @@ Result<void> Graph::debug_dot(const char *path, unsigned int flags) const noexce
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return CUSHIM_NAMED(detail::explained(state->api().read.debug_dot(state->graph, path, flags),
                                           CUDA_ERROR_OPERATING_SYSTEM,
-                                          "the file cannot be opened"));
+                                          "the file cannot be written"));
 }
 
 } // namespace cushim

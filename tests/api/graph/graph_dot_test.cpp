@@ -46,9 +46,9 @@ GRAPH_TEST_CASE("debug_dot() writes all text of a large graph", "[graph]") {
     CHECK(drawing[end] == '}');
 }
 
-GRAPH_TEST_CASE("debug_dot() fails if the file cannot be opened", "[graph]") {
+GRAPH_TEST_CASE("debug_dot() fails if the file cannot be written", "[graph]") {
     const auto [context, graph] = make_graph(api);
     const auto written = graph.debug_dot("/nonexistent/graph.dot");
-    check_refused(written, "the file cannot be opened", ErrorKind::status);
+    check_refused(written, "the file cannot be written", ErrorKind::status);
     CHECK(written.error().status() == CUDA_ERROR_OPERATING_SYSTEM);
 }
