@@ -94,20 +94,6 @@ template <GraphApi::AddNodes GraphApi::*add>
 AddedNode add_using(GraphState &state, NodesBefore before, NodeParameters parameters,
                     const NodeUses &uses) noexcept;
 
-// add_node_after() and add_kernel_node_after() for a graph of the runtime API.
-AddedNode add_runtime_node_after(GraphState &state, const GraphNode *before,
-                                 EmptyNode empty) noexcept;
-AddedNode add_runtime_node_after(GraphState &state, const GraphNode *before,
-                                 HostNode host) noexcept;
-AddedNode add_runtime_node_after(GraphState &state, const GraphNode *before, CUdeviceptr to,
-                                 std::size_t size, FillElement element, State *to_state) noexcept;
-AddedNode add_runtime_node_after(GraphState &state, const GraphNode *before, unsigned long long to,
-                                 unsigned long long from, std::size_t bytes, CopyKind kind,
-                                 State *to_state, State *from_state) noexcept;
-AddedNode add_runtime_kernel_node_after(GraphState &state, const GraphNode *before,
-                                        const KernelNode &kernel, State *first, State *second,
-                                        State *third) noexcept;
-
 // Changes a node by `change()`, and keeps the resources that it then uses alive.
 template <class Change>
 auto keeping(GraphState &state, NewUses &&uses,

@@ -9,6 +9,7 @@
 #include <cushim/result.hpp>
 
 #include <array>
+#include <tuple>
 #include <vector>
 
 #include "base/call.hpp"
@@ -144,6 +145,11 @@ using AddNode = AddedNode (*)(GraphState &state, NodesBefore before, NodeParamet
 // null.
 AddedNode added_node(Result<GraphNode> &&result) noexcept;
 
+// Adds a node after one, or after none if it is null.
+template <class... Arguments>
+using AddByArguments = AddedNode (*)(GraphState &state, const GraphNode *before,
+                                     Arguments... arguments) noexcept;
+
 struct GraphApi {
     Api api;
     GraphReading read;
@@ -161,6 +167,16 @@ struct GraphApi {
     using AddNodes = std::array<AddNode, NodeParameters::Kinds::count>; // by kind
     AddNodes add;
     AddNodes add_after_one; // the same for one dependency
+    // The same by the arguments of add_node_after() and add_kernel_node_after(), whose functions
+    // for the driver API call these. Reached only from here, so that programs without runtime
+    // graphs do not contain them. Null for the driver API.
+    using AddersByArguments =
+        std::tuple<AddByArguments<EmptyNode>, AddByArguments<HostNode>,
+                   AddByArguments<CUdeviceptr, std::size_t, FillElement, State *>,
+                   AddByArguments<unsigned long long, unsigned long long, std::size_t, CopyKind,
+                                  State *, State *>,
+                   AddByArguments<const KernelNode &, State *, State *, State *>>;
+    AddersByArguments add_by_arguments;
     // What an AddNode checks.
     Result<void> (*check)(const NodeParameters &parameters) noexcept;
     Result<void> (*set)(CUgraphNode node, const NodeParameters &parameters,

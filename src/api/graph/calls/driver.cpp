@@ -8,7 +8,7 @@ namespace {
 
 // The operations of kernels that are known to be of a module or a library.
 struct ModuleKernel : Kind<KernelNode> {
-    static bool is_added_anywhere(const KernelNode &) noexcept { return false; }
+    static constexpr bool is_checked_late = true;
     [[gnu::always_inline]] static CUresult call(const NodePlace &place,
                                                 const KernelNode &kernel) noexcept {
         return add_module_kernel(place, kernel);

@@ -182,6 +182,7 @@ const GraphApi CUSHIM_EITHER(driver_graphs, runtime_graphs) = {
     .destroy_node = destroy_node,
     .add = add_nodes(NodeParameters::Kinds()),
     .add_after_one = add_nodes_after_one(NodeParameters::Kinds()),
+    .add_by_arguments = adders_by_arguments(),
     .check = check_node_parameters,
     .set = set_node,
     .exec_set = exec_set_node,

@@ -154,9 +154,11 @@ template <class Node, class Of = Kind<Node>>
     CUresult asked = CUDA_SUCCESS;
     CUcontext current = nullptr; // here, so that CUDA's struct is not in the same place of the
                                  // stack: the compiler would keep the address in a register
-    if (is_of_nothing(node) ||
-        !(Of::is_added_anywhere(node) || is_current(state, asked, current)) || !Of::is_plain(node))
-        [[unlikely]] {
+    const bool is_usual = Of::is_checked_late
+                              ? is_current(state, asked, current) && Of::is_plain(node)
+                              : Of::is_plain(node) && (Of::is_added_anywhere(node) ||
+                                                       is_current(state, asked, current));
+    if (!is_usual) [[unlikely]] {
         return asked == CUDA_SUCCESS ? add_any_node(state, before.nodes(), node, no_uses)
                                      : not_asked<Node>(asked);
     }

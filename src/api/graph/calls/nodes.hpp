@@ -23,9 +23,10 @@ Result<void> destroy_node(CUgraphNode node) noexcept;
  *     is_plain(node)                        whether it is not empty, check() succeeds and call()
  *                                           suffices, as for most nodes; may be false although
  *                                           this is so
- *     check(node)                           invalid_argument for errors that can be detected here
- *     with_native(node, context, use)       use(parameters) with CUDA's parameters
- *     call(place, parameters)               CUDA's function that adds the node
+ *     is_checked_late                       whether is_plain() follows the question for the
+ * context, which is shorter; is_added_anywhere() is then false check(node) invalid_argument for
+ * errors that can be detected here with_native(node, context, use)       use(parameters) with
+ * CUDA's parameters call(place, parameters)               CUDA's function that adds the node
  *     succeeded(call), result(call, node, context)
  *                                           what call() returned
  *     add(place, parameters)                the same for nodes that need more; only for kernels
@@ -34,6 +35,7 @@ template <class Node>
 struct Kind;
 
 struct AnyKind {
+    static constexpr bool is_checked_late = false;
     static bool is_added_anywhere(const auto &node) noexcept {
         return detail::is_added_anywhere(node);
     }

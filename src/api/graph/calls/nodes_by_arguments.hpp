@@ -40,7 +40,8 @@ template <auto node_of, class... Arguments>
 [[gnu::noinline]] AddedNode add_any_by(GraphState *state, const GraphNode *before,
                                        Arguments... arguments) noexcept {
     if (is_whole_runtime_graph(state, before)) {
-        return add_runtime_node_after(*state, before, arguments...);
+        return std::get<AddByArguments<Arguments...>>(state->api().add_by_arguments)(*state, before,
+                                                                                     arguments...);
     }
     constexpr std::size_t count = (std::size_t(is_state<Arguments>) + ... + 0);
     State *states[count + 1];
@@ -103,7 +104,8 @@ constexpr auto as_copy = [](unsigned long long to, unsigned long long from, std:
                                                  const KernelNode &kernel, State *first,
                                                  State *second, State *third) noexcept {
     if (is_whole_runtime_graph(state, before)) {
-        return add_runtime_kernel_node_after(*state, before, kernel, first, second, third);
+        return std::get<AddByArguments<const KernelNode &, State *, State *, State *>>(
+            state->api().add_by_arguments)(*state, before, kernel, first, second, third);
     }
     State *const states[] = {Access::state(kernel.kernel), first, second, third};
     return add_node_by<&GraphApi::add_after_one>(state, {before, 1}, kernel, NodeUses{states});
@@ -121,6 +123,31 @@ constexpr auto as_copy = [](unsigned long long to, unsigned long long from, std:
         return add_any_kernel_after(state, before, kernel, first, second, third);
     }
     return add(*state, one);
+}
+
+// The functions of GraphApi::add_by_arguments.
+template <auto node_of, class... Arguments>
+AddedNode add_by_these(GraphState &state, const GraphNode *before,
+                       Arguments... arguments) noexcept {
+    return add_by<node_of>(&state, before, arguments...);
+}
+[[maybe_unused]] AddedNode add_kernel_by_these(GraphState &state, const GraphNode *before,
+                                               const KernelNode &kernel, State *first,
+                                               State *second, State *third) noexcept {
+    return add_kernel_by(&state, before, kernel, first, second, third,
+                         [&](GraphState &, const OneBefore &one)
+                             CUSHIM_INLINE { return add_kept_node(state, one, kernel); });
+}
+constexpr GraphApi::AddersByArguments adders_by_arguments() noexcept {
+    if constexpr (CUSHIM_GRAPH_API == Api::runtime) {
+        return {add_by_these<as_node, EmptyNode>, add_by_these<as_node, HostNode>,
+                add_by_these<as_fill, CUdeviceptr, std::size_t, FillElement, State *>,
+                add_by_these<as_copy, unsigned long long, unsigned long long, std::size_t, CopyKind,
+                             State *, State *>,
+                add_kernel_by_these};
+    } else {
+        return {};
+    }
 }
 
 } // namespace
