@@ -153,6 +153,7 @@ TEST_CASE("unsafe calls invalidate a capture unless its mode is relaxed") {
         [&] { return d.cuMemAllocAsync(&second, 64, other); },
         [&] { return d.cuMemAllocFromPoolAsync(&second, 64, pool, other); },
         [&] { return d.cuMemFreeAsync(memory, other); },
+        [&] { return d.cuMemFreeAsync(0, other); },
         [&] { return d.cuStreamSynchronize(other); },
         [&] { return d.cuStreamQuery(other); },
         [&] { return d.cuCtxSynchronize(); },
@@ -222,10 +223,17 @@ TEST_CASE("the legacy stream cannot be used while a blocking stream captures") {
     CHECK(order.launch(nullptr, 1) == implicit);
     end_invalidated(blocking);
     check_breaks(blocking, implicit, [] { return d.cuStreamSynchronize(nullptr); });
+    // As on an H100 with driver 580.159.04.
     const PoolMemory memory(64); // the failed call does not free it
+    CUdeviceptr second = 0;
     REQUIRE(d.cuStreamSynchronize(nullptr) == good);
     for (const CUstreamCaptureMode mode : {global, thread_local_, relaxed}) {
-        check_breaks(blocking, implicit, [&] { return d.cuMemFreeAsync(memory, nullptr); }, mode);
+        for (const CUdeviceptr freed : {CUdeviceptr(memory), CUdeviceptr{0}}) {
+            check_breaks(
+                blocking, implicit, [&] { return d.cuMemFreeAsync(freed, nullptr); }, mode);
+        }
+        check_breaks(
+            blocking, implicit, [&] { return d.cuMemAllocAsync(&second, 64, nullptr); }, mode);
     }
     // A capture in a non-blocking stream does not affect it.
     REQUIRE(begin_capture(other) == good);

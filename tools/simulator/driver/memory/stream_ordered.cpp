@@ -146,6 +146,7 @@ CUdeviceptr allocate_async(CUstream_st &stream, Pool &pool, std::size_t size, co
     if (stream.capture != nullptr) {
         return capture_allocation(stream, pool.state->device, size);
     }
+    refuse_implicit(stream);
     potentially_unsafe_call(); // for captures of other streams
     CUdeviceptr address = 0;
     Work work = pool_alloc_work(&pool, size, &address, what);
@@ -219,10 +220,10 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPoo
 
 CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     CUstream_st &stream = stream_of(hStream);
-    if (dptr == 0) {
-        return CUDA_SUCCESS;
-    }
     if (stream.capture != nullptr) {
+        if (dptr == 0) {
+            return CUDA_SUCCESS;
+        }
         require(stream.capture->active(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         // Fails for memory that no graph allocated.
         capture_node(stream, free_node(*stream.capture->graph, dptr));
@@ -230,7 +231,9 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     }
     refuse_implicit(stream);
     potentially_unsafe_call(); // for captures of other streams
-    submit(stream, pool_free_work(dptr, "cuMemFreeAsync"));
+    if (dptr != 0) {
+        submit(stream, pool_free_work(dptr, "cuMemFreeAsync"));
+    }
     return CUDA_SUCCESS;
 }
 
