@@ -17,8 +17,8 @@ import rattler_build
 from rattler_build import EnvironmentIsolation, Stage0Recipe, ToolConfiguration, VariantConfig
 
 CUDA = '13.0'
-EMPTY = {'gcc_linux-64': '14.0', 'gxx_linux-64': '14.0', 'sysroot_linux-64': '2.28', 'meson': '1.2.0', 'ninja': '1.11', 'pkg-config': '0.29',
-         'python': '3.11.0', 'cuda-version': CUDA, 'cuda-crt': CUDA}
+EMPTY = {'gcc_linux-64': '14.0', 'gxx_linux-64': '14.0', 'sysroot_linux-64': '2.28', 'meson': '1.2.0',
+         'ninja': '1.11', 'pkg-config': '0.29', 'python': '3.11.0', 'cuda-version': CUDA, 'cuda-crt': CUDA}
 
 
 def write_package(channel, name, version, files):

@@ -23,10 +23,11 @@ Result<void> destroy_node(CUgraphNode node) noexcept;
  *     is_plain(node)                        whether it is not empty, check() succeeds and call()
  *                                           suffices, as for most nodes; may be false although
  *                                           this is so
- *     is_checked_late                       whether is_plain() follows the question for the
- * context, which is shorter; is_added_anywhere() is then false check(node) invalid_argument for
- * errors that can be detected here with_native(node, context, use)       use(parameters) with
- * CUDA's parameters call(place, parameters)               CUDA's function that adds the node
+ *     is_checked_late                       whether is_plain() comes after the question for the
+ *                                           context, which is shorter
+ *     check(node)                           invalid_argument for errors that can be detected here
+ *     with_native(node, context, use)       use(parameters) with CUDA's parameters
+ *     call(place, parameters)               CUDA's function that adds the node
  *     succeeded(call), result(call, node, context)
  *                                           what call() returned
  *     add(place, parameters)                the same for nodes that need more; only for kernels
