@@ -4,8 +4,8 @@ copy files into their own tree instead of building cushim.
 
     amalgamate.py --output DIR [--include DIR] [--depfile FILE] -- c++ [flags]
 
-Both are C11 and C++20, name the version of the CUDA headers, and reject headers of another major version. cushim.c
-defines the functions cu* and cuda* too if CUSHIM_DROPIN is defined.
+cushim.c is C11; cushim.h is also for C++20. Both name the version of the CUDA headers, and reject headers of another
+major version. cushim.c defines the functions cu* and cuda* too if CUSHIM_DROPIN is defined.
 """
 
 import argparse
@@ -15,6 +15,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+from tables import emit_dropin
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">\n]+)[">][^\n]*\n', re.MULTILINE)
@@ -132,9 +134,12 @@ def hidden(text):
 def source(text, version, cuda):
     loader = ''.join(text.named(name) for name in sources_of('src/loader'))
     rows = ''.join(text.named(f'{api}_{part}.c') for api in ('driver', 'runtime') for part in ('rows', 'registry'))
-    dropin = ''.join(text.named(name) for name in ('dropin_driver.c', 'dropin_runtime.c')) + ''.join(
+    dropin = ''.join(text.named(f'dropin_{api}_{topic}.c') for api in ('driver', 'runtime') for topic in emit_dropin.topics()) + ''.join(
         text.named(f'../dropin/{name}') for name in sources_of('src/dropin'))
     return f'''/* cushim {version} for the headers of CUDA {dotted(cuda)}: see cushim.h. */
+#ifdef __cplusplus
+#error "cushim: cushim.c is C: compile it with a C compiler."
+#endif
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -146,18 +151,12 @@ def source(text, version, cuda):
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wcast-qual"
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
-#pragma GCC diagnostic ignored "-Wredundant-decls"
-#if defined(__cplusplus)
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-#endif
-#if defined(__clang__) || !defined(__cplusplus)
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#endif
+#pragma GCC diagnostic ignored "-Wredundant-decls"
 #endif
 #define CUSHIM_STATIC 1
 #define CUSHIM_BUILDING_CORE 1
-#define CUSHIM_VERSION "{version}"
+#define CUSHIM_VERSION_TEXT "{version}"
 #define CUSHIM_CUDA_VERSION {cuda}
 #define CUSHIM_CUDA_MAJOR {cuda // 1000}
 
@@ -181,9 +180,10 @@ def main():
         cuda = generated(arguments, tables)
         version = version_of_cushim()
         folders = [ROOT / 'include', tables.parent.parent, tables, ROOT / 'src/loader', ROOT / 'src/dropin']
-        public = Text(folders)
+        of_shared = {tables / f'{api}_slot_table.{ending}' for api in ('driver', 'runtime') for ending in ('h', 'inc')}
+        public = Text(folders, of_shared)
         of_header, for_both = header(public, version, cuda)
-        private = Text(folders, for_both)
+        private = Text(folders, for_both | of_shared)
         of_source = source(private, version, cuda)
     os.makedirs(output, exist_ok=True)
     for name, text in (('cushim.h', of_header), ('cushim.c', of_source)):

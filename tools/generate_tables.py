@@ -17,7 +17,6 @@ import argparse
 import json
 import os
 import pathlib
-import re
 import sys
 
 from tables import declarations, emit_dropin, emit_headers, emit_sources, model, versions
@@ -69,18 +68,13 @@ def rows_json(tables, packed, folder):
 
 def error_codes(preprocessor):
     codes = {}
-    for api, prefix, enumeration in ((model.DRIVER, 'CUDA_', r'\bCUDA_SUCCESS\s*='),
-                                     (model.RUNTIME, 'cuda', r'\bcudaSuccess\s*=')):
-        text = declarations.text_of_headers(preprocessor.run([api.header], []), lambda name: True)
-        start = re.search(enumeration, text)
-        if not start:
+    for api, prefix, first in ((model.DRIVER, 'CUDA_', 'CUDA_SUCCESS'), (model.RUNTIME, 'cuda', 'cudaSuccess')):
+        tokens = declarations.Source(preprocessor.run([api.header], [])).tokens
+        text = ' '.join(tokens[tokens.index(first):] if first in tokens else [])
+        if not text.startswith(f'{first} = '):
             raise declarations.Damaged(f'{preprocessor.end(api.header)}: no enumeration begins with '
                                        f'the status 0 of the {api.key} API')
-        end = text.find('}', start.start())
-        if end < 0:
-            raise declarations.Damaged(f'{text.place(start.start())}: the enumeration of statuses has '
-                                       'no end')
-        codes[api.key] = emit_sources.error_codes(text[start.start():end], prefix)
+        codes[api.key] = emit_sources.error_codes(text.partition('}')[0], prefix)
     return codes
 
 
@@ -147,12 +141,15 @@ def generate(arguments):
         key = table.api.key
         write(arguments.output, f'{key}_headers.h', emit_headers.cuda_headers(table, packed))
         write(arguments.output, f'{key}_slots.h', emit_headers.slots_header(table, packed))
+        write(arguments.output, f'{key}_slot_table.h', emit_headers.slot_table_header(table, packed))
+        write(arguments.output, f'{key}_slot_table.inc', emit_sources.slot_table_source(table, packed))
         write(arguments.output, f'{key}_first_calls.h', emit_headers.first_calls_header(table, packed))
         write(arguments.output, f'{key}_table.hpp', emit_headers.table_header(table, packed))
         write(arguments.output, f'{key}_entries.hpp', emit_headers.entries_header(table, packed))
         write(arguments.output, f'{key}_rows.c', emit_sources.rows_source(table, packed))
         write(arguments.output, f'{key}_registry.c', emit_sources.registry_source(table, packed))
-        write(arguments.output, f'dropin_{key}.c', emit_dropin.dropin_source(table, packed))
+        for topic, text in emit_dropin.dropin_sources(table, packed).items():
+            write(arguments.output, f'dropin_{key}_{topic}.c', text)
     write(arguments.output, 'entry_names.inc', emit_headers.entry_names(tables, packed))
     write(arguments.output, 'error_codes.inc',
           emit_sources.error_names_source(error_codes(preprocessor), packed))

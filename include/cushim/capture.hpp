@@ -15,12 +15,13 @@
  * relaxed. On another thread it ends with CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD (908), and the
  * captured work is lost.
  * Errors: functions that end a capture end it even if they fail. Ending a capture of
- * begin_capture_to() with end_capture(), or with a different graph, is invalid_argument. Do not
- * call end_capture() for a capture that cuStreamBeginCaptureToGraph began into a graph that no
- * Graph owns: it would own that graph.
+ * begin_capture_to() with end_capture(), or with a different graph, is invalid_argument.
+ * Other code: for a capture that cuStreamBeginCapture, cuStreamBeginCaptureToGraph or another copy
+ * of cushim began, end_capture() returns a Graph that borrows the graph, since CUDA does not
+ * report whether it is new. Pass a new one to Graph::adopt().
  *
- * cuStreamBeginCapture_v2, cuStreamEndCapture, cuStreamIsCapturing, cuStreamBeginCaptureToGraph
- * (CUDA 12.3).
+ * cuStreamBeginCapture_v2, cuStreamEndCapture, cuStreamIsCapturing, cuStreamGetCaptureInfo_v2,
+ * cuStreamBeginCaptureToGraph (CUDA 12.3).
  */
 #ifndef CUSHIM_CAPTURE_HPP
 #define CUSHIM_CAPTURE_HPP

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include <cushim/detail/code_bytes.hpp>
 #include <cushim/detail/friends.hpp>
 #include <cushim/device.hpp>
 #include <cushim/result.hpp>
@@ -63,35 +64,18 @@ struct JitOptions {
  * Threads: as for an int. */
 class JitLog {
   public:
-    // An empty log. Moving leaves the source empty.
-    JitLog() noexcept = default;
-    JitLog(JitLog &&other) noexcept : texts_(other.texts_), error_at_(other.error_at_) {
-        other.texts_ = nullptr;
-    }
-    JitLog &operator=(JitLog &&other) noexcept {
-        if (this != &other) {
-            clear();
-            texts_ = other.texts_;
-            error_at_ = other.error_at_;
-            other.texts_ = nullptr;
-        }
-        return *this;
-    }
-    ~JitLog() { clear(); }
-
     // The info log and the error log: lines of text, "" if empty; never null. Valid until the log
-    // is filled again, cleared or destroyed.
-    const char *info() const noexcept { return texts_ != nullptr ? texts_ : ""; }
-    const char *error() const noexcept { return texts_ != nullptr ? texts_ + error_at_ : ""; }
+    // is filled again, reset or destroyed.
+    const char *info() const noexcept { return info_.data(); }
+    const char *error() const noexcept { return error_.data(); }
 
     // Frees both texts.
-    CUSHIM_API void clear() noexcept;
+    void reset() noexcept { *this = JitLog(); }
 
   private:
     friend struct detail::CodeAccess;
 
-    char *texts_ = nullptr; // both logs, each with its NUL
-    std::size_t error_at_ = 0;
+    detail::CodeBytes info_, error_;
 };
 
 } // namespace cushim

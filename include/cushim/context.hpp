@@ -1,4 +1,4 @@
-/* CUDA contexts: the owners of objects on a device. */
+/* CUDA contexts: streams, events, modules and most memory belong to one. */
 #ifndef CUSHIM_CONTEXT_HPP
 #define CUSHIM_CONTEXT_HPP
 
@@ -74,7 +74,7 @@ class Context : public detail::Shared<Context, CUcontext> {
     CUSHIM_API static Result<Context> adopt(CUcontext context) noexcept;
 
     // Does not own; the lender must keep the context alive.
-    CUSHIM_API static Context borrow(CUcontext context) noexcept;
+    static Context borrow(CUcontext context) noexcept { return {context, nullptr}; }
 
     // Borrows the calling thread's current context; empty if no context is current.
     // cuCtxGetCurrent.
@@ -104,7 +104,7 @@ class Context : public detail::Shared<Context, CUcontext> {
     // The CU_CTX_... flags of the context. cuCtxGetFlags.
     CUSHIM_API Result<unsigned int> flags() const noexcept;
 
-    // Free and total memory of the device. cuMemGetInfo_v2.
+    // Free and total memory of the device, in bytes. cuMemGetInfo_v2.
     CUSHIM_API Result<MemoryInfo> memory_info() const noexcept;
 
     // The priorities that StreamOptions accepts. cuCtxGetStreamPriorityRange.
@@ -118,19 +118,8 @@ class Context : public detail::Shared<Context, CUcontext> {
     CUSHIM_API Result<void> disable_peer_access(const Context &peer) const noexcept;
 
     // Immediately destroys all objects in the device's primary context, including those of other
-    // libraries.
-    // - Owners of objects in it: their destructors do nothing afterwards. Any other use of them is
-    //   undefined; driver 580 crashes in calls on such streams.
-    // - Graphs are not in the context: their destructors destroy them and release what they keep.
-    // - Executable graphs are in it. cushim does not destroy them: cuGraphExecDestroy of driver 580
-    //   would not return. Resources that GraphExec::set_...() keeps alive
-    //   are released.
-    // - Owners of the context fail with CUDA_ERROR_CONTEXT_IS_DESTROYED (709) until primary() makes
-    //   it active again; then all of them can be used. After a fault, such as
-    //   CUDA_ERROR_LAUNCH_FAILED (719), driver 580 returns CUDA_ERROR_DEVICE_UNAVAILABLE (46)
-    //   instead.
-    // cushim does not notice a reset by a direct CUDA call.
-    // cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxReset_v2.
+    // libraries. The end of this file says what happens to their owners. cushim does not notice a
+    // reset by a direct CUDA call. cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxReset_v2.
     CUSHIM_API static Result<void> reset_primary(Device device) noexcept;
 
   private:
@@ -142,5 +131,22 @@ inline Text to_text(const Context &context) noexcept {
 }
 
 } // namespace cushim
+
+/* After Context::reset_primary():
+ *
+ * | what becomes of          |                                                                    |
+ * |--------------------------|--------------------------------------------------------------------|
+ * | owners of objects in it  | Their destructors do nothing. Any other use of them is undefined;  |
+ * |                          | driver 580 crashes in calls on such streams.                       |
+ * | graphs                   | They are not in the context: their destructors destroy them and    |
+ * |                          | release what they keep.                                            |
+ * | executable graphs        | They are in it. cushim does not destroy them: cuGraphExecDestroy   |
+ * |                          | of driver 580 would not return. Resources that                     |
+ * |                          | GraphExec::set_...() keeps alive are released.                     |
+ * | owners of the context    | They fail with CUDA_ERROR_CONTEXT_IS_DESTROYED (709) until         |
+ * |                          | primary() makes it active again; then all of them can be used.     |
+ * |                          | After a fault, such as CUDA_ERROR_LAUNCH_FAILED (719), driver 580  |
+ * |                          | returns CUDA_ERROR_DEVICE_UNAVAILABLE (46) instead.                |
+ */
 
 #endif

@@ -1,19 +1,28 @@
-/* Copies and fills of linear memory.
+/* Copies and fills of memory, linear or with rows and layers.
  *
- *     copy(context, buffer.span(), values)                 waits
- *     copy(stream, buffer.span(), pinned.span())           enqueues
+ *     cushim::copy(buffer, values)                       waits
+ *     cushim::copy(stream, buffer, pinned)               enqueues
+ *     cushim::fill(buffer, 0)                            waits
+ *
+ * Destination and source are buffers, spans, or contiguous ranges such as std::vector; at least one
+ * is in device memory. Both have the same element type, and either the same number of elements
+ * (DeviceSpan, std::span) or the same extent (DevicePitchedSpan, HostPitchedSpan), or the call
+ * fails with invalid_argument and both numbers. They must not overlap. A copy of 0 elements makes
+ * no CUDA call. Device memory may belong to any context and device of the process.
  *
  * With a Context, the operation has completed when the call returns. It runs in the legacy stream
  * of that context, after all work enqueued in its blocking streams. Work in non-blocking streams
  * must be waited for before.
  *
+ * Without a Context or Stream, the destination or the source must be a buffer, which determines
+ * where the operation runs; the one in device memory has precedence, and of two the destination.
+ * The operation has completed when the call returns. For memory that was allocated in stream order,
+ * it runs in that stream. For other memory, it runs as with the buffer's context; a GrowableBuffer
+ * uses the primary context of its device.
+ *
  * With a Stream, the operation is enqueued. Until it has completed, source and destination must
  * stay alive, and nothing else may write to the source or use the destination. If the host memory
  * is not pinned, the call may wait until the stream reaches it.
- *
- * Source and destination must have the same number of elements, or the call fails with
- * invalid_argument and both numbers. They must not overlap. A copy of 0 elements makes no CUDA
- * call. Device memory may belong to any context and device of the process.
  *
  * Threads: any.
  * Context: see handle.hpp, except with legacy() and per_thread(), which use the current context. A
@@ -22,88 +31,85 @@
  * cuCtxPopCurrent_v2; for a borrowed stream also cuStreamGetCtx.
  * Errors: invalid_argument; the status of the CUDA call, which may report a failure of earlier
  * asynchronous work.
+ *
+ * | memory          | to a device           | to the host          | between devices      |
+ * |-----------------|-----------------------|----------------------|----------------------|
+ * | linear, waits   | cuMemcpyHtoD_v2 *     | cuMemcpyDtoH_v2      | cuMemcpy *           |
+ * | linear, enqueued| cuMemcpyHtoDAsync_v2  | cuMemcpyDtoHAsync_v2 | cuMemcpyAsync        |
+ * | one layer       | cuMemcpy2DUnaligned_v2 *; enqueued: cuMemcpy2DAsync_v2              |
+ * | more layers     | cuMemcpy3D_v2 *; enqueued: cuMemcpy3DAsync_v2                       |
+ *
+ * (*) and cuStreamSynchronize, unless to the host.
+ *
+ * Rows and layers: the pitches of source and destination may differ; the bytes between rows are
+ * neither read nor written. Rows of source and destination may alternate, as the halves of an image
+ * do, but must not overlap (invalid_argument). A pitch that exceeds CU_DEVICE_ATTRIBUTE_MAX_PITCH
+ * fails with CUDA_ERROR_INVALID_VALUE (1).
  */
 #ifndef CUSHIM_COPY_HPP
 #define CUSHIM_COPY_HPP
 
-#include <span>
-#include <type_traits>
-
 #include <cushim/context.hpp>
 #include <cushim/detail/copy.hpp>
-#include <cushim/device_span.hpp>
 #include <cushim/stream.hpp>
+#include <cushim/typed_buffer.hpp>
 
 namespace cushim {
 
-// The source of a copy to elements of T. T is not deduced from it: the destination determines T.
-template <class T>
-using SourceSpan = std::span<const std::type_identity_t<T>>;
-
-// Types that copy() can write.
-template <class T>
-concept WritableDeviceType = DeviceType<T> && !std::is_const_v<T>;
-// Types that fill() can repeat: one, two or four bytes.
-template <class T>
-concept FillableDeviceType =
-    WritableDeviceType<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4);
-
-/* Copies from the host to a device.
- * cuMemcpyHtoD_v2, cuStreamSynchronize; cuMemcpyHtoDAsync_v2. */
-template <detail::CopyWay Way, WritableDeviceType T>
-Result<void> copy(const Way &way, DeviceSpan<T> to, SourceSpan<T> from) noexcept {
-    return detail::copy(way, detail::Copy{detail::CopyKind::host_to_device, to.address(),
-                                          detail::address_of(from.data()), to.size(), from.size(),
-                                          sizeof(T)});
-}
-
-/* Copies from a device to the host.
- * cuMemcpyDtoH_v2; cuMemcpyDtoHAsync_v2. */
-template <detail::CopyWay Way, WritableDeviceType T, std::size_t Size>
-Result<void> copy(const Way &way, std::span<T, Size> to,
-                  DeviceSpan<const std::type_identity_t<T>> from) noexcept {
-    return detail::copy(way, detail::Copy{detail::CopyKind::device_to_host,
-                                          detail::address_of(to.data()), from.address(), to.size(),
-                                          from.size(), sizeof(T)});
-}
-
-/* Copies within a device or between devices.
- * cuMemcpy, cuStreamSynchronize; cuMemcpyAsync. */
-template <detail::CopyWay Way, WritableDeviceType T>
-Result<void> copy(const Way &way, DeviceSpan<T> to,
-                  DeviceSpan<const std::type_identity_t<T>> from) noexcept {
-    return detail::copy(way, detail::Copy{detail::CopyKind::device_to_device, to.address(),
-                                          from.address(), to.size(), from.size(), sizeof(T)});
-}
-
-/* Sets every element to `value`, which has one, two or four bytes; the address must be a multiple
- * of that size. cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async; with a Context also
- * cuStreamSynchronize. */
-template <detail::CopyWay Way, FillableDeviceType T>
-Result<void> fill(const Way &way, DeviceSpan<T> to, const std::type_identity_t<T> &value) noexcept {
-    return detail::fill(way,
-                        detail::Fill{to.address(), to.size(), static_cast<unsigned int>(sizeof(T)),
-                                     detail::bits_of(value)});
-}
-
-/* copy() and fill() for buffers and contiguous ranges: copy(stream, buffer, vector). With a Stream,
- * the buffer or range must outlive the work. */
-template <detail::CopyWay Way, detail::MemoryWithView To, class From>
-    requires requires(const Way &way, detail::ViewOf<To> to, detail::ViewOf<const From> from) {
-        copy(way, to, from);
-    }
+/* Copies in a context, which waits, or in a stream. With a Stream, buffers and ranges must outlive
+ * the work. */
+template <detail::CopyWay Way, detail::LastingMemory To, class From>
+    requires detail::CopyableTo<To, const From>
 Result<void> copy(const Way &way, To &&to, const From &from) noexcept {
-    return copy(way, detail::view_of(to), detail::view_of(from));
+    return detail::copy(way, detail::copy_between(detail::view_of(to), detail::view_of(from)));
 }
-template <detail::CopyWay Way, detail::MemoryWithView To>
-    requires requires(const Way &way, detail::ViewOf<To> to,
-                      const typename detail::ViewOf<To>::element_type &value) {
-        fill(way, to, value);
-    }
-Result<void> fill(const Way &way, To &&to,
-                  const typename detail::ViewOf<To>::element_type &value) noexcept {
-    return fill(way, detail::view_of(to), value);
+
+// Copies from or to a buffer, and waits.
+template <detail::LastingMemory To, class From>
+    requires(detail::CopyableTo<To, const From> && (detail::Buffer<To> || detail::Buffer<From>))
+Result<void> copy(To &&to, const From &from) noexcept {
+    return detail::copy(detail::Buffers{detail::buffer_state(to), detail::buffer_state(from)},
+                        detail::copy_between(detail::view_of(to), detail::view_of(from)));
 }
+
+/* Elements of different types. Compilers print both:
+ *
+ *     Misfit = source::does_not_fit<float, int> */
+template <detail::CopyWay Way, class To, class From,
+          class Misfit = detail::CopyMisfit<To, const From>>
+    requires detail::OtherElements<To, const From>
+Result<void> copy(const Way &, To &&, const From &) noexcept = delete;
+template <class To, class From, class Misfit = detail::CopyMisfit<To, const From>>
+    requires(detail::OtherElements<To, const From> && (detail::Buffer<To> || detail::Buffer<From>))
+Result<void> copy(To &&, const From &) noexcept = delete;
+
+/* Sets every element to `value`, which has one, two or four bytes, in a context, which waits, or in
+ * a stream. The address of linear memory, and that of every row, must be a multiple of that size.
+ * cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async; for rows cuMemsetD2D8Async,
+ * cuMemsetD2D16Async, cuMemsetD2D32Async, once per layer if layers are not adjacent; with a Context
+ * also cuStreamSynchronize. */
+template <detail::CopyWay Way, detail::Fillable To>
+Result<void> fill(const Way &way, To &&to, const detail::ElementOf<To> &value) noexcept {
+    return detail::fill(way, detail::fill_with(detail::view_of(to), value));
+}
+
+// Fills a buffer, and waits.
+template <detail::Fillable To>
+    requires detail::Buffer<To>
+Result<void> fill(To &&to, const detail::ElementOf<To> &value) noexcept {
+    return detail::fill(detail::Buffers{detail::buffer_state(to), nullptr},
+                        detail::fill_with(detail::view_of(to), value));
+}
+
+/* Elements that do not have one, two or four bytes. Compilers print
+ *
+ *     Misfit = destination::cannot_be_filled<double> */
+template <detail::CopyWay Way, detail::OtherThanFillable To, class Value,
+          class Misfit = detail::FillMisfit<To>>
+Result<void> fill(const Way &, To &&, const Value &) noexcept = delete;
+template <detail::OtherThanFillable To, class Value, class Misfit = detail::FillMisfit<To>>
+    requires detail::Buffer<To>
+Result<void> fill(To &&, const Value &) noexcept = delete;
 
 } // namespace cushim
 

@@ -26,205 +26,62 @@ export module cushim;
 
 export namespace cushim {
 
-using cushim::AccessFlags;
-using cushim::AccessGrant;
-using cushim::AddressRange;
-using cushim::AddressRangeOptions;
-using cushim::AllocatableType;
-using cushim::AnyKernel;
-using cushim::Api;
-using cushim::BinarySemaphore;
-using cushim::BlockSuggestion;
-using cushim::CaptureMode;
-using cushim::CaptureStatus;
-using cushim::CodeImage;
-using cushim::ComputeCapability;
-using cushim::ConditionalNodeParams;
-using cushim::Context;
-using cushim::ContextScope;
-using cushim::Device;
-using cushim::DeviceBuffer;
-using cushim::DeviceName;
-using cushim::DevicePitchedSpan;
-using cushim::DeviceSpan;
-using cushim::DeviceText;
-using cushim::DeviceType;
-using cushim::DeviceUuid;
-using cushim::Dim3;
-using cushim::DriverLog;
-using cushim::DriverTable;
-using cushim::Error;
-using cushim::ErrorKind;
-using cushim::ErrorParts;
-using cushim::ErrorText;
-using cushim::Event;
-using cushim::EventOptions;
-using cushim::Exception;
-using cushim::ExportKinds;
-using cushim::Extent;
-using cushim::ExternalBuffer;
-using cushim::ExternalMemory;
-using cushim::ExternalMemoryOptions;
-using cushim::ExternalMemorySource;
-using cushim::ExternalMipmappedArray;
-using cushim::FabricHandle;
-using cushim::Feature;
-using cushim::FillableDeviceType;
-using cushim::Granularity;
-using cushim::Graph;
-using cushim::GraphAllocation;
-using cushim::GraphBody;
-using cushim::GraphBranches;
-using cushim::GraphCases;
-using cushim::GraphCondition;
-using cushim::GraphConditionOptions;
-using cushim::GraphConditionalType;
-using cushim::GraphDependencies;
-using cushim::GraphEdge;
-using cushim::GraphEdgeData;
-using cushim::GraphExec;
-using cushim::GraphMemoryUsage;
-using cushim::GraphNode;
-using cushim::GraphNodeType;
-using cushim::GraphUpdate;
-using cushim::GraphUpdateResult;
-using cushim::GrowableBuffer;
-using cushim::GrowableBufferOptions;
-using cushim::HostMappedBuffer;
-using cushim::HostNodeParams;
-using cushim::HostPitchedSpan;
-using cushim::HostRegistration;
-using cushim::InstantiateFailure;
-using cushim::InstantiateOptions;
-using cushim::InstantiateResult;
-using cushim::IpcEventHandle;
-using cushim::IpcEventTag;
-using cushim::IpcExport;
-using cushim::IpcMemHandle;
-using cushim::IpcMemTag;
-using cushim::IpcMemory;
-using cushim::JitLog;
-using cushim::JitOptions;
-using cushim::Kernel;
-using cushim::KernelAttributes;
-using cushim::KernelNodeParams;
-using cushim::KernelParameter;
-using cushim::KeyedMutex;
-using cushim::LaunchAttributes;
-using cushim::LaunchConfig;
-using cushim::LaunchPriority;
-using cushim::Library;
-using cushim::LibraryReport;
-using cushim::LoadReport;
-using cushim::ManagedAttachment;
-using cushim::ManagedBuffer;
-using cushim::ManagedLocation;
-using cushim::ManagedOptions;
-using cushim::MappedRange;
-using cushim::MemAllocNodeParams;
-using cushim::MemcpyNodeParams;
-using cushim::MemoryInfo;
-using cushim::MemoryPool;
-using cushim::MemoryPoolOptions;
-using cushim::MemsetNodeParams;
-using cushim::Module;
-using cushim::NvSciOptions;
-using cushim::NvSciSemaphore;
-using cushim::PciBusId;
-using cushim::PhysicalMemory;
-using cushim::PhysicalMemoryOptions;
-using cushim::PhysicalMemoryProperties;
-using cushim::PinnedBuffer;
-using cushim::PinnedOptions;
-using cushim::Pitch;
-using cushim::PitchedBuffer;
-using cushim::PoolBuffer;
-using cushim::PoolPointer;
-using cushim::PoolReuse;
-using cushim::PoolUsage;
-using cushim::Position;
-using cushim::RegistrationOptions;
-using cushim::Result;
-using cushim::RuntimeTable;
-using cushim::ScopedOverride;
-using cushim::SemaphoreNodeParams;
-using cushim::SemaphoreSignal;
-using cushim::SemaphoreWait;
-using cushim::Settings;
-using cushim::SourceSpan;
-using cushim::Stream;
-using cushim::StreamOptions;
-using cushim::StreamPriorities;
-using cushim::TeardownFailure;
-using cushim::TeardownSink;
-using cushim::TeardownSinkSetting;
-using cushim::Text;
-using cushim::TimelineSemaphore;
-using cushim::UniqueFd;
-using cushim::Version;
-using cushim::VersionText;
-using cushim::Win32Handle;
-using cushim::WritableDeviceType;
-using cushim::allocation_alignment;
-using cushim::available_shared_bytes;
-using cushim::configure;
-using cushim::copy;
-using cushim::driver;
-using cushim::driver_version;
-using cushim::export_event;
-using cushim::feature_count;
-using cushim::fill;
-using cushim::graph_memory_usage;
-using cushim::headers_version;
-using cushim::in_place;
-using cushim::in_place_t;
-using cushim::init;
-using cushim::introduced_in;
-using cushim::is_available;
-using cushim::last_driver_log;
-using cushim::load;
-using cushim::load_driver;
-using cushim::load_report;
-using cushim::load_runtime;
-using cushim::max_active_blocks;
-using cushim::max_active_clusters;
-using cushim::max_cluster_size;
-using cushim::name;
-using cushim::open_event;
-using cushim::receive_fd;
-using cushim::reload;
-using cushim::report;
-using cushim::required_version;
-using cushim::reset_graph_memory_high_marks;
-using cushim::resolve_all;
-using cushim::runtime;
-using cushim::runtime_version;
-using cushim::send_fd;
-using cushim::set_teardown_sink;
-using cushim::signal_semaphores;
-using cushim::suggest_block;
-using cushim::suggest_block_by;
-using cushim::supports;
-using cushim::to_text;
-using cushim::trim_graph_memory;
-using cushim::try_driver;
-using cushim::try_runtime;
-using cushim::wait_for_released_closures;
-using cushim::wait_semaphores;
+using cushim::AccessFlags, cushim::AccessGrant, cushim::AddressRange, cushim::AddressRangeOptions,
+    cushim::AllocatableType, cushim::AnyKernel, cushim::Api, cushim::BinarySemaphore,
+    cushim::BlockSuggestion, cushim::CaptureMode, cushim::CaptureStatus, cushim::CodeImage,
+    cushim::ComputeCapability, cushim::ConditionalNodeParams, cushim::Context, cushim::ContextScope,
+    cushim::Device, cushim::DeviceBuffer, cushim::DeviceName, cushim::DevicePitchedSpan,
+    cushim::DeviceSpan, cushim::DeviceText, cushim::DeviceType, cushim::DeviceUuid, cushim::Dim3,
+    cushim::DriverLog, cushim::DriverTable, cushim::Error, cushim::ErrorKind, cushim::ErrorParts,
+    cushim::ErrorText, cushim::Event, cushim::EventOptions, cushim::Exception, cushim::ExportKinds,
+    cushim::Extent, cushim::ExternalBuffer, cushim::ExternalMemory, cushim::ExternalMemoryOptions,
+    cushim::ExternalMemorySource, cushim::ExternalMipmappedArray, cushim::FabricHandle,
+    cushim::Feature, cushim::FillableDeviceType, cushim::Granularity, cushim::Graph,
+    cushim::GraphAllocation, cushim::GraphBody, cushim::GraphBranches, cushim::GraphCases,
+    cushim::GraphCondition, cushim::GraphConditionOptions, cushim::GraphConditionalType,
+    cushim::GraphDependencies, cushim::GraphEdge, cushim::GraphEdgeData, cushim::GraphExec,
+    cushim::GraphMemoryUsage, cushim::GraphNode, cushim::GraphNodeType, cushim::GraphUpdate,
+    cushim::GraphUpdateResult, cushim::GrowableBuffer, cushim::GrowableBufferOptions,
+    cushim::HostMappedBuffer, cushim::HostNodeParams, cushim::HostPitchedSpan,
+    cushim::HostRegistration, cushim::InstantiateFailure, cushim::InstantiateOptions,
+    cushim::InstantiateResult, cushim::IpcEventHandle, cushim::IpcEventTag, cushim::IpcExport,
+    cushim::IpcMemHandle, cushim::IpcMemTag, cushim::IpcMemory, cushim::JitLog, cushim::JitOptions,
+    cushim::Kernel, cushim::KernelAttributes, cushim::KernelNodeParams, cushim::KernelParameter,
+    cushim::KeyedMutex, cushim::LaunchConfig, cushim::Library, cushim::LibraryReport,
+    cushim::LoadReport, cushim::ManagedAttachment, cushim::ManagedBuffer, cushim::ManagedLocation,
+    cushim::ManagedBufferOptions, cushim::MappedRange, cushim::MemAllocNodeParams,
+    cushim::MemcpyNodeParams, cushim::MemoryInfo, cushim::MemoryPool, cushim::MemoryPoolOptions,
+    cushim::MemsetNodeParams, cushim::Module, cushim::NvSciOptions, cushim::NvSciSemaphore,
+    cushim::PciBusId, cushim::PhysicalMemory, cushim::PhysicalMemoryOptions,
+    cushim::PhysicalMemoryProperties, cushim::PinnedBuffer, cushim::PinnedBufferOptions,
+    cushim::Pitch, cushim::PitchedBuffer, cushim::PoolBuffer, cushim::PoolPointer,
+    cushim::PoolReuse, cushim::PoolUsage, cushim::Position, cushim::HostRegistrationOptions,
+    cushim::Result, cushim::RuntimeTable, cushim::ScopedOverride, cushim::SemaphoreNodeParams,
+    cushim::SemaphoreSignal, cushim::SemaphoreWait, cushim::Settings, cushim::Stream,
+    cushim::StreamOptions, cushim::StreamPriorities, cushim::TeardownFailure, cushim::TeardownSink,
+    cushim::TeardownSinkSetting, cushim::Text, cushim::TimelineSemaphore, cushim::TypedBuffer,
+    cushim::UniqueFd, cushim::Version, cushim::VersionText, cushim::Win32Handle,
+    cushim::WritableDeviceType, cushim::allocation_alignment, cushim::available_shared_bytes,
+    cushim::configure, cushim::copy, cushim::driver, cushim::driver_version, cushim::export_event,
+    cushim::feature_count, cushim::fill, cushim::graph_memory_usage, cushim::headers_version,
+    cushim::init, cushim::introduced_in, cushim::is_available, cushim::last_driver_log,
+    cushim::load, cushim::load_driver, cushim::load_report, cushim::load_runtime,
+    cushim::max_active_blocks, cushim::max_active_clusters, cushim::max_cluster_size, cushim::name,
+    cushim::open_event, cushim::receive_fd, cushim::reload, cushim::report,
+    cushim::required_version, cushim::reset_graph_memory_high_marks, cushim::resolve_all,
+    cushim::runtime, cushim::runtime_version, cushim::send_fd, cushim::set_teardown_sink,
+    cushim::signal_semaphores, cushim::suggest_block, cushim::suggest_block_by, cushim::supports,
+    cushim::to_text, cushim::trim_graph_memory, cushim::try_driver, cushim::try_runtime,
+    cushim::wait_for_released_closures, cushim::wait_semaphores;
 
 } // namespace cushim
 
 // Captures and graphs of the runtime API.
 export namespace cushim::rt {
 
-using cushim::rt::adopt_exec;
-using cushim::rt::adopt_graph;
-using cushim::rt::begin_capture;
-using cushim::rt::borrow_exec;
-using cushim::rt::borrow_graph;
-using cushim::rt::capture;
-using cushim::rt::create_graph;
-using cushim::rt::end_capture;
+using cushim::rt::adopt_exec, cushim::rt::adopt_graph, cushim::rt::begin_capture,
+    cushim::rt::borrow_exec, cushim::rt::borrow_graph, cushim::rt::capture,
+    cushim::rt::create_graph, cushim::rt::end_capture;
 
 } // namespace cushim::rt
 

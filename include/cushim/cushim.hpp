@@ -46,12 +46,13 @@
 #include <cushim/memory_pool.hpp>
 #include <cushim/pitched_buffer.hpp>
 #include <cushim/pitched_span.hpp>
+#include <cushim/pool_buffer.hpp>
+#include <cushim/typed_buffer.hpp>
 
 // Host memory
-#include <cushim/host_buffer.hpp>
 #include <cushim/host_mapped_buffer.hpp>
-#include <cushim/host_memory.hpp>
 #include <cushim/host_registration.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 // Virtual memory
 #include <cushim/physical_memory.hpp>
@@ -59,7 +60,6 @@
 
 // Copies and fills
 #include <cushim/copy.hpp>
-#include <cushim/copy_2d.hpp>
 
 // Code and launches
 #include <cushim/code.hpp>
@@ -76,6 +76,7 @@
 #include <cushim/graph_exec.hpp>
 #include <cushim/graph_memory.hpp>
 #include <cushim/graph_node.hpp>
+#include <cushim/graph_node_params.hpp>
 #include <cushim/runtime_graph.hpp>
 
 // Other processes and other APIs

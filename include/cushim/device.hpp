@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <vector>
 
 #include <cushim/detail/driver_headers.h>
 #include <cushim/result.hpp>
@@ -59,6 +60,10 @@ class Device {
     // The device with this ordinal, from 0 to count() - 1; CUDA_ERROR_INVALID_DEVICE (101) for
     // others. cuDeviceGet.
     CUSHIM_API static Result<Device> get(int ordinal) noexcept;
+
+    // All devices, in the order of their ordinals. out_of_memory without host memory.
+    // cuDeviceGetCount, cuDeviceGet.
+    CUSHIM_API static Result<std::vector<Device>> all() noexcept;
 
     // The device with this UUID, which another API or process reported. no_device if it does not
     // exist. cuDeviceGetCount, cuDeviceGet, cuDeviceGetUuid_v2.

@@ -16,6 +16,14 @@ template <class T>
 concept DeviceType = std::is_trivially_copyable_v<std::remove_cv_t<T>> && !std::is_reference_v<T> &&
                      !std::is_volatile_v<T>;
 
+// Types that copy() can write.
+template <class T>
+concept WritableDeviceType = DeviceType<T> && !std::is_const_v<T>;
+// Types that fill() can repeat: one, two or four bytes.
+template <class T>
+concept FillableDeviceType =
+    WritableDeviceType<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4);
+
 // The alignment of every CUDA allocation, in bytes.
 inline constexpr std::size_t allocation_alignment = 256;
 
@@ -39,10 +47,10 @@ class DeviceSpan {
     template <class U>
         requires(std::is_same_v<const U, T>)
     constexpr DeviceSpan(DeviceSpan<U> other) noexcept
-        : address_(other.address()), size_(other.size()) {}
+        : address_(other.native()), size_(other.size()) {}
 
     // The address, for calls through the tables; 0 if default-constructed.
-    constexpr CUdeviceptr address() const noexcept { return address_; }
+    constexpr CUdeviceptr native() const noexcept { return address_; }
     // The address, for kernel parameters.
     T *data() const noexcept { return reinterpret_cast<T *>(address_); }
     // The number of elements.
@@ -55,8 +63,8 @@ class DeviceSpan {
     // A view of `count` elements, starting at `offset`; invalid_argument if the
     // range exceeds this view.
     Result<DeviceSpan> subspan(std::size_t offset, std::size_t count) const noexcept {
-        CUSHIM_TRY_VOID(
-            detail::check_range(offset, count, size_, "elements", "DeviceSpan::subspan"));
+        CUSHIM_DETAIL_TRY_VOID(cushim_done, detail::check_range(offset, count, size_, "elements",
+                                                                "DeviceSpan::subspan"));
         return DeviceSpan(address_ + offset * sizeof(T), count);
     }
 

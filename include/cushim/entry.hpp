@@ -16,7 +16,7 @@
 #define CUSHIM_ENTRY_HPP
 
 #include <cushim/detail/driver_entries.hpp>
-#include <cushim/detail/find_entry.hpp>
+#include <cushim/detail/resolve_entry.hpp>
 #include <cushim/detail/runtime_entries.hpp>
 #include <cushim/version.hpp>
 
@@ -26,7 +26,7 @@ namespace cushim {
 template <class Entry>
 CUSHIM_LOCAL bool is_available() noexcept {
     int status = 0;
-    return detail::find_entry<Entry>(detail::slot_of<Entry>(), status) != nullptr;
+    return detail::resolve_entry<Entry>(detail::slot_of<Entry>(), status) != nullptr;
 }
 template <class Entry>
 CUSHIM_LOCAL bool is_available(Entry) noexcept {

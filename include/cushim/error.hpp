@@ -13,11 +13,10 @@ namespace cushim {
 
 class Error;
 namespace detail {
-// The error with the name of the function that the program called. `function` is that name, such as
-// "Stream::synchronize", or the function's signature; the string must live as long as the program.
-// It replaces a name that the error already has. Null leaves the error unchanged.
-CUSHIM_COLD CUSHIM_API Error named(Error &&error, const char *function) noexcept;
-CUSHIM_COLD void name_error(const Error &error, const char *function) noexcept;
+// Puts the name of the function that the program called into the error: see named.hpp.
+CUSHIM_COLD CUSHIM_API void name_error(const Error &error, const char *function) noexcept;
+// What name_error() calls: MinGW accepts no exported function as a friend.
+void set_function(const Error &error, const char *function) noexcept;
 // The same error with another detail.
 Error with_detail(Error &&error, const char *detail) noexcept;
 } // namespace detail
@@ -53,7 +52,7 @@ enum class Api : unsigned char {
 };
 CUSHIM_API Text to_text(Api api) noexcept;
 
-// The name of the enumerator, such as "out_of_memory"; "unknown" if there is none.
+// The name of the enumerator, such as "out_of_memory"; "unknown" for other values.
 CUSHIM_API const char *name(ErrorKind kind) noexcept;
 
 struct ErrorText;
@@ -74,7 +73,7 @@ struct ErrorParts {
 };
 
 // An error as a value: 48 bytes on 64-bit systems. It allocates memory only to store a detail or
-// lines of the driver's log (driver_log.hpp), or when its message is requested. Copying shares that
+// lines of the driver log (driver_log.hpp), or when its message is requested. Copying shares that
 // memory and never fails.
 //
 // Threads: different threads may use different copies, and call const functions of the same Error,
@@ -149,12 +148,12 @@ class Error {
 
     // The exported name of the CUDA entry point, or the name of the system call that failed. With
     // requires_newer_driver and requires_newer_headers, the name of what is missing, which may also
-    // be a feature or a type, such as "CUmemPoolProps::maxSize". "" if there is none. Never null.
+    // be a feature or a type, such as "CUmemPoolProps::maxSize". "" for other errors. Never null.
     const char *entry_point() const noexcept { return entry_point_; }
 
     // The cushim function that the program called, such as "Stream::synchronize"; "" if the error
-    // is not from a cushim function.
-    CUSHIM_API Text function() const noexcept;
+    // is not from a cushim function. Never null; valid permanently.
+    const char *function() const noexcept { return function_; }
 
     // The required and the installed version of the driver. With requires_newer_headers, both are
     // versions of the headers. In an error from Error::symbol() for a library other than the
@@ -162,17 +161,22 @@ class Error {
     Version required() const noexcept { return required_; }
     Version installed() const noexcept { return installed_; }
 
-    // A text for a person, such as "Stream::synchronize: cuStreamSynchronize:
-    // CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure". Never null. The first call may
-    // allocate memory and queries the library for the status name. If memory is exhausted, the text
-    // is shorter. Valid as long as this Error, or any copy made of it after the call.
+    // A text for a person: the reason first, then in parentheses the call and what it returned. The
+    // cushim function stands before the reason, except if a library is absent: that reason is the
+    // same for every function, and a hint follows.
+    //     DeviceBuffer::allocate: 64 bytes requested, 16 free (cuMemAlloc_v2:
+    //     CUDA_ERROR_OUT_OF_MEMORY)
+    //     no CUDA driver: libcuda.so.1 was not found (Device::get: cuInit 303). Hint: install ...
+    // Never null. The first call may allocate memory and queries the library for the status name.
+    // If memory is exhausted, the text is shorter. Valid as long as this Error, or any copy made of
+    // it after the call.
     CUSHIM_API const char *message() const noexcept;
 
     // Whether kind, API, library, status, entry point and versions are equal; messages may differ.
     CUSHIM_API friend bool operator==(const Error &left, const Error &right) noexcept;
 
   private:
-    friend void detail::name_error(const Error &error, const char *function) noexcept;
+    friend void detail::set_function(const Error &error, const char *function) noexcept;
     friend Error detail::with_detail(Error &&error, const char *detail) noexcept;
 
     Error(const ErrorParts &parts, const cushim_report *report) noexcept;
@@ -181,7 +185,7 @@ class Error {
     CUSHIM_API static void release(ErrorText *text) noexcept;
 
     const char *entry_point_;
-    mutable const char *function_ = ""; // a name, or a signature that has it
+    mutable const char *function_ = "";
     // With Api::library the name of the status; otherwise the cushim_report, if the library is
     // absent.
     const void *about_;

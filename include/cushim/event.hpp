@@ -21,7 +21,6 @@ struct EventOptions {
  * For query() and synchronize(), an event that was never recorded is complete. A second record()
  * replaces the first; waits enqueued between the two still wait for the first.
  *
- * Threads: see handle.hpp.
  * Context: see handle.hpp, except record() in Stream::legacy() and Stream::per_thread(), which uses
  * the current context.
  * Errors: wrong_context from record() if the stream belongs to another context; the status of the
@@ -39,14 +38,14 @@ class Event : public detail::Shared<Event, CUevent> {
     // contexts cannot wait for it: see Stream::wait_event().
     static Result<Event> interprocess(const Context &context) noexcept {
         return detail::named(
-            create(context, {.timing = false, .blocking_sync = false, .interprocess = true}),
-            "Event::interprocess");
+            "Event::interprocess",
+            create(context, {.timing = false, .blocking_sync = false, .interprocess = true}));
     }
 
-    // Owns an event of that context.
+    // Owns an event of that context. cuEventDestroy_v2.
     CUSHIM_API static Result<Event> adopt(const Context &context, CUevent event) noexcept;
     // Does not own; the lender must keep the event alive.
-    CUSHIM_API static Event borrow(CUevent event) noexcept;
+    static Event borrow(CUevent event) noexcept { return {event, nullptr}; }
 
     // Records the event: it completes once the work enqueued in the stream before this call has
     // completed. cuEventRecord.

@@ -124,10 +124,7 @@ class ExternalMemorySource {
 /* A range of imported memory, mapped to a device address for kernels and copies. It keeps the
  * import alive. A buffer of size 0 is valid, has a null address, and makes no CUDA call.
  *
- * The memory is unmapped (cuMemFree) immediately on destruction. Before that, all work that uses it
- * must have completed, or its stream must have been passed to release_after().
- *
- * Threads and context: see handle.hpp. */
+ * The memory is unmapped by cuMemFree. */
 class ExternalBuffer : public detail::Owner<detail::ExternalBufferValue> {
   public:
     ExternalBuffer() noexcept = default;
@@ -144,12 +141,14 @@ class ExternalBuffer : public detail::Owner<detail::ExternalBufferValue> {
     // of sizeof(T) and the address is aligned for T.
     template <DeviceType T>
     Result<DeviceSpan<T>> as() const noexcept {
-        CUSHIM_TRY_VOID(
+        CUSHIM_DETAIL_TRY_VOID(
+            cushim_done,
             detail::check_elements(native(), size(), sizeof(T), alignof(T), "ExternalBuffer::as"));
         return DeviceSpan<T>(native(), size() / sizeof(T));
     }
 
-    // See DeviceBuffer::release_after().
+    // Before the memory is unmapped, the destructor waits for all work in this stream: see
+    // typed_buffer.hpp.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
   private:
@@ -162,12 +161,7 @@ inline Text to_text(const ExternalBuffer &buffer) noexcept {
 }
 
 /* Imported memory mapped as a mipmapped array: an image of the other API. It keeps the import
- * alive.
- *
- * The destructor destroys the CUDA array immediately. Before that, all work that uses it must have
- * completed, or its stream must have been passed to release_after().
- *
- * Threads and context: see handle.hpp. */
+ * alive. */
 class ExternalMipmappedArray : public detail::Owner<detail::ExternalArrayValue> {
   public:
     ExternalMipmappedArray() noexcept = default;
@@ -179,7 +173,8 @@ class ExternalMipmappedArray : public detail::Owner<detail::ExternalArrayValue> 
     // level does not exist. cuMipmappedArrayGetLevel.
     CUSHIM_API Result<CUarray> level(unsigned int index) const noexcept;
 
-    // See DeviceBuffer::release_after().
+    // Before the array is destroyed, the destructor waits for all work in this stream: see
+    // typed_buffer.hpp.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
   private:
@@ -194,8 +189,7 @@ inline Text to_text(const ExternalMipmappedArray &array) noexcept {
 /* Imported memory of another API. The import keeps its context alive. Buffers and arrays mapped
  * from it keep the import alive.
  *
- * Threads: see handle.hpp, but const functions may run on several threads at the same time.
- * Context: see handle.hpp. */
+ * Threads: const functions may run on several threads at the same time. */
 class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMemoryValue> {
   public:
     ExternalMemory() noexcept = default;
@@ -218,8 +212,10 @@ class ExternalMemory : public detail::Shared<ExternalMemory, detail::ExternalMem
                                                    std::size_t size) noexcept;
     // Does not own; the lender must keep the import and its context alive until everything mapped
     // from it is destroyed.
-    CUSHIM_API static ExternalMemory borrow(const Context &context, CUexternalMemory memory,
-                                            std::size_t size) noexcept;
+    static ExternalMemory borrow(const Context &context, CUexternalMemory memory,
+                                 std::size_t size) noexcept {
+        return {{memory, context.native(), size}, nullptr};
+    }
 
     // Bytes, as passed to the import.
     std::size_t size() const noexcept { return value().size; }

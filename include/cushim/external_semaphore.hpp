@@ -22,8 +22,7 @@
  * std::move(fd)) takes the descriptor if it succeeds, and leaves `fd` unchanged if it fails.
  * The caller keeps Windows handles in either case.
  *
- * Threads: see handle.hpp, but const functions may run on several threads at the same time.
- * Context: see handle.hpp.
+ * Threads: const functions may run on several threads at the same time.
  * Errors of imports: invalid_argument for an invalid handle or descriptor; unsupported_platform for
  * descriptors on Windows and for Windows handles elsewhere; not_supported_by_device;
  * CUDA_ERROR_UNKNOWN (999) if the handle is of another kind.
@@ -37,6 +36,7 @@
 #ifndef CUSHIM_EXTERNAL_SEMAPHORE_HPP
 #define CUSHIM_EXTERNAL_SEMAPHORE_HPP
 
+#include <concepts>
 #include <initializer_list>
 #include <span>
 
@@ -51,98 +51,136 @@ namespace cushim {
 
 class Stream;
 
+namespace detail {
+
+// SemaphoreSignal or SemaphoreWait.
+template <bool is_signal>
+class SemaphoreStep {
+  public:
+    explicit SemaphoreStep(const SemaphoreOperation &operation) noexcept : operation_(operation) {}
+    const SemaphoreOperation &operation() const noexcept { return operation_; }
+
+  private:
+    SemaphoreOperation operation_;
+};
+
+} // namespace detail
+
 // One signal of a batch, made by the signaling() of a semaphore. The semaphore must outlive it.
-class SemaphoreSignal {
-  public:
-    // Used by signaling() and by signal_semaphores(), not by programs.
-    explicit SemaphoreSignal(const detail::SemaphoreOperation &operation) noexcept
-        : operation_(operation) {}
-    const detail::SemaphoreOperation &operation() const noexcept { return operation_; }
-
-  private:
-    detail::SemaphoreOperation operation_;
-};
-
+using SemaphoreSignal = detail::SemaphoreStep<true>;
 // One wait of a batch, made by the waiting() of a semaphore. The semaphore must outlive it.
-class SemaphoreWait {
-  public:
-    // Used by waiting() and by wait_semaphores(), not by programs.
-    explicit SemaphoreWait(const detail::SemaphoreOperation &operation) noexcept
-        : operation_(operation) {}
-    const detail::SemaphoreOperation &operation() const noexcept { return operation_; }
-
-  private:
-    detail::SemaphoreOperation operation_;
-};
+using SemaphoreWait = detail::SemaphoreStep<false>;
 
 /* Enqueue all operations of the batch in one CUDA call. A batch of 0 operations makes no call.
  * Kinds may be mixed. If CUDA rejects one operation, none is enqueued.
  *
  *     signal_semaphores(stream, {frame.signaling(7), drawn.signaling()}); */
 CUSHIM_API Result<void> signal_semaphores(const Stream &stream,
-                                          std::span<const SemaphoreSignal> signals) noexcept;
+                                          std::span<const SemaphoreSignal> operations) noexcept;
 CUSHIM_API Result<void> wait_semaphores(const Stream &stream,
-                                        std::span<const SemaphoreWait> waits) noexcept;
-CUSHIM_API Result<void> signal_semaphores(const Stream &stream,
-                                          std::initializer_list<SemaphoreSignal> signals) noexcept;
-CUSHIM_API Result<void> wait_semaphores(const Stream &stream,
-                                        std::initializer_list<SemaphoreWait> waits) noexcept;
+                                        std::span<const SemaphoreWait> operations) noexcept;
+inline Result<void> signal_semaphores(const Stream &stream,
+                                      std::initializer_list<SemaphoreSignal> operations) noexcept {
+    return signal_semaphores(stream, std::span(operations.begin(), operations.size()));
+}
+inline Result<void> wait_semaphores(const Stream &stream,
+                                    std::initializer_list<SemaphoreWait> operations) noexcept {
+    return wait_semaphores(stream, std::span(operations.begin(), operations.size()));
+}
 
 namespace detail {
 
-// A batch of one. An error names the function. Declared here, as calls of the functions above take
-// long to compile.
-CUSHIM_API Result<void> signal_semaphore(const Stream &stream, const SemaphoreOperation &operation,
-                                         const char *function) noexcept;
-CUSHIM_API Result<void> wait_semaphore(const Stream &stream, const SemaphoreOperation &operation,
-                                       const char *function) noexcept;
+// A semaphore of any kind. Errors name `function`.
+using SemaphoreOwner = Owner<SemaphoreValue>;
+CUSHIM_API Result<SemaphoreOwner> import_semaphore(const char *function, const Context &context,
+                                                   CUexternalSemaphoreHandleType type,
+                                                   UniqueFd &fd) noexcept;
+CUSHIM_API Result<SemaphoreOwner> import_semaphore(const char *function, const Context &context,
+                                                   CUexternalSemaphoreHandleType type,
+                                                   Win32Handle handle) noexcept;
+CUSHIM_API Result<SemaphoreOwner> import_nvscisync(const Context &context,
+                                                   const void *nvscisync) noexcept;
+CUSHIM_API Result<SemaphoreOwner> adopt_semaphore(const char *function, const Context &context,
+                                                  CUexternalSemaphore semaphore) noexcept;
+
+// What all kinds have in common.
+template <class Derived>
+class Semaphore : public Shared<Derived, SemaphoreValue> {
+  public:
+    // An empty semaphore.
+    Semaphore() noexcept = default;
+    // Owns what was imported or adopted; not for programs. Not from a semaphore of another kind.
+    template <std::same_as<SemaphoreOwner> Imported>
+    Semaphore(Imported &&owner) noexcept {
+        static_cast<SemaphoreOwner &>(*this) = static_cast<SemaphoreOwner &&>(owner);
+    }
+
+    // Does not own; the lender must keep the semaphore and its context alive.
+    static Derived borrow(const Context &context, CUexternalSemaphore semaphore) noexcept {
+        Derived borrowed;
+        Access::set(borrowed, {semaphore, context.native()}, nullptr);
+        return borrowed;
+    }
+
+  protected:
+    // An operation; the kind adds its members.
+    SemaphoreOperation operation_of(SemaphoreKind kind) const noexcept {
+        return {.semaphore = this->native(),
+                .context = this->value().context,
+                .kind = kind,
+                .state = Access::state(*this)};
+    }
+};
 
 } // namespace detail
 
 // A Vulkan binary semaphore: signalled or not.
-class BinarySemaphore : public detail::Shared<BinarySemaphore, detail::SemaphoreValue> {
+class BinarySemaphore : public detail::Semaphore<BinarySemaphore> {
   public:
-    BinarySemaphore() noexcept = default;
+    using Semaphore::Semaphore;
 
     // Linux: imports a descriptor from Vulkan (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT).
-    CUSHIM_API static Result<BinarySemaphore> import_fd(const Context &context,
-                                                        UniqueFd &&fd) noexcept;
+    static Result<BinarySemaphore> import_fd(const Context &context, UniqueFd &&fd) noexcept {
+        return detail::import_semaphore("BinarySemaphore::import_fd", context,
+                                        CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, fd);
+    }
     // Windows: imports a handle from Vulkan
     // (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT).
-    CUSHIM_API static Result<BinarySemaphore> import_win32(const Context &context,
-                                                           Win32Handle handle) noexcept;
+    static Result<BinarySemaphore> import_win32(const Context &context,
+                                                Win32Handle handle) noexcept {
+        return detail::import_semaphore("BinarySemaphore::import_win32", context,
+                                        CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32, handle);
+    }
     // Windows: imports a global shared (KMT) handle. It has no name and does not keep the
     // semaphore alive.
-    CUSHIM_API static Result<BinarySemaphore> import_win32_kmt(const Context &context,
-                                                               void *handle) noexcept;
+    static Result<BinarySemaphore> import_win32_kmt(const Context &context, void *handle) noexcept {
+        return detail::import_semaphore("BinarySemaphore::import_win32_kmt", context,
+                                        CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT,
+                                        Win32Handle::handle(handle));
+    }
 
     // Takes ownership of a semaphore of this kind that was imported in this context.
-    CUSHIM_API static Result<BinarySemaphore> adopt(const Context &context,
-                                                    CUexternalSemaphore semaphore) noexcept;
-    // Does not own; the lender must keep the semaphore and its context alive.
-    CUSHIM_API static BinarySemaphore borrow(const Context &context,
-                                             CUexternalSemaphore semaphore) noexcept;
+    static Result<BinarySemaphore> adopt(const Context &context,
+                                         CUexternalSemaphore semaphore) noexcept {
+        return detail::adopt_semaphore("BinarySemaphore::adopt", context, semaphore);
+    }
 
     // Enqueues a signal. The semaphore must not be signalled already.
     Result<void> signal(const Stream &stream) const noexcept {
-        return detail::signal_semaphore(stream, operation(), "BinarySemaphore::signal");
+        return detail::named("BinarySemaphore::signal", signal_semaphores(stream, {signaling()}));
     }
     // Enqueues a wait until the semaphore is signalled. The wait resets the semaphore.
     Result<void> wait(const Stream &stream) const noexcept {
-        return detail::wait_semaphore(stream, operation(), "BinarySemaphore::wait");
+        return detail::named("BinarySemaphore::wait", wait_semaphores(stream, {waiting()}));
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
-    SemaphoreSignal signaling() const noexcept { return SemaphoreSignal(operation()); }
-    SemaphoreWait waiting() const noexcept { return SemaphoreWait(operation()); }
-
-  private:
-    detail::SemaphoreOperation operation() const noexcept {
-        return {.semaphore = native(),
-                .context = value().context,
-                .state = detail::Access::state(*this)};
+    SemaphoreSignal signaling() const noexcept {
+        return SemaphoreSignal(operation_of(detail::SemaphoreKind::binary));
     }
-    using Shared::Shared;
+    SemaphoreWait waiting() const noexcept {
+        return SemaphoreWait(operation_of(detail::SemaphoreKind::binary));
+    }
 };
 
 inline Text to_text(const BinarySemaphore &semaphore) noexcept {
@@ -153,39 +191,53 @@ inline Text to_text(const BinarySemaphore &semaphore) noexcept {
 // a Direct3D fence. The import of a Vulkan timeline semaphore fails with not_supported_by_device if
 // the device attribute CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0.
 // cuDeviceGetAttribute, cuCtxGetDevice.
-class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::SemaphoreValue> {
+class TimelineSemaphore : public detail::Semaphore<TimelineSemaphore> {
   public:
-    TimelineSemaphore() noexcept = default;
+    using Semaphore::Semaphore;
 
     // Linux: imports a descriptor of a Vulkan timeline semaphore
     // (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT).
-    CUSHIM_API static Result<TimelineSemaphore> import_fd(const Context &context,
-                                                          UniqueFd &&fd) noexcept;
+    static Result<TimelineSemaphore> import_fd(const Context &context, UniqueFd &&fd) noexcept {
+        return detail::import_semaphore("TimelineSemaphore::import_fd", context,
+                                        CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD,
+                                        fd);
+    }
     // Windows: imports a handle of a Vulkan timeline semaphore
     // (VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT).
-    CUSHIM_API static Result<TimelineSemaphore> import_win32(const Context &context,
-                                                             Win32Handle handle) noexcept;
+    static Result<TimelineSemaphore> import_win32(const Context &context,
+                                                  Win32Handle handle) noexcept {
+        return detail::import_semaphore("TimelineSemaphore::import_win32", context,
+                                        CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32,
+                                        handle);
+    }
     // Windows: imports a fence, from ID3D12Device::CreateSharedHandle.
-    CUSHIM_API static Result<TimelineSemaphore> import_d3d12_fence(const Context &context,
-                                                                   Win32Handle handle) noexcept;
+    static Result<TimelineSemaphore> import_d3d12_fence(const Context &context,
+                                                        Win32Handle handle) noexcept {
+        return detail::import_semaphore("TimelineSemaphore::import_d3d12_fence", context,
+                                        CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE, handle);
+    }
     // Windows: imports a fence, from ID3D11Fence::CreateSharedHandle.
-    CUSHIM_API static Result<TimelineSemaphore> import_d3d11_fence(const Context &context,
-                                                                   Win32Handle handle) noexcept;
+    static Result<TimelineSemaphore> import_d3d11_fence(const Context &context,
+                                                        Win32Handle handle) noexcept {
+        return detail::import_semaphore("TimelineSemaphore::import_d3d11_fence", context,
+                                        CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE, handle);
+    }
 
-    // See the functions of BinarySemaphore.
-    CUSHIM_API static Result<TimelineSemaphore> adopt(const Context &context,
-                                                      CUexternalSemaphore semaphore) noexcept;
-    CUSHIM_API static TimelineSemaphore borrow(const Context &context,
-                                               CUexternalSemaphore semaphore) noexcept;
+    // See BinarySemaphore::adopt().
+    static Result<TimelineSemaphore> adopt(const Context &context,
+                                           CUexternalSemaphore semaphore) noexcept {
+        return detail::adopt_semaphore("TimelineSemaphore::adopt", context, semaphore);
+    }
 
     // Enqueues a signal, which sets the value to `fence_value`. It must exceed the previous value.
     Result<void> signal(const Stream &stream, unsigned long long fence_value) const noexcept {
-        return detail::signal_semaphore(stream, operation(fence_value),
-                                        "TimelineSemaphore::signal");
+        return detail::named("TimelineSemaphore::signal",
+                             signal_semaphores(stream, {signaling(fence_value)}));
     }
     // Enqueues a wait until the value is at least `fence_value`.
     Result<void> wait(const Stream &stream, unsigned long long fence_value) const noexcept {
-        return detail::wait_semaphore(stream, operation(fence_value), "TimelineSemaphore::wait");
+        return detail::named("TimelineSemaphore::wait",
+                             wait_semaphores(stream, {waiting(fence_value)}));
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -198,13 +250,10 @@ class TimelineSemaphore : public detail::Shared<TimelineSemaphore, detail::Semap
 
   private:
     detail::SemaphoreOperation operation(unsigned long long fence_value) const noexcept {
-        return {.semaphore = native(),
-                .context = value().context,
-                .kind = detail::SemaphoreKind::timeline,
-                .value = fence_value,
-                .state = detail::Access::state(*this)};
+        auto operation = operation_of(detail::SemaphoreKind::timeline);
+        operation.value = fence_value;
+        return operation;
     }
-    using Shared::Shared;
 };
 
 inline Text to_text(const TimelineSemaphore &semaphore) noexcept {
@@ -213,35 +262,42 @@ inline Text to_text(const TimelineSemaphore &semaphore) noexcept {
 
 // A keyed mutex of Direct3D 11: a release sets the key that the next acquire must pass. Windows
 // only.
-class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
+class KeyedMutex : public detail::Semaphore<KeyedMutex> {
   public:
-    KeyedMutex() noexcept = default;
+    using Semaphore::Semaphore;
 
     // Imports a handle from IDXGIResource1::CreateSharedHandle.
-    CUSHIM_API static Result<KeyedMutex> import_d3d11(const Context &context,
-                                                      Win32Handle handle) noexcept;
+    static Result<KeyedMutex> import_d3d11(const Context &context, Win32Handle handle) noexcept {
+        return detail::import_semaphore("KeyedMutex::import_d3d11", context,
+                                        CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX,
+                                        handle);
+    }
     // Imports a handle from IDXGIResource::GetSharedHandle. It has no name and does not keep the
     // mutex alive.
-    CUSHIM_API static Result<KeyedMutex> import_d3d11_kmt(const Context &context,
-                                                          void *handle) noexcept;
+    static Result<KeyedMutex> import_d3d11_kmt(const Context &context, void *handle) noexcept {
+        return detail::import_semaphore("KeyedMutex::import_d3d11_kmt", context,
+                                        CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT,
+                                        Win32Handle::handle(handle));
+    }
 
-    // See the functions of BinarySemaphore.
-    CUSHIM_API static Result<KeyedMutex> adopt(const Context &context,
-                                               CUexternalSemaphore semaphore) noexcept;
-    CUSHIM_API static KeyedMutex borrow(const Context &context,
-                                        CUexternalSemaphore semaphore) noexcept;
+    // See BinarySemaphore::adopt().
+    static Result<KeyedMutex> adopt(const Context &context,
+                                    CUexternalSemaphore semaphore) noexcept {
+        return detail::adopt_semaphore("KeyedMutex::adopt", context, semaphore);
+    }
 
     static constexpr unsigned int no_timeout = 0xffffffff; // for wait(): no time limit (INFINITE)
 
     // Enqueues a release of the mutex with this key.
     Result<void> signal(const Stream &stream, unsigned long long key) const noexcept {
-        return detail::signal_semaphore(stream, operation(key, 0), "KeyedMutex::signal");
+        return detail::named("KeyedMutex::signal", signal_semaphores(stream, {signaling(key)}));
     }
     // Enqueues an acquire, which waits until the mutex is released with this key. After
     // `timeout_ms` milliseconds it fails with CUDA_ERROR_TIMEOUT (909) and acquires nothing.
     Result<void> wait(const Stream &stream, unsigned long long key,
                       unsigned int timeout_ms = no_timeout) const noexcept {
-        return detail::wait_semaphore(stream, operation(key, timeout_ms), "KeyedMutex::wait");
+        return detail::named("KeyedMutex::wait",
+                             wait_semaphores(stream, {waiting(key, timeout_ms)}));
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -256,14 +312,11 @@ class KeyedMutex : public detail::Shared<KeyedMutex, detail::SemaphoreValue> {
   private:
     detail::SemaphoreOperation operation(unsigned long long key,
                                          unsigned int timeout_ms) const noexcept {
-        return {.semaphore = native(),
-                .context = value().context,
-                .kind = detail::SemaphoreKind::keyed_mutex,
-                .timeout_ms = timeout_ms,
-                .value = key,
-                .state = detail::Access::state(*this)};
+        auto operation = operation_of(detail::SemaphoreKind::keyed_mutex);
+        operation.timeout_ms = timeout_ms;
+        operation.value = key;
+        return operation;
     }
-    using Shared::Shared;
 };
 
 inline Text to_text(const KeyedMutex &mutex) noexcept {
@@ -278,32 +331,35 @@ struct NvSciOptions {
 };
 
 // An NvSciSyncObj. Each signal writes a fence; a wait waits for such a fence. Tegra and QNX only.
-class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreValue> {
+class NvSciSemaphore : public detail::Semaphore<NvSciSemaphore> {
   public:
-    NvSciSemaphore() noexcept = default;
+    using Semaphore::Semaphore;
 
     // Imports an NvSciSyncObj, which must outlive all owners of the import. Create it with the
     // attributes that cuDeviceGetNvSciSyncAttributes returns.
-    CUSHIM_API static Result<NvSciSemaphore> import_from(const Context &context,
-                                                         const void *nvscisync) noexcept;
+    static Result<NvSciSemaphore> import_from(const Context &context,
+                                              const void *nvscisync) noexcept {
+        return detail::import_nvscisync(context, nvscisync);
+    }
 
-    // See the functions of BinarySemaphore.
-    CUSHIM_API static Result<NvSciSemaphore> adopt(const Context &context,
-                                                   CUexternalSemaphore semaphore) noexcept;
-    CUSHIM_API static NvSciSemaphore borrow(const Context &context,
-                                            CUexternalSemaphore semaphore) noexcept;
+    // See BinarySemaphore::adopt().
+    static Result<NvSciSemaphore> adopt(const Context &context,
+                                        CUexternalSemaphore semaphore) noexcept {
+        return detail::adopt_semaphore("NvSciSemaphore::adopt", context, semaphore);
+    }
 
     // Enqueues a signal. The call fills *fence, an NvSciSyncFence; other users of the
     // object wait for this fence.
     Result<void> signal(const Stream &stream, void *fence,
                         const NvSciOptions &options = {}) const noexcept {
-        return detail::signal_semaphore(stream, operation(fence, options),
-                                        "NvSciSemaphore::signal");
+        return detail::named("NvSciSemaphore::signal",
+                             signal_semaphores(stream, {signaling(fence, options)}));
     }
     // Enqueues a wait for *fence, an NvSciSyncFence. The call reads it before it returns.
     Result<void> wait(const Stream &stream, void *fence,
                       const NvSciOptions &options = {}) const noexcept {
-        return detail::wait_semaphore(stream, operation(fence, options), "NvSciSemaphore::wait");
+        return detail::named("NvSciSemaphore::wait",
+                             wait_semaphores(stream, {waiting(fence, options)}));
     }
 
     // A signal or a wait for a batch: see signal_semaphores() and wait_semaphores().
@@ -316,14 +372,11 @@ class NvSciSemaphore : public detail::Shared<NvSciSemaphore, detail::SemaphoreVa
 
   private:
     detail::SemaphoreOperation operation(void *fence, const NvSciOptions &options) const noexcept {
-        return {.semaphore = native(),
-                .context = value().context,
-                .kind = detail::SemaphoreKind::nvsci,
-                .skip_memory_sync = options.skip_memory_sync,
-                .fence = fence,
-                .state = detail::Access::state(*this)};
+        auto operation = operation_of(detail::SemaphoreKind::nvsci);
+        operation.skip_memory_sync = options.skip_memory_sync;
+        operation.fence = fence;
+        return operation;
     }
-    using Shared::Shared;
 };
 
 inline Text to_text(const NvSciSemaphore &semaphore) noexcept {

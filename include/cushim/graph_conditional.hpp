@@ -57,7 +57,7 @@ struct GraphCases {
     std::vector<Graph> bodies; // bodies[i] runs if the condition is i
 };
 
-// The parameters of a conditional node, as Graph::conditional_node_params() returns them.
+// The parameters of a conditional node, as Graph::conditional_params() returns them.
 struct ConditionalNodeParams {
     GraphConditionalType type = GraphConditionalType::if_; // if, while or switch
     unsigned long long condition = 0;                      // native() of its condition

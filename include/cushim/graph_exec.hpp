@@ -2,8 +2,8 @@
 #ifndef CUSHIM_GRAPH_EXEC_HPP
 #define CUSHIM_GRAPH_EXEC_HPP
 
+#include <cushim/detail/node_setters.hpp>
 #include <cushim/graph_node.hpp>
-#include <cushim/graph_setters.hpp>
 #include <cushim/stream.hpp>
 #include <cushim/text.hpp>
 
@@ -36,12 +36,12 @@ enum class InstantiateResult : unsigned char {
     conditional_handle_unused = 5     // a condition has no conditional node
 };
 CUSHIM_API Text to_text(InstantiateResult result) noexcept;
-// Details of a failed Graph::instantiate().
+// What Graph::instantiate_failure() returns.
 struct InstantiateFailure {
     InstantiateResult result = InstantiateResult::error; // why it failed
     // The node that caused it, a node of the graph. Empty if CUDA does not report it. Also empty if
     // the node is in a child graph or conditional body for which the program has no Graph yet (from
-    // child_graph(), conditional_node_params() or add_..._node()).
+    // child_graph_params(), conditional_params() or add_..._node()).
     GraphNode node;
 };
 
@@ -135,19 +135,19 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
      * GraphUpdate::result has the reason, and the executable graph is unchanged. On success,
      * the resources of `graph` are kept alive instead of those of the old nodes.
      * cuGraphExecUpdate, _v2 (CUDA 12.0). */
-    CUSHIM_API Result<GraphUpdate> update(const Graph &graph) const noexcept;
+    CUSHIM_API Result<GraphUpdate> update(const Graph &graph) noexcept;
 
     /* Changes a child graph node: its nodes get the parameters of the nodes of `child`, which must
      * have the same topology. Parameters set earlier on these nodes are replaced; nodes stay
      * enabled or disabled. The resources of the nodes of `child` are kept alive.
      * cuGraphExecChildGraphNodeSetParams, since CUDA 11.1. */
     CUSHIM_API Result<void> set_child_graph_node(const GraphNode &node,
-                                                 const Graph &child) const noexcept;
+                                                 const Graph &child) noexcept;
 
     // Set and get whether a node is enabled; a disabled node does nothing. For kernels, copies and
     // fills, also inside child graphs. Initially all nodes are enabled.
     // cuGraphNodeSetEnabled, cuGraphNodeGetEnabled, since CUDA 11.6.
-    CUSHIM_API Result<void> set_enabled(const GraphNode &node, bool enabled) const noexcept;
+    CUSHIM_API Result<void> set_enabled(const GraphNode &node, bool enabled) noexcept;
     CUSHIM_API Result<bool> is_enabled(const GraphNode &node) const noexcept;
 
     // The CUDA_GRAPH_INSTANTIATE_FLAG_... that it was created with; drivers report only
@@ -159,12 +159,8 @@ class GraphExec : public detail::Shared<GraphExec, CUgraphExec>,
     friend class Graph;
     using Shared::Shared;
 
-    CUSHIM_API Result<void> set(const GraphNode &node, const detail::NodeParameters &parameters,
-                                const detail::NodeUses &uses) const noexcept;
-    CUSHIM_API Result<void> set_signals(const GraphNode &node,
-                                        std::span<const SemaphoreSignal> signals) const noexcept;
-    CUSHIM_API Result<void> set_waits(const GraphNode &node,
-                                      std::span<const SemaphoreWait> waits) const noexcept;
+    CUSHIM_API Result<void> set(const GraphNode &node, const detail::NodeParameters &to,
+                                const detail::NodeUses &uses) noexcept;
 };
 
 inline Text to_text(const GraphExec &exec) noexcept {

@@ -25,14 +25,14 @@ class GraphAllocation : public detail::GraphMemory {
     explicit GraphAllocation(const detail::GraphMemory &memory) noexcept : GraphMemory(memory) {}
 
     // The address, the same in each launch; 0 if empty.
-    using GraphMemory::address;
+    using GraphMemory::native;
     // The node that allocates the memory.
     using GraphMemory::node;
     // The number of elements.
     using GraphMemory::size;
 
     // A view of all elements, for nodes, copies and kernels.
-    DeviceSpan<T> span() const noexcept { return DeviceSpan<T>(address(), size()); }
+    DeviceSpan<T> span() const noexcept { return DeviceSpan<T>(native(), size()); }
     operator DeviceSpan<T>() const noexcept { return span(); }
     operator DeviceSpan<const T>() const noexcept { return span(); }
 

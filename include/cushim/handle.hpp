@@ -1,35 +1,47 @@
 /* The base of all owners of CUDA objects: how they move, share, release and destroy them.
  *
- * An owner is two to four words. It is empty (holds no object: it was default-constructed, moved
+ * An owner is two to six words. It is empty (holds no object: it was default-constructed, moved
  * from, closed, reset or released), or it holds a CUDA object in one of two ways:
  *
- *     owned     created by a factory (Stream::create) or by adopt(). The last owner destroys the
- *               object, and only then releases what the object needs (its context, its memory).
- *               adopt() of a null handle is invalid_argument.
- *     borrowed  created by borrow(). Never destroyed; the lender must keep the object alive.
+ *     owned     The last owner destroys the object, and only then releases what the object needs
+ *               (its context, its memory).
+ *     borrowed  Never destroyed; the lender must keep the object alive.
+ *
+ * Factories are static functions:
+ *
+ *     create      Makes an object. Memory has allocate(), addresses reserve(), mappings map(), code
+ *                 load().
+ *     open        Opens an object of another process, or a library. Exported memory, pools and
+ *                 semaphores have import_fd(), import_win32() and others.
+ *     adopt       Owns an object that the program made by a call of CUDA. A null handle is
+ *                 invalid_argument (for a buffer of size 0, it is valid); on failure the caller
+ *                 keeps the object.
+ *     borrow      Does not own.
+ *
+ * Others are named after the object that they return: Context::primary(), Stream::legacy(),
+ * MemoryPool::default_of(), PhysicalMemory::retain_from(), DeviceBuffer::copy_of().
  *
  * Owners are moved, not copied; a moved-from owner is empty. share(), in types that have it,
  * returns a second owner of the same object.
  *
  * Destructors are noexcept. A failure goes to the teardown sink (teardown.hpp); close() returns it.
- * Destructors make no driver call after cushim's exit handler, which destroys what closures and
- * graphs own (teardown.hpp). In the child of a fork they make none for objects of the parent. They
- * do not invalidate a capture, on this thread or another (cuThreadExchangeStreamCaptureMode, if the
- * driver has it).
  *
- * Threads: one thread at a time may use an owner, unless its header says otherwise. Different
- * owners of one object may be used, shared and destroyed by different threads at the same time.
+ * Memory is freed, unmapped or closed immediately on destruction. Before that, all work that uses
+ * it must have completed, or its stream must have been passed to release_after(): see
+ * typed_buffer.hpp.
  *
- * pthread_cancel of a thread that waits in a cushim function ends the process: cancellation unwinds
- * the stack, and these functions are noexcept. Stop threads by a flag, and end a wait by completing
- * the work.
+ * Headers say where the following differs.
+ *
+ * Threads: one thread at a time may use an owner. Different owners of one object may be used,
+ * shared and destroyed by different threads at the same time.
  *
  * Context: no context needs to be current, and the current context does not change.
  *
  * Versions: "since CUDA 12.4" and "requires CUDA 12.4" mean a driver of that version or newer. With
  * an older driver the call fails with requires_newer_driver, with older headers in the build with
  * requires_newer_headers. Functions without a version are in every driver of CUDA 11.0 or newer.
- */
+ *
+ * The end of this file has corner cases: exit, forks, captures. */
 #ifndef CUSHIM_HANDLE_HPP
 #define CUSHIM_HANDLE_HPP
 
@@ -153,5 +165,21 @@ class Shared : public Owner<Value> {
 
 } // namespace detail
 } // namespace cushim
+
+/* Corner cases of all owners:
+ *
+ * | what happens if                  |                                                            |
+ * |----------------------------------|------------------------------------------------------------|
+ * | an owner is destroyed after      | The destructor makes no driver call. The exit handler      |
+ * | cushim's exit handler            | destroys what closures and graphs own (teardown.hpp).      |
+ * | an owner of the parent is        | The destructor makes no driver call: the object belongs to |
+ * | destroyed in the child of a fork | the parent.                                                |
+ * | a stream is being captured       | Destructors do not invalidate a capture, on this thread or |
+ * |                                  | another (cuThreadExchangeStreamCaptureMode, if the driver  |
+ * |                                  | has it).                                                   |
+ * | a thread that waits in a cushim  | The process ends: cancellation unwinds the stack, and      |
+ * | function is cancelled            | these functions are noexcept. Stop threads by a flag, and  |
+ * | (pthread_cancel)                 | end a wait by completing the work.                         |
+ */
 
 #endif

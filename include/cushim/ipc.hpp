@@ -16,9 +16,7 @@
  * alternative. The device must be visible to both processes. On Windows, IPC is slower.
  *
  * Threads: see handle.hpp; functions that are not members: any.
- * Context: see handle.hpp.
- * Errors: wrong_context if a handle is opened in the process that created it; see each function.
- */
+ * Errors: see each function; the end of this file has corner cases. */
 #ifndef CUSHIM_IPC_HPP
 #define CUSHIM_IPC_HPP
 
@@ -54,9 +52,9 @@ class IpcExport {
      * cuPointerGetAttributes, cuMemGetAddressRange_v2, cuIpcGetMemHandle. */
     template <DeviceType T>
     static Result<IpcExport> of(const Context &context, DeviceSpan<T> memory) noexcept {
-        CUSHIM_TRY(const std::size_t bytes,
-                   detail::bytes_of(memory.size(), sizeof(T), "IpcExport::of"));
-        return of(context, memory.address(), bytes);
+        CUSHIM_DETAIL_TRY(cushim_tried, const std::size_t bytes,
+                          detail::bytes_of(memory.size(), sizeof(T), "IpcExport::of"));
+        return of(context, memory.native(), bytes);
     }
 
     // For a handle from a program that does not use cushim: `size` bytes of its allocation,
@@ -98,9 +96,7 @@ class IpcExport {
 
 /* Memory of another process, opened in this one. Moved, not copied: each open() is closed once.
  *
- * The memory is closed immediately on destruction. Before that, all work that uses it must have
- * completed, or its stream must have been passed to release_after(). Notify the exporter
- * once the memory is closed; the exporter must not free it before.
+ * Notify the exporter once the memory is closed; the exporter must not free it before.
  */
 class IpcMemory : public detail::Owner<detail::OpenedMemory> {
   public:
@@ -109,9 +105,7 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
     /* Opens the memory in this context. Peer access is enabled lazily
      * (CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS).
      * Errors: invalid_argument if the allocation is smaller than the export states; wrong_context
-     * if this process exported it; CUDA_ERROR_INVALID_VALUE (1) for an invalid handle;
-     * CUDA_ERROR_INVALID_HANDLE (400) if memory of the same exporter is open in another context of
-     * the device.
+     * if this process exported it; CUDA_ERROR_INVALID_VALUE (1) for an invalid handle.
      * cuIpcOpenMemHandle_v2, cuMemGetAddressRange_v2, cuIpcCloseMemHandle. */
     CUSHIM_API static Result<IpcMemory> open(const Context &context,
                                              const IpcExport &exported) noexcept;
@@ -126,14 +120,13 @@ class IpcMemory : public detail::Owner<detail::OpenedMemory> {
     // invalid_argument unless the size is a multiple of sizeof(T) and the address is aligned for T.
     template <DeviceType T>
     Result<DeviceSpan<T>> as() const noexcept {
-        CUSHIM_TRY_VOID(
-            detail::check_elements(native(), size(), sizeof(T), alignof(T), "IpcMemory::as"));
+        CUSHIM_DETAIL_TRY_VOID(cushim_done, detail::check_elements(native(), size(), sizeof(T),
+                                                                   alignof(T), "IpcMemory::as"));
         return DeviceSpan<T>(native(), size() / sizeof(T));
     }
 
     // Before the memory is closed, the destructor waits for all work in this stream: see
-    // DeviceBuffer::release_after(). If that stream is being captured, the memory is closed without
-    // waiting.
+    // typed_buffer.hpp.
     CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
 
     // Ownership cannot be released: closing requires the start of the allocation, and native() may
@@ -158,13 +151,23 @@ CUSHIM_API Result<IpcEventHandle> export_event(const Context &context, const Eve
  * other contexts cannot wait for it: open it in each context. Graph nodes may use it in any
  * context. Each process destroys its own event, the exporter last.
  *
- * If the exporter is killed before the recorded work completes, the event never completes. Do not
- * wait for it without a limit: poll query() with a timeout.
  * Errors: wrong_context if this process exported the event; CUDA_ERROR_MAP_FAILED (205) for an
  * invalid handle.
  * cuIpcOpenEventHandle, cuEventDestroy_v2. */
 CUSHIM_API Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept;
 
 } // namespace cushim
+
+/* Corner cases:
+ *
+ * | what happens if                        |                                                      |
+ * |----------------------------------------|------------------------------------------------------|
+ * | the exporter is killed before the work | The event never completes. Do not wait for it        |
+ * | that an event recorded completes       | without a limit: poll query() with a timeout.        |
+ * | memory of one exporter is opened in    | The second open() fails with                         |
+ * | two contexts of a device               | CUDA_ERROR_INVALID_HANDLE (400).                     |
+ * | a handle is opened in the process that | The call fails with wrong_context: use the original  |
+ * | created it                             | object.                                              |
+ */
 
 #endif

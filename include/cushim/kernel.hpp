@@ -51,7 +51,7 @@ struct KernelAttributes {
  * It keeps its module or library loaded. Enqueued launches must have completed before the last
  * owner of the code (module, library or kernel) is destroyed.
  *
- * Threads: see handle.hpp, but any number of threads may launch at the same time.
+ * Threads: any number of threads may launch at the same time.
  * Context: see handle.hpp. A context argument selects the device: a kernel of a library is loaded
  * into that context if necessary; a kernel of a module accepts only the context of the module.
  * parameter_count() and parameter() of a library kernel fail with wrong_context if no context is
@@ -64,8 +64,12 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     AnyKernel() noexcept = default;
 
     // Does not own; the lender must keep the code loaded.
-    CUSHIM_API static AnyKernel borrow(CUfunction function) noexcept;
-    CUSHIM_API static AnyKernel borrow(CUkern_st *kernel) noexcept;
+    static AnyKernel borrow(CUfunction function) noexcept {
+        return {{function, nullptr, false}, nullptr};
+    }
+    static AnyKernel borrow(CUkern_st *kernel) noexcept {
+        return {{reinterpret_cast<CUfunction>(kernel), nullptr, true}, nullptr};
+    }
 
     // The CUfunction. For a kernel of a library it is the CUkernel, cast: CUDA's launch functions
     // accept it, too.
@@ -81,7 +85,7 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     CUfunction release() = delete;
     Result<void> close() = delete;
 
-    // The kernel with a signature, for launches. The number and sizes of the kernel's parameters
+    // The kernel with a signature, for launches. The number and sizes of the parameters in the code
     // are compared with those of the signature once, here. If one differs, as() fails with
     // invalid_argument; the message has both values. The check needs CUDA 12.4 in driver and
     // headers, and for a library kernel a current context or an active primary context; otherwise
@@ -89,7 +93,8 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     // cuDevicePrimaryCtxGetState.
     template <class Signature>
     Result<Kernel<Signature>> as() const noexcept {
-        CUSHIM_TRY_VOID(check_parameters(Kernel<Signature>::sizes, Kernel<Signature>::count));
+        CUSHIM_DETAIL_TRY_VOID(
+            cushim_done, check_parameters(Kernel<Signature>::sizes, Kernel<Signature>::count));
         return Kernel<Signature>(share());
     }
 
@@ -193,7 +198,7 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE (720): a cooperative grid exceeds its limit.
      * CUDA_ERROR_INVALID_CLUSTER_SIZE (912): a cluster exceeds its limit.
      * invalid_argument
-     * - if the Kernel holds no kernel, or the Stream no stream
+     * - if the Kernel or the Stream is empty
      * - if a buffer was closed, released, moved from or default-constructed
      * - if a dimension of the grid, the block or a requested cluster is less than 1 or exceeds 32
      *   bits
@@ -204,50 +209,49 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * cuLaunchCooperativeKernel. With other attributes: cuLaunchKernelEx, which requires a driver
      * of CUDA 11.6 and headers of CUDA 11.8. */
     template <class... Arguments>
-        requires(
-            detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
+        requires(detail::arguments_fit<detail::TypeList<detail::ArgumentType<Arguments>...>,
+                                       detail::TypeList<Parameters...>>)
     Result<void> launch(const Stream &stream, const LaunchConfig &config,
-                        const Arguments &...arguments) const noexcept {
+                        Arguments &&...arguments) const noexcept {
         return with_arguments(
             "Kernel::launch",
             [&](void **pointers) noexcept { return launch_typed(stream, config, pointers); },
             arguments...);
     }
+    /* The same, with LaunchConfig::covering(): at least one thread for each of `elements`, in
+     * blocks of 256. The kernel must check that its thread has an element.
+     *
+     *     scale.launch_covering(stream, buffer.size(), buffer, 2.0F, buffer.size()).value(); */
+    template <class... Arguments>
+    Result<void> launch_covering(const Stream &stream, std::size_t elements,
+                                 Arguments &&...arguments) const noexcept {
+        return detail::named("Kernel::launch_covering",
+                             launch(stream, LaunchConfig::covering(elements), arguments...));
+    }
     /* Arguments that do not fit. Compilers print the first of these: its position, counted from 0,
      * its type, and the type of the parameter. Here it is the second argument:
      *
      *     Misfit = argument<1>::does_not_fit<int, float *> */
-    template <class... Arguments, class Misfit = detail::Misfit<detail::TypeList<Arguments...>,
-                                                                detail::TypeList<Parameters...>>>
+    template <class... Arguments,
+              class Misfit = detail::Misfit<detail::TypeList<detail::ArgumentType<Arguments>...>,
+                                            detail::TypeList<Parameters...>>>
         requires(!std::is_void_v<Misfit>)
     Result<void> launch(const Stream &, const LaunchConfig &,
-                        const Arguments &...) const noexcept = delete;
+                        Arguments &&...) const noexcept = delete;
 
     // For launches and graph nodes: calls `use` with pointers to the arguments, converted to
-    // parameters, and a final null pointer. Errors name `function`, if it is not null.
+    // parameters, and a final null pointer. Errors name `function`.
     template <class Use, class... Arguments>
-        requires(
-            detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
+        requires(detail::arguments_fit<detail::TypeList<detail::ArgumentType<Arguments>...>,
+                                       detail::TypeList<Parameters...>>)
     static auto with_arguments(const char *function, const Use &use,
-                               const Arguments &...arguments) noexcept {
-        using Answer = decltype(use(static_cast<void **>(nullptr)));
+                               Arguments &&...arguments) noexcept {
+        using Returned = decltype(use(static_cast<void **>(nullptr)));
         std::size_t index = 0;
         if (((detail::is_empty_owner(arguments) || (++index, false)) || ...)) [[unlikely]] {
-            return Answer(detail::named(detail::empty_argument(index), function));
+            return Returned(detail::named(function, detail::empty_argument(index)));
         }
-        return Answer(pass(use, detail::parameter_from<Parameters>(arguments)...));
-    }
-    template <class Use, class... Arguments>
-        requires(
-            detail::arguments_fit<detail::TypeList<Arguments...>, detail::TypeList<Parameters...>>)
-    static auto with_arguments(const Use &use, const Arguments &...arguments) noexcept {
-        return with_arguments(nullptr, use, arguments...);
-    }
-
-    // As with_arguments(), but does not check for empty owners: no argument may be one.
-    template <class Use, class... Arguments>
-    static auto with_pointers(const Use &use, const Arguments &...arguments) noexcept {
-        return pass(use, detail::parameter_from<Parameters>(arguments)...);
+        return Returned(pass(use, detail::parameter_from<Parameters>(arguments)...));
     }
 
   private:

@@ -3,6 +3,8 @@
 #define CUSHIM_LAUNCH_HPP
 
 #include <cstddef>
+#include <optional>
+#include <span>
 
 #include <cushim/detail/config.h>
 #include <cushim/detail/launch_types.hpp>
@@ -24,45 +26,6 @@ struct Dim3 {
     long long x = 1; // blocks or threads in x
     long long y = 1; // in y
     long long z = 1; // in z
-};
-
-/* The priority of a launch. Lower numbers are more urgent, as in StreamOptions; if unset, the
- * priority of the stream applies. */
-class LaunchPriority {
-  public:
-    // Unset, or this number; 0 is a priority, too.
-    constexpr LaunchPriority() noexcept = default;
-    constexpr LaunchPriority(int value) noexcept : value_(value), is_set_(true) {}
-
-    // Whether a priority is set.
-    constexpr bool is_set() const noexcept { return is_set_; }
-    // The priority; 0 if unset.
-    constexpr int value() const noexcept { return value_; }
-
-  private:
-    int value_ = 0;
-    bool is_set_ = false;
-};
-
-/* Attributes without a member in LaunchConfig: an array of CUlaunchAttribute (requires headers of
- * CUDA 11.8). A view, read by the launch. At most 32, including those of the members of
- * LaunchConfig: more, or a null array, are invalid_argument. */
-class LaunchAttributes {
-  public:
-    // No attributes, or a view of an array, which must stay valid until the launch returns.
-    constexpr LaunchAttributes() noexcept = default;
-    template <detail::CudaLaunchAttribute Attribute>
-    constexpr LaunchAttributes(const Attribute *attributes, std::size_t count) noexcept
-        : attributes_(attributes), count_(count) {}
-
-    // The first CUlaunchAttribute; null without attributes.
-    const void *data() const noexcept { return attributes_; }
-    // The number of attributes.
-    std::size_t size() const noexcept { return count_; }
-
-  private:
-    const void *attributes_ = nullptr;
-    std::size_t count_ = 0;
 };
 
 /* How a kernel is launched. Clusters, priorities and other attributes require a driver of
@@ -89,13 +52,14 @@ struct LaunchConfig {
     Dim3 cluster = {0, 0, 0};
     // All blocks run at the same time, and can synchronize with each other.
     bool cooperative = false;
-    // Replaces the priority of the stream.
-    LaunchPriority priority = {};
+    // Replaces the priority of the stream. Lower numbers are more urgent, as in StreamOptions.
+    std::optional<int> priority = {};
     // May start before the previous kernel in the stream has ended; the kernel itself must wait for
     // it.
     bool programmatic_stream_serialization = false;
-    // Attributes without a member here.
-    LaunchAttributes more = {};
+    // Attributes without a member here, as CUlaunchAttribute; read by the launch. At most 32,
+    // including those of the members: more, or a null array, are invalid_argument.
+    std::span<const detail::LaunchAttribute> more = {};
 };
 
 } // namespace cushim

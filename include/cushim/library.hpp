@@ -19,8 +19,7 @@ namespace cushim {
  * The driver may read and compile the code when it is first used. An error in the code is then
  * returned there, with the compiler's output in the message.
  *
- * Threads: see handle.hpp, but const functions may run on several threads at the same time.
- * Context: see handle.hpp.
+ * Threads: const functions may run on several threads at the same time.
  * Errors: requires_newer_driver, requires_newer_headers; the status of the CUDA call.
  * Requires CUDA 12.0 unless stated otherwise. */
 class Library : public detail::Shared<Library, CUlib_st *> {
@@ -40,9 +39,10 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     // Owns a library. cuLibraryUnload.
     CUSHIM_API static Result<Library> adopt(CUlib_st *library) noexcept;
     // Does not own; the lender must keep the library loaded.
-    CUSHIM_API static Library borrow(CUlib_st *library) noexcept;
+    static Library borrow(CUlib_st *library) noexcept { return {library, nullptr}; }
 
-    // The output of the compiler so far, with the logs that the options of load() requested.
+    // The output of the compiler so far: the logs that the options of load() requested. Empty if
+    // the library was adopted or borrowed.
     CUSHIM_API JitLog jit_log() const noexcept;
 
     // The kernel with this mangled name; CUDA_ERROR_NOT_FOUND (500) if it does not exist.
@@ -51,8 +51,8 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     // The kernel with its parameters, which are checked once, here: see AnyKernel::as().
     template <class Signature>
     Result<Kernel<Signature>> kernel(const char *name) const noexcept {
-        CUSHIM_TRY(const AnyKernel found, kernel(name));
-        return detail::named(found.as<Signature>(), "Library::kernel");
+        CUSHIM_DETAIL_TRY(cushim_tried, const AnyKernel found, kernel(name));
+        return detail::named("Library::kernel", found.as<Signature>());
     }
 
     // The number of kernels. cuLibraryGetKernelCount, since CUDA 12.4.
@@ -66,8 +66,8 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     // loaded. Errors: see Module::global(). cuLibraryGetGlobal.
     template <DeviceType T>
     Result<DeviceSpan<T>> global(const Context &context, const char *name) const noexcept {
-        CUSHIM_TRY(const detail::Variable found, variable(context, name));
-        return detail::named(found.as<T>(name), "Library::global");
+        CUSHIM_DETAIL_TRY(cushim_tried, const detail::Variable found, variable(context, name));
+        return detail::named("Library::global", found.as<T>(name));
     }
 
     // A view of a managed variable, which all contexts and the host share. Loads the library into
@@ -75,8 +75,9 @@ class Library : public detail::Shared<Library, CUlib_st *> {
     // Module::global(). cuLibraryGetModule, cuLibraryGetManaged.
     template <DeviceType T>
     Result<DeviceSpan<T>> managed(const Context &context, const char *name) const noexcept {
-        CUSHIM_TRY(const detail::Variable found, managed_variable(context, name));
-        return detail::named(found.as<T>(name), "Library::managed");
+        CUSHIM_DETAIL_TRY(cushim_tried, const detail::Variable found,
+                          managed_variable(context, name));
+        return detail::named("Library::managed", found.as<T>(name));
     }
 
     // The address of a function that exists once for all devices, for function pointers in device

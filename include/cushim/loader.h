@@ -10,8 +10,8 @@
  *
  * Lifetime: every returned pointer stays valid until the process ends.
  * Threads: any, at any time, also in static constructors, in exit handlers, and in the child of a
- * fork. If another thread is loading a library during the fork, the child may get that library
- * before its constructors have run: the C library has it in its list by then.
+ * fork. If another thread is loading a library during the fork, the child may use that library
+ * although its constructors have not run: the C library already lists it.
  */
 #ifndef CUSHIM_LOADER_H
 #define CUSHIM_LOADER_H
@@ -19,6 +19,9 @@
 #include <stddef.h>
 
 #include <cushim/detail/config.h>
+
+/* The version of cushim, 0.1.0, as major * 10000 + minor * 100 + patch. */
+#define CUSHIM_VERSION 100
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,7 +42,7 @@ typedef enum cushim_state {
     CUSHIM_STATE_LOADED = 1,    /* its functions can be called. In a report also a libcudart that is
                                    not used for lack of a driver, for which cushim_load() returns
                                    CUSHIM_STATE_ABSENT */
-    CUSHIM_STATE_ABSENT = 2     /* remembered: later calls do not search again until a reload */
+    CUSHIM_STATE_ABSENT = 2     /* not found or not usable; only a reload searches again */
 } cushim_state;
 
 /* The result for one candidate of the search. */
@@ -150,8 +153,8 @@ CUSHIM_CORE_API size_t cushim_report_text(char *text, size_t size) CUSHIM_NOEXCE
 
 /* The CUDA version of a library, packed (12060 is 12.6); 0 if it is absent or does not report one.
  * For the driver, the newest CUDA version that it supports (cuDriverGetVersion); for the runtime,
- * its own version (cudaRuntimeGetVersion), even if it is not used for lack of a driver; for others
- * their own version. Loads. */
+ * its own version (cudaRuntimeGetVersion), even if it is not used for lack of a driver (0 then with
+ * CUDA 11, which needs a driver for this call); for others their own version. Loads. */
 CUSHIM_CORE_API int cushim_library_version(cushim_library library) CUSHIM_NOEXCEPT;
 
 /* The CUDA_VERSION of the headers that the tables were generated from. */

@@ -3,14 +3,10 @@
 #ifndef CUSHIM_MANAGED_BUFFER_HPP
 #define CUSHIM_MANAGED_BUFFER_HPP
 
-#include <span>
-
 #include <cushim/context.hpp>
-#include <cushim/detail/managed_memory.hpp>
-#include <cushim/device_span.hpp>
-#include <cushim/event.hpp>
+#include <cushim/device_buffer.hpp>
 #include <cushim/stream.hpp>
-#include <cushim/text.hpp>
+#include <cushim/typed_buffer.hpp>
 
 namespace cushim {
 
@@ -41,127 +37,122 @@ class ManagedLocation {
 };
 
 // How ManagedBuffer allocates.
-struct ManagedOptions {
+struct ManagedBufferOptions {
     ManagedAttachment attachment = ManagedAttachment::global; // global or host
 };
 
-/* `size()` uninitialised elements of T in managed memory. A buffer with no elements is valid, has a
- * null address, and makes no CUDA call. const applies to the ownership, not to the elements, as in
- * `T *const`.
+namespace detail {
+
+// In bytes.
+struct ManagedPart {
+    std::size_t offset;
+    std::size_t size;
+};
+
+class ManagedMemory : public DeviceMemory {
+  public:
+    static constexpr BufferKind kind{
+        .names = {"ManagedBuffer", "ManagedBuffer::close", "ManagedBuffer::release_after",
+                  "ManagedBuffer::to_vector", "ManagedBuffer::synchronized_span"},
+        .on_host = true};
+
+    ManagedMemory() noexcept = default;
+    ManagedMemory(DeviceMemory &&adopted) noexcept
+        : DeviceMemory(static_cast<DeviceMemory &&>(adopted)) {}
+    CUSHIM_API static Result<ManagedMemory> allocate(const Context &context, std::size_t count,
+                                                     std::size_t element_size,
+                                                     const ManagedBufferOptions &options) noexcept;
+    CUSHIM_API Result<void> advise(CUmem_advise advice, ManagedLocation location,
+                                   const ManagedPart &part) const noexcept;
+    CUSHIM_API Result<void> prefetch(const Stream &stream, ManagedLocation location,
+                                     const ManagedPart &part) const noexcept;
+    CUSHIM_API Result<void> attach(const Stream &stream,
+                                   ManagedAttachment attachment) const noexcept;
+
+    CUdeviceptr device_address() const noexcept { return native(); }
+    template <class T>
+    std::span<T> span() const noexcept {
+        return {pointer_to<T>(native()), size_bytes() / sizeof(T)};
+    }
+
+  private:
+    using DeviceMemory::DeviceMemory;
+};
+
+} // namespace detail
+
+/* `size()` uninitialised elements of T in managed memory: span() is for the host, device_span() for
+ * kernels and fills. See typed_buffer.hpp.
  *
- * The memory is freed immediately on destruction. Before that, all work that uses it must have
- * completed, or its stream must have been passed to release_after().
+ * The host must not use the elements while a device may write them, or while the attachment forbids
+ * it.
  *
- * Threads and context: see handle.hpp.
- * Errors: out_of_memory (more than the device has is allowed if memory can be moved away);
- * not_supported_by_device; invalid_argument if the size in bytes exceeds std::size_t, and for parts
- * that exceed the buffer. */
+ * Errors: out_of_memory (a size above the memory of the device is allowed if the driver can move
+ * pages to the host); not_supported_by_device; invalid_argument for parts that exceed the
+ * buffer. */
 template <AllocatableType T>
-class ManagedBuffer : public detail::ManagedMemory {
-    static_assert(!std::is_const_v<T>,
-                  "T must not be const. Use DeviceSpan<const T> for a read-only view.");
+class ManagedBuffer : public TypedBuffer<T, detail::ManagedMemory> {
+    using Memory = detail::ManagedMemory;
+    using Base = TypedBuffer<T, Memory>;
 
   public:
-    ManagedBuffer() noexcept = default;
+    using Base::Base;
 
     // Allocates `size` elements. cuMemAllocManaged, cuMemFree_v2.
     static Result<ManagedBuffer> allocate(const Context &context, std::size_t size,
-                                          const ManagedOptions &options = {}) noexcept {
-        CUSHIM_TRY(const std::size_t bytes,
-                   detail::bytes_of(size, sizeof(T), "ManagedBuffer::allocate"));
-        return allocate_bytes(context, bytes, options).transform(own);
+                                          const ManagedBufferOptions &options = {}) noexcept {
+        return Memory::allocate(context, size, sizeof(T), options);
     }
 
-    // Owns memory from cuMemAllocManaged; on failure the caller keeps it.
+    // Owns `size` elements in memory from cuMemAllocManaged; on failure the caller keeps it.
+    // cuMemFree_v2.
     static Result<ManagedBuffer> adopt(const Context &context, CUdeviceptr address,
                                        std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes,
-                   detail::bytes_of(size, sizeof(T), "ManagedBuffer::adopt"));
-        return adopt_bytes(context, address, bytes).transform(own);
-    }
-
-    // The address, for the host and kernels.
-    T *data() const noexcept { return reinterpret_cast<T *>(native()); }
-    // The number of elements.
-    std::size_t size() const noexcept { return size_bytes() / sizeof(T); }
-    // The size in bytes.
-    using ManagedMemory::size_bytes;
-    // Whether size() is 0.
-    bool empty() const noexcept { return size() == 0; }
-
-    // A view of all elements, for kernels, copies and fills.
-    DeviceSpan<T> device_span() const noexcept { return {native(), size()}; }
-
-    // A view of all elements, for the host. Does not wait: the elements must not be read while a
-    // device may write them, nor written while a device may read them. The attachment may forbid
-    // access while a device works.
-    std::span<T> host_span() const noexcept { return {data(), size()}; }
-
-    // Waits for all work in the stream, or for the event, and returns host_span().
-    // cuStreamSynchronize; cuEventSynchronize.
-    Result<std::span<T>> host_span_after(const Stream &stream) const noexcept {
-        CUSHIM_TRY_VOID(detail::named(stream.synchronize(), "ManagedBuffer::host_span_after"));
-        return host_span();
-    }
-    Result<std::span<T>> host_span_after(const Event &event) const noexcept {
-        CUSHIM_TRY_VOID(detail::named(event.synchronize(), "ManagedBuffer::host_span_after"));
-        return host_span();
+        return detail::named("ManagedBuffer::adopt",
+                             Memory::adopt(context, address, size, sizeof(T)));
     }
 
     /* Advises the driver about the use of the memory (CU_MEM_ADVISE_...): the whole buffer, or
-     * `count` elements starting at `offset`; CUDA rounds to pages. Without elements, no CUDA call
-     * is made. The location is ignored for READ_MOSTLY and for UNSET_PREFERRED_LOCATION.
-     * cuMemAdvise. */
+     * `count` elements starting at element `offset`; CUDA rounds to pages. Without elements, no
+     * CUDA call is made. CUDA ignores the location for CU_MEM_ADVISE_SET_READ_MOSTLY,
+     * CU_MEM_ADVISE_UNSET_READ_MOSTLY and CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION. cuMemAdvise. */
     Result<void> advise(CUmem_advise advice, ManagedLocation location) const noexcept {
-        return advise_part(advice, location, {0, size_bytes()});
+        return this->memory().advise(advice, location, {0, this->size_bytes()});
     }
     Result<void> advise(CUmem_advise advice, ManagedLocation location, std::size_t offset,
                         std::size_t count) const noexcept {
-        CUSHIM_TRY(const auto part, part_of(offset, count, "ManagedBuffer::advise"));
-        return advise_part(advice, location, part);
+        CUSHIM_DETAIL_TRY(cushim_tried, const auto part,
+                          part_of(offset, count, "ManagedBuffer::advise"));
+        return this->memory().advise(advice, location, part);
     }
 
-    // Enqueues a move of the whole buffer, or of `count` elements starting at `offset`, to the
-    // location. cuMemPrefetchAsync.
+    // Enqueues a move of the whole buffer, or of `count` elements starting at element `offset`, to
+    // the location. cuMemPrefetchAsync.
     Result<void> prefetch(const Stream &stream, ManagedLocation location) const noexcept {
-        return prefetch_part(stream, location, {0, size_bytes()});
+        return this->memory().prefetch(stream, location, {0, this->size_bytes()});
     }
     Result<void> prefetch(const Stream &stream, ManagedLocation location, std::size_t offset,
                           std::size_t count) const noexcept {
-        CUSHIM_TRY(const auto part, part_of(offset, count, "ManagedBuffer::prefetch"));
-        return prefetch_part(stream, location, part);
+        CUSHIM_DETAIL_TRY(cushim_tried, const auto part,
+                          part_of(offset, count, "ManagedBuffer::prefetch"));
+        return this->memory().prefetch(stream, location, part);
     }
 
     // Attaches the whole allocation as `attachment` says, once the stream reaches this point. With
     // `single`, the stream must not be legacy() or per_thread(); when the stream is destroyed, the
     // original attachment applies again. cuStreamAttachMemAsync.
     Result<void> attach(const Stream &stream, ManagedAttachment attachment) const noexcept {
-        return ManagedMemory::attach(stream, attachment);
-    }
-
-    // Before the memory is freed, the destructor waits for all work in this stream: see
-    // DeviceBuffer::release_after().
-    Result<void> release_after(const Stream &stream) const noexcept {
-        return ManagedMemory::release_after(stream);
+        return this->memory().attach(stream, attachment);
     }
 
   private:
-    explicit ManagedBuffer(ManagedMemory &&memory) noexcept
-        : ManagedMemory(static_cast<ManagedMemory &&>(memory)) {}
-    static ManagedBuffer own(ManagedMemory &&memory) noexcept {
-        return ManagedBuffer(static_cast<ManagedMemory &&>(memory));
-    }
     Result<detail::ManagedPart> part_of(std::size_t offset, std::size_t count,
                                         const char *function) const noexcept {
-        CUSHIM_TRY_VOID(detail::check_range(offset, count, size(), "elements", function));
+        CUSHIM_DETAIL_TRY_VOID(
+            cushim_done, detail::check_range(offset, count, this->size(), "elements", function));
         return detail::ManagedPart{offset * sizeof(T), count * sizeof(T)};
     }
 };
-
-template <AllocatableType T>
-Text to_text(const ManagedBuffer<T> &buffer) noexcept {
-    return detail::text_of("ManagedBuffer", buffer, buffer.size_bytes());
-}
 
 } // namespace cushim
 

@@ -3,16 +3,12 @@
 #ifndef CUSHIM_MEMORY_POOL_HPP
 #define CUSHIM_MEMORY_POOL_HPP
 
-#include <cstring>
 #include <span>
 
 #include <cushim/access.hpp>
-#include <cushim/detail/pool_memory.hpp>
-#include <cushim/device_buffer.hpp>
-#include <cushim/device_span.hpp>
+#include <cushim/device.hpp>
 #include <cushim/export_kinds.hpp>
 #include <cushim/handle.hpp>
-#include <cushim/stream.hpp>
 #include <cushim/unique_fd.hpp>
 
 namespace cushim {
@@ -52,8 +48,7 @@ struct PoolPointer {
  *
  * CUDA keeps a destroyed pool until its last memory is freed. Buffers keep their pool alive.
  *
- * Threads: see handle.hpp. Any number of threads may allocate at the same time.
- * Context: see handle.hpp.
+ * Threads: any number of threads may allocate at the same time.
  * Errors: not_supported_by_device if the device has no pools, or cannot share them in this way;
  * requires_newer_driver; out_of_memory; invalid_argument.
  * Requires CUDA 11.2 unless stated otherwise. */
@@ -80,7 +75,7 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     // Owns a pool from cuMemPoolCreate. cuMemPoolDestroy.
     CUSHIM_API static Result<MemoryPool> adopt(CUmemoryPool pool) noexcept;
     // Does not own; the lender must keep the pool alive.
-    CUSHIM_API static MemoryPool borrow(CUmemoryPool pool) noexcept;
+    static MemoryPool borrow(CUmemoryPool pool) noexcept { return {pool, nullptr}; }
 
     // The release threshold in bytes, initially 0. While the pool holds more memory, synchronizing
     // a stream, event or context returns unused memory to the system. cuMemPoolGetAttribute,
@@ -107,7 +102,9 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
     // always has access. All grants are one CUDA call; without grants, no CUDA call is made.
     // cuMemPoolSetAccess.
     CUSHIM_API Result<void> set_access(std::span<const AccessGrant> grants) const noexcept;
-    CUSHIM_API Result<void> set_access(const AccessGrant &grant) const noexcept;
+    Result<void> set_access(const AccessGrant &grant) const noexcept {
+        return set_access(std::span(&grant, 1));
+    }
     // The access of a device to the memory of the pool. cuMemPoolGetAccess.
     CUSHIM_API Result<AccessFlags> get_access(Device device) const noexcept;
 
@@ -139,90 +136,6 @@ class MemoryPool : public detail::Shared<MemoryPool, CUmemoryPool> {
 
 inline Text to_text(const MemoryPool &pool) noexcept {
     return detail::text_of("MemoryPool", pool);
-}
-
-/* `size()` uninitialised elements of T from a pool. A buffer with no elements is valid, and makes
- * no CUDA call. The buffer keeps its pool and its stream alive.
- *
- * The memory is allocated and freed in stream order. The buffer may be destroyed while its stream
- * still uses it; work in other streams must be ordered before the free with Stream::wait_event().
- *
- * Threads, context and errors: see DeviceBuffer. */
-template <AllocatableType T>
-class PoolBuffer {
-    static_assert(!std::is_const_v<T>,
-                  "T must not be const. Use DeviceSpan<const T> for a read-only view.");
-
-  public:
-    PoolBuffer() noexcept = default;
-
-    // Allocates `size` elements in stream order: work enqueued in the stream after this call may
-    // use the memory. cuMemAllocFromPoolAsync, cuMemFreeAsync; for a borrowed stream
-    // cuStreamGetCtx.
-    static Result<PoolBuffer> allocate(const MemoryPool &pool, const Stream &stream,
-                                       std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes,
-                   detail::bytes_of(size, sizeof(T), "PoolBuffer::allocate"));
-        return detail::PoolMemory::allocate(pool, stream, bytes).transform(own);
-    }
-
-    /* Imports memory that another process allocated from the imported pool. The importer must not
-     * use it before the exporter's stream has reached the allocation. The exporter must not free it
-     * before the importer has freed it. Order both with interprocess events (ipc.hpp).
-     * invalid_argument if the memory is smaller than `size` elements. cuMemPoolImportPointer,
-     * cuPointerGetAttribute, cuMemFreeAsync. */
-    static Result<PoolBuffer> import_from(const MemoryPool &pool, const Stream &stream,
-                                          const PoolPointer &pointer, std::size_t size) noexcept {
-        CUSHIM_TRY(const std::size_t bytes,
-                   detail::bytes_of(size, sizeof(T), "PoolBuffer::import_from"));
-        return detail::PoolMemory::import_from(pool, stream, pointer, bytes).transform(own);
-    }
-
-    // Whether it holds memory. False for a buffer with no elements.
-    explicit operator bool() const noexcept { return static_cast<bool>(memory_); }
-
-    // The address; null if the buffer has no memory.
-    CUdeviceptr native() const noexcept { return memory_.native(); }
-    // The address, for kernel parameters. Host code must not dereference it.
-    T *data() const noexcept { return reinterpret_cast<T *>(native()); }
-    // The number of elements.
-    std::size_t size() const noexcept { return memory_.size() / sizeof(T); }
-    // The size in bytes.
-    std::size_t size_bytes() const noexcept { return memory_.size(); }
-    // Whether size() is 0.
-    bool empty() const noexcept { return size() == 0; }
-
-    // A view of the whole buffer, for copies and kernels; valid as long as the buffer.
-    DeviceSpan<T> span() const noexcept { return {native(), size()}; }
-    operator DeviceSpan<T>() const noexcept { return span(); }
-    operator DeviceSpan<const T>() const noexcept { return span(); }
-
-    // Identifies the memory for a process that imported the pool: see MemoryPool::export_pointer().
-    Result<PoolPointer> export_pointer() const noexcept {
-        return detail::named(native() != 0 ? MemoryPool::export_pointer(native())
-                                           : Error::invalid_argument("the buffer has no memory"),
-                             "PoolBuffer::export_pointer");
-    }
-
-    // Free the memory, or give it up, as the functions of the same names in handle.hpp do.
-    void reset() noexcept { memory_.reset(); }
-    Result<void> close() noexcept { return detail::named(memory_.close(), "PoolBuffer::close"); }
-    [[nodiscard]] CUdeviceptr release() noexcept { return memory_.release(); }
-
-  private:
-    friend struct detail::Access;
-    explicit PoolBuffer(detail::PoolMemory &&memory) noexcept
-        : memory_(static_cast<detail::PoolMemory &&>(memory)) {}
-    static PoolBuffer own(detail::PoolMemory &&memory) noexcept {
-        return PoolBuffer(static_cast<detail::PoolMemory &&>(memory));
-    }
-
-    detail::PoolMemory memory_;
-};
-
-template <AllocatableType T>
-Text to_text(const PoolBuffer<T> &buffer) noexcept {
-    return detail::text_of("PoolBuffer", buffer, buffer.size_bytes());
 }
 
 } // namespace cushim

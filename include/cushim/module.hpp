@@ -14,8 +14,7 @@ namespace cushim {
 /* A CUDA module. Its kernels keep it loaded. Enqueued launches must have completed before the last
  * owner is destroyed.
  *
- * Threads: see handle.hpp, but const functions may run on several threads at the same time.
- * Context: see handle.hpp.
+ * Threads: const functions may run on several threads at the same time.
  * Errors: the status of the CUDA call; for invalid PTX (CUDA_ERROR_INVALID_PTX, 218) the message
  * contains the compiler's output. */
 class Module : public detail::Shared<Module, CUmodule> {
@@ -34,10 +33,10 @@ class Module : public detail::Shared<Module, CUmodule> {
                                                const JitOptions &options = {},
                                                JitLog *log = nullptr) noexcept;
 
-    // Owns a module of that context.
+    // Owns a module of that context. cuModuleUnload.
     CUSHIM_API static Result<Module> adopt(const Context &context, CUmodule module) noexcept;
     // Does not own; the lender must keep the module loaded.
-    CUSHIM_API static Module borrow(CUmodule module) noexcept;
+    static Module borrow(CUmodule module) noexcept { return {module, nullptr}; }
 
     // The kernel with this mangled name; CUDA_ERROR_NOT_FOUND (500) if it does not exist.
     // cuModuleGetFunction.
@@ -45,8 +44,8 @@ class Module : public detail::Shared<Module, CUmodule> {
     // The kernel with its parameters, which are checked once, here: see AnyKernel::as().
     template <class Signature>
     Result<Kernel<Signature>> kernel(const char *name) const noexcept {
-        CUSHIM_TRY(const AnyKernel found, kernel(name));
-        return detail::named(found.as<Signature>(), "Module::kernel");
+        CUSHIM_DETAIL_TRY(cushim_tried, const AnyKernel found, kernel(name));
+        return detail::named("Module::kernel", found.as<Signature>());
     }
 
     // A view of a variable, for copies and kernels; valid as long as the module is loaded. A const
@@ -55,8 +54,8 @@ class Module : public detail::Shared<Module, CUmodule> {
     // cuModuleGetGlobal_v2.
     template <DeviceType T>
     Result<DeviceSpan<T>> global(const char *name) const noexcept {
-        CUSHIM_TRY(const detail::Variable found, variable(name));
-        return detail::named(found.as<T>(name), "Module::global");
+        CUSHIM_DETAIL_TRY(cushim_tried, const detail::Variable found, variable(name));
+        return detail::named("Module::global", found.as<T>(name));
     }
 
     // Whether code is loaded on first use: the default of newer drivers, unless the environment

@@ -19,7 +19,6 @@
 
 #include <cushim/code.hpp>
 #include <cushim/detail/code_bytes.hpp>
-#include <cushim/detail/friends.hpp>
 #include <cushim/device.hpp>
 #include <cushim/result.hpp>
 #include <cushim/text.hpp>
@@ -94,18 +93,15 @@ struct LinkOptions {
  * It owns its bytes. Moved, not copied; a moved-from object is empty. Module::load() and
  * Library::load() take it as a CodeImage, and do not need it afterwards.
  *
- * Threads: as for an int. Several threads may link at the same time. After nvJitLink 13.0 itself
- * has rejected a cubin for another architecture, such as one in a file, a fatbin or an archive,
- * which link() does not examine, every link on another thread hangs.
+ * Threads: as for an int. Several threads may link at the same time; the end of this file has an
+ * exception.
  * Context: none is needed. A link for a Device initialises the driver; one for an architecture
  * needs neither a driver nor a GPU.
  *
  * Errors: library_not_found without nvJitLink; symbol_not_found if it is older than the header that
  * cushim was built with; out_of_memory; the status of the nvJitLink call, an nvJitLinkResult, with
  * api() Api::library. The message has the name of the input, if an input was rejected, and the
- * first 4,000 bytes of the error log. A function that two inputs define is an error in LTO IR; in
- * cubins and PTX, nvJitLink prints "Multiple definition" to the output of the process and the link
- * succeeds.
+ * first 4,000 bytes of the error log.
  *
  * Requires nvJitLink 12.3. __nvJitLinkCreate_*, __nvJitLinkAddData_*, __nvJitLinkAddFile_*,
  * __nvJitLinkComplete_*, __nvJitLinkGetLinkedCubin_*, __nvJitLinkGetLinkedPtx_*,
@@ -115,15 +111,17 @@ class LinkedCode {
   public:
     // Empty.
     LinkedCode() noexcept = default;
+    // What link() returns; not for programs.
+    LinkedCode(LinkOutput output, detail::CodeBytes &&code) noexcept
+        : code_(static_cast<detail::CodeBytes &&>(code)), output_(output) {}
 
     // Links for a device. `log` receives both logs in full: info(), which has text with flags
     // such as "-verbose" or "-time", and error(). invalid_argument
     // - if the list of inputs is empty, a string is null, or the output is not an enumerator
     // - if a flag is one that link() adds: "-arch=sm_90", "-lto", "-ptx"
     // - if an input is null, empty or truncated
-    // - if a cubin in memory is not relocatable: nvJitLink would leave out its code
-    // - if a cubin in memory is for a newer architecture, for one of another major version, or for
-    //   one of an integrated GPU, such as sm_87, that is not that of the link
+    // - if a cubin in memory is not relocatable, or for an architecture that does not fit: see the
+    //   end of this file
     CUSHIM_API static Result<LinkedCode> link(Device device, std::span<const LinkInput> inputs,
                                               const LinkOptions &options = {},
                                               JitLog *log = nullptr) noexcept;
@@ -148,12 +146,29 @@ class LinkedCode {
     CUSHIM_API static Result<Version> linker_version() noexcept;
 
   private:
-    friend struct detail::CodeAccess;
-
     detail::CodeBytes code_;
     LinkOutput output_ = LinkOutput::cubin;
 };
 
 } // namespace cushim
+
+/* Corner cases:
+ *
+ * | what happens if                              |                                                |
+ * |----------------------------------------------|------------------------------------------------|
+ * | two inputs define a function                 | That is an error in LTO IR. In cubins and PTX, |
+ * |                                              | nvJitLink prints "Multiple definition" to the  |
+ * |                                              | output of the process, and the link succeeds.  |
+ * | a cubin in memory is not relocatable         | link() fails with invalid_argument: nvJitLink  |
+ * |                                              | would leave out its code.                      |
+ * | a cubin in memory is for a newer             | link() fails with invalid_argument: see the    |
+ * | architecture, for one of another major       | next row.                                      |
+ * | version, or for one of an integrated GPU,    |                                                |
+ * | such as sm_87, that is not that of the link  |                                                |
+ * | nvJitLink 13.0 itself rejects a cubin for    | Afterwards every link on another thread hangs. |
+ * | another architecture, such as one in a file, |                                                |
+ * | a fatbin or an archive, which link() does    |                                                |
+ * | not examine                                  |                                                |
+ */
 
 #endif

@@ -1,11 +1,11 @@
 /* NVML: what the NVIDIA driver reports about GPUs, without a CUDA context: memory, utilization,
  * temperature, processes.
  *
- *     CUSHIM_TRY(const Nvml nvml, Nvml::start());
+ *     CUSHIM_TRY(const Nvml nvml, Nvml::open());
  *     CUSHIM_TRY(const NvmlDevice gpu, nvml.device(device)); // the same GPU as a cushim::Device
  *     CUSHIM_TRY(const NvmlMemory memory, gpu.memory());
  *
- * Part of cushim if it was built with -Dlibraries=nvml. NVML itself is loaded by Nvml::start(): see
+ * Part of cushim if it was built with -Dlibraries=nvml. NVML itself is loaded by Nvml::open(): see
  * loader.hpp. Programs need no header of NVML. */
 #ifndef CUSHIM_NVML_HPP
 #define CUSHIM_NVML_HPP
@@ -68,24 +68,12 @@ class NvmlDevice {
   public:
     // Empty.
     NvmlDevice() noexcept = default;
-    NvmlDevice(NvmlDevice &&other) noexcept
-        : use_(static_cast<detail::NvmlUse &&>(other.use_)), native_(other.native_) {
-        other.native_ = nullptr;
-    }
-    NvmlDevice &operator=(NvmlDevice &&other) noexcept {
-        if (this != &other) {
-            use_ = static_cast<detail::NvmlUse &&>(other.use_);
-            native_ = other.native_;
-            other.native_ = nullptr;
-        }
-        return *this;
-    }
 
     // Whether this object holds a device.
-    explicit operator bool() const noexcept { return native_ != nullptr; }
+    explicit operator bool() const noexcept { return static_cast<bool>(use_); }
     // The nvmlDevice_t, for calls through the table; valid as long as NVML is initialised. Null if
     // empty.
-    nvmlDevice_st *native() const noexcept { return native_; }
+    nvmlDevice_st *native() const noexcept { return use_ ? native_ : nullptr; }
 
     // The product name. nvmlDeviceGetName.
     CUSHIM_API Result<NvmlText> name() const noexcept;
@@ -144,7 +132,7 @@ class Nvml {
     Nvml() noexcept = default;
 
     // Initialises NVML. nvmlInit_v2.
-    CUSHIM_API static Result<Nvml> start() noexcept;
+    CUSHIM_API static Result<Nvml> open() noexcept;
     // Another initialisation. nvmlInit_v2.
     CUSHIM_API Result<Nvml> share() const noexcept;
     // Ends this initialisation, as the destructor does, and returns the status; empty afterwards.

@@ -17,7 +17,6 @@
 
 #include <cushim/code.hpp>
 #include <cushim/detail/code_bytes.hpp>
-#include <cushim/detail/friends.hpp>
 #include <cushim/device.hpp>
 #include <cushim/result.hpp>
 #include <cushim/text.hpp>
@@ -87,6 +86,10 @@ class CompiledCode {
   public:
     // Empty.
     CompiledCode() noexcept = default;
+    // What compile() returns; not for programs.
+    CompiledCode(CompileOutput output, detail::CodeBytes &&code, detail::CodeBytes &&names) noexcept
+        : code_(static_cast<detail::CodeBytes &&>(code)),
+          names_(static_cast<detail::CodeBytes &&>(names)), output_(output) {}
 
     // Compiles a source, null-terminated CUDA C++, for a device. If NVRTC does not know the
     // architecture of a newer device, `loadable` and `ptx` give PTX of the newest older
@@ -121,8 +124,6 @@ class CompiledCode {
     CUSHIM_API static Result<Version> compiler_version() noexcept;
 
   private:
-    friend struct detail::CodeAccess;
-
     detail::CodeBytes code_;
     detail::CodeBytes names_; // pairs of strings: the name expression and its lowered name
     CompileOutput output_ = CompileOutput::ptx;

@@ -13,8 +13,8 @@
  *
  * Overrides of one entry point must end in the reverse order of their beginning.
  *
- * Put a class that has an override as a member into an unnamed namespace. An override is local to
- * its program or library; with the static library, g++ warns if the class is not.
+ * Put a class that has an override as a member into an unnamed namespace: an override is local to
+ * its program or library. With the static library, g++ warns about such a class elsewhere.
  *
  * Threads: any. A call on another thread may still run the replacement when the override ends.
  */
@@ -47,7 +47,7 @@ class [[nodiscard]] ScopedOverride {
         // Resolves the entry point if before_ is its first-call function, which would call the
         // replacement.
         int status = 0;
-        const auto function = detail::find_entry<Entry>(&before_, status);
+        const auto function = detail::resolve_entry<Entry>(&before_, status);
         return function != nullptr ? function : before_;
     }
 

@@ -59,7 +59,6 @@ struct Granularity {
 /* Physical memory: a size and a location on a device or the host, without an address. It is freed
  * once its last owner is destroyed and it is no longer mapped.
  *
- * Threads and context: see handle.hpp.
  * Errors: not_supported_by_device if the device has no virtual memory management, or lacks an
  * option; unsupported_platform for handles of another operating system; requires_newer_driver;
  * out_of_memory; invalid_argument. */
@@ -68,7 +67,7 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
     PhysicalMemory() noexcept = default;
 
     // Creates `size` bytes; the size must be a multiple of the granularity of the options
-    // (Granularity::round_up) and not 0, or the call fails with invalid_argument and the numbers.
+    // (Granularity::round_up) and not 0, or the call fails with invalid_argument.
     // With exportable.fabric, not_permitted if this process is not part of a fabric, even if the
     // device's attribute says otherwise. cuMemCreate, cuMemRelease, cuMemGetAllocationGranularity.
     CUSHIM_API static Result<PhysicalMemory>
@@ -80,12 +79,13 @@ class PhysicalMemory : public detail::Shared<PhysicalMemory, detail::Physical> {
     // cuMemRelease, since CUDA 12.3.
     CUSHIM_API static Result<bool> fabric_works(Device device) noexcept;
 
-    // Owns memory of `size` bytes, which must not be 0. cuMemRelease.
+    // Owns memory of `size` bytes; the size must not be 0. cuMemRelease.
     CUSHIM_API static Result<PhysicalMemory> adopt(CUmemGenericAllocationHandle handle,
                                                    std::size_t size) noexcept;
     // Does not own; the lender must keep the memory alive.
-    CUSHIM_API static PhysicalMemory borrow(CUmemGenericAllocationHandle handle,
-                                            std::size_t size) noexcept;
+    static PhysicalMemory borrow(CUmemGenericAllocationHandle handle, std::size_t size) noexcept {
+        return {{handle, size, 0}, nullptr};
+    }
 
     /* Another owner of the memory that is mapped at this address, by any code. Some device must
      * have access to it. If the driver does not know the size, the first form fails with

@@ -3,73 +3,73 @@
 #define CUSHIM_PITCHED_BUFFER_HPP
 
 #include <cushim/context.hpp>
-#include <cushim/detail/pitched_memory.hpp>
 #include <cushim/pitched_span.hpp>
-#include <cushim/stream.hpp>
+#include <cushim/typed_buffer.hpp>
 
 namespace cushim {
 
-/* `extent()` uninitialised elements of T in device memory; each row begins at a multiple that suits
- * the device. A buffer with no elements is valid, has a null address, and makes no CUDA call. const
- * applies to the ownership, not to the elements, as in `T *const`.
- *
- *     CUSHIM_TRY(auto image, PitchedBuffer<float>::allocate(context, {640, 480}));
- *     CUSHIM_TRY(auto pixels, HostPitchedSpan<float>::of(values, {640, 480}));
- *     CUSHIM_TRY_VOID(copy(context, image.span(), pixels));                        copy_2d.hpp
- *
- * The memory is freed immediately on destruction. Before that, all work that uses it must have
- * completed, or its stream must have been passed to release_after().
- *
- * Threads and context: see handle.hpp.
- * Errors: out_of_memory; invalid_argument if the size in bytes exceeds std::size_t. */
-template <DeviceType T>
-class PitchedBuffer : public detail::PitchedMemory {
-    static_assert(!std::is_const_v<T>,
-                  "T must not be const. Use DevicePitchedSpan<const T> for a read-only view.");
+namespace detail {
 
+// A buffer without its element type.
+struct PitchedBlock {
+    CUdeviceptr native = 0;
+    Extent extent{0, 0, 0};
+    std::size_t row_pitch = 0; // bytes
+};
+
+class PitchedMemory : public Owner<PitchedBlock> {
   public:
-    PitchedBuffer() noexcept = default;
+    static constexpr BufferKind kind{.names = {"PitchedBuffer", "PitchedBuffer::close",
+                                               "PitchedBuffer::release_after",
+                                               "PitchedBuffer::to_vector"},
+                                     .has_rows = true};
 
-    // Allocates elements on the context's device. cuMemAllocPitch_v2, cuMemFree_v2.
-    static Result<PitchedBuffer> allocate(const Context &context, const Extent &extent) noexcept {
-        return allocate_rows(context, extent, sizeof(T))
-            .transform([](PitchedMemory &&memory) noexcept {
-                return PitchedBuffer(static_cast<PitchedMemory &&>(memory));
-            });
+    PitchedMemory() noexcept = default;
+    CUSHIM_API static Result<PitchedMemory> allocate(const Context &context, const Extent &extent,
+                                                     std::size_t element_size) noexcept;
+    CUSHIM_API Result<void> release_after(const Stream &stream) const noexcept;
+
+    const Extent &extent() const noexcept { return value().extent; }
+    Pitch pitch() const noexcept { return {value().row_pitch, extent().height}; }
+    std::size_t size_bytes() const noexcept {
+        return value().row_pitch * extent().height * extent().depth;
     }
 
-    // Whether the buffer has no elements.
-    using PitchedMemory::empty;
-    // The size in elements, rows and layers.
-    using PitchedMemory::extent;
-    // The distance of the rows; layers are adjacent.
-    using PitchedMemory::pitch;
-    // Bytes, including those between rows.
-    using PitchedMemory::size_bytes;
-
-    // The address, for kernel parameters. Host code must not dereference it.
-    T *data() const noexcept { return reinterpret_cast<T *>(native()); }
-
-    // A view of the whole buffer, for copies and kernels; valid as long as the buffer.
-    DevicePitchedSpan<T> span() const noexcept { return {native(), extent(), pitch()}; }
-    operator DevicePitchedSpan<T>() const noexcept { return span(); }
-    operator DevicePitchedSpan<const T>() const noexcept { return span(); }
-
-    // Before the memory is freed, the destructor waits for all work in this stream: see
-    // DeviceBuffer::release_after().
-    Result<void> release_after(const Stream &stream) const noexcept {
-        return PitchedMemory::release_after(stream);
+    template <class T>
+    DevicePitchedSpan<T> span() const noexcept {
+        return {native(), extent(), pitch()};
     }
 
   private:
-    explicit PitchedBuffer(PitchedMemory &&memory) noexcept
-        : PitchedMemory(static_cast<PitchedMemory &&>(memory)) {}
+    using Owner::Owner;
 };
 
+} // namespace detail
+
+/* `extent()` uninitialised elements of T in device memory. CUDA chooses the distance of the rows,
+ * so that each row is aligned as the device prefers. See typed_buffer.hpp.
+ *
+ *     CUSHIM_TRY(auto image, PitchedBuffer<float>::allocate(context, {640, 480}));
+ *     CUSHIM_TRY(auto pixels, HostPitchedSpan<float>::of(values, {640, 480}));
+ *     CUSHIM_TRY_VOID(cushim::copy(image, pixels)); */
 template <DeviceType T>
-Text to_text(const PitchedBuffer<T> &buffer) noexcept {
-    return detail::text_of("PitchedBuffer", buffer, buffer.size_bytes());
-}
+class PitchedBuffer : public TypedBuffer<T, detail::PitchedMemory> {
+    using Memory = detail::PitchedMemory;
+    using Base = TypedBuffer<T, Memory>;
+
+  public:
+    using Base::Base;
+
+    // Allocates elements on the context's device. cuMemAllocPitch_v2, cuMemFree_v2.
+    static Result<PitchedBuffer> allocate(const Context &context, const Extent &extent) noexcept {
+        return Memory::allocate(context, extent, sizeof(T));
+    }
+
+    // The size in elements, rows and layers.
+    const Extent &extent() const noexcept { return this->memory().extent(); }
+    // The distance of the rows in bytes, and that of the layers in rows; layers are adjacent.
+    Pitch pitch() const noexcept { return this->memory().pitch(); }
+};
 
 } // namespace cushim
 

@@ -33,9 +33,9 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
     // not fit.
     static Result<DevicePitchedSpan> of(DeviceSpan<T> memory, const Extent &extent,
                                         const Pitch &pitch = {}) noexcept {
-        CUSHIM_TRY(const std::size_t bytes,
-                   detail::bytes_of(memory.size(), sizeof(T), "DevicePitchedSpan::of"));
-        return detail::pitched_view(memory.address(), bytes, extent, pitch, Base::element,
+        CUSHIM_DETAIL_TRY(cushim_tried, const std::size_t bytes,
+                          detail::bytes_of(memory.size(), sizeof(T), "DevicePitchedSpan::of"));
+        return detail::pitched_view(memory.native(), bytes, extent, pitch, Base::element,
                                     "DevicePitchedSpan::of")
             .transform(see);
     }
@@ -51,11 +51,11 @@ class DevicePitchedSpan : public detail::PitchedSpan<T> {
     using Base::depth, Base::empty, Base::extent, Base::height, Base::pitch, Base::width;
 
     // The address, for calls through the tables; 0 if default-constructed.
-    constexpr CUdeviceptr address() const noexcept {
+    constexpr CUdeviceptr native() const noexcept {
         return static_cast<CUdeviceptr>(Base::view().address);
     }
     // The address, for kernel parameters. Host code must not dereference it.
-    T *data() const noexcept { return reinterpret_cast<T *>(address()); }
+    T *data() const noexcept { return reinterpret_cast<T *>(native()); }
 
   private:
     constexpr explicit DevicePitchedSpan(const detail::PitchedView &view) noexcept : Base(view) {}
@@ -83,8 +83,8 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
     // not fit.
     static Result<HostPitchedSpan> of(std::span<T> memory, const Extent &extent,
                                       const Pitch &pitch = {}) noexcept {
-        CUSHIM_TRY(const std::size_t bytes,
-                   detail::bytes_of(memory.size(), sizeof(T), "HostPitchedSpan::of"));
+        CUSHIM_DETAIL_TRY(cushim_tried, const std::size_t bytes,
+                          detail::bytes_of(memory.size(), sizeof(T), "HostPitchedSpan::of"));
         return detail::pitched_view(reinterpret_cast<unsigned long long>(memory.data()), bytes,
                                     extent, pitch, Base::element, "HostPitchedSpan::of")
             .transform(see);
@@ -105,7 +105,8 @@ class HostPitchedSpan : public detail::PitchedSpan<T> {
 
     // A view of row y of layer z; invalid_argument if it does not exist.
     Result<std::span<T>> row(std::size_t y, std::size_t z = 0) const noexcept {
-        CUSHIM_TRY(const auto address, detail::row_of(Base::view(), y, z, "HostPitchedSpan::row"));
+        CUSHIM_DETAIL_TRY(cushim_tried, const auto address,
+                          detail::row_of(Base::view(), y, z, "HostPitchedSpan::row"));
         return std::span<T>(reinterpret_cast<T *>(address), width());
     }
 

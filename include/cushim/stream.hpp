@@ -40,15 +40,15 @@ class Stream : public detail::Shared<Stream, CUstream> {
 
     // The legacy default stream, which synchronizes with all blocking streams of its
     // context. CU_STREAM_LEGACY.
-    CUSHIM_API static Stream legacy() noexcept;
+    static Stream legacy() noexcept { return {CU_STREAM_LEGACY, nullptr}; }
     // The per-thread default stream: in each call, that of the thread that makes the call.
     // CU_STREAM_PER_THREAD.
-    CUSHIM_API static Stream per_thread() noexcept;
+    static Stream per_thread() noexcept { return {CU_STREAM_PER_THREAD, nullptr}; }
 
     // Owns a stream of that context. cuStreamDestroy_v2.
     CUSHIM_API static Result<Stream> adopt(const Context &context, CUstream stream) noexcept;
     // Does not own; the lender must keep the stream alive. A null handle gives an empty Stream.
-    CUSHIM_API static Stream borrow(CUstream stream) noexcept;
+    static Stream borrow(CUstream stream) noexcept { return {stream, nullptr}; }
 
     // Waits for all enqueued work. cuStreamSynchronize.
     CUSHIM_API Result<void> synchronize() const noexcept;
@@ -56,12 +56,20 @@ class Stream : public detail::Shared<Stream, CUstream> {
     // Whether all enqueued work has completed. cuStreamQuery.
     CUSHIM_API Result<bool> query() const noexcept;
 
-    /* Work enqueued after this call waits for the event, which may belong to another context or
-     * device. An interprocess event (Event::interprocess(), open_event()) must belong to the
-     * context of this stream; otherwise the call fails with wrong_context, because drivers crash on
-     * such a wait. Open an event of another process in each context that waits for it. Adopted and
-     * borrowed events are not checked. cuStreamWaitEvent. */
+    // Work enqueued after this call waits for the event. The event may belong to another context or
+    // device; an interprocess event must belong to the context of this stream. cuStreamWaitEvent.
     CUSHIM_API Result<void> wait_event(const Event &event) const noexcept;
+
+    /* Work enqueued after this call waits for all work that is enqueued in the other stream now.
+     * The streams may belong to different contexts or devices. Creates an event, and destroys it:
+     * Event::create(), Event::record(), wait_event(). */
+    CUSHIM_API Result<void> wait(const Stream &other) const noexcept;
+    /* A new event in the context of this stream, recorded in this stream. Event::create(),
+     * Event::record().
+     *
+     *     CUSHIM_TRY(const auto uploaded, uploads.record_event({.timing = false}));
+     *     CUSHIM_TRY_VOID(work.wait_event(uploaded)); */
+    CUSHIM_API Result<Event> record_event(const EventOptions &options = {}) const noexcept;
 
     // The priority. cuStreamGetPriority.
     CUSHIM_API Result<int> priority() const noexcept;
@@ -94,12 +102,8 @@ class Stream : public detail::Shared<Stream, CUstream> {
      * cuStreamBeginCapture_v2. */
     CUSHIM_API Result<void>
     begin_capture(CaptureMode mode = CaptureMode::per_thread) const noexcept;
-    /* Ends the capture. Must be called on the thread of begin_capture(), unless the mode is
-     * relaxed. Fails with CUDA_ERROR_STREAM_CAPTURE_INVALIDATED (901) if an error invalidated the
-     * capture, with CUDA_ERROR_STREAM_CAPTURE_UNJOINED (904) if a stream that was forked into the
-     * capture was not joined, and with CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD (908) on another
-     * thread. All three end the capture without a graph, and the stream can be used as before. This
-     * includes 908: the capture is then over for the right thread, too. cuStreamEndCapture. */
+    // Ends the capture, even if the call fails. Must be called on the thread of begin_capture(),
+    // unless the mode is relaxed. cuStreamEndCapture.
     CUSHIM_API Result<Graph> end_capture() const noexcept;
 
     /* Captures the work that f() enqueues; f() returns void or a Result. The mode is per_thread by
@@ -113,23 +117,23 @@ class Stream : public detail::Shared<Stream, CUstream> {
     /* Captures into an existing graph, after `dependencies`. If the capture fails, the graph keeps
      * the nodes captured so far. cuStreamBeginCaptureToGraph, since CUDA 12.3. */
     CUSHIM_API Result<void>
-    begin_capture_to(const Graph &graph, const GraphDependencies &dependencies,
+    begin_capture_to(Graph &graph, const GraphDependencies &dependencies,
                      CaptureMode mode = CaptureMode::per_thread) const noexcept;
     // Ends the capture that begin_capture_to() began. The capture ends in every case.
-    // invalid_argument if `graph` holds no graph, or is not the graph of the capture.
+    // invalid_argument if `graph` is empty, or is not the graph of the capture.
     // cuStreamEndCapture.
     CUSHIM_API Result<void> end_capture_to(const Graph &graph) const noexcept;
     // Captures into `graph` the work that f() enqueues, as capture() does. Requires capture.hpp.
     template <class F>
-    Result<void> capture_to(const Graph &graph, const GraphDependencies &dependencies,
-                            CaptureMode mode, F &&f) const;
+    Result<void> capture_to(Graph &graph, const GraphDependencies &dependencies, CaptureMode mode,
+                            F &&f) const;
 
     // Whether the stream is being captured. cuStreamIsCapturing.
     CUSHIM_API Result<CaptureStatus> capture_status() const noexcept;
     // Whether enqueued work becomes part of a graph; false if the capture is invalidated.
     Result<bool> is_capturing() const noexcept {
-        CUSHIM_TRY(const CaptureStatus status,
-                   detail::named(capture_status(), "Stream::is_capturing"));
+        CUSHIM_DETAIL_TRY(cushim_tried, const CaptureStatus status,
+                          detail::named("Stream::is_capturing", capture_status()));
         return status == CaptureStatus::active;
     }
 
@@ -149,5 +153,22 @@ CUSHIM_API Text to_text(const Stream &stream) noexcept;
 CUSHIM_API void wait_for_released_closures() noexcept;
 
 } // namespace cushim
+
+/* Corner cases. A capture that fails ends without a graph, and its stream can be used as before.
+ *
+ * | what happens if                        |                                                      |
+ * |----------------------------------------|------------------------------------------------------|
+ * | wait_event() gets an interprocess      | It fails with wrong_context, because drivers crash   |
+ * | event (Event::interprocess(),          | on such a wait. Open an event of another process in  |
+ * | open_event()) of another context       | each context that waits for it. Adopted and borrowed |
+ * |                                        | events are not checked.                              |
+ * | an error invalidated the capture       | end_capture() fails with                             |
+ * |                                        | CUDA_ERROR_STREAM_CAPTURE_INVALIDATED (901).         |
+ * | a stream that was forked into the      | end_capture() fails with                             |
+ * | capture was not joined                 | CUDA_ERROR_STREAM_CAPTURE_UNJOINED (904).            |
+ * | end_capture() is called on another     | It fails with CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD |
+ * | thread                                 | (908), and the capture is over for the right thread, |
+ * |                                        | too.                                                 |
+ */
 
 #endif

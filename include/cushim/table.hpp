@@ -27,8 +27,8 @@
  *
  * Such a function leaves its outputs unchanged, with these exceptions:
  * - cudaGetDeviceCount writes 0.
- * - Names and texts of errors come from a libcudart, if one is found, or are built in. With a
- *   driver, they include the statuses above that the driver does not know.
+ * - Names and texts of errors are built in. Those of a library that is used come from the library,
+ *   except for the statuses above that it does not know.
  * - cudaGetLastError and cudaPeekAtLastError return the last failed call of the thread.
  * - cudaDriverGetVersion and cudaRuntimeGetVersion succeed without a libcudart, as in NVIDIA's
  *   static library: they write the driver's version (0 without a driver) and that of the headers
@@ -48,13 +48,13 @@
 namespace cushim {
 
 /* The table if the library can be used, otherwise the reason (library_not_found, stub_library).
- * Load the library. */
+ * Both functions load the library. */
 CUSHIM_LOCAL inline Result<DriverTable> try_driver() noexcept {
-    CUSHIM_TRY_VOID(detail::named(load_driver(), "try_driver"));
+    CUSHIM_DETAIL_TRY_VOID(cushim_done, detail::named("try_driver", load_driver()));
     return driver();
 }
 CUSHIM_LOCAL inline Result<RuntimeTable> try_runtime() noexcept {
-    CUSHIM_TRY_VOID(detail::named(load_runtime(), "try_runtime"));
+    CUSHIM_DETAIL_TRY_VOID(cushim_done, detail::named("try_runtime", load_runtime()));
     return runtime();
 }
 

@@ -26,10 +26,9 @@ struct Version {
     }
 
     // The parts of the version, and the number that CUDA uses for it: 12, 6 and 12060; 0 if
-    // unknown. The parentheses keep the macros of the same names in <sys/sysmacros.h> from
-    // expanding here.
-    constexpr int(major)() const noexcept { return packed_ / 1000; }
-    constexpr int(minor)() const noexcept { return packed_ % 1000 / 10; }
+    // unknown.
+    constexpr int major_version() const noexcept { return packed_ / 1000; }
+    constexpr int minor_version() const noexcept { return packed_ % 1000 / 10; }
     constexpr int packed() const noexcept { return packed_; }
 
     // Whether the version is known.
@@ -71,9 +70,9 @@ constexpr VersionText to_text(Version version) noexcept {
         return VersionText{"unknown"};
     }
     VersionText text{};
-    char *out = detail::append_decimal(text.characters, (version.major)());
+    char *out = detail::append_decimal(text.characters, version.major_version());
     *out++ = '.';
-    out = detail::append_decimal(out, (version.minor)());
+    out = detail::append_decimal(out, version.minor_version());
     *out = '\0';
     return text;
 }

@@ -7,15 +7,9 @@
 #include "dropin.h"
 
 // Declared in no header: the compilers know these names.
-#if defined(__clang__) || (defined(__GNUC__) && !defined(__cplusplus))
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#endif
 #if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wmissing-declarations"
-#endif
-
-#ifdef __cplusplus
-extern "C" {
 #endif
 
 void **CUDARTAPI __cudaRegisterFatBinary(void *fat_binary) {
@@ -46,7 +40,3 @@ CUSHIM_GIVE_VERSION(__cudaInitModule)
     }                                                                                              \
     CUSHIM_GIVE_VERSION(name)
 CUSHIM_LAUNCH_CALLS(CUSHIM_DEFINE_LAUNCH_CALL)
-
-#ifdef __cplusplus
-}
-#endif

@@ -5,7 +5,7 @@
 
 #include "../loader/mark_text.h"
 
-// Identifies a program with the drop-in for `cushim-info --audit`.
+// Identifies a program with the drop-in for cushim-audit.
 CUSHIM_MARK(cushim_dropin_mark, CUSHIM_MARK_DROPIN, CUSHIM_MARK_TEXT);
 
 /* In the exported library, runtime API functions have a symbol version, as in libcudart. Its name

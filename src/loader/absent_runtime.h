@@ -10,30 +10,22 @@
 #include <cuda_runtime_api.h>
 
 #include "error_codes.h"
-#include "resolve.h"
+#include "platform/platform.h"
 
-typedef const char *(CUDARTAPI *CushimTextQuery)(cudaError_t error);
-
-/* Prefers the text of a libcudart that is loaded but not used: texts need no driver. */
-static inline const char *cushim_ask_unused_runtime(const char *function, cudaError_t error,
-                                                    const char *own) {
-    const cushim_function found = cushim_find_in_unused_runtime(function);
-    if (found != NULL) {
-        return ((CushimTextQuery)found)(error);
-    }
-    return own != NULL ? own : "unrecognized error code";
+static inline const char *cushim_known_text(const char *text) {
+    return text != NULL ? text : "unrecognized error code";
 }
 
+/* Built-in texts, even if a libcudart is loaded that is not used for lack of a driver: after a call
+ * without a driver, all of its calls fail, even once a driver is loaded. */
 static inline const char *cushim_absent_cudaGetErrorName(int status, cudaError_t error) {
     (void)status;
-    return cushim_ask_unused_runtime("cudaGetErrorName", error,
-                                     cushim_runtime_code((int)error).name);
+    return cushim_known_text(cushim_runtime_code((int)error).name);
 }
 
 static inline const char *cushim_absent_cudaGetErrorString(int status, cudaError_t error) {
     (void)status;
-    return cushim_ask_unused_runtime("cudaGetErrorString", error,
-                                     cushim_runtime_code((int)error).words);
+    return cushim_known_text(cushim_runtime_code((int)error).words);
 }
 
 /* The thread's last error, which the loader keeps if the runtime is absent. */
@@ -58,7 +50,7 @@ static inline cudaError_t cushim_absent_cudaGetDeviceCount(int status, int *coun
     return (cudaError_t)status;
 }
 
-/* Fails quiet rows: cudaGetLastError then returns the error, as it does with a runtime. */
+/* Sets the last error, as libcudart does; the first-call functions of these rows do not set it. */
 static inline cudaError_t cushim_refuse(cudaError_t why) {
     cushim_platform_set_thread_error((int)why);
     return why;

@@ -11,7 +11,7 @@
 #define CUSHIM_FIRST_LAUNCH_CALL(type, name, declared, passed)                                     \
     static type CUDARTAPI cushim_first_##name declared {                                           \
         const int status =                                                                         \
-            cushim_first_call_runtime(CUSHIM_SLOT(name), CUSHIM_FUNCTION(name), "\0\0" #name);     \
+            cushim_first_call_runtime(CUSHIM_SLOT(name), CUSHIM_FIRST_CALL(name), "\0\0" #name);   \
         if (CUSHIM_UNLIKELY(status != 0)) {                                                        \
             return (type)status;                                                                   \
         }                                                                                          \

@@ -1,30 +1,30 @@
-/* The driver: its description, and what it does besides. The toolkit's link stub has the driver's
- * functions and is not one. Functions are also requested from cuGetProcAddress_v2. */
+/* The driver: its description, and what only the driver needs. The toolkit's link stub exports the
+ * driver's functions, but is not a driver. A function that the driver does not export is requested
+ * from cuGetProcAddress_v2. */
+#include "driver.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "first_call.h"
 #include "own_codes.h"
-#include "resolve.h"
 
 static const cushim_library_description driver_description = {
-    sizeof driver_description,
-    "driver",
-    "CUDA driver",
-    "CUSHIM_DRIVER",
-    cushim_platform_driver_names,
-    NULL, // not in Python packages
-    CUSHIM_PLACE_DRIVER,
-    "cuInit",
-    "cuDriverGetVersion",
-    CUSHIM_VERSION_WRITTEN,
-    0,
-    0,
-    0, // any version
-    "install the NVIDIA driver, or start the container with GPU access (docker run --gpus all)",
+    .size = sizeof driver_description,
+    .name = "driver",
+    .title = "CUDA driver",
+    .variable = "CUSHIM_DRIVER",
+    .file_names = cushim_platform_driver_names,
+    .places = CUSHIM_PLACE_DRIVER,
+    .required = "cuInit",
+    .version_function = "cuDriverGetVersion",
+    .version_kind = CUSHIM_VERSION_WRITTEN,
+    .major = -1,
+    .hint = "install the NVIDIA driver, or start the container with GPU access (docker run --gpus "
+            "all)",
 };
 
-static cushim_outcome judge_driver(Module module, int version_status, Text *detail) {
+cushim_outcome cushim_judge_driver(Module module, int version_status, Text *detail) {
     if (version_status == CUSHIM_STATUS_STUB_LIBRARY) {
         snprintf(detail->chars, sizeof detail->chars, "the CUDA toolkit's link stub, not a driver");
         return CUSHIM_OUTCOME_LINK_STUB;
@@ -37,7 +37,7 @@ static cushim_outcome judge_driver(Module module, int version_status, Text *deta
 }
 
 /* "cuMemcpyHtoD_v2_ptds" is the ptds variant of ABI 2 of the base name cuMemcpyHtoD. */
-typedef struct CushimBaseName {
+typedef struct {
     char text[128];
     bool per_thread;
 } BaseName;
@@ -48,7 +48,7 @@ static bool ends_with(const char *text, size_t length, const char *ending) {
 }
 
 static BaseName base_name(const char *exported) {
-    BaseName base = {{0}, false};
+    BaseName base = {0};
     size_t length = strlen(exported);
     if (ends_with(exported, length, "_ptsz") || ends_with(exported, length, "_ptds")) {
         base.per_thread = true;
@@ -76,7 +76,7 @@ enum { legacy_stream = 1, per_thread_stream = 2 };
 
 /* Requests the ABI of the row from the driver: its base name at the version that introduced this
  * ABI, never at the installed version. */
-static cushim_function ask_driver(const LoadedLibrary *driver, const char *name, int introduced) {
+static cushim_function ask_driver(const SearchRecord *driver, const char *name, int introduced) {
     if (introduced == 0 || (driver->report.version != 0 && introduced > driver->report.version)) {
         return NULL;
     }
@@ -94,7 +94,7 @@ static cushim_function ask_driver(const LoadedLibrary *driver, const char *name,
     return status == 0 && found == 0 ? function : NULL;
 }
 
-static cushim_function find_in_driver(const LoadedLibrary *driver, const char *name,
+cushim_function cushim_find_in_driver(const SearchRecord *driver, const char *name,
                                       int introduced) {
     cushim_function function = cushim_find_exported(driver, name);
     if (function == NULL) {
@@ -103,13 +103,7 @@ static cushim_function find_in_driver(const LoadedLibrary *driver, const char *n
     return function != NULL ? cushim_with_own_codes(name, function) : NULL;
 }
 
-static int absent_driver_status(const LoadedLibrary *record) {
-    return record != NULL && record->report.reason == CUSHIM_REASON_LINK_STUB
-               ? CUSHIM_STATUS_STUB_LIBRARY
-               : CUSHIM_STATUS_LIBRARY_NOT_FOUND;
-}
-
-static const char *hint(cushim_reason reason, bool chosen) {
+const char *cushim_driver_hint(cushim_reason reason, bool chosen) {
     switch (reason) {
     case CUSHIM_REASON_LINK_STUB:
         if (chosen) {
@@ -128,19 +122,9 @@ static const char *hint(cushim_reason reason, bool chosen) {
     }
 }
 
-static const cushim_special driver_special = {
-    "the driver", false, judge_driver, find_in_driver, absent_driver_status, hint};
-
-Library cushim_driver_library = {&driver_description,
-                                 NULL,
-                                 &driver_special,
-                                 NULL,
-                                 NULL,
-                                 &cushim_runtime_library,
-                                 &cushim_driver_library,
-                                 CUSHIM_LIBRARY_DRIVER};
-
-int cushim_first_call_driver(cushim_function *slot, cushim_function first, const char *row) {
-    return cushim_resolve_slot_of(&cushim_driver_library, absent_driver_status, slot, first,
-                                  cushim_row_name(row), cushim_row_introduced(row));
-}
+Library cushim_driver_library = {
+    .description = &driver_description,
+    .next = &cushim_runtime_library,
+    .listed = &cushim_driver_library,
+    .number = CUSHIM_LIBRARY_DRIVER,
+};

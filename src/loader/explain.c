@@ -1,5 +1,8 @@
 #include "explain.h"
 
+#include <stdlib.h>
+
+#include "driver.h"
 #include "text.h"
 
 /* The first candidate with this outcome, or NULL. */
@@ -31,7 +34,20 @@ static const char *file_name(const SearchSummary *summary) {
     return cushim_file_name_of(summary->library);
 }
 
-/* --- hints: on the heap, except those of `special` --- */
+/* In sentences that have named the library before. */
+static const char *noun_of(const Library *library) {
+    switch (cushim_kind_of(library)) {
+    case KIND_DRIVER:
+        return "the driver";
+    case KIND_RUNTIME:
+        return "the runtime";
+    case KIND_FURTHER:
+        break;
+    }
+    return library->description->title;
+}
+
+/* --- hints, on the heap --- */
 
 static char *choose_another_path(const SearchSummary *summary, const char *noun) {
     const char *variable = summary->library->description->variable;
@@ -64,13 +80,36 @@ static char *install(const cushim_library_description *library, bool by_path) {
                        by_path ? " to its library" : "");
 }
 
+/* What to do about a file that exists; NULL if only another file helps. */
+static const char *repair_of(FileKind problem) {
+    switch (problem) {
+    case CUSHIM_FILE_EMPTY:
+    case CUSHIM_FILE_TRUNCATED:
+        return "the file is incomplete: install its package again";
+    case CUSHIM_FILE_UNREADABLE:
+        return "give this user permission to read the file and to enter its folders";
+    case CUSHIM_FILE_NO_DESCRIPTOR:
+        return "the process has too many open files: close some, or raise the limit (ulimit -n)";
+    case CUSHIM_FILE_NOT_EXECUTABLE:
+        return "its file system is mounted with the option noexec: remove the option, or move the "
+               "file";
+    case CUSHIM_FILE_LACKS_LIBRARY:
+        return "install the library that it needs and that was not found";
+    case CUSHIM_FILE_OTHER_C_LIBRARY:
+        return "it was built for glibc, and this process uses another C library: run a program "
+               "that is linked to glibc";
+    default:
+        return NULL;
+    }
+}
+
 static char *hint_for(cushim_reason reason, const SearchSummary *summary) {
     const cushim_library_description *library = summary->library->description;
-    const cushim_special *special = summary->library->special;
-    const char *noun = special != NULL ? special->noun : library->title;
+    const bool further = cushim_kind_of(summary->library) == KIND_FURTHER;
+    const char *noun = noun_of(summary->library);
     switch (reason) {
     case CUSHIM_REASON_DISABLED:
-        return CUSHIM_JOIN("unset CUSHIM_DISABLE to use ", special != NULL ? "CUDA" : noun);
+        return CUSHIM_JOIN("unset CUSHIM_DISABLE to use ", further ? noun : "CUDA");
     case CUSHIM_REASON_CHOSEN_PATH:
         return choose_another_path(summary, noun);
     case CUSHIM_REASON_SWITCHED_OFF:
@@ -83,7 +122,7 @@ static char *hint_for(cushim_reason reason, const SearchSummary *summary) {
     case CUSHIM_REASON_NONE:
         break;
     }
-    return NULL;
+    return cushim_copy_text("");
 }
 
 static cushim_reason reason_of(const cushim_report *report, const SearchSummary *summary) {
@@ -156,17 +195,25 @@ static char *explanation_of(const cushim_report *report, const SearchSummary *su
     return explain_unusable(NULL, summary);
 }
 
-const char cushim_out_of_memory[] = "out of memory";
+static char *hint_of(const cushim_report *report, const SearchSummary *summary) {
+    const cushim_reason reason = report->reason;
+    const char *repair = repair_of(summary->problem);
+    if (repair != NULL && reason == CUSHIM_REASON_UNUSABLE) {
+        return cushim_copy_text(repair);
+    }
+    if (repair != NULL && reason == CUSHIM_REASON_CHOSEN_PATH) {
+        char *other = choose_another_path(summary, noun_of(summary->library));
+        char *both = other != NULL ? CUSHIM_JOIN(repair, "; or ", other) : NULL;
+        free(other);
+        return both;
+    }
+    const bool is_driver = cushim_kind_of(summary->library) == KIND_DRIVER;
+    const char *own = is_driver ? cushim_driver_hint(reason, summary->chosen) : NULL;
+    return own != NULL ? cushim_copy_text(own) : hint_for(reason, summary);
+}
 
-char *cushim_explain(cushim_report *report, const SearchSummary *summary) {
+void cushim_explain(cushim_report *report, const SearchSummary *summary) {
     report->reason = reason_of(report, summary);
-    const char *explanation = explanation_of(report, summary);
-    report->explanation = explanation != NULL ? explanation : cushim_out_of_memory;
-    const cushim_special *special = summary->library->special;
-    const char *own = special != NULL && special->hint != NULL
-                          ? special->hint(report->reason, summary->chosen)
-                          : NULL;
-    char *hint = own == NULL ? hint_for(report->reason, summary) : NULL;
-    report->hint = own != NULL ? own : hint != NULL ? hint : "";
-    return hint;
+    report->explanation = explanation_of(report, summary);
+    report->hint = hint_of(report, summary);
 }

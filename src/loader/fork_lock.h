@@ -1,5 +1,6 @@
-/* A lock for a few instructions. A child of fork can take it even if another thread of the parent
- * held it at the fork; the child lacks that thread, so a mutex would stay locked. */
+/* A lock that works in a child of fork. The child can take it even if another thread of the parent
+ * held it at the fork; the child lacks that thread, so a mutex would stay locked. Waiting threads
+ * poll the lock, and call `yield` in between. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 #endif
 
 /* Zero: free. */
-typedef struct CushimForkLock {
+typedef struct {
     size_t holder; /* the fork generation plus one of the process whose thread holds the lock */
 } ForkLock;
 
@@ -34,5 +35,5 @@ CUSHIM_LOCK_INLINE bool cushim_take_lock(ForkLock *lock, unsigned int generation
 }
 
 CUSHIM_LOCK_INLINE void cushim_release_lock(ForkLock *lock) {
-    CUSHIM_STORE(size_t, &lock->holder, 0);
+    CUSHIM_STORE(&lock->holder, 0);
 }

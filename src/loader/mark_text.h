@@ -6,4 +6,4 @@
 #include "platform/platform.h"
 
 /* The version of cushim and the packed version of the CUDA headers: "0.1.0 13000". */
-#define CUSHIM_MARK_TEXT CUSHIM_VERSION " " CUSHIM_TEXT(CUSHIM_CUDA_VERSION)
+#define CUSHIM_MARK_TEXT CUSHIM_VERSION_TEXT " " CUSHIM_TEXT(CUSHIM_CUDA_VERSION)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "resolve.h"
+#include "first_call.h"
 
 /* --- a driver's cuGetErrorName and cuGetErrorString --- */
 
@@ -16,7 +16,7 @@ typedef int(CUSHIM_CUDA_CALL *TextQuery)(int status, const char **text);
 static cushim_function of_driver_name, of_driver_words; // the driver's functions
 
 static int with_own(cushim_function *of_driver, bool asks_name, int status, const char **text) {
-    const int result = ((TextQuery)CUSHIM_LOAD(cushim_function, of_driver))(status, text);
+    const int result = ((TextQuery)CUSHIM_LOAD(of_driver))(status, text);
     if (result != invalid_value || text == NULL) {
         return result;
     }
@@ -41,34 +41,37 @@ cushim_function cushim_with_own_codes(const char *name, cushim_function function
     if (!asks_name && strcmp(name, "cuGetErrorString") != 0) {
         return function;
     }
-    CUSHIM_STORE(cushim_function, asks_name ? &of_driver_name : &of_driver_words, function);
+    CUSHIM_STORE(asks_name ? &of_driver_name : &of_driver_words, function);
     return asks_name ? (cushim_function)name_with_own : (cushim_function)words_with_own;
 }
 
 CodeTexts cushim_own_code(int status) {
-    CodeTexts texts = {NULL, NULL};
     switch (status) {
     case CUSHIM_STATUS_STUB_LIBRARY:
-        texts.name = "CUDA_ERROR_STUB_LIBRARY";
-        texts.words = "the libcuda that was found is the CUDA toolkit's link stub, not a driver";
-        break;
+        return (CodeTexts){
+            .name = "CUDA_ERROR_STUB_LIBRARY",
+            .words = "the libcuda that was found is the CUDA toolkit's link stub, not a driver",
+        };
     case CUSHIM_STATUS_INSUFFICIENT_DRIVER:
-        texts.words = "no CUDA driver is installed, or it is older than the CUDA runtime needs";
-        break;
+        return (CodeTexts){
+            .words = "no CUDA driver is installed, or it is older than the CUDA runtime needs",
+        };
     case CUSHIM_STATUS_REQUIRES_NEWER_DRIVER:
-        texts.name = "CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER";
-        texts.words = "the CUDA driver is older than this function needs";
-        break;
+        return (CodeTexts){
+            .name = "CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER",
+            .words = "the CUDA driver is older than this function needs",
+        };
     case CUSHIM_STATUS_SYMBOL_NOT_FOUND:
-        texts.name = "CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND";
-        texts.words = "the CUDA library does not have this function";
-        break;
+        return (CodeTexts){
+            .name = "CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND",
+            .words = "the CUDA library does not have this function",
+        };
     case CUSHIM_STATUS_LIBRARY_NOT_FOUND:
-        texts.name = "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED";
-        texts.words = "the CUDA library was not found or cannot be loaded";
-        break;
+        return (CodeTexts){
+            .name = "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED",
+            .words = "the CUDA library was not found or cannot be loaded",
+        };
     default:
-        break;
+        return (CodeTexts){0};
     }
-    return texts;
 }

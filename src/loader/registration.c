@@ -33,35 +33,35 @@ static const char *const entry_names[entry_count] = {"RegisterFatBinary", "Unreg
                                                      CUSHIM_REGISTRATIONS(CUSHIM_ENTRY_NAME)};
 
 static cushim_function found_functions[entry_count];
-static const LoadedLibrary *found_in; // the libcudart in which all functions were looked up
+static const SearchRecord *found_in; // the libcudart in which all functions were looked up
 
 /* Runs once: racing threads store the same values. */
-static void find_functions(const LoadedLibrary *runtime) {
-    if (CUSHIM_LOAD(const LoadedLibrary *, &found_in) == runtime) {
+static void find_functions(const SearchRecord *runtime) {
+    if (CUSHIM_LOAD(&found_in) == runtime) {
         return;
     }
     for (int i = 0; i < entry_count; ++i) {
         char name[64] = "__cuda";
         memcpy(name + strlen(name), entry_names[i], strlen(entry_names[i]) + 1);
-        CUSHIM_STORE(cushim_function, &found_functions[i],
-                     cushim_platform_find_function(runtime->module, name));
+        CUSHIM_STORE(&found_functions[i], cushim_platform_find_function(runtime->module, name));
     }
-    CUSHIM_STORE(const LoadedLibrary *, &found_in, runtime);
+    CUSHIM_STORE(&found_in, runtime);
 }
 
 /* NULL if this libcudart lacks the function. */
 static cushim_function found_function(int entry) {
-    return CUSHIM_LOAD(cushim_function, &found_functions[entry]);
+    return CUSHIM_LOAD(&found_functions[entry]);
 }
 
 /* --- stored registrations --- */
 
-typedef struct CushimLink {
-    struct CushimLink *next;
-    struct CushimLink **place; // the link to it
-} Link;
+typedef struct Link Link;
+struct Link {
+    Link *next;
+    Link **place; // the link to it
+};
 
-typedef struct CushimList {
+typedef struct {
     Link *first;
     Link **end;
 } List;
@@ -75,7 +75,7 @@ static void append(List *list, Link *item) {
         list->end = &(*list->end)->next;
     }
     item->place = list->end;
-    CUSHIM_STORE(Link *, list->end, item);
+    CUSHIM_STORE(list->end, item);
 }
 
 /* Removes the first item; the places of the others are then outdated. */
@@ -106,12 +106,13 @@ static void mend(List *list) {
 }
 
 /* One registration; its arguments follow. */
-typedef struct CushimCall {
+typedef struct Call Call;
+struct Call {
     Link link;
-    void (*pass_on)(const struct CushimCall *self, void **handle);
-} Call;
+    void (*pass_on)(const Call *self, void **handle);
+};
 
-typedef struct CushimFatBinary {
+typedef struct {
     Link link;
     size_t number; // position in list order
     void *code;
@@ -137,7 +138,7 @@ static void unlock_lists(void) {
     cushim_release_lock(&lists_lock);
 }
 
-/* A registration of this fat binary waits. Usually it is the last one, or it waits already. */
+/* Forwarding begins at this fat binary, unless an earlier one has registrations to forward. */
 static void begin_at(FatBinary *fat_binary) {
     if (first_waiting == NULL || fat_binary->number < first_waiting->number) {
         first_waiting = fat_binary;
@@ -177,10 +178,10 @@ static bool anything_waits(void) {
 }
 
 static void note_runtime_exit(void) {
-    CUSHIM_STORE(int, &in_exit, 1);
+    CUSHIM_STORE(&in_exit, 1);
 }
 
-static void pass_on_all(const LoadedLibrary *runtime) {
+static void pass_on_all(const SearchRecord *runtime) {
     if (!anything_waits()) {
         return;
     }
@@ -200,8 +201,8 @@ static void pass_on_all(const LoadedLibrary *runtime) {
 
 /* Forwards at once if a libcudart is loaded; otherwise the first call that loads one does it. */
 static void pass_on_if_loaded(void) {
-    const LoadedLibrary *runtime = cushim_current_record(&cushim_runtime_library);
-    if (cushim_is_used(runtime)) {
+    const SearchRecord *runtime = cushim_current_record(&cushim_runtime_library);
+    if (cushim_is_usable(runtime)) {
         pass_on_all(runtime);
     }
 }
@@ -216,8 +217,8 @@ static void keep(void **handle, Call *call, void (*pass_on_call)(const Call *, v
     pass_on_if_loaded();
 }
 
-void **cushim_register_fat_binary(void *code) CUSHIM_NOEXCEPT {
-    FatBinary *fat_binary = (FatBinary *)calloc(1, sizeof(FatBinary));
+void **cushim_register_fat_binary(void *code) {
+    FatBinary *fat_binary = calloc(1, sizeof *fat_binary);
     if (fat_binary == NULL) {
         return NULL;
     }
@@ -226,7 +227,7 @@ void **cushim_register_fat_binary(void *code) CUSHIM_NOEXCEPT {
     fat_binary->number = ++last_number;
     append(&fat_binaries, &fat_binary->link);
     begin_at(fat_binary);
-    CUSHIM_STORE(PassOnRegistrations *, &cushim_pass_on_registrations, &pass_on_all);
+    CUSHIM_STORE(&cushim_pass_on_registrations, &pass_on_all);
     unlock_lists();
     pass_on_if_loaded();
     return (void **)fat_binary;
@@ -234,7 +235,7 @@ void **cushim_register_fat_binary(void *code) CUSHIM_NOEXCEPT {
 
 /* At exit, libcudart may shut down before the compiler's exit handlers run, and then releases
  * everything itself; nothing is forwarded in this case. */
-void cushim_unregister_fat_binary(void **handle) CUSHIM_NOEXCEPT {
+void cushim_unregister_fat_binary(void **handle) {
     typedef void Function(void **handle);
     if (handle == NULL || cushim_platform_is_ending()) {
         return;
@@ -247,19 +248,19 @@ void cushim_unregister_fat_binary(void **handle) CUSHIM_NOEXCEPT {
     remove_item(&fat_binaries, &fat_binary->link);
     unlock_lists();
     Function *function = (Function *)found_function(entry_unregister_fat_binary);
-    if (function != NULL && fat_binary->handle != NULL && CUSHIM_LOAD(int, &in_exit) == 0) {
+    if (function != NULL && fat_binary->handle != NULL && CUSHIM_LOAD(&in_exit) == 0) {
         function(fat_binary->handle);
     }
     discard_calls(fat_binary);
     free(fat_binary);
 }
 
-/* Without memory for a registration, libcudart will not know the kernel, so launching it fails. */
+/* If memory runs out, the registration is lost: launching the kernel then fails in libcudart. */
 #define CUSHIM_FIELD(type, name) type name;
 #define CUSHIM_KEEP(type, name) call->name = name;
 #define CUSHIM_PASS_KEPT(type, name) , call->name
 #define CUSHIM_REGISTRATION(cuda_name, name)                                                       \
-    typedef struct cushim_##name##_call {                                                          \
+    typedef struct {                                                                               \
         Call call;                                                                                 \
         CUSHIM_PARAMETERS_##name(CUSHIM_FIELD)                                                     \
     } name##_call;                                                                                 \
@@ -272,18 +273,18 @@ void cushim_unregister_fat_binary(void **handle) CUSHIM_NOEXCEPT {
             function(handle CUSHIM_PARAMETERS_##name(CUSHIM_PASS_KEPT));                           \
         }                                                                                          \
     }                                                                                              \
-    void cushim_##name(void **handle CUSHIM_PARAMETERS_##name(CUSHIM_DECLARE)) CUSHIM_NOEXCEPT {   \
-        name##_call *call = handle != NULL ? (name##_call *)calloc(1, sizeof(name##_call)) : NULL; \
+    void cushim_##name(void **handle CUSHIM_PARAMETERS_##name(CUSHIM_DECLARE)) {                   \
+        name##_call *call = handle != NULL ? calloc(1, sizeof *call) : NULL;                       \
         if (call != NULL) {                                                                        \
             CUSHIM_PARAMETERS_##name(CUSHIM_KEEP) keep(handle, &call->call, pass_on_##name);       \
         }                                                                                          \
     }
 CUSHIM_REGISTRATIONS(CUSHIM_REGISTRATION)
 
-char cushim_init_module(void **handle) CUSHIM_NOEXCEPT {
+char cushim_init_module(void **handle) {
     typedef char Function(void **handle);
-    const LoadedLibrary *runtime = cushim_ensure_loaded(&cushim_runtime_library);
-    if (handle == NULL || !cushim_is_used(runtime)) {
+    const SearchRecord *runtime = cushim_ensure_loaded(&cushim_runtime_library);
+    if (handle == NULL || !cushim_is_usable(runtime)) {
         return 0;
     }
     pass_on_all(runtime);

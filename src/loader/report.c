@@ -1,16 +1,14 @@
 /* The report as data and as text. */
 #include <string.h>
 
-#include "loaded_library.h"
+#include "library.h"
 
-static const cushim_report not_tried = {CUSHIM_STATE_NOT_TRIED,
-                                        CUSHIM_REASON_NONE,
-                                        NULL,
-                                        0,
-                                        "no search has taken place yet",
-                                        "",
-                                        0,
-                                        NULL};
+static const cushim_report not_tried = {
+    .state = CUSHIM_STATE_NOT_TRIED,
+    .reason = CUSHIM_REASON_NONE,
+    .explanation = "no search has taken place yet",
+    .hint = "",
+};
 
 static const char *outcome_words(const Library *library, cushim_outcome outcome) {
     switch (outcome) {
@@ -27,7 +25,7 @@ static const char *outcome_words(const Library *library, cushim_outcome outcome)
     case CUSHIM_OUTCOME_LINK_STUB:
         return "link stub";
     case CUSHIM_OUTCOME_NOT_CUDA:
-        return library->special != NULL ? "not CUDA" : "wrong library";
+        return cushim_kind_of(library) == KIND_FURTHER ? "wrong library" : "not CUDA";
     case CUSHIM_OUTCOME_WRONG_VERSION:
         return "wrong version";
     case CUSHIM_OUTCOME_REFUSED:
@@ -37,7 +35,7 @@ static const char *outcome_words(const Library *library, cushim_outcome outcome)
 }
 
 /* Appends like snprintf, piece by piece. */
-typedef struct CushimWriter {
+typedef struct {
     char *text;
     size_t size, length;
 } Writer;
@@ -54,7 +52,7 @@ static void write_text(Writer *writer, const char *piece) {
 }
 
 static const cushim_report *report_of(const Library *library) {
-    const LoadedLibrary *record = cushim_current_record(library);
+    const SearchRecord *record = cushim_current_record(library);
     return record != NULL ? &record->report : &not_tried;
 }
 
@@ -83,18 +81,18 @@ static void write_report(Writer *writer, const Library *library) {
     }
 }
 
-const cushim_report *cushim_load_report(cushim_library number) CUSHIM_NOEXCEPT {
+const cushim_report *cushim_load_report(cushim_library number) {
     const Library *library = cushim_library_numbered(number);
     return library != NULL ? report_of(library) : &not_tried;
 }
 
-size_t cushim_report_text(char *text, size_t size) CUSHIM_NOEXCEPT {
-    Writer writer = {text, size, 0};
+size_t cushim_report_text(char *text, size_t size) {
+    Writer writer = {.text = text, .size = size};
     if (size > 0) {
         text[0] = '\0';
     }
     for (const Library *library = &cushim_driver_library; library != NULL;
-         library = CUSHIM_LOAD(Library *, &library->next)) {
+         library = CUSHIM_LOAD(&library->next)) {
         write_report(&writer, library);
     }
     return writer.length;

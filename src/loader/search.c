@@ -2,16 +2,17 @@
  *
  * The chosen path (its variable, or the settings); a copy that the process has already loaded; the
  * system's default search; then the folders of the places that its description names. If a chosen
- * path cannot be used, the search ends: a silent replacement would be surprising. All libraries are
- * searched for by exactly the file names of the headers' major version, since struct layouts differ
- * between major versions.
+ * path cannot be used, the search ends: a silent replacement would be surprising. Otherwise only
+ * the file names of the description are searched for. Of a library whose name changes with its
+ * major version, that is the name of the headers' version, since struct layouts differ.
  */
+#include "search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "attempt.h"
+#include "candidates.h"
 #include "explain.h"
-#include "loaded_library.h"
 #include "mark_text.h"
 #include "path.h"
 #include "settings.h"
@@ -19,34 +20,22 @@
 // In this file, since every program that calls CUDA links it.
 CUSHIM_MARK(cushim_core_mark, CUSHIM_MARK_CORE, CUSHIM_MARK_TEXT);
 
-static bool looks_in(unsigned int place) {
-    return (cushim_current_settings()->search & place) != 0;
-}
-
-static const char *variable(const char *name) {
-    return looks_in(CUSHIM_SEARCH_ENVIRONMENT) ? cushim_platform_environment(name) : NULL;
-}
-
-/* The path that was chosen for a library, by the user or the program; NULL: none. */
-static const char *chosen_path(const Library *library) {
-    const char *path = variable(library->description->variable);
-    return path != NULL ? path : cushim_path_in_settings(library);
-}
-
 /* Tries the library's file names in a folder, by preference. */
 static bool try_folder(Search *search, const char *folder) {
-    const char *const *name = search->library->description->file_names;
-    while (*name != NULL && !cushim_try_path_if_there(search, folder, *name)) {
-        ++name;
+    for (const char *const *name = search->library->description->file_names; *name != NULL;
+         ++name) {
+        if (cushim_try_path_if_there(search, folder, *name)) {
+            return true;
+        }
     }
-    return *name != NULL;
+    return false;
 }
 
 typedef bool SearchFolder(Search *search, const char *folder);
 
 /* Tries the folder `name` in `parent`. */
 static bool try_in(Search *search, const char *parent, const char *name, SearchFolder *attempt) {
-    char *folder = cushim_path_in(parent, name);
+    char *folder = cushim_path_in(search, parent, name);
     const bool found = folder != NULL && attempt(search, folder);
     free(folder);
     return found;
@@ -54,26 +43,28 @@ static bool try_in(Search *search, const char *parent, const char *name, SearchF
 
 /* Tries these folders, which are below `root`. */
 static bool try_below(Search *search, const char *root, const char *const *folders) {
-    while (*folders != NULL && !try_in(search, root, *folders, try_folder)) {
-        ++folders;
+    for (; *folders != NULL; ++folders) {
+        if (try_in(search, root, *folders, try_folder)) {
+            return true;
+        }
     }
-    return *folders != NULL;
+    return false;
 }
 
-typedef struct CushimListing {
+typedef struct {
     Search *search;
     const char *parent;
     SearchFolder *attempt;
 } Listing;
 
 static void try_listed_folder(const char *name, void *user) {
-    const Listing *all = (const Listing *)user;
+    const Listing *all = user;
     if (all->search->module == NULL) {
         try_in(all->search, all->parent, name, all->attempt);
     }
 }
 
-/* Tries all folders in `parent` whose name begins so, until the library is found. */
+/* Tries the folders in `parent` whose names begin with `beginning`, until the library is found. */
 static bool try_listed(Search *search, const char *parent, const char *beginning,
                        SearchFolder *attempt) {
     Listing listing = {search, parent, attempt};
@@ -81,9 +72,9 @@ static bool try_listed(Search *search, const char *parent, const char *beginning
     return search->module != NULL;
 }
 
-/* The folder of a file, on the heap; empty if the path has none, NULL if out of memory. */
-static char *folder_of(const char *file) {
-    char *folder = cushim_copy_text(file);
+/* The folder of a file, on the heap; empty if the path has none, NULL if memory ran out. */
+static char *folder_of(Search *search, const char *file) {
+    char *folder = cushim_noted(search, cushim_copy_text(file));
     if (folder != NULL) {
         folder[cushim_file_name_in(file) - file] = '\0';
     }
@@ -92,7 +83,7 @@ static char *folder_of(const char *file) {
 
 /* Tries the folder of this file; NULL: none. */
 static bool try_folder_of(Search *search, const char *file, SearchFolder *attempt) {
-    char *folder = file != NULL ? folder_of(file) : NULL;
+    char *folder = file != NULL ? folder_of(search, file) : NULL;
     const bool found = folder != NULL && attempt(search, folder);
     free(folder);
     return found;
@@ -101,11 +92,7 @@ static bool try_folder_of(Search *search, const char *file, SearchFolder *attemp
 /* --- the places --- */
 
 /* The path that was chosen for the driver when it was searched for, or NULL. */
-static const char *path_of_chosen_driver(void) {
-    const LoadedLibrary *driver = cushim_current_record(&cushim_driver_library);
-    if (driver == NULL && chosen_path(&cushim_driver_library) != NULL) {
-        driver = cushim_ensure_loaded(&cushim_driver_library); // by its path, the folder is known
-    }
+static const char *path_of_chosen(const SearchRecord *driver) {
     if (driver == NULL || !driver->chosen) {
         return NULL;
     }
@@ -118,11 +105,13 @@ static const char *path_of_chosen_driver(void) {
 /* Tries only the library's file names beside the chosen driver. A bare name that was not found has
  * no folder. */
 static bool try_beside(Search *search, const char *folder) {
-    const char *const *name = search->library->description->file_names;
-    while (*name != NULL && !cushim_try_path_in(search, folder, *name)) {
-        ++name;
+    for (const char *const *name = search->library->description->file_names; *name != NULL;
+         ++name) {
+        if (cushim_try_path_in(search, folder, *name)) {
+            return true;
+        }
     }
-    return *name != NULL;
+    return false;
 }
 
 static void search_beside(Search *search, const char *driver) {
@@ -131,18 +120,19 @@ static void search_beside(Search *search, const char *driver) {
 }
 
 static bool search_driver_folders(Search *search) {
-    if (!looks_in(CUSHIM_SEARCH_KNOWN_PLACES)) {
+    if (!cushim_looks_in(CUSHIM_SEARCH_KNOWN_PLACES)) {
         return false;
     }
-    const LoadedLibrary *driver = cushim_current_record(&cushim_driver_library);
-    if (cushim_is_used(driver) && try_folder_of(search, driver->report.path, try_folder)) {
+    if (cushim_is_usable(search->driver) &&
+        try_folder_of(search, search->driver->report.path, try_folder)) {
         return true;
     }
-    const char *const *folder = cushim_platform_driver_folders;
-    while (*folder != NULL && !try_folder(search, *folder)) {
-        ++folder;
+    for (const char *const *folder = cushim_platform_driver_folders; *folder != NULL; ++folder) {
+        if (try_folder(search, *folder)) {
+            return true;
+        }
     }
-    return *folder != NULL;
+    return false;
 }
 
 static bool search_toolkit(Search *search, const char *root) {
@@ -152,13 +142,13 @@ static bool search_toolkit(Search *search, const char *root) {
 /* /usr/local/cuda, /usr/local/cuda-13.0, ... */
 static bool search_installed_toolkits(Search *search) {
     const char *parent = cushim_platform_toolkit_parent;
-    return parent != NULL && looks_in(CUSHIM_SEARCH_KNOWN_PLACES) &&
+    return parent != NULL && cushim_looks_in(CUSHIM_SEARCH_KNOWN_PLACES) &&
            (try_in(search, parent, "cuda", search_toolkit) ||
             try_listed(search, parent, "cuda", search_toolkit));
 }
 
 static bool search_toolkit_of(Search *search, const char *name) {
-    const char *root = variable(name);
+    const char *root = cushim_variable(name);
     return root != NULL && search_toolkit(search, root);
 }
 
@@ -187,18 +177,67 @@ static bool search_python(Search *search, const char *root) {
     return try_in(search, root, cushim_platform_python_folder, search_python_folder);
 }
 
+/* Cuts the path after its last folder of Python packages; false if it has none. */
+static bool cut_after_packages(char *path) {
+    for (char *end = path + strlen(path); end > path;) {
+        *end = '\0';
+        const char *name = cushim_file_name_in(path);
+        if (strcmp(name, "site-packages") == 0 || strcmp(name, "dist-packages") == 0) {
+            return true;
+        }
+        end = name > path ? path + (name - path) - 1 : path;
+    }
+    return false;
+}
+
+/* The packages that were installed beside the one that contains this loader, or, for a further
+ * library, its table. */
+static bool search_packages_beside(Search *search) {
+    char *path = cushim_platform_path_of_module_with(search->library);
+    const bool found =
+        path != NULL && cut_after_packages(path) && search_site_packages(search, path);
+    free(path);
+    return found;
+}
+
+/* Tries a folder if it is the root of a virtual environment of Python. */
+static bool search_virtual_environment(Search *search, const char *root) {
+    char *mark = cushim_path_in(search, root, "pyvenv.cfg");
+    Text ignored;
+    const bool is_root =
+        mark != NULL && cushim_platform_inspect_file(mark, &ignored) != CUSHIM_FILE_MISSING;
+    free(mark);
+    return is_root && search_python(search, root);
+}
+
+static bool search_parent(Search *search, const char *folder) {
+    return try_in(search, folder, "..", search_virtual_environment);
+}
+
+static bool search_environment_of(const char *program, void *search) {
+    return try_folder_of(search, program, search_parent);
+}
+
+/* Of a Python that runs without an activated environment, as in services. */
+static bool search_without_variables(Search *search) {
+    return cushim_looks_in(CUSHIM_SEARCH_KNOWN_PLACES) &&
+           (search_packages_beside(search) ||
+            cushim_platform_visit_program_paths(search_environment_of, search));
+}
+
 static bool search_environments(Search *search) {
-    const char *conda = variable("CONDA_PREFIX");
+    const char *conda = cushim_variable("CONDA_PREFIX");
     if (conda != NULL && (try_below(search, conda, cushim_platform_environment_folders) ||
                           search_python(search, conda))) {
         return true;
     }
-    const char *python = variable("VIRTUAL_ENV");
-    return python != NULL && search_python(search, python);
+    const char *python = cushim_variable("VIRTUAL_ENV");
+    return (python != NULL && search_python(search, python)) || search_without_variables(search);
 }
 
 static bool search_program_folder(Search *search) {
-    char *program = looks_in(CUSHIM_SEARCH_KNOWN_PLACES) ? cushim_platform_path_of_program() : NULL;
+    char *program =
+        cushim_looks_in(CUSHIM_SEARCH_KNOWN_PLACES) ? cushim_platform_path_of_program() : NULL;
     const bool found = try_folder_of(search, program, try_folder);
     free(program);
     return found;
@@ -215,35 +254,47 @@ static bool search_folders(Search *search) {
 
 /* Tries the library's file names by preference. */
 static bool try_names(Search *search, bool (*attempt)(Search *search, const char *name)) {
-    const char *const *name = search->library->description->file_names;
-    while (*name != NULL && !attempt(search, *name)) {
-        ++name;
+    for (const char *const *name = search->library->description->file_names; *name != NULL;
+         ++name) {
+        if (attempt(search, *name)) {
+            return true;
+        }
     }
-    return *name != NULL;
+    return false;
+}
+
+/* Tries the copies that the process has already loaded. Skipped if the library has only one name
+ * and the next step, the system's search, also returns a loaded copy first: it would add 6 us to a
+ * first call. */
+static bool search_loaded(Search *search) {
+    const char *const *names = search->library->description->file_names;
+    const bool has_one_name = names[0] != NULL && names[1] == NULL;
+    const bool is_next =
+        cushim_platform_opens_loaded_first && has_one_name && cushim_looks_in(CUSHIM_SEARCH_SYSTEM);
+    return cushim_looks_in(CUSHIM_SEARCH_ALREADY_LOADED) && !is_next &&
+           try_names(search, cushim_try_already_loaded);
 }
 
 static void search_places(Search *search) {
-    const char *path = chosen_path(search->library);
+    const char *path = cushim_chosen_path(search->library);
     if (path != NULL) {
         cushim_try_chosen(search, path);
         return;
     }
-    const bool may_be_beside =
-        (search->library->description->places & CUSHIM_PLACE_BESIDE_DRIVER) != 0 &&
-        cushim_file_name_of(search->library)[0] != '\0';
-    const char *driver = may_be_beside ? path_of_chosen_driver() : NULL;
+    const char *driver =
+        cushim_may_be_beside_driver(search->library) ? path_of_chosen(search->driver) : NULL;
     if (driver != NULL) {
         search_beside(search, driver);
         return;
     }
-    if (!(looks_in(CUSHIM_SEARCH_ALREADY_LOADED) && try_names(search, cushim_try_already_loaded)) &&
-        !(looks_in(CUSHIM_SEARCH_SYSTEM) && try_names(search, cushim_try_default_search))) {
+    if (!search_loaded(search) &&
+        !(cushim_looks_in(CUSHIM_SEARCH_SYSTEM) && try_names(search, cushim_try_default_search))) {
         search_folders(search);
     }
 }
 
 static bool is_disabled(void) {
-    const char *value = variable("CUSHIM_DISABLE");
+    const char *value = cushim_variable("CUSHIM_DISABLE");
     return value != NULL && strcmp(value, "0") != 0;
 }
 
@@ -254,63 +305,109 @@ static bool is_switched_off(const Search *search) {
     const unsigned int places = CUSHIM_SEARCH_ALREADY_LOADED | CUSHIM_SEARCH_SYSTEM |
                                 CUSHIM_SEARCH_KNOWN_PLACES |
                                 (in_environment ? (unsigned int)CUSHIM_SEARCH_ENVIRONMENT : 0u);
-    return !search->chosen && !looks_in(places);
+    return !search->chosen && !cushim_looks_in(places);
 }
 
 /* --- the record --- */
 
 /* Without a driver, all calls of a libcudart fail, and some of its results are undefined where
  * cushim's are not: the number of devices, and which last error is returned. So it is not used,
- * unless its own path was chosen. `has_driver`: at the start of the search. */
-static bool lacks_driver(const Search *search, bool has_driver) {
-    const cushim_special *special = search->library->special;
+ * unless its own path was chosen. */
+static bool lacks_driver(const Search *search) {
     const bool chosen_by_path = search->chosen && !search->beside;
-    return special != NULL && special->needs_driver && search->module != NULL && !has_driver &&
-           !chosen_by_path;
+    return cushim_kind_of(search->library) == KIND_RUNTIME && search->module != NULL &&
+           !cushim_is_usable(search->driver) && !chosen_by_path;
 }
 
-static void write_record(LoadedLibrary *record, const Search *search, bool disabled) {
+/* The path of the library that was found, on the heap. */
+static char *path_of_found(const Search *search) {
+    char *path = cushim_platform_path_of_module(search->module);
+    if (path != NULL) {
+        return path;
+    }
+    const Candidates *tried = &search->candidates;
+    return cushim_copy_text(tried->list[tried->count - 1].path);
+}
+
+static void write_record(SearchRecord *record, Search *search, bool disabled) {
     cushim_report *report = &record->report;
     record->module = search->module;
     record->chosen = search->chosen;
-    report->candidate_count = search->candidates.count;
-    report->candidates = search->candidates.list;
+    record->lacks_driver = lacks_driver(search);
     report->state = search->module != NULL ? CUSHIM_STATE_LOADED : CUSHIM_STATE_ABSENT;
     if (search->module != NULL) {
-        char *path = cushim_platform_path_of_module(search->module);
-        report->path = path != NULL ? path : cushim_copy_text(cushim_file_name_of(search->library));
+        report->path = cushim_noted(search, path_of_found(search));
         report->version = search->version;
     }
-    const SearchSummary summary = {search->library,         disabled,
-                                   search->chosen,          search->beside,
-                                   is_switched_off(search), looks_in(CUSHIM_SEARCH_ENVIRONMENT)};
-    record->hint = cushim_explain(report, &summary);
+    const SearchSummary summary = {
+        .library = search->library,
+        .disabled = disabled,
+        .chosen = search->chosen,
+        .beside = search->beside,
+        .switched_off = is_switched_off(search),
+        .environment = cushim_looks_in(CUSHIM_SEARCH_ENVIRONMENT),
+        .problem = search->problem,
+    };
+    cushim_explain(report, &summary);
+    search->out_of_memory =
+        search->out_of_memory || report->explanation == NULL || report->hint == NULL;
 }
 
-LoadedLibrary *cushim_search(Library *library) {
-    Search search = {library, {NULL, 0, 0}, NULL, 0, false, false};
+SearchRecord *cushim_search(const Library *library, const SearchRecord *driver) {
+    SearchRecord *record = calloc(1, sizeof *record);
+    if (record == NULL) {
+        return NULL;
+    }
+    Search search = {.library = library, .driver = driver};
     const bool disabled = is_disabled();
-    const bool has_driver = cushim_is_used(cushim_current_record(&cushim_driver_library));
     if (!disabled) {
         search_places(&search);
     }
-    LoadedLibrary *record = (LoadedLibrary *)calloc(1, sizeof(LoadedLibrary));
-    if (record == NULL) {
-        cushim_free_candidates(search.candidates.list, search.candidates.count);
+    record->report.candidates = search.candidates.list;
+    record->report.candidate_count = search.candidates.count;
+    if (!search.out_of_memory) {
+        write_record(record, &search, disabled);
+    }
+    if (search.out_of_memory) {
+        cushim_discard(record);
         return NULL;
     }
-    write_record(record, &search, disabled);
-    record->lacks_driver = lacks_driver(&search, has_driver);
     return record;
 }
 
-void cushim_discard(LoadedLibrary *record) {
+static bool is_same_text(const char *left, const char *right) {
+    return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
+}
+
+static bool are_same_candidates(const cushim_report *left, const cushim_report *right) {
+    if (left->candidate_count != right->candidate_count) {
+        return false;
+    }
+    for (size_t i = 0; i < left->candidate_count; ++i) {
+        const cushim_candidate *one = &left->candidates[i], *other = &right->candidates[i];
+        if (one->outcome != other->outcome || !is_same_text(one->path, other->path) ||
+            !is_same_text(one->detail, other->detail)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool cushim_is_same_result(const SearchRecord *left, const SearchRecord *right) {
+    return left->module == right->module && left->chosen == right->chosen &&
+           left->lacks_driver == right->lacks_driver &&
+           left->report.version == right->report.version &&
+           is_same_text(left->report.path, right->report.path) &&
+           is_same_text(left->report.explanation, right->report.explanation) &&
+           is_same_text(left->report.hint, right->report.hint) &&
+           are_same_candidates(&left->report, &right->report);
+}
+
+void cushim_discard(SearchRecord *record) {
     const cushim_report *report = &record->report;
     cushim_free_candidates(report->candidates, report->candidate_count);
     free((void *)report->path);
-    if (report->explanation != cushim_out_of_memory) {
-        free((void *)report->explanation);
-    }
-    free(record->hint);
+    free((void *)report->explanation);
+    free((void *)report->hint);
     free(record);
 }

@@ -8,15 +8,15 @@
 enum { longest_path = 4000 };
 
 /* Copied settings, followed by their strings in the same block. */
-typedef struct CushimCopy Copy;
-struct CushimCopy {
+typedef struct Copy Copy;
+struct Copy {
     cushim_settings settings;
     Copy *previous; // replaced copies are never freed, since threads may still read them
     bool frozen;    // no further replacement is possible
 };
 
-static Copy defaults = {{NULL, NULL, CUSHIM_SEARCH_EVERYWHERE}, NULL, false};
-static Copy frozen_defaults = {{NULL, NULL, CUSHIM_SEARCH_EVERYWHERE}, NULL, true};
+static Copy defaults = {.settings.search = CUSHIM_SEARCH_EVERYWHERE};
+static Copy frozen_defaults = {.settings.search = CUSHIM_SEARCH_EVERYWHERE, .frozen = true};
 static Copy *in_effect = &defaults;
 
 static size_t size_of(const char *text) {
@@ -36,7 +36,7 @@ static const char *append_text(char **end, const char *text) {
 
 static Copy *copy_of(const cushim_settings *from, bool frozen) {
     const size_t strings = size_of(from->driver_path) + size_of(from->runtime_path);
-    Copy *copy = (Copy *)malloc(sizeof(Copy) + strings);
+    Copy *copy = malloc(sizeof(Copy) + strings);
     if (copy == NULL) {
         return NULL;
     }
@@ -56,7 +56,7 @@ static bool is_valid(const cushim_settings *settings) {
 
 /* Replaces the current settings with `next`, unless they are frozen. */
 static bool publish(Copy *next) {
-    Copy *before = CUSHIM_LOAD(Copy *, &in_effect);
+    Copy *before = CUSHIM_LOAD(&in_effect);
     do {
         if (before->frozen) {
             return false;
@@ -66,17 +66,17 @@ static bool publish(Copy *next) {
     return true;
 }
 
-/* Instead of the path of a further library that was searched for without one. */
+/* Marks a further library that was searched for before a path was chosen. */
 static const char no_path[] = "";
 
-/* The path of a further library is chosen once; true unless the other choice was first. */
+/* Stores the path of a further library; false if it already has one, or `no_path`. */
 static bool choose(Library *library, const char *path) {
     const char *before = NULL;
     return CUSHIM_REPLACE(&library->chosen, &before, path);
 }
 
 static void freeze_all_libraries(void) {
-    Copy *before = CUSHIM_LOAD(Copy *, &in_effect);
+    Copy *before = CUSHIM_LOAD(&in_effect);
     while (!before->frozen) {
         Copy *frozen = before == &defaults ? &frozen_defaults : copy_of(&before->settings, true);
         if (frozen == NULL) {
@@ -100,21 +100,41 @@ void cushim_freeze_settings(Library *library) {
 }
 
 const cushim_settings *cushim_current_settings(void) {
-    return &CUSHIM_LOAD(Copy *, &in_effect)->settings;
+    return &CUSHIM_LOAD(&in_effect)->settings;
 }
 
-const char *cushim_path_in_settings(const Library *library) {
-    if (library == &cushim_driver_library) {
+bool cushim_looks_in(unsigned int place) {
+    return (cushim_current_settings()->search & place) != 0;
+}
+
+const char *cushim_variable(const char *name) {
+    return cushim_looks_in(CUSHIM_SEARCH_ENVIRONMENT) ? cushim_platform_environment(name) : NULL;
+}
+
+static const char *path_in_settings(const Library *library) {
+    switch (cushim_kind_of(library)) {
+    case KIND_DRIVER:
         return cushim_current_settings()->driver_path;
-    }
-    if (library == &cushim_runtime_library) {
+    case KIND_RUNTIME:
         return cushim_current_settings()->runtime_path;
+    case KIND_FURTHER:
+        break;
     }
-    const char *path = CUSHIM_LOAD(const char *, &library->chosen);
+    const char *path = CUSHIM_LOAD(&library->chosen);
     return path != no_path ? path : NULL;
 }
 
-cushim_configure_result cushim_configure(const cushim_settings *settings) CUSHIM_NOEXCEPT {
+const char *cushim_chosen_path(const Library *library) {
+    const char *path = cushim_variable(library->description->variable);
+    return path != NULL ? path : path_in_settings(library);
+}
+
+bool cushim_may_be_beside_driver(const Library *library) {
+    return (library->description->places & CUSHIM_PLACE_BESIDE_DRIVER) != 0 &&
+           cushim_file_name_of(library)[0] != '\0' && cushim_chosen_path(library) == NULL;
+}
+
+cushim_configure_result cushim_configure(const cushim_settings *settings) {
     if (settings == NULL || !is_valid(settings)) {
         return CUSHIM_CONFIGURE_INVALID;
     }
@@ -129,11 +149,10 @@ cushim_configure_result cushim_configure(const cushim_settings *settings) CUSHIM
     return CUSHIM_CONFIGURE_TOO_LATE;
 }
 
-cushim_configure_result cushim_choose_library(cushim_library number,
-                                              const char *path) CUSHIM_NOEXCEPT {
+cushim_configure_result cushim_choose_library(cushim_library number, const char *path) {
     Library *library = cushim_library_numbered(number);
-    if (library == NULL || library->special != NULL || path == NULL || *path == '\0' ||
-        size_of(path) > longest_path) {
+    if (library == NULL || cushim_kind_of(library) != KIND_FURTHER || path == NULL ||
+        *path == '\0' || size_of(path) > longest_path) {
         return CUSHIM_CONFIGURE_INVALID;
     }
     char *copy = cushim_copy_text(path);

@@ -17,7 +17,7 @@ char *cushim_join_text(const char *piece, ...) {
         size += strlen(next);
     }
     va_end(pieces);
-    char *text = (char *)malloc(size);
+    char *text = malloc(size);
     if (text != NULL) {
         char *end = text;
         for (const char *next = piece; next != NULL; next = va_arg(again, const char *)) {

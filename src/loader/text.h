@@ -1,4 +1,5 @@
-/* Texts on the heap. Without printf, which would be a large part of the cost of the first call. */
+/* Texts and paths on the heap: threads that call CUDA first may have small stacks. Without printf,
+ * which would be a large part of the cost of the first call. */
 #pragma once
 
 #if defined(__GNUC__)
@@ -15,7 +16,7 @@ CUSHIM_SENTINEL char *cushim_join_text(const char *piece, ...);
 char *cushim_copy_text(const char *text);
 
 /* The text of a CUDA version: "12.6". */
-typedef struct CushimVersionDigits {
+typedef struct {
     char chars[16];
 } VersionDigits;
 

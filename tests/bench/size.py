@@ -16,6 +16,7 @@ from workshop import call
 
 KB = 1024
 FIVE_CALLS_KB, ALL_ROWS_KB, ALL_ROWS_PACKED_KB = 4, 160, 115
+ONE_FILL_NODE_KB = 150  # of the wrappers, the loader and the program
 ERROR_ROWS = ["cuGetErrorName", "cuGetErrorString", "cudaGetErrorName", "cudaGetErrorString"]
 PACKED = "-Wl,-z,pack-relative-relocs"
 
@@ -58,6 +59,13 @@ class Sizes:
             Figure("five entry points, the file", file / KB, "KB"),
         ]
 
+    def one_fill_node(self):
+        """A program that launches a graph with one fill: it contains no other kind of node."""
+        program = self.workshop.program(
+            f"graph_size_{self.compiler}", self.compiler, "graph_size.cpp",
+            ["-s", "-Wl,--gc-sections", *self.kit.flags, *self.kit.wrapper_link_flags()])
+        return Figure("a graph with one fill node", content_size(program) / KB, "KB", limit=ONE_FILL_NODE_KB)
+
     def all_rows(self, name, *flags, limit=None, link=()):
         plain = self.sizes(*link)[0]
         with_errors = self.sizes(*link, *bring_in(ERROR_ROWS))[0]
@@ -81,7 +89,7 @@ def measure_with(workshop, compiler):
         figures += packed
     else:
         figures.append(skipped(f"{every}, packed", "linker too old"))
-    return figures + sizes.all_rows(f"{every} and the registry", "-DRESOLVE_ALL")
+    return [*figures, sizes.one_fill_node(), *sizes.all_rows(f"{every} and the registry", "-DRESOLVE_ALL")]
 
 
 def measure_gcc(workshop, repeatable):

@@ -119,14 +119,21 @@ class Kit:
         return self._linked(self.wrappers, self.library)
 
     def copied_to(self, folder):
-        """This kit with copies of its libraries."""
+        """This kit with copies of its libraries in one folder, as they are installed."""
         self._build_wrappers()
         kit = copy.copy(self)
-        for library in (self.library, self.wrappers):
+
+        def copied(library):
             for file in library.parent.glob(f"{library.name}*"):
                 if file.is_file():
                     shutil.copy(file, folder, follow_symlinks=False)
-        kit.library, kit.wrappers = folder / self.library.name, folder / self.wrappers.name
+            copy_of_library = folder / library.name
+            with_paths = copy_of_library.read_bytes()
+            in_build = b"$ORIGIN/../loader"
+            copy_of_library.write_bytes(with_paths.replace(in_build, b"$ORIGIN".ljust(len(in_build), b"\0")))
+            return copy_of_library
+
+        kit.library, kit.wrappers = copied(self.library), copied(self.wrappers)
         return kit
 
     def _build_wrappers(self):

@@ -12,36 +12,38 @@ from workshop import call, clean_environment
 
 SHORT, LONG = 100, 2100
 
-# Instructions and driver calls in addition to the raw ones. tests/bench/README.md says what they are for. The limits are
-# 3 % or more above the measured numbers, since compilers differ.
+# Instructions and driver calls in addition to the raw ones. Only what programs do a million times a second has a limit of
+# instructions, above the measured numbers, since compilers differ; the time of the others is compared with the
+# driver's on a GPU (tests/gpu/wrapper_cost_test.cpp, graph_cost_test.cpp).
 LIMITS = {
-    "event, create and destroy": (220, 1),
+    "event, create and destroy": (None, 1),
     "event, record": (40, 0),
     "event, wait": (40, 0),
-    "stream, create and destroy": (220, 1),
-    "device memory, allocate and free": (250, 3),
-    "the same in stream order": (260, 2),
-    "mapped range, map and unmap": (370, 0),
+    "stream, create and destroy": (None, 1),
+    "device memory, allocate and free": (None, 3),
+    "the same in stream order": (None, 2),
+    "mapped range, map and unmap": (None, 0),
     "copy, enqueued": (81, 1),
     "fill, enqueued": (60, 0),
     "launch, four arguments": (140, 0),
-    "graph, create and destroy": (460, 0),
-    "graph, instantiate and destroy": (550, 3),
+    "graph, create and destroy": (None, 0),
+    "graph, instantiate and destroy": (None, 3),
     "graph, launch": (95, 0),
-    "graph, empty node": (79, 0),
-    "graph, memset node": (103, 0),
-    "graph, memcpy node": (109, 0),
-    "graph, host node": (84, 0),
-    "graph, kernel node": (168, 1),
-    "runtime graph, empty node": (125, 1),
-    "runtime graph, memset node": (157, 1),
-    "runtime graph, memcpy node": (231, 1),
-    "runtime graph, host node": (131, 1),
+    "graph, empty node": (None, 0),
+    "graph, memset node": (None, 0),
+    "graph, memcpy node": (None, 0),
+    "graph, host node": (None, 0),
+    "graph, kernel node": (None, 1),
+    "executable graph, memset node": (None, 1),
+    "executable graph, kernel node": (None, 1),
+    "runtime graph, empty node": (None, 1),
+    "runtime graph, memset node": (None, 1),
+    "runtime graph, memcpy node": (None, 1),
+    "runtime graph, host node": (None, 1),
 }
 
-# Nanoseconds in addition, 2 as measured. Nodes took 13 when they were copied in other pieces than they were stored in,
-# with as many instructions.
-MORE_NS = {f"graph, {kind} node": 10 for kind in ("empty", "memset", "memcpy", "host")}
+# Nanoseconds in addition. Programs set nodes of executable graphs before each launch.
+MORE_NS = {"executable graph, memset node": 40, "executable graph, kernel node": 100}
 
 
 def build(workshop):
@@ -105,6 +107,5 @@ def measure(workshop, repeatable):
         ]
         if times:
             raw, wrapped = times[name]
-            figures.append(Figure(f"  (raw: {raw:.1f})", round(wrapped - raw, 1), "ns",
-                                  limit=MORE_NS.get(name)))
+            figures.append(Figure(f"  (raw: {raw:.1f})", round(wrapped - raw, 1), "ns", limit=MORE_NS.get(name)))
     return figures

@@ -2,11 +2,11 @@
 
 ABSENT_STATUS = 3
 ABSENT = '''\
-cuInit: 303 CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, the CUDA library was not found or cannot be loaded
+cuInit: 303 CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, no CUDA driver
 cudaGetDeviceCount: 35 cudaErrorInsufficientDriver, 0 devices
 cudaDriverGetVersion: 0, version 0
 last error: 35 35 0
-no device: no CUDA driver is installed, or it is older than the CUDA runtime needs
+no device: no CUDA driver
 '''
 PRESENT = '''\
 cuInit: 0 CUDA_SUCCESS, no error

@@ -107,7 +107,7 @@ class Linked(unittest.TestCase):
                     self.assertTrue(self.link(output, linker, self.empty, archive,
                                               *ARCHIVES[2:]), self.messages)
                     self.assertEqual(machine_code.protections(READELF, output), [PROTECTIONS])
-                    # `cushim-info --audit` still finds its own note beside that one.
+                    # `cushim-audit` still finds its own note beside that one.
                     self.assertLessEqual({marks.DROPIN}, marks.of(output))
                     print(f'{linker}, {archive.name}: {", ".join(sorted(PROTECTIONS))}')
                     checked += 1

@@ -29,7 +29,7 @@ class Program(unittest.TestCase):
         self.assertFalse([name for name in needed if 'cuda' in name.lower() or 'stdc++' in name], needed)
 
     def test_linkers_keep_the_mark(self):
-        """cushim-info --audit recognizes the drop-in by the mark, which no code refers to."""
+        """cushim-audit recognizes the drop-in by the mark, which no code refers to."""
         for program in (PROGRAM, SMALL):
             self.assertIn(marks.DROPIN, marks.of(program))
 

@@ -6,8 +6,8 @@
 #include <cushim/capture.hpp>
 #include <cushim/copy.hpp>
 #include <cushim/device_buffer.hpp>
-#include <cushim/host_buffer.hpp>
 #include <cushim/module.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -45,7 +45,7 @@ using OnDevice = Vectors<cushim::DeviceBuffer<float>>;
 using Kernel = const cushim::Kernel<Add> *;
 
 Result<cushim::Graph> capture(const cushim::Context &context, const cushim::Stream &stream,
-                              const OnHost &host, const OnDevice &device, Kernel add) {
+                              OnHost &host, OnDevice &device, Kernel add) {
     const cushim::EventOptions only_order{.timing = false};
     CUSHIM_TRY(const auto other, cushim::Stream::create(context));
     CUSHIM_TRY(const auto fork, cushim::Event::create(context, only_order));
@@ -55,22 +55,22 @@ Result<cushim::Graph> capture(const cushim::Context &context, const cushim::Stre
         // it.
         CUSHIM_TRY_VOID(fork.record(stream));
         CUSHIM_TRY_VOID(other.wait_event(fork));
-        CUSHIM_TRY_VOID(copy(stream, device.a.span(), host.a.span()));
-        CUSHIM_TRY_VOID(copy(other, device.b.span(), host.b.span()));
+        CUSHIM_TRY_VOID(cushim::copy(stream, device.a, host.a));
+        CUSHIM_TRY_VOID(cushim::copy(other, device.b, host.b));
         CUSHIM_TRY_VOID(join.record(other));
         CUSHIM_TRY_VOID(stream.wait_event(join));
         if (add != nullptr) {
             const auto config = cushim::LaunchConfig::covering(count);
             CUSHIM_TRY_VOID(add->launch(stream, config, device.a, device.b, device.sum, count));
         } else {
-            CUSHIM_TRY_VOID(copy(stream, device.sum.span(), device.a.span()));
+            CUSHIM_TRY_VOID(cushim::copy(stream, device.sum, device.a));
         }
-        return copy(stream, host.sum.span(), device.sum.span());
+        return cushim::copy(stream, host.sum, device.sum);
     });
 }
 
 // The input of each replay: whole numbers, whose sums are exact.
-void number(const OnHost &host, int replay) {
+void number(OnHost &host, int replay) {
     std::iota(host.a.begin(), host.a.end(), 0.0F);
     std::fill(host.b.begin(), host.b.end(), static_cast<float>(replay * 1000));
 }
@@ -87,8 +87,8 @@ Result<bool> run(cushim::Device device, const example::Options &options) {
     CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
     CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
     CUSHIM_TRY(const auto add, module.kernel<Add>("add"));
-    CUSHIM_TRY(const OnHost host, OnHost::allocate(context));
-    CUSHIM_TRY(const OnDevice there, OnDevice::allocate(context));
+    CUSHIM_TRY(OnHost host, OnHost::allocate(context));
+    CUSHIM_TRY(OnDevice there, OnDevice::allocate(context));
     CUSHIM_TRY(const auto graph,
                capture(context, stream, host, there, with_kernels ? &add : nullptr));
     CUSHIM_TRY(const auto nodes, graph.node_count());

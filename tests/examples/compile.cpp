@@ -29,7 +29,7 @@ Result<bool> square_all(const Context &context, const Module &module, const char
     }
     CUSHIM_TRY(const Stream stream, Stream::create(context));
     CUSHIM_TRY(const auto square, module.kernel<void(int *, unsigned int)>(name));
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, count));
     CUSHIM_TRY_VOID(copy(context, buffer.span(), std::span<const int>(values)));
     CUSHIM_TRY_VOID(square.launch(stream, LaunchConfig::covering(count), buffer, count));
     CUSHIM_TRY_VOID(stream.synchronize());

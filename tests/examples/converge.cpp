@@ -9,8 +9,8 @@
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph.hpp>
 #include <cushim/graph_conditional.hpp>
-#include <cushim/host_buffer.hpp>
 #include <cushim/library.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 #include <cmath>
 #include <cstdio>
@@ -47,13 +47,13 @@ Result<cushim::Library> load(const cushim::Context &context, const std::string &
 // Copies the numbers to the GPU, loops, and copies them back. The graph keeps memory and kernel
 // alive.
 Result<cushim::Graph> describe(const cushim::Context &context, const cushim::Kernel<Newton> &newton,
-                               const cushim::PinnedBuffer<Root> &root, bool with_rounds) {
-    CUSHIM_TRY(const auto there, cushim::DeviceBuffer<Root>::allocate(context, 1));
+                               cushim::PinnedBuffer<Root> &root, bool with_rounds) {
+    CUSHIM_TRY(auto there, cushim::DeviceBuffer<Root>::allocate(context, 1));
     CUSHIM_TRY(cushim::Graph graph, cushim::Graph::create(context));
     // The initial value in each launch.
     CUSHIM_TRY(const auto more, graph.create_condition({.initial = with_rounds ? 1U : 0U}));
     CUSHIM_TRY(const GraphNode up, graph.add_memcpy_node({}, there, root));
-    CUSHIM_TRY(const cushim::GraphBody loop, graph.add_while_node(up, more));
+    CUSHIM_TRY(cushim::GraphBody loop, graph.add_while_node(up, more));
     CUSHIM_TRY_VOID(loop.body.add_kernel_node({}, newton, {}, there, bound, more.native()));
     CUSHIM_TRY_VOID(graph.add_memcpy_node(loop.node, root, there));
     return graph;
@@ -74,8 +74,8 @@ Result<bool> run(cushim::Device device, const std::string &device_runtime) {
     CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
     CUSHIM_TRY(const auto library, load(context, device_runtime));
     CUSHIM_TRY(const auto newton, library.kernel<Newton>("newton"));
-    CUSHIM_TRY(const auto root, cushim::PinnedBuffer<Root>::allocate(context, 1));
-    CUSHIM_TRY(const auto graph, describe(context, newton, root, with_rounds));
+    CUSHIM_TRY(auto root, cushim::PinnedBuffer<Root>::allocate(context, 1));
+    CUSHIM_TRY(auto graph, describe(context, newton, root, with_rounds));
     CUSHIM_TRY(const auto exec, graph.instantiate());
     for (const double value : {2.0, 10.0, 12345.678}) {
         *root.data() = {.x = value, .value = value, .steps = 0};

@@ -3,7 +3,7 @@
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph.hpp>
 #include <cushim/graph_conditional.hpp>
-#include <cushim/host_buffer.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -27,7 +27,7 @@ struct Description {
 // numbers -> device -> first part cleared -> numbers, with a host function in between.
 Result<Description> describe(const cushim::Context &context, cushim::PinnedBuffer<int> &numbers,
                              int &calls) {
-    CUSHIM_TRY(const auto there, cushim::DeviceBuffer<int>::allocate(context, count));
+    CUSHIM_TRY(auto there, cushim::DeviceBuffer<int>::allocate(context, count));
     CUSHIM_TRY(const auto half, there.span().subspan(0, count / 2));
     CUSHIM_TRY(cushim::Graph graph, cushim::Graph::create(context));
     CUSHIM_TRY(const GraphNode in, graph.add_memcpy_node({}, there, numbers));
@@ -39,7 +39,7 @@ Result<Description> describe(const cushim::Context &context, cushim::PinnedBuffe
     // A conditional part, if the driver supports it.
     const auto condition = graph.create_condition({.initial = 1});
     if (condition) {
-        CUSHIM_TRY(const cushim::GraphBody branch, graph.add_if_node(out, *condition));
+        CUSHIM_TRY(cushim::GraphBody branch, graph.add_if_node(out, *condition));
         CUSHIM_TRY_VOID(branch.body.add_memset_node({}, there, 7));
     } else {
         std::printf("without a conditional node: %s\n", condition.error().message());
@@ -69,7 +69,7 @@ Result<bool> run(cushim::Device device, const example::Options &) {
     std::fill(numbers.begin(), numbers.end(), 3);
     int calls = 0;
     CUSHIM_TRY(const Description description, describe(context, numbers, calls));
-    CUSHIM_TRY(const cushim::GraphExec exec, description.graph.instantiate());
+    CUSHIM_TRY(cushim::GraphExec exec, description.graph.instantiate());
     CUSHIM_TRY_VOID(exec.launch(stream));
     // The second launch calls another function.
     CUSHIM_TRY_VOID(exec.set_host_node(description.call, [&calls] { calls += 10; }));

@@ -25,7 +25,7 @@ Result<void> append(const cushim::Context &context, cushim::GrowableBuffer<int> 
     const std::size_t before = buffer.size();
     CUSHIM_TRY_VOID(buffer.resize(before + values.size()));
     CUSHIM_TRY(const auto added, buffer.span().subspan(before, values.size()));
-    return cushim::copy(context, added, std::span(values));
+    return cushim::copy(context, added, values);
 }
 
 // Returns whether all results are correct.
@@ -45,8 +45,7 @@ Result<bool> run(cushim::Device device, const example::Options &) {
                     buffer.mapped_bytes() / megabyte,
                     buffer.native() == address ? "at the same address" : "which moved");
     }
-    std::vector<int> all(buffer.size());
-    CUSHIM_TRY_VOID(cushim::copy(context, std::span(all), buffer.span()));
+    CUSHIM_TRY(const auto all, buffer.to_vector());
     return example::matches<int>(all, [](std::size_t i) { return static_cast<int>(i); }) &&
            buffer.native() == address;
 }

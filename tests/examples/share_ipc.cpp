@@ -54,7 +54,7 @@ cushim::Result<bool> open_and_answer(const std::string &hex) {
 
 cushim::Result<bool> share(const char *program) {
     CUSHIM_TRY(const cushim::Context context, primary_context());
-    CUSHIM_TRY(const auto buffer, cushim::DeviceBuffer<int>::allocate(context, count));
+    CUSHIM_TRY(auto buffer, cushim::DeviceBuffer<int>::allocate(context, count));
     CUSHIM_TRY_VOID(cushim::fill(context, buffer.span(), 1));
     CUSHIM_TRY(const auto exported, cushim::IpcExport::of(context, buffer.span()));
     std::string command = "\"";

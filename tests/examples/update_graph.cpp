@@ -7,8 +7,8 @@
 #include <cushim/copy.hpp>
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph.hpp>
-#include <cushim/host_buffer.hpp>
 #include <cushim/module.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -36,7 +36,7 @@ struct Parts {
 
 Result<Vector> filled_with(const cushim::Context &context, float value) {
     CUSHIM_TRY(Vector vector, Vector::allocate(context, count));
-    CUSHIM_TRY_VOID(cushim::fill(context, vector.span(), value));
+    CUSHIM_TRY_VOID(cushim::fill(vector, value));
     return vector;
 }
 
@@ -59,7 +59,7 @@ struct Description {
 };
 
 // Clears the sums, adds, and copies the result back.
-Result<Description> describe(const cushim::Context &context, const Parts &parts, const Vector &a,
+Result<Description> describe(const cushim::Context &context, Parts &parts, const Vector &a,
                              const Vector &b) {
     CUSHIM_TRY(cushim::Graph graph, cushim::Graph::create(context));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, parts.sum, 0));
@@ -78,7 +78,7 @@ struct Expected {
 
 class Launches {
   public:
-    Launches(const Parts &parts, const cushim::GraphExec &exec, bool with_kernels)
+    Launches(const Parts &parts, cushim::GraphExec &exec, bool with_kernels)
         : parts_(parts), exec_(exec), with_kernels_(with_kernels) {}
 
     // Whether a launch has this result.
@@ -103,9 +103,8 @@ class Launches {
 };
 
 // Changes single nodes.
-Result<bool> change_nodes(const Parts &parts, const Description &description,
-                          const cushim::GraphExec &exec, const Launches &launches,
-                          bool with_kernels) {
+Result<bool> change_nodes(Parts &parts, const Description &description, cushim::GraphExec &exec,
+                          const Launches &launches, bool with_kernels) {
     CUSHIM_TRY(bool right, launches.expect("as it was described:", {3, 3}));
 
     CUSHIM_TRY_VOID(exec.set_kernel_node(description.add, parts.kernel,
@@ -126,10 +125,10 @@ Result<bool> change_nodes(const Parts &parts, const Description &description,
 }
 
 // Changes everything by another graph, which must have the same shape.
-Result<bool> change_whole(const cushim::Context &context, const Parts &parts,
-                          const Description &description, const cushim::GraphExec &exec,
+Result<bool> change_whole(const cushim::Context &context, Parts &parts,
+                          const Description &description, cushim::GraphExec &exec,
                           const Launches &launches, bool with_kernels) {
-    CUSHIM_TRY(const Description other, describe(context, parts, parts.twos, parts.tens));
+    CUSHIM_TRY(Description other, describe(context, parts, parts.twos, parts.tens));
     CUSHIM_TRY(const cushim::GraphUpdate same_shape, exec.update(other.graph));
     CUSHIM_TRY_VOID(exec.set_enabled(description.add, with_kernels));
     CUSHIM_TRY(const bool updated, launches.expect("by another graph:", {12, 12}));
@@ -145,9 +144,9 @@ Result<bool> change_whole(const cushim::Context &context, const Parts &parts,
 Result<bool> run(cushim::Device device, const example::Options &options) {
     const bool with_kernels = options.with_kernels;
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
-    CUSHIM_TRY(const Parts parts, prepare(context));
+    CUSHIM_TRY(Parts parts, prepare(context));
     CUSHIM_TRY(const Description description, describe(context, parts, parts.ones, parts.twos));
-    CUSHIM_TRY(const cushim::GraphExec exec, description.graph.instantiate());
+    CUSHIM_TRY(cushim::GraphExec exec, description.graph.instantiate());
     if (!with_kernels) {
         std::printf("skipped: adding, which needs a GPU that runs the kernel\n");
         CUSHIM_TRY_VOID(exec.set_enabled(description.add, false));

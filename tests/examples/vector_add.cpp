@@ -24,13 +24,6 @@ std::vector<float> numbers(float step) {
     return values;
 }
 
-Result<cushim::DeviceBuffer<float>> upload(const cushim::Context &context,
-                                           const std::vector<float> &values) {
-    CUSHIM_TRY(auto buffer, cushim::DeviceBuffer<float>::allocate(context, values.size()));
-    CUSHIM_TRY_VOID(cushim::copy(context, buffer.span(), std::span(values)));
-    return buffer;
-}
-
 // Returns whether every sum is correct.
 Result<bool> add(cushim::Device device, const example::Options &options) {
     const bool with_kernels = options.with_kernels;
@@ -39,9 +32,9 @@ Result<bool> add(cushim::Device device, const example::Options &options) {
     CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
     CUSHIM_TRY(const auto kernel, module.kernel<Add>("add"));
     const std::vector<float> a = numbers(0.5F), b = numbers(0.25F);
-    CUSHIM_TRY(const auto a_there, upload(context, a));
-    CUSHIM_TRY(const auto b_there, upload(context, b));
-    CUSHIM_TRY(const auto sum_there, cushim::DeviceBuffer<float>::allocate(context, count));
+    CUSHIM_TRY(auto a_there, cushim::DeviceBuffer<float>::copy_of(context, a));
+    CUSHIM_TRY(auto b_there, cushim::DeviceBuffer<float>::copy_of(context, b));
+    CUSHIM_TRY(auto sum_there, cushim::DeviceBuffer<float>::allocate(context, count));
     if (!with_kernels) {
         std::printf("skipped: adding them, which needs a GPU that runs the kernel\n");
         return true;
@@ -49,8 +42,7 @@ Result<bool> add(cushim::Device device, const example::Options &options) {
     CUSHIM_TRY_VOID(kernel.launch(stream, cushim::LaunchConfig::covering(count), a_there, b_there,
                                   sum_there, count));
     CUSHIM_TRY_VOID(stream.synchronize());
-    std::vector<float> sum(count);
-    CUSHIM_TRY_VOID(cushim::copy(context, std::span(sum), sum_there.span()));
+    CUSHIM_TRY(const auto sum, sum_there.to_vector());
     if (!example::matches<float>(sum, [&](std::size_t i) { return a[i] + b[i]; })) {
         return false;
     }

@@ -20,16 +20,16 @@ using Add = void(const float *, const float *, float *, unsigned int);
 
 constexpr unsigned int count = 1'000'000;
 
-void number(const Vector &vector, float step) {
+void number(Vector &vector, float step) {
     float next = 0;
-    for (float &value : vector.host_span()) {
+    for (float &value : vector.span()) {
         value = next;
         next += step;
     }
 }
 
 Result<void> queue_sum(const cushim::Context &context, const cushim::Stream &stream,
-                       const Vector &a, const Vector &b, const Vector &sum) {
+                       const Vector &a, const Vector &b, Vector &sum) {
     CUSHIM_TRY(const auto module, cushim::Module::load(context, vector_add_ptx));
     CUSHIM_TRY(const auto kernel, module.kernel<Add>("add"));
     // Each argument becomes its device address.
@@ -42,9 +42,9 @@ Result<bool> run(cushim::Device device, const example::Options &options) {
     CUSHIM_TRY(const auto context, cushim::Context::primary(device));
     CUSHIM_TRY(const auto stream, cushim::Stream::create(context));
     // The host only writes these two.
-    CUSHIM_TRY(const auto a, Vector::allocate(context, count, {.write_combined = true}));
-    CUSHIM_TRY(const auto b, Vector::allocate(context, count, {.write_combined = true}));
-    CUSHIM_TRY(const auto sum, Vector::allocate(context, count));
+    CUSHIM_TRY(auto a, Vector::allocate(context, count, {.write_combined = true}));
+    CUSHIM_TRY(auto b, Vector::allocate(context, count, {.write_combined = true}));
+    CUSHIM_TRY(auto sum, Vector::allocate(context, count));
     number(a, 0.5F);
     number(b, 0.25F);
     if (with_kernels) {
@@ -53,7 +53,7 @@ Result<bool> run(cushim::Device device, const example::Options &options) {
         CUSHIM_TRY_VOID(cushim::copy(stream, sum.device_span(), a.device_span()));
     }
     // Waits for the stream; otherwise the host would read data that the device has not yet written.
-    CUSHIM_TRY(const auto sums, sum.host_span_after(stream));
+    CUSHIM_TRY(const auto sums, sum.synchronized_span(stream));
     const float step = with_kernels ? 0.75F : 0.5F;
     if (!example::matches<float>(sums,
                                  [&](std::size_t i) { return static_cast<float>(i) * step; })) {

@@ -8,6 +8,7 @@ headers.
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -112,9 +113,21 @@ class Mistakes(unittest.TestCase):
 
     def test_names_of_libraries(self):
         self.check(DESCRIPTION, 'Thing.txt:1', 'Thing cannot be the name of a library', name='Thing')
-        self.check(DESCRIPTION, 'driver.txt:1', 'driver cannot be the name', name='driver')
+        for name in ('driver', 'int', 'new', 'and', 'false', 'unix', 'linux', 'disable', 'std', 'init'):
+            self.check(DESCRIPTION, f'{name}.txt:1', f'{name} cannot be the name', name=name)
+        self.check(DESCRIPTION, 'thing.txt:1', 'thing cannot be the name of a library: it is a macro',
+                   declarations='#define thing 1')
         run = Run(library='cusomething')
         self.assertIn('no library is called cusomething; known: cublas, cublaslt, ', run.messages)
+
+    def test_functions_of_cuda(self):
+        for pattern in ('cu*', 'cuInit', 'cuMem[A-Z]*'):
+            self.check(DESCRIPTION.replace('thing[A-Z]*', f'thing* {pattern}'), 'thing.txt:4',
+                       'is a function of the CUDA driver')
+        self.check(DESCRIPTION.replace('thing[A-Z]*', 'thing* cuda*'), 'thing.txt:4',
+                   'cudaFree is a function of the CUDA runtime', declarations='thingStatus cudaFree(void *);')
+        run = Run(DESCRIPTION.replace('thing[A-Z]*', 'thing* cuFile*'), 'thingStatus cuFileOpen(int);', '--strict')
+        self.assertIn('cuFileOpen', run.rows)
 
     def test_missing_file(self):
         self.assertIn('nowhere.txt:1: cannot be read', Run(library='nowhere.txt').messages)
@@ -123,6 +136,8 @@ class Mistakes(unittest.TestCase):
         run = Run(DESCRIPTION.replace('thing.h', 'thing.h other.h'))
         self.assertEqual(run.status, 1)
         self.assertIn('other.h, a header of The thing, was not found in:\n  ROOT\n', run.messages)
+        run = Run(DESCRIPTION.replace('thing.h', 'other.h') + 'wheels = nvidia-thing nvidia-thing-cu12')
+        self.assertIn('\nThe wheel nvidia-thing or nvidia-thing-cu12 has it: pip download', run.messages)
 
     def test_headers_without_such_functions(self):
         self.check(DESCRIPTION.replace('thing[A-Z]*', 'other*'), 'thing.txt:4',
@@ -158,7 +173,7 @@ class Mistakes(unittest.TestCase):
         self.assertRegex(run.messages, r'^generate_library: thing\.h.* cannot be written: [^\n]*\n$')
 
     def test_versions_that_are_no_number(self):
-        for text in ('', '"3"', '0', 'UNKNOWN'):
+        for text in ('', '"3"', '-1', 'UNKNOWN'):
             self.check(DESCRIPTION, 'thing.txt:5', 'which is not a version',
                        header=(HEADER % '').replace('THING_MAJOR 3', f'THING_MAJOR {text}'))
 
@@ -166,17 +181,41 @@ class Mistakes(unittest.TestCase):
 class Versions(unittest.TestCase):
     def test_the_major_version_is_an_expression_of_the_preprocessor(self):
         for expression, expected in {
-                'THING_MAJOR > 1 ? 2 : 1': 2, 'THING_MAJOR && 1': 1, '!(THING_MAJOR == 4)': 1,
+                'THING_MAJOR > 1 ? 2 : 1': 2, 'THING_MAJOR == 4': 0, 'defined(OTHER)': 0, 'THING_MAJOR && 1': 1, '!(THING_MAJOR == 4)': 1,
                 'defined(THING_MAJOR) + 0x10': 17, '-7 / 2 + 6': 3, '3ul << 18': 786432}.items():
             run = Run(DESCRIPTION.replace('= THING_MAJOR', f'= {expression}'))
             self.assertEqual(run.status, 0, run.messages)
             self.assertIn(f'"libthing.so.{expected}"', run.files['thing_loadable.cpp'])
 
     def test_expressions_that_are_no_version(self):
-        for expression in ('THING_MAJOR == 4', '-THING_MAJOR', 'THING_MAJOR / 0', '1 << 20', '(3'):
+        for expression in ('OTHER_MAJOR', 'THING_MAJOR + OTHER', '-THING_MAJOR', 'THING_MAJOR / 0', '1 << 20', '(3'):
             run = Run(DESCRIPTION.replace('= THING_MAJOR', f'= {expression}'))
             self.assertEqual(run.status, 1)
             self.assertIn(f'thing.txt:5: {expression} is ', run.messages)
+
+    def test_major_version_0(self):
+        description = DESCRIPTION + 'version = thingVersion major-minor\n'
+        header = HEADER % 'void thingVersion(int *, int *);'
+        for major in ('0', '3'):
+            files = Run(description, header=header.replace('MAJOR 3', f'MAJOR {major}')).files
+            self.assertIn(f'"libthing.so.{major}"', files['thing_loadable.cpp'])
+            self.assertIn(f'.major = {major},', files['thing_loadable.cpp'])
+            self.assertIn(f'#if (THING_MAJOR) != {major}\n', files['thing_table.hpp'])
+        self.assertIn('.major = -1,', Run(DESCRIPTION).files['thing_loadable.cpp'])
+
+    def test_the_macro_is_defined_by_another_header(self):
+        # Its functions are those of other libraries.
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / 'whole.h').write_text(
+                '#include <thing.h>\n#define WHOLE_MAJOR 7\nextern "C" thingStatus thingOther(int);\n')
+            whole = DESCRIPTION.replace('THING_MAJOR', 'WHOLE_MAJOR')
+            run = Run(whole + 'major_header = whole.h\n', '', '--strict', '--include', folder)
+            self.assertEqual((run.status, run.messages), (0, ''))
+            self.assertEqual(set(run.rows), {'thingInit', 'thingText'})
+            self.assertIn('#include <whole.h>\n#if (WHOLE_MAJOR) != 7\n', run.files['thing_table.hpp'])
+            self.assertIn('thing.txt:5: WHOLE_MAJOR is WHOLE_MAJOR in thing.h', Run(whole).messages)
+        self.assertIn('whole.h, a header of The thing, was not found',
+                      Run(whole + 'major_header = whole.h').messages)
 
     def test_names_of_one_major_version_have_the_version_of_cuda(self):
         header = {'header': HEADER % '#include "cuda.h"'}
@@ -288,6 +327,22 @@ extern "C" {
                          DESCRIPTION + 'except = thingLt*\n')
         self.assertEqual(set(rows), {'thingInit', 'thingText'})
 
+    def test_names_that_cushim_uses(self):
+        run = Run(DESCRIPTION.replace('thing[A-Z]*', '*thing* pfn cushim_*'),
+                  'thingStatus pfn(int); thingStatus cushim_thing(int); thingStatus thing_library(int);')
+        self.assertEqual((set(run.rows), len(run.left_out)), ({'thingInit', 'thingText'}, 3))
+
+    def test_headers_for_c_alone(self):
+        plain = HEADER.replace('extern "C"', 'namespace {} struct Unused') % ''
+        run = Run(header=plain.replace('struct Unused {', '').replace('#ifdef __cplusplus\n}\n#endif', ''))
+        self.assertEqual(run.status, 1)
+        self.assertIn('declare no function with such a name\nthingStatus thingInit(void) [outside extern "C"]', run.messages)
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / 'plain.h').write_text('int thing_plain(int);\n')
+            run = Run(DESCRIPTION.replace('thing[A-Z]*', 'thing*') + 'absent int = 0', '', '--strict', '--include', folder,
+                      header=HEADER % '#include "plain.h"')
+            self.assertIn('thing_plain', run.rows)
+
     def test_what_is_not_understood(self):
         run = Run(DESCRIPTION, 'thingStatus thingPrint(const char *, ...);')
         self.assertEqual(run.status, 0)
@@ -324,6 +379,22 @@ class Generated(unittest.TestCase):
             'library.h', 'table.hpp', 'entry.hpp', 'loadable.cpp', 'rows.cpp', 'registry.cpp',
             'dropin.cpp')})
         self.compile(HEADER % 'void thingNothing(thingPoint);', files)
+
+    def test_declarations_compile_as_they_are(self):
+        declarations = ('void thingQuiet(int) CUSHIM_NOTHROW; thingStatus thingNames(int cushim_status, int cushim_slot_f, '
+                        'int thingNames, int thing, int argument0, int count);\n'
+                        '#define count 3\n').replace('CUSHIM_NOTHROW', 'noexcept(true)')
+        run = Run(DESCRIPTION, declarations, '--strict')
+        self.assertEqual(run.status, 0, run.messages)
+        self.compile(HEADER % declarations, {name: text for name, text in run.files.items() if not name.endswith('.json')})
+
+    def test_two_libraries_with_one_function(self):
+        runs = [Run(DESCRIPTION.replace('linux = libthing', f'linux = lib{name}'), '', '--strict', name=name)
+                for name in ('thing', 'thing_b')]
+        symbols = [set(re.findall(r'cushim_(?:slot|row)_\w+', run.files[f'{name}_rows.cpp']))
+                   for run, name in zip(runs, ('thing', 'thing_b'))]
+        self.assertIn('cushim_slot_thing_thingInit', symbols[0])
+        self.assertEqual((len(symbols[0]), symbols[0] & symbols[1]), (4, set()))
 
     def test_headers_of_another_version(self):
         header = (HEADER % 'void thingNothing(thingPoint);').replace('MAJOR 3', 'MAJOR 4')

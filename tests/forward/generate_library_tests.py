@@ -29,7 +29,7 @@ def status_types(rows):
 
 def fake_source(described, rows, statuses):
     head = fakes.preamble(described["headers"], rows)
-    return [DEPRECATED, *head, *fakes.table(rows, described["major"], statuses),
+    return [DEPRECATED, *head, *fakes.table(rows, described["major"] or 0, statuses),
             *(fakes.function(number, row, statuses) for number, row in enumerate(rows))]
 
 

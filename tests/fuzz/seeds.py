@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the first inputs of the fuzzers. usage: seeds.py FOLDER. Each fuzzer has a folder of its name. The inputs
-are as small as possible, and each reaches code that no other one reaches.
-"""
+"""The first inputs of the fuzzers: a function for each. They are as small as possible, and each reaches code that no other
+one reaches."""
 
 import pathlib
 import struct
@@ -10,32 +9,6 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 
 import made_elf  # noqa: E402
-import made_pe  # noqa: E402
-
-
-def elf_with_everything(**more):
-    return made_elf.make(
-        needed=['libcuda.so.1', 'libfuzz.so'], runpath='$ORIGIN/../$LIB', undefined=['cuInit', 'f@V'], weak=['g'],
-        defined=['cudaMalloc', 'h@@W'], stored=['cuInit'], notes=made_elf.note('cushim', 1, '0.1.0 13000'),
-        version_of={'V': 'libfuzz.so'}, **more)
-
-
-LIBRARY = made_elf.make(program=False, soname='libfuzz.so', needed=['libcudart.so.13'], defined=['f@@V'],
-                        auxiliary=['libother.so'])
-
-
-def audited(program, library=b'', configuration=b''):
-    return b'\n@@\n'.join((program, library, configuration))
-
-
-def audit():
-    yield 'elf', audited(elf_with_everything(), LIBRARY, b'/lib\ninclude /etc/*.conf # all\n')
-    yield 'gnu-hash', audited(elf_with_everything(hash_table='gnu', flags=made_elf.NOW), LIBRARY)
-    yield 'rpath', audited(made_elf.make(bits=32, machine=made_elf.I386, rpath='/lib', needed=['libfuzz.so']))
-    yield 'big-endian', made_elf.make(bits=32, big=True, machine=made_elf.POWERPC, undefined=['cuInit'])
-    yield 'dll', made_pe.make(needed={'nvcuda.dll': ['cuInit', 7]}, exported=['cudaMalloc'])
-    yield 'delayed', made_pe.make(wide=False, delayed={'cudart64_13.dll': ['cudaMalloc']}, old_delayed=True)
-    yield 'static-library', b'!<arch>\n'
 
 
 def loader_elf():
@@ -161,13 +134,7 @@ def descriptor_channel():
     yield 'too-many', bytes([8, 4]) + packet(3, header) + packet(40, b'abcd')
 
 
-def main(folder):
-    for fuzzer in audit, descriptor_channel, image, loader_elf, settings:
-        place = pathlib.Path(folder) / fuzzer.__name__
-        place.mkdir(parents=True, exist_ok=True)
-        for name, content in fuzzer():
-            (place / name).write_bytes(content)
-
-
-if __name__ == '__main__':
-    main(*sys.argv[1:])
+def write(fuzzer, folder):
+    folder.mkdir()
+    for name, content in globals()[fuzzer]():
+        (folder / name).write_bytes(content)

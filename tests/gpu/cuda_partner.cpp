@@ -67,7 +67,7 @@ void CudaPartner::take(unsigned int frame) {
 }
 
 std::span<const unsigned int> CudaPartner::taken_words() {
-    return ok(taken_.span_after(stream_));
+    return ok(taken_.synchronized_span(stream_));
 }
 
 void CudaPartner::copy_to_image() {

@@ -9,8 +9,8 @@
 #include <cushim/device_buffer.hpp>
 #include <cushim/external_memory.hpp>
 #include <cushim/external_semaphore.hpp>
-#include <cushim/host_buffer.hpp>
 #include <cushim/module.hpp>
+#include <cushim/pinned_buffer.hpp>
 #include <cushim/stream.hpp>
 
 #include <span>

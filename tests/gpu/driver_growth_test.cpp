@@ -91,7 +91,7 @@ void raw_round(const Gpu &gpu, bool has_user_object) {
 void wrapped_round(const Gpu &gpu, Api api) {
     const auto kept = std::make_shared<int>();
     {
-        const Graph graph =
+        Graph graph =
             ok(api == Api::runtime ? rt::create_graph(gpu.context) : Graph::create(gpu.context));
         ok(graph.add_host_node({}, [kept] {}));
         const GraphExec exec = ok(graph.instantiate());

@@ -18,6 +18,7 @@
 #include <cushim/device_buffer.hpp>
 #include <cushim/growable_buffer.hpp>
 #include <cushim/memory_pool.hpp>
+#include <cushim/pool_buffer.hpp>
 #include <cushim/stream.hpp>
 
 #include <chrono>
@@ -200,9 +201,9 @@ void reduce(const nccl::Functions &call, const std::string &id_file, Rank rank, 
     const Context context = ok(Context::primary(device));
     const ContextScope scope = ok(context.enter());
     const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
-    const auto plain = ok(DeviceBuffer<unsigned int>::allocate(context, words));
+    auto plain = ok(DeviceBuffer<unsigned int>::allocate(context, words));
     const MemoryPool pool = ok(MemoryPool::create(device));
-    const auto pooled = ok(PoolBuffer<unsigned int>::allocate(pool, stream, words));
+    auto pooled = ok(PoolBuffer<unsigned int>::allocate(pool, stream, words));
     auto growing = ok(GrowableBuffer<unsigned int>::create(device, words));
     ok(growing.resize(words / 2));
 

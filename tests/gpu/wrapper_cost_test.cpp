@@ -1,8 +1,10 @@
 // The cost of wrappers beyond the calls that they make, on a real GPU: at most 2 % or 100 ns per
-// operation, whichever is larger.
+// operation, 5 % or 100 ns for creating and destroying an object.
 #include "cost.hpp"
 #include "figure.hpp"
 
+#include <cushim/device_buffer.hpp>
+#include <cushim/graph.hpp>
 #include <cushim/growable_buffer.hpp>
 #include <cushim/memory_pool.hpp>
 #include <cushim/module.hpp>
@@ -17,13 +19,13 @@ using cost::compare_lives;
 using cost::Gpu;
 using support::ok;
 
-TEST_CASE("creating and destroying by wrappers costs at most 2 % or 100 ns more") {
+TEST_CASE("creating and destroying by wrappers costs at most 5 % or 100 ns more") {
     const Gpu gpu;
     const CUstream stream = gpu.stream.native();
     constexpr std::size_t mebi = 1 << 20;
 
     compare_lives(
-        {"event, create", "event, destroy"}, 100,
+        {"event, create", "event, destroy", "event, create and destroy"}, 100,
         [] {
             CUevent event = nullptr;
             ok(driver().cuEventCreate(&event, CU_EVENT_DEFAULT));
@@ -33,7 +35,7 @@ TEST_CASE("creating and destroying by wrappers costs at most 2 % or 100 ns more"
         [&] { return ok(Event::create(gpu.context)); });
 
     compare_lives(
-        {"stream, create", "stream, destroy"}, 10,
+        {"stream, create", "stream, destroy", "stream, create and destroy"}, 10,
         [] {
             CUstream made = nullptr;
             ok(driver().cuStreamCreateWithPriority(&made, CU_STREAM_DEFAULT, 0));
@@ -43,7 +45,7 @@ TEST_CASE("creating and destroying by wrappers costs at most 2 % or 100 ns more"
         [&] { return ok(Stream::create(gpu.context)); });
 
     compare_lives(
-        {"buffer, allocate", "buffer, free"}, 20,
+        {"buffer, allocate", "buffer, free", "buffer, allocate and free"}, 20,
         [] {
             CUdeviceptr address = 0;
             ok(driver().cuMemAlloc(&address, mebi));
@@ -58,7 +60,9 @@ TEST_CASE("creating and destroying by wrappers costs at most 2 % or 100 ns more"
     const MemoryPool pool = ok(MemoryPool::current_of(gpu.device));
     ok(pool.set_release_threshold(live * mebi));
     compare_lives(
-        {"stream-ordered buffer, allocate", "stream-ordered buffer, free"}, live,
+        {"stream-ordered buffer, allocate", "stream-ordered buffer, free",
+         "stream-ordered buffer, allocate and free"},
+        live,
         [&] {
             CUdeviceptr address = 0;
             ok(driver().cuMemAllocAsync(&address, mebi, stream));
@@ -69,7 +73,32 @@ TEST_CASE("creating and destroying by wrappers costs at most 2 % or 100 ns more"
         [&] { gpu.wait(); });
 }
 
-TEST_CASE("mapping by wrappers costs at most 2 % or 100 ns more") {
+TEST_CASE("creating and destroying graphs costs at most 5 % or 100 ns more") {
+    const Gpu gpu;
+    compare_lives(
+        {"graph, create", "graph, destroy", "graph, create and destroy"}, 100,
+        [] {
+            CUgraph graph = nullptr;
+            ok(driver().cuGraphCreate(&graph, 0));
+            return graph;
+        },
+        [](CUgraph graph) { ok(driver().cuGraphDestroy(graph)); },
+        [&] { return ok(Graph::create(gpu.context)); });
+
+    Graph graph = ok(Graph::create(gpu.context));
+    ok(graph.add_empty_node({}));
+    compare_lives(
+        {"graph, instantiate", "executable graph, destroy", "graph, instantiate and destroy"}, 20,
+        [&] {
+            CUgraphExec exec = nullptr;
+            ok(driver().cuGraphInstantiateWithFlags(&exec, graph.native(), 0));
+            return exec;
+        },
+        [](CUgraphExec exec) { ok(driver().cuGraphExecDestroy(exec)); },
+        [&] { return ok(graph.instantiate()); });
+}
+
+TEST_CASE("mapping by wrappers costs at most 5 % or 100 ns more") {
     const Gpu gpu;
     constexpr std::size_t size = 2 << 20, count = 5;
     const AddressRange range = ok(AddressRange::reserve(gpu.device, size * count));
@@ -78,7 +107,7 @@ TEST_CASE("mapping by wrappers costs at most 2 % or 100 ns more") {
     std::size_t next = 0;
     const auto next_offset = [&] { return next++ % count * size; };
     compare_lives(
-        {"mapped range, map", "mapped range, unmap"}, count,
+        {"mapped range, map", "mapped range, unmap", "mapped range, map and unmap"}, count,
         [&] {
             const CUdeviceptr address = range.native() + next_offset();
             ok(driver().cuMemMap(address, size, 0, memory.native(), 0));
@@ -92,8 +121,8 @@ TEST_CASE("mapping by wrappers costs at most 2 % or 100 ns more") {
 TEST_CASE("enqueueing by wrappers costs at most 2 % or 100 ns more") {
     const Gpu gpu;
     const CUstream stream = gpu.stream.native();
-    const auto from = ok(DeviceBuffer<int>::allocate(gpu.context, 1000));
-    const auto to = ok(DeviceBuffer<int>::allocate(gpu.context, 1000));
+    auto from = ok(DeviceBuffer<int>::allocate(gpu.context, 1000));
+    auto to = ok(DeviceBuffer<int>::allocate(gpu.context, 1000));
 
     compare(
         "copy, enqueue", 50,

@@ -81,7 +81,7 @@ class Module(unittest.TestCase):
         done = subprocess.run([program], capture_output=True, text=True, check=False,
                               env={**os.environ, 'CUSHIM_DRIVER': '/nonexistent/libcuda.so.1'})
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r'^303: Device::get: cuInit: .*/nonexistent/libcuda.so.1')
+        self.assertRegex(done.stdout, r'^303: .*/nonexistent/libcuda.so.1.* \(Device::get: cuInit 303\)\. Hint: ')
 
     def test_every_public_name_is_exported(self):
         for namespace, inner in {'cushim': {'detail', 'entry', 'rt'}, 'cushim::rt': set(),

@@ -51,11 +51,58 @@ CASES = [
          '''bool use(const Stream &stream, DeviceSpan<HERE> to, DeviceSpan<const int> from) {
                 return copy(stream, to, from).has_value();
             }''', right='int', wrong='const int'),
-    Case('copy of other type', NO_COPY, 'cushim/copy.hpp',
+    Case('semaphore of another kind', 'could not convert|no viable conversion', 'cushim/external_semaphore.hpp',
+         'TimelineSemaphore use(HERE &&semaphore) { return std::move(semaphore); }',
+         right='TimelineSemaphore', wrong='BinarySemaphore'),
+    # A const buffer does not change, whoever writes to it.
+    Case('const buffer filled', 'no matching function for call to .*fill', 'cushim/device_buffer.hpp',
+         'bool use(HERE DeviceBuffer<int> &buffer) { return fill(buffer, 1).has_value(); }', right='', wrong='const'),
+    Case('const buffer filled in a stream', 'no matching function for call to .*fill', 'cushim/device_buffer.hpp',
+         'bool use(const Stream &in, HERE DeviceBuffer<int> &buffer) { return fill(in, buffer, 1).has_value(); }',
+         right='', wrong='const'),
+    Case('copy into const buffer', NO_COPY, 'cushim/growable_buffer.hpp cushim/copy.hpp',
+         '''bool use(HERE GrowableBuffer<int> &to, const std::vector<int> &from) { return copy(to, from).has_value(); }''',
+         right='', wrong='const'),
+    Case('copy into const pinned buffer', NO_COPY, 'cushim/pinned_buffer.hpp cushim/copy.hpp',
+         '''bool use(const Stream &in, HERE PinnedBuffer<int> &to, DeviceSpan<const int> from) {
+                return copy(in, to, from).has_value();
+            }''', right='', wrong='const'),
+    Case('copy into const image', NO_COPY, 'cushim/pitched_buffer.hpp cushim/copy.hpp',
+         '''bool use(const Stream &in, HERE PitchedBuffer<int> &to, HostPitchedSpan<const int> from) {
+                return copy(in, to, from).has_value();
+            }''', right='', wrong='const'),
+    Case('const buffer as a writable span', '(could not convert|no viable conversion|discards qualifiers)',
+         'cushim/pool_buffer.hpp', 'DeviceSpan<int> use(HERE PoolBuffer<int> &buffer) { return buffer; }',
+         right='', wrong='const'),
+    Case('const managed buffer as a writable span', '(could not convert|no viable conversion)',
+         'cushim/managed_buffer.hpp', 'std::span<int> use(HERE ManagedBuffer<int> &buffer) { return buffer.span(); }',
+         right='', wrong='const'),
+    Case('const mapped buffer as writable device memory', "(invalid conversion|cannot initialize return object)",
+         'cushim/host_mapped_buffer.hpp', 'int *use(HERE HostMappedBuffer<int> &buffer) { return buffer.device_data(); }',
+         right='', wrong='const'),
+    Case('const buffer for a kernel that writes', 'does_not_fit', 'cushim/device_buffer.hpp cushim/kernel.hpp',
+         '''Result<void> use(const Kernel<void(int *)> &kernel, const Stream &stream, HERE DeviceBuffer<int> &buffer) {
+                return kernel.launch(stream, {}, buffer);
+            }''', right='', wrong='const'),
+    Case('const buffer filled by a node', 'no matching (member )?function for call to .*add_memset_node',
+         'cushim/device_buffer.hpp cushim/graph.hpp',
+         '''bool use(Graph &graph, HERE DeviceBuffer<int> &buffer) {
+                return graph.add_memset_node({}, buffer, 1).has_value();
+            }''', right='', wrong='const'),
+    Case('copy of other type', 'source::does_not_fit<float, *int>', 'cushim/copy.hpp',
          '''bool use(const Stream &stream, DeviceSpan<int> to, std::span<const HERE> from) {
                 return copy(stream, to, from).has_value();
             }''', right='int', wrong='float'),
-    Case('copy of image into line', NO_COPY, 'cushim/copy_2d.hpp',
+    Case('copy of other type into a vector', 'source::does_not_fit<float, *int>', 'cushim/cushim.hpp vector',
+         '''bool use(std::vector<HERE> &to, const DeviceBuffer<float> &from) {
+                return copy(to, from).has_value();
+            }''', right='float', wrong='int'),
+    Case('fill of 8 bytes', 'destination::cannot_be_filled<double>', 'cushim/cushim.hpp',
+         'bool use(DeviceBuffer<HERE> &to) { return fill(to, 0.0f).has_value(); }', right='float', wrong='double'),
+    Case('fill of 8 bytes in a stream', 'destination::cannot_be_filled<double>', 'cushim/cushim.hpp',
+         'bool use(const Stream &in, DeviceSpan<HERE> to) { return fill(in, to, 0.0f).has_value(); }',
+         right='float', wrong='double'),
+    Case('copy of image into line', NO_COPY, 'cushim/copy.hpp',
          '''bool use(const Stream &stream, const HERE &to, const HostPitchedSpan<int> &pixels) {
                 return copy(stream, to, pixels).has_value();
             }''', right='DevicePitchedSpan<int>', wrong='DeviceSpan<int>'),
@@ -82,7 +129,7 @@ CASES = [
     # One error, which names the argument that does not fit.
     Case('kernel argument in CUSHIM_TRY', 'argument<1>::does_not_fit<int, unsigned int>', 'cushim/cushim.hpp',
          '''Result<void> use(const Kernel<void(int *, unsigned int)> &kernel, const Stream &stream,
-                             const DeviceBuffer<int> &buffer) {
+                             DeviceBuffer<int> &buffer) {
                 CUSHIM_TRY_VOID(kernel.launch(stream, {}, buffer, HERE));
                 return {};
             }''', right='10u', wrong='10', most_lines=20),

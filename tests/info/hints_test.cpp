@@ -119,6 +119,8 @@ TEST_CASE("The hint about a missing device names the most likely cause") {
                   // The variable is not the cause if no device is visible at all.
                   {{.container = "Docker", .visible_devices = "0"}, "--gpus all"},
                   {{.on_pci = false}, "no NVIDIA GPU is visible on the PCI bus"},
+                  {{.container = "Docker", .on_pci = false, .driver_chosen = true},
+                   "no NVIDIA GPU is visible on the PCI bus"},
                   {{.on_pci = true}, "modprobe nvidia"},
                   {{.on_pci = true, .kernel_module = "550.163.01"}, "no device nodes"},
                   {{.device_nodes = true, .kernel_module = "550.163.01"}, "permissions"},
@@ -159,6 +161,13 @@ TEST_CASE("Each known failure of cuInit has its own hint") {
     CHECK_THAT(only_hint(with_driver(304)), ContainsSubstring("/dev/nvidia*"));
     CHECK_THAT(only_hint(with_driver(802)), ContainsSubstring("nvidia-fabricmanager"));
     CHECK_THAT(only_hint(with_driver(805)), ContainsSubstring("MPS"));
+    CHECK_THAT(only_hint(with_driver(806)), ContainsSubstring("restart its daemon"));
+    CHECK_THAT(only_hint(with_driver(807)), ContainsSubstring("is not ready"));
+    CHECK_THAT(only_hint(with_driver(808)), ContainsSubstring("maximum number of clients"));
+    CHECK_THAT(only_hint(with_driver(809)), ContainsSubstring("maximum number of connections"));
+    CHECK_THAT(only_hint(with_driver(810)), ContainsSubstring("ended this client"));
+    CHECK_THAT(only_hint(with_driver(101)), ContainsSubstring("nvidia-smi"));
+    check_cases(with_driver(101), {{{.visible_devices = "0,0"}, "CUDA_VISIBLE_DEVICES is '0,0'"}});
     CHECK_THAT(only_hint(with_driver(46)), ContainsSubstring("exclusive"));
     CHECK_THAT(only_hint(with_driver(2)), ContainsSubstring("memory"));
     CHECK_THAT(only_hint(with_driver(12345)), ContainsSubstring("nvidia-smi"));

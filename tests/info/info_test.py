@@ -77,7 +77,7 @@ class NoLibrary(unittest.TestCase):
         self.assertIn('runtime: absent', text)
         self.assertIn('CUSHIM_DISABLE', text)
         self.assertIn('devices: none', text)
-        self.assertIn('what to do:', text)
+        self.assertIn('hints:', text)
 
     def test_json_reports_absent(self):
         found = TOOL.json(**NO_LIBRARY)

@@ -81,7 +81,7 @@ TEST_CASE("The lines of a hint are wrapped") {
     }
     info.hints = {hint};
     const std::string text = report_as_text(info);
-    std::size_t begin = text.find("what to do:");
+    std::size_t begin = text.find("hints:");
     REQUIRE(begin != std::string::npos);
     for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos;
          begin = end + 1) {

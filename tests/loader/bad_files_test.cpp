@@ -3,10 +3,13 @@
 #include <catch2/catch_test_macros.hpp>
 
 #ifndef _WIN32
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #endif
 
 #include <algorithm>
+#include <cstring>
 
 #include "machine.hpp"
 
@@ -96,6 +99,13 @@ TEST_CASE("a path that is too long for the system is reported", "[long]") {
 
 #if !defined(_WIN32)
 
+// The dynamic linker would copy it to the stack.
+TEST_CASE("a file name that is longer than any file's is not searched for", "[long_name]") {
+    expect_absent(std::string(256, 'x'), CUSHIM_OUTCOME_REFUSED);
+    set_variable("CUSHIM_DRIVER", std::string(9'000'000, 'x'));
+    CHECK(cushim::reload().driver.candidates[0].outcome == CUSHIM_OUTCOME_REFUSED);
+}
+
 TEST_CASE("a library of the other word size is rejected", "[class]") {
     expect_patched_absent(4, '\x01');
 }
@@ -111,6 +121,44 @@ TEST_CASE("a library with a hole, as after a broken download, is rejected", "[ho
     std::string bytes = bytes_of(good_driver());
     std::fill(bytes.begin() + 4096, bytes.end(), '\0');
     expect_bytes_absent(bytes, CUSHIM_OUTCOME_TRUNCATED);
+}
+
+TEST_CASE("the hint about an incomplete file is to install its package again", "[empty_hint]") {
+    expect_bytes_absent("", CUSHIM_OUTCOME_NOT_A_LIBRARY);
+    CHECK(contains(driver_report().hint, "install its package again; or correct the path"));
+}
+
+TEST_CASE("the hint about an unreadable file is to permit reading", "[unreadable]") {
+    const Folder folder;
+    const std::string file = folder.copy(good_driver(), "driver");
+    REQUIRE(chmod(file.c_str(), 0) == 0);
+    const bool is_root = geteuid() == 0;
+    REQUIRE((!is_root || seteuid(65534) == 0)); // root may read all files
+    expect_absent(file, CUSHIM_OUTCOME_NOT_A_LIBRARY);
+    CHECK(contains(driver_report().hint, "give this user permission to read the file"));
+    REQUIRE((!is_root || seteuid(0) == 0));
+}
+
+TEST_CASE("the hint without a free file descriptor is about open files", "[no_descriptor]") {
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const rlimit none{0, before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    expect_absent(good_driver(), CUSHIM_OUTCOME_NOT_A_LIBRARY);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(contains(driver_report().hint, "too many open files"));
+}
+
+TEST_CASE("the hint about a file that lacks a library is to install that", "[dependency]") {
+    std::string bytes = bytes_of(good_driver());
+    const size_t needed = bytes.find("libc.so.6");
+    if (needed == bytes.npos) {
+        SKIP("the fake driver needs no libc.so.6");
+    }
+    bytes.replace(needed, std::strlen("libc"), "libQ");
+    expect_bytes_absent(bytes, CUSHIM_OUTCOME_REFUSED);
+    CHECK(contains(driver_report().explanation, "libQ.so.6"));
+    CHECK(contains(driver_report().hint, "install the library that it needs"));
 }
 
 TEST_CASE("a library with invalid program headers is rejected", "[garbage]") {

@@ -99,6 +99,7 @@ TEST_CASE("cuGetErrorName names cushim's own statuses for an old driver", "[own_
     // All other names come from the driver.
     CHECK(name_of(1) == "old driver: 1");
     CHECK(words_of(1) == "old driver: 1");
+    CHECK(words_of(303) == "old driver: 303"); // although cushim has words for it
     CHECK(name_of(35) == "error 1");
     CHECK(name_of(98765) == "error 1");
     CHECK(cuda.cuGetErrorName(static_cast<CUresult>(36), nullptr) == CUDA_ERROR_INVALID_VALUE);
@@ -153,6 +154,17 @@ TEST_CASE("an entry point can be found by name", "[find]") {
     CHECK(cushim_find_entry_point(CUSHIM_LIBRARY_DRIVER, "cudaMalloc", &point) == 0);
     CHECK(cushim_find_entry_point(CUSHIM_LIBRARY_RUNTIME, "cudaMalloc", &point) == 1);
     CHECK(point.introduced == 0);
+}
+
+TEST_CASE("an entry point that a driver of its version lacks is missing", "[find_missing]") {
+    set_variable("CUSHIM_DRIVER", required_variable("FAKE_DRIVER_NO_CODES")); // of CUDA 12.2
+    if (cushim::headers_version() < cushim::Version::of(12, 2)) {
+        SKIP("these headers lack it");
+    }
+    cushim_entry_point point = {};
+    REQUIRE(cushim_find_entry_point(CUSHIM_LIBRARY_DRIVER, "cuMemAdvise_v2", &point) == 1);
+    CHECK(point.introduced == 12020);
+    CHECK(point.status == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
 }
 
 TEST_CASE("pfn returns the library's function", "[pfn]") {

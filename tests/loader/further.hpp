@@ -19,24 +19,28 @@ inline constexpr const char *package_folders[] = {package_folder, nullptr};
 constexpr cushim_library_description describe(unsigned int places, int version_kind,
                                               const char *version_function, int major_unit = 0,
                                               int minor_unit = 0, const char *name = "further") {
-    return {sizeof(cushim_library_description),
-            name,
-            "Further",
-            "CUSHIM_FURTHER",
-            file_names,
-            package_folders,
-            places,
-            "furtherInit",
-            version_function,
-            version_kind,
-            major_unit,
-            minor_unit,
-            4,
-            "install Further"};
+    return {
+        .size = sizeof(cushim_library_description),
+        .name = name,
+        .title = "Further",
+        .variable = "CUSHIM_FURTHER",
+        .file_names = file_names,
+        .package_folders = package_folders,
+        .places = places,
+        .required = "furtherInit",
+        .version_function = version_function,
+        .version_kind = version_kind,
+        .version_major_unit = major_unit,
+        .version_minor_unit = minor_unit,
+        .major = 4,
+        .hint = "install Further",
+    };
 }
 
 constexpr cushim_loadable loadable_of(const cushim_library_description &description) {
-    return {&description, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0};
+    cushim_loadable library = {};
+    library.description = &description;
+    return library;
 }
 
 inline constexpr cushim_library_description description = describe(

@@ -5,6 +5,8 @@ usage: further_elevated_test.py PRINT_FURTHER LIBRARY
 """
 
 import os
+import pathlib
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../support'))
@@ -42,6 +44,29 @@ class Further(elevated.TestCase):
     def test_packages_are_ignored(self):
         self.library('python/lib/python3.11/site-packages/nvidia/further/lib')
         self.check(ENVIRONMENT, VIRTUAL_ENV=os.path.join(self.folder, 'python'))
+
+    def test_environment_of_the_running_python_is_ignored(self):
+        """An environment that is not activated: its Python, a copy or a link."""
+        self.library('venv/lib/python3.11/site-packages/nvidia/further/lib')
+        pathlib.Path(self.folder, 'venv/pyvenv.cfg').touch()
+        os.mkdir(os.path.join(self.folder, 'venv/bin'))
+        original, python = self.program, os.path.join(self.folder, 'venv/bin/python')
+        os.symlink(original, python)
+        self.program = python
+        self.check(KNOWN_PLACES)
+        relative = ['sh', '-c', f'cd {self.folder} && exec venv/bin/python {KNOWN_PLACES}']
+        self.assertIn(LOADED, subprocess.run(relative, capture_output=True, text=True, check=True).stdout)
+        os.unlink(python)
+        self.program = self.copy(original, python)
+        self.check(KNOWN_PLACES)
+        os.unlink(os.path.join(self.folder, 'venv/pyvenv.cfg'))
+        self.assertNotIn(LOADED, self.report(False, KNOWN_PLACES))
+
+    def test_packages_beside_the_program_are_ignored(self):
+        self.library('any/site-packages/nvidia/further/lib')
+        os.mkdir(os.path.join(self.folder, 'any/site-packages/tool'))
+        self.program = self.copy(self.program, os.path.join(self.folder, 'any/site-packages/tool/program'))
+        self.check(KNOWN_PLACES)
 
     def test_folder_of_the_program_is_ignored(self):
         self.library('.')

@@ -1,6 +1,8 @@
 /* A library that is neither the driver nor the runtime. WRONG: without the name that each version
  * has. OTHER_MAJOR: of the next major version. */
+#include <limits.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(_WIN32)
 #define EXPORT __declspec(dllexport)
@@ -54,4 +56,24 @@ EXPORT int furtherCuda(int *version) {
 EXPORT int furtherFailing(int *version) {
     *version = 77;
     return 1;
+}
+
+/* Numbers that are no version. */
+EXPORT int furtherMost(int *major, int *minor) {
+    *major = *minor = INT_MAX;
+    return 0;
+}
+
+EXPORT int furtherLeast(int *major, int *minor) {
+    *major = *minor = INT_MIN;
+    return 0;
+}
+
+EXPORT int furtherWrittenLeast(int *version) {
+    *version = INT_MIN;
+    return 0;
+}
+
+EXPORT size_t furtherReturnedMost(void) {
+    return SIZE_MAX;
 }

@@ -57,6 +57,11 @@ constexpr VersionWay version_ways[] = {
     {"failing", CUSHIM_VERSION_WRITTEN, "furtherFailing", 0, 0, 0},
     {"missing", CUSHIM_VERSION_WRITTEN, "furtherNoSuchFunction", 0, 0, 0},
     {"of a newer description", 77, "furtherCuda", 0, 0, 0},
+    {"too high", CUSHIM_VERSION_MAJOR_MINOR, "furtherMost", 0, 0, 0},
+    {"too low", CUSHIM_VERSION_MAJOR_MINOR, "furtherLeast", 0, 0, 0},
+    {"written, too low", CUSHIM_VERSION_WRITTEN, "furtherWrittenLeast", 1, 1, 0},
+    {"as CUDA's, too low", CUSHIM_VERSION_WRITTEN, "furtherWrittenLeast", 0, 0, 0},
+    {"returned, too high", CUSHIM_VERSION_RETURNED, "furtherReturnedMost", 16, 1, 0},
 };
 constexpr size_t way_count = sizeof version_ways / sizeof version_ways[0];
 std::array<cushim_library_description, way_count> descriptions;

@@ -16,6 +16,10 @@ EXPORT int CALL cuGetErrorName(int status, const char **text) {
 }
 
 EXPORT int CALL cuGetErrorString(int status, const char **text) {
+    if (status == 303 && text != 0) {
+        *text = "old driver: 303";
+        return 0;
+    }
     return tell(status, text);
 }
 #endif

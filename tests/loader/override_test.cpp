@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include <cushim/device.hpp>
+
 #include "machine.hpp"
 
 using namespace support;
@@ -32,6 +34,18 @@ TEST_CASE("an override works without a library", "[override_absent]") {
     CHECK(cushim::driver().cuDeviceGetCount(&count) == CUDA_ERROR_SHARED_OBJECT_INIT_FAILED);
     CHECK(count == 5);
     CHECK_FALSE(cushim::is_available<entry::cuDeviceGetCount>());
+}
+
+TEST_CASE("an override applies to calls of the wrappers", "[override_wrappers]") {
+    set_variable("CUSHIM_DISABLE", "1");
+    const cushim::ScopedOverride<entry::cuInit> init([](unsigned int) { return CUDA_SUCCESS; });
+    const cushim::ScopedOverride<entry::cuDeviceGetCount> two([](int *count) {
+        *count = 2;
+        return CUDA_SUCCESS;
+    });
+    const auto count = cushim::Device::count();
+    REQUIRE(count);
+    CHECK(*count == 2);
 }
 
 TEST_CASE("nested overrides restore the previous function", "[override_nested]") {

@@ -1,6 +1,8 @@
 // Where the loader searches, and the precedence of the places.
 #include <catch2/catch_test_macros.hpp>
 
+#include <vector>
+
 #include "machine.hpp"
 
 using namespace support;
@@ -23,7 +25,9 @@ void expect_runtime_in(const char *variable, const std::string &folder) {
     find_nothing();                      // in all other places
     CHECK_FALSE(cushim::load_runtime()); // found, but not used without a driver
     check_loaded_from(runtime_report(), file);
-    CHECK(cushim::runtime_version() == cushim::headers_version());
+    if (CUDA_VERSION >= 12000) { // a runtime of CUDA 11 has no version without a driver
+        CHECK(cushim::runtime_version() == cushim::headers_version());
+    }
 }
 
 } // namespace
@@ -113,6 +117,11 @@ TEST_CASE("a runtime of another major version is rejected", "[other_major]") {
 }
 
 TEST_CASE("a search continues after a runtime of another major version", "[goes_on]") {
+#ifdef _WIN32
+    if (CUDA_VERSION < 12000) {
+        SKIP("a runtime of CUDA 11 has no version without a driver");
+    }
+#endif
     const Folder machine;
     // Under the file name of our major version, as a wrong symbolic link would have it.
     machine.copy(required_variable("FAKE_RUNTIME_OTHER_MAJOR"),
@@ -139,3 +148,48 @@ TEST_CASE("a copy that the process has already loaded is used", "[already]") {
     check_loaded_from(runtime_report(), good_runtime());
     CHECK(contains(driver_report().candidates[0].detail, "already"));
 }
+
+TEST_CASE("a loaded copy is used before the system's search", "[already_first]") {
+    fake_control_of(good_driver());
+    REQUIRE(cushim::configure({.known_places = false}));
+    CHECK(cushim::load_driver());
+    check_loaded_from(driver_report(), good_driver());
+}
+
+TEST_CASE("a runtime whose path is chosen is used without a driver", "[chosen_alone]") {
+    find_nothing();
+    set_variable("CUSHIM_RUNTIME", good_runtime());
+    CHECK_FALSE(cushim::load_driver());
+    CHECK(cushim::load_runtime());
+    check_loaded_from(runtime_report(), good_runtime());
+}
+
+#if !defined(_WIN32)
+TEST_CASE("without a driver, a chosen runtime of another major version is rejected",
+          "[chosen_other]") {
+    find_nothing();
+    const std::string other = required_variable("FAKE_RUNTIME_OTHER_MAJOR");
+    set_variable("CUSHIM_RUNTIME", other);
+    CHECK_FALSE(cushim::load_runtime());
+    CHECK(outcome_of(runtime_report(), other) == CUSHIM_OUTCOME_WRONG_VERSION);
+    CHECK(contains(runtime_report().explanation, "major version"));
+}
+
+TEST_CASE("a long search reports all candidates", "[many]") {
+    find_nothing();
+    const Folder machine;
+    std::vector<std::string> files;
+    for (int version = 0; version < 20; ++version) {
+        const std::string folder =
+            "lib/python3." + std::to_string(version) + "/site-packages/nvidia/cuda_runtime/lib/";
+        files.push_back(machine.copy(required_variable("FAKE_RUNTIME_OTHER_MAJOR"),
+                                     folder + runtime_file_name()));
+    }
+    set_variable("VIRTUAL_ENV", machine.path());
+    CHECK_FALSE(cushim::load_runtime());
+    CHECK(runtime_report().candidate_count == files.size());
+    for (const std::string &file : files) {
+        CHECK(outcome_of(runtime_report(), file) == CUSHIM_OUTCOME_WRONG_VERSION);
+    }
+}
+#endif

@@ -76,3 +76,22 @@ TEST_CASE("a reload without success reports the new search", "[reload_absent]") 
     CHECK(cushim::reload().driver.state == CUSHIM_STATE_ABSENT);
     CHECK(std::string(driver_report().candidates[0].path) == "/nonexistent/second");
 }
+
+TEST_CASE("reloads with the same result keep the report", "[reload_same]") {
+    set_variable("CUSHIM_DRIVER", "/nonexistent/driver");
+    set_variable("CUSHIM_RUNTIME", "/nonexistent/runtime");
+    const cushim::LoadReport first = cushim::reload(), second = cushim::reload();
+    CHECK(&first.driver == &second.driver);
+    CHECK(&first.runtime == &second.runtime);
+}
+
+TEST_CASE("reloads that find an unused runtime again keep the report", "[reload_unused]") {
+    find_nothing();
+    const Folder toolkit;
+    set_variable("CUDA_PATH", toolkit.path());
+    toolkit.copy(good_runtime(), toolkit_folder + runtime_file_name());
+    CHECK_FALSE(cushim::load_runtime());
+    const cushim_report &before = runtime_report();
+    CHECK(before.state == CUSHIM_STATE_LOADED);
+    CHECK(&cushim::reload().runtime == &before);
+}

@@ -65,6 +65,11 @@ TEST_CASE("a driver after a truncated one is found", "[truncated_first]") {
     expect_driver_behind(required_variable("FAKE_DRIVER_TRUNCATED"), CUSHIM_OUTCOME_TRUNCATED);
 }
 
+TEST_CASE("a driver after a truncated one is found by a chosen name", "[truncated_name]") {
+    set_variable("CUSHIM_DRIVER", driver_file_name());
+    expect_driver_behind(required_variable("FAKE_DRIVER_TRUNCATED"), CUSHIM_OUTCOME_TRUNCATED);
+}
+
 // Otherwise a libcudart that looks for libcuda.so.1 later would find the stub in memory.
 TEST_CASE("a rejected stub does not stay in the process", "[stub_gone]") {
     set_variable("CUSHIM_DRIVER", required_variable("FAKE_DRIVER_STUB"));

@@ -51,13 +51,17 @@ def declarations(text):
         at += 1
 
 
+def is_deleted(declaration):
+    return re.search(r'=\s*delete\s*$', declaration)
+
+
 def factories(text):
     """The qualified name of each overload of the functions that absent_test.cpp must call."""
     text = COMMENT.sub('', text).replace('extern "C"', '')
     for scopes, declaration in declarations(text):
         found = RESULT.search(declaration)
         names = [scope.name for scope in scopes]
-        if not found or 'detail' in names or not all(scope.is_public for scope in scopes):
+        if not found or 'detail' in names or not all(scope.is_public for scope in scopes) or is_deleted(declaration):
             continue
         is_member = scopes and scopes[-1].kind != 'namespace'
         if not is_member or re.search(r'\bstatic\b', declaration[:found.start()]):
@@ -81,6 +85,7 @@ class Factories(unittest.TestCase):
                             ' CUSHIM_API static Result<B<T>> e(int x = {}, T y = {}) noexcept;'
                             ' Result<int> f() const { return g(); } static Result<B> h() { } };'
                             ' inline Result<std::span<int>> i() {} Result<int> B::j() {}'
+                            ' Result<int> i(long) noexcept = delete;'
                             ' namespace rt { Result<void> k(int); Result<void> k(); } }')]
         self.assertEqual(found, ['B::e', 'B::h', 'i', 'rt::k', 'rt::k'])
 

@@ -7,12 +7,14 @@
 #include "../support/sanitizers.h"
 
 #include <atomic>
+#include <chrono>
 #if defined(__linux__)
 #include <sched.h>
 #endif
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -61,6 +63,40 @@ void fork_during_first_uses() {
     }
     done.store(true);
     other.join();
+}
+
+// Reloads take locks of the dynamic linker, some of which stay locked in the child. Each child also
+// loads the driver that its threads did not find.
+void fork_during_reloads() {
+#ifdef TEST_ADDRESS_SANITIZER
+    return;
+#endif
+    if (with_libraries()) {
+        return; // a reload does not search
+    }
+    std::atomic<bool> done{false};
+    std::vector<std::thread> others;
+    for (int i = 0; i != 4; ++i) {
+        others.emplace_back([&] {
+            while (!done.load()) {
+                cushim_reload(CUSHIM_LIBRARY_DRIVER);
+            }
+        });
+    }
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    for (int i = 0; i != 1500 && failures == 0 && std::chrono::steady_clock::now() < end; ++i) {
+        in_child([] {
+            EXPECT_INT(cushim_reload(CUSHIM_LIBRARY_DRIVER), CUSHIM_STATE_ABSENT);
+            if (const char *driver = getenv("LATE_DRIVER")) {
+                setenv("CUSHIM_DRIVER", driver, 1);
+                EXPECT_INT(cushim_reload(CUSHIM_LIBRARY_DRIVER), CUSHIM_STATE_LOADED);
+            }
+        });
+    }
+    done.store(true);
+    for (std::thread &other : others) {
+        other.join();
+    }
 }
 
 // The first process of a container and its child, the first process of a nested container: both
@@ -121,6 +157,7 @@ int main(int argc, char **) {
     });
     use_late_entries();
     fork_during_first_uses();
+    fork_during_reloads();
     EXPECT_INT(cushim_fork_generation(), generation);
     return finish();
 }

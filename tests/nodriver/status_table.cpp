@@ -29,6 +29,9 @@ void check_driver(int status) {
     EXPECT(context == nullptr);
     // A second call, when the library is known to be absent.
     EXPECT_INT(cuda.cuInit(0), status);
+    const char *text = nullptr;
+    EXPECT_INT(cuda.cuGetErrorString(static_cast<CUresult>(status), &text), CUDA_SUCCESS);
+    EXPECT_TEXT(text, cushim_load_report(CUSHIM_LIBRARY_DRIVER)->explanation);
 }
 
 void check_driver_names() {
@@ -57,6 +60,9 @@ void check_runtime(int status) {
     EXPECT_TEXT(cuda.cudaGetErrorName(static_cast<cudaError_t>(status)),
                 status == 35 ? "cudaErrorInsufficientDriver" : "cudaErrorSharedObjectInitFailed");
     EXPECT_TEXT(cuda.cudaGetErrorName(runtime_untouched), "unrecognized error code");
+    const cushim_library why = status == 35 ? CUSHIM_LIBRARY_DRIVER : CUSHIM_LIBRARY_RUNTIME;
+    EXPECT_TEXT(cuda.cudaGetErrorString(static_cast<cudaError_t>(status)),
+                cushim_load_report(why)->explanation);
 }
 
 // As in NVIDIA's static libcudart, the versions do not depend on devices.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Programs with copies of cushim.h and cushim.c, which tools/dev amalgamate writes."""
 
+import functools
 import re
 import shutil
 import unittest
@@ -13,8 +14,7 @@ folder = consumer.fresh_folder(__file__)
 MAJOR = arguments.cuda_version // 1000
 STRICT = ('-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wundef', '-Werror')
 # Of the copied files alone.
-STRICTER = (*STRICT, '-Wcast-qual', '-Wmissing-declarations', '-Wredundant-decls')
-OF_LANGUAGE = {'-std=c11': ['-Wmissing-prototypes'], '-std=c++20': ['-Wold-style-cast', '-Wzero-as-null-pointer-constant']}
+STRICTER = (*STRICT, '-Wcast-qual', '-Wmissing-declarations', '-Wmissing-prototypes', '-Wredundant-decls')
 FLAGS = ('-O1', '-ffunction-sections', '-fdata-sections')
 LINK = ('-ldl', '-pthread', '-Wl,--gc-sections')
 MINGW = {name: shutil.which(f'x86_64-w64-mingw32-{name}-posix') for name in ('gcc', 'g++')}
@@ -34,6 +34,13 @@ def headers_of(version):
     return place
 
 
+@functools.cache
+def bare_headers():
+    """The CUDA headers in folder/include, for compilers that do not search the default path of others."""
+    run('bash', arguments.source / 'tools/ci/bare_headers.sh', folder / 'include',
+        *([arguments.headers] if arguments.headers else []), CXX='')
+
+
 class Amalgamation(consumer.ConsumerTest):
     @classmethod
     def setUpClass(cls):
@@ -43,17 +50,9 @@ class Amalgamation(consumer.ConsumerTest):
         cls.compile_loader('dropin.o', '-DCUSHIM_DROPIN')
 
     @staticmethod
-    def compile_loader(name, *options, language='-std=c11', **more):
-        """Alone; as C++ if the language is C++."""
-        compiler = [*arguments.cxx, '-x', 'c++'] if '++' in language else arguments.cc
-        return run(*compiler, language, *STRICTER, *OF_LANGUAGE[language], *FLAGS, *options, *consumer.cuda_includes(),
+    def compile_loader(name, *options, **more):
+        return run(*arguments.cc, '-std=c11', *STRICTER, *FLAGS, *options, *consumer.cuda_includes(),
                    '-c', folder / 'cushim.c', '-o', folder / name, **more)
-
-    @staticmethod
-    def check_source(place, language):
-        """The errors of a cushim.c that must not compile."""
-        return run(*arguments.cxx, '-x', 'c++', language, '-fsyntax-only', *consumer.cuda_includes(), place / 'cushim.c',
-                   fails=True)
 
     def program(self, name, source, loader, *options):
         compiler = arguments.cc if source.suffix == '.c' else arguments.cxx
@@ -68,13 +67,10 @@ class Amalgamation(consumer.ConsumerTest):
     def test_c_program_runs_without_a_cpp_runtime(self):
         self.check_c(self.program('app_c', CONSUMERS / 'amalgamation/app.c', 'cushim.o', '-std=c11'))
 
-    def test_loader_compiled_as_cpp_runs(self):
-        self.compile_loader('cushim_cpp.o', language='-std=c++20')
-        self.compile_loader('dropin_cpp.o', '-DCUSHIM_DROPIN', language='-std=c++20')
-        for source, loader, language in (('amalgamation/app.cpp', 'cushim_cpp.o', '-std=c++20'),
-                                         ('existing.cpp', 'dropin_cpp.o', '-std=c++11')):
-            with self.subTest(source):
-                self.check_existing(self.program(f'{loader}-program', CONSUMERS / source, loader, language), False)
+    def test_loader_compiled_as_cpp_is_rejected_with_a_reason(self):
+        said = run(*arguments.cxx, '-x', 'c++', '-std=c++20', '-fsyntax-only', *consumer.cuda_includes(),
+                   folder / 'cushim.c', fails=True)
+        self.assertIn('cushim.c is C: compile it with a C compiler', said)
 
     def test_cpp_program_runs(self):
         program = self.program('app_cpp', CONSUMERS / 'amalgamation/app.cpp', 'cushim.o', '-std=c++20')
@@ -101,13 +97,10 @@ class Amalgamation(consumer.ConsumerTest):
 
     @unittest.skipUnless(all(MINGW.values()), 'mingw-w64 is not installed')
     def test_mingw_builds_programs(self):
-        # It does not search the default path of other compilers, where the headers may be.
-        run('bash', arguments.source / 'tools/ci/bare_headers.sh', folder / 'include',
-            *([arguments.headers] if arguments.headers else []), CXX='')
+        bare_headers()
         for loader, option, sources in (('mingw.o', [], ('amalgamation/app.c', 'amalgamation/app.cpp')),
                                         ('mingw_dropin.o', ['-DCUSHIM_DROPIN'], ('existing.c',))):
-            for compiler in (['g++', '-x', 'c++'], ['gcc']):
-                self.mingw(*compiler, *FLAGS, *option, '-c', folder / 'cushim.c', '-o', folder / loader)
+            self.mingw('gcc', *FLAGS, *option, '-c', folder / 'cushim.c', '-o', folder / loader)
             for source in sources:
                 with self.subTest(source):
                     self.mingw('gcc' if source.endswith('.c') else 'g++', CONSUMERS / source, folder / loader,
@@ -117,6 +110,37 @@ class Amalgamation(consumer.ConsumerTest):
     def mingw(name, *words):
         standard = '-std=c11' if name == 'gcc' else '-std=c++20'
         run(MINGW[name], standard, *STRICT, '-isystem', folder / 'include', f'-I{folder}', *words)
+
+    @unittest.skipUnless(shutil.which('musl-gcc'), 'musl-gcc is not installed')
+    def test_musl_builds_programs(self):
+        bare_headers()
+        driver = folder / 'libcuda_of_musl.so'
+        (folder / 'driver.c').write_text(
+            f'int cuInit(unsigned int flags) {{ return flags == 0 ? 100 : 1; }}\n'
+            f'int cuDriverGetVersion(int *version) {{ *version = {arguments.cuda_version}; return 0; }}\n',
+            encoding='ascii')
+        run('musl-gcc', '-shared', '-fPIC', folder / 'driver.c', '-o', driver)
+        for link in ('-dynamic', '-static'):
+            with self.subTest(link):
+                program = folder / f'musl{link}'
+                run('musl-gcc', '-std=c11', *STRICT, '-DCUSHIM_DROPIN', link, '-isystem', folder / 'include',
+                    CONSUMERS / 'existing.c', folder / 'cushim.c', '-o', program)
+                self.assertEqual(run(program, CUSHIM_DISABLE='1'), 'cuInit 303, cudaGetDeviceCount 35, 0 devices\n')
+                # musl loads no library into a static program.
+                self.assertIn('cuInit 303,' if link == '-static' else 'cuInit 100,', run(program, CUSHIM_DRIVER=driver))
+
+    @unittest.skipUnless(shutil.which('clang'), 'clang is not installed')
+    def test_memory_sanitizer_reports_nothing(self):
+        program = folder / 'memory'
+        words = ['clang', '-O1', '-g', '-fsanitize=memory', *consumer.cuda_includes()]
+        probe = folder / 'probe.c'
+        probe.write_text('int main(void) { return 0; }\n', encoding='ascii')
+        try:
+            run(*words, probe, '-o', program)
+        except AssertionError:
+            self.skipTest('this clang has no MemorySanitizer')
+        run(*words, '-DCUSHIM_DROPIN', CONSUMERS / 'existing.c', folder / 'cushim.c', '-o', program, *LINK)
+        self.check_existing(program, False)
 
     def test_library_that_contains_it_exports_nothing(self):
         self.compile_loader('pic.o', '-fPIC', '-DCUSHIM_DROPIN')
@@ -156,11 +180,12 @@ class Amalgamation(consumer.ConsumerTest):
         text = text.replace(f'_CUDA_VERSION {arguments.cuda_version}', '_CUDA_VERSION 11080', 1)
         (mixed / 'cushim.h').write_text(text, encoding='utf-8')
         (mixed / 'cushim.c').write_bytes((folder / 'cushim.c').read_bytes())
-        said = self.check_source(mixed, '-std=c++20')
+        said = run(*arguments.cc, '-std=c11', '-fsyntax-only', *consumer.cuda_includes(), mixed / 'cushim.c', fails=True)
         self.assertIn('cushim.h and cushim.c were written for different CUDA headers: copy both again', said)
 
     def test_older_language_is_rejected_with_a_reason(self):
-        said = self.check_source(folder, '-std=c++17')
+        said = run(*arguments.cxx, '-std=c++17', '-fsyntax-only', f'-I{folder}', *consumer.cuda_includes(),
+                   CONSUMERS / 'amalgamation/app.cpp', fails=True)
         self.assertIn('cushim needs C++20', said)
 
     def test_folder_without_headers_is_rejected(self):

@@ -14,7 +14,7 @@ consumer.need('cmake', 'meson')
 folder = consumer.fresh_folder(__file__)
 # What a build type or Meson itself adds. On 64-bit systems, file offsets always have 64 bits.
 IGNORED = {'-DNDEBUG', '-O0', '-fdiagnostics-color=always', '-fpch-preprocess', '-fno-pch-timestamp',
-           '-D_FILE_OFFSET_BITS=64'}
+           '-D_FILE_OFFSET_BITS=64', '-D_GLIBCXX_ASSERTIONS=1'}
 FLAGS = ('-D', '-U', '-f', '-m', '-O', '-std=')
 
 

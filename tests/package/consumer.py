@@ -89,7 +89,8 @@ def setup_options():
     # Tools are installed only beside shared libraries, which their start-up must find. One kind is installed
     # into Meson's default folder, the other into another system's.
     shared = arguments.type != 'static'
-    return [f'-Ddefault_library={arguments.type}', '--buildtype=plain', '-Dtests=disabled',
+    return [f'-Ddefault_library={arguments.type}', '-Doptimization=0', '-Ddebug=false', '-Dwerror=true',
+            '-Dtests=disabled',
             f'-Dtools={"enabled" if shared else "disabled"}', '-Dexamples=disabled',
             f'-Dheaders_dir={arguments.headers}', f'--prefix={PREFIX}',
             f'-Dlibraries={",".join(LIBRARIES)}', f'-Dlibrary_headers={OWN_LIBRARY}',
@@ -97,8 +98,10 @@ def setup_options():
 
 
 def build():
-    """Builds cushim once for all scripts with this kind of library, and returns the folder."""
-    folder = arguments.work / f'cushim-{arguments.type}'
+    """Builds cushim once for all scripts with this kind of library, and returns the folder. With ccache, it is compiled
+    again only if the outer build differs: both have the same options, and CUSHIM_PACKAGE_BUILDS puts both folders
+    equally deep below the source tree, since the commands name sources by relative paths."""
+    folder = pathlib.Path(f'{os.environ.get("CUSHIM_PACKAGE_BUILDS", arguments.work / "cushim")}-{arguments.type}')
     configured = folder / 'configured-as.json'
     wanted = json.dumps([str(arguments.source), arguments.cxx, arguments.cc, setup_options()])
     if not configured.exists() or configured.read_text(encoding='utf-8') != wanted:

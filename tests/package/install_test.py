@@ -27,6 +27,12 @@ class Installed(unittest.TestCase):
         generated |= {f'{name}_{kind}' for name in LIBRARIES for kind in ('library.h', 'table.hpp', 'entry.hpp')}
         self.assertEqual(installed, own | generated)
 
+    def test_public_header_has_the_version(self):
+        major, minor, patch = map(int, arguments.version.split('.'))
+        text = (install.include / 'cushim/loader.h').read_text(encoding='utf-8')
+        self.assertIn(f'#define CUSHIM_VERSION {major * 10000 + minor * 100 + patch}\n', text)
+        self.assertIn(f'cushim, {arguments.version}, as', text)
+
     def test_requested_libraries_are_installed(self):
         names = {path.name for path in install.libdir.iterdir() if path.is_file()}
         static = {'libcushim.a', 'libcushim-core.a'}
@@ -76,7 +82,7 @@ class Installed(unittest.TestCase):
                         if here and binding == binaries.Elf.GLOBAL}
             self.assertGreater(len(exported), 5)
             foreign = {name for name in exported
-                       if not re.match(r'cushim_|_ZT?[A-Z]*6cushim|_Z\w*N?K?6cushim', name)
+                       if not re.match(r'cushim_|CUSHIM_CUDA_|_ZT?[A-Z]*6cushim|_Z\w*N?K?6cushim', name)
                        and name not in ('_init', '_fini', '__bss_start', '_edata', '_end')}
             self.assertEqual(foreign, set(), path.name)
 
@@ -94,9 +100,12 @@ class Installed(unittest.TestCase):
         # See consumer.options().
         tools = set() if arguments.type == 'static' else {'bin'}
         self.assertEqual(kinds, {'include', 'share', libraries} | tools)
-        self.assertEqual({path.name for path in install.prefix.glob('share/*/*')}, {'generator'})
+        self.assertEqual({path.name for path in install.prefix.glob('share/*/*')}, {'generator', 'cushim'})
+        self.assertIn('Permission is hereby granted', (install.prefix / 'share/licenses/cushim/LICENSE').read_text())
+        loose = [path.name for path in install.libdir.iterdir() if path.is_file()]
+        self.assertEqual([name for name in loose if not re.search(r'^lib.*\.(a|so[.\d]*)$', name)], [])
         self.assertEqual({path.name for path in install.prefix.glob('bin/*')},
-                         {'cushim-info'} if tools else set())
+                         {'cushim-audit', 'cushim-info'} if tools else set())
 
     @unittest.skipUnless(arguments.type == 'shared', 'Debian builds shared libraries')
     def test_debian_packages_contain_every_file(self):

@@ -12,6 +12,7 @@ from consumer import arguments, run
 consumer.need('meson')
 install = consumer.Install(__file__)
 SOURCE = consumer.OWN_LIBRARY
+PROGRAMS = ('by_table', 'by_name')  # what they do not need, such as the wrappers, is not built
 CMAKE = '''
 cmake_minimum_required(VERSION 3.16)
 project(installed C CXX)
@@ -31,6 +32,28 @@ add_compile_options(-Wall -Wextra -Wconversion -Werror)
 add_subdirectory(cushim/tools/cmake)
 cushim_add_library_table(own greeter.txt INCLUDE .)
 ''').replace('cushim::greeter_dropin', 'own_dropin')
+
+# Libraries that have one function in common.
+TWO = 'extern "C" {{ int common_version(); int {name}_only(); }}'
+TWO_DESCRIPTION = """
+title = {name}
+headers = {name}.h
+functions = common_* {name}_*
+required = {name}_only
+linux = lib{name}.so.1
+absent int = -1
+"""
+BY_TABLES = '''
+#include <cstdio>
+#include "aa_entry.hpp"
+#include "bb_entry.hpp"
+#include <cushim/override.hpp>
+int main() {
+    std::printf("%x %x\\n", cushim::aa().common_version(), cushim::bb().common_version());
+    cushim::ScopedOverride<cushim::entry::bb_library::common_version> overridden([] { return 0x63; });
+    std::printf("%x %x\\n", cushim::aa().common_version(), cushim::bb().common_version());
+}
+'''
 
 
 def build_library(version):
@@ -62,7 +85,7 @@ class OwnLibrary(consumer.ConsumerTest):
         cls.present, cls.newer = build_library(2), build_library(3)
 
     def check_programs(self, folder, search=''):
-        for name in ('by_table', 'by_name'):
+        for name in PROGRAMS:
             with self.subTest(name):
                 program = folder / name
                 def output(library):
@@ -85,7 +108,7 @@ class OwnLibrary(consumer.ConsumerTest):
         write(project, files)
         run('meson', 'setup', build, project, '--buildtype=plain', f'-Ddefault_library={arguments.type}',
             *consumer.headers_option('cushim:headers_dir'), *options)
-        run('meson', 'compile', '-C', build)
+        run('meson', 'compile', '-C', build, *PROGRAMS)
         self.check_programs(build)
 
     def test_meson_project_with_its_own_description(self):
@@ -138,15 +161,40 @@ executable('by_name', 'by_name.c', dependencies: dependency('cushim-greeter-drop
         (project / 'cushim').symlink_to(arguments.source)
         self.cmake(project, build, f'-DCUSHIM_SHARED={"ON" if arguments.type == "shared" else "OFF"}')
 
+    def flags(self, package):
+        return [f'-I{SOURCE}'] + shlex.split(run(
+            'pkg-config', f'--define-variable=prefix={install.prefix}', '--cflags', '--libs',
+            package, PKG_CONFIG_PATH=str(install.libdir / 'pkgconfig')))
+
+    def test_two_libraries_with_one_function(self):
+        folder, generator = install.folder / 'two', install.prefix / 'share/cushim/generator/generate_library.py'
+        flags = [f'-I{folder}', *self.flags('cushim'), *consumer.cuda_includes()]
+        for name, letter in (('aa', 'a'), ('bb', 'b')):
+            write(folder, {f'{name}.h': TWO.format(name=name), f'{name}.txt': TWO_DESCRIPTION.format(name=name),
+                           f'{name}.c': 
+                           f"int common_version() {{ return '{letter}'; }} int {name}_only() {{ return 1; }}"})
+            run(*arguments.cc, '-shared', '-fPIC', folder / f'{name}.c', '-o', folder / f'lib{name}.so.1')
+            run('python3', generator, '--output', folder, '--include', folder, folder / f'{name}.txt', '--',
+                *arguments.cxx)
+            objects = []
+            for part in ('loadable', 'rows', 'dropin'):
+                objects.append(folder / f'{name}_{part}.o')
+                run(*arguments.cxx, '-std=c++20', '-c', folder / f'{name}_{part}.cpp', '-o', objects[-1], *flags)
+            run('ar', 'rcs', folder / f'lib{name}-table.a', *objects[:2])
+            run('ar', 'rcs', folder / f'lib{name}-dropin.a', objects[2])
+        write(folder, {'main.cpp': BY_TABLES,
+                       'main.c': 'int aa_only(); int bb_only(); int main() { return aa_only() + bb_only(); }'})
+        tables = [f'-L{folder}', '-laa-table', '-lbb-table', *self.flags('cushim')]
+        run(*arguments.cxx, '-std=c++20', folder / 'main.cpp', '-o', folder / 'main', *flags, *tables)
+        self.assertEqual(run(folder / 'main', LD_LIBRARY_PATH=f'{folder}:{install.libdir}'), '61 62\n61 63\n')
+        # One program cannot have both libraries' functions by their names.
+        self.assertIn('common_version', run(
+            *arguments.cc, folder / 'main.c', '-o', folder / 'by_name', f'-L{folder}', '-laa-dropin', '-lbb-dropin',
+            *tables, fails=True))
+
     def test_packages_of_an_installed_library(self):
-        folder = install.folder / 'packages'
+        folder, flags = install.folder / 'packages', self.flags
         write(folder, sources_of_installed())
-
-        def flags(package):
-            return [f'-I{SOURCE}'] + shlex.split(run(
-                'pkg-config', f'--define-variable=prefix={install.prefix}', '--cflags', '--libs',
-                package, PKG_CONFIG_PATH=str(install.libdir / 'pkgconfig')))
-
         run(*arguments.cxx, '-std=c++20', folder / 'by_table.cpp', '-o', folder / 'by_table',
             *flags('cushim-greeter'))
         run(*arguments.cc, folder / 'by_name.c', '-o', folder / 'by_name', *flags('cushim-greeter-dropin'))

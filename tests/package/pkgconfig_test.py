@@ -79,6 +79,13 @@ class PkgConfig(consumer.ConsumerTest):
                 run(*arguments.nvcc, CONSUMERS / 'existing.cu', '-o', program, *flags(package))
                 self.check_existing(program, SHARED, **self.search)
 
+    def test_buffers_of_the_wrappers_build_with_nvcc(self):
+        if not arguments.nvcc:
+            self.skipTest(arguments.no_nvcc)
+        program = install.folder / 'buffers-nvcc'
+        run(*arguments.nvcc, '-std=c++20', CONSUMERS / 'buffers.cu', '-o', program, *flags('cushim'))
+        self.assertIn('no CUDA driver', run(program, CUSHIM_DISABLE='1', **self.search))
+
     def test_version_script_gives_versions_to_the_exported_dropin(self):
         """With the consumer's default linker."""
         script = pkg_config('--variable=version_script', 'cushim-dropin-exported')

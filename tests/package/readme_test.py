@@ -90,7 +90,7 @@ class Readme(consumer.ConsumerTest):
     def repository(self):
         folder = self.folder / 'repository'
         folder.mkdir()
-        for part in ('meson.build', 'meson_options.txt', 'include', 'src', 'tests', 'tools'):
+        for part in ('LICENSE', 'meson.build', 'meson_options.txt', 'include', 'src', 'tests', 'tools'):
             source = arguments.source / part
             if source.is_dir():
                 shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns('__pycache__'))
@@ -147,7 +147,7 @@ class Readme(consumer.ConsumerTest):
         text = (arguments.source / 'CONTRIBUTING.md').read_text(encoding='utf-8')
         names = [name for name in re.findall(r'`([\w./-]+/[\w.-]+\.\w+)`', text)
                  if not re.search('FOLDER|TOPIC|NAME', name)]
-        self.assertGreater(len(names), 40)
+        self.assertGreater(len(names), 3)
         for name in names:
             self.assertTrue((arguments.source / name).is_file(), name)
 

@@ -96,6 +96,12 @@ class Setup(unittest.TestCase):
             _, said = self.set_up(self.none, f'-Dlibdir={libdir}')
             self.assertEqual('Debian and Ubuntu search no lib64' in said, reported, libdir)
 
+    @unittest.skipUnless(shutil.which('x86_64-w64-mingw32-g++-posix') and arguments.headers,
+                         'no mingw-w64, or no folder with the CUDA headers')
+    def test_windows_is_configured_without_an_emulator(self):
+        cross_file = arguments.source / 'tools/cross/x86_64-w64-mingw32.ini'
+        self.set_up(self.none, f'--cross-file={cross_file}')
+
     def test_simulator_command_of_the_readme_builds_no_tests(self):
         pages = [arguments.source / 'README.md', *(arguments.source / 'tools').rglob('README.md')]
         text = '\n'.join(page.read_text(encoding='utf-8') for page in pages)

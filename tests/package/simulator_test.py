@@ -47,6 +47,13 @@ def program():
 
 
 class Simulator(consumer.ConsumerTest):
+    def test_package_file_is_found_where_it_is(self):
+        moved = folder / 'moved_package'
+        shutil.copytree(PREFIX, moved, symlinks=True)
+        driver = run('pkg-config', '--variable=driver', 'cushim-sim', PKG_CONFIG_PATH=str(
+            moved / PKG_CONFIG.relative_to(PREFIX))).strip()
+        self.assertTrue(pathlib.Path(driver).samefile(moved / pathlib.Path(paths()['driver']).relative_to(PREFIX)), driver)
+
     def test_libraries_are_on_no_library_path(self):
         own = stage.rglob('*cud*.so*')
         folders = {path.parent.relative_to(PREFIX).as_posix() for path in own}
@@ -112,7 +119,7 @@ class Simulator(consumer.ConsumerTest):
                 if 'fault=' in command:
                     self.assertIn('cuMemAlloc_v2', said)
                 else:
-                    self.assertEqual(said, 'the GPU filled the buffer\n')
+                    self.assertEqual(said, 'the GPU filled 1000 elements with 42\n')
 
     def test_no_file_contains_a_path_of_this_machine(self):
         for path in (PKG_CONFIG / 'cushim-sim.pc', next(stage.rglob('cushim_sim.h'))):

@@ -20,11 +20,11 @@ inline CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC semaphore_of(int fd,
 inline CUexternalSemaphore import_semaphore(int fd, CUexternalSemaphoreHandleType type = timeline) {
     const auto description = semaphore_of(fd, type);
     CUexternalSemaphore semaphore = nullptr;
-    REQUIRE(d.cuImportExternalSemaphore(&semaphore, &description) == good);
+    require_ok(driver().cuImportExternalSemaphore(&semaphore, &description));
     return semaphore;
 }
 inline void end(CUexternalSemaphore semaphore) {
-    CHECK(d.cuDestroyExternalSemaphore(semaphore) == good);
+    ok(driver().cuDestroyExternalSemaphore(semaphore));
 }
 // The import takes ownership of the descriptor.
 struct Semaphore : Owned<CUexternalSemaphore, end> {
@@ -38,12 +38,12 @@ struct Semaphore : Owned<CUexternalSemaphore, end> {
 inline CUresult signal(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters{};
     parameters.params.fence.value = value;
-    return d.cuSignalExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
+    return driver().cuSignalExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
 }
 inline CUresult wait(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS parameters{};
     parameters.params.fence.value = value;
-    return d.cuWaitExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
+    return driver().cuWaitExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
 }
 
 inline CUDA_EXTERNAL_MEMORY_HANDLE_DESC memory_of(int fd, std::size_t size) {
@@ -56,11 +56,11 @@ inline CUDA_EXTERNAL_MEMORY_HANDLE_DESC memory_of(int fd, std::size_t size) {
 inline CUexternalMemory import_memory(int fd, std::size_t size) {
     const auto description = memory_of(fd, size);
     CUexternalMemory memory = nullptr;
-    REQUIRE(d.cuImportExternalMemory(&memory, &description) == good);
+    require_ok(driver().cuImportExternalMemory(&memory, &description));
     return memory;
 }
 inline void end(CUexternalMemory memory) {
-    CHECK(d.cuDestroyExternalMemory(memory) == good);
+    ok(driver().cuDestroyExternalMemory(memory));
 }
 // The import takes ownership of the descriptor.
 struct ExternalMemory : Owned<CUexternalMemory, end> {
@@ -70,12 +70,12 @@ struct ExternalMemory : Owned<CUexternalMemory, end> {
 inline CUresult map(CUdeviceptr &address, CUexternalMemory memory, unsigned long long offset,
                     unsigned long long size, unsigned int flags = 0) {
     CUDA_EXTERNAL_MEMORY_BUFFER_DESC description{.offset = offset, .size = size, .flags = flags};
-    return d.cuExternalMemoryGetMappedBuffer(&address, memory, &description);
+    return driver().cuExternalMemoryGetMappedBuffer(&address, memory, &description);
 }
 inline CUdeviceptr mapped(CUexternalMemory memory, unsigned long long offset,
                           unsigned long long size) {
     CUdeviceptr address = 0;
-    REQUIRE(map(address, memory, offset, size) == good);
+    require_ok(map(address, memory, offset, size));
     return address;
 }
 

@@ -27,22 +27,15 @@ T got(Result (Table::*function)(Parameters...) const, const Arguments &...argume
             return (argument);
         }
     };
-    if constexpr (std::is_same_v<Result, CUresult>) {
-        REQUIRE((d.*function)(passed(arguments)...) == good);
-    } else {
-        REQUIRE((r.*function)(passed(arguments)...) == cudaSuccess);
-    }
+    require_ok((Table{}.*function)(passed(arguments)...));
     return value;
 }
 // For an output in a variable of the caller.
-template <class T>
-const T &got(CUresult status, const T &value) {
-    CHECK(status == good);
-    return value;
-}
-template <class T>
-const T &got(cudaError_t status, const T &value) {
-    CHECK(status == cudaSuccess);
+template <class Status, class T>
+    requires std::is_enum_v<Status>
+const T &got(Status status, const T &value, const char *file = __builtin_FILE(),
+             int line = __builtin_LINE()) {
+    ok(status, file, line);
     return value;
 }
 
@@ -153,24 +146,6 @@ inline CUdeviceptr allocate_managed(std::size_t size) {
 inline void *allocate_pinned(std::size_t size, unsigned int flags = 0) {
     return got<void *>(&Driver::cuMemHostAlloc, out, size, flags);
 }
-inline cudaStream_t make_runtime_stream() {
-    return got<cudaStream_t>(&Runtime::cudaStreamCreate, out);
-}
-inline cudaStream_t make_runtime_stream(unsigned int flags) {
-    return got<cudaStream_t>(&Runtime::cudaStreamCreateWithFlags, out, flags);
-}
-inline cudaEvent_t make_runtime_event() {
-    return got<cudaEvent_t>(&Runtime::cudaEventCreate, out);
-}
-inline cudaEvent_t make_runtime_event(unsigned int flags) {
-    return got<cudaEvent_t>(&Runtime::cudaEventCreateWithFlags, out, flags);
-}
-inline cudaGraph_t make_runtime_graph() {
-    return got<cudaGraph_t>(&Runtime::cudaGraphCreate, out, 0);
-}
-inline cudaGraphExec_t instantiate_by_runtime(cudaGraph_t graph) {
-    return got<cudaGraphExec_t>(&Runtime::cudaGraphInstantiateWithFlags, out, graph, 0);
-}
 inline void *allocate_by_runtime(std::size_t size) {
     return got<void *>(&Runtime::cudaMalloc, out, size);
 }
@@ -193,46 +168,31 @@ inline CUmemoryPool default_pool(int ordinal = 0) {
 }
 
 inline void destroy(CUstream stream) {
-    CHECK(d.cuStreamDestroy(stream) == good);
+    ok(driver().cuStreamDestroy(stream));
 }
 inline void destroy(CUevent event) {
-    CHECK(d.cuEventDestroy(event) == good);
+    ok(driver().cuEventDestroy(event));
 }
 inline void destroy(CUgraph graph) {
-    CHECK(d.cuGraphDestroy(graph) == good);
+    ok(driver().cuGraphDestroy(graph));
 }
 inline void destroy(CUgraphExec exec) {
-    CHECK(d.cuGraphExecDestroy(exec) == good);
+    ok(driver().cuGraphExecDestroy(exec));
 }
 inline void destroy(CUmodule module) {
-    CHECK(d.cuModuleUnload(module) == good);
+    ok(driver().cuModuleUnload(module));
 }
 inline void destroy(CUmemoryPool pool) {
-    CHECK(d.cuMemPoolDestroy(pool) == good);
+    ok(driver().cuMemPoolDestroy(pool));
 }
 inline void destroy(CUcontext context) {
-    CHECK(d.cuCtxDestroy(context) == good);
-}
-inline void destroy_by_runtime(cudaStream_t stream) {
-    CHECK(r.cudaStreamDestroy(stream) == cudaSuccess);
-}
-inline void destroy_by_runtime(cudaEvent_t event) {
-    CHECK(r.cudaEventDestroy(event) == cudaSuccess);
-}
-inline void destroy_by_runtime(cudaGraph_t graph) {
-    CHECK(r.cudaGraphDestroy(graph) == cudaSuccess);
-}
-inline void destroy_by_runtime(cudaGraphExec_t exec) {
-    CHECK(r.cudaGraphExecDestroy(exec) == cudaSuccess);
-}
-inline void free_by_runtime(void *memory) {
-    CHECK(r.cudaFree(memory) == cudaSuccess);
+    ok(driver().cuCtxDestroy(context));
 }
 inline void release(CUdeviceptr address) {
-    CHECK(d.cuMemFree(address) == good);
+    ok(driver().cuMemFree(address));
 }
 inline void release(void *pinned) {
-    CHECK(d.cuMemFreeHost(pinned) == good);
+    ok(driver().cuMemFreeHost(pinned));
 }
 template <class Handle>
 void release(Handle *) = delete; // a stream is not memory
@@ -287,21 +247,26 @@ struct PinnedMemory : Owned<void *, release> {
         : Owned(allocate_pinned(size, flags)) {}
 };
 // Destroyed by the runtime.
-struct RuntimeStream : Owned<cudaStream_t, destroy_by_runtime> {
-    RuntimeStream() : Owned(make_runtime_stream()) {}
-    explicit RuntimeStream(unsigned int flags) : Owned(make_runtime_stream(flags)) {}
+template <auto Function, class Value>
+void end_by_runtime(Value value) {
+    ok((runtime().*Function)(value));
+}
+struct RuntimeStream : Owned<cudaStream_t, end_by_runtime<&Runtime::cudaStreamDestroy>> {
+    explicit RuntimeStream(unsigned int flags = cudaStreamDefault)
+        : Owned(got<cudaStream_t>(&Runtime::cudaStreamCreateWithFlags, out, flags)) {}
 };
-struct RuntimeEvent : Owned<cudaEvent_t, destroy_by_runtime> {
-    RuntimeEvent() : Owned(make_runtime_event()) {}
-    explicit RuntimeEvent(unsigned int flags) : Owned(make_runtime_event(flags)) {}
+struct RuntimeEvent : Owned<cudaEvent_t, end_by_runtime<&Runtime::cudaEventDestroy>> {
+    explicit RuntimeEvent(unsigned int flags = cudaEventDefault)
+        : Owned(got<cudaEvent_t>(&Runtime::cudaEventCreateWithFlags, out, flags)) {}
 };
-struct RuntimeGraph : Owned<cudaGraph_t, destroy_by_runtime> {
-    RuntimeGraph() : Owned(make_runtime_graph()) {}
+struct RuntimeGraph : Owned<cudaGraph_t, end_by_runtime<&Runtime::cudaGraphDestroy>> {
+    RuntimeGraph() : Owned(got<cudaGraph_t>(&Runtime::cudaGraphCreate, out, 0)) {}
 };
-struct RuntimeExecutable : Owned<cudaGraphExec_t, destroy_by_runtime> {
-    explicit RuntimeExecutable(cudaGraph_t graph) : Owned(instantiate_by_runtime(graph)) {}
+struct RuntimeExecutable : Owned<cudaGraphExec_t, end_by_runtime<&Runtime::cudaGraphExecDestroy>> {
+    explicit RuntimeExecutable(cudaGraph_t graph)
+        : Owned(got<cudaGraphExec_t>(&Runtime::cudaGraphInstantiateWithFlags, out, graph, 0)) {}
 };
-struct RuntimeMemory : Owned<void *, free_by_runtime> {
+struct RuntimeMemory : Owned<void *, end_by_runtime<&Runtime::cudaFree>> {
     explicit RuntimeMemory(std::size_t size) : Owned(allocate_by_runtime(size)) {}
 };
 
@@ -309,7 +274,7 @@ struct RuntimeMemory : Owned<void *, free_by_runtime> {
 class PrimaryContext : Unique {
   public:
     explicit PrimaryContext(int ordinal) : ordinal_(ordinal), context_(retain_primary(ordinal)) {}
-    ~PrimaryContext() { CHECK(d.cuDevicePrimaryCtxRelease(ordinal_) == good); }
+    ~PrimaryContext() { ok(driver().cuDevicePrimaryCtxRelease(ordinal_)); }
     operator CUcontext() const { return context_; }
 
   private:

@@ -36,9 +36,9 @@ struct LoadedModule : Module {
 // Returns the status of loading the image; unloads it if that succeeds.
 inline CUresult load_status(const void *image) {
     CUmodule module = nullptr;
-    const CUresult status = d.cuModuleLoadData(&module, image);
-    if (status == good) {
-        CHECK(d.cuModuleUnload(module) == good);
+    const CUresult status = driver().cuModuleLoadData(&module, image);
+    if (status == CUDA_SUCCESS) {
+        ok(driver().cuModuleUnload(module));
     }
     return status;
 }
@@ -67,7 +67,7 @@ inline std::string error_of(const std::string &image, CUresult expected) {
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
     CUmodule module = nullptr;
-    CHECK(d.cuModuleLoadDataEx(&module, image.c_str(), 2, options, values) == expected);
+    CHECK(driver().cuModuleLoadDataEx(&module, image.c_str(), 2, options, values) == expected);
     CHECK(reinterpret_cast<std::uintptr_t>(values[1]) == std::strlen(log));
     return log;
 }

@@ -48,20 +48,20 @@ inline void fill(CUdeviceptr address, const Bytes &bytes) {
 }
 
 inline void synchronize() {
-    REQUIRE(d.cuCtxSynchronize() == good);
+    require_ok(driver().cuCtxSynchronize());
 }
 
 inline std::size_t free_memory() {
     std::size_t available = 0, total = 0;
-    REQUIRE(d.cuMemGetInfo(&available, &total) == good);
+    require_ok(driver().cuMemGetInfo(&available, &total));
     return available;
 }
 
 // Removes the current context for a scope.
 class WithoutContext : Unique {
   public:
-    WithoutContext() { REQUIRE(d.cuCtxPopCurrent(&context_) == good); }
-    ~WithoutContext() { d.cuCtxSetCurrent(context_); }
+    WithoutContext() { require_ok(driver().cuCtxPopCurrent(&context_)); }
+    ~WithoutContext() { driver().cuCtxSetCurrent(context_); }
 
   private:
     CUcontext context_ = nullptr;
@@ -71,13 +71,13 @@ class WithoutContext : Unique {
 class OnDevice : Unique {
   public:
     explicit OnDevice(int ordinal) : ordinal_(ordinal) {
-        REQUIRE(d.cuDevicePrimaryCtxRetain(&context, ordinal) == good);
-        REQUIRE(d.cuCtxPushCurrent(context) == good);
+        require_ok(driver().cuDevicePrimaryCtxRetain(&context, ordinal));
+        require_ok(driver().cuCtxPushCurrent(context));
     }
     ~OnDevice() {
         CUcontext popped = nullptr;
-        d.cuCtxPopCurrent(&popped);
-        d.cuDevicePrimaryCtxRelease(ordinal_);
+        driver().cuCtxPopCurrent(&popped);
+        driver().cuDevicePrimaryCtxRelease(ordinal_);
     }
 
     CUcontext context = nullptr;

@@ -14,13 +14,13 @@ constexpr unsigned int interprocess = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_T
 
 inline CUdeviceptr allocated(std::size_t size, int value) {
     const CUdeviceptr address = allocate(size);
-    REQUIRE(d.cuMemsetD8(address, static_cast<unsigned char>(value), size) == good);
-    REQUIRE(d.cuCtxSynchronize() == good);
+    require_ok(driver().cuMemsetD8(address, static_cast<unsigned char>(value), size));
+    require_ok(driver().cuCtxSynchronize());
     return address;
 }
 
 inline void free_memory(CUdeviceptr address) {
-    CHECK(d.cuMemFree(address) == good);
+    ok(driver().cuMemFree(address));
 }
 
 struct Filled : Owned<CUdeviceptr, free_memory> {
@@ -29,28 +29,28 @@ struct Filled : Owned<CUdeviceptr, free_memory> {
 
 inline CUipcMemHandle handle_of(CUdeviceptr address) {
     CUipcMemHandle handle;
-    REQUIRE(d.cuIpcGetMemHandle(&handle, address) == good);
+    require_ok(driver().cuIpcGetMemHandle(&handle, address));
     return handle;
 }
 
 inline CUipcEventHandle handle_of(CUevent event) {
     CUipcEventHandle handle;
-    REQUIRE(d.cuIpcGetEventHandle(&handle, event) == good);
+    require_ok(driver().cuIpcGetEventHandle(&handle, event));
     return handle;
 }
 
 inline CUresult open(CUdeviceptr &address, const CUipcMemHandle &handle) {
-    return d.cuIpcOpenMemHandle(&address, handle, lazy);
+    return driver().cuIpcOpenMemHandle(&address, handle, lazy);
 }
 
 inline CUdeviceptr opened(const CUipcMemHandle &handle) {
     CUdeviceptr address = 0;
-    REQUIRE(open(address, handle) == good);
+    require_ok(open(address, handle));
     return address;
 }
 
 inline void close_memory(CUdeviceptr address) {
-    CHECK(d.cuIpcCloseMemHandle(address) == good);
+    ok(driver().cuIpcCloseMemHandle(address));
 }
 
 struct Opened : Owned<CUdeviceptr, close_memory> {
@@ -59,19 +59,19 @@ struct Opened : Owned<CUdeviceptr, close_memory> {
 
 inline int byte_at(CUdeviceptr address) {
     unsigned char value = 0;
-    REQUIRE(d.cuMemcpyDtoH(&value, address, 1) == good);
+    require_ok(driver().cuMemcpyDtoH(&value, address, 1));
     return value;
 }
 
 inline void set_byte(CUdeviceptr address, int value) {
     const auto byte = static_cast<unsigned char>(value);
-    REQUIRE(d.cuMemcpyHtoD(address, &byte, 1) == good);
-    REQUIRE(d.cuCtxSynchronize() == good); // visible to other processes
+    require_ok(driver().cuMemcpyHtoD(address, &byte, 1));
+    require_ok(driver().cuCtxSynchronize()); // visible to other processes
 }
 
 inline void end(CUstream stream) {
-    CHECK(d.cuStreamSynchronize(stream) == good);
-    CHECK(d.cuStreamDestroy(stream) == good);
+    ok(driver().cuStreamSynchronize(stream));
+    ok(driver().cuStreamDestroy(stream));
 }
 
 // The child has ended without a failure.
@@ -102,7 +102,7 @@ class Gate : Unique {
 
 inline CUevent opened_event(const CUipcEventHandle &handle) {
     CUevent event = nullptr;
-    REQUIRE(d.cuIpcOpenEventHandle(&event, handle) == good);
+    require_ok(driver().cuIpcOpenEventHandle(&event, handle));
     return event;
 }
 

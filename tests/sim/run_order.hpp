@@ -12,12 +12,12 @@ class RunOrder {
   public:
     // Enqueues the operation with that number.
     CUresult launch(CUstream stream, int number) {
-        return d.cuLaunchHostFunc(stream, note, entry(number));
+        return driver().cuLaunchHostFunc(stream, note, entry(number));
     }
     // Enqueues operations with the numbers [0, count).
     void launch_many(CUstream stream, int count) {
         for (int number = 0; number < count; ++number) {
-            REQUIRE(launch(stream, number) == good);
+            require_ok(launch(stream, number));
         }
     }
     // The argument of note(), for other ways to enqueue it.

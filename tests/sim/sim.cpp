@@ -104,10 +104,10 @@ void configure(const std::string &settings) {
 void start(const std::string &settings) {
     sim_control().reset();
     configure(settings);
-    REQUIRE(cushim::driver().cuInit(0) == CUDA_SUCCESS);
+    require_ok(cushim::driver().cuInit(0));
     CUcontext context = nullptr;
-    REQUIRE(cushim::driver().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
-    REQUIRE(cushim::driver().cuCtxSetCurrent(context) == CUDA_SUCCESS);
+    require_ok(cushim::driver().cuDevicePrimaryCtxRetain(&context, 0));
+    require_ok(cushim::driver().cuCtxSetCurrent(context));
     expectations().own_leak.clear();
     const auto retained = leaks();
     REQUIRE(retained.size() == 1);

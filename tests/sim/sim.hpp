@@ -25,11 +25,22 @@
 
 namespace sim_test {
 
-// The driver's table, and the two most common statuses.
-inline constexpr cushim::DriverTable d{};
-inline constexpr cushim::RuntimeTable r{};
-constexpr auto good = CUDA_SUCCESS;
+using cushim::driver;
+using cushim::runtime;
 constexpr auto invalid = CUDA_ERROR_INVALID_VALUE;
+
+// Checks that a call succeeds.
+template <class Status>
+void ok(Status status, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    INFO(file << ":" << line);
+    CHECK(status == Status{});
+}
+// The same, and ends the test case if it fails.
+template <class Status>
+void require_ok(Status status, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    INFO(file << ":" << line);
+    REQUIRE(status == Status{});
+}
 
 // A base of classes that are neither copied nor moved.
 struct Unique {

@@ -35,19 +35,19 @@ inline CUdeviceptr reserve(std::size_t size, std::size_t alignment = 0) {
 }
 
 inline void map(CUdeviceptr address, std::size_t size, CUmemGenericAllocationHandle handle) {
-    REQUIRE(d.cuMemMap(address, size, 0, handle, 0) == good);
+    require_ok(driver().cuMemMap(address, size, 0, handle, 0));
 }
 
 inline void allow(CUdeviceptr address, std::size_t size, const CUmemAccessDesc &access = grant()) {
-    REQUIRE(d.cuMemSetAccess(address, size, &access, 1) == good);
+    require_ok(driver().cuMemSetAccess(address, size, &access, 1));
 }
 
 inline void unmap(CUdeviceptr address, std::size_t size) {
-    REQUIRE(d.cuMemUnmap(address, size) == good);
+    require_ok(driver().cuMemUnmap(address, size));
 }
 
 inline void release_physical(CUmemGenericAllocationHandle handle) {
-    CHECK(d.cuMemRelease(handle) == good);
+    ok(driver().cuMemRelease(handle));
 }
 struct PhysicalMemory : Owned<CUmemGenericAllocationHandle, release_physical> {
     PhysicalMemory(std::size_t size, const CUmemAllocationProp &properties)
@@ -55,11 +55,11 @@ struct PhysicalMemory : Owned<CUmemGenericAllocationHandle, release_physical> {
 };
 
 inline void free_reserved(CUdeviceptr address, std::size_t size) {
-    REQUIRE(d.cuMemAddressFree(address, size) == good);
+    require_ok(driver().cuMemAddressFree(address, size));
 }
 
 inline void write(CUdeviceptr address, std::uint32_t value) {
-    REQUIRE(d.cuMemcpyHtoD(address, &value, sizeof value) == good);
+    require_ok(driver().cuMemcpyHtoD(address, &value, sizeof value));
 }
 
 inline std::uint32_t read(CUdeviceptr address) {
@@ -69,24 +69,24 @@ inline std::uint32_t read(CUdeviceptr address) {
 inline CUresult set_access(CUdeviceptr address, std::size_t size, CUmemAccess_flags flags,
                            int device = 0) {
     const auto access = grant(device, flags);
-    return d.cuMemSetAccess(address, size, &access, 1);
+    return driver().cuMemSetAccess(address, size, &access, 1);
 }
 
 inline unsigned long long access_of(CUdeviceptr address, int device = 0) {
     const CUmemLocation where = grant(device).location;
     unsigned long long flags = 99;
-    REQUIRE(d.cuMemGetAccess(&flags, &where, address) == good);
+    require_ok(driver().cuMemGetAccess(&flags, &where, address));
     return flags;
 }
 
 inline CUresult try_write(CUdeviceptr address) {
     const std::uint32_t value = 1;
-    return d.cuMemcpyHtoD(address, &value, sizeof value);
+    return driver().cuMemcpyHtoD(address, &value, sizeof value);
 }
 
 inline CUresult try_read(CUdeviceptr address) {
     std::uint32_t value = 0;
-    return d.cuMemcpyDtoH(&value, address, sizeof value);
+    return driver().cuMemcpyDtoH(&value, address, sizeof value);
 }
 
 // Reserved, mapped and accessible memory, unmapped and freed at the end of the scope.
@@ -101,9 +101,9 @@ class Mapped : Unique {
         allow(address, size);
     }
     ~Mapped() {
-        CHECK(d.cuMemUnmap(address, size) == good);
-        CHECK(d.cuMemRelease(handle) == good);
-        CHECK(d.cuMemAddressFree(address, size) == good);
+        ok(driver().cuMemUnmap(address, size));
+        ok(driver().cuMemRelease(handle));
+        ok(driver().cuMemAddressFree(address, size));
     }
 
     const std::size_t size;

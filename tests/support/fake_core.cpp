@@ -42,14 +42,14 @@ int version_from(const char *variable, int otherwise) {
     return text != nullptr ? std::atoi(text) : otherwise;
 }
 
-bool tell_version(unsigned int row, int told, int *version, int *status) {
+bool tell_version(unsigned int row, int reported, int *version, int *status) {
     if (is_armed()) {
         return false;
     }
     count_call(row);
     *status = fake_forced_status;
     if (fake_forced_status == 0 && version != nullptr) {
-        *version = told;
+        *version = reported;
     }
     return true;
 }
@@ -122,7 +122,7 @@ bool fake_driver_version(unsigned int row, int *version, int *status) {
                         version, status);
 }
 
-bool fake_runtime_version_told(unsigned int row, int *version, int *status) {
+bool fake_runtime_version_reported(unsigned int row, int *version, int *status) {
     const int own = fake_runtime_version != 0 ? fake_runtime_version : fake_headers_version;
     return tell_version(row, version_from(FAKE_RUNTIME_VERSION_VARIABLE, own), version, status);
 }

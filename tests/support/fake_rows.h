@@ -46,7 +46,7 @@ void fake_fill(unsigned int row, void *result);
 
 /* The rows that behave normally unless the fake is armed. Return whether they handled this call. */
 bool fake_driver_version(unsigned int row, int *version, int *status);
-bool fake_runtime_version_told(unsigned int row, int *version, int *status);
+bool fake_runtime_version_reported(unsigned int row, int *version, int *status);
 bool fake_name_not_found(unsigned int row, int *status);
 
 #endif

@@ -20,7 +20,7 @@ RESERVED = {0, 34, 35, 36, 100, 302, 303, 304, 500, 600}
 # Rows that behave normally unless the fake is armed, and the functions of fake_core.cpp that do so.
 BEHAVING = {
     "cuDriverGetVersion": "fake_driver_version({row}, a0, &status)",
-    "cudaRuntimeGetVersion": "fake_runtime_version_told({row}, a0, &status)",
+    "cudaRuntimeGetVersion": "fake_runtime_version_reported({row}, a0, &status)",
     "cuGetProcAddress": "fake_name_not_found({row}, &status)",
     "cuGetProcAddress_v2": "fake_name_not_found({row}, &status)",
 }

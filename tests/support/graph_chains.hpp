@@ -60,7 +60,7 @@ struct DriverCalls {
         ok(cushim::driver().cuGraphCreate(&graph, 0));
         return graph;
     }
-    static CUgraphNode add_kernel(const NodePosition &place, const Parts &parts) {
+    static CUgraphNode add_kernel(const NodePosition &place, Parts &parts) {
         int *address = parts.memory.data();
         unsigned int number = 1;
         void *arguments[] = {&address, &number};
@@ -76,7 +76,7 @@ struct DriverCalls {
                                                  place.count(), &parameters));
         return node;
     }
-    static CUgraphNode add_memset(const NodePosition &place, const Parts &parts) {
+    static CUgraphNode add_memset(const NodePosition &place, Parts &parts) {
         CUDA_MEMSET_NODE_PARAMS parameters{};
         parameters.dst = parts.memory.native();
         parameters.value = 1;
@@ -109,7 +109,7 @@ struct RuntimeCalls {
         ok(cushim::runtime().cudaGraphCreate(&graph, 0));
         return graph;
     }
-    static cudaGraphNode_t add_kernel(const NodePosition &place, const Parts &parts) {
+    static cudaGraphNode_t add_kernel(const NodePosition &place, Parts &parts) {
         int *address = parts.memory.data();
         unsigned int number = 1;
         void *arguments[] = {&address, &number};
@@ -123,7 +123,7 @@ struct RuntimeCalls {
                                                     place.count(), &parameters));
         return node;
     }
-    static cudaGraphNode_t add_memset(const NodePosition &place, const Parts &parts) {
+    static cudaGraphNode_t add_memset(const NodePosition &place, Parts &parts) {
         cudaMemsetParams parameters{};
         parameters.dst = parts.memory.data();
         parameters.value = 1;
@@ -151,7 +151,7 @@ struct RuntimeCalls {
 // alive.
 template <class Calls>
 CUgraphNode append_raw(CUgraph graph, CUgraphNode last, NodeKind kind, std::size_t count,
-                       const Parts &parts) {
+                       Parts &parts) {
     for (std::size_t index = 0; index < count; ++index) {
         const NodePosition place{graph, last};
         last = is_kernel(kind, index) ? Calls::add_kernel(place, parts)
@@ -160,8 +160,8 @@ CUgraphNode append_raw(CUgraph graph, CUgraphNode last, NodeKind kind, std::size
     return last;
 }
 template <class Calls>
-CUgraph build_raw(NodeKind kind, std::size_t length, const Parts &parts) {
-    const CUgraph graph = Calls::create();
+CUgraph build_raw(NodeKind kind, std::size_t length, Parts &parts) {
+    CUgraph graph = Calls::create();
     (void)append_raw<Calls>(graph, nullptr, kind, length, parts);
     return graph;
 }
@@ -175,8 +175,8 @@ inline cushim::Graph create(cushim::Api api, const cushim::Context &context) {
 
 // Appends `count` nodes after `last`, as programs do, and returns the last one. The graph keeps the
 // parts alive.
-inline cushim::GraphNode append(const cushim::Graph &graph, cushim::GraphNode last, NodeKind kind,
-                                std::size_t count, const Parts &parts) {
+inline cushim::GraphNode append(cushim::Graph &graph, cushim::GraphNode last, NodeKind kind,
+                                std::size_t count, Parts &parts) {
     std::size_t index = 0;
     if (!last) {
         last = ok(is_kernel(kind, index++)
@@ -195,7 +195,7 @@ inline cushim::GraphNode append(const cushim::Graph &graph, cushim::GraphNode la
     return last;
 }
 
-inline cushim::Graph build(cushim::Api api, NodeKind kind, std::size_t length, const Parts &parts) {
+inline cushim::Graph build(cushim::Api api, NodeKind kind, std::size_t length, Parts &parts) {
     cushim::Graph graph = create(api, parts.context);
     (void)append(graph, {}, kind, length, parts);
     return graph;

@@ -1,5 +1,5 @@
 // Calls that must succeed for a test to continue: raw calls by their status, wrappers by their
-// result. A failure ends the test case and is printed.
+// result, whose value is returned. A failure ends the test case and is printed with its line.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
@@ -10,25 +10,27 @@
 
 namespace support {
 
-inline void ok(CUresult status) {
+inline void ok(CUresult status, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     if (status != CUDA_SUCCESS) {
-        FAIL("CUresult " << status);
+        FAIL(file << ":" << line << ": CUresult " << status);
     }
 }
-inline void ok(cudaError_t status) {
+inline void ok(cudaError_t status, const char *file = __builtin_FILE(),
+               int line = __builtin_LINE()) {
     if (status != cudaSuccess) {
-        FAIL("cudaError_t " << status);
+        FAIL(file << ":" << line << ": cudaError_t " << status);
     }
 }
-inline void ok(const cushim::Result<void> &result) {
+inline void ok(const cushim::Result<void> &result, const char *file = __builtin_FILE(),
+               int line = __builtin_LINE()) {
     if (!result) {
-        FAIL(result.error().message());
+        FAIL(file << ":" << line << ": " << result.error().message());
     }
 }
 template <class T>
-T ok(cushim::Result<T> result) {
+T ok(cushim::Result<T> result, const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     if (!result) {
-        FAIL(result.error().message());
+        FAIL(file << ":" << line << ": " << result.error().message());
     }
     return *std::move(result);
 }

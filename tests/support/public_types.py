@@ -22,9 +22,7 @@ NO_OWNERS = {
     'Exception',             # has what()
     'ExternalMemorySource',  # an argument: its fd() has to_text()
     'GraphAllocation',       # an address without an owner
-    'GraphDependencies',     # a list of nodes
     'HostPitchedSpan',       # a view
-    'JitLog',                # a text
     'Result',                # its value or error has to_text()
     'ScopedOverride',        # a scope without a handle
 }
@@ -84,20 +82,21 @@ def owners(paths):
 
 def functions(paths):
     """The names of the functions that return a Result, with their class; not the members of Result. A class also
-    has those of its base in namespace detail, if that has no other class, or is a template of the class."""
-    heirs = {}  # of the classes in namespace detail
+    has those of TypedBuffer, and of its base in namespace detail, if that has no other class, or is a template of
+    the class."""
+    heirs = {}  # of TypedBuffer and the classes in namespace detail
     for path in paths:
         for name, bases in re.findall(r'\bclass (\w+)[^;:{}]*:([^;{}]*)\{', public_text(path)):
-            for base, argument in re.findall(r'public detail::(\w+)(<\w+>)?', bases):
+            for base, argument in re.findall(r'public (?:detail::(?=\w)|(?=TypedBuffer))(\w+)(<\w+>)?', bases):
                 heirs.setdefault(base, []).append((name, argument == f'<{name}>'))
     found = set()
     for path in [*paths, *pathlib.Path(paths[0]).parent.glob('detail/*.hpp')]:
         for outer, name in functions_in(code(path)):
             base = outer.removeprefix('detail::')
-            if base == outer:
+            if base == outer != 'TypedBuffer':
                 found.add(f'{outer}::{name}'.removeprefix('::'))
             for heir, is_argument in heirs.get(base, []):
-                if base != outer and (is_argument or len(heirs[base]) == 1):
+                if base == 'TypedBuffer' or base != outer and (is_argument or len(heirs[base]) == 1):
                     found.add(f'{heir}::{name}')
     return sorted(name for name in found if not name.startswith(('detail::', 'Result::')))
 
@@ -105,7 +104,7 @@ def functions(paths):
 def functions_in(text):
     """Class and name of the functions that return a Result, without cushim::"""
     names = {}  # of the classes, by the ranges of their bodies
-    for match in re.finditer(r'(?<!<)\b(?:class|struct|namespace) (?:\[\[nodiscard\]\] |CUSHIM_API )*(\w+(?:::\w+)*)'
+    for match in re.finditer(r'(?<!<)(?<!, )\b(?:class|struct|namespace) (?:\[\[nodiscard\]\] |CUSHIM_API )*(\w+(?:::\w+)*)'
                              r'[^;{}]*\{', text):
         names[match.end(), block_end(text, match.end())] = match.group(1)
     for match in re.finditer(r'\bResult<[^;={}]*?>\s+(\w+)\(', text):

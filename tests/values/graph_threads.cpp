@@ -156,7 +156,7 @@ int main() {
         int streams[2];
         const Stream stream = ok(Stream::adopt(context, reinterpret_cast<CUstream>(&streams[0])));
         const Stream other = ok(Stream::adopt(context, reinterpret_cast<CUstream>(&streams[1])));
-        const Graph graph = ok(Graph::create(context));
+        Graph graph = ok(Graph::create(context));
         ok(graph.add_host_node({}, [used] {}));
         const GraphExec exec = ok(graph.instantiate());
         std::vector<Graph> clones;

@@ -43,6 +43,21 @@ struct Category {
 
 } // namespace
 
+namespace app {
+
+template <class Value, class F>
+auto and_then(Value &&value, F &&function) {
+    return std::forward<Value>(value).and_then(std::forward<F>(function));
+}
+
+} // namespace app
+
+TEST_CASE("a program's functions of the same names are not ambiguous") {
+    using app::and_then;
+    const auto next = [](int value) { return Result<int>(value + 1); };
+    CHECK(*and_then(Result<int>(1), next) == 2);
+}
+
 TEST_CASE("and_then calls its function with the value") {
     in_all_categories(Result<int>(20), [](auto &&result) {
         const auto next = std::forward<decltype(result)>(result).and_then(

@@ -371,10 +371,10 @@ TEST_CASE("results compare by their values or errors") {
 }
 
 TEST_CASE("a value is constructed in place and can replace an error") {
-    Result<std::string> text(cushim::in_place, 3u, 'x');
+    Result<std::string> text(std::in_place, 3u, 'x');
     CHECK(*text == "xxx");
     CHECK(text.emplace(std::string("another")).size() == 7);
-    const Result<void> nothing(cushim::in_place);
+    const Result<void> nothing(std::in_place);
     CHECK(nothing.has_value());
 
     Result<int> number = Error::make({.kind = ErrorKind::no_device});

@@ -74,6 +74,25 @@ Result<int> in_a_lambda(int value) {
     return result;
 }
 
+// Two on one line, as in the expansion of a program's own macro.
+#define TWO_VALUES(first, second, result)                                                          \
+    CUSHIM_TRY(const int first, result);                                                           \
+    CUSHIM_TRY(const int second, result)
+
+Result<int> twice_on_a_line(int value) {
+    TWO_VALUES(first, second, positive(value));
+    return first + second;
+}
+
+Result<int> in_an_operand(int value) {
+    CUSHIM_TRY(const int result, [value]() -> Result<int> {
+        CUSHIM_TRY(const int known, positive(value));
+        CUSHIM_TRY_VOID(must_be_positive(known));
+        return known * 2;
+    }());
+    return result;
+}
+
 Result<std::map<int, int>> pairs(int value) {
     CUSHIM_TRY_VOID(positive(value));
     return std::map<int, int>{{value, value}};
@@ -102,6 +121,8 @@ TEST_CASE("CUSHIM_TRY declares the value") {
     CHECK(*result == "7");
     CHECK(*assign(5) == 5);
     CHECK(*in_a_lambda(5) == 10);
+    CHECK(*twice_on_a_line(5) == 10);
+    CHECK(*in_an_operand(5) == 10);
     CHECK(*in_a_template<std::string>("text") == "text");
     CHECK(*by_reference(8) == 9);
 }
@@ -113,6 +134,8 @@ TEST_CASE("CUSHIM_TRY returns the error from a function with any Result type") {
     }
     CHECK_FALSE(assign(0).has_value());
     CHECK_FALSE(in_a_lambda(0).has_value());
+    CHECK_FALSE(twice_on_a_line(0).has_value());
+    CHECK_FALSE(in_an_operand(0).has_value());
     CHECK_FALSE(in_a_template<std::string>(failure()).has_value());
     CHECK_FALSE(by_reference(0).has_value());
 }

@@ -19,14 +19,14 @@ static_assert(Version::of(12, 6) == Version(12060));
 static_assert(std::string_view(to_text(Version::of(12, 6)).c_str()) == "12.6");
 
 TEST_CASE("a version packs as in CUDA") {
-    CHECK(Version(12060).major() == 12);
-    CHECK(Version(12060).minor() == 6);
+    CHECK(Version(12060).major_version() == 12);
+    CHECK(Version(12060).minor_version() == 6);
     CHECK(Version(12060).packed() == 12060);
     CHECK(Version::of(12, 6).packed() == 12060);
     CHECK(Version::of(13, 0).packed() == 13000);
     CHECK(Version::of(3, 20).packed() == 3200);
-    CHECK(Version::of(99, 99).major() == 99);
-    CHECK(Version::of(99, 99).minor() == 99);
+    CHECK(Version::of(99, 99).major_version() == 99);
+    CHECK(Version::of(99, 99).minor_version() == 99);
 }
 
 TEST_CASE("an impossible version is unknown") {

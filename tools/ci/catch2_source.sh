@@ -1,37 +1,29 @@
 #!/bin/bash
-# Puts the source archive that subprojects/catch2.wrap names into subprojects/packagecache, where Meson looks before it
-# downloads: the distribution's unchanged upstream archive, if it is identical. Needs no root. Fails without side
-# effects if the archive does not exist.
+# Unpacks the source that subprojects/catch2.wrap names, for Meson. Meson downloads it, unless the distribution has the
+# identical upstream archive. Needs no root.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/common.sh
-. tools/ci/common.sh
-# shellcheck source=tools/ci/private_apt.sh
-. tools/ci/private_apt.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 wrap_value() { sed -n "s/^$1 *= *//p" subprojects/catch2.wrap; }
-name=$(wrap_value source_filename)
-hash=$(wrap_value source_hash)
-target=subprojects/packagecache/$name
-is_right() { [[ -e $1 && $(sha256sum "$1" | cut -d' ' -f1) == "$hash" ]]; }
+is_right() { echo "$(wrap_value source_hash)  $1" | sha256sum --check --status 2>/dev/null; }
+
+# Older releases find the newer source in an archive that they can read: Debian in its backports, Ubuntu in its release 26.04.
+take_from_distribution() { # ARCHIVE
+    local version=${1##*-} package
+    version=${version%.tar.gz}
+    private_apt build/apt/source Debian deb-src main release backports ||
+        private_apt build/apt/source Ubuntu deb-src universe release resolute || return 1
+    package=$(apt-cache "${PRIVATE_APT[@]}" showsrc catch2 2>/dev/null |
+        sed -n "s/^Version: *\($version-.*\)/\1/p" | head -n 1)
+    step "source of Catch2 $version"
+    (cd build/apt/source && apt-get "${PRIVATE_APT[@]}" source --download-only "catch2=$package" 2>/dev/null) || return 1
+    is_right "build/apt/source/catch2_$version.orig.tar.gz" || return 1
+    mkdir -p subprojects/packagecache
+    cp "build/apt/source/catch2_$version.orig.tar.gz" "$1"
+}
 
 [[ ! -d subprojects/$(wrap_value directory) ]] || exit 0
-! is_right "$target" || exit 0
-version=${name##*-}
-version=${version%.tar.gz}
-# Older releases find the newer source in an archive that they can read: Debian in its backports, Ubuntu in its release
-# 26.04.
-case $(distribution) in
-Debian) private_apt_setup build/apt/source deb-src release backports || exit 1 ;;
-Ubuntu) COMPONENTS=universe private_apt_setup build/apt/source deb-src release resolute || exit 1 ;;
-*) exit 1 ;;
-esac
-package=$(apt-cache "${PRIVATE_APT[@]}" showsrc catch2 2>/dev/null |
-    sed -n "s/^Version: *\($version-.*\)/\1/p" | head -n 1)
-[[ -n $package ]] || exit 1
-step "source of Catch2 $version"
-(cd build/apt/source &&
-    apt-get "${PRIVATE_APT[@]}" source --download-only "catch2=$package" 2>/dev/null) || exit 1
-is_right "build/apt/source/catch2_$version.orig.tar.gz" || exit 1
-mkdir -p subprojects/packagecache
-cp "build/apt/source/catch2_$version.orig.tar.gz" "$target"
+archive=subprojects/packagecache/$(wrap_value source_filename) # where Meson looks
+is_right "$archive" || take_from_distribution "$archive" || true
+meson subprojects download catch2 >/dev/null

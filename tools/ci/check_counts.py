@@ -30,42 +30,27 @@ class Counts(NamedTuple):
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-def number(pattern, text):
-    found = re.search(pattern, text)
-    return int(found.group(1)) if found else 0
+def counts_in(output):
+    """From the last summary of Catch2 (one line if everything passed, else a table), of unittest, or of our scripts."""
 
+    def number(pattern, text):
+        found = re.search(pattern, text)
+        return int(found.group(1)) if found else 0
 
-def catch2_counts(output):
-    """From Catch2's last summary: one line if everything passed, else a table."""
-    summaries = re.findall(r"^(?:All tests passed \(.*\)|test cases: .*)$", output, re.MULTILINE)
-    if not summaries:
-        return None
-    last = summaries[-1]
-    if last.startswith("All"):
-        return Counts(passed=number(r"in (\d+) test case", last))
-    expected_failures = number(r"(\d+) failed as expected", last)
-    return Counts(
-        number(r"(\d+) passed", last) + expected_failures,
-        number(r"(\d+) failed(?! as expected)", last),
-        number(r"(\d+) skipped", last),
-    )
+    def last(pattern):
+        return next(reversed(re.findall(pattern, output, re.MULTILINE)), "")
 
-
-def unittest_counts(output):
-    ran = re.findall(r"^Ran (\d+) tests? in", output, re.MULTILINE)
-    if not ran:
-        return None
-    verdict = re.findall(r"^(?:OK|FAILED|NO TESTS RAN)(?: \(.*\))?$", output, re.MULTILINE)
-    last = verdict[-1] if verdict else ""
-    failed = number(r"failures=(\d+)", last) + number(r"errors=(\d+)", last)
-    skipped = number(r"skipped=(\d+)", last)
-    return Counts(max(int(ran[-1]) - failed - skipped, 0), failed, skipped)
-
-
-def plain_counts(output):
-    """A separate line that our scripts print."""
-    lines = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", output, re.MULTILINE)
-    return Counts(*map(int, lines[-1])) if lines else None
+    if catch2 := last(r"^(?:All tests passed \(.*\)|test cases: .*)$"):
+        if catch2.startswith("All"):
+            return Counts(number(r"in (\d+) test case", catch2))
+        passed = number(r"(\d+) passed", catch2) + number(r"(\d+) failed as expected", catch2)
+        return Counts(passed, number(r"(\d+) failed(?! as expected)", catch2), number(r"(\d+) skipped", catch2))
+    if ran := last(r"^Ran (\d+) tests? in"):
+        verdict = last(r"^(?:OK|FAILED|NO TESTS RAN)(?: \(.*\))?$")
+        failed = number(r"failures=(\d+)", verdict) + number(r"errors=(\d+)", verdict)
+        skipped = number(r"skipped=(\d+)", verdict)
+        return Counts(max(int(ran) - failed - skipped, 0), failed, skipped)
+    return Counts(*map(int, last(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")))
 
 
 def output_of(record):
@@ -74,15 +59,10 @@ def output_of(record):
 
 
 def counts_of(record):
-    output = output_of(record)
-    counts = catch2_counts(output) or unittest_counts(output) or plain_counts(output)
-    result = record["result"]
-    if result in ("OK", "EXPECTEDFAIL"):
-        return counts if counts and any(counts) else Counts(passed=1)
-    if result == "SKIP":
-        return counts if counts and any(counts) else Counts(skipped=1)
+    counts, result = counts_in(output_of(record)), record["result"]
+    if result in ("OK", "EXPECTEDFAIL", "SKIP"):
+        return counts if any(counts) else Counts(skipped=1) if result == "SKIP" else Counts(passed=1)
     # A crash, a sanitizer report or a timeout is a failure, whatever the summary says.
-    counts = counts or Counts()
     return counts if counts.failed else counts._replace(failed=1)
 
 
@@ -96,12 +76,16 @@ def skip_reasons(record):
 
 def write_failures(path, stage, failures):
     """Appends the last output of failed tests, for one list at the end of a run of many stages."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         for suite, test, record in failures:
             print(f"-- {stage}: {suite} / {test}: {record['result']}", file=file)
             for line in output_of(record).strip().splitlines()[-FAILURE_LINES:]:
                 print(f"   {line}", file=file)
+
+
+def read_log(build):
+    log = build / "meson-logs" / "testlog.json"
+    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def suites_by_test(build):
@@ -139,12 +123,11 @@ def read_expected(stage):
 
 
 def write_expected(stage, suites):
-    kept = [
-        line for line in EXPECTED.read_text().splitlines() if line.split()[:1] not in ([stage], [])
-    ]
+    lines = EXPECTED.read_text().splitlines()
+    comments = [line for line in lines if line.startswith("#")]
+    kept = [line for line in lines if line not in comments and line.split()[:1] not in ([stage], [])]
     kept += [f"{stage} {suite} {counts.passed}" for suite, counts in suites.items()]
-    comments = [line for line in kept if line.startswith("#")]
-    EXPECTED.write_text("\n".join(comments + sorted(set(kept) - set(comments))) + "\n")
+    EXPECTED.write_text("\n".join(comments + sorted(kept)) + "\n")
 
 
 def problems_of(stage, suites, expected):
@@ -165,15 +148,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--stage", required=True, help="the stage whose lines in expected_counts.txt apply")
-    parser.add_argument("--log", default="testlog.json")
     parser.add_argument("--totals", type=pathlib.Path, help="write 'passed failed skipped' here")
     parser.add_argument("--failures", type=pathlib.Path, help="append the last output of failed tests here")
     parser.add_argument("--update", action="store_true", help="set the expected counts to those of this run")
     arguments = parser.parse_args()
 
-    log = arguments.build / "meson-logs" / arguments.log
-    records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    known = suites_by_test(arguments.build)
+    records, known = read_log(arguments.build), suites_by_test(arguments.build)
     suites, total, failures = {}, Counts(), []
     for record in records:
         suite, test = suite_of(record, known)
@@ -194,7 +174,6 @@ def main():
     if arguments.failures:
         write_failures(arguments.failures, arguments.stage, failures)
     if arguments.totals:
-        arguments.totals.parent.mkdir(parents=True, exist_ok=True)
         arguments.totals.write_text(f"{total.passed} {total.failed} {total.skipped}\n")
     problems = list(problems_of(arguments.stage, suites, expected))
     for problem in problems:

@@ -1,5 +1,11 @@
-# Shell functions that all scripts here share: messages, and calls of Meson. Sourced.
+# Shell functions that all scripts here share: messages, and calls of Meson. Sourced; changes to the root of the tree.
 # shellcheck shell=bash
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+for part in packages headers private_apt; do
+    # shellcheck source=/dev/null
+    . "tools/ci/$part.sh"
+done
 
 step() { printf '== %s\n' "$*"; }
 note() { printf '   %s\n' "$*"; }
@@ -8,13 +14,9 @@ die() {
     exit 1
 }
 
-# Exit status that Meson and our stages treat as "skipped".
+# The exit status that Meson and our stages treat as "skipped"; a file with the last output of failed tests of all stages.
 # shellcheck disable=SC2034 # for the scripts that source this
-readonly SKIP_STATUS=77
-
-# The last output of failed tests, of all stages of a run.
-# shellcheck disable=SC2034
-readonly FAILURES=build/ci/failures.txt
+readonly SKIP_STATUS=77 FAILURES=build/ci/failures.txt
 
 in_ci() { [[ ${CI:-} == true || ${CI:-} == 1 ]]; }
 
@@ -38,15 +40,11 @@ configure() {
     meson setup "$dir" "${options[@]}"
 }
 
-# Builds everything; a header construct that the generator does not understand is an error. The simulator, which takes as
-# long to build as the rest, is built only if a stage requests it.
+# A header construct that the generator does not understand is an error. The simulator, which takes as long to build as the
+# rest, is built only if a stage requests it: a later option replaces an earlier one.
 # shellcheck disable=SC2034 # for the scripts that source this
 readonly DEVELOPER_OPTIONS=(-Dtests=enabled -Dtools=enabled -Dexamples=enabled -Dstrict_tables=true
     -Dsimulator=disabled)
-# shellcheck disable=SC2034
-readonly SIMULATOR_OPTIONS=("${DEVELOPER_OPTIONS[@]/simulator=disabled/simulator=enabled}")
-
-compile() { meson compile -C "$1"; }
 
 # use_compilers CXX CC: for build folders that are set up afterwards. If ccache is installed, a file is compiled once for
 # all folders with the same options.
@@ -54,8 +52,9 @@ use_compilers() {
     local cache=""
     if command -v ccache >/dev/null; then
         cache="ccache "
-        # Required for precompiled headers. GCC looks for __TIME__ in them, which no source here uses.
-        export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
+        # Required for precompiled headers. GCC looks for __TIME__ in them, which no source here uses. Tests of packages
+        # compile in another locale.
+        export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,locale}
         # Without it, ccache compares the preprocessed source: a precompiled header stays as it was if a macro changes.
         export CCACHE_DEPEND=1
     fi
@@ -99,20 +98,4 @@ show_progress() { # LOG TITLE
         # shellcheck disable=SC2059 # the form is one of the two above
         printf "$form" "$2" "${at:+$at,}" $((SECONDS - begin))
     done
-}
-
-# built DIR NAME: the path of the built program NAME, anywhere below DIR.
-built() {
-    local program
-    program=$(find "$1" -type f -name "$2" -perm -u+x -print -quit)
-    [[ -n $program ]] || die "$2 was not built in $1"
-    printf '%s\n' "$program"
-}
-
-# run_built DIR NAME ARGUMENT...: runs a built program.
-run_built() {
-    local program
-    program=$(built "$1" "$2")
-    shift 2
-    "$program" "$@"
 }

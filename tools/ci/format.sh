@@ -2,11 +2,8 @@
 # Applies .clang-format to the tree; with --check, only reports differences. Releases of clang-format differ in details,
 # so the release is fixed: FORMAT_WHEEL of packages.sh, a wheel.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=tools/ci/common.sh
-. tools/ci/common.sh
-# shellcheck source=tools/ci/packages.sh
-. tools/ci/packages.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 ensure_wheel_program "$FORMAT_WHEEL"
 program=build/venv/bin/clang-format

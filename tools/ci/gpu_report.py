@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reports the results of the tests on a GPU: a summary, JSON, and Markdown for tests/gpu/RESULTS.md.
+"""Reports the results of the tests on a GPU, as Markdown for tests/gpu/RESULTS.md, or as JSON.
 
 Reads Meson's log in a build folder, and the machine's properties from cushim-info. Fails without a GPU or
 with a simulated one. Tests print each figure in a line: "figure: NAME = VALUE UNIT"
@@ -22,17 +22,11 @@ import sys
 
 import check_counts
 
-LAST_LINES = 40  # of a failed test's output
-# Folders do not matter on other machines: /a/b/c.so becomes c.so.
-FOLDERS = re.compile(r"(?<![\w./:-])/(?:[^\s/'\"(),:;]+/)+(?=[^\s/'\"(),:;])")
 FIGURE = re.compile(r"^figure: (?P<name>.+) = (?P<value>[-+0-9.eE]+) ?(?P<unit>.*)$")
 PEERS = re.compile(r"^peers: (.+)$", re.MULTILINE)  # tests/gpu/peers_test.cpp
 COST = re.compile(
     r"^(?P<name>.+?) +raw +(?P<raw>[0-9.]+) ns +wrapper +(?P<added>[-+0-9.]+) ns, .*"
     r"\(half of the pairs: (?P<low>[-+0-9.]+) to (?P<high>[-+0-9.]+) ns\)$")
-
-
-# --- the machine
 
 
 def output_of(command):
@@ -43,27 +37,19 @@ def output_of(command):
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+def line_of(path, pattern):
+    """The first group of a pattern in a file; None if the file or the line is missing."""
+    try:
+        found = re.search(pattern, pathlib.Path(path).read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return found and found.group(1)
+
+
 def driver_release():
     """NVIDIA's release number: 580.159.04. It is more precise than CUDA's version."""
-    lines = output_of(
-        ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]).splitlines()
-    if lines:
-        return lines[0].strip()
-    try:
-        text = pathlib.Path("/proc/driver/nvidia/version").read_text()
-    except OSError:
-        return "unknown"
-    found = re.search(r"(\d+\.\d+(?:\.\d+)?)", text)
-    return found.group(1) if found else "unknown"
-
-
-def processor():
-    try:
-        text = pathlib.Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.machine()
-    found = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
-    return found.group(1) if found else platform.machine()
+    lines = output_of(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]).splitlines()
+    return lines[0].strip() if lines else line_of("/proc/driver/nvidia/version", r"(\d+\.\d+(?:\.\d+)?)") or "unknown"
 
 
 def why_no_gpu(info):
@@ -76,31 +62,24 @@ def why_no_gpu(info):
     return None
 
 
-def ask_machine(info_tool):
-    return json.loads(subprocess.run([info_tool, "--json"], capture_output=True, text=True).stdout)
-
-
-def describe(info):
-    gpus = [{"name": device["name"], "compute_capability": device["compute_capability"],
-             "memory_bytes": device["total_memory"]} for device in info["devices"]]
+def describe(info, peers):
+    gpus = collections.Counter(device["name"] for device in info["devices"])
+    now = datetime.datetime.now(datetime.timezone.utc)
     return {
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "date": now.strftime("%Y-%m-%d %H:%M UTC"),
+        "GPUs": ", ".join(f"{count} x {name}" for name, count in gpus.items()),
+        **({"peer access": peers} if len(info["devices"]) > 1 else {}),
+        "driver": f"{driver_release()} (CUDA {info['driver']['cuda_version']})",
+        "CUDA headers": info["headers"]["cuda"],
         "cushim": info["cushim"],
-        "headers": info["headers"]["cuda"],
-        "driver": {"release": driver_release(), "cuda": info["driver"]["cuda_version"]},
-        "gpus": gpus,
-        "processor": processor(),
+        "processor": line_of("/proc/cpuinfo", r"^model name\s*:\s*(.*)$") or platform.machine(),
         "system": f"{platform.system()} {platform.release().split('-')[0]}, {' '.join(platform.libc_ver())}",
     }
 
 
-# --- the tests
-
-
 def figures_of(lines):
-    found = filter(None, map(FIGURE.match, lines))
     return [{"name": figure["name"], "value": float(figure["value"]), "unit": figure["unit"]}
-            for figure in found]
+            for figure in filter(None, map(FIGURE.match, lines))]
 
 
 def costs_of(lines):
@@ -114,25 +93,10 @@ def costs_of(lines):
     return list(costs.values())
 
 
-def without_folders(line):
-    return FOLDERS.sub("", line)
-
-
-def last_lines(output):
-    """The last lines, which describe a failure."""
-    return [without_folders(line) for line in output.strip().splitlines()[-LAST_LINES:]]
-
-
 def assertions_of(output):
     """From Catch2's summary; None for other tests."""
     found = re.findall(r"(?:\((\d+) assertions? in|^assertions:\s+(\d+))", output, re.MULTILINE)
     return int(found[-1][0] or found[-1][1]) if found else None
-
-
-def skip_reasons(record):
-    """Each reason once, with its number of occurrences."""
-    counted = collections.Counter(check_counts.skip_reasons(record))
-    return [{"reason": reason, "times": times} for reason, times in counted.items()]
 
 
 def entry_of(record, known):
@@ -140,30 +104,25 @@ def entry_of(record, known):
     counts = check_counts.counts_of(record)
     lines = record.get("stdout", "").replace("\r", "").splitlines()
     result = "failed" if counts.failed else "passed" if counts.passed else "skipped"
+    reasons = collections.Counter(check_counts.skip_reasons(record) if counts.skipped else [])
     return {
         "suite": suite,
         "name": name,
         "result": result,
         "duration_s": round(record["duration"], 2),
-        "passed": counts.passed,
-        "failed": counts.failed,
-        "skipped": counts.skipped,
+        **counts._asdict(),
         "assertions": assertions_of(check_counts.output_of(record)),
-        "skip_reasons": skip_reasons(record) if counts.skipped else [],
+        "skip_reasons": [{"reason": reason, "times": times} for reason, times in reasons.items()],
         "peers": next(iter(PEERS.findall("\n".join(lines))), None),
         "figures": figures_of(lines),
         "costs": costs_of(lines),
-        "said_last": last_lines(check_counts.output_of(record)) if result == "failed" else [],
     }
 
 
 def read_tests(build):
-    log = build / "meson-logs" / "testlog.json"
     known = check_counts.suites_by_test(build)
-    records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    entries = [entry_of(record, known) for record in records]
-    return sorted((entry for entry in entries if entry["suite"] == "gpu"),
-                  key=lambda entry: entry["name"])
+    entries = [entry_of(record, known) for record in check_counts.read_log(build)]
+    return sorted((entry for entry in entries if entry["suite"] == "gpu"), key=lambda entry: entry["name"])
 
 
 def problems_of(tests, only=""):
@@ -181,58 +140,22 @@ def is_bandwidth(figure):
     return figure["unit"].endswith("B/s")
 
 
-def figure_problems(machine, tests):
+def figure_problems(devices, tests):
     """Figures that would mislead a reader."""
     figures = [figure for test in tests for figure in test["figures"]]
-    names = [figure["name"] for figure in figures]
-    names += [cost["name"] for test in tests for cost in test["costs"]]
+    names = [figure["name"] for figure in figures + [cost for test in tests for cost in test["costs"]]]
     for name, times in collections.Counter(names).items():
         if times > 1:
             yield f"gpu: the figure '{name}' was printed {times} times"
-    if len(machine["gpus"]) == 1:
-        for figure in figures:
-            if is_bandwidth(figure):
-                yield f"gpu: the figure '{figure['name']}' is a bandwidth, but the machine has one GPU"
+    for figure in figures:
+        if devices == 1 and is_bandwidth(figure):
+            yield f"gpu: the figure '{figure['name']}' is a bandwidth, but the machine has one GPU"
 
 
 def totals_of(tests):
-    sums = {key: sum(test[key] for test in tests) for key in ("passed", "failed", "skipped")}
-    sums["assertions"] = sum(test["assertions"] or 0 for test in tests)
-    sums["duration_s"] = round(sum(test["duration_s"] for test in tests), 1)
-    return sums
-
-
-# --- what is written
-
-
-def machine_lines(machine):
-    gpus = {}
-    for gpu in machine["gpus"]:
-        gpus[gpu["name"]] = gpus.get(gpu["name"], 0) + 1
-    several = {"peer access": machine["peers"]} if len(machine["gpus"]) > 1 else {}
-    return {
-        "date": machine["date"],
-        "GPUs": ", ".join(f"{count} x {name}" for name, count in gpus.items()),
-        **several,
-        "driver": f"{machine['driver']['release']} (CUDA {machine['driver']['cuda']})",
-        "CUDA headers": machine["headers"],
-        "cushim": machine["cushim"],
-        "processor": machine["processor"],
-        "system": machine["system"],
-    }
-
-
-def repeated(text, times):
-    return f"{text} ({times} times)" if times > 1 else text
-
-
-def figure_text(figure):
-    return f"{number(figure['value'])} {figure['unit']}".rstrip()
-
-
-def outcome(test):
-    return test["result"] + (f", {test['skipped']} skipped"
-                             if test["skipped"] and test["result"] != "skipped" else "")
+    passed, failed, skipped, assertions = (sum(test[key] or 0 for test in tests)
+                                           for key in ("passed", "failed", "skipped", "assertions"))
+    return f"{passed} passed, {failed} failed, {skipped} skipped; {assertions:,} assertions"
 
 
 def number(value):
@@ -246,42 +169,10 @@ def added(nanoseconds):
     return ("-" if nanoseconds < 0 else "+") + number(abs(nanoseconds))
 
 
-def totals_text(totals):
-    return (f"{totals['passed']} passed, {totals['failed']} failed, {totals['skipped']} skipped; "
-            f"{totals['assertions']:,} assertions")
-
-
-def failures(tests):
-    return [test for test in tests if test["result"] == "failed"]
-
-
-def summary(report):
-    lines = [f"{name + ':':14}{text}" for name, text in machine_lines(report["machine"]).items()]
-    lines.append("")
-    width = max((len(test["name"]) for test in report["tests"]), default=0)
-    for test in report["tests"]:
-        assertions = f"{test['assertions']:,} assertions" if test["assertions"] else ""
-        lines.append(f"{test['name']:{width}}  {outcome(test):20} {test['duration_s']:8.1f} s  "
-                     f"{assertions}".rstrip())
-        lines += [f"    skipped: {repeated(skip['reason'], skip['times'])}"
-                  for skip in test["skip_reasons"]]
-        lines += [f"    {figure['name']}: {figure_text(figure)}" for figure in test["figures"]]
-        lines += [f"    {cost['name']}: raw {number(cost['raw_ns'])} ns, "
-                  f"wrapper {added(cost['added_ns'])} ns" for cost in test["costs"]]
-    for test in failures(report["tests"]):
-        lines += ["", f"FAILED: {test['name']}. Last output:"]
-        lines += ["    " + line for line in test["said_last"]]
-    lines += ["", totals_text(report["totals"])]
-    return "\n".join(lines + [f"error: {problem}" for problem in report["problems"]])
-
-
-def cell(text):
-    return str(text).replace("|", "\\|")
-
-
 def markdown_table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return lines + ["| " + " | ".join(map(cell, row)) + " |" for row in rows]
+    cells = [[str(cell).replace("|", "\\|") for cell in row] for row in (head, *rows)]
+    lines = ["| " + " | ".join(row) + " |" for row in cells]
+    return [lines[0], "|" + "---|" * len(head), *lines[1:]]
 
 
 def section(title, explanation, head, rows):
@@ -290,26 +181,25 @@ def section(title, explanation, head, rows):
 
 
 def verdict_lines(report):
-    failed = [f"- failed: `{test['name']}`" for test in failures(report["tests"])]
-    found = failed + [f"- {problem}" for problem in report["problems"]]
+    found = [f"- failed: `{test['name']}`" for test in report["tests"] if test["result"] == "failed"]
+    found += [f"- {problem}" for problem in report["problems"]]
     return ["", "## Verdict", "",
-            f"{'Failed' if found else 'Passed'}. Tests: {totals_text(report['totals'])}.",
+            f"{'Failed' if found else 'Passed'}. Tests: {report['totals']}.",
             *([""] + found if found else [])]
 
 
-def cost_name(cost):
-    several = cost["measurements"] > 1
-    return cost["name"] + (f", the last of {cost['measurements']} measurements" if several else "")
-
-
 def cost_rows(tests):
-    return [(cost_name(cost), f"{number(cost['raw_ns'])} ns", f"{added(cost['added_ns'])} ns",
+    def name_of(cost):
+        several = cost["measurements"] > 1
+        return cost["name"] + (f", the last of {cost['measurements']} measurements" if several else "")
+
+    return [(name_of(cost), f"{number(cost['raw_ns'])} ns", f"{added(cost['added_ns'])} ns",
              f"{added(cost['low_ns'])} to {added(cost['high_ns'])} ns")
             for test in tests for cost in test["costs"]]
 
 
 def figure_rows(tests, is_wanted):
-    return [(figure["name"], figure_text(figure), test["name"])
+    return [(figure["name"], f"{number(figure['value'])} {figure['unit']}".rstrip(), test["name"])
             for test in tests for figure in test["figures"] if is_wanted(figure)]
 
 
@@ -318,16 +208,17 @@ def skip_rows(tests):
     by_reason = {}
     for test in tests:
         for skip in test["skip_reasons"]:
-            by_reason.setdefault(skip["reason"], []).append(repeated(test["name"], skip["times"]))
+            times = f" ({skip['times']} times)" if skip["times"] > 1 else ""
+            by_reason.setdefault(skip["reason"], []).append(test["name"] + times)
     return [(reason, ", ".join(names)) for reason, names in sorted(by_reason.items())]
 
 
 def markdown(report):
     tests = report["tests"]
     only = f" --only {report['only']}" if report["only"] else ""
-    lines = ["# Results on " + machine_lines(report["machine"])["GPUs"], "",
+    lines = ["# Results on " + report["machine"]["GPUs"], "",
              f"`tools/dev test-gpu{only} --results FILE` wrote this file from one run.", ""]
-    lines += markdown_table(["", ""], machine_lines(report["machine"]).items())
+    lines += markdown_table(["", ""], report["machine"].items())
     lines += verdict_lines(report)
     lines += section(
         "Cost of wrappers",
@@ -336,17 +227,23 @@ def markdown(report):
         "a pair, and the range of that added time over the middle half of the pairs.",
         ["operation", "raw calls", "wrapper adds", "middle half of the pairs"], cost_rows(tests))
     the_test = "The last column is the test that measured the figure."
-    lines += section(f"Between the {len(report['machine']['gpus'])} GPUs", the_test,
+    lines += section(f"Between the {report['devices']} GPUs", the_test,
                      ["bandwidth", "value", "test"], figure_rows(tests, is_bandwidth))
     lines += section("Other figures", the_test, ["figure", "value", "test"],
                      figure_rows(tests, lambda figure: not is_bandwidth(figure)))
-    lines += section(
-        "Skips", "A test gives a reason once for each test case or section that it skips.",
-        ["reason", "tests"], skip_rows(tests))
+    lines += section("Skips", "A test gives a reason once for each test case or section that it skips.",
+                     ["reason", "tests"], skip_rows(tests))
     return "\n".join(lines) + "\n"
 
 
-def arguments():
+def report_of(info, tests, only=""):
+    peers, devices = next((test["peers"] for test in tests if test["peers"]), "unknown"), len(info["devices"])
+    return {"machine": describe(info, peers), "devices": devices, "only": only,
+            "problems": problems_of(tests, only) + list(figure_problems(devices, tests)),
+            "totals": totals_of(tests), "tests": tests}
+
+
+def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--info", required=True, help="the program cushim-info")
@@ -354,26 +251,18 @@ def arguments():
     parser.add_argument("--json", type=pathlib.Path, help="write the report there")
     parser.add_argument("--results", type=pathlib.Path, help="write it there as Markdown")
     parser.add_argument("--only", default="", help="the names that selected the tests, for the report")
-    return parser.parse_args()
-
-
-def report_of(machine, tests, only=""):
-    peers = next((test["peers"] for test in tests if test["peers"]), "unknown")
-    return {"machine": machine | {"peers": peers}, "only": only,
-            "problems": problems_of(tests, only) + list(figure_problems(machine, tests)),
-            "totals": totals_of(tests), "tests": tests}
-
-
-def main():
-    given = arguments()
-    info = ask_machine(given.info)
+    given = parser.parse_args()
+    info = json.loads(subprocess.run([given.info, "--json"], capture_output=True, text=True).stdout)
     if why_not := why_no_gpu(info):
         print(f"error: {why_not}", file=sys.stderr)
         return 1
     if given.only_look:
         return 0
-    report = report_of(describe(info), read_tests(given.build), given.only)
-    print(summary(report))
+    report = report_of(info, read_tests(given.build), given.only)
+    print(markdown(report))
+    print(report["totals"])
+    for problem in report["problems"]:
+        print(f"error: {problem}", file=sys.stderr)
     if given.json:
         given.json.write_text(json.dumps(report, indent=1) + "\n")
     if given.results:

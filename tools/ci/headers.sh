@@ -3,20 +3,6 @@
 
 readonly RUNTIME_WHEEL=nvidia-cuda-runtime==13.0.96
 
-# The crt/ headers that cuda_runtime_api.h includes are in a separate wheel since CUDA 13.0; the one that is needed
-# (crt/host_defines.h) also works with the headers of 11 and 12.
-crt_wheel() { # MAJOR MINOR
-    if [[ $1.$2 == 13.0 || $1 -lt 13 ]]; then
-        echo "nvidia-cuda-crt==13.0.88"
-    else
-        echo "nvidia-cuda-crt==$1.$2.*"
-    fi
-}
-
-ensure_pip() {
-    python3 -m pip --version >/dev/null 2>&1 || try_install python3-pip
-}
-
 # Files that tools/ci/wheels.txt lists must have the listed hash.
 download_wheel() { # DIR REQUIREMENT
     if pinned_requirement "$2" >"$1/requirements.txt"; then
@@ -28,32 +14,28 @@ download_wheel() { # DIR REQUIREMENT
 # bring_wheels DIR REQUIREMENT: unpacks a runtime wheel and the crt headers that it needs below DIR. Fails with a message
 # if the wheels cannot be downloaded.
 bring_wheels() {
-    local dir=$1 requirement=$2 wheel version major minor
+    local dir=$1 requirement=$2 wheel version include crt
     [[ ! -e $dir/complete ]] || return 0
-    ensure_pip || return 1
+    python3 -m pip --version >/dev/null 2>&1 || try_install python3-pip || return 1
     rm -rf "$dir"
     mkdir -p "$dir/wheels"
     step "pip download $requirement"
     download_wheel "$dir/wheels" "$requirement" || return 1
-    wheel=$(find "$dir/wheels" -name '*.whl' -print -quit)
-    version=$(basename "$wheel" | cut -d- -f2)
-    IFS=. read -r major minor _ <<<"$version"
-    download_wheel "$dir/wheels" "$(crt_wheel "$major" "$minor")" || return 1
+    version=$(basename "$dir"/wheels/*.whl | cut -d- -f2)
+    # The crt/ headers that cuda_runtime_api.h includes are in a separate wheel since CUDA 13.0; the one that is needed
+    # (crt/host_defines.h) also works with the headers of 11 and 12.
+    crt=nvidia-cuda-crt==13.0.88
+    ! version_at_least "$version" 13.1 || crt="nvidia-cuda-crt==${version%.*}.*"
+    download_wheel "$dir/wheels" "$crt" || return 1
     for wheel in "$dir"/wheels/*.whl; do
         python3 -m zipfile -e "$wheel" "$dir/files" || return 1
     done
-    merge_crt_headers "$dir" || return 1
+    # The wheels of CUDA 11 and 12 have their headers in another folder than the crt wheel.
+    include=$(wheel_include "$dir")
+    crt=$(find "$dir/files" -type d -path '*/include/crt' -print -quit)
+    [[ $crt -ef $include/crt ]] || cp -r "$crt" "$include/" || return 1
     rm -rf "$dir/wheels"
     echo "$version" >"$dir/complete"
-}
-
-# The wheels of CUDA 11 and 12 have their headers in another folder than the crt wheel.
-merge_crt_headers() {
-    local include crt
-    include=$(wheel_include "$1")
-    crt=$(find "$1/files" -type d -path '*/include/crt' -print -quit)
-    [[ -n $crt ]] || return 1
-    [[ $crt -ef $include/crt ]] || cp -r "$crt" "$include/"
 }
 
 wheel_include() {
@@ -77,14 +59,16 @@ toolkit_has_cuda() {
 }
 
 # ensure_cuda_headers native|cross: leaves HEADER_OPTIONS empty if the build finds headers by itself. A cross compiler does
-# not search the system compiler's folders.
+# not search the system compiler's folders. CUDA_HEADERS: see without_cuda.sh.
 ensure_cuda_headers() {
     HEADER_OPTIONS=()
     ! toolkit_has_cuda || return 0
     [[ $1 == cross ]] || ! compiler_has_cuda || return 0
-    bring_wheels build/cuda-headers "$RUNTIME_WHEEL" ||
+    mkdir -p build
+    # Another stage may do the same.
+    [[ -n ${CUDA_HEADERS:-} ]] || (flock 9 && bring_wheels build/cuda-headers "$RUNTIME_WHEEL") 9>build/.headers.lock ||
         die "no CUDA headers on this machine, and the wheels with them could not be downloaded." \
             "Install a CUDA toolkit, or set CUDA_PATH to one."
     # shellcheck disable=SC2034 # configure reads it
-    HEADER_OPTIONS=("-Dheaders_dir=$(wheel_include build/cuda-headers)")
+    HEADER_OPTIONS=("-Dheaders_dir=${CUDA_HEADERS:-$(wheel_include build/cuda-headers)}")
 }

@@ -2,44 +2,28 @@
 # list, package lists and cache, on the archive that the machine already uses. Sourced after common.sh.
 # shellcheck shell=bash
 
-# Prints "ARCHIVE CODENAME LABEL" of the main archive of the distribution, from the configuration of apt.
-main_archive() {
-    local codename
-    # shellcheck source=/dev/null
-    codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-    # shellcheck disable=SC2016 # apt expands these names
-    apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT) $(LABEL)' \
-        'Created-By: Packages' 2>/dev/null |
-        awk -v codename="$codename" '$2 == codename && $3 == "main" { print $1, $2, $4; exit }'
-}
-
-# Debian or Ubuntu; empty on another system.
-distribution() {
-    local archive codename label
-    command -v apt-get >/dev/null || return 0
-    ! read -r archive codename label < <(main_archive) || echo "$label"
-}
-
-# private_apt_setup DIR TYPE SUITE...: reads the lists of those suites into DIR and sets PRIVATE_APT to the options that
-# make apt-get and apt-cache use only them. TYPE: deb or deb-src. The SUITE `release` or `backports` is that of this
-# machine. COMPONENTS (default: main) may be set. Fails if none of the suites can be read.
+# private_apt DIR LABEL TYPE COMPONENTS SUITE...: reads the lists of those suites into DIR and sets PRIVATE_APT to the options
+# that make apt-get and apt-cache use only them. TYPE: deb or deb-src. The SUITE `release` or `backports` is that of this
+# machine. Fails if its archive is not LABEL's (Debian, Ubuntu), or none of the suites can be read.
 PRIVATE_APT=()
-private_apt_setup() {
-    local dir=$1 type=$2 suite archive codename label keyring options=""
-    shift 2
+private_apt() {
+    local dir=$PWD/$1 wanted=$2 type=$3 components=$4 suite archive codename label keyring options=""
+    shift 4
     command -v apt-get >/dev/null || return 1
-    read -r archive codename label < <(main_archive) || return 1
+    # The main archive of the distribution.
+    # shellcheck disable=SC2016,SC1091 # apt expands these names
+    read -r archive codename label < <(
+        apt-get indextargets --format '$(SITE) $(RELEASE) $(LABEL) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
+            grep " $(. /etc/os-release && echo "$VERSION_CODENAME") .* main$" | head -n 1
+    ) || true
+    [[ ${label% main} == "$wanted" ]] || return 1
     mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
-    dir=$(cd "$dir" && pwd)
-    for keyring in "/usr/share/keyrings/${label,,}-archive-keyring."{gpg,pgp}; do
+    for keyring in "/usr/share/keyrings/${wanted,,}-archive-keyring."{gpg,pgp}; do
         [[ ! -e $keyring ]] || options="[signed-by=$keyring]"
     done
     for suite in "$@"; do
-        case $suite in
-        release) suite=$codename ;;
-        backports) suite=$codename-backports ;;
-        esac
-        echo "$type $options $archive $suite ${COMPONENTS:-main}"
+        suite=${suite/#release/$codename}
+        echo "$type $options $archive ${suite/#backports/$codename-backports} $components"
     done >"$dir/sources.list"
     PRIVATE_APT=(-qq -o "Dir::Etc::SourceList=$dir/sources.list" -o Dir::Etc::SourceParts=/dev/null
         -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null

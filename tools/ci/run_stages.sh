@@ -1,22 +1,45 @@
 #!/bin/bash
-# `tools/dev test` and `tools/dev ci`: installs the packages of all stages, runs the stages, adds up their counts.
+# `tools/dev test` and `tools/dev ci`: installs what all stages need, runs the stages, adds up their counts.
+#   run_stages.sh test|ci [OPTION...]    the options: tools/dev help
+#   run_stages.sh one STAGE              runs a stage and prints its output when it ends, which is also in build/ci/STAGE.out
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-for part in common packages headers stages; do
-    # shellcheck source=/dev/null
-    . "tools/ci/$part.sh"
-done
+# shellcheck source=tools/ci/stages.sh
+. tools/ci/stages.sh
+
+TIMEFORMAT='   the stage took %U CPU-seconds as user, %S in the kernel'
+run_stage() { # STAGE
+    local begin=$SECONDS status=0 result run=(bash tools/ci/stages.sh "$1")
+    [[ $WITHOUT_CUDA != *" $1 "* || ($1 == test && -z ${IN_CI:-}) ]] ||
+        run=(bash tools/ci/without_cuda.sh "${run[@]}")
+    step "stage $1"
+    time "${run[@]}" || status=$?
+    case $status in
+    0) result=ok ;;
+    "$SKIP_STATUS") result=SKIPPED ;;
+    *) result=FAILED ;;
+    esac
+    echo "$result $((SECONDS - begin))" >"build/ci/$1.result"
+    step "stage $1: $result after $((SECONDS - begin)) s"
+}
 
 command=$1
 shift
-chosen=("${STAGES[@]}") before=()
-[[ $command != test ]] || chosen=(test)
+mapfile -t all < <(cut -d' ' -f1 <<<"$STAGES")
+chosen=("${all[@]}") before=()
+case $command in
+one)
+    step "stage $1 begins"
+    run_stage "$1" >"build/ci/$1.out" 2>&1
+    cat "build/ci/$1.out"
+    exit 0
+    ;;
+test) chosen=(test) ;;
+esac
 while [[ $# -gt 0 ]]; do
     case $command,$1 in
     ci,--list)
-        for stage in "${STAGES[@]}"; do
-            printf '%-8s %s\n' "$stage" "$(describe_stage "$stage")"
-        done
+        printf '%s\n' "$STAGES"
         exit 0
         ;;
     ci,--only | ci,--done)
@@ -30,93 +53,38 @@ while [[ $# -gt 0 ]]; do
     shift
 done
 for stage in "${chosen[@]}" "${before[@]}"; do
-    [[ -n $(describe_stage "$stage") ]] || die "unknown stage '$stage'; see tools/dev ci --list"
+    [[ " ${all[*]} " == *" $stage "* ]] || die "unknown stage '$stage'; see tools/dev ci --list"
 done
 [[ ${#chosen[@]} -gt 0 ]] || die "no stage was given; see tools/dev ci --list"
 for stage in "${before[@]}"; do
-    [[ $(cut -d' ' -f1 "build/ci/$stage.result" 2>/dev/null) == ok ]] ||
-        die "stage $stage has not passed in this tree"
+    [[ $(cut -d' ' -f1 "build/ci/$stage.result" 2>/dev/null) == ok ]] || die "stage $stage has not passed in this tree"
 done
 
 ensure_build_tools
 ensure_catch2 native
 ensure_cuda_headers native
-# Files that several stages compile alike are compiled once.
 if [[ $command == ci ]] || in_ci; then
-    export WITHOUT_TOOLKIT=1 # for stage test too
+    export IN_CI=1
+    # Files that several stages compile alike are compiled once.
     try_commands ccache:ccache || true
 fi
+[[ ! -t 0 ]] || find_root || true # stages that run at once cannot prompt for a password
 
-TIMEFORMAT='   the stage took %U CPU-seconds as user, %S in the kernel'
-rm -f "$FAILURES"
+rm -rf "$FAILURES" build/ci/bare-headers
 mkdir -p build/ci
-started=$SECONDS
-
-run_stage() { # STAGE
-    local stage=$1 begin=$SECONDS status=0 result
-    step "stage $stage: $(describe_stage "$stage")"
-    time bash tools/ci/stage.sh "$stage" || status=$?
-    case $status in
-    0) result=ok ;;
-    "$SKIP_STATUS") result=SKIPPED ;;
-    *) result=FAILED ;;
-    esac
-    echo "$result $((SECONDS - begin))" >"build/ci/$stage.result"
-    step "stage $stage: $result after $((SECONDS - begin)) s"
-}
-
-# Runs the chosen stages of a lane one after the other. With two lanes, each stage prints its output when it ends.
-run_lane() { # STAGE...
-    local stage
-    for stage in "$@"; do
-        [[ " ${lane_stages[*]} " == *" $stage "* ]] || continue
-        if [[ $lanes -eq 1 ]]; then
-            run_stage "$stage"
-        else
-            step "stage $stage begins; it writes to build/ci/$stage.out"
-            run_stage "$stage" >"build/ci/$stage.out" 2>&1
-            flock build/ci/lanes.lock cat "build/ci/$stage.out" || cat "build/ci/$stage.out"
-        fi
-    done
-}
-
-# Stages that wait for the network or for one long step leave a processor idle, so two lanes run at once.
-lane_stages=() lanes=0
+started=$SECONDS at_once=()
 for stage in "${chosen[@]}"; do
-    if [[ " ${before[*]} " == *" $stage "* ]]; then
-        echo "ok before" >"build/ci/$stage.result"
-        continue
-    fi
-    rm -f "build/ci/$stage.result" "build/ci/$stage.totals"
-    if [[ $stage == test ]]; then # first, since other stages reuse its files from ccache
-        run_stage test
+    [[ " ${before[*]} " != *" $stage "* ]] || continue
+    rm -f "build/ci/$stage".{result,totals,out}
+    if [[ $stage == test || ${#chosen[@]} -eq 1 ]]; then
+        run_stage "$stage"
     else
-        lane_stages+=("$stage")
+        at_once+=("$stage")
     fi
 done
-for lane in "${LANES[@]}"; do
-    for stage in "${lane_stages[@]}"; do
-        [[ " $lane " != *" $stage "* ]] || { lanes=$((lanes + 1)) && break; }
-    done
-done
-[[ ! -t 0 ]] || find_root || true # lanes cannot prompt for a password
-if [[ $lanes -eq 1 ]]; then
-    trap 'exit 130' INT
-    for lane in "${LANES[@]}"; do
-        # shellcheck disable=SC2086 # words
-        run_lane $lane
-    done
-else
-    # Each lane is a process group, so that all its processes end with this script.
-    trap 'kill -- $(jobs -p | sed "s/^/-/") 2>/dev/null || true; exit 130' INT TERM
-    set -m
-    for lane in "${LANES[@]}"; do
-        # shellcheck disable=SC2086 # words
-        run_lane $lane </dev/null &
-    done
-    set +m
-    wait
-fi
+# Two at once, since a stage that waits for the network or for one long step leaves a processor idle.
+[[ ${#at_once[@]} -eq 0 ]] || printf '%s\n' "${at_once[@]}" | xargs -n 1 -P 2 bash tools/ci/run_stages.sh one ||
+    note "not every stage came to its end"
 
 results=() outside_tests=() passed=0 failed=0 skipped=0
 for stage in "${chosen[@]}"; do
@@ -132,8 +100,7 @@ for stage in "${chosen[@]}"; do
         failed=$((failed + 1))
         outside_tests+=("$stage")
     fi
-    [[ $seconds == before ]] || seconds+=" s"
-    results+=("$(printf '%-8s %-8s %8s   %s' "$stage" "$result" "$seconds" "$counts")")
+    results+=("$(printf '%-14s %-8s %8s   %s' "$stage" "$result" "$seconds s" "$counts")")
 done
 
 if [[ -s $FAILURES ]]; then

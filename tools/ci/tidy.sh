@@ -4,74 +4,31 @@
 # environment, or the commit where this branch left its upstream, or else the last commit but one. After a change of
 # .clang-tidy run it with --all: some ten minutes. As of clang-format, one release counts, which comes as a wheel.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-for part in common packages headers; do
-    # shellcheck source=/dev/null
-    . "tools/ci/$part.sh"
-done
+# shellcheck source=tools/ci/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-program=build/venv/bin/clang-tidy
-
-# The commit to compare with; none: everything.
-base() {
-    local base
-    if [[ -n ${1:-} ]]; then
-        git rev-parse --verify --quiet "$1^{commit}" || die "'$1' is not a commit"
-        return
-    fi
+base=${1:-${TIDY_BASE:-}}
+if [[ -z $base ]]; then
     base=$(git merge-base HEAD '@{upstream}' 2>/dev/null) || base=$(git rev-parse HEAD)
-    [[ $base != $(git rev-parse HEAD) ]] || base=$(git rev-parse --verify --quiet HEAD~1) || return 0
-    echo "$base"
-}
-
-# Sources and headers of src and tools that differ from that commit, new ones included.
-changed_files() { # BASE
-    {
-        git diff --name-only --diff-filter=d "$1" -- src tools include || return
-        git ls-files --others --exclude-standard -- src tools include
-    } | { grep -E '\.(h|hpp|c|cpp)$' || true; }
-}
-
-# Of the files that the build folder compiles those that changed, or that include what changed.
-chosen_sources() { # DIR CHANGED...
-    python3 - "$@" <<'PYTHON'
-import json, os, re, sys
-
-folder, changed = sys.argv[1], set(sys.argv[2:])
-with open(os.path.join(folder, "compile_commands.json")) as file:
-    sources = sorted({os.path.relpath(os.path.join(one["directory"], one["file"])) for one in json.load(file)})
-headers = {name.removeprefix("include/") if name.startswith("include/") else os.path.basename(name) for name in changed}
-for source in sources:
-    if not source.startswith(("src/", "tools/")):
-        continue
-    with open(source) as file:
-        text = file.read()
-    included = re.findall(r'^#include "(?:.*/)?([^"/]+)"', text, re.MULTILINE)
-    included += re.findall(r"^#include <(cushim/[^>]+)>", text, re.MULTILINE)
-    if not changed or source in changed or headers.intersection(included):
-        print(source)
-PYTHON
-}
-
-# Tables and other generated sources, without compiling anything.
-generate_sources() { # DIR
-    meson introspect --targets "$1" | python3 -c '
-import json, os, sys
-for target in json.load(sys.stdin):
-    for name in target["filename"]:
-        if target["type"] == "custom" and name.endswith((".h", ".hpp", ".c", ".cpp", ".inc")):
-            print(os.path.relpath(name, sys.argv[1]))' "$PWD/$1" | xargs -r ninja -C "$1"
-}
-
-changed=()
-if [[ ${1:-} != --all ]]; then
-    base=$(base "${1:-${TIDY_BASE:-}}")
-    if [[ -n $base ]]; then
-        list=$(changed_files "$base")
-        mapfile -t changed <<<"$list"
-        [[ -n $list ]] || { note "no source changed since ${base:0:12}"; exit 0; }
-    fi
+    [[ $base != $(git rev-parse HEAD) ]] ||
+        base=$(git rev-parse --verify --quiet HEAD~1) || base=--all # in a clone of one commit
 fi
+wanted=. # matches what is to be checked
+if [[ $base != --all ]]; then
+    git rev-parse --verify --quiet "$base^{commit}" >/dev/null || die "'$base' is not a commit"
+    # Sources and headers that differ, new ones included, as an expression for a path or a line that includes it.
+    wanted=$({
+        git diff --name-only --diff-filter=d "$base" -- src tools include
+        git ls-files --others --exclude-standard -- src tools include
+    } | sed -nE 's/\./\\./g; /\.(h|hpp|c|cpp)$/p' | while read -r path; do
+        case $path in
+        include/*) echo "# *include <${path#include/}>" ;;
+        *) printf '%s\n' "^$path\$" "# *include \"(.*/)?${path##*/}\"" ;;
+        esac
+    done)
+    [[ -n $wanted ]] || { note "no source changed since ${base:0:12}"; exit 0; }
+fi
+
 ensure_wheel_program "$TIDY_WHEEL"
 need_clang "a standard library"
 ensure_build_tools
@@ -81,11 +38,18 @@ dir=build/ci/tidy
 export CXX=clang++ CC=clang
 run_logged "$dir.log" "configure" configure "$dir" -Db_pch=false -Ddebug=false -Dtests=disabled -Dtools=enabled \
     -Dexamples=disabled -Dsimulator=enabled
-run_logged "$dir.log" "generate" generate_sources "$dir"
-list=$(chosen_sources "$dir" "${changed[@]}")
-mapfile -t sources <<<"$list"
-[[ -n $list ]] || { note "no source that is compiled here changed"; exit 0; }
-printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -n 4 "$program" --quiet -p "$dir" 2>"$dir.errors" || {
+# Tables and other generated sources, without compiling anything.
+ninja -C "$dir" -t targets all | sed -nE 's/^(.*\.(h|hpp|c|cpp|inc)): CUSTOM_COMMAND.*/\1/p' |
+    run_logged "$dir.log" "generate" xargs -r ninja -C "$dir"
+mapfile -t sources < <(
+    sed -nE 's#^ *"file": "(\.\./)+((src|tools)/.*)",?$#\2#p' "$dir/compile_commands.json" | sort -u |
+        while read -r source; do
+            ! { echo "$source" && grep -E "^# *include" "$source"; } | grep -E -- "$wanted" >/dev/null || echo "$source"
+        done
+)
+[[ ${#sources[@]} -gt 0 ]] || { note "no source that is compiled here changed"; exit 0; }
+printf '%s\0' "${sources[@]}" |
+    xargs -0 -P "$(nproc)" -n 4 build/venv/bin/clang-tidy --quiet -p "$dir" 2>"$dir.errors" || {
     grep -v 'warnings\? generated\|^\[[0-9/]*\] Processing' "$dir.errors" || true
     die "clang-tidy has remarks; tools/ci/tidy.sh shows them, .clang-tidy has the checks"
 }

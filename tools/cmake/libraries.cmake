@@ -10,6 +10,7 @@ set(cushim_landing_pads "")
 set(cushim_core_options "")
 set(cushim_rows_options "")
 set(cushim_no_runtime_options "")
+set(cushim_exceptions_options "")
 set(cushim_dropin_options "")
 if(cushim_gnu)
     set(cushim_sections -ffunction-sections -fdata-sections)
@@ -19,6 +20,7 @@ if(cushim_gnu)
         set(cushim_landing_pads -mbranch-protection=standard)
     endif()
     set(cushim_core_options ${cushim_sections} ${cushim_landing_pads})
+    set(cushim_exceptions_options -fexceptions -frtti)
     set(cushim_no_runtime_options -fno-exceptions -fno-rtti -fno-threadsafe-statics) # for C++
     set(cushim_rows_options -Os -fno-asynchronous-unwind-tables -fno-unwind-tables)
     if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
@@ -80,10 +82,22 @@ set(cushim_generated_files "")
 foreach(cushim_name
     driver_headers.h driver_slots.h driver_first_calls.h driver_table.hpp driver_entries.hpp
     runtime_headers.h runtime_slots.h runtime_first_calls.h runtime_table.hpp runtime_entries.hpp
-    driver_rows.c driver_registry.c runtime_rows.c runtime_registry.c error_codes.inc rows.json
-    dropin_driver.c dropin_runtime.c)
+    driver_rows.c driver_registry.c runtime_rows.c runtime_registry.c
+    driver_slot_table.h driver_slot_table.inc runtime_slot_table.h runtime_slot_table.inc error_codes.inc rows.json)
     list(APPEND cushim_generated_files "${cushim_generated}/${cushim_name}")
 endforeach()
+# The drop-in has a source for each topic.
+set(cushim_topics_file "${cushim_root}/tools/tables/topics.txt")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${cushim_topics_file}")
+set(cushim_dropin_driver_sources "")
+set(cushim_dropin_sources "")
+file(STRINGS "${cushim_topics_file}" cushim_topics REGEX "^[a-z]")
+foreach(cushim_topic IN LISTS cushim_topics)
+    string(REGEX REPLACE " .*" "" cushim_topic "${cushim_topic}")
+    list(APPEND cushim_dropin_driver_sources "${cushim_generated}/dropin_driver_${cushim_topic}.c")
+    list(APPEND cushim_dropin_sources "${cushim_generated}/dropin_runtime_${cushim_topic}.c")
+endforeach()
+list(APPEND cushim_generated_files ${cushim_dropin_driver_sources} ${cushim_dropin_sources})
 set(cushim_folder_options "")
 foreach(cushim_folder IN LISTS cushim_cuda_folders)
     list(APPEND cushim_folder_options --include "${cushim_folder}")
@@ -105,7 +119,7 @@ add_custom_command(
     BYPRODUCTS ${cushim_generated_files}
     COMMAND ${cushim_generate} --output "${cushim_generated}" --stamp "${cushim_stamp}" ${cushim_depfile}
             -- "${CMAKE_CXX_COMPILER}" ${cushim_flags}
-    DEPENDS "${cushim_root}/tools/generate_tables.py" "${cushim_root}/tools/tables/introduced.txt" ${cushim_scripts}
+    DEPENDS "${cushim_root}/tools/generate_tables.py" "${cushim_root}/tools/tables/introduced.txt" "${cushim_topics_file}" ${cushim_scripts}
     ${cushim_depfile_option}
     COMMENT "Generating cushim's tables from the headers of CUDA ${cushim_cuda_major}.${cushim_cuda_minor}"
     VERBATIM)
@@ -134,7 +148,7 @@ if(NOT CUSHIM_SHARED)
     target_compile_definitions(cushim_headers INTERFACE CUSHIM_STATIC)
 endif()
 set(cushim_definitions
-    CUSHIM_CUDA_VERSION=${cushim_cuda_version} CUSHIM_VERSION="${cushim_version}")
+    CUSHIM_CUDA_VERSION=${cushim_cuda_version} CUSHIM_VERSION_TEXT="${cushim_version}")
 
 # --- cushim::core
 set(cushim_core_sources "")
@@ -144,6 +158,7 @@ add_library(cushim_rows OBJECT
     "${cushim_generated}/driver_rows.c" "${cushim_generated}/driver_registry.c"
     "${cushim_generated}/runtime_rows.c" "${cushim_generated}/runtime_registry.c")
 cushim_configure_c(cushim_rows ${cushim_core_options} ${cushim_rows_options})
+set_target_properties(cushim_rows PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF) # as in ../../src/loader/meson.build
 target_compile_definitions(cushim_rows PRIVATE ${cushim_core_definitions})
 target_include_directories(cushim_rows PRIVATE "${cushim_root}/src/loader")
 target_link_libraries(cushim_rows PRIVATE cushim_headers)
@@ -164,6 +179,12 @@ target_include_directories(cushim_core PRIVATE "${cushim_generated}")
 target_link_libraries(cushim_core PUBLIC cushim_headers PRIVATE ${cushim_threads})
 if(CUSHIM_SHARED)
     set_target_properties(cushim_core PROPERTIES DEFINE_SYMBOL "" VERSION ${cushim_version} SOVERSION 0)
+    if(NOT WIN32) # as in ../../src/loader/meson.build
+        set(version "CUSHIM_CUDA_${cushim_cuda_major}")
+        configure_file("${cushim_root}/src/loader/exported.map.in" "${CMAKE_CURRENT_BINARY_DIR}/cushim-core.map" @ONLY)
+        target_link_options(cushim_core PRIVATE LINKER:-z,nodelete
+            "LINKER:--version-script=${CMAKE_CURRENT_BINARY_DIR}/cushim-core.map")
+    endif()
     if(cushim_landing_pads AND NOT WIN32)
         target_link_options(cushim_core PRIVATE LINKER:-Bsymbolic)
     endif()
@@ -203,7 +224,9 @@ if(NOT cushim_wrapped MATCHES "nvrtc|nvjitlink")
     list(FILTER cushim_api_sources EXCLUDE REGEX "/libraries/(code_bytes|toolchain)\\.cpp$")
 endif()
 add_library(cushim ${cushim_kind} ${cushim_api_sources})
-cushim_configure(cushim ${cushim_landing_pads} ${cushim_sections})
+# A plugin with symbols that are unique in the process is never unloaded.
+cushim_configure(cushim ${cushim_exceptions_options} ${cushim_landing_pads} ${cushim_sections}
+    $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
 target_compile_definitions(cushim PRIVATE CUSHIM_BUILDING)
 target_include_directories(cushim PRIVATE "${cushim_root}/src/api")
 target_precompile_headers(cushim PRIVATE "${cushim_root}/src/api/pch/cushim.hpp")
@@ -223,8 +246,6 @@ add_library(cushim::cushim ALIAS cushim)
 
 # --- cushim::dropin, cushim::dropin_driver, cushim::dropin_exported: always archives. Existing code requires neither
 # C++20 nor cushim's headers, so of cushim::core they pass on only what is linked.
-set(cushim_dropin_driver_sources "${cushim_generated}/dropin_driver.c")
-set(cushim_dropin_sources "${cushim_generated}/dropin_runtime.c")
 cushim_sources(cushim_dropin_sources "${cushim_root}/src/dropin")
 
 function(cushim_add_dropin name)

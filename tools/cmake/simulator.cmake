@@ -37,6 +37,10 @@ foreach(cushim_part IN ITEMS driver runtime)
     endforeach()
 endforeach()
 
+set(cushim_definitions_of_exports ${cushim_driver_sources} ${cushim_runtime_sources}
+    "${cushim_sim_root}/driver/graph/graph_nodes.hpp" "${cushim_sim_root}/driver/forwarded.txt"
+    "${cushim_sim_root}/runtime/forward/forward.hpp" "${cushim_sim_root}/runtime/forward/forwarded.txt")
+
 set(cushim_exports_script "${cushim_sim_root}/exports/generate_exports.py")
 set(cushim_exports "${CMAKE_CURRENT_BINARY_DIR}/exports")
 file(MAKE_DIRECTORY "${cushim_exports}")
@@ -63,7 +67,7 @@ endfunction()
 foreach(cushim_api driver runtime)
     cushim_export(functions ${cushim_api}_functions.hpp API ${cushim_api})
     cushim_export(exports "${cushim_api}_exports.cpp;${cushim_api}_rows.cpp" API ${cushim_api}
-        SOURCES ${cushim_${cushim_api}_sources})
+        SOURCES ${cushim_definitions_of_exports})
 endforeach()
 cushim_export(symbols driver${cushim_symbols_suffix} API driver
     OPTIONS --format ${cushim_symbols_format} --version ${cushim_cuda_version})
@@ -77,7 +81,7 @@ set(cushim_generated_runtime "${cushim_exports}/runtime_functions.hpp" "${cushim
     "${cushim_exports}/runtime_exports.cpp" "${cushim_exports}/runtime_rows.cpp")
 set(cushim_sim_includes "${cushim_sim_root}" "${cushim_sim_root}/driver" "${cushim_exports}" "${cushim_generated}")
 # Without optimization, a call takes about five times as long; GCC 12 has false warnings: ../simulator/meson.build.
-set(cushim_sim_options -fno-sanitize=enum $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+set(cushim_sim_options ${cushim_exceptions_options} -fno-sanitize=enum $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete> $<$<CONFIG:,Debug>:-O1>)
 
 # Both use generated files, so these are made before either is compiled.

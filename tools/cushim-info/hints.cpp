@@ -1,19 +1,17 @@
 #include "hints.hpp"
 
+#include <cushim/detail/init_advice.h>
+
 #include <algorithm>
 
 namespace cushim_info {
 namespace {
 
 // Numbers of CUresult, defined here so that this file needs no CUDA header.
-constexpr int out_of_memory = 2;
-constexpr int device_unavailable = 46;
 constexpr int no_device = 100;
-constexpr int operating_system = 304;
-constexpr int system_not_ready = 802;
+constexpr int invalid_device = 101;
 constexpr int system_driver_mismatch = 803;
 constexpr int compat_not_supported = 804;
-constexpr int mps_connection_failed = 805;
 constexpr int unknown = 999;
 
 struct Branch {
@@ -163,7 +161,7 @@ std::string no_device_hint(const Surroundings &machine) {
         return "Check in the device manager that an NVIDIA GPU is present and enabled, and "
                "reinstall its driver.";
     }
-    if (!machine.container.empty() && !machine.device_nodes) {
+    if (!machine.container.empty() && !machine.device_nodes && !machine.driver_chosen) {
         return start_container(machine);
     }
     if (machine.on_pci && !*machine.on_pci) {
@@ -211,9 +209,7 @@ std::string unknown_failure(const Surroundings &machine) {
         return "/dev/nvidia-uvm, which CUDA needs, is missing: sudo nvidia-modprobe -c 0 -u; in a "
                "container, start it through the NVIDIA Container Toolkit.";
     }
-    return "The driver failed with an unknown error; it may be in a bad state after suspend or an "
-           "update: reload the kernel module nvidia_uvm or restart the machine, and read the "
-           "system log (dmesg).";
+    return sentence(cushim_init_advice(unknown));
 }
 
 std::string init_hint(const Info &info) {
@@ -226,25 +222,18 @@ std::string init_hint(const Info &info) {
         return compat_package(info);
     case unknown:
         return unknown_failure(info.surroundings);
-    case operating_system:
-        return "The system denied a request of the driver: check the permissions of "
-               "/dev/nvidia* and, in a container, which devices it was given.";
-    case system_not_ready:
-        return "The GPUs are not ready: on a machine with NVSwitch, start the service "
-               "nvidia-fabricmanager, in the driver's version.";
-    case mps_connection_failed:
-        return "The multi-process service (MPS) does not respond: restart its daemon, or unset "
-               "CUDA_MPS_PIPE_DIRECTORY.";
-    case device_unavailable:
-        return "The GPU is in exclusive use by another process: see nvidia-smi.";
-    case out_of_memory:
-        return "The driver ran out of memory during start-up: check the limits of this process "
-               "(ulimit -v) and other users of the GPU.";
     default:
-        return "The driver is installed but does not start: check that nvidia-smi works, and read "
-               "the "
-               "system log.";
+        break;
     }
+    if (info.init->status == invalid_device && info.surroundings.visible_devices) {
+        return "CUDA_VISIBLE_DEVICES is '" + *info.surroundings.visible_devices +
+               "', which names a device twice, or one that the driver rejects: correct or unset "
+               "it.";
+    }
+    const char *const advice = cushim_init_advice(info.init->status);
+    return sentence(advice != nullptr ? advice
+                                      : "the driver is installed but does not start: check that "
+                                        "nvidia-smi works, and read the system log");
 }
 
 void old_driver(const Info &info, std::vector<std::string> &hints) {

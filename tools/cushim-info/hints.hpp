@@ -1,4 +1,4 @@
-// Advice on the findings of cushim-info.
+// Hints on the findings of cushim-info.
 #pragma once
 
 #include <string>
@@ -8,8 +8,7 @@
 
 namespace cushim_info {
 
-// Depends only on its argument, whose own hints it ignores. Sorted by urgency; empty if nothing is
-// wrong.
+// A pure function; ignores info.hints. Sorted by urgency; empty if nothing is wrong.
 std::vector<std::string> hints_for(const Info &info);
 
 // The first NVIDIA driver branch for a CUDA version, as "driver 580 or newer", or the version

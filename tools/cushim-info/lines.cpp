@@ -43,13 +43,4 @@ void add_item(std::string &out, std::string_view item) {
     out.append(line).append("\n");
 }
 
-std::string joined(const std::vector<std::string> &words) {
-    std::string text;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        text += i == 0 ? "" : i + 1 == words.size() ? " and " : ", ";
-        text += words[i];
-    }
-    return text;
-}
-
 } // namespace cushim_info

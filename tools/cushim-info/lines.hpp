@@ -3,7 +3,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace cushim_info {
 
@@ -16,8 +15,5 @@ void add_line(std::string &out, std::string_view label, std::string_view value);
 
 // A paragraph, wrapped at spaces; its first line begins with "  - ".
 void add_item(std::string &out, std::string_view item);
-
-// "a", "a and b", "a, b and c"
-std::string joined(const std::vector<std::string> &words);
 
 } // namespace cushim_info

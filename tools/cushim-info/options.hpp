@@ -11,9 +11,6 @@ struct Options {
     bool symbols = false;
     bool check = false;
     bool json = false;
-    bool audit = false;
-    std::vector<std::string> binaries; // to audit
-    std::string root = "/";            // root of the file system of these files
     bool help = false;
     bool version = false;
     std::string error; // an error in the command line; "" if none

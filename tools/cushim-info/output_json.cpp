@@ -5,23 +5,18 @@
 namespace cushim_info {
 namespace {
 
-void version_or_null(JsonWriter &json, int version) {
-    json.string_or_null(version != 0 ? version_text(version) : "");
+std::string truth(bool value) {
+    return value ? "true" : "false";
 }
 
-void write_candidates(JsonWriter &json, const Library &library) {
-    json.begin_array();
-    for (const Candidate &candidate : library.candidates) {
-        json.begin_object();
-        json.key("path");
-        json.string(candidate.path);
-        json.key("outcome");
-        json.string(outcome_word(candidate.outcome));
-        json.key("detail");
-        json.string(candidate.detail);
-        json.end_object();
-    }
-    json.end_array();
+std::string version_or_null(int version) {
+    return json_string_or_null(version != 0 ? version_text(version) : "");
+}
+
+std::string candidate(const Candidate &tried) {
+    return json_object({{"path", json_string(tried.path)},
+                        {"outcome", json_string(outcome_word(tried.outcome))},
+                        {"detail", json_string(tried.detail)}});
 }
 
 const char *state_word(const Library &library, const EntryPoint &entry) {
@@ -37,152 +32,81 @@ const char *state_word(const Library &library, const EntryPoint &entry) {
     return entry.status == requires_newer_driver ? "requires_newer_driver" : "missing";
 }
 
-void write_symbols(JsonWriter &json, const Library &library) {
-    json.begin_array();
-    for (const EntryPoint &entry : library.entry_points) {
-        json.begin_object();
-        json.key("name");
-        json.string(entry.name);
-        json.key("introduced");
-        version_or_null(json, entry.introduced);
-        json.key("state");
-        json.string(state_word(library, entry));
-        json.key("status");
-        json.number(std::int64_t{entry.status});
-        json.end_object();
-    }
-    json.end_array();
-}
-
-void write_entry_points(JsonWriter &json, const Library &library, bool with_symbols) {
-    json.begin_object();
-    json.key("total");
-    json.number(std::uint64_t{library.entry_points.size()});
-    json.key("resolved");
-    json.number(std::uint64_t{resolved_count(library)});
-    json.key("asked");
-    json.boolean(!is_unasked(library));
-    json.key("missing");
-    json.begin_array();
+std::string entry_points(const Library &library, bool with_symbols) {
+    std::vector<std::string> missing;
     for (const EntryPoint &entry : library.entry_points) {
         if (entry.status != 0 && !is_unasked(library)) {
-            json.string(entry.name);
+            missing.push_back(json_string(entry.name));
         }
     }
-    json.end_array();
+    std::vector<JsonMember> members = {{"total", std::to_string(library.entry_points.size())},
+                                       {"resolved", std::to_string(resolved_count(library))},
+                                       {"asked", truth(!is_unasked(library))},
+                                       {"missing", json_array(missing)}};
     if (with_symbols) {
-        json.key("symbols");
-        write_symbols(json, library);
+        members.emplace_back(
+            "symbols", json_array(library.entry_points, [&library](const EntryPoint &entry) {
+                return json_object({{"name", json_string(entry.name)},
+                                    {"introduced", version_or_null(entry.introduced)},
+                                    {"state", json_string(state_word(library, entry))},
+                                    {"status", std::to_string(entry.status)}});
+            }));
     }
-    json.end_object();
+    return json_object(members);
 }
 
-void write_library(JsonWriter &json, const Library &library, bool with_symbols,
-                   const char *version_key) {
-    json.begin_object();
-    json.key("state");
-    json.string(library.loaded ? "loaded" : "absent");
-    json.key("reason");
-    json.string_or_null(library.loaded ? "" : library.explanation);
-    json.key("reason_code");
-    json.string(reason_word(library.reason));
-    json.key("path");
-    json.string_or_null(library.path);
-    json.key(version_key);
-    version_or_null(json, library.version);
-    json.key("candidates");
-    write_candidates(json, library);
-    json.key("entry_points");
-    write_entry_points(json, library, with_symbols);
-    json.key("left_out");
-    json.strings(library.left_out);
-    json.key("unknown_version");
-    json.strings(library.unknown_version);
-    json.end_object();
+std::string library_object(const Library &library, bool with_symbols, const char *version_key) {
+    return json_object({{"state", json_string(library.loaded ? "loaded" : "absent")},
+                        {"reason", json_string_or_null(library.loaded ? "" : library.explanation)},
+                        {"reason_code", json_string(reason_word(library.reason))},
+                        {"path", json_string_or_null(library.path)},
+                        {version_key, version_or_null(library.version)},
+                        {"candidates", json_array(library.candidates, candidate)},
+                        {"entry_points", entry_points(library, with_symbols)},
+                        {"left_out", json_array(library.left_out, json_string)},
+                        {"unknown_version", json_array(library.unknown_version, json_string)}});
 }
 
-void write_device(JsonWriter &json, const Device &device) {
-    json.begin_object();
-    json.key("ordinal");
-    json.number(std::int64_t{device.ordinal});
-    json.key("name");
-    json.string_or_null(device.name);
-    json.key("compute_capability");
-    json.string_or_null(device.compute_capability);
-    json.key("total_memory");
-    if (device.total_memory) {
-        json.number(*device.total_memory);
-    } else {
-        json.null();
-    }
-    json.key("problem");
-    json.string_or_null(device.problem);
-    json.end_object();
+std::string device_object(const Device &device) {
+    return json_object(
+        {{"ordinal", std::to_string(device.ordinal)},
+         {"name", json_string_or_null(device.name)},
+         {"compute_capability", json_string_or_null(device.compute_capability)},
+         {"total_memory", device.total_memory ? std::to_string(*device.total_memory) : "null"},
+         {"problem", json_string_or_null(device.problem)}});
 }
 
-void write_machine(JsonWriter &json, const Surroundings &machine) {
-    json.begin_object();
-    json.key("container");
-    json.string_or_null(machine.container);
-    json.key("wsl");
-    json.boolean(machine.wsl);
-    json.key("kernel_module");
-    json.string_or_null(machine.kernel_module);
-    json.key("cuda_visible_devices");
-    if (machine.visible_devices) {
-        json.string(*machine.visible_devices); // an empty value hides every device
-    } else {
-        json.null();
-    }
-    json.end_object();
+std::string machine_object(const Surroundings &machine) {
+    return json_object(
+        {{"container", json_string_or_null(machine.container)},
+         {"wsl", truth(machine.wsl)},
+         {"kernel_module", json_string_or_null(machine.kernel_module)},
+         // An empty value hides every device.
+         {"cuda_visible_devices",
+          machine.visible_devices ? json_string(*machine.visible_devices) : "null"}});
 }
 
 } // namespace
 
 std::string report_as_json(const Info &info, bool with_symbols) {
     const std::string why_not = why_no_usable_device(info);
-    JsonWriter json;
-    json.begin_object();
-    json.key("cushim");
-    json.string(info.cushim);
-    json.key("headers");
-    json.begin_object();
-    json.key("cuda");
-    json.string(version_text(info.headers));
-    json.end_object();
-    json.key("driver");
-    write_library(json, info.driver, with_symbols, "cuda_version");
-    json.key("runtime");
-    write_library(json, info.runtime, with_symbols, "cuda_version");
-    json.key("libraries");
-    json.begin_object();
+    std::vector<JsonMember> libraries;
     for (const Library &library : info.further) {
-        json.key(library.name);
-        write_library(json, library, with_symbols, "version");
+        libraries.emplace_back(library.name, library_object(library, with_symbols, "version"));
     }
-    json.end_object();
-    json.key("init_status");
-    if (info.init) {
-        json.number(std::int64_t{info.init->status});
-    } else {
-        json.null();
-    }
-    json.key("devices");
-    json.begin_array();
-    for (const Device &device : info.devices) {
-        write_device(json, device);
-    }
-    json.end_array();
-    json.key("usable");
-    json.boolean(why_not.empty());
-    json.key("why_not_usable");
-    json.string_or_null(why_not);
-    json.key("machine");
-    write_machine(json, info.surroundings);
-    json.key("hints");
-    json.strings(info.hints);
-    json.end_object();
-    return json.take();
+    return json_object(
+               {{"cushim", json_string(info.cushim)},
+                {"headers", json_object({{"cuda", json_string(version_text(info.headers))}})},
+                {"driver", library_object(info.driver, with_symbols, "cuda_version")},
+                {"runtime", library_object(info.runtime, with_symbols, "cuda_version")},
+                {"libraries", json_object(libraries)},
+                {"init_status", info.init ? std::to_string(info.init->status) : "null"},
+                {"devices", json_array(info.devices, device_object)},
+                {"usable", truth(why_not.empty())},
+                {"why_not_usable", json_string_or_null(why_not)},
+                {"machine", machine_object(info.surroundings)},
+                {"hints", json_array(info.hints, json_string)}}) +
+           "\n";
 }
 
 } // namespace cushim_info

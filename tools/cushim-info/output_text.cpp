@@ -189,7 +189,7 @@ std::string report_as_text(const Info &info) {
     }
     add_devices(out, info);
     if (!info.hints.empty()) {
-        out += "\nwhat to do:\n";
+        out += "\nhints:\n";
         for (const std::string &hint : info.hints) {
             add_item(out, hint);
         }

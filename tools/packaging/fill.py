@@ -12,8 +12,8 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONSUMERS = HERE.parent.parent / 'tests/package/consumers'
-RECIPES = ('conan', 'conda', 'debian', 'spack', 'vcpkg', 'wrapdb')
-PROGRAMS = {'conan/test_package': ('hello.cpp', 'existing.c'), 'conda': ('hello.cpp',),
+RECIPES = ('conan', 'debian', 'vcpkg', 'wrapdb')
+PROGRAMS = {'conan/test_package': ('hello.cpp', 'existing.c'),
             'debian/tests': ('hello.cpp', 'existing.c')}
 
 
@@ -26,7 +26,6 @@ def values(arguments):
         'SHA256': hashlib.sha256(data).hexdigest(),
         'SHA512': hashlib.sha512(data).hexdigest(),
         'HOMEPAGE': arguments.homepage,
-        'MAINTAINER': arguments.account,
         'MAINTAINER_NAME': name,
         'MAINTAINER_MAIL': mail,
         'DATE': email.utils.formatdate(arguments.archive.stat().st_mtime),
@@ -48,7 +47,6 @@ def main():
     parser.add_argument('--url', help='where the archive can be downloaded; default: its path here')
     parser.add_argument('--homepage', default='https://example.com/cushim')
     parser.add_argument('--maintainer', default='cushim maintainers <maintainers@example.com>')
-    parser.add_argument('--account', default='cushim-maintainers', help='the maintainer\'s account in the registries')
     arguments = parser.parse_args()
     shutil.rmtree(arguments.output, ignore_errors=True)
     names = values(arguments)

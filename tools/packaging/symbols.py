@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Compares the symbols that shared libraries export with those of the last release, which are listed in
-tools/packaging/symbols/SONAME, and fails if one has disappeared: programs that need it no longer start.
+"""Compares the symbols that shared libraries export with those of the last release, and fails if one has disappeared:
+programs that need it no longer start. `--update` records them, at a release: LISTS/SONAME. A soname without a list has
+not been released.
 
-The list leaves out symbols that do not depend on cushim alone: weak ones, which every library may define, and
-the entry points of the CUDA headers (cushim_slot_NAME, cushim_first_NAME). A symbol whose signature has a CUDA
-type is only compared if the library was built with the CUDA version of the list. New symbols are allowed.
-"""
+A list leaves out symbols that do not depend on cushim alone: weak ones, which every library may define, and the entry
+points of the CUDA headers. A symbol whose signature has a CUDA type is only compared with the list's CUDA version."""
 
 import argparse
 import os
@@ -15,9 +14,7 @@ import subprocess
 import sys
 
 LISTS = pathlib.Path(__file__).with_name('symbols')
-OF_THE_LINKER = {'_init', '_fini', '__bss_start', '_edata', '_end'}
-HEADER = '''# Exported symbols of {soname}, built with the headers of CUDA {cuda}. Written by tools/packaging/symbols.py.
-'''
+LEFT_OUT = re.compile(r'cushim_(slots?|first)_|CUSHIM_CUDA_|_init$|_fini$|__bss_start$|_edata$|_end$')
 
 
 def readelf(option, library):
@@ -25,78 +22,35 @@ def readelf(option, library):
                           env={**os.environ, 'LC_ALL': 'C'}).stdout
 
 
-def soname_of(library):
-    found = re.search(r'\(SONAME\).*\[(.+)\]', readelf('--dynamic', library))
-    if not found:
-        sys.exit(f'error: {library} has no soname')
-    return found.group(1)
-
-
 def exported(library):
-    """Names, with their symbol versions if there are any."""
-    names = set()
-    for line in readelf('--dyn-syms', library).splitlines():
-        words = line.split()
-        # Number, value, size, type, binding, visibility, section, name.
-        if len(words) >= 8 and words[4] == 'GLOBAL' and words[6] != 'UND':
-            if words[7] not in OF_THE_LINKER and not re.match(r'cushim_(slot|first)_', words[7]):
-                names.add(words[7])
-    return names
-
-
-def has_cuda_type(name):
-    return re.search(r'\d(?:CU|cuda)[A-Za-z]', name) is not None
-
-
-def read_list(path):
-    lines = path.read_text(encoding='ascii').splitlines()
-    cuda = re.search(r'CUDA (\d+\.\d+)', lines[0]).group(1)
-    return cuda, {line for line in lines if line and not line.startswith('#')}
-
-
-def write_list(path, soname, cuda, names):
-    path.write_text(HEADER.format(soname=soname, cuda=cuda) + ''.join(f'{name}\n' for name in sorted(names)),
-                    encoding='ascii')
-
-
-def problems_of(library, cuda, lists):
-    soname = soname_of(library)
-    path = lists / soname
-    if not path.exists():
-        return [f'{soname} has no list of exported symbols; for a new soname, run symbols.py --update']
-    listed_cuda, listed = read_list(path)
-    names = exported(library)
-    if cuda != listed_cuda:
-        listed = {name for name in listed if not has_cuda_type(name)}
-    missing = sorted(listed - names)
-    print(f'{soname}: {len(listed)} listed symbols compared, {len(missing)} missing, {len(names - listed)} not compared')
-    return [f'{soname} no longer exports {name}' for name in missing]
+    # Number, value, size, type, binding, visibility, section, name.
+    rows = (line.split() for line in readelf('--dyn-syms', library).splitlines())
+    return {row[7] for row in rows
+            if len(row) >= 8 and row[4] == 'GLOBAL' and row[6] != 'UND' and not LEFT_OUT.match(row[7])}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n', maxsplit=1)[0])
-    parser.add_argument('--update', action='store_true', help='write the lists')
-    parser.add_argument('--before-first-release', action='store_true', help='an update may remove symbols')
+    parser.add_argument('--update', action='store_true')
     parser.add_argument('--cuda', required=True, metavar='13.0', help='the CUDA version of the build\'s headers')
     parser.add_argument('--lists', type=pathlib.Path, default=LISTS)
     parser.add_argument('libraries', nargs='+', type=pathlib.Path)
     arguments = parser.parse_args()
-    if arguments.update:
-        for library in arguments.libraries:
-            soname, names = soname_of(library), exported(library)
-            path = arguments.lists / soname
-            removed = read_list(path)[1] - names if path.exists() else set()
-            if removed and not arguments.before_first_release:
-                sys.exit(f'error: {soname} no longer exports {" ".join(sorted(removed))}; raise the soversion')
-            write_list(path, soname, arguments.cuda, names)
-        return 0
-    problems = [problem for library in arguments.libraries
-                for problem in problems_of(library, arguments.cuda, arguments.lists)]
+    problems = []
+    for library in arguments.libraries:
+        soname = re.search(r'\(SONAME\).*\[(.+)\]', readelf('--dynamic', library)).group(1)
+        names, path = exported(library), arguments.lists / soname
+        cuda, *listed = path.read_text(encoding='ascii').splitlines() if path.exists() else [arguments.cuda]
+        if cuda != arguments.cuda:
+            listed = [name for name in listed if not re.search(r'\d(?:CU|cuda)[A-Za-z]', name)]
+        missing = sorted(set(listed) - names)
+        print(f'{soname}: {len(listed)} listed symbols compared, {len(missing)} missing')
+        problems += [f'{soname} no longer exports {name}' for name in missing]
+        if arguments.update and not missing:
+            arguments.lists.mkdir(exist_ok=True)
+            path.write_text('\n'.join([arguments.cuda, *sorted(names)]) + '\n', encoding='ascii')
     for problem in problems:
-        print(f'error: {problem}', file=sys.stderr)
-    if problems:
-        print('To do: export it again, or raise the soversion in src/meson.build and run symbols.py --update; '
-              'before the first release, symbols.py --update --before-first-release (CONTRIBUTING.md, "Versions")', file=sys.stderr)
+        print(f'error: {problem}; export it again, or raise the soversion in src/meson.build', file=sys.stderr)
     return 1 if problems else 0
 
 

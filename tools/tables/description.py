@@ -5,13 +5,17 @@ import fnmatch
 import os
 import re
 
-from . import declarations
+from . import declarations, versions
 
 LIBRARIES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'libraries')
 NAME = re.compile(r'[a-z][a-z0-9_]*')
-IDENTIFIER = re.compile(r'[A-Za-z_]\w*')
-# Words of cushim's own files and functions, which a further library cannot have.
-TAKEN = {'driver', 'runtime', 'core', 'cushim', 'dropin', 'entry', 'detail', 'sim', 'static'}
+# Words of cushim's own files, targets, functions and variables (CUSHIM_DISABLE), and of C++ and its macros.
+TAKEN = declarations.KEYWORDS | set(
+    'arm assert audit core cushim detail disable driver driver_version dropin dropin_driver '
+    'dropin_exported emit entry errno far foreach forever headers headers_version i386 info init '
+    'interface last_driver_log linux load_report max min mips near pascal reload resolve_all rt '
+    'runtime runtime_version sim slots small signals static std stderr stdin stdout tables '
+    'try_driver try_runtime unix wait_for_released_closures'.split())
 PLACES = {
     'driver': ['CUSHIM_PLACE_BESIDE_DRIVER', 'CUSHIM_PLACE_DRIVER'],
     'toolkit': ['CUSHIM_PLACE_TOOLKIT'],
@@ -23,7 +27,7 @@ VERSION_KINDS = {'major-minor': 1, 'property': 1, 'written': 3, 'returned': 3}
 SYSTEMS = ('linux', 'windows')
 # Keys that every description has, and those that it may have.
 REQUIRED = ('title', 'headers', 'functions', 'required')
-OPTIONAL = ('optional', 'except', 'macro', 'major', 'version', 'places', 'packages', 'hint',
+OPTIONAL = ('optional', 'except', 'macro', 'major', 'major_header', 'version', 'places', 'packages', 'hint', 'wheels',
             *SYSTEMS)
 RESULTS = ('absent', 'missing')
 
@@ -152,7 +156,8 @@ def parse(text, path):
 
     if not NAME.fullmatch(name) or name in TAKEN:
         refuse(1, f'{name} cannot be the name of a library: a name has lowercase letters, digits and '
-                  f'_, begins with a letter, and is none of {", ".join(sorted(TAKEN))}')
+                  '_, begins with a letter, and is neither a word of C++ nor one that cushim or a system header '
+                  'uses')
     number = 0
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith('#'):
@@ -171,9 +176,15 @@ def parse(text, path):
         refuse(max(number, 1), 'a line with file names is missing: "linux = ..." or "windows = ..."')
     if 'major' not in description.values:
         need_it = [key for key, value in description.values.items()
-                   if key == 'version' or '{major}' in value] + list(description.names_by_major)
+                   if key in ('version', 'major_header') or '{major}' in value] + list(description.names_by_major)
         for key in need_it[:1]:
             refuse(description.lines[key], 'needs the line "major = ..."')
+    try:
+        claimed = sorted(filter(description.functions.fullmatch, versions.released_versions()[1]))
+    except re.error as mistake:
+        refuse(description.lines['functions'], f'a pattern cannot be used: {mistake}')
+    if claimed:
+        refuse(description.lines['functions'], f'{claimed[0]} is a function of the CUDA driver')
     return description
 
 
@@ -182,7 +193,7 @@ def add(description, number, key, value):
     first, _, rest = key.partition(' ')
     where = description.lines
     if first in RESULTS and rest:
-        kind = declarations.spell(declarations.tokenize(rest))
+        kind = declarations.spell_type(rest)
         if kind == 'void':
             raise ValueError('functions with the result void return nothing')
         if (first, kind) in description.results:
@@ -211,7 +222,7 @@ def add(description, number, key, value):
 
 def check(key, value):
     words = value.split()
-    if key in ('macro', 'required') and not (len(words) == 1 and IDENTIFIER.fullmatch(value)):
+    if key in ('macro', 'required') and not declarations.is_name(value):
         raise ValueError(f'{value} is not a name')
     if key in ('title', 'hint') and re.search(r'["\\]', value):
         raise ValueError(f'{key} must not contain " or \\')

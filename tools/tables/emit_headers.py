@@ -3,6 +3,8 @@
 emit_library.py has the parts that differ for other libraries than CUDA's.
 """
 
+import zlib
+
 # g++ compiles many small classes faster than one with a thousand members, since it looks up every name
 # linearly in the members so far: 80 of 210 ms.
 MEMBERS_PER_PART = 32
@@ -50,10 +52,18 @@ def extern_c(text):
     return f'#ifdef __cplusplus\nextern "C" {{\n#endif\n{text}#ifdef __cplusplus\n}}\n#endif\n'
 
 
+def symbol(api, row):
+    """What the symbols of a row are called. Two further libraries may have functions of one name. A name of a library
+    that contains _ follows its length, so that a_b with c() differs from a with b_c()."""
+    if not api.description:
+        return row.name
+    return f'{len(api.key)}{api.key}_{row.name}' if '_' in api.key else f'{api.key}_{row.name}'
+
+
 def slot_declaration(api, row):
     function = row.function
     mark = 'CUSHIM_TABLE_API' if api.description else 'CUSHIM_SLOT_API'
-    return f'extern {mark} {function.result} ({api.convention} *cushim_slot_{row.name})({types(function)});\n'
+    return f'extern {mark} {function.result} ({api.convention} *cushim_slot_{symbol(api, row)})({types(function)});\n'
 
 
 def members(api, row):
@@ -65,8 +75,8 @@ def members(api, row):
         return f'{function.result} {name}({parameters(function, True)}) const {{ {body} }}\n'
 
     # The slots of another library are in the program itself.
-    called = (f'CUSHIM_LOAD_SLOT(cushim_slot_{row.name})' if api.description else
-              f'CUSHIM_FUNCTION_OF({row.name})')
+    called = (f'CUSHIM_LOAD_SLOT(cushim_slot_{symbol(api, row)})' if api.description else
+              f'CUSHIM_FUNCTION_OF({api.key}, {row.name})')
     text = member(first, f'return {called}({arguments(function)});')
     text += ''.join(member(name, f'return {first}({arguments(function)});') for name in aliases)
     return text + ''.join(adaptor(row, name) for name in row.adaptors)
@@ -114,7 +124,21 @@ def slots_header(table, packed):
     text += f'/* The slots of the CUDA {api.key} API, one per exported name. C11 and C++20. */\n'
     text += f'#include <cushim/detail/{api.key}_headers.h>\n'
     text += ''.join(f'struct {tag};\n' for tag in table.forward_declared)
-    return text + slots(table)
+    text += slots(table)
+    return text + f'#ifdef CUSHIM_SLOT_TABLE\n#include <cushim/detail/{api.key}_slot_table.h>\n#endif\n'
+
+
+def slot_table_header(table, packed):
+    """The rows and their order are part of the object's name, so that libraries of different builds do not load."""
+    api = table.api
+    members = ''.join(f'    {row.function.result} ({api.convention} *{row.name})({types(row.function)});\n'
+                      for row in table.rows)
+    name = f'cushim_slots_{api.key}'
+    text = NOTICE.format(version=version_text(packed))
+    text += f'/* All slots of the CUDA {api.key} API in one object: see CUSHIM_SLOT_TABLE. */\n'
+    text += f'#define {name} {name}_{zlib.crc32(members.encode()):08x}\n'
+    text += bracket(table.macros, f'struct {name} {{\n{members}}};\n')
+    return text + extern_c(f'extern CUSHIM_SLOT_API struct {name} {name};\n')
 
 
 def slots(table):
@@ -150,13 +174,13 @@ def table_class(table, local):
 
 
 def entry_tag(api, row):
-    name = row.name
+    name, own = row.name, symbol(api, row)
     first, *aliases = row.members + row.adaptors
-    addresses = (f'static constexpr pfn *slot = &cushim_slot_{name}; '
-                 f'static constexpr pfn first = cushim_first_{name};'
-                 if api.description else f'CUSHIM_ENTRY_ADDRESSES({name})')
+    addresses = (f'static constexpr pfn *slot = &cushim_slot_{own}; '
+                 f'static constexpr pfn first = cushim_first_{own};'
+                 if api.description else f'CUSHIM_ENTRY_ADDRESSES({api.key}, {name})')
     text = (f'struct {first} : detail::{entry_base(api)}<{row.introduced}> {{ '
-            f'using pfn = decltype(cushim_slot_{name}); '
+            f'using pfn = decltype(cushim_slot_{own}); '
             f'static constexpr const char *name = "{name}"; {addresses} }};\n')
     return text + ''.join(f'using {alias} = {first};\n' for alias in aliases)
 
@@ -193,7 +217,7 @@ def first_calls_header(table, packed):
 
 def first_call_declaration(api, row, mark):
     function = row.function
-    return f'{mark} {function.result} {api.convention} cushim_first_{row.name}({types(function)});\n'
+    return f'{mark} {function.result} {api.convention} cushim_first_{symbol(api, row)}({types(function)});\n'
 
 
 def first_calls(table, mark):
@@ -205,9 +229,14 @@ def tags(table):
     api = table.api
     # For all tags at once: an attribute of each function takes longer to parse.
     local = 'CUSHIM_TABLE_LOCAL' if api.description else 'CUSHIM_LOCAL'
-    body = (f'{local}_BEGIN\n{entry_base_class(api)}namespace cushim::entry {{\n' +
+    body = (f'{local}_BEGIN\n{entry_base_class(api)}{entry_namespace(api)} {{\n' +
             ''.join(entry_tag(api, r) for r in table.rows) + f'}}\n{local}_END\n')
     return bracket(table.macros, body)
+
+
+def entry_namespace(api):
+    """Tags of two further libraries with one function are ambiguous by their usual name, and never the same type."""
+    return f'namespace cushim::entry::inline {api.key}_library' if api.description else 'namespace cushim::entry'
 
 
 def entry_names(tables, packed):

@@ -1,9 +1,8 @@
-"""Generates the sources of cushim-core: slots with their first-call functions, the registry, error names. All of
-them are C11 and C++20."""
+"""Generates the sources of cushim-core, in C11: slots with their first-call functions, the registry, error names."""
 
 import re
 
-from .emit_headers import NOTICE, arguments, extern_c, parameters, types, version_text
+from .emit_headers import NOTICE, arguments, parameters, symbol, types, version_text
 
 # Rows that do more than return a status if they cannot be forwarded: src/loader/absent_driver.h and
 # absent_runtime.h.
@@ -43,17 +42,30 @@ def row_source(api, row):
 
 
 def first_call(api, row, call, unavailable):
-    """The first-call function and the slot of a row. `call`: the beginning of the call that resolves it; `unavailable`:
+    """The first-call function of a row. `call`: the beginning of the call that resolves it; `unavailable`:
     statements for a result other than 0, which is in cushim_status."""
-    name, function = row.name, row.function
+    name, function = symbol(api, row), row.function
     ret = '' if function.result == 'void' else 'return '
     return (f'CUSHIM_ROW({name}, {row_literal(row)});\n'
             f'{function.result} {api.convention} cushim_first_{name}({parameters(function) or "void"}) {{\n'
-            f'    const int cushim_status = {call}CUSHIM_SLOT({name}), CUSHIM_FUNCTION({name}), cushim_row_{name});\n'
+            f'    const int cushim_status = {call}CUSHIM_SLOT({name}), CUSHIM_FIRST_CALL({name}), cushim_row_{name});\n'
             f'    if (CUSHIM_UNLIKELY(cushim_status != 0)) {{ {unavailable} }}\n'
             f'    {ret}CUSHIM_LOAD_SLOT(cushim_slot_{name})({arguments(function)});\n'
-            f'}}\n'
-            f'{function.result} ({api.convention} *cushim_slot_{name})({types(function)}) = cushim_first_{name};\n')
+            f'}}\n')
+
+
+def slot(api, row):
+    function = row.function
+    return (f'{function.result} ({api.convention} *cushim_slot_{symbol(api, row)})({types(function)}) = '
+            f'cushim_first_{symbol(api, row)};\n')
+
+
+def slot_table_source(table, packed):
+    """All slots in one object, with a symbol for each. Part of the rows of a shared library."""
+    name = f'cushim_slots_{table.api.key}'
+    text = NOTICE.format(version=version_text(packed)) + f'struct {name} {name} = {{\n'
+    text += ''.join(f'    .{row.name} = cushim_first_{row.name},\n' for row in table.rows) + '};\n'
+    return text + ''.join(f'CUSHIM_NAME_SLOT({name}, {row.name}, {index})\n' for index, row in enumerate(table.rows))
 
 
 def rows_source(table, packed):
@@ -63,7 +75,9 @@ def rows_source(table, packed):
     if any(r.name in ANSWERED for r in table.rows):
         text += f'#include "absent_{api.key}.h"\n'
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
-    return text + extern_c(''.join(row_source(api, r) for r in table.rows))
+    text += ''.join(row_source(api, r) for r in table.rows)
+    slots = ''.join(slot(api, r) for r in table.rows)
+    return text + f'#ifdef CUSHIM_SLOT_TABLE\n#include "{api.key}_slot_table.inc"\n#else\n{slots}#endif\n'
 
 
 def registry_source(table, packed):
@@ -72,17 +86,22 @@ def registry_source(table, packed):
     text += (f'#include <cushim/detail/{api.key}_first_calls.h>\n#include <cushim/detail/rows.h>\n'
              '#include "registry.h"\n')
     text += ''.join(f'#undef {macro}\n' for macro in table.macros)
+    text += row_declarations(table)
     return text + visitor(table, f'void cushim_visit_{api.key}_rows(cushim_row_visitor visit, void *user)',
                           f'const char *const cushim_{api.key}_left_out[]')
+
+
+def row_declarations(table):
+    return ''.join(f'extern const char cushim_row_{symbol(table.api, row)}[];\n' for row in table.rows)
 
 
 def visitor(table, signature, left_out):
     """A function with one call per row instead of an array of pointers, which would need relocations; and an
     array of the declarations that were left out."""
-    text = extern_c(''.join(f'extern const char cushim_row_{row.name}[];\n' for row in table.rows))
-    text += signature + ' {\n'
+    text = signature + ' {\n'
     for row in table.rows:
-        text += f'    visit(user, CUSHIM_SLOT({row.name}), CUSHIM_FUNCTION({row.name}), cushim_row_{row.name});\n'
+        name = symbol(table.api, row)
+        text += f'    visit(user, CUSHIM_SLOT({name}), CUSHIM_FIRST_CALL({name}), cushim_row_{name});\n'
     text += '}\n'
     omitted = ''.join(f'    {c_string(entry)},\n' for entry in table.left_out)
     return text + f'{left_out} = {{\n{omitted}    NULL}};\n'

@@ -16,7 +16,7 @@ def api_of(description, preprocessor):
     api = model.Api(key=description.name, table=description.name.capitalize() + 'Table',
                     header=headers[0], more_headers=headers[1:], prefix=description.functions,
                     status='', convention='', version_macro='', description=description)
-    api.major = major_of(description, preprocessor, headers)
+    api.major = major_of(description, preprocessor, headers + description.words('major_header'))
     if description.needs_cuda(api.major):
         api.cuda = model.cuda_version(preprocessor) // 1000
     return api
@@ -25,13 +25,15 @@ def api_of(description, preprocessor):
 def find_headers(description, preprocessor):
     """The required headers, and the optional ones that exist."""
     required = description.words('headers')
-    folders = preprocessor.folders_of(required + description.words('optional'))
-    for header in required:
+    folders = preprocessor.folders_of(required + description.words('optional') + description.words('major_header'))
+    for header in required + description.words('major_header'):
         if folders[header] is None:
             places = preprocessor.folders + default_folders(preprocessor)
             where = ''.join(f'\n  {place}' for place in places) or " the compiler's include path"
-            raise Invalid(f'{header}, a header of {description.title}, was not found in:{where}')
-    return [header for header, folder in folders.items() if folder is not None]
+            wheels = ' or '.join(description.words('wheels'))
+            advice = f'\nThe wheel {wheels} has it: pip download --no-deps, and unzip' if wheels else ''
+            raise Invalid(f'{header}, a header of {description.title}, was not found in:{where}{advice}')
+    return [header for header in required + description.words('optional') if folders[header] is not None]
 
 
 def default_folders(preprocessor):
@@ -44,30 +46,32 @@ def default_folders(preprocessor):
 
 
 def major_of(description, preprocessor, headers):
-    """The value of the expression that is the major version of the headers; 0 without one."""
+    """The value of the expression that is the major version of the headers; None without one."""
     expression = description.values.get('major')
     if expression is None:
-        return 0
+        return None
+    # In #if, a name that is not a macro is 0.
+    plain = re.sub(r'\bdefined\s*\(?\s*\w+\s*\)?', '1', expression)
+    after = preprocessor.run(headers, [], last=f'{MAJOR_MARK} {plain}\n').rsplit(MAJOR_MARK, 1)[-1].splitlines()
+    value = ' '.join(line.strip() for line in after if not line.startswith('#')).strip()
     number = preprocessed_value(expression, preprocessor, headers)
-    if number == 0:
-        text = preprocessor.run(headers, [], last=f'{MAJOR_MARK} {expression}\n')
-        after = text.rsplit(MAJOR_MARK, 1)[-1].splitlines()
-        value = ' '.join(line.strip() for line in after if not line.startswith('#')).strip()
+    if number is None or any(declarations.is_name(word) for word in re.findall(r'[^\W\d]\w*|\d\w*', value)):
         raise Invalid(f'{description.path}:{description.lines["major"]}: {expression} is {value} in '
-                      f'{headers[0]}, which is not a version')
+                      f'{headers[-1]}, which is not a version')
     return number
 
 
 def preprocessed_value(expression, preprocessor, headers):
-    """The value of an expression of #if from 1 to 2 ** MAJOR_BITS - 1, bit by bit; 0 for any other."""
+    """The value of an expression of #if from 0 to 2 ** MAJOR_BITS - 1, bit by bit; None for any other."""
     bits = ''.join(f'#if (({expression}) >> {bit}) & 1\n{MAJOR_MARK} {1 << bit}\n#endif\n'
                    for bit in range(MAJOR_BITS))
-    test = f'#if ({expression}) > 0 && ({expression}) < {1 << MAJOR_BITS}\n{bits}#endif\n'
+    test = f'#if ({expression}) >= 0 && ({expression}) < {1 << MAJOR_BITS}\n{MAJOR_MARK} 0\n{bits}#endif\n'
     try:
         text = preprocessor.run(headers, [], last=test)
     except declarations.Damaged:  # not an expression
-        return 0
-    return sum(int(bit) for bit in re.findall(rf'{MAJOR_MARK} (\d+)', text))
+        return None
+    found = re.findall(rf'{MAJOR_MARK} (\d+)', text)
+    return sum(map(int, found)) if found else None
 
 
 def read_table(description, preprocessor):
@@ -76,19 +80,17 @@ def read_table(description, preprocessor):
     views = {'plain': []}
     if 'macro' in description.values:
         views['macro'] = [description.values['macro']]
-    rows, left_out, read, macros = {}, [], [], {}
+    rows, left_out, files, macros = {}, [], {}, {}
     inline, names, mentioned = {}, description.functions, set()
     for view, defined_macros in views.items():
-        text = preprocessor.run(headers, defined_macros)
-        files = files_with(text, description)
-        read += [file for file in files if file not in read]
-        found = declarations.functions_of(
-            declarations.text_of_headers(text, {os.path.basename(f) for f in files}.__contains__),
-            names)
-        inline.update(found[1])
+        source = declarations.Source(preprocessor.run(headers, defined_macros))
+        found = declarations.functions_of(source, names)
+        files |= dict.fromkeys(source.file(index) for index, token in enumerate(source.tokens[1:])
+                               if token in ('(', ')') and names.fullmatch(source.tokens[index]))
+        inline |= found[1]
         model.unite(rows, left_out, view, api, (found[0], {}, found[2]))
         macros[view] = model.macros_in(preprocessor, headers, defined_macros)
-        mentioned |= set(re.findall(r'\w+', text)) | macros[view]
+        mentioned |= set(source.tokens) | macros[view]
     for row in rows.values():
         row.has_alias = False
         row.alias_taken = row.name + '_v1' in rows
@@ -97,6 +99,10 @@ def read_table(description, preprocessor):
         if called in rows and name not in rows:
             rows[called].inline_names.append(name)
     for row in list(rows.values()):
+        if row.name.startswith('cushim') or row.name in ('pfn', f'{description.name}_library'):
+            left_out.append(f'{row.name} [cushim uses this name itself]')
+            del rows[row.name]
+            continue
         if row.function.result == 'void':
             continue
         description.result('missing', row.function)
@@ -105,15 +111,17 @@ def read_table(description, preprocessor):
                             f'"absent {row.function.result} = ..."]')
             del rows[row.name]
     if not rows:
-        raise Invalid(f'{description.path}:{description.lines["functions"]}: {", ".join(headers)} '
-                      'declare no function with such a name')
+        raise Invalid('\n'.join([f'{description.path}:{description.lines["functions"]}: {", ".join(headers)} '
+                                 'declare no function with such a name', *left_out[:3]]))
+    for name in filter(model.RUNTIME.prefix.fullmatch, rows):
+        raise Invalid(f'{description.path}:{description.lines["functions"]}: {name} is a function of the CUDA runtime')
+    if description.name in set().union(*macros.values()):
+        raise Invalid(f'{description.path}:1: {description.name} cannot be the name of a library: it is a macro')
     if not description.is_shipped:  # those are for many versions of the headers, and tested
         check_functions(description, headers, mentioned)
-    members = {m for row in rows.values() for m in [row.name] + row.members}
-    may_be_macros = members & set().union(*macros.values())
-    may_be_macros |= {row.name for row in rows.values() if row.bare}
+    may_be_macros = model.set_apart(rows, set().union(*macros.values()))
     return model.Table(api, list(rows.values()), left_out, [], headers, sorted(may_be_macros), [],
-                       read)
+                       list(files))
 
 
 def check_functions(description, headers, mentioned):
@@ -123,19 +131,3 @@ def check_functions(description, headers, mentioned):
         if function and function not in mentioned:
             raise Invalid(f'{description.path}:{description.lines[key]}: {", ".join(headers)} '
                           f'declare no function {function}')
-
-
-def files_with(preprocessed, description):
-    """The files of a preprocessed text that mention one of the names before a parenthesis."""
-    # Most lines are of other headers, and a search for the beginnings of names is fast.
-    beginning = re.compile('|'.join(re.escape(b) for b in description.beginnings))
-    found, file = {}, ''
-    for line in preprocessed.split('\n'):
-        if line.startswith('#'):
-            marker = declarations.LINE_MARKER.match(line)
-            file = marker['file'].replace('\\\\', '/') if marker else file
-        elif file not in found and beginning.search(line) and any(
-                description.functions.fullmatch(word)
-                for word in re.findall(r'\w+(?=\s*[()])', line)):
-            found[file] = True
-    return list(found)

@@ -42,7 +42,7 @@ class Api:
     convention: str     # the macro of the calling convention
     version_macro: str  # the macro with the version of the header
     description: Description = None  # of a library other than these two
-    major: int = 0      # of its headers; 0: they have no version
+    major: int = None   # of its headers; None: they have no version
     cuda: int = 0       # major version of CUDA's headers; 0: unknown
 
     @property
@@ -50,10 +50,10 @@ class Api:
         return self.description.title if self.description else f'the CUDA {self.key} API'
 
 
-DRIVER = Api('driver', 'DriverTable', 'cuda.h', ['cudaProfiler.h'], re.compile(r'cu[A-Z]\w*'),
+DRIVER = Api('driver', 'DriverTable', 'cuda.h', ['cudaProfiler.h'], re.compile('cu[A-Z].*'),
              'CUresult', 'CUDAAPI', 'CUDA_VERSION')
 RUNTIME = Api('runtime', 'RuntimeTable', 'cuda_runtime_api.h', ['cuda_profiler_api.h'],
-              re.compile(r'cuda[A-Z]\w*'), 'cudaError_t', 'CUDARTAPI', 'CUDART_VERSION')
+              re.compile('cuda[A-Z].*'), 'cudaError_t', 'CUDARTAPI', 'CUDART_VERSION')
 
 
 @dataclasses.dataclass
@@ -210,28 +210,35 @@ def read_table(api, preprocessor, packed):
     headers = [api.header] + [h for h in api.more_headers if preprocessor.where(h) == folder]
     absent = ''.join(profiler.declarations_of(h, packed) for h in api.more_headers
                      if h not in headers)
-    texts = {view: preprocessor.run(headers, macros) for view, macros in VIEWS.items()}
+    sources = {view: declarations.Source(f'{preprocessor.run(headers, macros)}\n# 1 "{headers[0]}"\n{absent}')
+               for view, macros in VIEWS.items()}
     rows, left_out = {}, []
-    for view, text in texts.items():
-        unite(rows, left_out, view, api, declarations.functions_of(
-            declarations.text_of_headers(text, set(headers).__contains__) + absent, api.prefix))
-    left_out += declared_elsewhere(api, texts['internal'], headers, rows)
+    for view, source in sources.items():
+        unite(rows, left_out, view, api, declarations.functions_of(source, api.prefix, set(headers).__contains__))
+    left_out += declared_elsewhere(api, sources['internal'], headers, rows)
     for row in rows.values():
         row.alias_taken = row.name + '_v1' in rows
     macros = {view: macros_in(preprocessor, headers, VIEWS[view]) for view in VIEWS}
     for row in rows.values():
         # A macro that expands to its own name, as some do in the plain view, does not redirect the function.
         row.is_macro = row.bare and row.name in macros['plain'] and 'plain' not in row.views
-    tags = spell_hidden_types(api, rows, texts, left_out)
+    tags = spell_hidden_types(api, rows, sources, left_out)
     introduced = versions.introduced_versions(rows, preprocessor.where('cuda.h'))
     for name, row in rows.items():
         row.introduced = introduced.get(name, 0) if api is DRIVER else 0
-    # Macros of these headers, and names that newer headers may turn into macros: the bare names.
-    members = {m for row in rows.values() for m in [row.name] + row.members + row.adaptors}
-    may_be_macros = members & set().union(*macros.values())
-    may_be_macros |= {row.name for row in rows.values() if row.bare}
-    beside = [h for h in PACKAGED_APART if f'/{h}"' in texts['plain'].replace('\\\\', '/')]
+    may_be_macros = set_apart(rows, set().union(*macros.values()))
+    files = {file for _, _, file, _ in sources['plain'].markers}
+    beside = [h for h in PACKAGED_APART if any(file.endswith('/' + h) for file in files)]
     return Table(api, list(rows.values()), left_out, tags, headers, sorted(may_be_macros), beside)
+
+
+def set_apart(rows, macros):
+    """Renames parameters that are called as macros or functions. Returns the members that are macros of the headers, or
+    that newer headers may turn into macros: the bare names."""
+    members = {m for row in rows.values() for m in [row.name] + row.members + row.adaptors}
+    for row in rows.values():
+        declarations.name_parameters(row.function, (macros | members).__contains__)
+    return members & macros | {row.name for row in rows.values() if row.bare}
 
 
 def unite(rows, left_out, view, api, found):
@@ -247,7 +254,7 @@ def unite(rows, left_out, view, api, found):
         if base in rows and name not in rows[base].adaptors:
             rows[base].adaptors.append(name)
         elif base not in rows and name not in rows:
-            unknown.append(f'{name} [defined by the header itself]')
+            unknown.append(declarations.one_line(f'{name} [defined by the header itself]'))
     left_out += [text for text in unknown if text not in left_out]
 
 
@@ -257,12 +264,11 @@ def abi(function):
             for kind in (function.result, *(p.type for p in function.parameters))]
 
 
-def declared_elsewhere(api, text, headers, rows):
+def declared_elsewhere(api, source, headers, rows):
     """Functions with our prefixes in headers that are not read, which would be missed silently."""
     ours = set(headers) | set(NOT_READ)
-    other = declarations.text_of_headers(
-        text, lambda name: name not in ours and name.startswith('cuda'))
-    functions, _, _ = declarations.functions_of(other, api.prefix)
+    functions, _, _ = declarations.functions_of(
+        source, api.prefix, lambda name: name not in ours and name.startswith('cuda'))
     return [f'{name} [declared in a header that is not read]' for name in functions
             if name not in rows]
 
@@ -284,39 +290,34 @@ def macros_by_text(preprocessor, headers):
     return found
 
 
-def spell_hidden_types(api, rows, texts, left_out):
+def spell_hidden_types(api, rows, sources, left_out):
     """Replaces types that the plain view of the main header lacks by their definitions."""
-    visible = set(declarations.tokenize(declarations.text_of_headers(
-        texts['plain'], lambda name: name not in api.more_headers)))
-    hidden = declarations.typedefs_in(
-        declarations.text_of_headers(texts['internal'], lambda name: True))
+    visible = sources['plain'].words(lambda name: name not in api.more_headers) | declarations.KEYWORDS
+    hidden = declarations.typedefs_of(sources['internal'])
     tags = []
+
+    def respell(text, is_pointer, seen=()):
+        def spelled(match):
+            name = match.group(0)
+            if name in visible:
+                return name
+            kind, what = hidden.get(name) or (None, '')
+            if kind is None or name in seen or kind != 'type' and not is_pointer:
+                raise declarations.NotUnderstood('type ' + name)
+            if kind == 'type':
+                return respell(what, is_pointer, (*seen, name))
+            if what not in tags:
+                tags.append(what)
+            return f'{kind} {what}'
+        return re.sub(r'[A-Za-z_]\w*', spelled, text)
+
     for row in list(rows.values()):
         try:
             for part in row.function.parameters:
-                part.type = respell(part.type, visible, hidden, tags)
-                part.declaration = respell(part.declaration, visible | {part.name}, hidden, tags)
-            row.function.result = respell(row.function.result, visible, hidden, tags)
+                is_pointer = '*' in part.type
+                part.before, part.after = respell(part.before, is_pointer), respell(part.after, is_pointer)
+            row.function.result = respell(row.function.result, '*' in row.function.result)
         except declarations.NotUnderstood as reason:
             left_out.append(f'{row.name} [{reason}]')
             del rows[row.name]
     return tags
-
-
-def respell(text, visible, hidden, tags):
-    def spelled(match):
-        name = match.group(0)
-        if name in visible or name in declarations.SPECIFIERS:
-            return name
-        meaning = declarations.typedef_of(hidden, name)
-        if meaning is None:
-            raise declarations.NotUnderstood('type ' + name)
-        kind, what = meaning
-        if kind == 'type':
-            return respell(what, visible, hidden, tags)
-        if '*' not in text:
-            raise declarations.NotUnderstood('type ' + name + ' by value')
-        if what not in tags:
-            tags.append(what)
-        return f'{kind} {what}'
-    return re.sub(r'[A-Za-z_]\w*', spelled, text)

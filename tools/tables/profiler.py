@@ -24,6 +24,5 @@ cudaError_t cudaProfilerInitialize(const char *configFile, const char *outputFil
 
 def declarations_of(header, packed):
     """The declarations of a header in the CUDA version `packed`."""
-    if header == 'cudaProfiler.h':
-        return DRIVER
-    return (RUNTIME_11 if packed < 12000 else '') + RUNTIME
+    text = DRIVER if header == 'cudaProfiler.h' else (RUNTIME_11 if packed < 12000 else '') + RUNTIME
+    return f'extern "C" {{{text}}}\n'

@@ -62,7 +62,7 @@ auto captured(F &f, End end) -> decltype(end()) {
 template <class F>
 Result<Graph> capture(Api api, const Stream &stream, CaptureMode mode, F &f) {
     const Stream kept = stream.share(); // f() may destroy `stream`
-    CUSHIM_TRY_VOID(begin_capture(api, kept, mode));
+    CUSHIM_DETAIL_TRY_VOID(cushim_done, begin_capture(api, kept, mode));
     return captured(f, [&]() noexcept { return end_capture(api, kept); });
 }
 
@@ -79,14 +79,15 @@ Result<Graph> Stream::capture(F &&f) const {
 }
 
 template <class F>
-Result<void> Stream::capture_to(const Graph &graph, const GraphDependencies &dependencies,
+Result<void> Stream::capture_to(Graph &graph, const GraphDependencies &dependencies,
                                 CaptureMode mode, F &&f) const {
     const Stream kept = share(); // f() may destroy this stream and `graph`
-    const Graph to = graph.share();
+    Graph to = graph.share();
     constexpr const char *here = "Stream::capture_to";
-    CUSHIM_TRY_VOID(detail::named(kept.begin_capture_to(to, dependencies, mode), here));
+    CUSHIM_DETAIL_TRY_VOID(cushim_done,
+                           detail::named(here, kept.begin_capture_to(to, dependencies, mode)));
     return detail::captured(
-        f, [&]() noexcept { return detail::named(kept.end_capture_to(to), here); });
+        f, [&]() noexcept { return detail::named(here, kept.end_capture_to(to)); });
 }
 
 } // namespace cushim

@@ -17,9 +17,25 @@
 #error "cushim needs C++20: compile with -std=c++20 or /std:c++20, or newer."
 #endif
 
-/* CUSHIM_CORE_API marks the exports of the library cushim-core (loader and tables), CUSHIM_API
- * those of the library cushim (wrappers). Users of the static libraries must define CUSHIM_STATIC;
- * the Meson dependency, the pkg-config files and the CMake targets do so. */
+/* Marks of declarations. Static libraries are hidden: a plugin that contains cushim keeps its copy
+ * to itself, and two copies in a process do not use each other's functions.
+ *
+ *  mark                    of                                        static     shared
+ *  CUSHIM_CORE_API         functions of cushim-core                  hidden     exported
+ *  CUSHIM_SLOT_API         slots of cushim-core                      hidden     exported, protected
+ *  CUSHIM_API              functions of cushim, the wrappers         hidden     exported
+ *  CUSHIM_LOCAL            inline functions; with _BEGIN and _END    hidden     not marked
+ *                          for a region
+ *  CUSHIM_TABLE_API        functions and slots of further libraries  hidden     hidden: an archive
+ *  CUSHIM_TABLE_LOCAL      inline functions that call these; with    hidden     hidden
+ *                          _BEGIN and _END for a region
+ *  CUSHIM_INLINE           functions and lambdas that are inlined early, so that objects that they
+ *                          take by reference can stay in registers
+ *  CUSHIM_COLD             functions that only failures call
+ *  CUSHIM_NOEXCEPT         C functions that throw nothing
+ *
+ * Users of the static libraries define CUSHIM_STATIC; the Meson dependency, the pkg-config files
+ * and the CMake targets do so. */
 #if defined(_WIN32) && !defined(CUSHIM_STATIC)
 #ifdef CUSHIM_BUILDING_CORE
 #define CUSHIM_CORE_API __declspec(dllexport)
@@ -31,25 +47,17 @@
 #else
 #define CUSHIM_API __declspec(dllimport)
 #endif
-#elif defined(_WIN32)
+#elif defined(_WIN32) || !defined(__GNUC__)
 #define CUSHIM_CORE_API
 #define CUSHIM_API
-#elif defined(__GNUC__) && defined(CUSHIM_STATIC)
-/* Hidden: a shared library that contains cushim does not export it, and slots are accessed without
- * the global offset table. */
+#elif defined(CUSHIM_STATIC)
 #define CUSHIM_CORE_API __attribute__((visibility("hidden")))
 #define CUSHIM_API __attribute__((visibility("hidden")))
-#elif defined(__GNUC__)
+#else
 #define CUSHIM_CORE_API __attribute__((visibility("default")))
 #define CUSHIM_API __attribute__((visibility("default")))
-#else
-#define CUSHIM_CORE_API
-#define CUSHIM_API
 #endif
 
-/* Keeps inline functions local to the program or library that they are compiled into. With the
- * static libraries, two libraries of one process may each contain a cushim, and must not use each
- * other's inline functions. */
 #if defined(__GNUC__) && defined(CUSHIM_STATIC) && !defined(_WIN32)
 #define CUSHIM_LOCAL __attribute__((visibility("hidden")))
 #define CUSHIM_LOCAL_BEGIN _Pragma("GCC visibility push(hidden)")
@@ -60,23 +68,6 @@
 #define CUSHIM_LOCAL_END
 #endif
 
-/* Marks functions and lambdas that are inlined early, so that objects that they take by reference
- * can stay in registers. */
-#ifdef __GNUC__
-#define CUSHIM_INLINE __attribute__((always_inline))
-#else
-#define CUSHIM_INLINE
-#endif
-
-/* Marks functions that only failures call. */
-#ifdef __GNUC__
-#define CUSHIM_COLD [[gnu::cold]]
-#else
-#define CUSHIM_COLD
-#endif
-
-/* The tables of other libraries are archives, with cushim's shared library too: each program has
- * its own slots, and inline functions that call through these. */
 #if defined(__GNUC__) && !defined(_WIN32)
 #define CUSHIM_TABLE_API __attribute__((visibility("hidden")))
 #define CUSHIM_TABLE_LOCAL __attribute__((visibility("hidden")))
@@ -89,17 +80,36 @@
 #define CUSHIM_TABLE_LOCAL_END
 #endif
 
+#ifdef __GNUC__
+#define CUSHIM_INLINE __attribute__((always_inline))
+#define CUSHIM_COLD [[gnu::cold]]
+#else
+#define CUSHIM_INLINE
+#define CUSHIM_COLD
+#endif
+
 #ifdef __cplusplus
 #define CUSHIM_NOEXCEPT noexcept
 #else
 #define CUSHIM_NOEXCEPT
 #endif
 
-/* On these processors, code outside of the shared library reads the addresses of slots and of
- * first-call functions from the global offset table. In a program, a compiler would address them
- * directly. The linker would then give the program its own copy of the slot, while the library
- * fills its own, so that every call would resolve the function again. Assembly, because compilers
- * have no common option or attribute for this. See src/loader/README.md. */
+/* How code reaches the slot of a CUDA function; src/loader/README.md has the reasons.
+ *
+ *  with the static libraries, and inside of cushim-core    directly
+ *  programs, with the shared library                       by its address in the global offset
+ *                                                          table, which assembly reads
+ *  the wrappers of the shared library                      as a member of an object with all slots
+ *  shared libraries on other processors and Windows        as other data of a shared library
+ *
+ *  CUSHIM_FUNCTION_OF(api, name)      the function to call, which the slot holds
+ *  CUSHIM_LOAD_SLOT(slot)             the same, for an expression
+ *  CUSHIM_ENTRY_ADDRESSES(api, name)  the members of an entry tag from which slot_of() and
+ *                                     first_of() (resolve_entry.hpp) get the two addresses:
+ *                                     of the slot, and of the first-call function
+ *
+ * Headers contain a thousand of each, so the definitions are those that compilers parse fastest:
+ * constants where addresses are constant, otherwise one function for both. */
 #if defined(__GNUC__) && defined(__ELF__) && defined(__LP64__) && !defined(CUSHIM_STATIC)
 #if defined(__x86_64__)
 #define CUSHIM_DETAIL_FROM_GOT(to, name)                                                           \
@@ -110,13 +120,19 @@
 #endif
 #endif
 
-/* For the CUDA function of that name: CUSHIM_FUNCTION_OF is the function to call, which its slot
- * holds. CUSHIM_ENTRY_ADDRESSES declares the members of an entry tag from which slot_of() and
- * first_of() (find_entry.hpp) get the addresses of the slot and of the first-call function. Headers
- * contain a thousand of each, so the definitions are those that compilers parse fastest: constants
- * where addresses are constant, otherwise one function for both. */
-#if defined(CUSHIM_DETAIL_FROM_GOT) && !defined(CUSHIM_BUILDING_CORE)
-#define CUSHIM_FUNCTION_OF(name)                                                                   \
+#if defined(CUSHIM_DETAIL_FROM_GOT) && (defined(CUSHIM_BUILDING_CORE) || defined(CUSHIM_BUILDING))
+#define CUSHIM_SLOT_TABLE 1 /* the slots are members of one object */
+#endif
+
+#if defined(CUSHIM_SLOT_TABLE) && defined(CUSHIM_BUILDING)
+#define CUSHIM_FUNCTION_OF(api, name) __atomic_load_n(&cushim_slots_##api.name, __ATOMIC_ACQUIRE)
+#define CUSHIM_ENTRY_ADDRESSES(api, name)                                                          \
+    static void addresses(pfn *&slot, pfn &first) noexcept {                                       \
+        slot = &cushim_slots_##api.name;                                                           \
+        first = cushim_first_##name;                                                               \
+    }
+#elif defined(CUSHIM_DETAIL_FROM_GOT) && !defined(CUSHIM_BUILDING_CORE)
+#define CUSHIM_FUNCTION_OF(api, name)                                                              \
     __atomic_load_n(__extension__({                                                                \
                         decltype(&cushim_slot_##name) cushim_address;                              \
                         __asm__(CUSHIM_DETAIL_FROM_GOT(0, cushim_slot_##name)                      \
@@ -124,24 +140,19 @@
                         cushim_address;                                                            \
                     }),                                                                            \
                     __ATOMIC_ACQUIRE)
-#define CUSHIM_ENTRY_ADDRESSES(name)                                                               \
+#define CUSHIM_ENTRY_ADDRESSES(api, name)                                                          \
     static void addresses(pfn *&slot, pfn &first) noexcept {                                       \
-        __asm__(CUSHIM_DETAIL_FROM_GOT(0, cushim_slot_##name) "\n\t" CUSHIM_DETAIL_FROM_GOT(       \
-                    1, cushim_first_##name)                                                        \
-                : "=&r"(slot), "=r"(first));                                                       \
+        __asm__(CUSHIM_DETAIL_FROM_GOT(0, cushim_slot_##name) : "=r"(slot));                       \
+        __asm__(CUSHIM_DETAIL_FROM_GOT(0, cushim_first_##name) : "=r"(first));                     \
     }
 #else
-#ifdef __GNUC__
-#define CUSHIM_FUNCTION_OF(name) __atomic_load_n(&cushim_slot_##name, __ATOMIC_ACQUIRE)
-#else
-#define CUSHIM_FUNCTION_OF(name) CUSHIM_LOAD_SLOT(cushim_slot_##name)
-#endif
+#define CUSHIM_FUNCTION_OF(api, name) CUSHIM_LOAD_SLOT(cushim_slot_##name)
 #ifdef CUSHIM_STATIC
-#define CUSHIM_ENTRY_ADDRESSES(name)                                                               \
+#define CUSHIM_ENTRY_ADDRESSES(api, name)                                                          \
     static constexpr pfn *slot = &cushim_slot_##name;                                              \
     static constexpr pfn first = cushim_first_##name;
 #else
-#define CUSHIM_ENTRY_ADDRESSES(name)                                                               \
+#define CUSHIM_ENTRY_ADDRESSES(api, name)                                                          \
     static void addresses(pfn *&slot, pfn &first) noexcept {                                       \
         slot = &cushim_slot_##name;                                                                \
         first = cushim_first_##name;                                                               \
@@ -149,17 +160,17 @@
 #endif
 #endif
 
-/* Marks a slot. Protected in the library: linkers reject code that addresses a slot directly. */
+/* Protected in the library: linkers reject code that addresses a slot directly. */
 #if defined(CUSHIM_DETAIL_FROM_GOT) && defined(CUSHIM_BUILDING_CORE)
 #define CUSHIM_SLOT_API __attribute__((visibility("protected")))
 #else
 #define CUSHIM_SLOT_API CUSHIM_CORE_API
 #endif
 
-/* Reads a slot of a table. Acquire, because the first call on another thread publishes it: a thread
- * that sees the pointer must also see the library that it points into. On x86 and with the default
- * memory model of MSVC that is a plain load. In C, MSVC
- * has no typeof, so the load is not volatile; the value is only called, so it is loaded once. */
+/* Acquire, because the first call on another thread publishes the function: a thread that sees it
+ * must also see the library that contains it. On x86, and with the default memory model of MSVC,
+ * this is a plain load. In MSVC's C, it is not volatile; that is safe, since the value is used
+ * once. */
 #if defined(__GNUC__)
 #define CUSHIM_LOAD_SLOT(slot) __atomic_load_n(&(slot), __ATOMIC_ACQUIRE)
 #elif defined(_M_ARM64)

@@ -7,8 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <cushim/detail/driver_headers.h>
-#include <cushim/result.hpp>
+#include <cushim/detail/owner.hpp>
+#include <cushim/device_span.hpp>
+#include <cushim/pitched_span.hpp>
 
 namespace cushim {
 
@@ -36,9 +37,12 @@ struct Copy {
     std::size_t from_size;
     std::size_t element_size; // bytes
 };
-
-CUSHIM_API Result<void> copy(const Context &context, const Copy &copy) noexcept;
-CUSHIM_API Result<void> copy(const Stream &stream, const Copy &copy) noexcept;
+struct PitchedCopy {
+    CopyKind kind;
+    PitchedView to;
+    PitchedView from;
+    ElementType element;
+};
 
 // A value of one, two or four bytes.
 struct Fill {
@@ -47,16 +51,34 @@ struct Fill {
     unsigned int element_size;
     unsigned int value;
 };
+struct PitchedFill {
+    PitchedView to;
+    ElementType element;
+    unsigned int value;
+};
 
+CUSHIM_API Result<void> copy(const Context &context, const Copy &copy) noexcept;
+CUSHIM_API Result<void> copy(const Stream &stream, const Copy &copy) noexcept;
+CUSHIM_API Result<void> copy(const Context &context, const PitchedCopy &copy) noexcept;
+CUSHIM_API Result<void> copy(const Stream &stream, const PitchedCopy &copy) noexcept;
 CUSHIM_API Result<void> fill(const Context &context, const Fill &fill) noexcept;
 CUSHIM_API Result<void> fill(const Stream &stream, const Fill &fill) noexcept;
+CUSHIM_API Result<void> fill(const Context &context, const PitchedFill &fill) noexcept;
+CUSHIM_API Result<void> fill(const Stream &stream, const PitchedFill &fill) noexcept;
+
+// The buffers of a copy or fill; null for other memory.
+struct Buffers {
+    const State *to;
+    const State *from;
+};
+// In the order and context of a buffer; waits.
+CUSHIM_API Result<void> copy(const Buffers &buffers, const Copy &copy) noexcept;
+CUSHIM_API Result<void> copy(const Buffers &buffers, const PitchedCopy &copy) noexcept;
+CUSHIM_API Result<void> fill(const Buffers &buffers, const Fill &fill) noexcept;
+CUSHIM_API Result<void> fill(const Buffers &buffers, const PitchedFill &fill) noexcept;
 
 template <class Way>
 concept CopyWay = std::is_same_v<Way, Context> || std::is_same_v<Way, Stream>;
-
-inline unsigned long long address_of(const void *pointer) noexcept {
-    return reinterpret_cast<unsigned long long>(pointer);
-}
 
 /* The view of memory that copies, fills and graph nodes use: span() of a buffer, a std::span of a
  * contiguous range. Views are unchanged. */
@@ -79,9 +101,52 @@ concept MemoryView = std::is_same_v<std::remove_cvref_t<Memory>, ViewOf<Memory>>
 template <class Memory>
 concept LastingMemory = std::is_lvalue_reference_v<Memory> || MemoryView<Memory> ||
                         requires(Memory &memory) { memory.span(); };
-// A buffer, or a range with a name.
-template <class Memory>
-concept MemoryWithView = !MemoryView<Memory> && LastingMemory<Memory>;
+
+// --- the views: linear or with rows, on devices or the host
+
+template <class View>
+inline constexpr bool is_linear = false;
+template <class T>
+inline constexpr bool is_linear<DeviceSpan<T>> = true;
+template <class T, std::size_t Size>
+inline constexpr bool is_linear<std::span<T, Size>> = true;
+
+template <class View>
+inline constexpr bool has_rows = requires(const View &view) { view.view(); };
+
+template <class View>
+inline constexpr bool is_on_device = false;
+template <class T>
+inline constexpr bool is_on_device<DeviceSpan<T>> = true;
+template <class T>
+inline constexpr bool is_on_device<DevicePitchedSpan<T>> = true;
+
+template <class To, class From>
+concept SameElements =
+    WritableDeviceType<typename To::element_type> &&
+    std::is_same_v<std::remove_const_t<typename From::element_type>, typename To::element_type>;
+template <class To, class From>
+concept CopyableView = SameElements<To, From> && (is_on_device<To> || is_on_device<From>) &&
+                       ((is_linear<To> && is_linear<From>) || (has_rows<To> && has_rows<From>));
+
+template <class To, class From>
+    requires CopyableView<To, From>
+auto copy_between(const To &to, const From &from) noexcept {
+    using T = typename To::element_type;
+    constexpr CopyKind kind = !is_on_device<From> ? CopyKind::host_to_device
+                              : is_on_device<To>  ? CopyKind::device_to_device
+                                                  : CopyKind::device_to_host;
+    if constexpr (has_rows<To>) {
+        return PitchedCopy{kind, to.view(), from.view(), {sizeof(T), alignof(T)}};
+    } else {
+        return Copy{kind,      number_of(to.data()), number_of(from.data()),
+                    to.size(), from.size(),          sizeof(T)};
+    }
+}
+
+// A destination and a source with one element type, at least one of them in device memory.
+template <class To, class From>
+concept CopyableTo = requires(To &to, From &from) { copy_between(view_of(to), view_of(from)); };
 
 template <class T>
 unsigned int bits_of(const T &value) noexcept {
@@ -93,6 +158,50 @@ unsigned int bits_of(const T &value) noexcept {
         return __builtin_bit_cast(unsigned int, value);
     }
 }
+
+template <class To>
+    requires(is_on_device<To> && FillableDeviceType<typename To::element_type>)
+auto fill_with(const To &to, const typename To::element_type &value) noexcept {
+    using T = typename To::element_type;
+    if constexpr (has_rows<To>) {
+        return PitchedFill{to.view(), {sizeof(T), alignof(T)}, bits_of(value)};
+    } else {
+        return Fill{to.native(), to.size(), static_cast<unsigned int>(sizeof(T)), bits_of(value)};
+    }
+}
+
+template <class To>
+using ElementOf = typename ViewOf<To>::element_type;
+template <class To>
+concept Fillable = requires(To &to, const ElementOf<To> &value) { fill_with(view_of(to), value); };
+
+// --- for compiler errors: why memory cannot be copied or filled
+
+template <class View>
+concept AnyView = is_linear<View> || has_rows<View>;
+
+struct source {
+    template <class From, class To>
+    struct does_not_fit {};
+};
+struct destination {
+    template <class Element>
+    struct cannot_be_filled {};
+};
+
+template <class To, class From>
+concept OtherElements =
+    AnyView<ViewOf<To>> && AnyView<ViewOf<From>> && !std::is_const_v<ElementOf<To>> &&
+    !std::is_same_v<std::remove_const_t<ElementOf<From>>, ElementOf<To>>;
+template <class To, class From>
+using CopyMisfit =
+    source::does_not_fit<std::remove_const_t<ElementOf<From>>, std::remove_const_t<ElementOf<To>>>;
+
+template <class To>
+concept OtherThanFillable = AnyView<ViewOf<To>> && is_on_device<ViewOf<To>> &&
+                            WritableDeviceType<ElementOf<To>> && !FillableDeviceType<ElementOf<To>>;
+template <class To>
+using FillMisfit = destination::cannot_be_filled<ElementOf<To>>;
 
 } // namespace detail
 } // namespace cushim

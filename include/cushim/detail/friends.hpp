@@ -9,7 +9,7 @@ namespace cushim::detail {
 struct State;       // of an owner: src/api/base/state.hpp
 struct Access;      // to owners: owner.hpp
 struct GraphAccess; // to GraphNode and GraphCondition
-struct CodeAccess;  // to JitLog, CompiledCode and LinkedCode
+struct CodeAccess;  // to JitLog
 
 } // namespace cushim::detail
 

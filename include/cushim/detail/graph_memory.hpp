@@ -22,7 +22,7 @@ class GraphMemory {
         : node_(node), address_(address), size_(size) {}
 
     const GraphNode &node() const noexcept { return node_; }
-    CUdeviceptr address() const noexcept { return address_; }
+    CUdeviceptr native() const noexcept { return address_; }
     std::size_t size() const noexcept { return size_; }
 
     CUSHIM_API Result<void> free(const Stream &stream) const noexcept;

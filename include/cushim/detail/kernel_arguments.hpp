@@ -40,22 +40,28 @@ concept MemoryParameter =
 // A DeviceSpan, or a type that converts to one, as buffers do.
 template <class A, class P>
 concept SpanForParameter = MemoryParameter<P> && !std::is_pointer_v<A> &&
-                           std::is_convertible_v<const A &, DeviceSpan<Pointee<P>>>;
+                           std::is_convertible_v<A &, DeviceSpan<Pointee<P>>>;
 
 // Mapped host memory, which is passed by its device address.
 template <class A, class P>
-concept MappedForParameter = MemoryParameter<P> && requires(const A &argument) {
+concept MappedForParameter = MemoryParameter<P> && requires(A &argument) {
     requires std::is_convertible_v<decltype(argument.device_span()), DeviceSpan<Pointee<P>>>;
 };
 
 template <class A, class P>
 concept NullForParameter = std::is_pointer_v<P> && std::is_null_pointer_v<A>;
 
+// The type of an argument in a list of types: const only if it is a const object, since a const
+// buffer is not for a parameter that writes.
+template <class A>
+using ArgumentType = std::conditional_t<std::is_class_v<std::remove_reference_t<A>>,
+                                        std::remove_reference_t<A>, std::remove_cvref_t<A>>;
+
 // Whether an argument of type A can be passed for a parameter of type P.
 template <class A, class P>
-concept KernelArgument =
-    std::is_same_v<A, P> || NumberForParameter<A, P> || PointerForParameter<A, P> ||
-    SpanForParameter<A, P> || MappedForParameter<A, P> || NullForParameter<A, P>;
+concept KernelArgument = std::is_same_v<std::remove_const_t<A>, P> || NumberForParameter<A, P> ||
+                         PointerForParameter<A, P> || SpanForParameter<A, P> ||
+                         MappedForParameter<A, P> || NullForParameter<A, P>;
 
 // For compiler errors: which argument does not fit, and why.
 template <class... Types>
@@ -94,15 +100,8 @@ using Misfit = typename MisfitOf<Arguments, Parameters>::type;
 template <class Arguments, class Parameters>
 inline constexpr bool arguments_fit = std::is_void_v<Misfit<Arguments, Parameters>>;
 
-// A copy of a number or pointer, for the unusual case: the compiler need not store the original.
-template <class A>
-std::conditional_t<std::is_scalar_v<A>, std::remove_cv_t<A>, const A &>
-by_value(const A &argument) noexcept {
-    return argument;
-}
-
 template <class P, class A>
-P parameter_from(const A &argument) noexcept {
+P parameter_from(A &argument) noexcept {
     if constexpr (SpanForParameter<A, P>) {
         const DeviceSpan<Pointee<P>> span = argument;
         return span.data();

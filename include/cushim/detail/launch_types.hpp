@@ -4,19 +4,18 @@
 
 #include <type_traits>
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/driver_headers.h>
 
 namespace cushim::detail {
 
 template <class T>
 concept Integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
-// CUlaunchAttribute, which headers before CUDA 11.8 lack.
-template <class T>
-concept CudaLaunchAttribute = sizeof(T) == 72 && requires(const T &attribute) {
-    attribute.id;
-    attribute.value;
-};
+#if CUDA_VERSION >= 11080
+using LaunchAttribute = CUlaunchAttribute;
+#else
+struct LaunchAttribute {}; // these headers have none
+#endif
 
 } // namespace cushim::detail
 

@@ -54,7 +54,7 @@ typedef struct cushim_library_description {
                                            10000 and 100 for NCCL and cuDNN, 16 and 1 for NVENC.
                                            Both 0: as CUDA packs its own (1000 and 10) */
     int version_minor_unit;
-    int major;        /* major version of the headers; 0: any version is accepted */
+    int major;        /* major version of the headers; -1: any version is accepted */
     const char *hint; /* what a person can do if it is not found: "install the NVIDIA driver".
                          NULL: the loader's own words */
 } cushim_library_description;
@@ -77,8 +77,7 @@ typedef struct cushim_loadable {
     const cushim_library_description *description;
     /* The loader's own: */
     const cushim_library_rows *rows;
-    const struct cushim_special *special;
-    void *record;
+    struct CushimSearchRecord *record;
     const char *chosen;
     struct cushim_loadable *next;
     struct cushim_loadable *listed;

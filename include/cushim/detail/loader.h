@@ -26,6 +26,9 @@ CUSHIM_CORE_API int cushim_exiting(void) CUSHIM_NOEXCEPT;
  * an object of a parent process, and not once the process has begun to exit. */
 CUSHIM_CORE_API int cushim_may_call(unsigned int generation) CUSHIM_NOEXCEPT;
 
+/* Whether the library was searched for, and only at a path that a variable or the program chose. */
+CUSHIM_CORE_API int cushim_is_chosen_by_path(cushim_library library) CUSHIM_NOEXCEPT;
+
 /* The function of a slot: the one it holds, if resolved or overridden, otherwise that of the
  * library, which is then stored. NULL and a status if the function does not exist. */
 CUSHIM_CORE_API cushim_function cushim_resolve_entry(cushim_library library, cushim_function *slot,

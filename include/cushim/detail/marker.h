@@ -1,4 +1,4 @@
-/* Marks that identify a program or library that contains cushim, for `cushim-info --audit`.
+/* Marks that identify a program or library that contains cushim, for cushim-audit.
  *
  * A mark is an ELF note: strip and --gc-sections keep it, and its segment can be found without
  * symbols and without section headers. On Windows, the same bytes are the section ".cushim", and

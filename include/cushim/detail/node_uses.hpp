@@ -12,22 +12,6 @@ namespace cushim::detail {
 template <class T>
 concept Owning = requires(const T &owner) { Access::state(owner); };
 
-// The state of an owner or a buffer; null for other objects.
-template <class Object>
-State *state_of([[maybe_unused]] const Object &object) noexcept {
-    if constexpr (Owning<Object>) {
-        return Access::state(object);
-    } else {
-        return nullptr;
-    }
-}
-
-// Whether all owners and buffers among these objects have a state.
-template <class... Object>
-bool have_states(const Object &...objects) noexcept {
-    return ((!Owning<Object> || state_of(objects) != nullptr) && ...);
-}
-
 // The states of the owners and buffers among these objects. Some may be null.
 template <class... Object>
 class States {
@@ -38,13 +22,9 @@ class States {
     }
     operator std::span<State *const>() const noexcept { return {states_, count}; }
 
-    static constexpr std::size_t count = (std::size_t(Owning<Object>) + ... + 0);
-    // The state with this index; the last one if there are not so many.
-    State *get_or_last(std::size_t index) const noexcept {
-        return states_[index < count ? index : count - 1];
-    }
-
   private:
+    static constexpr std::size_t count = (std::size_t(Owning<Object>) + ... + 0);
+
     template <class T>
     static void add([[maybe_unused]] State **&to, [[maybe_unused]] const T &object) noexcept {
         if constexpr (Owning<T>) {

@@ -24,14 +24,13 @@ CUSHIM_API void release_owner(State *state) noexcept;
 template <class Value>
 class Owner;
 
-// The access of src/api to an owner.
+// The access of headers and of src/api to the state and value of an owner or buffer.
 struct Access {
     template <class Value>
     static State *state(const Owner<Value> &owner) noexcept {
         return owner.state_;
     }
-    // Of a buffer, which contains its owner.
-    template <class Buffer>
+    template <class Buffer> // a TypedBuffer, which holds its owner as a member
     static auto state(const Buffer &buffer) noexcept -> decltype(state(buffer.memory_)) {
         return state(buffer.memory_);
     }

@@ -5,7 +5,7 @@
 #include <cushim/loader.h>
 
 #define CUSHIM_SLOT(name) ((cushim_function *)&cushim_slot_##name)
-#define CUSHIM_FUNCTION(name) ((cushim_function)cushim_first_##name)
+#define CUSHIM_FIRST_CALL(name) ((cushim_function)cushim_first_##name)
 
 #if defined(__GNUC__)
 #define CUSHIM_UNLIKELY(condition) __builtin_expect(condition, 0)

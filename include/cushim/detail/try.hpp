@@ -21,21 +21,21 @@ Tried(R &&) -> Tried<R>;
 
 } // namespace cushim::detail
 
-// cushim's sources add the function's name: src/api/base/function_name.hpp.
-#define CUSHIM_DETAIL_PROPAGATED(tried) tried.error()
+// The headers use these two macros, with a fixed name: with a counter, an inline function would
+// differ between translation units.
 #define CUSHIM_DETAIL_JOIN_NOW(a, b) a##b
 #define CUSHIM_DETAIL_JOIN(a, b) CUSHIM_DETAIL_JOIN_NOW(a, b)
 #define CUSHIM_DETAIL_TRY(tried, declaration, ...)                                                 \
     const ::cushim::detail::Tried tried{(__VA_ARGS__)};                                            \
     if (tried.failed()) [[unlikely]] {                                                             \
-        return CUSHIM_DETAIL_PROPAGATED(tried);                                                    \
+        return tried.error();                                                                      \
     }                                                                                              \
     declaration = tried.value()
 #define CUSHIM_DETAIL_TRY_VOID(tried, ...)                                                         \
     do {                                                                                           \
         const ::cushim::detail::Tried tried{(__VA_ARGS__)};                                        \
         if (tried.failed()) [[unlikely]] {                                                         \
-            return CUSHIM_DETAIL_PROPAGATED(tried);                                                \
+            return tried.error();                                                                  \
         }                                                                                          \
     } while (false)
 

@@ -18,7 +18,8 @@ struct Variable {
 
     template <class T>
     Result<DeviceSpan<T>> as(const char *name) const noexcept {
-        CUSHIM_TRY(const std::size_t size, elements_of(name, bytes, sizeof(T)));
+        CUSHIM_DETAIL_TRY(cushim_tried, const std::size_t size,
+                          elements_of(name, bytes, sizeof(T)));
         return DeviceSpan<T>(address, size);
     }
 };

@@ -8,14 +8,15 @@
 // runtime library's own reasons have none.
 #include "driver_log.hpp"
 
-#include <cushim/driver_table.hpp>
 #include <cushim/loader.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
+#include "call.hpp"
 #include "platform/platform.hpp"
 
 namespace cushim {
@@ -50,16 +51,18 @@ class Log {
     // Reads lines that were written after the first `begin`, but not many.
     explicit Log(CUlogIterator begin) noexcept {
         if (cushim_load_report(CUSHIM_LIBRARY_DRIVER)->state != CUSHIM_STATE_LOADED ||
-            driver().cuLogsCurrent(&end_, 0) != CUDA_SUCCESS) {
+            status_of<entry::cuLogsCurrent>(&end_, 0) != CUDA_SUCCESS) {
             return;
         }
         constexpr CUlogIterator most = 24; // of all threads
         if (begin > end_ || end_ - begin > most) {
             begin = end_ > most ? end_ - most : 0;
         }
-        std::size_t size = sizeof buffer_;
-        if (driver().cuLogsDumpToMemory(&begin, buffer_, &size, 0) == CUDA_SUCCESS) {
-            parse({buffer_, std::min(size, sizeof buffer_)});
+        std::size_t size = sizeof buffer_ - 1;
+        if (status_of<entry::cuLogsDumpToMemory>(&begin, buffer_, &size, 0) == CUDA_SUCCESS) {
+            size = std::min(size, sizeof buffer_ - 1);
+            buffer_[size] = '\0';
+            parse({buffer_, size});
         }
     }
     Log(const Log &) = delete;
@@ -70,10 +73,8 @@ class Log {
 
   private:
     void parse(std::string_view lines) noexcept {
-        char thread[32] = "][";
-        char *const end = std::to_chars(thread + 2, thread + 30, thread_number()).ptr;
-        *end = ']';
-        const std::string_view own(thread, static_cast<std::size_t>(end + 1 - thread));
+        char own[32];
+        std::snprintf(own, sizeof own, "][%llu]", thread_number());
         while (!lines.empty()) {
             const std::string_view line = lines.substr(0, lines.find('\n'));
             lines.remove_prefix(std::min(line.size() + 1, lines.size()));
@@ -95,9 +96,8 @@ bool is_about(std::string_view returning, Api api, int status, std::string_view 
     if (returning.empty()) {
         return api == Api::runtime;
     }
-    int logged = 0;
-    std::from_chars(returning.data() + last_line.size(), returning.data() + returning.size(),
-                    logged);
+    // The text after it is the name in parentheses.
+    const int logged = std::atoi(returning.data() + last_line.size());
     const std::string_view name = returning.substr(returning.rfind(' ') + 1);
     const bool is_same = name.starts_with(entry_point) || entry_point.starts_with(name); // _v2
     return logged == status && (api == Api::runtime || is_same);

@@ -4,25 +4,31 @@
 #include <cushim/text.hpp>
 
 #include <cstdio>
+#include <initializer_list>
+#include <type_traits>
 
 namespace cushim::detail {
 
-// A null name: the value is not an enumerator.
 template <class Enum>
-Text enum_text(const char *type, const char *name, Enum value) noexcept {
+struct EnumName {
+    Enum value;
+    const char *name;
+};
+
+// "Api::driver"; "Api(200)" for a value without a name. The names are those of all enumerators.
+template <class Enum>
+Text enum_text(const char *type, Enum value,
+               std::initializer_list<EnumName<std::type_identity_t<Enum>>> names) noexcept {
     Text text;
-    if (name != nullptr) {
-        std::snprintf(text.characters, sizeof text.characters, "%s::%s", type, name);
-    } else {
-        std::snprintf(text.characters, sizeof text.characters, "%s(%u)", type,
-                      static_cast<unsigned int>(value));
+    for (const EnumName<Enum> &each : names) {
+        if (each.value == value) {
+            std::snprintf(text.characters, sizeof text.characters, "%s::%s", type, each.name);
+            return text;
+        }
     }
+    std::snprintf(text.characters, sizeof text.characters, "%s(%u)", type,
+                  static_cast<unsigned int>(value));
     return text;
 }
 
 } // namespace cushim::detail
-
-// A case of a switch without `default`: compilers then report an enumerator that has no case.
-#define CUSHIM_NAME(enumerator)                                                                    \
-    case Enum::enumerator:                                                                         \
-        return #enumerator

@@ -8,6 +8,7 @@
 #include <cushim/driver_table.hpp>
 #include <cushim/error.hpp>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,16 +18,12 @@
 #include "driver_log.hpp"
 #include "error_message.hpp"
 
-#ifndef __GNUC__
-#include <atomic>
-#endif
-
 namespace cushim {
 
 // The detail and the driver's reasons follow in the same block.
 struct ErrorText {
-    int owners = 1;
-    char *message = nullptr; // null until it is requested
+    std::atomic<int> owners{1};
+    std::atomic<char *> message{nullptr}; // null until it is requested
 
     char *detail() noexcept { return reinterpret_cast<char *>(this + 1); }
     char *reasons() noexcept { return detail() + std::strlen(detail()) + 1; }
@@ -34,51 +31,29 @@ struct ErrorText {
 
 namespace {
 
-// The few atomic operations of this file. <atomic> is too expensive for the public header, and
-// std::atomic_ref, which would avoid it there, is missing from libc++ before 19.
+// Error::text_ as an atomic. <atomic> is too expensive for the public header, and std::atomic_ref
+// is missing from libc++ before 19.
 #ifdef __GNUC__
-template <class T>
-T *load(T *&pointer) {
-    return __atomic_load_n(&pointer, __ATOMIC_ACQUIRE);
+ErrorText *load(ErrorText *&text) {
+    return __atomic_load_n(&text, __ATOMIC_ACQUIRE);
 }
-template <class T>
-bool publish(T *&pointer, T *&expected, T *made) {
-    return __atomic_compare_exchange_n(&pointer, &expected, made, false, __ATOMIC_ACQ_REL,
+bool publish(ErrorText *&text, ErrorText *&expected, ErrorText *made) {
+    return __atomic_compare_exchange_n(&text, &expected, made, false, __ATOMIC_ACQ_REL,
                                        __ATOMIC_ACQUIRE);
 }
-void add_owner(int &owners) {
-    __atomic_add_fetch(&owners, 1, __ATOMIC_RELAXED);
-}
-bool remove_owner(int &owners) {
-    return __atomic_sub_fetch(&owners, 1, __ATOMIC_ACQ_REL) == 0;
-}
-bool is_sole_owner(int &owners) {
-    return __atomic_load_n(&owners, __ATOMIC_ACQUIRE) == 1;
-}
 #else
-template <class T>
-T *load(T *&pointer) {
-    return std::atomic_ref(pointer).load();
+ErrorText *load(ErrorText *&text) {
+    return std::atomic_ref(text).load();
 }
-template <class T>
-bool publish(T *&pointer, T *&expected, T *made) {
-    return std::atomic_ref(pointer).compare_exchange_strong(expected, made);
-}
-void add_owner(int &owners) {
-    ++std::atomic_ref(owners);
-}
-bool remove_owner(int &owners) {
-    return --std::atomic_ref(owners) == 0;
-}
-bool is_sole_owner(int &owners) {
-    return std::atomic_ref(owners).load() == 1;
+bool publish(ErrorText *&text, ErrorText *&expected, ErrorText *made) {
+    return std::atomic_ref(text).compare_exchange_strong(expected, made);
 }
 #endif
 
 ErrorText *share_text(ErrorText *&text) {
     ErrorText *shared = load(text);
     if (shared != nullptr) {
-        add_owner(shared->owners);
+        shared->owners.fetch_add(1, std::memory_order_relaxed);
     }
     return shared;
 }
@@ -175,7 +150,7 @@ ErrorText *make_text(std::string_view detail, std::string_view reasons = "") {
 }
 
 void destroy_text(ErrorText *text) {
-    ::operator delete(text->message);
+    ::operator delete(text->message.load(std::memory_order_relaxed));
     ::operator delete(text);
 }
 
@@ -253,7 +228,7 @@ Error Error::absent(cushim_library library) noexcept {
     if (is_further(library)) {
         parts.status = CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
     }
-    // A libcudart that is present lacks a driver.
+    // libcudart was found but has no driver: the driver is reported.
     parts.library =
         library == CUSHIM_LIBRARY_RUNTIME && is_loaded(library) ? CUSHIM_LIBRARY_DRIVER : library;
     const cushim_report *report = cushim_load_report(parts.library);
@@ -305,10 +280,6 @@ bool operator==(const Error &left, const Error &right) noexcept {
            std::strcmp(left.entry_point_, right.entry_point_) == 0;
 }
 
-Text Error::function() const noexcept {
-    return detail::function_text(function_);
-}
-
 const char *Error::message() const noexcept {
     ErrorText *text = load(text_);
     if (text == nullptr) {
@@ -322,7 +293,7 @@ const char *Error::message() const noexcept {
             destroy_text(made); // another thread was first
         }
     }
-    char *message = load(text->message);
+    char *message = text->message.load(std::memory_order_acquire);
     if (message == nullptr) {
         char *const made = detail::make_message(
             *this,
@@ -331,7 +302,7 @@ const char *Error::message() const noexcept {
         if (made == nullptr) {
             return detail::sentence_of(kind_);
         }
-        if (publish(text->message, message, made)) {
+        if (text->message.compare_exchange_strong(message, made)) {
             return made;
         }
         ::operator delete(made);
@@ -340,7 +311,7 @@ const char *Error::message() const noexcept {
 }
 
 void Error::release(ErrorText *text) noexcept {
-    if (remove_owner(text->owners)) {
+    if (text->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         destroy_text(text);
     }
 }
@@ -348,9 +319,17 @@ void Error::release(ErrorText *text) noexcept {
 namespace detail {
 
 void name_error(const Error &error, const char *function) noexcept {
+    set_function(error, function);
+}
+
+void set_function(const Error &error, const char *function) noexcept {
+    if (function == nullptr) {
+        return;
+    }
     error.function_ = function;
     ErrorText *const text = error.text_;
-    if (text != nullptr && (!is_sole_owner(text->owners) || text->message != nullptr)) {
+    if (text != nullptr &&
+        (text->owners.load(std::memory_order_acquire) != 1 || text->message.load() != nullptr)) {
         // Others share a message with another name.
         ErrorText *const own = make_text(text->detail(), text->reasons());
         if (own != nullptr) {
@@ -358,13 +337,6 @@ void name_error(const Error &error, const char *function) noexcept {
             error.text_ = own;
         }
     }
-}
-
-Error named(Error &&error, const char *function) noexcept {
-    if (function != nullptr) {
-        name_error(error, function);
-    }
-    return static_cast<Error &&>(error);
 }
 
 Error with_detail(Error &&error, const char *detail) noexcept {

@@ -9,8 +9,6 @@
 #include <cstring>
 #include <new>
 
-#include "function_name.hpp"
-
 namespace cushim {
 namespace detail {
 namespace {
@@ -91,7 +89,10 @@ struct StatusNames {
 StatusNames names_of(Api api, int status, const char *own_name) {
     StatusNames names;
     if (api == Api::library) {
-        names.name = *own_name != '\0' ? own_name : nullptr;
+        // NVRTC calls a status "NVRTC_ERROR unknown" if it does not know it.
+        const bool is_known =
+            *own_name != '\0' && !std::string_view(own_name).ends_with(" unknown");
+        names.name = is_known ? own_name : nullptr;
         return names;
     }
     if (status < 0 || status > (api == Api::runtime ? 16383 : 1023)) {
@@ -113,9 +114,14 @@ StatusNames names_of(Api api, int status, const char *own_name) {
     return names;
 }
 
-void write_status(Writer &out, const Error &error, const StatusNames &names) {
+// "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY"
+void write_call(Writer &out, const Error &error, const StatusNames &names) {
+    if (*error.entry_point() != '\0') {
+        // A system call returned no CUDA status.
+        out << error.entry_point() << (error.api() == Api::loader ? "; " : ": ");
+    }
     if (names.name != nullptr) {
-        out << names.name << " (" << error.status() << ")";
+        out << names.name;
     } else if (error.api() == Api::library) {
         out << "unknown " << cushim_library_title(error.library()) << " status " << error.status();
     } else {
@@ -174,13 +180,6 @@ void write_newer_headers(Writer &out, const Error &error) {
     out << "; this build used those of " << error.installed();
 }
 
-void write_report(Writer &out, const cushim_report &report) {
-    out << or_empty(report.explanation);
-    if (*or_empty(report.hint) != '\0') {
-        out << (out.ends_sentence() ? " To do: " : ". To do: ") << report.hint;
-    }
-}
-
 void write_name(Writer &out, const Error &error) {
     if (*error.entry_point() != '\0') {
         out << error.entry_point() << ": ";
@@ -210,51 +209,60 @@ bool is_about_status(const Error &error) {
     return error.api() != Api::loader && error.status() != 0;
 }
 
-void write_function(Writer &out, const char *function) {
-    const std::string_view name = name_in(function);
-    const Backend *const backend = backend_of(name);
-    if (backend != nullptr) {
-        out << backend->name << name.substr(backend->prefix.size());
-    } else {
-        out << name;
+// A library is absent, whatever function was called: "no CUDA driver: libcuda.so.1 was not found
+// (Device::get: cuInit 303). Hint: install the NVIDIA driver".
+void write_absence(Writer &out, const Error &error, const MessageParts &parts) {
+    std::string_view explanation = or_empty(parts.report->explanation);
+    if (explanation.ends_with('.')) {
+        explanation.remove_suffix(1);
+    }
+    out << explanation;
+    const bool has_call = is_about_status(error) && *error.entry_point() != '\0';
+    if (has_call || *parts.function != '\0') {
+        out << " (";
+        out << parts.function;
+        out << (has_call && *parts.function != '\0' ? ": " : "");
+        if (has_call) {
+            out << error.entry_point() << " " << error.status();
+        }
+        out << ")";
+    }
+    if (!parts.detail.empty()) {
+        out << ": " << parts.detail;
+    }
+    if (const char *const hint = or_empty(parts.report->hint); *hint != '\0') {
+        out << ". Hint: " << hint;
     }
 }
 
-void write_message(Writer &out, const Error &error, const cushim_report *report,
-                   const StatusNames &names, std::string_view detail) {
-    const bool is_line = !detail.empty() && detail.find('\n') == detail.npos;
-    if (report != nullptr && !is_about_status(error)) {
-        write_report(out, *report);
-    } else if (!is_about_status(error)) {
-        if (detail.empty()) {
+// "DeviceBuffer::allocate: 64 bytes requested, 16 free (cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY)"
+void write_failure(Writer &out, const Error &error, const MessageParts &parts,
+                   const StatusNames &names) {
+    if (*parts.function != '\0') {
+        out << parts.function;
+        out << ": ";
+    }
+    if (!is_about_status(error)) {
+        if (parts.detail.empty()) {
             write_kind(out, error);
         } else {
             write_name(out, error);
-            out << detail;
+            out << parts.detail;
         }
         return;
-    } else if (is_line && report == nullptr) {
-        out << detail << " (";
-        if (error.api() == Api::loader && *error.entry_point() != '\0') {
-            out << error.entry_point() << "; "; // a system call, which returned no CUDA status
-        } else {
-            write_name(out, error);
-        }
-        write_status(out, error, names);
-        out << ")";
-        return;
-    } else {
-        write_name(out, error);
-        write_status(out, error, names);
-        if (report != nullptr) {
-            out << ": ";
-            write_report(out, *report);
-        } else if (names.description != nullptr && *names.description != '\0') {
-            out << ": " << names.description;
-        }
     }
-    if (!detail.empty()) {
-        out << ": " << detail;
+    const bool is_line = parts.detail.find('\n') == parts.detail.npos;
+    const std::string_view reason =
+        is_line && !parts.detail.empty() ? parts.detail : or_empty(names.description);
+    if (reason.empty()) {
+        write_call(out, error, names);
+    } else {
+        out << reason << " (";
+        write_call(out, error, names);
+        out << ")";
+    }
+    if (!is_line) {
+        out << ": " << parts.detail;
     }
 }
 
@@ -266,11 +274,11 @@ char *make_message(const Error &error, const MessageParts &parts) noexcept {
         names = names_of(error.api(), error.status(), parts.status_name);
     }
     const auto write = [&](Writer out) {
-        if (*parts.function != '\0') {
-            write_function(out, parts.function);
-            out << ": ";
+        if (parts.report != nullptr) {
+            write_absence(out, error, parts);
+        } else {
+            write_failure(out, error, parts, names);
         }
-        write_message(out, error, parts.report, names, parts.detail);
         if (!parts.reasons.empty()) {
             out << (out.ends_sentence() ? " The driver's log: " : ". The driver's log: ")
                 << parts.reasons;
@@ -288,14 +296,6 @@ char *make_message(const Error &error, const MessageParts &parts) noexcept {
 
 const char *sentence_of(ErrorKind kind) noexcept {
     return kind_text(kind).sentence;
-}
-
-Text function_text(const char *function) noexcept {
-    Text text;
-    Writer out(text.characters, sizeof text.characters - 1);
-    write_function(out, function);
-    text.characters[std::min(out.length(), sizeof text.characters - 1)] = '\0';
-    return text;
 }
 
 } // namespace detail

@@ -14,7 +14,7 @@ inline const char *or_empty(const char *text) noexcept {
 
 // What an Error stores for its message.
 struct MessageParts {
-    const char *function;        // a name, or a signature that has it
+    const char *function;        // that the program called; "" if there is none
     const cushim_report *report; // why the library is absent; null if that is not the reason
     const char *status_name;     // of a status of a further library; "" if it is not known
     std::string_view detail;
@@ -26,8 +26,5 @@ char *make_message(const Error &error, const MessageParts &parts) noexcept;
 
 // The message of an error without further information, which needs no memory.
 const char *sentence_of(ErrorKind kind) noexcept;
-
-// The name in Error::function(), as programs know it.
-Text function_text(const char *function) noexcept;
 
 } // namespace cushim::detail

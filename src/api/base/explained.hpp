@@ -3,15 +3,12 @@
 
 #include <cushim/result.hpp>
 
-#include "function_name.hpp"
-
-#if defined(__MINGW32__)
-#define CUSHIM_PRINTF(text, first) [[gnu::format(gnu_printf, text, first)]]
-#elif defined(__GNUC__)
-#define CUSHIM_PRINTF(text, first) [[gnu::format(printf, text, first)]]
+#ifdef __MINGW32__
+#define CUSHIM_PRINTF_STYLE gnu_printf
 #else
-#define CUSHIM_PRINTF(text, first)
+#define CUSHIM_PRINTF_STYLE printf
 #endif
+#define CUSHIM_PRINTF(text, first) [[gnu::format(CUSHIM_PRINTF_STYLE, text, first)]]
 
 namespace cushim::detail {
 

@@ -4,12 +4,13 @@
 
 #include <cushim/detail/error.hpp>
 
-#include "function_name.hpp"
 #include "ranges.hpp"
 
 namespace cushim {
 
 namespace {
+
+using detail::named;
 
 Result<void> loaded(cushim_library library) noexcept {
     if (cushim_load(library) == CUSHIM_STATE_LOADED) {
@@ -39,34 +40,37 @@ Error too_long(const Settings &settings) noexcept {
 } // namespace
 
 Result<void> load_driver() noexcept {
-    return CUSHIM_NAMED(loaded(CUSHIM_LIBRARY_DRIVER));
+    return named("load_driver", loaded(CUSHIM_LIBRARY_DRIVER));
 }
 Result<void> load_runtime() noexcept {
-    return CUSHIM_NAMED(loaded(CUSHIM_LIBRARY_RUNTIME));
+    return named("load_runtime", loaded(CUSHIM_LIBRARY_RUNTIME));
 }
 Result<void> load(cushim_library library) noexcept {
-    return CUSHIM_NAMED(loaded(library));
+    return named("load", loaded(library));
 }
 
 Result<void> configure(const Settings &settings) noexcept {
-    const cushim_settings raw = {settings.driver_path, settings.runtime_path,
-                                 bit(settings.environment, CUSHIM_SEARCH_ENVIRONMENT) |
-                                     bit(settings.already_loaded, CUSHIM_SEARCH_ALREADY_LOADED) |
-                                     bit(settings.system_search, CUSHIM_SEARCH_SYSTEM) |
-                                     bit(settings.known_places, CUSHIM_SEARCH_KNOWN_PLACES)};
-    switch (cushim_configure(&raw)) {
-    case CUSHIM_CONFIGURE_OK:
-        return {};
-    case CUSHIM_CONFIGURE_TOO_LATE:
-        return CUSHIM_NAMED(Error::invalid_argument(
-            "the search for the CUDA libraries has already begun; call configure() before the "
-            "first CUDA call"));
-    case CUSHIM_CONFIGURE_NO_MEMORY:
-        return CUSHIM_NAMED(detail::no_host_memory());
-    case CUSHIM_CONFIGURE_INVALID:
-        break;
-    }
-    return CUSHIM_NAMED(too_long(settings));
+    return named("configure", [&]() -> Result<void> {
+        const cushim_settings raw = {
+            settings.driver_path, settings.runtime_path,
+            bit(settings.environment, CUSHIM_SEARCH_ENVIRONMENT) |
+                bit(settings.already_loaded, CUSHIM_SEARCH_ALREADY_LOADED) |
+                bit(settings.system_search, CUSHIM_SEARCH_SYSTEM) |
+                bit(settings.known_places, CUSHIM_SEARCH_KNOWN_PLACES)};
+        switch (cushim_configure(&raw)) {
+        case CUSHIM_CONFIGURE_OK:
+            return {};
+        case CUSHIM_CONFIGURE_TOO_LATE:
+            return Error::invalid_argument(
+                "the search for the CUDA libraries has already begun; call configure() before the "
+                "first CUDA call");
+        case CUSHIM_CONFIGURE_NO_MEMORY:
+            return detail::no_host_memory();
+        case CUSHIM_CONFIGURE_INVALID:
+            break;
+        }
+        return too_long(settings);
+    });
 }
 
 } // namespace cushim

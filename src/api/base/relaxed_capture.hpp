@@ -6,7 +6,7 @@
 // what other threads capture.
 #pragma once
 
-#include <cushim/driver_table.hpp>
+#include "call.hpp"
 
 namespace cushim::detail {
 
@@ -26,7 +26,7 @@ class RelaxedCapture {
 
   private:
     bool exchange() noexcept {
-        const CUresult status = driver().cuThreadExchangeStreamCaptureMode(&other_);
+        const CUresult status = status_of<entry::cuThreadExchangeStreamCaptureMode>(&other_);
         if (status != CUDA_SUCCESS) [[unlikely]] {
             report(status);
         }

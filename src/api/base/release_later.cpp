@@ -170,16 +170,46 @@ class Queue {
 
 constinit std::atomic<Queue *> current_queue{nullptr};
 
+// In static storage: ThreadSanitizer sees how memory is allocated even by a library that is not
+// instrumented, but not the atomic through which other threads get the address.
+alignas(Queue) unsigned char first_storage[sizeof(Queue)];
+// 0, or the generation of the process that uses first_storage, plus one.
+constinit std::atomic<unsigned int> first_user{0};
+
+bool is_current(const Queue *queue) noexcept {
+    return queue != nullptr && queue->generation == cushim_fork_generation();
+}
+
 // The queue of this process, or null. A parent's may be locked by a thread that this process lacks.
 Queue *existing_queue() noexcept {
     Queue *const queue = current_queue.load(std::memory_order_acquire);
-    return queue != nullptr && queue->generation == cushim_fork_generation() ? queue : nullptr;
+    return is_current(queue) ? queue : nullptr;
+}
+
+// Null if another process of the chain of forks uses first_storage.
+Queue *first_queue() noexcept {
+    const unsigned int own = cushim_fork_generation() + 1;
+    unsigned int user = 0;
+    if (first_user.compare_exchange_strong(user, own)) {
+        current_queue.store(::new (first_storage) Queue);
+        return existing_queue();
+    }
+    while (user == own && existing_queue() == nullptr) {
+        std::this_thread::yield(); // until the thread that was first has stored it
+    }
+    return existing_queue();
 }
 
 // The queue of this process; null if its allocation fails.
 Queue *queue() noexcept {
+    if (Queue *const existing = existing_queue()) {
+        return existing;
+    }
+    if (Queue *const first = first_queue()) {
+        return first;
+    }
     Queue *before = current_queue.load(std::memory_order_acquire);
-    if (before != nullptr && before->generation == cushim_fork_generation()) {
+    if (is_current(before)) {
         return before;
     }
     Queue *const made = new (std::nothrow) Queue;
@@ -200,7 +230,9 @@ void release_at_exit() {
         return;
     }
     if (!own->wait_until_empty(longest_exit)) {
-        report_teardown({CUDA_ERROR_TIMEOUT, "wait_for_released_closures"});
+        report_teardown({Error::make({.status = CUDA_ERROR_TIMEOUT,
+                                      .entry_point = "wait_for_released_closures"}),
+                         0});
     }
 }
 

@@ -3,12 +3,12 @@
 #include <cushim/teardown.hpp>
 
 #include <atomic>
+#include <utility>
 
 #include "call.hpp"
 #include "fork_guard.hpp"
 #include "relaxed_capture.hpp"
 #include "resets.hpp"
-#include "runtime_call.hpp"
 
 namespace cushim {
 namespace {
@@ -36,12 +36,6 @@ TeardownSinkSetting current_sink() noexcept {
         return !state.is_gone();
     }
     return true;
-}
-
-Result<void> answer_of(const detail::Destroyed &destroyed) noexcept {
-    return destroyed.api == Api::runtime
-               ? detail::checked(static_cast<cudaError_t>(destroyed.status), destroyed.entry_point)
-               : detail::checked(static_cast<CUresult>(destroyed.status), destroyed.entry_point);
 }
 
 [[gnu::always_inline]] inline detail::Destroyed destroy(detail::State &state) noexcept {
@@ -75,13 +69,16 @@ bool nothing_left(int status) noexcept {
 }
 
 void report_teardown(const Destroyed &destroyed) noexcept {
-    if (destroyed.status == CUDA_SUCCESS ||
-        (destroyed.api != Api::library && nothing_left(destroyed.status))) {
+    if (destroyed.status() == CUDA_SUCCESS) {
+        return;
+    }
+    const Error &error = destroyed.result.error();
+    if (error.api() != Api::library && nothing_left(error.status())) {
         return;
     }
     const TeardownSinkSetting setting = current_sink();
     if (setting.sink != nullptr) {
-        setting.sink({destroyed.entry_point, destroyed.status, destroyed.handle}, setting.user);
+        setting.sink({error.entry_point(), error.status(), destroyed.handle}, setting.user);
     }
 }
 
@@ -96,7 +93,7 @@ void drop_owner(State *state) noexcept {
 void end(State *state) noexcept {
     const Destroyed destroyed = destroy(*state);
     delete state;
-    if (destroyed.status != CUDA_SUCCESS) [[unlikely]] {
+    if (!destroyed.result) [[unlikely]] {
         report_teardown(destroyed);
     }
 }
@@ -105,9 +102,10 @@ Result<void> close_owner(State *state) noexcept {
     if (!leave(*state)) {
         return {};
     }
-    const Destroyed destroyed = destroy(*state);
+    Destroyed destroyed = destroy(*state);
     delete state;
-    return nothing_left(destroyed.status) ? Result<void>() : named(answer_of(destroyed), "close");
+    return nothing_left(destroyed.status()) ? Result<void>()
+                                            : named("close", std::move(destroyed.result));
 }
 
 void release_owner(State *state) noexcept {

@@ -4,7 +4,7 @@
 //
 //     CUSHIM_TRY(auto state, make_state<EventState>(context));
 //     CUSHIM_TRY(const ContextScope scope, state->enter());
-//     CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuEventCreate, &state->event, flags));
+//     CUSHIM_TRY_VOID(call<entry::cuEventCreate>(&state->event, flags));
 //     return Event(state->event, state.take());
 //
 // Dependencies are KeepAlive members of the state, released after the object is destroyed.
@@ -16,36 +16,31 @@
 #include <atomic>
 #include <new>
 
-#include "function_name.hpp"
-#include "state_memory.hpp"
-
 namespace cushim::detail {
 
-// The result of destroying an object.
+// The result of destroying an object: `return {call<entry::cuEventDestroy>(event), event};`.
 struct Destroyed {
-    int status = 0; // CUresult, the runtime's cudaError_t, or that of a further library
-    const char *entry_point = "";
-    unsigned long long handle = 0;
-    Api api = Api::driver;
+    Destroyed() noexcept = default;
+    template <class Handle>
+    Destroyed(Result<void> &&outcome, Handle of) noexcept
+        : result(static_cast<Result<void> &&>(outcome)), handle((unsigned long long)of) {}
+
+    int status() const noexcept { return result ? 0 : result.error().status(); }
+
+    Result<void> result;
+    unsigned long long handle = 0; // or an address, for the teardown sink
 };
 
 // Whether the destroying call is safe during captures: relaxed_capture.hpp.
 enum class InCapture : bool { unsafe, safe };
 
 struct State {
-    // The default of `made_in` is evaluated before the construction begins, which makes that
-    // shorter.
     explicit State(InCapture call = InCapture::unsafe, int ordinal = -1,
                    unsigned int made_in = cushim_fork_generation()) noexcept
         : in_capture(call), generation(made_in), device_ordinal(ordinal) {}
     State(const State &) = delete;
     State &operator=(const State &) = delete;
     virtual ~State() = default;
-
-    static void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
-        return allocate_state(size);
-    }
-    static void operator delete(void *state, std::size_t size) noexcept { free_state(state, size); }
 
     // Destroys the CUDA object. Called at most once, by the last owner; not called if the driver
     // can no longer be called. Runs under a RelaxedCapture unless `in_capture` is safe.
@@ -132,6 +127,8 @@ class KeepAlive {
 
     // Whether there is a dependency.
     explicit operator bool() const noexcept { return state_ != nullptr; }
+    // Whether this is the dependency.
+    bool is_of(const State *state) const noexcept { return state_ == state; }
     // Whether the dependency is destroyed, and the dependent object with it.
     bool is_gone() const noexcept { return state_ != nullptr && state_->is_gone(); }
 
@@ -149,7 +146,8 @@ class KeepAlive {
     State *state_ = nullptr;
 };
 
-// A state whose object does not exist yet. Destroys nothing unless take() is called.
+// A state whose object does not exist yet. Deletes the state, without destroy(), unless take() is
+// called.
 template <class S>
 class NewState {
   public:
@@ -179,46 +177,11 @@ class NewState {
     S *untaken_;
 };
 
-// The result of make_state(): a NewState, or out_of_memory. Shorter than a Result, for CUSHIM_TRY.
-template <class S>
-class MadeState {
-  public:
-    explicit MadeState(S *state) noexcept : state_(state) {}
-    MadeState(MadeState &&other) noexcept : state_(other.state_) { other.state_ = nullptr; }
-    MadeState &operator=(MadeState &&) = delete;
-    ~MadeState() {
-        if (state_ != nullptr) [[unlikely]] {
-            delete state_;
-        }
-    }
-
-    bool has_value() const noexcept { return state_ != nullptr; }
-    Error error() const noexcept { return no_host_memory(); }
-    NewState<S> operator*() && noexcept {
-        S *const state = state_;
-        state_ = nullptr;
-        return NewState<S>(state);
-    }
-    operator Result<NewState<S>>() && noexcept {
-        if (!has_value()) {
-            return error();
-        }
-        return *static_cast<MadeState &&>(*this);
-    }
-
-  private:
-    S *state_;
-};
-
-template <class S>
-Error named_error(const Tried<MadeState<S>> &tried, const char *function) noexcept {
-    return named(tried.result.error(), function);
-}
-
+// Fails with out_of_memory.
 template <class S, class... Arguments>
-[[gnu::always_inline]] inline MadeState<S> make_state(Arguments &&...arguments) noexcept {
-    static_assert(alignof(S) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-    return MadeState<S>(new (std::nothrow) S(static_cast<Arguments &&>(arguments)...));
+Result<NewState<S>> make_state(Arguments &&...arguments) noexcept {
+    S *const state = new (std::nothrow) S(static_cast<Arguments &&>(arguments)...);
+    return state != nullptr ? Result<NewState<S>>(NewState<S>(state)) : no_host_memory();
 }
 
 // Whether the status means that the driver or runtime library is shutting down, or that the context

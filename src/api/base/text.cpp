@@ -34,164 +34,100 @@ Text number_text(const char *type, int number) noexcept {
     return text;
 }
 
-const char *name_of(AccessFlags flags) noexcept {
-    using Enum = AccessFlags;
-    switch (flags) {
-        CUSHIM_NAME(none);
-        CUSHIM_NAME(read);
-        CUSHIM_NAME(read_write);
-    }
-    return nullptr;
-}
-
-const char *name_of(Api api) noexcept {
-    using Enum = Api;
-    switch (api) {
-        CUSHIM_NAME(loader);
-        CUSHIM_NAME(driver);
-        CUSHIM_NAME(runtime);
-        CUSHIM_NAME(library);
-    }
-    return nullptr;
-}
-
-const char *name_of(CaptureMode mode) noexcept {
-    using Enum = CaptureMode;
-    switch (mode) {
-        CUSHIM_NAME(global);
-        CUSHIM_NAME(per_thread);
-        CUSHIM_NAME(relaxed);
-    }
-    return nullptr;
-}
-
-const char *name_of(CaptureStatus status) noexcept {
-    using Enum = CaptureStatus;
-    switch (status) {
-        CUSHIM_NAME(none);
-        CUSHIM_NAME(active);
-        CUSHIM_NAME(invalidated);
-    }
-    return nullptr;
-}
-
-const char *name_of(GraphConditionalType type) noexcept {
-    using Enum = GraphConditionalType;
-    switch (type) {
-        CUSHIM_NAME(if_);
-        CUSHIM_NAME(while_);
-        CUSHIM_NAME(switch_);
-    }
-    return nullptr;
-}
-
-const char *name_of(GraphNodeType type) noexcept {
-    using Enum = GraphNodeType;
-    switch (type) {
-        CUSHIM_NAME(kernel);
-        CUSHIM_NAME(memcpy);
-        CUSHIM_NAME(memset);
-        CUSHIM_NAME(host);
-        CUSHIM_NAME(child_graph);
-        CUSHIM_NAME(empty);
-        CUSHIM_NAME(event_wait);
-        CUSHIM_NAME(event_record);
-        CUSHIM_NAME(semaphore_signal);
-        CUSHIM_NAME(semaphore_wait);
-        CUSHIM_NAME(mem_alloc);
-        CUSHIM_NAME(mem_free);
-        CUSHIM_NAME(batch_mem_op);
-        CUSHIM_NAME(conditional);
-    }
-    return nullptr;
-}
-
-const char *name_of(GraphUpdateResult result) noexcept {
-    using Enum = GraphUpdateResult;
-    switch (result) {
-        CUSHIM_NAME(success);
-        CUSHIM_NAME(error);
-        CUSHIM_NAME(topology_changed);
-        CUSHIM_NAME(node_type_changed);
-        CUSHIM_NAME(function_changed);
-        CUSHIM_NAME(parameters_changed);
-        CUSHIM_NAME(not_supported);
-        CUSHIM_NAME(unsupported_function_change);
-        CUSHIM_NAME(attributes_changed);
-    }
-    return nullptr;
-}
-
-const char *name_of(InstantiateResult result) noexcept {
-    using Enum = InstantiateResult;
-    switch (result) {
-        CUSHIM_NAME(success);
-        CUSHIM_NAME(error);
-        CUSHIM_NAME(invalid_structure);
-        CUSHIM_NAME(node_operation_not_supported);
-        CUSHIM_NAME(multiple_contexts);
-        CUSHIM_NAME(conditional_handle_unused);
-    }
-    return nullptr;
-}
-
-const char *name_of(ManagedAttachment attachment) noexcept {
-    using Enum = ManagedAttachment;
-    switch (attachment) {
-        CUSHIM_NAME(global);
-        CUSHIM_NAME(host);
-        CUSHIM_NAME(single);
-    }
-    return nullptr;
-}
-
 } // namespace
 
 // --- enums
 
 Text to_text(AccessFlags flags) noexcept {
-    return enum_text("AccessFlags", name_of(flags), flags);
+    using enum AccessFlags;
+    return enum_text("AccessFlags", flags,
+                     {{none, "none"}, {read, "read"}, {read_write, "read_write"}});
 }
 
 Text to_text(Api api) noexcept {
-    return enum_text("Api", name_of(api), api);
+    using enum Api;
+    return enum_text(
+        "Api", api,
+        {{loader, "loader"}, {driver, "driver"}, {runtime, "runtime"}, {library, "library"}});
 }
 
 Text to_text(CaptureMode mode) noexcept {
-    return enum_text("CaptureMode", name_of(mode), mode);
+    using enum CaptureMode;
+    return enum_text("CaptureMode", mode,
+                     {{global, "global"}, {per_thread, "per_thread"}, {relaxed, "relaxed"}});
 }
 
 Text to_text(CaptureStatus status) noexcept {
-    return enum_text("CaptureStatus", name_of(status), status);
+    using enum CaptureStatus;
+    return enum_text("CaptureStatus", status,
+                     {{none, "none"}, {active, "active"}, {invalidated, "invalidated"}});
 }
 
 Text to_text(ErrorKind kind) noexcept {
-    return enum_text("ErrorKind", kind <= ErrorKind::status ? name(kind) : nullptr, kind);
+    return kind <= ErrorKind::status ? enum_text("ErrorKind", kind, {{kind, name(kind)}})
+                                     : enum_text("ErrorKind", kind, {});
 }
 
 Text to_text(Feature feature) noexcept {
     const bool is_one = static_cast<int>(feature) < feature_count;
-    return enum_text("Feature", is_one ? name(feature) : nullptr, feature);
+    return is_one ? enum_text("Feature", feature, {{feature, name(feature)}})
+                  : enum_text("Feature", feature, {});
 }
 
 Text to_text(GraphConditionalType type) noexcept {
-    return enum_text("GraphConditionalType", name_of(type), type);
+    using enum GraphConditionalType;
+    return enum_text("GraphConditionalType", type,
+                     {{if_, "if_"}, {while_, "while_"}, {switch_, "switch_"}});
 }
 
 Text to_text(GraphNodeType type) noexcept {
-    return enum_text("GraphNodeType", name_of(type), type);
+    using enum GraphNodeType;
+    return enum_text("GraphNodeType", type,
+                     {{kernel, "kernel"},
+                      {memcpy, "memcpy"},
+                      {memset, "memset"},
+                      {host, "host"},
+                      {child_graph, "child_graph"},
+                      {empty, "empty"},
+                      {event_wait, "event_wait"},
+                      {event_record, "event_record"},
+                      {semaphore_signal, "semaphore_signal"},
+                      {semaphore_wait, "semaphore_wait"},
+                      {mem_alloc, "mem_alloc"},
+                      {mem_free, "mem_free"},
+                      {batch_mem_op, "batch_mem_op"},
+                      {conditional, "conditional"}});
 }
 
 Text to_text(GraphUpdateResult result) noexcept {
-    return enum_text("GraphUpdateResult", name_of(result), result);
+    using enum GraphUpdateResult;
+    return enum_text("GraphUpdateResult", result,
+                     {{success, "success"},
+                      {error, "error"},
+                      {topology_changed, "topology_changed"},
+                      {node_type_changed, "node_type_changed"},
+                      {function_changed, "function_changed"},
+                      {parameters_changed, "parameters_changed"},
+                      {not_supported, "not_supported"},
+                      {unsupported_function_change, "unsupported_function_change"},
+                      {attributes_changed, "attributes_changed"}});
 }
 
 Text to_text(InstantiateResult result) noexcept {
-    return enum_text("InstantiateResult", name_of(result), result);
+    using enum InstantiateResult;
+    return enum_text("InstantiateResult", result,
+                     {{success, "success"},
+                      {error, "error"},
+                      {invalid_structure, "invalid_structure"},
+                      {node_operation_not_supported, "node_operation_not_supported"},
+                      {multiple_contexts, "multiple_contexts"},
+                      {conditional_handle_unused, "conditional_handle_unused"}});
 }
 
 Text to_text(ManagedAttachment attachment) noexcept {
-    return enum_text("ManagedAttachment", name_of(attachment), attachment);
+    using enum ManagedAttachment;
+    return enum_text("ManagedAttachment", attachment,
+                     {{global, "global"}, {host, "host"}, {single, "single"}});
 }
 
 // --- owners and names

@@ -6,8 +6,6 @@
 #include <new>
 #include <stdexcept>
 
-#include "function_name.hpp"
-
 namespace cushim::detail {
 
 // The result of f(); out_of_memory if it throws std::bad_alloc or std::length_error.

@@ -26,7 +26,7 @@ Result<void> require_handle_of(Handle handle, std::size_t size,
 // The same for objects that belong to a context.
 template <class Handle>
 Result<void> require_handle_in(const Context &context, Handle handle) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
+    CUSHIM_TRY_VOID(require(context, "the Context is empty"));
     return require_handle(handle);
 }
 

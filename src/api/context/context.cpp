@@ -10,66 +10,45 @@
 #include "base/ranges.hpp"
 #include "base/resets.hpp"
 #include "base/state.hpp"
-#include "current_call.hpp"
 #include "in_context.hpp"
 #include "on_device.hpp"
 
 namespace cushim {
 namespace {
 
+using detail::call;
 using detail::Destroyed;
+using detail::named;
+using detail::on_device;
+using detail::status_of;
 
 struct PrimaryContextState final : detail::State {
     explicit PrimaryContextState(Device of) noexcept : device(of) { device_ordinal = of.native(); }
     Destroyed destroy() noexcept override {
-        return CUSHIM_DESTROY(cuDevicePrimaryCtxRelease, device.native(), device.native());
+        return {call<entry::cuDevicePrimaryCtxRelease>(device.native()), device.native()};
     }
     const Device device;
 };
 
 struct CreatedContextState final : detail::State {
-    Destroyed destroy() noexcept override { return CUSHIM_DESTROY(cuCtxDestroy, context, context); }
+    Destroyed destroy() noexcept override { return {call<entry::cuCtxDestroy>(context), context}; }
     CUcontext context = nullptr;
 };
 
 void pop_if_current(CUcontext context) noexcept {
     CUcontext current = nullptr;
-    if (driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context) {
-        (void)driver().cuCtxPopCurrent(&current);
+    if (status_of<entry::cuCtxGetCurrent>(&current) == CUDA_SUCCESS && current == context) {
+        (void)status_of<entry::cuCtxPopCurrent>(&current);
     }
-}
-
-Error empty_context() noexcept {
-    return Error::invalid_argument("the Context holds no context");
-}
-
-// Returns a number for pop().
-Result<unsigned int> push(CUcontext context) noexcept {
-    if (const Result<void> pushed = CUSHIM_DRIVER(cuCtxPushCurrent, context); !pushed) {
-        pop_if_current(context); // a failed call may have taken effect
-        return pushed.error();
-    }
-    return cushim_fork_generation() + 1;
-}
-
-// Not in the child of a fork, for a context that the parent pushed.
-void pop(unsigned int pushed) noexcept {
-    if (cushim_may_call(pushed - 1) == 0) {
-        return;
-    }
-    CUcontext popped = nullptr;
-    const CUresult status = driver().cuCtxPopCurrent(&popped);
-    detail::report_teardown(
-        {status, entry::cuCtxPopCurrent::name, reinterpret_cast<unsigned long long>(popped)});
 }
 
 // After a failed creation: CUDA may have created the context nevertheless and made it current.
 // Otherwise the handle has no meaning.
 void destroy_if_current(CUcontext context) noexcept {
     CUcontext current = nullptr;
-    if (context != nullptr && driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
+    if (context != nullptr && status_of<entry::cuCtxGetCurrent>(&current) == CUDA_SUCCESS &&
         current == context) {
-        (void)driver().cuCtxDestroy(context); // also pops it
+        (void)status_of<entry::cuCtxDestroy>(context); // also pops it
     }
 }
 
@@ -81,8 +60,8 @@ Error not_created(const Error &error, Device device, unsigned int flags) noexcep
     }
     constexpr unsigned int all = CU_CTX_FLAGS_MASK, scheduling = CU_CTX_SCHED_MASK;
     if ((flags & ~all) != 0) {
-        return detail::explained(error, "bits 0x%x of flags 0x%x are not CU_CTX_... flags",
-                                 flags & ~all, flags);
+        return detail::explained(error, "flags 0x%x contain unknown bits 0x%x", flags,
+                                 flags & ~all);
     }
     return std::popcount(flags & scheduling) > 1
                ? detail::explained(error,
@@ -113,7 +92,7 @@ Error refused_limit(const Error &error, CUlimit limit,
     }
     const char *const name = name_of(limit);
     std::size_t ignored = 0;
-    if (value != nullptr && driver().cuCtxGetLimit(&ignored, limit) == CUDA_SUCCESS) {
+    if (value != nullptr && status_of<entry::cuCtxGetLimit>(&ignored, limit) == CUDA_SUCCESS) {
         return detail::explained(error, "%s (%u) cannot be set to %zu",
                                  name != nullptr ? name : "CUlimit", limit, *value);
     }
@@ -156,176 +135,190 @@ ContextScope::ContextScope(unsigned int pushed, detail::State *state) noexcept
 }
 
 Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state) noexcept {
-    if (context == nullptr) [[unlikely]] {
-        return CUSHIM_NAMED(empty_context());
-    }
-    CUcontext current = nullptr;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetCurrent, &current));
-    if (current == context) {
-        return ContextScope(0, state);
-    }
-    CUSHIM_TRY(const unsigned int pushed, push(context));
-    return ContextScope(pushed, state);
+    return named("Context::enter", [&]() -> Result<ContextScope> {
+        if (context == nullptr) [[unlikely]] {
+            return Error::invalid_argument("the Context is empty");
+        }
+        CUcontext current = nullptr;
+        CUSHIM_TRY_VOID(call<entry::cuCtxGetCurrent>(&current));
+        if (current == context) {
+            return ContextScope(0, state);
+        }
+        if (const Result<void> pushed = call<entry::cuCtxPushCurrent>(context); !pushed) {
+            pop_if_current(context); // a failed call may have taken effect
+            return pushed.error();
+        }
+        return ContextScope(cushim_fork_generation() + 1, state);
+    });
 }
 
+// Not in the child of a fork, for a context that the parent pushed.
 void ContextScope::leave(unsigned int pushed) noexcept {
-    pop(pushed);
-}
-
-detail::PushedContext::PushedContext(CUcontext context, CUresult asked) noexcept {
-    if (context == nullptr) {
-        result_ = empty_context();
+    if (cushim_may_call(pushed - 1) == 0) {
         return;
     }
-    result_ = checked(asked, entry::cuCtxGetCurrent::name);
-    if (!result_) {
-        return;
-    }
-    const Result<unsigned int> pushed = push(context);
-    if (pushed) {
-        pushed_ = *pushed;
-    } else {
-        result_ = pushed.error();
-    }
-}
-
-detail::PushedContext::~PushedContext() {
-    if (pushed_ != 0) {
-        pop(pushed_);
-    }
+    CUcontext popped = nullptr;
+    detail::report_teardown({call<entry::cuCtxPopCurrent>(&popped), popped});
 }
 
 // --- creation
 
 Result<Context> Context::primary(Device device) noexcept {
-    CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY(auto state, detail::make_state<PrimaryContextState>(device));
-    CUcontext context = nullptr;
-    CUSHIM_TRY_VOID(CUSHIM_DEVICE(device, cuDevicePrimaryCtxRetain, &context, device.native()));
-    return Context(context, state.take());
+    return named("Context::primary", [&]() -> Result<Context> {
+        CUSHIM_TRY_VOID(init());
+        CUSHIM_TRY(auto state, detail::make_state<PrimaryContextState>(device));
+        CUcontext context = nullptr;
+        CUSHIM_TRY_VOID(
+            on_device(device, call<entry::cuDevicePrimaryCtxRetain>(&context, device.native())));
+        return Context(context, state.take());
+    });
 }
 
 Result<Context> Context::create(Device device, unsigned int flags) noexcept {
-    CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY(auto state, detail::make_state<CreatedContextState>());
-    state->device_ordinal = device.native();
-    if (const auto made = CUSHIM_DRIVER(cuCtxCreate_v2, &state->context, flags, device.native());
-        !made) {
-        destroy_if_current(state->context);
-        return CUSHIM_NAMED(not_created(made.error(), device, flags));
-    }
-    Context created(state->context, state.take());
-    // CUDA has made it current.
-    CUcontext popped = nullptr;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxPopCurrent, &popped));
-    return created;
+    return named("Context::create", [&]() -> Result<Context> {
+        CUSHIM_TRY_VOID(init());
+        CUSHIM_TRY(auto state, detail::make_state<CreatedContextState>());
+        state->device_ordinal = device.native();
+        if (const auto made = call<entry::cuCtxCreate_v2>(&state->context, flags, device.native());
+            !made) {
+            destroy_if_current(state->context);
+            return not_created(made.error(), device, flags);
+        }
+        Context created(state->context, state.take());
+        // CUDA has made it current.
+        CUcontext popped = nullptr;
+        CUSHIM_TRY_VOID(call<entry::cuCtxPopCurrent>(&popped));
+        return created;
+    });
 }
 
 Result<Context> Context::adopt(CUcontext context) noexcept {
-    CUSHIM_TRY_VOID(detail::require_handle(context));
-    CUSHIM_TRY(auto state, detail::make_state<CreatedContextState>());
-    state->context = context;
-    return Context(context, state.take());
-}
-
-Context Context::borrow(CUcontext context) noexcept {
-    return Context(context, nullptr);
+    return named("Context::adopt", [&]() -> Result<Context> {
+        CUSHIM_TRY_VOID(detail::require_handle(context));
+        CUSHIM_TRY(auto state, detail::make_state<CreatedContextState>());
+        state->context = context;
+        return Context(context, state.take());
+    });
 }
 
 Result<Context> Context::current() noexcept {
-    CUSHIM_TRY_VOID(init());
-    CUcontext context = nullptr;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetCurrent, &context));
-    return Context(context, nullptr);
+    return named("Context::current", [&]() -> Result<Context> {
+        CUSHIM_TRY_VOID(init());
+        CUcontext context = nullptr;
+        CUSHIM_TRY_VOID(call<entry::cuCtxGetCurrent>(&context));
+        return Context(context, nullptr);
+    });
 }
 
 Result<void> Context::reset_primary(Device device) noexcept {
-    CUSHIM_TRY_VOID(init());
-    unsigned int flags = 0;
-    int is_active = 0;
-    CUSHIM_TRY_VOID(
-        CUSHIM_DEVICE(device, cuDevicePrimaryCtxGetState, device.native(), &flags, &is_active));
-    if (is_active == 0) {
-        return CUSHIM_DRIVER(cuDevicePrimaryCtxReset, device.native()); // it contains no objects
-    }
-    CUcontext context = nullptr;
-    {
-        CUSHIM_TRY(const Context active, primary(device)); // provides the handle
-        context = active.native();
-    }
-    const detail::ResetInProgress no_uncertain_calls;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDevicePrimaryCtxReset, device.native()));
-    detail::note_reset(device.native(), context);
-    return {};
+    return named("Context::reset_primary", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(init());
+        unsigned int flags = 0;
+        int is_active = 0;
+        CUSHIM_TRY_VOID(on_device(
+            device, call<entry::cuDevicePrimaryCtxGetState>(device.native(), &flags, &is_active)));
+        if (is_active == 0) {
+            return call<entry::cuDevicePrimaryCtxReset>(device.native()); // it contains no objects
+        }
+        CUcontext context = nullptr;
+        {
+            CUSHIM_TRY(const Context active, primary(device)); // provides the handle
+            context = active.native();
+        }
+        const detail::ResetInProgress no_uncertain_calls;
+        CUSHIM_TRY_VOID(call<entry::cuDevicePrimaryCtxReset>(device.native()));
+        detail::note_reset(device.native(), context);
+        return {};
+    });
 }
 
 // --- queries
 
 Result<void> Context::make_current() const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, "the Context holds no context"));
-    return CUSHIM_DRIVER(cuCtxSetCurrent, native());
+    return named("Context::make_current", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, "the Context is empty"));
+        return call<entry::cuCtxSetCurrent>(native());
+    });
 }
 
 Result<Device> Context::device() const noexcept {
-    CUSHIM_TRY(const ContextScope scope, enter());
-    CUdevice device = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetDevice, &device));
-    return Device::from_native(device);
+    return named("Context::device", [&]() -> Result<Device> {
+        CUSHIM_TRY(const ContextScope scope, enter());
+        CUdevice device = 0;
+        CUSHIM_TRY_VOID(call<entry::cuCtxGetDevice>(&device));
+        return Device::from_native(device);
+    });
 }
 
 Result<void> Context::synchronize() const noexcept {
-    CUSHIM_TRY(const ContextScope scope, enter());
-    return CUSHIM_DRIVER(cuCtxSynchronize);
+    return named("Context::synchronize", [&]() -> Result<void> {
+        CUSHIM_TRY(const ContextScope scope, enter());
+        return call<entry::cuCtxSynchronize>();
+    });
 }
 
 Result<std::size_t> Context::limit(CUlimit limit) const noexcept {
-    CUSHIM_TRY(const ContextScope scope, enter());
-    std::size_t value = 0;
-    if (const auto asked = CUSHIM_DRIVER(cuCtxGetLimit, &value, limit); !asked) {
-        return CUSHIM_NAMED(refused_limit(asked.error(), limit));
-    }
-    return value;
+    return named("Context::limit", [&]() -> Result<std::size_t> {
+        CUSHIM_TRY(const ContextScope scope, enter());
+        std::size_t value = 0;
+        if (const auto asked = call<entry::cuCtxGetLimit>(&value, limit); !asked) {
+            return refused_limit(asked.error(), limit);
+        }
+        return value;
+    });
 }
 
 Result<void> Context::set_limit(CUlimit limit, std::size_t value) const noexcept {
-    CUSHIM_TRY(const ContextScope scope, enter());
-    const Result<void> set = CUSHIM_DRIVER(cuCtxSetLimit, limit, value);
-    return set ? set : CUSHIM_NAMED(refused_limit(set.error(), limit, &value));
+    return named("Context::set_limit", [&]() -> Result<void> {
+        CUSHIM_TRY(const ContextScope scope, enter());
+        const Result<void> set = call<entry::cuCtxSetLimit>(limit, value);
+        return set ? set : refused_limit(set.error(), limit, &value);
+    });
 }
 
 Result<unsigned int> Context::flags() const noexcept {
-    CUSHIM_TRY(const ContextScope scope, enter());
-    unsigned int flags = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetFlags, &flags));
-    return flags;
+    return named("Context::flags", [&]() -> Result<unsigned int> {
+        CUSHIM_TRY(const ContextScope scope, enter());
+        unsigned int flags = 0;
+        CUSHIM_TRY_VOID(call<entry::cuCtxGetFlags>(&flags));
+        return flags;
+    });
 }
 
 Result<MemoryInfo> Context::memory_info() const noexcept {
-    CUSHIM_TRY(const ContextScope scope, enter());
-    MemoryInfo info;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemGetInfo, &info.free, &info.total));
-    return info;
+    return named("Context::memory_info", [&]() -> Result<MemoryInfo> {
+        CUSHIM_TRY(const ContextScope scope, enter());
+        MemoryInfo info;
+        CUSHIM_TRY_VOID(call<entry::cuMemGetInfo>(&info.free, &info.total));
+        return info;
+    });
 }
 
 Result<StreamPriorities> Context::stream_priorities() const noexcept {
-    CUSHIM_TRY(const ContextScope scope, enter());
-    StreamPriorities range;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetStreamPriorityRange, &range.least, &range.greatest));
-    return range;
+    return named("Context::stream_priorities", [&]() -> Result<StreamPriorities> {
+        CUSHIM_TRY(const ContextScope scope, enter());
+        StreamPriorities range;
+        CUSHIM_TRY_VOID(call<entry::cuCtxGetStreamPriorityRange>(&range.least, &range.greatest));
+        return range;
+    });
 }
 
 Result<void> Context::enable_peer_access(const Context &peer) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(peer, "the peer's Context holds no context"));
-    CUSHIM_TRY(const ContextScope scope, enter());
-    const Result<void> enabled = CUSHIM_DRIVER(cuCtxEnablePeerAccess, peer.native(), 0);
-    return enabled ? enabled : CUSHIM_NAMED(refused_peer(enabled.error(), *this, peer));
+    return named("Context::enable_peer_access", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(peer, "the peer's Context is empty"));
+        CUSHIM_TRY(const ContextScope scope, enter());
+        const Result<void> enabled = call<entry::cuCtxEnablePeerAccess>(peer.native(), 0);
+        return enabled ? enabled : refused_peer(enabled.error(), *this, peer);
+    });
 }
 
 Result<void> Context::disable_peer_access(const Context &peer) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(peer, "the peer's Context holds no context"));
-    CUSHIM_TRY(const ContextScope scope, enter());
-    const Result<void> disabled = CUSHIM_DRIVER(cuCtxDisablePeerAccess, peer.native());
-    return disabled ? disabled : CUSHIM_NAMED(refused_peer(disabled.error(), *this, peer));
+    return named("Context::disable_peer_access", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(peer, "the peer's Context is empty"));
+        CUSHIM_TRY(const ContextScope scope, enter());
+        const Result<void> disabled = call<entry::cuCtxDisablePeerAccess>(peer.native());
+        return disabled ? disabled : refused_peer(disabled.error(), *this, peer);
+    });
 }
 
 } // namespace cushim

@@ -8,6 +8,7 @@
 
 #include "base/call.hpp"
 #include "base/ranges.hpp"
+#include "base/with_memory.hpp"
 #include "on_device.hpp"
 
 namespace cushim {
@@ -15,6 +16,11 @@ namespace cushim {
 static_assert(sizeof(DeviceUuid) == sizeof(CUuuid));
 
 namespace {
+
+using detail::call;
+using detail::named;
+using detail::on_device;
+using detail::status_of;
 
 Error no_such_uuid(const DeviceUuid &uuid, int devices) noexcept {
     char text[160] = "no device has the UUID GPU-";
@@ -50,8 +56,8 @@ Error no_attribute(const Error &error, CUdevice_attribute attribute, int ordinal
 // The one of two devices that does not exist.
 Error refused_pair(const Error &error, int ordinal, int peer) noexcept {
     int count = 0;
-    const bool is_peer =
-        driver().cuDeviceGetCount(&count) == CUDA_SUCCESS && ordinal >= 0 && ordinal < count;
+    const bool is_peer = status_of<entry::cuDeviceGetCount>(&count) == CUDA_SUCCESS &&
+                         ordinal >= 0 && ordinal < count;
     return detail::refused_device(error, is_peer ? peer : ordinal);
 }
 
@@ -68,107 +74,150 @@ Error no_peer_attribute(const Error &error, CUdevice_P2PAttribute attribute, int
 } // namespace
 
 Result<int> Device::count() noexcept {
-    CUSHIM_TRY_VOID(init());
-    int count = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuDeviceGetCount, &count));
-    return count;
+    return named("Device::count", [&]() -> Result<int> {
+        CUSHIM_TRY_VOID(init());
+        int count = 0;
+        CUSHIM_TRY_VOID(call<entry::cuDeviceGetCount>(&count));
+        return count;
+    });
 }
 
 Result<Device> Device::get(int ordinal) noexcept {
-    CUSHIM_TRY_VOID(init());
-    CUdevice device = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DEVICE(Device(ordinal), cuDeviceGet, &device, ordinal));
-    return Device(device);
+    return named("Device::get", [&]() -> Result<Device> {
+        CUSHIM_TRY_VOID(init());
+        CUdevice device = 0;
+        CUSHIM_TRY_VOID(on_device(Device(ordinal), call<entry::cuDeviceGet>(&device, ordinal)));
+        return Device(device);
+    });
+}
+
+Result<std::vector<Device>> Device::all() noexcept {
+    return named("Device::all", [&]() -> Result<std::vector<Device>> {
+        CUSHIM_TRY(const int devices, count());
+        return detail::with_memory([&]() -> Result<std::vector<Device>> {
+            std::vector<Device> all;
+            all.reserve(static_cast<std::size_t>(devices));
+            for (int ordinal = 0; ordinal < devices; ++ordinal) {
+                CUSHIM_TRY(const Device device, get(ordinal));
+                all.push_back(device);
+            }
+            return all;
+        });
+    });
 }
 
 Result<Device> Device::by_uuid(const DeviceUuid &uuid) noexcept {
-    CUSHIM_TRY(const int devices, count());
-    for (int ordinal = 0; ordinal < devices; ++ordinal) {
-        CUSHIM_TRY(const Device device, get(ordinal));
-        CUSHIM_TRY(const DeviceUuid its_own, device.uuid());
-        if (its_own == uuid) {
-            return device;
+    return named("Device::by_uuid", [&]() -> Result<Device> {
+        CUSHIM_TRY(const int devices, count());
+        for (int ordinal = 0; ordinal < devices; ++ordinal) {
+            CUSHIM_TRY(const Device device, get(ordinal));
+            CUSHIM_TRY(const DeviceUuid its_own, device.uuid());
+            if (its_own == uuid) {
+                return device;
+            }
         }
-    }
-    return CUSHIM_NAMED(no_such_uuid(uuid, devices));
+        return no_such_uuid(uuid, devices);
+    });
 }
 
 Result<Device> Device::by_pci_bus_id(const char *id) noexcept {
-    CUSHIM_TRY_VOID(init());
-    CUdevice device = 0;
-    const Result<void> found = CUSHIM_DRIVER(cuDeviceGetByPCIBusId, &device, id);
-    if (!found) {
-        return CUSHIM_NAMED(no_such_bus_id(found.error(), id));
-    }
-    return Device(device);
+    return named("Device::by_pci_bus_id", [&]() -> Result<Device> {
+        CUSHIM_TRY_VOID(init());
+        CUdevice device = 0;
+        const Result<void> found = call<entry::cuDeviceGetByPCIBusId>(&device, id);
+        if (!found) {
+            return no_such_bus_id(found.error(), id);
+        }
+        return Device(device);
+    });
 }
 
 Result<DeviceName> Device::name() const noexcept {
-    DeviceName name;
-    CUSHIM_TRY_VOID(CUSHIM_DEVICE(*this, cuDeviceGetName, name.characters,
-                                  static_cast<int>(sizeof name.characters), native_));
-    return name;
+    return named("Device::name", [&]() -> Result<DeviceName> {
+        DeviceName name;
+        CUSHIM_TRY_VOID(on_device(
+            *this, call<entry::cuDeviceGetName>(
+                       name.characters, static_cast<int>(sizeof name.characters), native_)));
+        return name;
+    });
 }
 
 Result<DeviceUuid> Device::uuid() const noexcept {
-    CUuuid uuid{};
-    // The second version, which distinguishes MIG instances.
-    CUSHIM_TRY_VOID(CUSHIM_DEVICE(*this, cuDeviceGetUuid_v2, &uuid, native_));
-    DeviceUuid copy;
-    std::memcpy(copy.bytes, &uuid, sizeof copy.bytes);
-    return copy;
+    return named("Device::uuid", [&]() -> Result<DeviceUuid> {
+        CUuuid uuid{};
+        // The second version, which distinguishes MIG instances.
+        CUSHIM_TRY_VOID(on_device(*this, call<entry::cuDeviceGetUuid_v2>(&uuid, native_)));
+        DeviceUuid copy;
+        std::memcpy(copy.bytes, &uuid, sizeof copy.bytes);
+        return copy;
+    });
 }
 
 Result<PciBusId> Device::pci_bus_id() const noexcept {
-    PciBusId id;
-    CUSHIM_TRY_VOID(CUSHIM_DEVICE(*this, cuDeviceGetPCIBusId, id.characters,
-                                  static_cast<int>(sizeof id.characters), native_));
-    return id;
+    return named("Device::pci_bus_id", [&]() -> Result<PciBusId> {
+        PciBusId id;
+        CUSHIM_TRY_VOID(
+            on_device(*this, call<entry::cuDeviceGetPCIBusId>(
+                                 id.characters, static_cast<int>(sizeof id.characters), native_)));
+        return id;
+    });
 }
 
 Result<int> Device::attribute(CUdevice_attribute attribute) const noexcept {
-    int value = 0;
-    const Result<void> asked = CUSHIM_DRIVER(cuDeviceGetAttribute, &value, attribute, native_);
-    if (!asked) {
-        return CUSHIM_NAMED(no_attribute(asked.error(), attribute, native_));
-    }
-    return value;
+    return named("Device::attribute", [&]() -> Result<int> {
+        int value = 0;
+        const Result<void> asked = call<entry::cuDeviceGetAttribute>(&value, attribute, native_);
+        if (!asked) {
+            return no_attribute(asked.error(), attribute, native_);
+        }
+        return value;
+    });
 }
 
 Result<ComputeCapability> Device::compute_capability() const noexcept {
-    CUSHIM_TRY(const int major, attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
-    CUSHIM_TRY(const int minor, attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
-    return ComputeCapability{major, minor};
+    return named("Device::compute_capability", [&]() -> Result<ComputeCapability> {
+        CUSHIM_TRY(const int major, attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+        CUSHIM_TRY(const int minor, attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+        return ComputeCapability{major, minor};
+    });
 }
 
 Result<std::size_t> Device::total_memory() const noexcept {
-    std::size_t bytes = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DEVICE(*this, cuDeviceTotalMem, &bytes, native_));
-    return bytes;
+    return named("Device::total_memory", [&]() -> Result<std::size_t> {
+        std::size_t bytes = 0;
+        CUSHIM_TRY_VOID(on_device(*this, call<entry::cuDeviceTotalMem>(&bytes, native_)));
+        return bytes;
+    });
 }
 
 Result<MemoryInfo> Device::memory_info() const noexcept {
-    CUSHIM_TRY(const Context primary, Context::primary(*this));
-    return CUSHIM_NAMED(primary.memory_info());
+    return named("Device::memory_info", [&]() -> Result<MemoryInfo> {
+        CUSHIM_TRY(const Context primary, Context::primary(*this));
+        return primary.memory_info();
+    });
 }
 
 Result<bool> Device::can_access(Device peer) const noexcept {
-    int can = 0;
-    const Result<void> asked = CUSHIM_DRIVER(cuDeviceCanAccessPeer, &can, native_, peer.native_);
-    if (!asked) {
-        return CUSHIM_NAMED(refused_pair(asked.error(), native_, peer.native_));
-    }
-    return can != 0;
+    return named("Device::can_access", [&]() -> Result<bool> {
+        int can = 0;
+        const Result<void> asked = call<entry::cuDeviceCanAccessPeer>(&can, native_, peer.native_);
+        if (!asked) {
+            return refused_pair(asked.error(), native_, peer.native_);
+        }
+        return can != 0;
+    });
 }
 
 Result<int> Device::peer_attribute(CUdevice_P2PAttribute attribute, Device peer) const noexcept {
-    int value = 0;
-    const Result<void> asked =
-        CUSHIM_DRIVER(cuDeviceGetP2PAttribute, &value, attribute, native_, peer.native_);
-    if (!asked) {
-        return CUSHIM_NAMED(no_peer_attribute(asked.error(), attribute, native_, peer.native_));
-    }
-    return value;
+    return named("Device::peer_attribute", [&]() -> Result<int> {
+        int value = 0;
+        const Result<void> asked =
+            call<entry::cuDeviceGetP2PAttribute>(&value, attribute, native_, peer.native_);
+        if (!asked) {
+            return no_peer_attribute(asked.error(), attribute, native_, peer.native_);
+        }
+        return value;
+    });
 }
 
 } // namespace cushim

@@ -4,16 +4,19 @@
 
 #include "adopting.hpp"
 #include "base/ranges.hpp"
-#include "current_call.hpp"
 #include "event_state.hpp"
+#include "in_context.hpp"
 #include "wrong_context.hpp"
 
 namespace cushim {
 namespace {
 
+using detail::call;
 using detail::EventState;
+using detail::named;
+using detail::status_of;
 
-constexpr const char *empty = "the Event holds no event";
+constexpr const char *empty = "the Event is empty";
 
 unsigned int flags_of(const EventOptions &options) noexcept {
     unsigned int flags = CU_EVENT_DEFAULT;
@@ -39,7 +42,7 @@ int device_of(const Event &event) noexcept {
 // Whether CUDA measures time with this event: from it to itself.
 bool is_measurable(const Event &event) noexcept {
     float milliseconds = 0;
-    return driver().cuEventElapsedTime_v1(&milliseconds, event.native(), event.native()) !=
+    return status_of<entry::cuEventElapsedTime_v1>(&milliseconds, event.native(), event.native()) !=
            CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -62,21 +65,20 @@ Error not_measurable(const Error &error, const char *which, const Event &event) 
 }
 
 // CUDA measures time between contexts, but not between devices.
-Error not_measured(CUresult status, const Event &earlier, const Event &later) noexcept {
-    const auto call = CUSHIM_FAILED_CALL(cuEventElapsedTime_v1, status);
-    Error error = detail::failure(call.status, call.entry_point, call.introduced);
-    if (status == CUDA_ERROR_NOT_READY) {
-        const bool is_earlier = driver().cuEventQuery(earlier.native()) == CUDA_ERROR_NOT_READY;
+Error not_measured(const Error &error, const Event &earlier, const Event &later) noexcept {
+    if (error.status() == CUDA_ERROR_NOT_READY) {
+        const bool is_earlier =
+            status_of<entry::cuEventQuery>(earlier.native()) == CUDA_ERROR_NOT_READY;
         return detail::explained(error,
                                  "the %s event is not complete; call Event::synchronize() first",
                                  is_earlier ? "earlier" : "later");
     }
-    if (status != CUDA_ERROR_INVALID_HANDLE) {
+    if (error.status() != CUDA_ERROR_INVALID_HANDLE) {
         return error;
     }
     const int from = device_of(earlier), to = device_of(later);
     if (from >= 0 && to >= 0 && from != to) {
-        return detail::wrong_context(call,
+        return detail::wrong_context(error,
                                      "the earlier event belongs to device %d, the later one to "
                                      "device %d; measure between events of one device",
                                      from, to);
@@ -90,68 +92,75 @@ Error not_measured(CUresult status, const Event &earlier, const Event &later) no
 } // namespace
 
 Result<Event> Event::create(const Context &context, const EventOptions &options) noexcept {
-    if (options.interprocess && options.timing) {
-        return CUSHIM_NAMED(Error::invalid_argument(
-            "an interprocess event cannot measure time; set EventOptions::timing to false"));
-    }
-    CUSHIM_TRY(auto state, detail::make_state<EventState>(context));
-    state->is_interprocess = options.interprocess;
-    state->timing = options.timing ? EventState::Timing::on : EventState::Timing::off;
-    CUSHIM_TRY_VOID(detail::call_in(state->context, nullptr,
-                                    [event = &state->event, flags = flags_of(options)] {
-                                        return CUSHIM_DRIVER(cuEventCreate, event, flags);
-                                    }));
-    return Event(state->event, state.take());
+    return named("Event::create", [&]() -> Result<Event> {
+        if (options.interprocess && options.timing) {
+            return Error::invalid_argument(
+                "an interprocess event cannot measure time; set EventOptions::timing to false");
+        }
+        CUSHIM_TRY(auto state, detail::make_state<EventState>(context));
+        state->is_interprocess = options.interprocess;
+        state->timing = options.timing ? EventState::Timing::on : EventState::Timing::off;
+        CUSHIM_TRY_VOID(
+            detail::call_in(state->context, [event = &state->event, flags = flags_of(options)] {
+                return call<entry::cuEventCreate>(event, flags);
+            }));
+        return Event(state->event, state.take());
+    });
 }
 
 Result<Event> Event::adopt(const Context &context, CUevent event) noexcept {
-    CUSHIM_TRY_VOID(detail::require_handle_in(context, event));
-    CUSHIM_TRY(auto state, detail::make_state<EventState>(context));
-    state->event = event;
-    return Event(event, state.take());
-}
-
-Event Event::borrow(CUevent event) noexcept {
-    return Event(event, nullptr);
+    return named("Event::adopt", [&]() -> Result<Event> {
+        CUSHIM_TRY_VOID(detail::require_handle_in(context, event));
+        CUSHIM_TRY(auto state, detail::make_state<EventState>(context));
+        state->event = event;
+        return Event(event, state.take());
+    });
 }
 
 Result<void> Event::record(const Stream &stream) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUSHIM_TRY_VOID(detail::require(stream, "the Stream holds no stream"));
-    const CUresult status = driver().cuEventRecord(native(), stream.native());
-    if (status == CUDA_SUCCESS) {
-        return {};
-    }
-    return CUSHIM_NAMED(detail::failure_of_stream(stream, CUSHIM_FAILED_CALL(cuEventRecord, status),
-                                                  "the event", context_of(*this),
-                                                  detail::ordinal_of(*this)));
+    return named("Event::record", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(detail::require(stream, "the Stream is empty"));
+        Result<void> recorded = call<entry::cuEventRecord>(native(), stream.native());
+        if (!recorded) [[unlikely]] {
+            return detail::failure_of_stream(recorded.error(), stream, "the event",
+                                             context_of(*this), detail::ordinal_of(*this));
+        }
+        return recorded;
+    });
 }
 
 Result<bool> Event::query() const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    const CUresult status = driver().cuEventQuery(native());
-    if (status == CUDA_ERROR_NOT_READY) {
-        return false;
-    }
-    CUSHIM_TRY_VOID(detail::checked(status, entry::cuEventQuery::name));
-    return true;
+    return named("Event::query", [&]() -> Result<bool> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        const CUresult status = status_of<entry::cuEventQuery>(native());
+        if (status == CUDA_ERROR_NOT_READY) {
+            return false;
+        }
+        CUSHIM_TRY_VOID(detail::checked<entry::cuEventQuery>(status));
+        return true;
+    });
 }
 
 Result<void> Event::synchronize() const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    return CUSHIM_DRIVER(cuEventSynchronize, native());
+    return named("Event::synchronize", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        return call<entry::cuEventSynchronize>(native());
+    });
 }
 
 Result<float> Event::elapsed_since(const Event &earlier) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUSHIM_TRY_VOID(detail::require(earlier, "the earlier Event holds no event"));
-    float milliseconds = 0;
-    const CUresult status =
-        driver().cuEventElapsedTime_v1(&milliseconds, earlier.native(), native());
-    if (status != CUDA_SUCCESS) {
-        return CUSHIM_NAMED(not_measured(status, earlier, *this));
-    }
-    return milliseconds;
+    return named("Event::elapsed_since", [&]() -> Result<float> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(detail::require(earlier, "the earlier Event is empty"));
+        float milliseconds = 0;
+        const Result<void> measured =
+            call<entry::cuEventElapsedTime_v1>(&milliseconds, earlier.native(), native());
+        if (!measured) {
+            return not_measured(measured.error(), earlier, *this);
+        }
+        return milliseconds;
+    });
 }
 
 } // namespace cushim

@@ -10,7 +10,7 @@ namespace cushim::detail {
 
 struct EventState final : InContext {
     explicit EventState(const Context &in) noexcept : InContext(in, InCapture::safe) {}
-    Destroyed destroy() noexcept override { return CUSHIM_DESTROY(cuEventDestroy, event, event); }
+    Destroyed destroy() noexcept override { return {call<entry::cuEventDestroy>(event), event}; }
 
     CUevent event = nullptr;
     bool is_interprocess = false; // exported or imported, or may be exported

@@ -1,8 +1,9 @@
-// The state of an object in a context: keeps the context alive and enters it for calls.
+// Objects in a context: the state that keeps it alive, and calls with the context current.
 #pragma once
 
 #include <cushim/context.hpp>
 
+#include "base/call.hpp"
 #include "base/resets.hpp"
 #include "base/state.hpp"
 
@@ -32,7 +33,7 @@ struct InContext : State {
 };
 
 inline Destroyed not_entered(const Error &error, CUcontext context) noexcept {
-    return {error.status(), error.entry_point(), reinterpret_cast<unsigned long long>(context)};
+    return {error, context};
 }
 
 // A destroy() that should run in the object's context although drivers do not require it. If the
@@ -44,8 +45,8 @@ Destroyed destroy_in(CUcontext context, Destroy destroy) noexcept {
     if (scope) {
         return destroy();
     }
-    const Destroyed outside = not_entered(scope.error(), context);
-    if (nothing_left(outside.status)) {
+    Destroyed outside = not_entered(scope.error(), context);
+    if (nothing_left(outside.status())) {
         return outside;
     }
     report_teardown(outside);
@@ -68,6 +69,31 @@ template <class Value>
         return Error::invalid_argument(empty);
     }
     return {};
+}
+
+// `asked`: the status of the cuCtxGetCurrent() that did not return the context.
+template <class Call>
+[[gnu::cold, gnu::noinline]] Result<void> call_after_entering(CUcontext context, CUresult asked,
+                                                              Call call) noexcept {
+    CUSHIM_TRY_VOID(checked<entry::cuCtxGetCurrent>(asked));
+    CUSHIM_TRY(const ContextScope scope, ContextScope::enter(context));
+    return call();
+}
+
+// The result of call() with the context current, or the failure to enter it: as with ContextScope,
+// for calls that programs repeat. If the context is current already, this costs one driver call and
+// a few instructions.
+template <class Call>
+[[gnu::always_inline]] inline Result<void> call_in(CUcontext context, Call call) noexcept {
+    CUcontext current = nullptr;
+    CUresult asked = CUDA_SUCCESS;
+    if (context != nullptr) [[likely]] {
+        asked = status_of<entry::cuCtxGetCurrent>(&current);
+        if (current == context && asked == CUDA_SUCCESS) [[likely]] {
+            return call();
+        }
+    }
+    return call_after_entering(context, asked, call);
 }
 
 } // namespace cushim::detail

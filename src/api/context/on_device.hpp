@@ -3,6 +3,8 @@
 
 #include <cushim/device.hpp>
 
+#include <cstdio>
+
 #include "base/call.hpp"
 #include "base/ranges.hpp"
 
@@ -13,12 +15,13 @@ inline bool is_missing_device(const Error &error, int ordinal) noexcept {
     int count = 0;
     return (error.status() == CUDA_ERROR_INVALID_VALUE ||
             error.status() == CUDA_ERROR_INVALID_DEVICE) &&
-           driver().cuDeviceGetCount(&count) == CUDA_SUCCESS && (ordinal < 0 || ordinal >= count);
+           status_of<entry::cuDeviceGetCount>(&count) == CUDA_SUCCESS &&
+           (ordinal < 0 || ordinal >= count);
 }
 
 inline Error no_such_device(const Error &error, int ordinal) noexcept {
     int count = 0;
-    if (driver().cuDeviceGetCount(&count) != CUDA_SUCCESS) {
+    if (status_of<entry::cuDeviceGetCount>(&count) != CUDA_SUCCESS) {
         return error;
     }
     return explained(error, "device %d does not exist; the number of devices is %d", ordinal,
@@ -29,16 +32,22 @@ inline Error refused_device(const Error &error, int ordinal) noexcept {
     return error.status() == CUDA_ERROR_INVALID_DEVICE ? no_such_device(error, ordinal) : error;
 }
 
-inline Result<void> checked_on(int ordinal, Result<void> &&called, const char *in) noexcept {
+// The result of a call on this device.
+inline Result<void> on_device(Device device, Result<void> &&called) noexcept {
     if (called) [[likely]] {
         return {};
     }
-    return named(refused_device(called.error(), ordinal), in);
+    return refused_device(called.error(), device.native());
+}
+
+// "device 0", for a failure in the current context.
+inline Text current_device_text() noexcept {
+    CUdevice device = -1;
+    const bool is_known = status_of<entry::cuCtxGetDevice>(&device) == CUDA_SUCCESS;
+    Text text;
+    std::snprintf(text.characters, sizeof text.characters, is_known ? "device %d" : "the device",
+                  device);
+    return text;
 }
 
 } // namespace cushim::detail
-
-// CUSHIM_DRIVER for a call on this device.
-#define CUSHIM_DEVICE(device, function, ...)                                                       \
-    ::cushim::detail::checked_on((device).native(), CUSHIM_DRIVER(function, __VA_ARGS__),          \
-                                 CUSHIM_HERE)

@@ -16,7 +16,7 @@ struct LentStreamState final : InContext {
 } // namespace
 
 Result<Stream> keep_for_release(const Stream &stream) noexcept {
-    CUSHIM_TRY_VOID(require(stream, "the Stream holds no stream"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream is empty"));
     if (is_default(stream.native())) {
         return Error::invalid_argument(
             "Stream::legacy() and Stream::per_thread() depend on the current context; use a stream "
@@ -43,15 +43,13 @@ Destroyed wait_for_release(const Stream &kept) noexcept {
     }
     const CUstream stream = kept.native();
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    Destroyed asked = CUSHIM_DESTROY(cuStreamIsCapturing, stream, stream, &capture);
-    if (asked.status != CUDA_SUCCESS) {
-        return asked;
+    const CUresult asked = status_of<entry::cuStreamIsCapturing>(stream, &capture);
+    if (asked != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+        return {failed<entry::cuStreamIsCapturing>(
+                    asked != CUDA_SUCCESS ? asked : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED),
+                stream};
     }
-    if (capture != CU_STREAM_CAPTURE_STATUS_NONE) {
-        asked.status = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-        return asked;
-    }
-    return CUSHIM_DESTROY(cuStreamSynchronize, stream, stream);
+    return {call<entry::cuStreamSynchronize>(stream), stream};
 }
 
 } // namespace cushim::detail

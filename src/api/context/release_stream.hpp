@@ -26,9 +26,9 @@ Destroyed destroy_after(const Stream &release, Destroy destroy) noexcept {
     if (Access::state(release) == nullptr) [[likely]] {
         return destroy();
     }
-    const Destroyed waited = wait_for_release(release);
-    const Destroyed destroyed = destroy();
-    if (waited.status == 0) {
+    Destroyed waited = wait_for_release(release);
+    Destroyed destroyed = destroy();
+    if (waited.result) {
         return destroyed;
     }
     report_teardown(destroyed);

@@ -8,8 +8,6 @@
 
 #include <cstdio>
 
-#include "base/function_name.hpp"
-
 namespace cushim::detail {
 
 // For enumerators and members that an older driver rejects without a reason. Fails with

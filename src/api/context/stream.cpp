@@ -2,17 +2,22 @@
 
 #include "adopting.hpp"
 #include "base/call.hpp"
-#include "current_call.hpp"
+#include "base/missing_entries.hpp"
 #include "event_state.hpp"
+#include "in_context.hpp"
+#include "stream_context.hpp"
 #include "stream_state.hpp"
 #include "wrong_context.hpp"
 
 namespace cushim {
 namespace {
 
+using detail::call;
+using detail::named;
+using detail::status_of;
 using detail::StreamState;
 
-constexpr const char *empty = "the Stream holds no stream";
+constexpr const char *empty = "the Stream is empty";
 
 bool is_interprocess(const Event &event) noexcept {
     const detail::EventState *const state = detail::state_of(event);
@@ -28,8 +33,7 @@ bool is_interprocess(const Event &event) noexcept {
         return {};
     }
     const CUcontext own = context.native(), of_event = state->context;
-    return detail::wrong_context({},
-                                 "the stream belongs to context %s, the interprocess event to "
+    return detail::wrong_context("the stream belongs to context %s, the interprocess event to "
                                  "context %s; if another process "
                                  "created the event, open it in context %s, too, with "
                                  "open_event(); if this process did, use "
@@ -42,88 +46,110 @@ bool is_interprocess(const Event &event) noexcept {
 } // namespace
 
 Result<Stream> Stream::create(const Context &context, const StreamOptions &options) noexcept {
-    CUSHIM_TRY(auto state, detail::make_state<StreamState>(context));
-    const unsigned int flags = options.non_blocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
-    CUSHIM_TRY_VOID(detail::call_in(
-        state->context, nullptr, [stream = &state->stream, flags, priority = options.priority] {
-            return CUSHIM_DRIVER(cuStreamCreateWithPriority, stream, flags, priority);
-        }));
-    return Stream(state->stream, state.take());
-}
-
-Stream Stream::legacy() noexcept {
-    return Stream(CU_STREAM_LEGACY, nullptr);
-}
-
-Stream Stream::per_thread() noexcept {
-    return Stream(CU_STREAM_PER_THREAD, nullptr);
+    return named("Stream::create", [&]() -> Result<Stream> {
+        CUSHIM_TRY(auto state, detail::make_state<StreamState>(context));
+        const unsigned int flags =
+            options.non_blocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT;
+        CUSHIM_TRY_VOID(detail::call_in(
+            state->context, [stream = &state->stream, flags, priority = options.priority] {
+                return call<entry::cuStreamCreateWithPriority>(stream, flags, priority);
+            }));
+        return Stream(state->stream, state.take());
+    });
 }
 
 Result<Stream> Stream::adopt(const Context &context, CUstream stream) noexcept {
-    CUSHIM_TRY_VOID(detail::require_handle_in(context, stream));
-    CUSHIM_TRY(auto state, detail::make_state<StreamState>(context));
-    state->stream = stream;
-    return Stream(stream, state.take());
-}
-
-Stream Stream::borrow(CUstream stream) noexcept {
-    return Stream(stream, nullptr);
+    return named("Stream::adopt", [&]() -> Result<Stream> {
+        CUSHIM_TRY_VOID(detail::require_handle_in(context, stream));
+        CUSHIM_TRY(auto state, detail::make_state<StreamState>(context));
+        state->stream = stream;
+        return Stream(stream, state.take());
+    });
 }
 
 Result<void> Stream::synchronize() const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    return CUSHIM_DRIVER(cuStreamSynchronize, native());
+    return named("Stream::synchronize", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        return call<entry::cuStreamSynchronize>(native());
+    });
 }
 
 Result<bool> Stream::query() const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    const CUresult status = driver().cuStreamQuery(native());
-    if (status == CUDA_ERROR_NOT_READY) {
-        return false;
-    }
-    CUSHIM_TRY_VOID(detail::checked(status, entry::cuStreamQuery::name));
-    return true;
+    return named("Stream::query", [&]() -> Result<bool> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        const CUresult status = status_of<entry::cuStreamQuery>(native());
+        if (status == CUDA_ERROR_NOT_READY) {
+            return false;
+        }
+        CUSHIM_TRY_VOID(detail::checked<entry::cuStreamQuery>(status));
+        return true;
+    });
 }
 
 Result<void> Stream::wait_event(const Event &event) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUSHIM_TRY_VOID(detail::require(event, "the Event holds no event"));
-    if (is_interprocess(event)) [[unlikely]] {
-        CUSHIM_TRY_VOID(check_interprocess(event, *this));
-    }
-    return CUSHIM_DRIVER(cuStreamWaitEvent, native(), event.native(), 0);
+    return named("Stream::wait_event", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(detail::require(event, "the Event is empty"));
+        if (is_interprocess(event)) [[unlikely]] {
+            CUSHIM_TRY_VOID(check_interprocess(event, *this));
+        }
+        return call<entry::cuStreamWaitEvent>(native(), event.native(), 0);
+    });
+}
+
+Result<void> Stream::wait(const Stream &other) const noexcept {
+    return named("Stream::wait", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(detail::require(other, "the other Stream is empty"));
+        CUSHIM_TRY(const Event end, other.record_event({.timing = false}));
+        return call<entry::cuStreamWaitEvent>(native(), end.native(), 0);
+    });
+}
+
+Result<Event> Stream::record_event(const EventOptions &options) const noexcept {
+    return named("Stream::record_event", [&]() -> Result<Event> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY(const Context context, detail::context_of(*this));
+        CUSHIM_TRY(Event event, Event::create(context, options));
+        CUSHIM_TRY_VOID(event.record(*this));
+        return event;
+    });
 }
 
 Result<int> Stream::priority() const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    int priority = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetPriority, native(), &priority));
-    return priority;
+    return named("Stream::priority", [&]() -> Result<int> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        int priority = 0;
+        CUSHIM_TRY_VOID(call<entry::cuStreamGetPriority>(native(), &priority));
+        return priority;
+    });
 }
 
 Result<unsigned int> Stream::flags() const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    unsigned int flags = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetFlags, native(), &flags));
-    return flags;
+    return named("Stream::flags", [&]() -> Result<unsigned int> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        unsigned int flags = 0;
+        CUSHIM_TRY_VOID(call<entry::cuStreamGetFlags>(native(), &flags));
+        return flags;
+    });
 }
 
 Result<Context> Stream::context() const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUcontext context = nullptr;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetCtx_v1, native(), &context));
-    return Context::borrow(context);
+    return named("Stream::context", [&]() -> Result<Context> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUcontext context = nullptr;
+        CUSHIM_TRY_VOID(call<entry::cuStreamGetCtx_v1>(native(), &context));
+        return Context::borrow(context);
+    });
 }
 
 Result<unsigned long long> Stream::id() const noexcept {
-#if CUDA_VERSION >= 12000
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    unsigned long long id = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetId, native(), &id));
-    return id;
-#else
-    return CUSHIM_NAMED(Error::requires_newer_headers("cuStreamGetId", Version::of(12, 0)));
-#endif
+    return named("Stream::id", [&]() -> Result<unsigned long long> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        unsigned long long id = 0;
+        CUSHIM_TRY_VOID(call<entry::cuStreamGetId>(native(), &id));
+        return id;
+    });
 }
 
 } // namespace cushim

@@ -3,7 +3,6 @@
 
 #include <cushim/stream.hpp>
 
-#include "current_call.hpp"
 #include "in_context.hpp"
 
 namespace cushim::detail {
@@ -23,26 +22,23 @@ inline Result<Context> context_of(const Stream &stream) noexcept {
 
 // in_context_of() for a stream without a state.
 template <class Call>
-[[gnu::cold, gnu::noinline]] Result<void>
-in_context_of_borrowed(const Stream &stream, const char *in, Call call) noexcept {
+[[gnu::cold, gnu::noinline]] Result<void> in_context_of_borrowed(const Stream &stream,
+                                                                 Call call) noexcept {
     if (is_default(stream.native())) {
         return call();
     }
-    const Result<Context> context = stream.context();
-    return context ? call_in(context->native(), in, call)
-                   : Result<void>(named(context.error(), in));
+    CUSHIM_TRY(const Context context, stream.context());
+    return call_in(context.native(), call);
 }
 
 // Runs a call that enqueues into the stream, with the stream's context current. CUDA checks copies
-// against the device of the current context. Default streams use the current context. `in` is
-// CUSHIM_HERE of the caller.
+// against the device of the current context. Default streams use the current context.
 template <class Call>
-[[gnu::always_inline]] inline Result<void> in_context_of(const Stream &stream, const char *in,
-                                                         Call call) noexcept {
+[[gnu::always_inline]] inline Result<void> in_context_of(const Stream &stream, Call call) noexcept {
     if (const State *const state = Access::state(stream)) [[likely]] {
-        return call_in(static_cast<const InContext *>(state)->context, in, call);
+        return call_in(static_cast<const InContext *>(state)->context, call);
     }
-    return in_context_of_borrowed(stream, in, call);
+    return in_context_of_borrowed(stream, call);
 }
 
 } // namespace cushim::detail

@@ -10,13 +10,14 @@
 namespace cushim::detail {
 namespace {
 
-// Held while a stream that may be given away is used, but not while the sink is called.
+// Held while an event is recorded in a stream that another thread may release. Not held while the
+// teardown sink is called.
 constinit ForkLock giving_lock = {};
 
 // Whether an event that is recorded now would become part of a capture.
 Result<bool> is_capturing(CUstream stream) noexcept {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamIsCapturing, stream, &status));
+    CUSHIM_TRY_VOID(call<entry::cuStreamIsCapturing>(stream, &status));
     return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
@@ -33,14 +34,26 @@ Result<Event> recorded_in(const StreamState &state) noexcept {
     return after ? Event() : std::move(event);
 }
 
+// Whether the context no longer exists. Its streams, its events and their work have then ended.
+bool is_of_no_context(const Error &error) noexcept {
+    return error.kind() == ErrorKind::wrong_context ||
+           error.status() == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
+           error.status() == CUDA_ERROR_INVALID_HANDLE;
+}
+
+bool is_destroyed(const Context &context) noexcept {
+    const auto scope = context.enter();
+    return !scope && is_of_no_context(scope.error());
+}
+
 void report(const Error &error) noexcept {
-    report_teardown({error.status(), error.entry_point(), 0, error.api()});
+    report_teardown({error, 0});
 }
 
 } // namespace
 
 Destroyed StreamState::destroy() noexcept {
-    return CUSHIM_DESTROY(cuStreamDestroy, stream, stream);
+    return {call<entry::cuStreamDestroy>(stream), stream};
 }
 
 bool notes_end(const Stream &stream) noexcept {
@@ -57,7 +70,7 @@ void StreamState::given_away() noexcept {
     Result<Event> event = Event();
     {
         const LockGuard guard(giving_lock);
-        // First: a launch on another thread that still sees it owned precedes the event.
+        // Before the event: another thread that still sees `owned` has launched before the event.
         const bool was_owned = owned.exchange(false, std::memory_order_relaxed);
         if (!was_owned || !has_later_end.load(std::memory_order_relaxed) || is_gone() ||
             cushim_may_call(generation) == 0) {
@@ -68,7 +81,7 @@ void StreamState::given_away() noexcept {
             is_end_unknown = !*event; // being captured
             end = std::move(*event);
         } else {
-            is_end_unknown = driver().cuStreamSynchronize(stream) != CUDA_SUCCESS;
+            is_end_unknown = status_of<entry::cuStreamSynchronize>(stream) != CUDA_SUCCESS;
         }
     }
     if (!event) {
@@ -126,17 +139,21 @@ bool StreamEnd::is_reached() noexcept {
         return true;
     }
     const Result<bool> through = event_.query();
+    if (!through && is_of_no_context(through.error())) {
+        (void)event_.release(); // destroyed already
+        return true;
+    }
     if (!through) {
         failed(through.error());
         if (stream_) {
-            event_.reset(); // it may have become part of a capture: records another
+            event_.reset(); // may have become part of a capture; the next call records another
         }
         return false;
     }
     return *through;
 }
 
-// Records the event. Also true without an event if the work has ended.
+// Records the event. If the work has ended already, returns true and records none.
 bool StreamEnd::record_now() noexcept {
     const auto &state = static_cast<const StreamState &>(*Access::state(stream_));
     Result<Event> event = Event();
@@ -150,6 +167,10 @@ bool StreamEnd::record_now() noexcept {
         event = recorded_in(state);
     }
     if (!event) {
+        // The same error also occurs for a stream of another context, whose work continues.
+        if (is_of_no_context(event.error()) && is_destroyed(state.shared_context())) {
+            return true;
+        }
         failed(event.error());
         return false;
     }

@@ -38,12 +38,14 @@ class StreamEnd {
     explicit StreamEnd(Event &&event) noexcept : event_(std::move(event)) {}
     // The same end once more.
     StreamEnd share() const noexcept;
+    // Whether there is work to wait for.
+    explicit operator bool() const noexcept { return stream_ || event_; }
 
     // Neither blocks nor affects a capture. Does nothing yet while the stream is being captured, or
     // a context is being reset.
     void record() noexcept;
-    // Like record(). Also true if a reset has ended the work. The first failure goes to the
-    // teardown sink.
+    // Like record(). Also true if a reset or the end of the context has ended the work. The first
+    // failure goes to the teardown sink.
     bool is_reached() noexcept;
     // Whether calls have failed too often, as after a failure of the context: a host function may
     // still run.

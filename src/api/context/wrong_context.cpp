@@ -6,18 +6,35 @@
 #include "base/state.hpp"
 
 namespace cushim::detail {
+namespace {
 
-Error wrong_context(const FailedCall &call, const char *format, ...) noexcept {
+Error make(Api api, int status, const char *entry_point, const char *format,
+           std::va_list arguments) noexcept {
     char text[400];
+    std::vsnprintf(text, sizeof text, format, arguments);
+    return Error::make({.kind = ErrorKind::wrong_context,
+                        .api = api,
+                        .status = status,
+                        .entry_point = entry_point,
+                        .detail = text});
+}
+
+} // namespace
+
+Error wrong_context(const Error &error, const char *format, ...) noexcept {
     std::va_list arguments;
     va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
+    Error made = make(error.api(), error.status(), error.entry_point(), format, arguments);
     va_end(arguments);
-    return Error::make({.kind = ErrorKind::wrong_context,
-                        .api = call.status != CUDA_SUCCESS ? Api::driver : Api::loader,
-                        .status = call.status,
-                        .entry_point = call.entry_point,
-                        .detail = text});
+    return made;
+}
+
+Error wrong_context(const char *format, ...) noexcept {
+    std::va_list arguments;
+    va_start(arguments, format);
+    Error made = make(Api::loader, 0, "", format, arguments);
+    va_end(arguments);
+    return made;
 }
 
 Text context_text(CUcontext context, int device) noexcept {
@@ -32,15 +49,15 @@ Text context_text(CUcontext context, int device) noexcept {
     return text;
 }
 
-Error failure_of_stream(const Stream &stream, const FailedCall &call, const char *object,
-                        CUcontext of, int device) noexcept {
+Error failure_of_stream(const Error &error, const Stream &stream, const char *object, CUcontext of,
+                        int device) noexcept {
     CUcontext its = nullptr;
-    if (call.status != CUDA_ERROR_INVALID_HANDLE || of == nullptr ||
-        driver().cuStreamGetCtx_v1(stream.native(), &its) != CUDA_SUCCESS || its == of) {
-        return failure(call.status, call.entry_point, call.introduced);
+    if (error.status() != CUDA_ERROR_INVALID_HANDLE || of == nullptr ||
+        status_of<entry::cuStreamGetCtx_v1>(stream.native(), &its) != CUDA_SUCCESS || its == of) {
+        return error;
     }
     return wrong_context(
-        call, "%s belongs to context %s, the stream to context %s; use a stream of context %s",
+        error, "%s belongs to context %s, the stream to context %s; use a stream of context %s",
         object, context_text(of, device).c_str(), context_text(its, ordinal_of(stream)).c_str(),
         context_text(of).c_str());
 }

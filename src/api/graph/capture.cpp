@@ -3,8 +3,8 @@
 
 #include "adding.hpp"
 #include "base/call.hpp"
+#include "base/explained.hpp"
 #include "base/ranges.hpp"
-#include "base/runtime_call.hpp"
 #include "context/stream_context.hpp"
 #include "state.hpp"
 
@@ -14,26 +14,32 @@ namespace {
 static_assert(int(CUDA_ERROR_STREAM_CAPTURE_UNJOINED) == int(cudaErrorStreamCaptureUnjoined));
 
 using detail::context_of;
-using detail::GraphApi;
 using detail::GraphState;
 
-constexpr const char *empty = "the Stream holds no stream";
+using BeginCapture = detail::Both<entry::cuStreamBeginCapture, entry::cudaStreamBeginCapture>;
+using EndCapture = detail::Both<entry::cuStreamEndCapture, entry::cudaStreamEndCapture>;
+using NativeMode = detail::Both<CUstreamCaptureMode, cudaStreamCaptureMode>;
+using BeginCaptureTo =
+    detail::Both<entry::cuStreamBeginCaptureToGraph, entry::cudaStreamBeginCaptureToGraph>;
+static_assert(int(cudaStreamCaptureModeRelaxed) == int(CaptureMode::relaxed));
+
+constexpr const char *empty = "the Stream is empty";
 
 // Ends the capture if at all possible, whatever the status. If the first call fails for a temporary
 // reason, a second one ends it; *graph may then hold the captured graph too.
-Result<void> end_at_last(const GraphApi &api, CUstream stream, CUgraph *graph) noexcept {
-    Result<void> ended = api.capture.end(stream, graph);
+Result<void> end_at_last(Api api, CUstream stream, CUgraph *graph) noexcept {
+    Result<void> ended = detail::call_of<EndCapture>(api, stream, graph);
     if (ended) {
         return *graph != nullptr
                    ? Result<void>()
-                   : Error::make({.kind = ErrorKind::capture_invalidated, .api = api.api});
+                   : Error::make({.kind = ErrorKind::capture_invalidated, .api = api});
     }
     *graph = nullptr;
     // If even this query fails, the capture may still be active.
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const bool is_known = driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS;
     const bool may_go_on = !is_known || status != CU_STREAM_CAPTURE_STATUS_NONE;
-    if (may_go_on && !api.capture.end(stream, graph)) {
+    if (may_go_on && !detail::call_of<EndCapture>(api, stream, graph)) {
         *graph = nullptr;
     }
     return detail::explained(std::move(ended), CUDA_ERROR_ILLEGAL_STATE,
@@ -42,55 +48,48 @@ Result<void> end_at_last(const GraphApi &api, CUstream stream, CUgraph *graph) n
 
 // The driver needs no current context. If the runtime's cannot be entered, the driver ends the
 // capture.
-Result<void> end(const GraphApi &api, const Stream &stream, CUcontext context,
-                 CUgraph *graph) noexcept {
-    if (api.api == Api::driver) {
+Result<void> end(Api api, const Stream &stream, CUcontext context, CUgraph *graph) noexcept {
+    if (api == Api::driver) {
         return end_at_last(api, stream.native(), graph);
     }
     const auto scope = ContextScope::enter(context);
     if (scope) {
         return end_at_last(api, stream.native(), graph);
     }
-    (void)end_at_last(detail::driver_graphs, stream.native(), graph);
+    (void)end_at_last(Api::driver, stream.native(), graph);
     return scope.error();
 }
 
-// The graph of an ended capture, and whether it is new.
+// A capture that has ended.
 struct Ended {
+    using Kind = detail::CaptureTarget::Kind;
+
     Result<void> result;
     CUgraph graph = nullptr;
-    bool is_new = false;
+    unsigned long long id = 0; // of the capture
+    Kind kind = Kind::unknown;
 };
 
-Ended end_whatever(const GraphApi &api, const Stream &stream, CUcontext context) noexcept {
-    const CUgraph target = detail::capture_ends(stream.native());
-    CUgraph graph = nullptr;
-    Result<void> result = end(api, stream, context, &graph);
-    const bool is_new = graph != nullptr && graph != target && !detail::is_owned(graph);
-    return {std::move(result), graph, is_new};
+Ended end_whatever(Api api, const Stream &stream, CUcontext context) noexcept {
+    // After the end, CUDA does not tell whose graph it is, so a failed question is repeated.
+    const auto asked = detail::capture_in(stream.native());
+    const auto known = asked ? asked : detail::capture_in(stream.native());
+    const auto capture = known ? *known : detail::CaptureInProgress();
+    Ended ended{{}, nullptr, capture.id, detail::target_of(capture).kind};
+    ended.result = end(api, stream, context, &ended.graph);
+    if (ended.graph != nullptr) {
+        detail::forget_capture(capture);
+    }
+    if (!asked && (ended.result || ended.result.error().status() != asked.error().status())) {
+        detail::report_teardown({asked.error(), stream.native()});
+    }
+    return ended;
 }
 
-// Destroys a graph that the caller does not receive.
+// Destroys a new graph that the caller does not receive.
 void drop(const Ended &ended) noexcept {
-    if (ended.is_new) {
-        detail::report_teardown(detail::driver_graphs.destroy(ended.graph));
-    }
-}
-
-// Ends a capture that a failed begin may have started nevertheless, unless the stream captured
-// before (401). Into `target`, unless that is null.
-void undo_begin(const GraphApi &api, const Stream &stream, CUcontext context, GraphState *target,
-                const Error &failure) noexcept {
-    if (!detail::may_be_done(failure) || failure.status() == CUDA_ERROR_ILLEGAL_STATE) {
-        return;
-    }
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (driver().cuStreamIsCapturing(stream.native(), &status) == CUDA_SUCCESS &&
-        status != CU_STREAM_CAPTURE_STATUS_NONE) {
-        if (target != nullptr) {
-            target->known.capture_begins(stream.native());
-        }
-        drop(end_whatever(api, stream, context));
+    if (ended.graph != nullptr && ended.kind == Ended::Kind::made_by_capture) {
+        detail::report_teardown(detail::destroy_native_graph(ended.graph));
     }
 }
 
@@ -106,46 +105,66 @@ Error not_begun(const Error &error, const Stream &stream) noexcept {
     return error;
 }
 
-Result<void> begin(const GraphApi &api, const Stream &stream, CaptureMode mode) noexcept {
+// After a call that began a capture or failed; ends a capture that cannot be noted, or that a
+// failed call may have begun, unless the stream captured before (401). `into`: of
+// begin_capture_to().
+Result<void> note_begun(Api api, const Stream &stream, CUcontext context, GraphState *into,
+                        Result<void> &&called) noexcept {
+    const bool is_called = called.has_value();
+    Result<void> begun =
+        is_called ? detail::note_capture(stream.native(), context, into) : std::move(called);
+    if (begun) {
+        return begun;
+    }
+    const Error &error = begun.error();
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if ((is_called || detail::may_be_done(error)) && error.status() != CUDA_ERROR_ILLEGAL_STATE &&
+        driver().cuStreamIsCapturing(stream.native(), &status) == CUDA_SUCCESS &&
+        status != CU_STREAM_CAPTURE_STATUS_NONE) {
+        CUgraph graph = nullptr;
+        (void)end(api, stream, context, &graph);
+        if (graph != nullptr && into == nullptr) {
+            detail::report_teardown(detail::destroy_native_graph(graph));
+        }
+    }
+    return not_begun(error, stream);
+}
+
+Result<void> begin(Api api, const Stream &stream, CaptureMode mode) noexcept {
     CUSHIM_TRY_VOID(detail::require(stream, empty));
     CUSHIM_TRY(const Context context, context_of(stream));
     CUSHIM_TRY(const ContextScope scope, context.enter());
-    Result<void> begun = api.capture.begin(stream.native(), mode);
-    if (!begun) {
-        undo_begin(api, stream, context.native(), nullptr, begun.error());
-        return not_begun(begun.error(), stream);
-    }
-    (void)detail::capture_ends(stream.native()); // which other code has ended
-    return begun;
+    Result<void> called = detail::by_api(api, [&](auto of) {
+        return detail::call<detail::In<BeginCapture, of>>(
+            stream.native(), static_cast<detail::In<NativeMode, of>>(mode));
+    });
+    return note_begun(api, stream, context.native(), nullptr, std::move(called));
 }
 
-Result<Graph> end_new(const GraphApi &api, const Stream &stream) noexcept {
+Result<Graph> end_new(Api api, const Stream &stream) noexcept {
     CUSHIM_TRY_VOID(detail::require(stream, empty));
     // The capture ends whatever else fails.
     const auto context = context_of(stream);
     auto state = context ? detail::make_graph_state(*context, api)
                          : Result<detail::NewState<GraphState>>(context.error());
-    const auto capture = detail::captures_keep_resources()
-                             ? detail::capture_in(stream.native())
-                             : Result<detail::CaptureInProgress>(detail::CaptureInProgress());
     const Ended ended = end_whatever(api, stream, context ? context->native() : nullptr);
-    if (!ended.result || !state || !capture) {
+    if (!ended.result || !state) {
         drop(ended);
-        // The runtime API needs a context to end it; report why there is none.
-        const bool lacks_context = !context && api.api == Api::runtime;
+        // The runtime API needs a context to end it; report why it is missing.
+        const bool lacks_context = !context && api == Api::runtime;
         if (!ended.result && !lacks_context) {
             return ended.result.error();
         }
-        return !state ? state.error() : capture.error();
+        return state.error();
     }
-    if (!ended.is_new) {
-        return Error::invalid_argument("the stream captured into an existing graph; the capture "
-                                       "has ended; next time end it with "
-                                       "Stream::end_capture_to()");
+    if (ended.kind == Ended::Kind::of_graph) {
+        return Error::invalid_argument("this capture goes into an existing graph: end it with "
+                                       "Stream::end_capture_to(). It has now ended");
     }
     (*state)->graph = ended.graph;
-    Graph graph = detail::own_graph(*state);
-    CUSHIM_TRY_VOID((*state)->uses().take_over(capture->id));
+    const bool is_new = ended.kind == Ended::Kind::made_by_capture;
+    Graph graph = is_new ? detail::own_graph(*state) : detail::lend_graph(*state);
+    CUSHIM_TRY_VOID((*state)->uses().take_over(ended.id));
     return graph;
 }
 
@@ -157,11 +176,11 @@ const char *capturing(Api api) noexcept {
 } // namespace
 
 Result<void> detail::begin_capture(Api api, const Stream &stream, CaptureMode mode) noexcept {
-    return named(begin(graphs_of(api), stream, mode), capturing(api));
+    return named(capturing(api), begin(api, stream, mode));
 }
 
 Result<Graph> detail::end_capture(Api api, const Stream &stream) noexcept {
-    return named(end_new(graphs_of(api), stream), capturing(api));
+    return named(capturing(api), end_new(api, stream));
 }
 
 void detail::report_unheard(const Error &error) noexcept {
@@ -169,67 +188,76 @@ void detail::report_unheard(const Error &error) noexcept {
     const bool is_aftermath = error.kind() == ErrorKind::capture_invalidated ||
                               error.status() == CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     if (!is_aftermath) {
-        report_teardown({error.status(), error.entry_point(), 0, error.api()});
+        report_teardown({error, 0});
     }
 }
 
 Result<void> Stream::begin_capture(CaptureMode mode) const noexcept {
-    return CUSHIM_NAMED(begin(detail::driver_graphs, *this, mode));
+    return detail::named("Stream::begin_capture", begin(Api::driver, *this, mode));
 }
 
 Result<Graph> Stream::end_capture() const noexcept {
-    return CUSHIM_NAMED(end_new(detail::driver_graphs, *this));
+    return detail::named("Stream::end_capture", end_new(Api::driver, *this));
 }
 
 Result<void> rt::begin_capture(const Stream &stream, CaptureMode mode) noexcept {
-    return CUSHIM_NAMED(begin(detail::runtime_graphs, stream, mode));
+    return detail::named("rt::begin_capture", begin(Api::runtime, stream, mode));
 }
 
 Result<Graph> rt::end_capture(const Stream &stream) noexcept {
-    return CUSHIM_NAMED(end_new(detail::runtime_graphs, stream));
+    return detail::named("rt::end_capture", end_new(Api::runtime, stream));
 }
 
-Result<void> Stream::begin_capture_to(const Graph &graph, const GraphDependencies &dependencies,
+Result<void> Stream::begin_capture_to(Graph &graph, const GraphDependencies &dependencies,
                                       CaptureMode mode) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
-    detail::NodeHandles before;
-    CUSHIM_TRY_VOID(before.fill(*state->identity, detail::nodes_before(dependencies)));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    Result<void> begun = state->api().capture.begin_to(
-        native(), {nullptr, state->graph, before.data(), before.size(), state->context}, mode);
-    if (begun) {
-        state->known.capture_begins(native());
-        return begun;
-    }
-    undo_begin(state->api(), *this, state->context, state, begun.error());
-    return CUSHIM_NAMED(not_begun(begun.error(), *this));
+    return detail::named("Stream::begin_capture_to", [&]() noexcept -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
+        detail::NodeHandles before;
+        CUSHIM_TRY_VOID(before.fill(*state->identity, dependencies.nodes(), {"dependencies"}));
+        CUSHIM_TRY(const ContextScope scope, state->enter());
+        Result<void> called =
+            detail::needs(Feature::capture_to_graph, detail::by_api(state->api(), [&](auto of) {
+                              return detail::call<detail::In<BeginCaptureTo, of>>(
+                                  native(), state->graph, before.data(), nullptr, before.size(),
+                                  static_cast<detail::In<NativeMode, of>>(mode));
+                          }));
+        return note_begun(state->api(), *this, state->context, state->outermost, std::move(called));
+    });
 }
 
 Result<void> Stream::end_capture_to(const Graph &graph) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    // The capture ends whatever is wrong with the graph.
-    const auto state = detail::state_of_graph(graph);
-    const Ended ended = state ? end_whatever((*state)->api(), *this, (*state)->context)
-                              : end_whatever(detail::driver_graphs, *this, nullptr);
-    drop(ended);
-    CUSHIM_TRY_VOID(ended.result);
-    CUSHIM_TRY_VOID(state);
-    if (ended.graph != (*state)->graph) {
-        return CUSHIM_NAMED(Error::invalid_argument(
-            ended.is_new ? "the stream captured into a new graph; the capture has ended; next time "
-                           "end it with Stream::end_capture()"
-                         : "the stream captured into another graph; the capture has ended; next "
-                           "time pass the graph of Stream::begin_capture_to()"));
-    }
-    return {};
+    return detail::named("Stream::end_capture_to", [&]() noexcept -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        // The capture ends whatever is wrong with the graph.
+        const auto state = detail::state_of_graph(graph);
+        const Ended ended = state ? end_whatever((*state)->api(), *this, (*state)->context)
+                                  : end_whatever(Api::driver, *this, nullptr);
+        const bool is_given = state && ended.graph == (*state)->graph;
+        if (!is_given) {
+            drop(ended);
+        }
+        CUSHIM_TRY_VOID(ended.result);
+        CUSHIM_TRY_VOID(state);
+        if (!is_given) {
+            return Error::invalid_argument(
+                ended.kind == Ended::Kind::made_by_capture
+                    ? "the stream captured into a new graph; the capture has ended; next time end "
+                      "it with Stream::end_capture()"
+                    : "the stream captured into another graph; the capture has ended; next time "
+                      "pass the graph of Stream::begin_capture_to()");
+        }
+        return {};
+    });
 }
 
 Result<CaptureStatus> Stream::capture_status() const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUstreamCaptureStatus status{};
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamIsCapturing, native(), &status));
-    return static_cast<CaptureStatus>(status);
+    return detail::named("Stream::capture_status", [&]() noexcept -> Result<CaptureStatus> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUstreamCaptureStatus status{};
+        CUSHIM_TRY_VOID(detail::call<entry::cuStreamIsCapturing>(native(), &status));
+        return static_cast<CaptureStatus>(status);
+    });
 }
 
 } // namespace cushim

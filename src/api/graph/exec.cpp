@@ -1,27 +1,38 @@
+// Executable graphs.
 #include <cushim/graph_exec.hpp>
 
 #include <cushim/graph.hpp>
+#include <cushim/loader.hpp>
 #include <cushim/runtime_graph.hpp>
 
-#include "context/current_call.hpp"
-#include "context/in_context.hpp"
+#include "adding.hpp"
+#include "base/explained.hpp"
+#include "context/requirements.hpp"
 #include "exec_state.hpp"
-#include "parameters.hpp"
-#include "state.hpp"
+#include "reading.hpp"
 
 namespace cushim {
+
+GraphExec detail::own_exec(NewState<GraphExecState> &state) noexcept {
+    GraphExec exec;
+    const CUgraphExec native = state->exec;
+    Access::set(exec, native, state.take());
+    return exec;
+}
+
 namespace {
 
+using detail::Both;
+using detail::by_api;
+using detail::call;
+using detail::call_of;
 using detail::GraphExecState;
 using detail::GraphState;
-
-Result<GraphExecState *> state_of_exec(const GraphExec &exec) noexcept {
-    auto *const state = static_cast<GraphExecState *>(detail::Access::state(exec));
-    if (state == nullptr) {
-        return Error::invalid_argument("the GraphExec holds no executable graph");
-    }
-    return state;
-}
+using detail::In;
+using detail::named;
+using detail::NodeParameters;
+using detail::state_of_exec;
+using detail::state_of_graph;
 
 /* A node of the graph, or of a graph nested in it. CUDA's documentation refers to nodes "in the
  * non-executable graph, from which the executable graph was instantiated". The sections
@@ -34,357 +45,177 @@ Result<detail::ExecNode> exec_node(const GraphExecState &state, const GraphNode 
             "with Graph::instantiate()");
     }
     const detail::GraphIdentity &identity = state.identity->identity_of(node);
-    CUSHIM_TRY_VOID(detail::check_node(identity, node));
-    return detail::ExecNode{node.native(), identity, *state.identity};
+    if (!identity.has(node)) [[unlikely]] {
+        CUSHIM_TRY_VOID(detail::check_node(identity, node));
+    }
+    return detail::ExecNode{node.native(), identity};
 }
 
-GraphExec own_exec(detail::NewState<GraphExecState> &state) noexcept {
-    GraphExec exec;
-    const CUgraphExec native = state->exec;
-    detail::Access::set(exec, native, state.take());
-    return exec;
-}
-
-Result<detail::NewState<GraphExecState>>
-adopted(const Context &context, const detail::GraphApi &api, CUgraphExec exec) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
+Result<GraphExec> take_exec(const Context &context, Api api, CUgraphExec exec,
+                            bool is_borrowed) noexcept {
+    CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
     if (exec == nullptr) {
         return Error::invalid_argument("the handle is null");
     }
     CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(context, api));
     state->exec = exec;
-    return state;
+    state->is_kept_by_cuda = is_borrowed;
+    GraphExec taken = detail::own_exec(state);
+    state->owned.store(!is_borrowed, std::memory_order_relaxed);
+    return taken;
 }
 
-Result<GraphExec> adopt_exec(const Context &context, const detail::GraphApi &api,
-                             CUgraphExec exec) noexcept {
-    CUSHIM_TRY(auto state, adopted(context, api, exec));
-    return own_exec(state);
+// --- setting nodes
+
+using Place = detail::ExecUses::Place;
+
+// The graph's context is current.
+Result<void> call_set(const GraphExecState &state, const GraphNode &node, const NodeParameters &to,
+                      Place *place) noexcept {
+    return to.kind.calls(state.api).set_in_exec(
+        {state.exec, node.native(), state.context, place != nullptr ? &place->known : nullptr},
+        to.values);
 }
 
-Result<GraphExec> borrow_exec(const Context &context, const detail::GraphApi &api,
-                              CUgraphExec exec) noexcept {
-    CUSHIM_TRY(auto state, adopted(context, api, exec));
-    GraphExec borrowed = own_exec(state);
-    state->is_kept_by_cuda = true;
-    state->owned.store(false, std::memory_order_relaxed);
-    return borrowed;
-}
-
-Error explain(const Error &error, InstantiateResult result) noexcept {
-    switch (result) {
-    case InstantiateResult::invalid_structure:
-        return detail::explained(error,
-                                 "the structure of the graph is invalid; it may have a cycle");
-    case InstantiateResult::node_operation_not_supported:
-        return detail::explained(error,
-                                 "a node is not supported in a graph that device code launches");
-    case InstantiateResult::multiple_contexts:
-        return detail::explained(
-            error, "the nodes of a graph that device code launches must use one context");
-    case InstantiateResult::conditional_handle_unused:
-        return detail::explained(error, "a condition of the graph has no conditional node; pass it "
-                                        "to add_if_node(), add_while_node() or add_switch_node()");
-    default:
-        return error;
-    }
-}
-
-// Calls `copy`, which returns whether it copied the graph to the executable graph. If so,
-// the latter keeps the graph's resources alive.
-template <class Copy>
-Result<void> copy_with_uses(GraphExecState &state, GraphState &graph, const Copy &copy) noexcept {
-    if ((state.is_kept_by_cuda && graph.outer == nullptr) || !graph.uses().any()) {
-        CUSHIM_TRY(const bool copied, copy());
-        if (copied && state.uses) {
-            state.uses->keep(nullptr);
-        }
-        return {};
-    }
-    CUSHIM_TRY_VOID(state.make_uses());
-    CUSHIM_TRY(auto kept, detail::keep_uses(graph.uses().share()));
-    const Result<bool> copied = graph.copied(copy);
-    if (copied && *copied) {
-        state.uses->keep(std::move(kept));
-    } else if (!copied && state.owned.load(std::memory_order_relaxed) &&
-               detail::may_be_done(copied.error())) {
-        state.uses->keep_also(std::move(kept)); // it may be updated
-    }
-    CUSHIM_TRY_VOID(copied);
-    return {};
-}
-
-// The node that CUDA reports as the cause of a failure.
-Result<GraphNode> find_node(const GraphState &graph, CUgraphNode native) noexcept {
-    return detail::with_memory(
-        [&]() -> Result<GraphNode> { return graph.identity->find(graph.graph, native); });
-}
-
-[[gnu::noinline]] Result<void>
-instantiate_with_uses(GraphExecState *state, GraphState *graph, const InstantiateOptions &options,
-                      detail::NativeInstantiateFailure *why) noexcept {
-    return copy_with_uses(*state, *graph, [&]() noexcept -> Result<bool> {
-        CUSHIM_TRY_VOID(graph->api().exec.instantiate(&state->exec, graph->graph, options, why));
-        return true;
-    });
-}
-
-[[gnu::cold]] Error not_instantiated(const Error &error, const GraphState &graph,
-                                     const detail::NativeInstantiateFailure &why,
-                                     InstantiateFailure *failure) noexcept {
-    if (failure != nullptr) {
-        const Result<GraphNode> node = find_node(graph, why.node);
-        *failure = {why.result, node ? *node : GraphNode()};
-    }
-    return explain(error, why.result);
-}
-
-// In the context of the graph.
-[[gnu::noinline]] Result<void> instantiate_in(GraphExecState *state, GraphState *graph,
-                                              const InstantiateOptions &options,
-                                              InstantiateFailure *failure) noexcept {
-    detail::NativeInstantiateFailure why;
-    Result<void> done =
-        graph->uses().any()
-            ? instantiate_with_uses(state, graph, options, &why)
-            : graph->api().exec.instantiate(&state->exec, graph->graph, options, &why);
-    if (!done) [[unlikely]] {
-        return not_instantiated(done.error(), *graph, why, failure);
-    }
-    return done;
-}
-
-Result<void> set_in(const GraphExec &exec, const GraphNode &node,
-                    const detail::NodeParameters &parameters,
-                    std::unique_ptr<detail::KeptUses> kept) noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(exec));
-    CUSHIM_TRY(const detail::ExecNode place, exec_node(*state, node));
-    CUSHIM_TRY_VOID(detail::check_new_parameters(
-        state->api, parameters, "to skip the node, call GraphExec::set_enabled()"));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
+// The node then uses `kept`, which may be null.
+Result<void> set_keeping(GraphExecState &state, const detail::ExecNode &at, const GraphNode &node,
+                         const NodeParameters &to,
+                         std::unique_ptr<detail::KeptUses> kept) noexcept {
+    Place *place = nullptr;
     if (kept) {
-        CUSHIM_TRY_VOID(state->make_uses());
-        CUSHIM_TRY_VOID(state->uses->prepare(place));
+        CUSHIM_TRY_VOID(state.make_uses());
+        CUSHIM_TRY(place, state.uses->prepare(at));
+    } else if (state.uses) {
+        place = state.uses->find(node.native());
     }
-    Result<void> done = state->api.exec_set(state->exec, node.native(), parameters, state->context);
-    if (!state->uses) {
-        return done;
-    }
-    if (done) {
-        if (parameters.is<detail::ChildGraphNode>()) {
-            state->uses->end_inside(node.native());
-        }
-        state->uses->keep(node.native(), std::move(kept));
-    } else if (detail::may_be_done(done.error())) {
-        state->uses->keep_also(node.native(), std::move(kept));
-    } else {
-        state->uses->unprepare(node.native());
+    Result<void> done = call_set(state, node, to, place);
+    if (place != nullptr) {
+        state.uses->keep(node.native(), std::move(kept), done);
     }
     return done;
-}
-
-Error not_launched(const Error &error, const Stream &stream) noexcept {
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    const bool is_captured =
-        error.status() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
-        driver().cuStreamIsCapturing(stream.native(), &capture) == CUDA_SUCCESS &&
-        capture != CU_STREAM_CAPTURE_STATUS_NONE;
-    return is_captured
-               ? detail::explained(error, "the stream is being captured; add the graph with "
-                                          "Graph::add_child_graph_node()")
-               : error;
-}
-
-// Enabling or reading a node that is always enabled.
-Error explain_enabling(const Error &error, const GraphExecState &state,
-                       const GraphNode &node) noexcept {
-    GraphNodeType type{};
-    const bool is_known = error.status() == CUDA_ERROR_INVALID_VALUE &&
-                          state.api.read.node_type(node.native(), &type).has_value();
-    if (!is_known || type == GraphNodeType::kernel || type == GraphNodeType::memcpy ||
-        type == GraphNodeType::memset) {
-        return error;
-    }
-    return detail::explained(
-        error, "the node has type %s; only kernel, memcpy and memset nodes can be disabled",
-        to_text(type).c_str());
 }
 
 } // namespace
 
-Result<GraphExec> Graph::instantiate(const InstantiateOptions &options,
-                                     InstantiateFailure *failure) const noexcept {
-    GraphState *const graph = detail::living_state_of(*this);
-    if (graph == nullptr) [[unlikely]] {
-        return CUSHIM_NAMED(detail::not_living(detail::any_state_of(*this)));
-    }
-    if (options.upload != nullptr) {
+Result<void> GraphExec::set(const GraphNode &node, const NodeParameters &to,
+                            const detail::NodeUses &uses) noexcept {
+    const auto set_node = [&](const detail::NodeUses &all) noexcept -> Result<void> {
+        detail::NewUses owners(all);
+        CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+        CUSHIM_TRY(const detail::ExecNode at, exec_node(*state, node));
         CUSHIM_TRY_VOID(
-            detail::require(*options.upload, "the Stream for the upload holds no stream"));
-    }
-    CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(*graph, graph->identity));
-    state->is_kept_by_cuda = options.kept_by_cuda || options.device_launch;
-    CUSHIM_TRY_VOID(
-        detail::call_in(graph->context, nullptr,
-                        [exec = state.operator->(), graph, asked = &options, failure]() noexcept {
-                            return instantiate_in(exec, graph, *asked, failure);
-                        }));
-    return own_exec(state);
-}
-
-Result<GraphExec> GraphExec::adopt(const Context &context, CUgraphExec exec) noexcept {
-    return CUSHIM_NAMED(adopt_exec(context, detail::driver_graphs, exec));
-}
-
-Result<GraphExec> GraphExec::borrow(const Context &context, CUgraphExec exec) noexcept {
-    return CUSHIM_NAMED(borrow_exec(context, detail::driver_graphs, exec));
-}
-
-Result<GraphExec> rt::adopt_exec(const Context &context, CUgraphExec exec) noexcept {
-    return CUSHIM_NAMED(cushim::adopt_exec(context, detail::runtime_graphs, exec));
-}
-
-Result<GraphExec> rt::borrow_exec(const Context &context, CUgraphExec exec) noexcept {
-    return CUSHIM_NAMED(cushim::borrow_exec(context, detail::runtime_graphs, exec));
-}
-
-Api GraphExec::api() const noexcept {
-    const auto state = state_of_exec(*this);
-    return state ? (*state)->api.api : Api::loader;
-}
-
-Result<void> GraphExec::launch(const Stream &stream) const noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(detail::require(stream, "the Stream holds no stream"));
-    const auto launch_now = [state, &stream]() noexcept -> Result<void> {
-        const Result<void> launched = state->api.exec.launch(state->exec, stream.native());
-        if (!launched) [[unlikely]] {
-            if (state->uses && detail::may_be_done(launched.error())) {
-                state->uses->maybe_launched(stream);
-            }
-            return CUSHIM_NAMED(not_launched(launched.error(), stream));
+            detail::check_replacement(to, "to skip the node, call GraphExec::set_enabled()"));
+        CUSHIM_TRY(const ContextScope scope, state->enter());
+        Place *const place = state->uses ? state->uses->find(node.native()) : nullptr;
+        if (place != nullptr && place->keeps(owners)) {
+            return call_set(*state, node, to, place);
         }
-        if (state->uses) {
-            state->uses->launched(stream);
-        }
-        return {};
+        CUSHIM_TRY(auto kept, detail::keep_uses(std::move(owners)));
+        return set_keeping(*state, at, node, to, std::move(kept));
     };
-    // The driver launches without a current context; the runtime would initialize one.
-    if (state->api.api == Api::driver) {
-        return launch_now();
-    }
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    return launch_now();
+    return named(to.kind.names.set_in_exec, to.kind.with_owners(to.values, uses, set_node));
 }
 
-Result<void> GraphExec::launched(const Stream &stream) const noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(detail::require(stream, "the Stream holds no stream"));
-    if (state->uses) {
-        state->uses->launched(stream);
-    }
-    return {};
+Result<void> GraphExec::set_child_graph_node(const GraphNode &node, const Graph &child) noexcept {
+    return named("GraphExec::set_child_graph_node", [&]() noexcept -> Result<void> {
+        CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+        CUSHIM_TRY(GraphState *const inner, state_of_graph(child, "the child Graph is empty"));
+        if (inner->api() != state->api) {
+            return detail::other_api(state->api, "the executable graph", "the child graph");
+        }
+        CUSHIM_TRY(const detail::ExecNode at, exec_node(*state, node));
+        CUSHIM_TRY(const ContextScope scope, state->enter());
+        CUSHIM_TRY(auto kept, detail::keep_uses(inner->uses().share()));
+        return inner->copied([&]() noexcept {
+            Result<void> done = set_keeping(*state, at, node, detail::ChildGraphNode{inner->graph},
+                                            std::move(kept));
+            if (done && state->uses) {
+                state->uses->end_inside(node.native());
+            }
+            return done;
+        });
+    });
 }
 
-Result<void> GraphExec::upload(const Stream &stream) const noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(detail::require(stream, "the Stream holds no stream"));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    return CUSHIM_NAMED(state->api.exec.upload(state->exec, stream.native()));
-}
+// --- properties
 
-Result<GraphUpdate> GraphExec::update(const Graph &graph) const noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY(GraphState *const from, detail::state_of_graph(graph));
-    if (&from->api() != &state->api) {
-        return CUSHIM_NAMED(detail::other_api(state->api, "the executable graph", "the graph"));
-    }
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    detail::NativeUpdate update;
-    CUSHIM_TRY_VOID(copy_with_uses(*state, *from, [&]() noexcept -> Result<bool> {
-        CUSHIM_TRY_VOID(state->api.exec.update(state->exec, from->graph, &update));
-        return update.result == GraphUpdateResult::success;
-    }));
-    CUSHIM_TRY(const GraphNode node, find_node(*from, update.node));
-    CUSHIM_TRY(const GraphNode source, find_node(*from, update.from));
-    return GraphUpdate{update.result, node, source};
-}
+namespace {
 
-Result<void> GraphExec::set(const GraphNode &node, const detail::NodeParameters &parameters,
-                            const detail::NodeUses &uses) const noexcept {
-    static constexpr detail::NodeFunctions functions = {CUSHIM_NODE_FUNCTIONS("GraphExec::set_")};
-    const char *const function = functions[parameters.kind()];
-    auto kept = detail::keep_uses(detail::NewUses(uses));
-    return detail::named(kept ? set_in(*this, node, parameters, std::move(*kept)) : kept.error(),
-                         function);
-}
+using SetEnabled = Both<entry::cuGraphNodeSetEnabled, entry::cudaGraphNodeSetEnabled>;
+using GetEnabled = Both<entry::cuGraphNodeGetEnabled, entry::cudaGraphNodeGetEnabled>;
 
-Result<void> GraphExec::set_signals(const GraphNode &node,
-                                    std::span<const SemaphoreSignal> signals) const noexcept {
-    return detail::named(
-        detail::with_semaphores<detail::SemaphoreSignalNode>(
-            signals,
-            [&](const detail::NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
-                return set(node, parameters, uses);
-            }),
-        "GraphExec::set_semaphore_signal_node");
-}
-
-Result<void> GraphExec::set_waits(const GraphNode &node,
-                                  std::span<const SemaphoreWait> waits) const noexcept {
-    return detail::named(
-        detail::with_semaphores<detail::SemaphoreWaitNode>(
-            waits,
-            [&](const detail::NodeParameters &parameters, const detail::NodeUses &uses) noexcept {
-                return set(node, parameters, uses);
-            }),
-        "GraphExec::set_semaphore_wait_node");
-}
-
-Result<void> GraphExec::set_child_graph_node(const GraphNode &node,
-                                             const Graph &child) const noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY(GraphState *const inner,
-               detail::state_of_graph(child, "the child Graph holds no graph"));
-    if (&inner->api() != &state->api) {
-        return CUSHIM_NAMED(
-            detail::other_api(state->api, "the executable graph", "the child graph"));
-    }
-    CUSHIM_TRY(auto kept, detail::keep_uses(inner->uses().share()));
-    return CUSHIM_NAMED(inner->copied([&]() noexcept {
-        return set_in(*this, node, detail::ChildGraphNode{inner->graph}, std::move(kept));
-    }));
-}
-
-Result<void> GraphExec::set_enabled(const GraphNode &node, bool enabled) const noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+// `value` is what the function sets, or its output.
+template <class Function, class Value>
+Result<void> call_enabled(const GraphExec &exec, const GraphNode &node, Value value) noexcept {
+    CUSHIM_TRY(GraphExecState *const state, state_of_exec(exec));
     CUSHIM_TRY_VOID(exec_node(*state, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    const Result<void> done = state->api.exec.set_enabled(state->exec, node.native(), enabled);
-    if (!done) {
-        return CUSHIM_NAMED(explain_enabling(done.error(), *state, node));
+    Result<void> done =
+        detail::needs(Feature::graph_node_enable,
+                      call_of<Function>(state->api, state->exec, node.native(), value));
+    if (done || done.error().status() != CUDA_ERROR_INVALID_VALUE) {
+        return done;
     }
-    return {};
+    const Result<GraphNodeType> type = detail::native_type(state->api, node.native());
+    if (!type || *type == GraphNodeType::kernel || *type == GraphNodeType::memcpy ||
+        *type == GraphNodeType::memset) {
+        return done;
+    }
+    return detail::explained(
+        done.error(), "the node has type %s; only kernel, memcpy and memset nodes can be disabled",
+        to_text(*type).c_str());
+}
+
+} // namespace
+
+Result<void> GraphExec::set_enabled(const GraphNode &node, bool enabled) noexcept {
+    return named("GraphExec::set_enabled",
+                 call_enabled<SetEnabled>(*this, node, enabled ? 1u : 0u));
 }
 
 Result<bool> GraphExec::is_enabled(const GraphNode &node) const noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY_VOID(exec_node(*state, node));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    bool enabled = false;
-    const Result<void> done = state->api.exec.is_enabled(state->exec, node.native(), &enabled);
-    if (!done) {
-        return CUSHIM_NAMED(explain_enabling(done.error(), *state, node));
-    }
-    return enabled;
+    return named("GraphExec::is_enabled", [&]() noexcept -> Result<bool> {
+        unsigned int enabled = 0;
+        CUSHIM_TRY_VOID(call_enabled<GetEnabled>(*this, node, &enabled));
+        return enabled != 0;
+    });
 }
 
 Result<unsigned long long> GraphExec::flags() const noexcept {
-    CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    unsigned long long flags = 0;
-    CUSHIM_TRY_VOID(state->api.exec.flags(state->exec, &flags));
-    return flags;
+    using Get = Both<entry::cuGraphExecGetFlags, entry::cudaGraphExecGetFlags>;
+    using Flags = Both<cuuint64_t, unsigned long long>;
+    return named("GraphExec::flags", [&]() noexcept -> Result<unsigned long long> {
+        CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
+        CUSHIM_TRY(const ContextScope scope, state->enter());
+        return by_api(state->api, [&](auto api) noexcept -> Result<unsigned long long> {
+            In<Flags, api> flags = 0;
+            CUSHIM_TRY_VOID(call<In<Get, api>>(state->exec, &flags));
+            return flags;
+        });
+    });
+}
+
+// --- handles of others
+
+Api GraphExec::api() const noexcept {
+    const auto state = state_of_exec(*this);
+    return state ? (*state)->api : Api::loader;
+}
+
+Result<GraphExec> GraphExec::adopt(const Context &context, CUgraphExec exec) noexcept {
+    return named("GraphExec::adopt", take_exec(context, Api::driver, exec, false));
+}
+
+Result<GraphExec> GraphExec::borrow(const Context &context, CUgraphExec exec) noexcept {
+    return named("GraphExec::borrow", take_exec(context, Api::driver, exec, true));
+}
+
+Result<GraphExec> rt::adopt_exec(const Context &context, CUgraphExec exec) noexcept {
+    return named("rt::adopt_exec", take_exec(context, Api::runtime, exec, false));
+}
+
+Result<GraphExec> rt::borrow_exec(const Context &context, CUgraphExec exec) noexcept {
+    return named("rt::borrow_exec", take_exec(context, Api::runtime, exec, true));
 }
 
 } // namespace cushim

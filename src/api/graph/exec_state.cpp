@@ -1,5 +1,7 @@
 #include "exec_state.hpp"
 
+#include <algorithm>
+
 #include "base/with_memory.hpp"
 
 namespace cushim::detail {
@@ -11,6 +13,23 @@ ExecUses::~ExecUses() {
     }
 }
 
+bool ExecUses::Place::keeps(const NewUses &uses) const noexcept {
+    if (uses.closure || !kept || kept->closure || kept->set || kept->also) {
+        return false;
+    }
+    std::size_t index = 0;
+    for (const State *const state : uses.states) {
+        if (state == nullptr) {
+            continue;
+        }
+        if (index == kept->resources.size() || !kept->resources[index].is_of(state)) {
+            return false;
+        }
+        ++index;
+    }
+    return index == kept->resources.size();
+}
+
 void ExecUses::keep(std::unique_ptr<KeptUses> of_graph) noexcept {
     std::swap(of_graph_, of_graph);
     let_go(std::move(of_graph));
@@ -18,7 +37,6 @@ void ExecUses::keep(std::unique_ptr<KeptUses> of_graph) noexcept {
         let_go(std::move(place.kept));
     }
     by_node_.clear();
-    inside_.clear();
 }
 
 void ExecUses::keep_also(std::unique_ptr<KeptUses> of_graph) noexcept {
@@ -28,59 +46,43 @@ void ExecUses::keep_also(std::unique_ptr<KeptUses> of_graph) noexcept {
     }
 }
 
-Result<void> ExecUses::prepare(const ExecNode &node) noexcept {
+Result<ExecUses::Place *> ExecUses::prepare(const ExecNode &node) noexcept {
     CUSHIM_TRY_VOID(require_release_thread());
-    return with_memory([&]() -> Result<void> {
-        std::vector<CUgraphNode> path = node.identity.path_to(node.root);
-        for (const CUgraphNode outer : path) {
-            inside_[outer].insert(node.native);
-        }
-        by_node_.try_emplace(node.native, Place{std::move(path), nullptr});
-        return {};
+    return with_memory([&]() -> Result<Place *> {
+        Place place{node.identity.path(), nullptr, {}};
+        return &by_node_.try_emplace(node.native, std::move(place)).first->second;
     });
 }
 
-void ExecUses::keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept {
-    const auto place = by_node_.find(node);
-    if (place == by_node_.end()) {
+void ExecUses::keep(CUgraphNode node, std::unique_ptr<KeptUses> kept,
+                    const Result<void> &set) noexcept {
+    const auto at = by_node_.find(node);
+    if (at == by_node_.end()) {
         return;
     }
-    std::swap(place->second.kept, kept);
-    let_go(std::move(kept));
-    if (!place->second.kept) {
-        by_node_.erase(place);
+    std::unique_ptr<KeptUses> &current = at->second.kept;
+    if (set) {
+        std::swap(current, kept);
+        let_go(std::move(kept));
+    } else if (kept && may_be_done(set.error())) {
+        kept->also = std::move(current);
+        current = std::move(kept);
     }
-}
-
-void ExecUses::unprepare(CUgraphNode node) noexcept {
-    const auto place = by_node_.find(node);
-    if (place != by_node_.end() && !place->second.kept) {
-        by_node_.erase(place);
+    if (!current) {
+        by_node_.erase(at);
     }
-}
-
-void ExecUses::keep_also(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept {
-    const auto place = by_node_.find(node);
-    if (place == by_node_.end() || !kept) {
-        return;
-    }
-    kept->also = std::move(place->second.kept);
-    place->second.kept = std::move(kept);
 }
 
 void ExecUses::end_inside(CUgraphNode node) noexcept {
-    const auto found = inside_.find(node);
-    if (found == inside_.end()) {
-        return;
-    }
-    for (const CUgraphNode inner : found->second) {
-        const auto at = by_node_.find(inner);
-        if (at != by_node_.end() && at->second.is_inside(node)) {
-            let_go(std::move(at->second.kept));
-            by_node_.erase(at);
+    for (auto at = by_node_.begin(); at != by_node_.end();) {
+        auto &[path, kept, known] = at->second;
+        if (std::find(path.begin(), path.end(), node) == path.end()) {
+            ++at;
+        } else {
+            let_go(std::move(kept));
+            at = by_node_.erase(at);
         }
     }
-    inside_.erase(found);
 }
 
 void ExecUses::let_go(std::unique_ptr<KeptUses> kept) noexcept {

@@ -1,18 +1,18 @@
 // The state behind GraphExec.
 #pragma once
 
-#include <algorithm>
+#include <cushim/graph_exec.hpp>
+
 #include <memory>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
-#include "api.hpp"
 #include "context/in_context.hpp"
-#include "destroy_by.hpp"
 #include "identity.hpp"
 #include "kept_resources.hpp"
+#include "kind.hpp"
 #include "launches.hpp"
+#include "state.hpp"
 
 namespace cushim::detail {
 
@@ -20,7 +20,6 @@ namespace cushim::detail {
 struct ExecNode {
     CUgraphNode native;
     const GraphIdentity &identity; // identifies the node's graph
-    const GraphIdentity &root;     // identity of the instantiated graph
 };
 
 /* What an executable graph uses: the resources of the graph that it was instantiated or updated
@@ -28,12 +27,27 @@ struct ExecNode {
  * others replace them or the executable graph is destroyed. */
 class ExecUses {
   public:
-    ExecUses() noexcept = default;
+    explicit ExecUses(const InContext &exec) noexcept : launches_(exec) {}
     ExecUses(const ExecUses &) = delete;
     ExecUses &operator=(const ExecUses &) = delete;
     // Resources that end() did not release stay alive: the executable graph still exists and may
     // use them.
     ~ExecUses();
+
+    // What a node uses since it was set.
+    struct Place {
+        // Whether it is exactly these owners, as when a program updates a node in a loop.
+        bool keeps(const NewUses &uses) const noexcept;
+
+        std::vector<CUgraphNode> path; // GraphIdentity::path(): those nodes may be destroyed
+        std::unique_ptr<KeptUses> kept;
+        KnownLaunch known;
+    };
+    // Null for a node that keeps nothing by itself.
+    Place *find(CUgraphNode node) noexcept {
+        const auto at = by_node_.find(node);
+        return at != by_node_.end() ? &at->second : nullptr;
+    }
 
     // All nodes are those of a graph with these resources; null if it has none.
     void keep(std::unique_ptr<KeptUses> of_graph) noexcept;
@@ -41,12 +55,10 @@ class ExecUses {
     void keep_also(std::unique_ptr<KeptUses> of_graph) noexcept;
 
     // Reserves room, so that nothing can fail once the node is set.
-    Result<void> prepare(const ExecNode &node) noexcept;
-    void keep(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
-    // CUDA did not set the node.
-    void unprepare(CUgraphNode node) noexcept;
-    // Setting failed, and the node may use either the new or the old resources.
-    void keep_also(CUgraphNode node, std::unique_ptr<KeptUses> kept) noexcept;
+    Result<Place *> prepare(const ExecNode &node) noexcept;
+    // After the call that sets the node to use `kept`, which may be null. If it failed, the node
+    // may use either the new or the old resources, unless CUDA rejected the call.
+    void keep(CUgraphNode node, std::unique_ptr<KeptUses> kept, const Result<void> &set) noexcept;
 
     // All nodes nested in this one are those of a graph again.
     void end_inside(CUgraphNode node) noexcept;
@@ -69,26 +81,15 @@ class ExecUses {
     void end() noexcept { keep(nullptr); }
 
   private:
-    struct Place {
-        bool is_inside(CUgraphNode node) const noexcept {
-            return std::find(path.begin(), path.end(), node) != path.end();
-        }
-
-        std::vector<CUgraphNode> path; // GraphIdentity::path_to(): those nodes may be destroyed
-        std::unique_ptr<KeptUses> kept;
-    };
-
     void let_go(std::unique_ptr<KeptUses> kept) noexcept;
 
     std::unique_ptr<KeptUses> of_graph_;
     std::unordered_map<CUgraphNode, Place> by_node_;
-    // For each node of the paths, the nodes that have had it in their path.
-    std::unordered_map<CUgraphNode, std::unordered_set<CUgraphNode>> inside_;
     Launches launches_;
 };
 
 struct GraphExecState final : InContext {
-    GraphExecState(const Context &in, const GraphApi &of) noexcept : InContext(in), api(of) {}
+    GraphExecState(const Context &in, Api of) noexcept : InContext(in), api(of) {}
     // Of a graph.
     GraphExecState(const InContext &graph, const std::shared_ptr<GraphIdentity> &from) noexcept
         : InContext(graph, InCapture::unsafe), api(from->api), identity(from) {}
@@ -101,15 +102,15 @@ struct GraphExecState final : InContext {
     }
 
     Destroyed destroy() noexcept override {
-        const Destroyed destroyed = destroy_by(
-            *this, api, [this](const GraphApi &by) noexcept { return by.exec.destroy(exec); });
+        Destroyed destroyed =
+            destroy_by<entry::cuGraphExecDestroy, entry::cudaGraphExecDestroy>(*this, api, exec);
         if (uses) {
             uses->end();
         }
         return destroyed;
     }
 
-    const GraphApi &api;
+    const Api api;
     const std::shared_ptr<GraphIdentity> identity; // of the instantiated graph; null: unknown
     CUgraphExec exec = nullptr;
     // Null until it keeps something alive: make_uses().
@@ -119,10 +120,21 @@ struct GraphExecState final : InContext {
 
     Result<void> make_uses() noexcept {
         if (!uses) {
-            uses.reset(new (std::nothrow) ExecUses);
+            uses.reset(new (std::nothrow) ExecUses(*this));
         }
         return uses ? Result<void>() : no_host_memory();
     }
 };
+
+inline Result<GraphExecState *> state_of_exec(const GraphExec &exec) noexcept {
+    auto *const state = static_cast<GraphExecState *>(Access::state(exec));
+    if (state == nullptr) [[unlikely]] {
+        return Error::invalid_argument("the GraphExec is empty");
+    }
+    return state;
+}
+
+// The owner of state.exec.
+GraphExec own_exec(NewState<GraphExecState> &state) noexcept;
 
 } // namespace cushim::detail

@@ -77,8 +77,8 @@ Result<void> enqueue_host_function(CUstream stream, OwnedClosure &&closure) noex
         return no_host_memory();
     }
     const std::uintptr_t number = know(*function);
-    Result<void> enqueued = CUSHIM_DRIVER(cuStreamAddCallback, stream, run_host_function,
-                                          reinterpret_cast<void *>(number), 0);
+    Result<void> enqueued = call<entry::cuStreamAddCallback>(stream, run_host_function,
+                                                             reinterpret_cast<void *>(number), 0);
     if (!enqueued) {
         take(number).reset();
     }
@@ -89,13 +89,13 @@ Result<void> enqueue_host_function(CUstream stream, OwnedClosure &&closure) noex
 Result<void> capture_closure(const Stream &stream, const Closure &closure) noexcept {
     NewUses uses({{}, &closure});
     CUSHIM_TRY(const CaptureInProgress capture, capture_in(stream.native()));
-    if (auto *const graph = static_cast<GraphState *>(find_state(capture.graph))) {
+    if (GraphState *const graph = target_of(capture).graph) {
         CUSHIM_TRY_VOID(graph->uses().prepare(uses));
         graph->uses().keep(std::move(uses));
     } else {
         CUSHIM_TRY_VOID(keep_in_capture(capture, std::move(uses)));
     }
-    return CUSHIM_DRIVER(cuLaunchHostFunc, stream.native(), closure.call, closure.object);
+    return call<entry::cuLaunchHostFunc>(stream.native(), closure.call, closure.object);
 }
 
 Result<void> launch(const Stream &stream, const Closure &closure) noexcept {
@@ -117,7 +117,7 @@ Result<void> launch(const Stream &stream, const Closure &closure) noexcept {
 namespace cushim {
 
 Result<void> Stream::launch_closure(detail::Closure closure) const noexcept {
-    return detail::named(detail::launch(*this, closure), "Stream::launch_host_function");
+    return detail::named("Stream::launch_host_function", detail::launch(*this, closure));
 }
 
 void wait_for_released_closures() noexcept {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "reading.hpp"
+
 namespace cushim::detail {
 namespace {
 
-Result<bool> has_node(const GraphApi &api, CUgraph graph, CUgraphNode node) {
-    CUSHIM_TRY(
-        const std::vector<CUgraphNode> nodes,
-        read_natives([&](const NodeRoom &room) noexcept { return api.read.nodes(graph, room); }));
+Result<bool> has_node(Api api, CUgraph graph, CUgraphNode node) {
+    CUSHIM_TRY(const std::vector<CUgraphNode> nodes, native_nodes(api, graph));
     return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 
@@ -17,9 +17,7 @@ Result<bool> has_node(const GraphApi &api, CUgraph graph, CUgraphNode node) {
 GraphIdentity::Tables::~Tables() = default;
 
 GraphIdentity::GraphIdentity(GraphIdentity &around, CUgraphNode node) noexcept
-    : api(around.api), id(next_id()), around_(&around), node_(node) {
-    whole_id_[api.api == Api::runtime] = id;
-}
+    : api(around.api), id(next_id()), around_(&around), node_(node) {}
 
 GraphIdentity::Tables &GraphIdentity::tables() {
     if (!tables_) {
@@ -65,33 +63,27 @@ std::shared_ptr<GraphIdentity> GraphIdentity::inside(CUgraphNode node, CUgraph g
             return inner.identity;
         }
     }
-    auto identity = std::make_shared<GraphIdentity>(*this, node);
-    for (GraphIdentity *outer = this; outer != nullptr; outer = outer->around_) {
-        outer->tables().inside.emplace(identity->id, identity);
-    }
-    return inside.emplace_back(Inner{graph, std::move(identity)}).identity;
+    return inside.emplace_back(Inner{graph, std::make_shared<GraphIdentity>(*this, node)}).identity;
 }
 
 const GraphIdentity &GraphIdentity::identity_of(const GraphNode &node) const noexcept {
-    if (has(node) || !tables_) {
-        return *this;
+    if (!has(node) && tables_) {
+        for (const auto &[outer, inside] : tables_->inner) {
+            for (const Inner &inner : inside) {
+                const GraphIdentity &found = inner.identity->identity_of(node);
+                if (found.has(node) || found.had(node)) {
+                    return found;
+                }
+            }
+        }
     }
-    const auto &inside = tables_->inside;
-    auto found = inside.find(GraphAccess::name(node));
-    if (found == inside.end()) { // unless the node has a number of its own
-        found = std::find_if(inside.begin(), inside.end(), [&node](const auto &each) {
-            const auto identity = each.second.lock();
-            return identity && identity->has(node);
-        });
-    }
-    const auto identity = found == inside.end() ? nullptr : found->second.lock();
-    return identity ? *identity : *this; // the outer identity keeps it alive
+    return *this;
 }
 
-std::vector<CUgraphNode> GraphIdentity::path_to(const GraphIdentity &outer) const {
+std::vector<CUgraphNode> GraphIdentity::path() const {
     std::vector<CUgraphNode> path;
-    for (const GraphIdentity *identity = this; identity != &outer; identity = identity->around_) {
-        path.push_back(identity->node_);
+    for (const GraphIdentity *inner = this; inner->around_ != nullptr; inner = inner->around_) {
+        path.push_back(inner->node_);
     }
     return path;
 }
@@ -107,7 +99,6 @@ const GraphIdentity &GraphIdentity::outermost() const noexcept {
 void GraphIdentity::prepare_to_forget(CUgraphNode node) {
     tables().names.try_emplace(node, id);
     any_gone_ = true;
-    not_whole();
 }
 
 void GraphIdentity::forget(CUgraphNode node) noexcept {
@@ -127,12 +118,6 @@ void GraphIdentity::forget(CUgraphNode node) noexcept {
 }
 
 void GraphIdentity::end_nested() noexcept {
-    for (GraphIdentity *outer = around_; outer != nullptr; outer = outer->around_) {
-        outer->tables_->inside.erase(id);
-    }
-    if (!tables_) {
-        return;
-    }
     for (const auto &[node, inside] : tables_->inner) {
         for (const Inner &inner : inside) {
             inner.identity->end();

@@ -18,7 +18,6 @@ struct GraphAccess {
         return GraphNode(native, name);
     }
     static unsigned long long name(const GraphNode &node) noexcept { return node.name_; }
-    static const CUgraphNode *handle(const GraphNode &node) noexcept { return &node.native_; }
 
     static GraphCondition condition(unsigned long long native, unsigned long long graph) noexcept {
         return GraphCondition(native, graph);
@@ -36,32 +35,30 @@ struct GraphAccess {
  * that may allocate throw std::bad_alloc. */
 class GraphIdentity {
   public:
-    explicit GraphIdentity(const GraphApi &of) noexcept : api(of), id(next_id()) {
-        whole_id_[of.api == Api::runtime] = id;
-    }
+    explicit GraphIdentity(Api of) noexcept : api(of), id(next_id()) {}
     // The identity of a graph nested in a node.
     GraphIdentity(GraphIdentity &around, CUgraphNode node) noexcept;
     GraphIdentity(const GraphIdentity &) = delete;
     GraphIdentity &operator=(const GraphIdentity &) = delete;
 
-    const GraphApi &api;
+    const Api api;
     const unsigned long long id;
 
     // Whether the graph still exists.
     bool is_alive() const noexcept { return alive_; }
 
-    // The name of a node of this graph that CUDA returned.
+    // The GraphNode of a handle that CUDA returned; empty for a null handle.
     GraphNode node(CUgraphNode native) const noexcept {
         return native == nullptr ? GraphNode() : name(native);
     }
-    // The name of a node of this graph, or of a nested graph in which CUDA found it; empty if that
-    // graph was never requested.
+    // The GraphNode of a node of this graph, or of a nested graph in which CUDA found it; empty if
+    // that graph was never requested.
     Result<GraphNode> find(CUgraph graph, CUgraphNode native) const;
-    // The name of a node that exists.
+    // The GraphNode of a node that exists.
     GraphNode name(CUgraphNode native) const noexcept {
         return GraphAccess::node(native, name_of(native));
     }
-    // Whether the name refers to an existing node.
+    // Whether it is an existing node of this graph.
     bool has(const GraphNode &node) const noexcept {
         return alive_ && GraphAccess::name(node) == name_of(node.native());
     }
@@ -70,18 +67,14 @@ class GraphIdentity {
     bool may_have_had(const GraphNode &node) const noexcept {
         return (GraphAccess::name(node) & of_one_node) != 0;
     }
-    // The id if this is an existing graph of that API no node of which was destroyed: all names
-    // with this id refer to existing nodes, and no handle was used before. Otherwise the id of no
-    // graph.
-    unsigned long long whole_id(Api by) const noexcept { return whole_id_[by == Api::runtime]; }
 
     // The identity of the graph nested in this node.
     std::shared_ptr<GraphIdentity> inside(CUgraphNode node, CUgraph graph);
     // The identity for the node's graph if it is this one or nested in it at any depth; otherwise
     // this one.
     const GraphIdentity &identity_of(const GraphNode &node) const noexcept;
-    // The nodes that contain this graph, from the innermost to the one in `outer`.
-    std::vector<CUgraphNode> path_to(const GraphIdentity &outer) const;
+    // The nodes that contain this graph, from the innermost; empty if none does.
+    std::vector<CUgraphNode> path() const;
 
     // The identity of the outermost graph that contains this one, or this one.
     const GraphIdentity &outermost() const noexcept;
@@ -97,8 +90,7 @@ class GraphIdentity {
     // The graph was destroyed.
     void end() noexcept {
         alive_ = false;
-        not_whole();
-        if (around_ != nullptr || tables_ != nullptr) [[unlikely]] {
+        if (tables_ != nullptr) {
             end_nested();
         }
     }
@@ -117,8 +109,6 @@ class GraphIdentity {
         std::unordered_map<CUgraphNode, unsigned long long> names;
         std::unordered_map<CUgraphNode, std::vector<Inner>> inner;
         std::unordered_map<unsigned long long, GraphNode> users; // of conditions
-        // by id, at any depth
-        std::unordered_map<unsigned long long, std::weak_ptr<GraphIdentity>> inside;
     };
 
     // For a graph, or a node. 0 identifies none.
@@ -134,12 +124,8 @@ class GraphIdentity {
 
     static inline constinit std::atomic<unsigned long long> last_id_{0};
 
-    void not_whole() noexcept { whole_id_[0] = whole_id_[1] = no_id; }
-
-    static constexpr unsigned long long no_id = ~0ULL;
     static constexpr unsigned long long of_one_node = 1ULL << 63; // in names that are not ids
 
-    unsigned long long whole_id_[2] = {no_id, no_id}; // of the driver, of the runtime
     bool alive_ = true;
     bool any_gone_ = false; // whether a node was destroyed
     // Valid only while the outer graph's wrapper exists, which ends this identity first.

@@ -19,10 +19,10 @@ void release_uses(void *user) noexcept {
 Result<CUuserObject> give(CUgraph graph, std::unique_ptr<Released> kept) noexcept {
     CUSHIM_TRY_VOID(require_release_thread());
     CUuserObject object = nullptr;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuUserObjectCreate, &object, kept.get(), release_uses, 1,
-                                  CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    CUSHIM_TRY_VOID(call<entry::cuUserObjectCreate>(&object, kept.get(), release_uses, 1,
+                                                    CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
     (void)kept.release();
-    Result<void> given = CUSHIM_DRIVER(cuGraphRetainUserObject, graph, object, 1, 0);
+    Result<void> given = call<entry::cuGraphRetainUserObject>(graph, object, 1, 0);
     if (!given) {
         (void)driver().cuUserObjectRelease(object, 1);
         return given.error();
@@ -84,6 +84,7 @@ KeptSet::~KeptSet() {
     }
 }
 
+// The recordings show these statuses for calls that had no effect.
 bool may_be_done(const Error &error) noexcept {
     switch (error.kind()) {
     case ErrorKind::invalid_argument:
@@ -92,11 +93,18 @@ bool may_be_done(const Error &error) noexcept {
     case ErrorKind::requires_newer_headers:
     case ErrorKind::symbol_not_found:
     case ErrorKind::unsupported_platform:
+    case ErrorKind::wrong_context:
+    case ErrorKind::not_permitted:
         return false;
     default:
-        return error.status() != CUDA_ERROR_INVALID_VALUE &&
-               error.status() != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+        break;
     }
+    const int status = error.status();
+    const bool is_of_capture = status >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+                               status <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    return !is_of_capture && status != CUDA_ERROR_INVALID_VALUE &&
+           status != CUDA_ERROR_INVALID_HANDLE && status != CUDA_ERROR_CONTEXT_IS_DESTROYED &&
+           status != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
 Result<void> require_release_thread() noexcept {
@@ -139,26 +147,12 @@ Result<std::unique_ptr<KeptUses>> keep_uses(std::shared_ptr<KeptSet> set) noexce
     });
 }
 
-Result<CaptureInProgress> capture_in(CUstream stream) noexcept {
-    CaptureInProgress capture;
-    CUstreamCaptureStatus status{};
-    cuuint64_t id = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuStreamGetCaptureInfo_v2, stream, &status, &id, &capture.graph,
-                                  nullptr, nullptr));
-    capture.id = id;
-    return capture;
-}
-
-bool captures_keep_resources() noexcept {
-    const LockGuard guard(captured_lock);
-    return captured != nullptr;
-}
-
 Result<void> keep_in_capture(const CaptureInProgress &capture, NewUses &&uses) noexcept {
     if (uses.empty()) {
         return {};
     }
-    return with_memory([&]() -> Result<void> {
+    Destroyed released; // reported without the lock: the sink may capture as well
+    Result<void> kept = with_memory([&]() -> Result<void> {
         auto held = std::make_unique<Held>();
         held->set = std::make_shared<KeptSet>();
         const LockGuard guard(captured_lock);
@@ -169,7 +163,7 @@ Result<void> keep_in_capture(const CaptureInProgress &capture, NewUses &&uses) n
             into->capture = capture.id;
             into->next_captured = captured;
             captured = into;
-            report_teardown(CUSHIM_DESTROY(cuUserObjectRelease, into->object, into->object, 1));
+            released = {call<entry::cuUserObjectRelease>(into->object, 1u), into->object};
         }
         for (State *const state : uses.states) {
             into->set->resources.try_emplace(state, state);
@@ -177,6 +171,8 @@ Result<void> keep_in_capture(const CaptureInProgress &capture, NewUses &&uses) n
         into->set->closures.push_back(std::move(uses.closure));
         return {};
     });
+    report_teardown(released);
+    return kept;
 }
 
 KeptResources::Held::~Held() {
@@ -195,7 +191,7 @@ Result<void> KeptResources::take_over(unsigned long long capture) noexcept {
     if (found == nullptr) {
         return {};
     }
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuUserObjectRetain, found->object, 1));
+    CUSHIM_TRY_VOID(call<entry::cuUserObjectRetain>(found->object, 1));
     *at = found->next_captured;
     found->capture = 0;
     held_ = found;
@@ -208,7 +204,7 @@ void KeptResources::release() noexcept {
     if (is_kept_for_good_ || cushim_may_call(generation_) == 0) {
         return;
     }
-    report_teardown(CUSHIM_DESTROY(cuUserObjectRelease, object_, object_, 1));
+    report_teardown({call<entry::cuUserObjectRelease>(object_, 1u), object_});
 }
 
 // The user object, which may exist already.
@@ -298,7 +294,7 @@ void KeptResources::keep(std::shared_ptr<KeptSet> set) noexcept {
 // keeps.
 Result<void> KeptResources::take() noexcept {
     graph_holds_ = false;
-    Result<void> taken = CUSHIM_DRIVER(cuGraphReleaseUserObject, graph_, object_, 1);
+    Result<void> taken = call<entry::cuGraphReleaseUserObject>(graph_, object_, 1);
     if (!taken) {
         is_kept_for_good_ = !retain();
     }
@@ -312,13 +308,12 @@ void KeptResources::give_back() noexcept {
         return;
     }
     const Error &error = given.error();
-    report_teardown({error.status(), error.entry_point(),
-                     reinterpret_cast<unsigned long long>(graph_), error.api()});
+    report_teardown({error, graph_});
     is_kept_for_good_ = !retain();
 }
 
 Result<void> KeptResources::retain() const noexcept {
-    return CUSHIM_DRIVER(cuGraphRetainUserObject, graph_, object_, 1, 0);
+    return call<entry::cuGraphRetainUserObject>(graph_, object_, 1, 0);
 }
 
 } // namespace cushim::detail

@@ -1,14 +1,17 @@
 // Resources that nodes use, and that graphs and executable graphs keep alive: owners and closures.
 #pragma once
 
+#include <cushim/detail/node_uses.hpp>
 #include <cushim/graph_node.hpp>
 
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
-#include "api.hpp"
+#include "base/call.hpp"
 #include "base/release_later.hpp"
+#include "base/state.hpp"
+#include "captures.hpp"
 #include "context/stream_state.hpp"
 #include "relatives.hpp"
 
@@ -95,51 +98,8 @@ Result<void> require_release_thread() noexcept;
 Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept;
 Result<std::unique_ptr<KeptUses>> keep_uses(std::shared_ptr<KeptSet> set) noexcept;
 
-// A capture in progress: its graph, and its number, which no other capture of the process has.
-struct CaptureInProgress {
-    CUgraph graph = nullptr; // null: the stream is not captured
-    unsigned long long id = 0;
-};
-Result<CaptureInProgress> capture_in(CUstream stream) noexcept;
-
 // The resources of one call become those of a graph that is being captured. No Graph has it yet.
 Result<void> keep_in_capture(const CaptureInProgress &capture, NewUses &&uses) noexcept;
-// Whether there are such graphs.
-bool captures_keep_resources() noexcept;
-
-// States none of which is null.
-struct AllStates {
-    std::span<State *const> states;
-
-    operator NodeUses() const noexcept { return {states}; }
-};
-
-// Whether the graph with this number keeps all of these already, as for most nodes; may return
-// false although it does.
-inline bool are_kept(unsigned long long number,
-                     const std::derived_from<State> auto &...states) noexcept {
-    return ((states.kept_by.load(std::memory_order_relaxed) == number) && ...);
-}
-inline bool are_kept([[maybe_unused]] unsigned long long number,
-                     std::same_as<State *> auto... states) noexcept {
-    return ((states == nullptr || are_kept(number, *states)) && ...);
-}
-inline bool are_kept(unsigned long long number, const AllStates &uses) noexcept {
-    for (const State *const state : uses.states) {
-        if (!are_kept(number, *state)) {
-            return false;
-        }
-    }
-    return true;
-}
-inline bool are_kept(unsigned long long number, const NodeUses &uses) noexcept {
-    for (State *const state : uses.states) {
-        if (!are_kept(number, state)) {
-            return false;
-        }
-    }
-    return uses.closure == nullptr;
-}
 
 /* Resources of the nodes of one graph and of the graphs inside it. A resource that a node has ever
  * used lives as long as the graph, its clones and its executable graphs; one that several nodes use
@@ -174,7 +134,15 @@ class KeptResources {
         }
     }
 
-    unsigned long long number() const noexcept { return number_; }
+    // Whether all of these are kept already, as for most nodes; may return false although they are.
+    bool keeps(const NewUses &uses) const noexcept {
+        for (const State *const state : uses.states) {
+            if (state != nullptr && state->kept_by.load(std::memory_order_relaxed) != number_) {
+                return false;
+            }
+        }
+        return !uses.closure;
+    }
     // Reserves room, so that nothing can fail once the node exists.
     Result<void> prepare(const NewUses &uses) noexcept;
     void keep(NewUses &&uses) noexcept;

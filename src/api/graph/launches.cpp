@@ -15,9 +15,11 @@ Launches::End Launches::end() noexcept {
 }
 
 void Launches::note_doubtful(const Stream &stream) noexcept {
-    const bool was_unknown = is_end_unknown_;
+    // Two ends are stored, but not those of two doubtful launches in turn.
+    const bool was_unknown = is_end_unknown_ || before_doubtful_;
     StreamEnd before = end().last;
     note_other(stream);
+    in_ = nullptr; // so that the next launch ends the doubt
     before_doubtful_ = std::move(before);
     is_end_unknown_ = is_end_unknown_ || was_unknown;
 }
@@ -41,15 +43,18 @@ void Launches::note_other(const Stream &stream) noexcept {
     }
     // Without an event, waits at once if possible.
     const Error &error = recorded.error();
-    report_teardown({error.status(), error.entry_point(),
-                     reinterpret_cast<unsigned long long>(event_.native())});
+    report_teardown({error, event_.native()});
     end_ = StreamEnd();
     is_end_unknown_ = !stream.synchronize();
 }
 
-// An event can only be recorded in streams of its own context.
+// An event can only be recorded in streams of its own context, which it keeps alive if the
+// executable graph does.
 Result<void> Launches::record(const Stream &stream) noexcept {
-    CUSHIM_TRY(const Context context, context_of(stream));
+    CUSHIM_TRY(Context context, context_of(stream));
+    if (context.native() == exec_.context) {
+        context = exec_.shared_context();
+    }
     if (!event_ || is_event_shared_ || context.native() != event_in_) {
         CUSHIM_TRY(event_, Event::create(context, {.timing = false}));
         event_in_ = context.native();

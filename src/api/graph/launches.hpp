@@ -14,6 +14,7 @@ namespace cushim::detail {
  * owners may destroy them, or no other thread can reach them. */
 class Launches {
   public:
+    explicit Launches(const InContext &exec) noexcept : exec_(exec) {}
     // After each launch into this stream. Not after launches that CUDA rejected.
     void note(const Stream &stream) noexcept {
         const State *const state = Access::state(stream);
@@ -41,7 +42,8 @@ class Launches {
     void note_other(const Stream &stream) noexcept;
     Result<void> record(const Stream &stream) noexcept;
 
-    const State *in_ = nullptr; // of the stream, if Streams own it
+    const InContext &exec_;
+    const State *in_ = nullptr; // of the stream, if Streams own it and the launch is certain
     Stream stream_;             // that one; empty for other streams
     StreamEnd end_;
     bool is_end_current_ = true; // of the last launch, not of an earlier one

@@ -12,7 +12,9 @@
 #include <optional>
 #include <thread>
 
-#include "../base/fork_guard.hpp"
+#include "base/call.hpp"
+#include "base/fork_guard.hpp"
+#include "base/state.hpp"
 
 namespace cushim::detail {
 
@@ -39,5 +41,11 @@ class RelativesGuard {
     static inline thread_local int depth_ = 0;
     std::optional<ForkGuard<sleep_shortly>> guard_;
 };
+
+// A graph that no Graph owns. The teardown sink is called without the guard.
+inline Destroyed destroy_native_graph(CUgraph graph) noexcept {
+    const RelativesGuard guard;
+    return {call<entry::cuGraphDestroy>(graph), graph};
+}
 
 } // namespace cushim::detail

@@ -50,9 +50,11 @@ inline CUDA_EXTERNAL_MEMORY_HANDLE_DESC description_of(const ExternalMemorySourc
     return description;
 }
 
-inline CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-signal_parameters(const SemaphoreOperation &operation) noexcept {
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters{};
+// `skip_memory_sync`: the flag for it.
+template <class Parameters>
+Parameters semaphore_parameters(const SemaphoreOperation &operation,
+                                unsigned int skip_memory_sync) noexcept {
+    Parameters parameters{};
     switch (operation.kind) {
     case SemaphoreKind::binary:
         break;
@@ -61,36 +63,26 @@ signal_parameters(const SemaphoreOperation &operation) noexcept {
         break;
     case SemaphoreKind::keyed_mutex:
         parameters.params.keyedMutex.key = operation.value;
+        if constexpr (requires { parameters.params.keyedMutex.timeoutMs; }) { // a wait
+            parameters.params.keyedMutex.timeoutMs = operation.timeout_ms;
+        }
         break;
     case SemaphoreKind::nvsci:
         parameters.params.nvSciSync.fence = operation.fence;
-        parameters.flags =
-            operation.skip_memory_sync ? CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC : 0;
+        parameters.flags = operation.skip_memory_sync ? skip_memory_sync : 0;
         break;
     }
     return parameters;
 }
-
+inline CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+signal_parameters(const SemaphoreOperation &operation) noexcept {
+    return semaphore_parameters<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>(
+        operation, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC);
+}
 inline CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
 wait_parameters(const SemaphoreOperation &operation) noexcept {
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS parameters{};
-    switch (operation.kind) {
-    case SemaphoreKind::binary:
-        break;
-    case SemaphoreKind::timeline:
-        parameters.params.fence.value = operation.value;
-        break;
-    case SemaphoreKind::keyed_mutex:
-        parameters.params.keyedMutex.key = operation.value;
-        parameters.params.keyedMutex.timeoutMs = operation.timeout_ms;
-        break;
-    case SemaphoreKind::nvsci:
-        parameters.params.nvSciSync.fence = operation.fence;
-        parameters.flags =
-            operation.skip_memory_sync ? CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC : 0;
-        break;
-    }
-    return parameters;
+    return semaphore_parameters<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>(
+        operation, CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC);
 }
 
 } // namespace cushim::detail

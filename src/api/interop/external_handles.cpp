@@ -13,7 +13,7 @@ Result<void> check_win32(Win32Handle handle, const char *otherwise) noexcept {
 Result<void> check_fd(const UniqueFd &fd, const char *otherwise) noexcept {
     CUSHIM_TRY_VOID(require_descriptors(otherwise));
     if (!fd) {
-        return Error::invalid_argument("the UniqueFd holds no file descriptor");
+        return Error::invalid_argument("the UniqueFd is empty");
     }
     return check_descriptor(fd.get());
 }

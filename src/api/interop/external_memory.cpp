@@ -2,21 +2,23 @@
 
 #include "base/call.hpp"
 #include "context/adopting.hpp"
+#include "context/on_device.hpp"
 #include "context/requirements.hpp"
 #include "external_descriptions.hpp"
 #include "external_handles.hpp"
-#include "failed_call.hpp"
 #include "memory/memory_state.hpp"
 
 namespace cushim {
 namespace {
 
+using detail::call;
 using detail::Destroyed;
+using detail::named;
 
 struct ExternalMemoryState final : detail::InContext {
     using InContext::InContext;
     Destroyed destroy() noexcept override {
-        return CUSHIM_DESTROY(cuDestroyExternalMemory, memory, memory);
+        return {call<entry::cuDestroyExternalMemory>(memory), memory};
     }
     CUexternalMemory memory = nullptr;
     // For a dma-buf, lives as long as the import: CUDA does not document whether it takes
@@ -39,19 +41,19 @@ struct FromImport : detail::PlainMemoryState {
 
 struct ExternalBufferState final : FromImport {
     using FromImport::FromImport;
-    Destroyed free() noexcept override { return CUSHIM_DESTROY(cuMemFree, address, address); }
+    Destroyed free() noexcept override { return {call<entry::cuMemFree>(address), address}; }
     CUdeviceptr address = 0;
 };
 
 struct ExternalArrayState final : FromImport {
     using FromImport::FromImport;
     Destroyed free() noexcept override {
-        return CUSHIM_DESTROY(cuMipmappedArrayDestroy, array, array);
+        return {call<entry::cuMipmappedArrayDestroy>(array), array};
     }
     CUmipmappedArray array = nullptr;
 };
 
-constexpr const char *empty = "the ExternalMemory holds no memory";
+constexpr const char *empty = "the ExternalMemory is empty";
 
 // --- imports, by the form of the handle
 
@@ -69,33 +71,30 @@ const char *source_of(CUexternalMemoryHandleType type) noexcept {
 }
 
 // Adds what was passed to the call.
-Error not_imported(const detail::FailedCall &call, const Description &description) noexcept {
+Error not_imported(const Error &error, const Description &description) noexcept {
     const char *const source = source_of(description.type);
-    switch (call.status) {
+    switch (error.status()) {
     case CUDA_ERROR_NOT_SUPPORTED:
-        return detail::explained(detail::failure(call),
-                                 "%s does not support ExternalMemorySource::%s",
+        return detail::explained(error, "%s does not support ExternalMemorySource::%s",
                                  detail::current_device_text().c_str(), source);
     case CUDA_ERROR_INVALID_VALUE:
     case CUDA_ERROR_INVALID_HANDLE:
     case CUDA_ERROR_UNKNOWN:
         return detail::explained(
-            detail::failure(call),
+            error,
             "CUDA rejected the handle of ExternalMemorySource::%s, size %llu byte%s; it must be "
             "memory of that kind and size, exported from the device of the context",
             source, description.size, detail::plural(description.size));
     default:
         return detail::explained(
-            detail::failure(call),
-            "the memory of ExternalMemorySource::%s, size %llu byte%s, was not imported", source,
-            description.size, detail::plural(description.size));
+            error, "the memory of ExternalMemorySource::%s, size %llu byte%s, was not imported",
+            source, description.size, detail::plural(description.size));
     }
 }
 
 Result<void> import(NewImport &state, const Description &description) noexcept {
-    const auto call = CUSHIM_FAILED_CALL(
-        cuImportExternalMemory, driver().cuImportExternalMemory(&state->memory, &description));
-    return call.status == CUDA_SUCCESS ? Result<void>() : not_imported(call, description);
+    const Result<void> imported = call<entry::cuImportExternalMemory>(&state->memory, &description);
+    return imported ? imported : not_imported(imported.error(), description);
 }
 
 constexpr const char *without_descriptors =
@@ -144,19 +143,17 @@ Result<Import *> import_of(const ExternalMemorySource &source) noexcept {
     return import_handle;
 }
 
-// CUDA names no member of the description.
-Error array_not_mapped(const detail::FailedCall &call,
-                       const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC &image,
+// CUDA does not say which member of the description is wrong, so the message lists them all.
+Error array_not_mapped(const Error &error, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC &image,
                        std::size_t size) noexcept {
     const CUDA_ARRAY3D_DESCRIPTOR &array = image.arrayDesc;
     const unsigned int channels = array.NumChannels;
-    if (call.status == CUDA_ERROR_INVALID_VALUE && channels != 1 && channels != 2 &&
+    if (error.status() == CUDA_ERROR_INVALID_VALUE && channels != 1 && channels != 2 &&
         channels != 4) {
-        return detail::explained(detail::failure(call), "NumChannels is %u, expected 1, 2 or 4",
-                                 channels);
+        return detail::explained(error, "NumChannels is %u, expected 1, 2 or 4", channels);
     }
     return detail::explained(
-        detail::failure(call),
+        error,
         "the array could not be mapped: width %zu, height %zu, depth %zu, channels %u, levels %u, "
         "offset %llu, size of the import %zu byte%s",
         array.Width, array.Height, array.Depth, channels, image.numLevels, image.offset, size,
@@ -170,121 +167,123 @@ Error array_not_mapped(const detail::FailedCall &call,
 Result<ExternalMemory> ExternalMemory::import_from(const Context &context,
                                                    ExternalMemorySource &&source,
                                                    std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
-    if (size == 0) {
-        return CUSHIM_NAMED(
-            Error::invalid_argument("the size is 0; pass the size of the whole memory object"));
-    }
-    CUSHIM_TRY(Import *const import_source, import_of(source));
-    CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    Description description = detail::description_of(source, size);
-    CUSHIM_TRY_VOID(import_source(state, source, description));
-    const CUexternalMemory memory = state->memory;
-    return ExternalMemory({memory, context.native(), size}, state.take());
+    return named("ExternalMemory::import_from", [&]() -> Result<ExternalMemory> {
+        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+        if (size == 0) {
+            return Error::invalid_argument(
+                "the size is 0; pass the size of the whole memory object");
+        }
+        CUSHIM_TRY(Import *const import_source, import_of(source));
+        CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
+        CUSHIM_TRY(const ContextScope scope, state->enter());
+        Description description = detail::description_of(source, size);
+        CUSHIM_TRY_VOID(import_source(state, source, description));
+        const CUexternalMemory memory = state->memory;
+        return ExternalMemory({memory, context.native(), size}, state.take());
+    });
 }
 
 Result<ExternalMemory> ExternalMemory::adopt(const Context &context, CUexternalMemory memory,
                                              std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::require_handle_in(context, memory));
-    if (size == 0) {
-        return CUSHIM_NAMED(
-            Error::invalid_argument("the size is 0; pass the size that the import had"));
-    }
-    CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
-    state->memory = memory;
-    return ExternalMemory({memory, context.native(), size}, state.take());
-}
-
-ExternalMemory ExternalMemory::borrow(const Context &context, CUexternalMemory memory,
-                                      std::size_t size) noexcept {
-    return ExternalMemory({memory, context.native(), size}, nullptr);
+    return named("ExternalMemory::adopt", [&]() -> Result<ExternalMemory> {
+        CUSHIM_TRY_VOID(detail::require_handle_in(context, memory));
+        if (size == 0) {
+            return Error::invalid_argument("the size is 0; pass the size that the import had");
+        }
+        CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
+        state->memory = memory;
+        return ExternalMemory({memory, context.native(), size}, state.take());
+    });
 }
 
 // --- mappings
 
 Result<ExternalBuffer> ExternalMemory::map_buffer(std::size_t offset,
                                                   std::size_t size) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    if (offset > this->size() || size > this->size() - offset) {
-        return CUSHIM_NAMED(detail::invalid_argument(
-            "range [%zu, %zu) exceeds the imported memory, %zu byte%s", offset,
-            detail::end_of(offset, size), this->size(), detail::plural(this->size())));
-    }
-    if (size == 0) {
-        return ExternalBuffer();
-    }
-    CUSHIM_TRY(auto state, detail::make_state<ExternalBufferState>(*this, value().context));
-    CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
-    CUDA_EXTERNAL_MEMORY_BUFFER_DESC description{};
-    description.offset = offset;
-    description.size = size;
-    const auto call = CUSHIM_FAILED_CALL(
-        cuExternalMemoryGetMappedBuffer,
-        driver().cuExternalMemoryGetMappedBuffer(&state->address, native(), &description));
-    if (call.status != CUDA_SUCCESS) {
-        return CUSHIM_NAMED(detail::explained(
-            detail::failure(call),
-            "range [%zu, %zu) of the import of %zu byte%s could not be mapped%s", offset,
-            offset + size, this->size(), detail::plural(this->size()),
-            call.status == CUDA_ERROR_INVALID_VALUE
-                ? "; the exported memory may be smaller than the import; import it with its "
-                  "actual size"
-                : ""));
-    }
-    const CUdeviceptr address = state->address;
-    return ExternalBuffer({address, size}, state.take());
+    return named("ExternalMemory::map_buffer", [&]() -> Result<ExternalBuffer> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        if (offset > this->size() || size > this->size() - offset) {
+            return detail::invalid_argument(
+                "range [%zu, %zu) exceeds the imported memory of %zu byte%s", offset,
+                detail::end_of(offset, size), this->size(), detail::plural(this->size()));
+        }
+        if (size == 0) {
+            return ExternalBuffer();
+        }
+        CUSHIM_TRY(auto state, detail::make_state<ExternalBufferState>(*this, value().context));
+        CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
+        CUDA_EXTERNAL_MEMORY_BUFFER_DESC description{};
+        description.offset = offset;
+        description.size = size;
+        const Result<void> mapped =
+            call<entry::cuExternalMemoryGetMappedBuffer>(&state->address, native(), &description);
+        if (!mapped) {
+            return detail::explained(
+                mapped.error(),
+                "range [%zu, %zu) of the import of %zu byte%s could not be mapped%s", offset,
+                offset + size, this->size(), detail::plural(this->size()),
+                mapped.error().status() == CUDA_ERROR_INVALID_VALUE
+                    ? "; the exported memory may be smaller than the import; import it with its "
+                      "actual size"
+                    : "");
+        }
+        const CUdeviceptr address = state->address;
+        return ExternalBuffer({address, size}, state.take());
+    });
 }
 
 Result<ExternalMipmappedArray>
 ExternalMemory::map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR &description,
                               unsigned int levels) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    if (offset >= size()) {
-        return CUSHIM_NAMED(
-            detail::invalid_argument("offset %zu is not in the imported memory, %zu byte%s", offset,
-                                     size(), detail::plural(size())));
-    }
-    if (levels == 0) {
-        return CUSHIM_NAMED(Error::invalid_argument("the number of levels is 0, minimum 1"));
-    }
-    if (description.Width == 0) {
-        return CUSHIM_NAMED(Error::invalid_argument("the width of the array is 0"));
-    }
-    CUSHIM_TRY(auto state, detail::make_state<ExternalArrayState>(*this, value().context));
-    CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
-    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC image{};
-    image.offset = offset;
-    image.arrayDesc = description;
-    image.numLevels = levels;
-    const auto call = CUSHIM_FAILED_CALL(
-        cuExternalMemoryGetMappedMipmappedArray,
-        driver().cuExternalMemoryGetMappedMipmappedArray(&state->array, native(), &image));
-    if (call.status != CUDA_SUCCESS) {
-        return CUSHIM_NAMED(array_not_mapped(call, image, size()));
-    }
-    const CUmipmappedArray array = state->array;
-    return ExternalMipmappedArray({array, value().context, levels}, state.take());
+    return named("ExternalMemory::map_mipmapped", [&]() -> Result<ExternalMipmappedArray> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        if (offset >= size()) {
+            return detail::invalid_argument("offset %zu exceeds the imported memory of %zu byte%s",
+                                            offset, size(), detail::plural(size()));
+        }
+        if (levels == 0) {
+            return Error::invalid_argument("the number of levels is 0, minimum 1");
+        }
+        if (description.Width == 0) {
+            return Error::invalid_argument("the width of the array is 0");
+        }
+        CUSHIM_TRY(auto state, detail::make_state<ExternalArrayState>(*this, value().context));
+        CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
+        CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC image{};
+        image.offset = offset;
+        image.arrayDesc = description;
+        image.numLevels = levels;
+        const Result<void> mapped =
+            call<entry::cuExternalMemoryGetMappedMipmappedArray>(&state->array, native(), &image);
+        if (!mapped) {
+            return array_not_mapped(mapped.error(), image, size());
+        }
+        const CUmipmappedArray array = state->array;
+        return ExternalMipmappedArray({array, value().context, levels}, state.take());
+    });
 }
 
 Result<void> ExternalBuffer::release_after(const Stream &stream) const noexcept {
-    return CUSHIM_NAMED(detail::release_memory_after(*this, stream));
+    return named("ExternalBuffer::release_after", detail::release_memory_after(*this, stream));
 }
 
 Result<void> ExternalMipmappedArray::release_after(const Stream &stream) const noexcept {
-    return CUSHIM_NAMED(detail::release_memory_after(*this, stream));
+    return named("ExternalMipmappedArray::release_after",
+                 detail::release_memory_after(*this, stream));
 }
 
 Result<CUarray> ExternalMipmappedArray::level(unsigned int index) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, "the ExternalMipmappedArray holds no array"));
-    if (index >= levels()) {
-        return CUSHIM_NAMED(detail::invalid_argument(
-            "level %u is out of range; the number of levels is %u", index, levels()));
-    }
-    CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
-    CUarray level = nullptr;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMipmappedArrayGetLevel, &level, native(), index));
-    return level;
+    return named("ExternalMipmappedArray::level", [&]() -> Result<CUarray> {
+        CUSHIM_TRY_VOID(detail::require(*this, "the ExternalMipmappedArray is empty"));
+        if (index >= levels()) {
+            return detail::invalid_argument("level %u is out of range; the number of levels is %u",
+                                            index, levels());
+        }
+        CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
+        CUarray level = nullptr;
+        CUSHIM_TRY_VOID(call<entry::cuMipmappedArrayGetLevel>(&level, native(), index));
+        return level;
+    });
 }
 
 } // namespace cushim

@@ -6,12 +6,13 @@
 #include "base/ranges.hpp"
 #include "context/adopting.hpp"
 #include "context/in_context.hpp"
+#include "context/on_device.hpp"
 #include "context/requirements.hpp"
 #include "context/wrong_context.hpp"
 #include "external_descriptions.hpp"
 #include "external_handles.hpp"
-#include "failed_call.hpp"
 
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <new>
@@ -19,13 +20,15 @@
 namespace cushim {
 namespace {
 
+using detail::call;
+using detail::named;
 using detail::SemaphoreOperation;
 using Description = CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC;
 
 struct SemaphoreState final : detail::InContext {
     using InContext::InContext;
     detail::Destroyed destroy() noexcept override {
-        return CUSHIM_DESTROY(cuDestroyExternalSemaphore, semaphore, semaphore);
+        return {call<entry::cuDestroyExternalSemaphore>(semaphore), semaphore};
     }
     CUexternalSemaphore semaphore = nullptr;
 };
@@ -39,68 +42,67 @@ Result<void> check_supported(CUexternalSemaphoreHandleType type) noexcept {
         return {};
     }
     CUdevice device = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuCtxGetDevice, &device));
+    CUSHIM_TRY_VOID(call<entry::cuCtxGetDevice>(&device));
     return detail::require_attribute(Device::from_native(device),
                                      CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED,
                                      "does not support timeline semaphores; use "
                                      "BinarySemaphore::import_fd()");
 }
 
-const char *name_of(CUexternalSemaphoreHandleType type) noexcept {
-#define CUSHIM_TYPE(type)                                                                          \
-    case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_##type:                                                 \
-        return "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_" #type;
-    switch (type) {
-        CUSHIM_TYPE(OPAQUE_FD)
-        CUSHIM_TYPE(OPAQUE_WIN32)
-        CUSHIM_TYPE(OPAQUE_WIN32_KMT)
-        CUSHIM_TYPE(D3D12_FENCE)
-        CUSHIM_TYPE(D3D11_FENCE)
-        CUSHIM_TYPE(NVSCISYNC)
-        CUSHIM_TYPE(D3D11_KEYED_MUTEX)
-        CUSHIM_TYPE(D3D11_KEYED_MUTEX_KMT)
-        CUSHIM_TYPE(TIMELINE_SEMAPHORE_FD)
-        CUSHIM_TYPE(TIMELINE_SEMAPHORE_WIN32)
-    default:
-        return "semaphores of this kind";
-    }
-#undef CUSHIM_TYPE
+constexpr const char *type_names[] = {"",
+                                      "OPAQUE_FD",
+                                      "OPAQUE_WIN32",
+                                      "OPAQUE_WIN32_KMT",
+                                      "D3D12_FENCE",
+                                      "D3D11_FENCE",
+                                      "NVSCISYNC",
+                                      "D3D11_KEYED_MUTEX",
+                                      "D3D11_KEYED_MUTEX_KMT",
+                                      "TIMELINE_SEMAPHORE_FD",
+                                      "TIMELINE_SEMAPHORE_WIN32"};
+static_assert(std::size(type_names) - 1 ==
+              CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32);
+
+detail::SemaphoreOwner own(CUexternalSemaphore native, const Context &context,
+                           SemaphoreState *state) noexcept {
+    detail::SemaphoreOwner owner;
+    detail::Access::set(owner, {native, context.native()}, state);
+    return owner;
 }
 
 // The messages of systems without file descriptors, and of those without Windows handles.
-template <class Semaphore>
-constexpr const char *without_descriptors =
-    "file descriptors are not supported on Windows; use TimelineSemaphore::import_win32()";
-template <>
-constexpr const char *without_descriptors<BinarySemaphore> =
-    "file descriptors are not supported on Windows; use BinarySemaphore::import_win32()";
-
-template <class Semaphore>
-constexpr const char *without_windows =
-    "Windows handles are not supported on this platform; use TimelineSemaphore::import_fd()";
-template <>
-constexpr const char *without_windows<BinarySemaphore> =
-    "Windows handles are not supported on this platform; use BinarySemaphore::import_fd()";
-template <>
-constexpr const char *without_windows<KeyedMutex> =
-    "keyed mutexes exist only on Windows; use BinarySemaphore or TimelineSemaphore";
-
-template <class Semaphore>
-Semaphore own(CUexternalSemaphore native, const Context &context, SemaphoreState *state) noexcept {
-    Semaphore semaphore;
-    detail::Access::set(semaphore, {native, context.native()}, state);
-    return semaphore;
+const char *without_descriptors(CUexternalSemaphoreHandleType type) noexcept {
+    return type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD
+               ? "file descriptors are not supported on Windows; use "
+                 "BinarySemaphore::import_win32()"
+               : "file descriptors are not supported on Windows; use "
+                 "TimelineSemaphore::import_win32()";
+}
+const char *without_windows(CUexternalSemaphoreHandleType type) noexcept {
+    switch (type) {
+    case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32:
+    case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT:
+        return "Windows handles are not supported on this platform; use "
+               "BinarySemaphore::import_fd()";
+    case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX:
+    case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT:
+        return "keyed mutexes exist only on Windows; use BinarySemaphore or TimelineSemaphore";
+    default:
+        return "Windows handles are not supported on this platform; use "
+               "TimelineSemaphore::import_fd()";
+    }
 }
 
-template <class Semaphore>
-Result<Semaphore> import_as(const Context &context, const Description &description) noexcept {
+Result<detail::SemaphoreOwner> import(const Context &context,
+                                      const Description &description) noexcept {
     CUSHIM_TRY(auto state, detail::make_state<SemaphoreState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUSHIM_TRY_VOID(check_supported(description.type));
-    auto imported = CUSHIM_DRIVER(cuImportExternalSemaphore, &state->semaphore, &description);
+    auto imported = call<entry::cuImportExternalSemaphore>(&state->semaphore, &description);
     if (!imported && imported.error().status() == CUDA_ERROR_NOT_SUPPORTED) {
-        return detail::explained(imported.error(), "%s does not support %s",
-                                 detail::current_device_text().c_str(), name_of(description.type));
+        return detail::explained(
+            imported.error(), "%s does not support CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_%s",
+            detail::current_device_text().c_str(), type_names[description.type]);
     }
     for (const CUresult rejected :
          {CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_UNKNOWN}) {
@@ -110,76 +112,29 @@ Result<Semaphore> import_as(const Context &context, const Description &descripti
     }
     CUSHIM_TRY_VOID(imported);
     const CUexternalSemaphore semaphore = state->semaphore;
-    return own<Semaphore>(semaphore, context, state.take());
-}
-
-template <class Semaphore>
-Result<Semaphore> import_as(const Context &context, CUexternalSemaphoreHandleType type,
-                            UniqueFd &fd) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
-    CUSHIM_TRY(detail::LentDescriptor lent,
-               detail::LentDescriptor::of(fd, without_descriptors<Semaphore>));
-    Description description{};
-    description.type = type;
-    description.handle.fd = lent.get();
-    auto imported = import_as<Semaphore>(context, description);
-    if (imported) {
-        lent.taken();
-        fd.reset();
-    }
-    return imported;
-}
-
-template <class Semaphore>
-Result<Semaphore> import_as(const Context &context, CUexternalSemaphoreHandleType type,
-                            Win32Handle handle) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
-    CUSHIM_TRY_VOID(detail::check_win32(handle, without_windows<Semaphore>));
-    Description description{};
-    description.type = type;
-    description.handle.win32.handle = handle.handle();
-    description.handle.win32.name = handle.name();
-    return import_as<Semaphore>(context, description);
-}
-
-template <class Semaphore>
-Result<Semaphore> adopted(const Context &context, CUexternalSemaphore native) noexcept {
-    CUSHIM_TRY_VOID(detail::require_handle_in(context, native));
-    CUSHIM_TRY(auto state, detail::make_state<SemaphoreState>(context));
-    state->semaphore = native;
-    return own<Semaphore>(native, context, state.take());
+    return own(semaphore, context, state.take());
 }
 
 // --- signals and waits
 
 struct Signals {
     using Operation = SemaphoreSignal;
+    using Entry = entry::cuSignalExternalSemaphoresAsync;
     using Parameters = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS;
     static Parameters parameters(const SemaphoreOperation &operation) noexcept {
         return detail::signal_parameters(operation);
     }
-    static CUresult call(const CUexternalSemaphore *semaphores, const Parameters *parameters,
-                         unsigned int count, CUstream stream) noexcept {
-        return driver().cuSignalExternalSemaphoresAsync(semaphores, parameters, count, stream);
-    }
     static constexpr const char *argument = "signals";
-    static constexpr const char *name = entry::cuSignalExternalSemaphoresAsync::name;
-    static constexpr int introduced = entry::cuSignalExternalSemaphoresAsync::introduced;
 };
 
 struct Waits {
     using Operation = SemaphoreWait;
+    using Entry = entry::cuWaitExternalSemaphoresAsync;
     using Parameters = CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS;
     static Parameters parameters(const SemaphoreOperation &operation) noexcept {
         return detail::wait_parameters(operation);
     }
-    static CUresult call(const CUexternalSemaphore *semaphores, const Parameters *parameters,
-                         unsigned int count, CUstream stream) noexcept {
-        return driver().cuWaitExternalSemaphoresAsync(semaphores, parameters, count, stream);
-    }
     static constexpr const char *argument = "waits";
-    static constexpr const char *name = entry::cuWaitExternalSemaphoresAsync::name;
-    static constexpr int introduced = entry::cuWaitExternalSemaphoresAsync::introduced;
 };
 
 template <class Kind>
@@ -188,13 +143,13 @@ using Batch = std::span<const typename Kind::Operation>;
 const char *empty_text(detail::SemaphoreKind kind) noexcept {
     switch (kind) {
     case detail::SemaphoreKind::binary:
-        return "the BinarySemaphore holds no semaphore";
+        return "the BinarySemaphore is empty";
     case detail::SemaphoreKind::timeline:
-        return "the TimelineSemaphore holds no semaphore";
+        return "the TimelineSemaphore is empty";
     case detail::SemaphoreKind::keyed_mutex:
-        return "the KeyedMutex holds no mutex";
+        return "the KeyedMutex is empty";
     default:
-        return "the NvSciSemaphore holds no semaphore";
+        return "the NvSciSemaphore is empty";
     }
 }
 
@@ -207,7 +162,7 @@ Result<void> check(Batch<Kind> batch, std::size_t index) noexcept {
         return {};
     }
     if (batch.size() > 1) {
-        return detail::invalid_argument(is_empty ? "%s[%zu] holds no semaphore"
+        return detail::invalid_argument(is_empty ? "%s[%zu] is empty"
                                                  : "the NvSciSyncFence of %s[%zu] is null",
                                         Kind::argument, index);
     }
@@ -217,24 +172,22 @@ Result<void> check(Batch<Kind> batch, std::size_t index) noexcept {
 
 // For a semaphore of another context, CUDA returns "invalid handle".
 template <class Kind>
-Error failure(CUresult status, const Stream &stream, Batch<Kind> batch) noexcept {
-    const detail::FailedCall call = {status, Kind::name, Kind::introduced};
+Error not_submitted(const Error &error, const Stream &stream, Batch<Kind> batch) noexcept {
     const SemaphoreOperation &first = batch.front().operation();
-    if (status == CUDA_ERROR_TIMEOUT && batch.size() == 1 &&
+    if (error.status() == CUDA_ERROR_TIMEOUT && batch.size() == 1 &&
         first.kind == detail::SemaphoreKind::keyed_mutex) {
-        return detail::explained(detail::failure(call),
-                                 "the mutex was not released with key %llu within %u ms",
+        return detail::explained(error, "the mutex was not released with key %llu within %u ms",
                                  first.value, first.timeout_ms);
     }
     for (const auto &item : batch) {
         const SemaphoreOperation &operation = item.operation();
-        const Error error = detail::failure_of_stream(
-            stream, call, "the semaphore", operation.context, detail::ordinal_of(operation.state));
-        if (error.kind() == ErrorKind::wrong_context) {
-            return error;
+        const Error made = detail::failure_of_stream(
+            error, stream, "the semaphore", operation.context, detail::ordinal_of(operation.state));
+        if (made.kind() == ErrorKind::wrong_context) {
+            return made;
         }
     }
-    return detail::failure(call);
+    return error;
 }
 
 // `semaphores` and `parameters` have room for the batch.
@@ -248,8 +201,9 @@ Result<void> submit(const Stream &stream, Batch<Kind> batch, CUexternalSemaphore
         parameters[index] = Kind::parameters(operation);
     }
     const auto count = static_cast<unsigned int>(batch.size());
-    const CUresult status = Kind::call(semaphores, parameters, count, stream.native());
-    return status == CUDA_SUCCESS ? Result<void>() : failure<Kind>(status, stream, batch);
+    const Result<void> submitted =
+        call<typename Kind::Entry>(semaphores, parameters, count, stream.native());
+    return submitted ? submitted : not_submitted<Kind>(submitted.error(), stream, batch);
 }
 
 template <class Kind>
@@ -267,7 +221,7 @@ Result<void> submit_many(const Stream &stream, Batch<Kind> batch) noexcept {
 
 template <class Kind>
 Result<void> submit_any(const Stream &stream, Batch<Kind> batch) noexcept {
-    CUSHIM_TRY_VOID(detail::require(stream, "the Stream holds no stream"));
+    CUSHIM_TRY_VOID(detail::require(stream, "the Stream is empty"));
     constexpr std::size_t most = std::numeric_limits<unsigned int>::max();
     constexpr std::size_t few = 4; // without heap memory
     if (batch.empty()) {
@@ -289,143 +243,70 @@ Result<void> submit_any(const Stream &stream, Batch<Kind> batch) noexcept {
 
 Result<void> signal_semaphores(const Stream &stream,
                                std::span<const SemaphoreSignal> signals) noexcept {
-    return CUSHIM_NAMED(submit_any<Signals>(stream, signals));
-}
-Result<void> signal_semaphores(const Stream &stream,
-                               std::initializer_list<SemaphoreSignal> signals) noexcept {
-    return CUSHIM_NAMED(submit_any<Signals>(stream, {signals.begin(), signals.size()}));
+    return named("signal_semaphores", submit_any<Signals>(stream, signals));
 }
 
 Result<void> wait_semaphores(const Stream &stream, std::span<const SemaphoreWait> waits) noexcept {
-    return CUSHIM_NAMED(submit_any<Waits>(stream, waits));
+    return named("wait_semaphores", submit_any<Waits>(stream, waits));
 }
-Result<void> wait_semaphores(const Stream &stream,
-                             std::initializer_list<SemaphoreWait> waits) noexcept {
-    return CUSHIM_NAMED(submit_any<Waits>(stream, {waits.begin(), waits.size()}));
-}
+
+// --- imports
 
 namespace detail {
 
-Result<void> signal_semaphore(const Stream &stream, const SemaphoreOperation &operation,
-                              const char *function) noexcept {
-    return named(signal_semaphores(stream, {SemaphoreSignal(operation)}), function);
+Result<SemaphoreOwner> import_semaphore(const char *function, const Context &context,
+                                        CUexternalSemaphoreHandleType type, UniqueFd &fd) noexcept {
+    return named(function, [&]() -> Result<SemaphoreOwner> {
+        CUSHIM_TRY_VOID(require(context, "the Context is empty"));
+        CUSHIM_TRY(LentDescriptor lent, LentDescriptor::of(fd, without_descriptors(type)));
+        Description description{};
+        description.type = type;
+        description.handle.fd = lent.get();
+        auto imported = import(context, description);
+        if (imported) {
+            lent.taken();
+            fd.reset();
+        }
+        return imported;
+    });
 }
-Result<void> wait_semaphore(const Stream &stream, const SemaphoreOperation &operation,
-                            const char *function) noexcept {
-    return named(wait_semaphores(stream, {SemaphoreWait(operation)}), function);
+
+Result<SemaphoreOwner> import_semaphore(const char *function, const Context &context,
+                                        CUexternalSemaphoreHandleType type,
+                                        Win32Handle handle) noexcept {
+    return named(function, [&]() -> Result<SemaphoreOwner> {
+        CUSHIM_TRY_VOID(require(context, "the Context is empty"));
+        CUSHIM_TRY_VOID(check_win32(handle, without_windows(type)));
+        Description description{};
+        description.type = type;
+        description.handle.win32.handle = handle.handle();
+        description.handle.win32.name = handle.name();
+        return import(context, description);
+    });
+}
+
+Result<SemaphoreOwner> import_nvscisync(const Context &context, const void *nvscisync) noexcept {
+    return named("NvSciSemaphore::import_from", [&]() -> Result<SemaphoreOwner> {
+        CUSHIM_TRY_VOID(require(context, "the Context is empty"));
+        if (nvscisync == nullptr) {
+            return Error::invalid_argument("the NvSciSyncObj is null");
+        }
+        Description description{};
+        description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC;
+        description.handle.nvSciSyncObj = nvscisync;
+        return import(context, description);
+    });
+}
+
+Result<SemaphoreOwner> adopt_semaphore(const char *function, const Context &context,
+                                       CUexternalSemaphore semaphore) noexcept {
+    return named(function, [&]() -> Result<SemaphoreOwner> {
+        CUSHIM_TRY_VOID(require_handle_in(context, semaphore));
+        CUSHIM_TRY(auto state, make_state<SemaphoreState>(context));
+        state->semaphore = semaphore;
+        return own(semaphore, context, state.take());
+    });
 }
 
 } // namespace detail
-
-// --- binary
-
-Result<BinarySemaphore> BinarySemaphore::import_fd(const Context &context, UniqueFd &&fd) noexcept {
-    return CUSHIM_NAMED(
-        import_as<BinarySemaphore>(context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, fd));
-}
-
-Result<BinarySemaphore> BinarySemaphore::import_win32(const Context &context,
-                                                      Win32Handle handle) noexcept {
-    return CUSHIM_NAMED(import_as<BinarySemaphore>(
-        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32, handle));
-}
-
-Result<BinarySemaphore> BinarySemaphore::import_win32_kmt(const Context &context,
-                                                          void *handle) noexcept {
-    return CUSHIM_NAMED(import_as<BinarySemaphore>(
-        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT, Win32Handle::handle(handle)));
-}
-
-Result<BinarySemaphore> BinarySemaphore::adopt(const Context &context,
-                                               CUexternalSemaphore semaphore) noexcept {
-    return CUSHIM_NAMED(adopted<BinarySemaphore>(context, semaphore));
-}
-
-BinarySemaphore BinarySemaphore::borrow(const Context &context,
-                                        CUexternalSemaphore semaphore) noexcept {
-    return own<BinarySemaphore>(semaphore, context, nullptr);
-}
-
-// --- timeline
-
-Result<TimelineSemaphore> TimelineSemaphore::import_fd(const Context &context,
-                                                       UniqueFd &&fd) noexcept {
-    return CUSHIM_NAMED(import_as<TimelineSemaphore>(
-        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, fd));
-}
-
-Result<TimelineSemaphore> TimelineSemaphore::import_win32(const Context &context,
-                                                          Win32Handle handle) noexcept {
-    return CUSHIM_NAMED(import_as<TimelineSemaphore>(
-        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32, handle));
-}
-
-Result<TimelineSemaphore> TimelineSemaphore::import_d3d12_fence(const Context &context,
-                                                                Win32Handle handle) noexcept {
-    return CUSHIM_NAMED(import_as<TimelineSemaphore>(
-        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE, handle));
-}
-
-Result<TimelineSemaphore> TimelineSemaphore::import_d3d11_fence(const Context &context,
-                                                                Win32Handle handle) noexcept {
-    return CUSHIM_NAMED(import_as<TimelineSemaphore>(
-        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE, handle));
-}
-
-Result<TimelineSemaphore> TimelineSemaphore::adopt(const Context &context,
-                                                   CUexternalSemaphore semaphore) noexcept {
-    return CUSHIM_NAMED(adopted<TimelineSemaphore>(context, semaphore));
-}
-
-TimelineSemaphore TimelineSemaphore::borrow(const Context &context,
-                                            CUexternalSemaphore semaphore) noexcept {
-    return own<TimelineSemaphore>(semaphore, context, nullptr);
-}
-
-// --- keyed mutex
-
-Result<KeyedMutex> KeyedMutex::import_d3d11(const Context &context, Win32Handle handle) noexcept {
-    return CUSHIM_NAMED(import_as<KeyedMutex>(
-        context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX, handle));
-}
-
-Result<KeyedMutex> KeyedMutex::import_d3d11_kmt(const Context &context, void *handle) noexcept {
-    return CUSHIM_NAMED(
-        import_as<KeyedMutex>(context, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT,
-                              Win32Handle::handle(handle)));
-}
-
-Result<KeyedMutex> KeyedMutex::adopt(const Context &context,
-                                     CUexternalSemaphore semaphore) noexcept {
-    return CUSHIM_NAMED(adopted<KeyedMutex>(context, semaphore));
-}
-
-KeyedMutex KeyedMutex::borrow(const Context &context, CUexternalSemaphore semaphore) noexcept {
-    return own<KeyedMutex>(semaphore, context, nullptr);
-}
-
-// --- NvSci
-
-Result<NvSciSemaphore> NvSciSemaphore::import_from(const Context &context,
-                                                   const void *nvscisync) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
-    if (nvscisync == nullptr) {
-        return CUSHIM_NAMED(Error::invalid_argument("the NvSciSyncObj is null"));
-    }
-    Description description{};
-    description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC;
-    description.handle.nvSciSyncObj = nvscisync;
-    return CUSHIM_NAMED(import_as<NvSciSemaphore>(context, description));
-}
-
-Result<NvSciSemaphore> NvSciSemaphore::adopt(const Context &context,
-                                             CUexternalSemaphore semaphore) noexcept {
-    return CUSHIM_NAMED(adopted<NvSciSemaphore>(context, semaphore));
-}
-
-NvSciSemaphore NvSciSemaphore::borrow(const Context &context,
-                                      CUexternalSemaphore semaphore) noexcept {
-    return own<NvSciSemaphore>(semaphore, context, nullptr);
-}
-
 } // namespace cushim

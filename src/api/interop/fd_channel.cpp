@@ -11,6 +11,8 @@
 namespace cushim {
 namespace {
 
+using detail::named;
+
 // The header before the payload.
 struct Header {
     char word[8];
@@ -96,35 +98,39 @@ Result<void> receive_message(int socket, std::span<std::byte> payload,
 } // namespace
 
 Result<void> send_fd(int socket, int fd, std::span<const std::byte> payload) noexcept {
-    CUSHIM_TRY_VOID(detail::is_stream_socket(socket));
-    CUSHIM_TRY_VOID(detail::check_descriptor(fd));
-    CUSHIM_TRY(const detail::SocketDeadline deadline, detail::sending_deadline(socket));
-    Header header = header_for(payload.size());
-    // The bytes are not modified.
-    const std::span<std::byte> bytes(const_cast<std::byte *>(payload.data()), payload.size());
-    const std::size_t total = sizeof header + payload.size();
-    for (std::size_t done = 0; done < total;) {
-        const int with_first = done == 0 ? fd : -1;
-        CUSHIM_TRY(const std::size_t now,
-                   detail::send_some(socket, rest(header, bytes, done), with_first, deadline));
-        done += now;
-        if (done < total) {
-            CUSHIM_TRY_VOID(deadline.check());
+    return named("send_fd", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::is_stream_socket(socket));
+        CUSHIM_TRY_VOID(detail::check_descriptor(fd));
+        CUSHIM_TRY(const detail::SocketDeadline deadline, detail::sending_deadline(socket));
+        Header header = header_for(payload.size());
+        // The bytes are not modified.
+        const std::span<std::byte> bytes(const_cast<std::byte *>(payload.data()), payload.size());
+        const std::size_t total = sizeof header + payload.size();
+        for (std::size_t done = 0; done < total;) {
+            const int with_first = done == 0 ? fd : -1;
+            CUSHIM_TRY(const std::size_t now,
+                       detail::send_some(socket, rest(header, bytes, done), with_first, deadline));
+            done += now;
+            if (done < total) {
+                CUSHIM_TRY_VOID(deadline.check());
+            }
         }
-    }
-    return {};
+        return {};
+    });
 }
 
 Result<UniqueFd> receive_fd(int socket, std::span<std::byte> payload) noexcept {
-    detail::ArrivedDescriptors arrived;
-    CUSHIM_TRY_VOID(receive_message(socket, payload, arrived));
-    if (arrived.count != 1) {
-        return CUSHIM_NAMED(detail::invalid_argument(
-            "the number of file descriptors in the message is %u, expected 1; send the message "
-            "with send_fd()",
-            arrived.count));
-    }
-    return static_cast<UniqueFd &&>(arrived.first);
+    return named("receive_fd", [&]() -> Result<UniqueFd> {
+        detail::ArrivedDescriptors arrived;
+        CUSHIM_TRY_VOID(receive_message(socket, payload, arrived));
+        if (arrived.count != 1) {
+            return detail::invalid_argument(
+                "the number of file descriptors in the message is %u, expected 1; send the message "
+                "with send_fd()",
+                arrived.count);
+        }
+        return static_cast<UniqueFd &&>(arrived.first);
+    });
 }
 
 } // namespace cushim

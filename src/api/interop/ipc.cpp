@@ -7,12 +7,16 @@
 #include "base/call.hpp"
 #include "base/ranges.hpp"
 #include "context/event_state.hpp"
+#include "context/on_device.hpp"
 #include "context/wrong_context.hpp"
-#include "failed_call.hpp"
 #include "memory/memory_state.hpp"
 
 namespace cushim {
 namespace {
+
+using detail::call;
+using detail::named;
+using detail::status_of;
 
 static_assert(sizeof(CUipcMemHandle) == IpcMemHandle::size && alignof(CUipcMemHandle) == 1);
 static_assert(sizeof(CUipcEventHandle) == IpcEventHandle::size);
@@ -32,7 +36,7 @@ Result<Traits> traits_of(CUdeviceptr address) noexcept {
         CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
         CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
     void *answers[] = {&traits.capable, &traits.managed, &traits.pool, &traits.type};
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuPointerGetAttributes, 4, asked, answers, address));
+    CUSHIM_TRY_VOID(call<entry::cuPointerGetAttributes>(4, asked, answers, address));
     return traits;
 }
 
@@ -67,34 +71,33 @@ struct Allocation {
 
 Result<Allocation> allocation_of(CUdeviceptr address) noexcept {
     Allocation allocation;
-    CUSHIM_TRY_VOID(
-        CUSHIM_DRIVER(cuMemGetAddressRange, &allocation.base, &allocation.size, address));
+    CUSHIM_TRY_VOID(call<entry::cuMemGetAddressRange>(&allocation.base, &allocation.size, address));
     return allocation;
 }
 
 // Attributes can be read in every context; the range only in a context whose device has access.
 Result<Allocation> allocation_in_context(CUdeviceptr address) noexcept {
     Allocation allocation;
-    const auto call = CUSHIM_FAILED_CALL(
-        cuMemGetAddressRange,
-        driver().cuMemGetAddressRange(&allocation.base, &allocation.size, address));
-    if (call.status == CUDA_ERROR_NOT_FOUND) {
+    const Result<void> asked =
+        call<entry::cuMemGetAddressRange>(&allocation.base, &allocation.size, address);
+    if (!asked && asked.error().status() == CUDA_ERROR_NOT_FOUND) {
         int own = -1;
         CUdevice current = -1;
-        (void)driver().cuPointerGetAttribute(&own, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
-        (void)driver().cuCtxGetDevice(&current);
-        return detail::wrong_context(call,
+        (void)status_of<entry::cuPointerGetAttribute>(&own, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                                      address);
+        (void)status_of<entry::cuCtxGetDevice>(&current);
+        return detail::wrong_context(asked.error(),
                                      "the context is of device %d; export the memory in a context "
                                      "of its own device, %d",
                                      current, own);
     }
-    CUSHIM_TRY_VOID(detail::checked(call.status, call.entry_point, call.introduced));
+    CUSHIM_TRY_VOID(asked);
     return allocation;
 }
 
 Result<void> check_part(std::size_t offset, std::size_t size, std::size_t allocation) noexcept {
     if (offset > allocation || size > allocation - offset) {
-        return detail::invalid_argument("range [%zu, %zu) exceeds the allocation, %zu byte%s",
+        return detail::invalid_argument("range [%zu, %zu) exceeds the allocation of %zu byte%s",
                                         offset, detail::end_of(offset, size), allocation,
                                         detail::plural(allocation));
     }
@@ -131,9 +134,10 @@ struct OpenedState final : detail::MemoryState {
     using MemoryState::MemoryState;
     // Unlike most calls of this kind, closing requires the context.
     detail::Destroyed destroy() noexcept override {
-        return detail::destroy_after(release, [this] {
-            return detail::destroy_only_in(
-                context, [this] { return CUSHIM_DESTROY(cuIpcCloseMemHandle, base, base); });
+        return detail::destroy_after(release_stream, [this] {
+            return detail::destroy_only_in(context, [this]() -> detail::Destroyed {
+                return {call<entry::cuIpcCloseMemHandle>(base), base};
+            });
         });
     }
     CUdeviceptr base = 0;
@@ -156,38 +160,41 @@ std::uint64_t read_number(const std::byte *from) noexcept {
 
 Result<IpcExport> IpcExport::of(const Context &context, CUdeviceptr address,
                                 std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
-    if (size == 0) {
-        return CUSHIM_NAMED(Error::invalid_argument("the size is 0"));
-    }
-    CUSHIM_TRY(const ContextScope scope, context.enter());
-    CUSHIM_TRY(const Traits traits, traits_of(address));
-    CUSHIM_TRY_VOID(check_shareable(traits, address));
-    CUSHIM_TRY(const Allocation allocation, allocation_in_context(address));
-    IpcExport exported;
-    exported.offset_ = address - allocation.base;
-    exported.size_ = size;
-    CUSHIM_TRY_VOID(check_part(exported.offset_, size, allocation.size));
-    CUipcMemHandle handle;
-    CUSHIM_TRY_VOID(explained(CUSHIM_DRIVER(cuIpcGetMemHandle, &handle, allocation.base)));
-    std::memcpy(exported.handle_.stored, &handle, sizeof handle);
-    return exported;
+    return named("IpcExport::of", [&]() -> Result<IpcExport> {
+        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+        if (size == 0) {
+            return Error::invalid_argument("the size is 0");
+        }
+        CUSHIM_TRY(const ContextScope scope, context.enter());
+        CUSHIM_TRY(const Traits traits, traits_of(address));
+        CUSHIM_TRY_VOID(check_shareable(traits, address));
+        CUSHIM_TRY(const Allocation allocation, allocation_in_context(address));
+        IpcExport exported;
+        exported.offset_ = address - allocation.base;
+        exported.size_ = size;
+        CUSHIM_TRY_VOID(check_part(exported.offset_, size, allocation.size));
+        CUipcMemHandle handle;
+        CUSHIM_TRY_VOID(explained(call<entry::cuIpcGetMemHandle>(&handle, allocation.base)));
+        std::memcpy(exported.handle_.stored, &handle, sizeof handle);
+        return exported;
+    });
 }
 
 Result<IpcExport> IpcExport::from_bytes(std::span<const std::byte> bytes) noexcept {
-    if (bytes.size() != byte_count) {
-        return CUSHIM_NAMED(detail::invalid_argument("the number of bytes is %zu, expected %zu "
-                                                     "(IpcExport::byte_count)",
-                                                     bytes.size(), byte_count));
-    }
-    return CUSHIM_NAMED(make_export(IpcMemHandle::from_bytes(bytes.first<IpcMemHandle::size>()),
-                                    read_number(bytes.data() + 72),
-                                    read_number(bytes.data() + 64)));
+    return named("IpcExport::from_bytes", [&]() -> Result<IpcExport> {
+        if (bytes.size() != byte_count) {
+            return detail::invalid_argument("the number of bytes is %zu, expected %zu "
+                                            "(IpcExport::byte_count)",
+                                            bytes.size(), byte_count);
+        }
+        return make_export(IpcMemHandle::from_bytes(bytes.first<IpcMemHandle::size>()),
+                           read_number(bytes.data() + 72), read_number(bytes.data() + 64));
+    });
 }
 
 Result<IpcExport> IpcExport::from_handle(const IpcMemHandle &handle, std::size_t size,
                                          std::size_t offset) noexcept {
-    return CUSHIM_NAMED(make_export(handle, size, offset));
+    return named("IpcExport::from_handle", make_export(handle, size, offset));
 }
 
 Result<IpcExport> IpcExport::make_export(const IpcMemHandle &handle, unsigned long long size,
@@ -219,71 +226,77 @@ IpcExport::Bytes IpcExport::bytes() const noexcept {
 }
 
 Result<IpcMemory> IpcMemory::open(const Context &context, const IpcExport &exported) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
-    if (exported.size() == 0) {
-        return CUSHIM_NAMED(
-            Error::invalid_argument("the IpcExport holds no handle; create it with "
-                                    "IpcExport::of(), from_handle() or from_bytes()"));
-    }
-    CUSHIM_TRY(auto state, detail::make_state<OpenedState>(context));
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUipcMemHandle handle;
-    std::memcpy(&handle, exported.handle().stored, sizeof handle);
-    CUSHIM_TRY_VOID(explained(
-        CUSHIM_DRIVER(cuIpcOpenMemHandle, &state->base, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
-        {same_process,
-         {CUDA_ERROR_INVALID_VALUE,
-          "the handle is invalid, or the exporter has freed the memory or has exited"},
-         {CUDA_ERROR_INVALID_HANDLE,
-          "memory of the same exporter is open in another context of the device; open it in "
-          "that context"},
-         {CUDA_ERROR_INVALID_DEVICE, "this process cannot see the exporter's device; check "
-                                     "CUDA_VISIBLE_DEVICES"},
-         {CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
-          "the device of the context has no peer access to the exporter's device; open the "
-          "memory in a context of that device"}}));
-    // The destructor of `memory` closes it in any case.
-    IpcMemory memory({state->base + exported.offset(), exported.size()}, state.take());
-    CUSHIM_TRY(const Allocation allocation, allocation_of(state->base));
-    CUSHIM_TRY_VOID(check_part(exported.offset(), exported.size(), allocation.size));
-    return memory;
+    return named("IpcMemory::open", [&]() -> Result<IpcMemory> {
+        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+        if (exported.size() == 0) {
+            return Error::invalid_argument("the IpcExport is empty; create it with "
+                                           "IpcExport::of(), from_handle() or from_bytes()");
+        }
+        CUSHIM_TRY(auto state, detail::make_state<OpenedState>(context));
+        CUSHIM_TRY(const ContextScope scope, state->enter());
+        CUipcMemHandle handle;
+        std::memcpy(&handle, exported.handle().stored, sizeof handle);
+        CUSHIM_TRY_VOID(explained(
+            call<entry::cuIpcOpenMemHandle>(&state->base, handle,
+                                            CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+            {same_process,
+             {CUDA_ERROR_INVALID_VALUE,
+              "the handle is invalid, or the exporter has freed the memory or has exited"},
+             {CUDA_ERROR_INVALID_HANDLE,
+              "memory of the same exporter is open in another context of the device; open it in "
+              "that context"},
+             {CUDA_ERROR_INVALID_DEVICE, "this process cannot see the exporter's device; check "
+                                         "CUDA_VISIBLE_DEVICES"},
+             {CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+              "the device of the context has no peer access to the exporter's device; open the "
+              "memory in a context of that device"}}));
+        // The destructor of `memory` closes it in any case.
+        IpcMemory memory({state->base + exported.offset(), exported.size()}, state.take());
+        CUSHIM_TRY(const Allocation allocation, allocation_of(state->base));
+        CUSHIM_TRY_VOID(check_part(exported.offset(), exported.size(), allocation.size));
+        return memory;
+    });
 }
 
 Result<void> IpcMemory::release_after(const Stream &stream) const noexcept {
-    return CUSHIM_NAMED(detail::release_memory_after(*this, stream));
+    return named("IpcMemory::release_after", detail::release_memory_after(*this, stream));
 }
 
 // --- events
 
 Result<IpcEventHandle> export_event(const Context &context, const Event &event) noexcept {
-    CUSHIM_TRY_VOID(detail::require(event, "the Event holds no event"));
-    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
-    CUSHIM_TRY(const ContextScope scope, context.enter());
-    CUipcEventHandle native;
-    CUSHIM_TRY_VOID(
-        explained(CUSHIM_DRIVER(cuIpcGetEventHandle, &native, event.native()),
-                  {{CUDA_ERROR_INVALID_HANDLE,
-                    "the event cannot be exported; create it with Event::interprocess()"}}));
-    IpcEventHandle handle;
-    std::memcpy(handle.stored, &native, sizeof native);
-    return handle;
+    return named("export_event", [&]() -> Result<IpcEventHandle> {
+        CUSHIM_TRY_VOID(detail::require(event, "the Event is empty"));
+        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+        CUSHIM_TRY(const ContextScope scope, context.enter());
+        CUipcEventHandle native;
+        CUSHIM_TRY_VOID(
+            explained(call<entry::cuIpcGetEventHandle>(&native, event.native()),
+                      {{CUDA_ERROR_INVALID_HANDLE,
+                        "the event cannot be exported; create it with Event::interprocess()"}}));
+        IpcEventHandle handle;
+        std::memcpy(handle.stored, &native, sizeof native);
+        return handle;
+    });
 }
 
 Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
-    CUSHIM_TRY(auto state, detail::make_state<detail::EventState>(context));
-    state->is_interprocess = true;
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUipcEventHandle native;
-    std::memcpy(&native, handle.stored, sizeof native);
-    CUSHIM_TRY_VOID(explained(
-        CUSHIM_DRIVER(cuIpcOpenEventHandle, &state->event, native),
-        {same_process,
-         {CUDA_ERROR_MAP_FAILED, "the handle is invalid, or the event was destroyed before it "
-                                 "was opened"}}));
-    Event opened;
-    detail::Access::set(opened, state->event, state.take());
-    return opened;
+    return named("open_event", [&]() -> Result<Event> {
+        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+        CUSHIM_TRY(auto state, detail::make_state<detail::EventState>(context));
+        state->is_interprocess = true;
+        CUSHIM_TRY(const ContextScope scope, state->enter());
+        CUipcEventHandle native;
+        std::memcpy(&native, handle.stored, sizeof native);
+        CUSHIM_TRY_VOID(explained(
+            call<entry::cuIpcOpenEventHandle>(&state->event, native),
+            {same_process,
+             {CUDA_ERROR_MAP_FAILED, "the handle is invalid, or the event was destroyed before it "
+                                     "was opened"}}));
+        Event opened;
+        detail::Access::set(opened, state->event, state.take());
+        return opened;
+    });
 }
 
 } // namespace cushim

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string_view>
@@ -210,23 +211,29 @@ Result<LoadableCode> LoadableCode::read(const char *path) noexcept {
     return code;
 }
 
-} // namespace detail
-
-void JitLog::clear() noexcept {
-    delete[] texts_;
-    texts_ = nullptr;
-    error_at_ = 0;
+CodeBytes::CodeBytes(std::size_t size) noexcept {
+    data_ = sum_overflows(size, 1) ? nullptr : new (std::nothrow) char[size + 1]();
+    size_ = data_ != nullptr ? size : 0;
 }
 
-JitLog detail::CodeAccess::log(std::string_view info, std::string_view error) noexcept {
-    JitLog log;
-    log.texts_ = new (std::nothrow) char[info.size() + 1 + error.size() + 1]();
-    if (log.texts_ != nullptr) {
-        log.error_at_ = info.size() + 1;
-        info.copy(log.texts_, info.size());
-        error.copy(log.texts_ + log.error_at_, error.size());
+void CodeBytes::free(char *data) noexcept {
+    delete[] data;
+}
+
+CodeBytes copy_of(std::string_view text) noexcept {
+    CodeBytes copy(text.size());
+    if (copy) {
+        text.copy(copy.data(), text.size());
     }
+    return copy;
+}
+
+JitLog CodeAccess::log(std::string_view info, std::string_view error) noexcept {
+    JitLog log;
+    log.info_ = copy_of(info);
+    log.error_ = copy_of(error);
     return log;
 }
 
+} // namespace detail
 } // namespace cushim

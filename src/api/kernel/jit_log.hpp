@@ -7,25 +7,14 @@
 
 namespace cushim::detail {
 
-// The access of this library to JitLog; more of it in libraries/.
+// The access of this library to JitLog.
 struct CodeAccess {
     // Copies both texts, which the driver may extend meanwhile; empty if out of memory.
     static JitLog log(std::string_view info, std::string_view error) noexcept;
-
-    // The code and names of a CompiledCode or LinkedCode.
-    template <class Code>
-    static auto &code(Code &of) noexcept {
-        return of.code_;
-    }
-    template <class Code>
-    static auto &names(Code &of) noexcept {
-        return of.names_;
-    }
-    template <class Code>
-    static auto &output(Code &of) noexcept {
-        return of.output_;
-    }
 };
+
+// A copy of the text; empty if out of memory.
+CodeBytes copy_of(std::string_view text) noexcept;
 
 // Without the newlines at the end.
 constexpr std::string_view trimmed(std::string_view text) noexcept {

@@ -15,13 +15,13 @@ namespace {
 Result<void> check(const JitOptions &options) noexcept {
     constexpr std::size_t longest = std::numeric_limits<int>::max();
     if (options.optimization_level > 4) {
-        return invalid_argument("JitOptions::optimization_level, %u, exceeds the limit of 4",
+        return invalid_argument("JitOptions::optimization_level %u exceeds the limit of 4",
                                 options.optimization_level);
     }
     const bool is_info = options.info_log_size > longest;
     const std::size_t size = is_info ? options.info_log_size : options.error_log_size;
     if (size > longest) {
-        return invalid_argument("JitOptions::%s, %zu bytes, exceeds the limit of %zu bytes",
+        return invalid_argument("JitOptions::%s of %zu bytes exceeds the limit of %zu bytes",
                                 is_info ? "info_log_size" : "error_log_size", size, longest);
     }
     const ComputeCapability target = options.target;
@@ -64,18 +64,18 @@ void JitSession::add_text(CUjit_option buffer, CUjit_option size, char *text,
 
 Result<void> JitSession::prepare(const JitOptions &options, JitLog *log) noexcept {
     if (log != nullptr) {
-        log->clear();
+        log->reset();
     }
     CUSHIM_TRY_VOID(check(options));
     const std::size_t info_size = log != nullptr ? options.info_log_size : 0;
-    texts_ = new (std::nothrow) char[info_size + 1 + options.error_log_size + 1]();
-    if (texts_ == nullptr) {
+    texts_ = CodeBytes(info_size + 1 + options.error_log_size);
+    if (!texts_) {
         return no_host_memory();
     }
-    char *const error = texts_ + info_size + 1;
-    info_ = texts_;
+    char *const error = texts_.data() + info_size + 1;
+    info_ = texts_.data();
     error_ = error;
-    add_text(CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, texts_, info_size);
+    add_text(CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, texts_.data(), info_size);
     add_text(CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, error,
              options.error_log_size);
     if (options.max_registers != 0) {
@@ -104,20 +104,19 @@ JitLog JitSession::log() const noexcept {
     return CodeAccess::log(info_, error_);
 }
 
-Result<void> JitSession::checked(CUresult status, const char *entry_point,
-                                 int introduced) const noexcept {
-    const std::size_t length = status != CUDA_SUCCESS ? trimmed(error_).size() : 0;
+Result<void> JitSession::with_log(Result<void> &&called) const noexcept {
+    const std::size_t length = called ? 0 : trimmed(error_).size();
     // A single line replaces CUDA's text, more lines follow it.
     const char *const prefix =
         std::memchr(error_, '\n', length) == nullptr ? "the compiler reports: " : "";
     const std::size_t before = std::strlen(prefix);
     char *const text = length != 0 ? new (std::nothrow) char[before + length + 1] : nullptr;
     if (text == nullptr) {
-        return detail::checked(status, entry_point, introduced);
+        return static_cast<Result<void> &&>(called);
     }
     copy_text(text, prefix, before);
     copy_text(text + before, error_, length);
-    Error error = Error::status(Api::driver, status, entry_point, text);
+    Error error = with_detail(static_cast<Error &&>(called.error()), text);
     delete[] text;
     return error;
 }

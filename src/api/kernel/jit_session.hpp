@@ -12,11 +12,6 @@ namespace cushim::detail {
 
 class JitSession {
   public:
-    JitSession() noexcept = default;
-    JitSession(const JitSession &) = delete;
-    JitSession &operator=(const JitSession &) = delete;
-    ~JitSession() { delete[] texts_; }
-
     // Called once, before the load. With a log, which is cleared, the compiler's info log is
     // requested too.
     Result<void> prepare(const JitOptions &options, JitLog *log) noexcept;
@@ -28,8 +23,8 @@ class JitSession {
     // The messages so far; empty if out of memory.
     JitLog log() const noexcept;
 
-    // Like detail::checked(), with the error log in the message.
-    Result<void> checked(CUresult status, const char *entry_point, int introduced) const noexcept;
+    // The result of a call that loads or uses the code, with the error log in the message.
+    Result<void> with_log(Result<void> &&called) const noexcept;
 
   private:
     void add(CUjit_option option, std::uintptr_t value) noexcept;
@@ -38,7 +33,7 @@ class JitSession {
     CUjit_option options_[10] = {};
     void *values_[10] = {};
     unsigned int count_ = 0;
-    char *texts_ = nullptr; // both logs, each with room for an additional NUL
+    CodeBytes texts_; // both logs, each with room for an additional NUL
     const char *info_ = "";
     const char *error_ = "";
 };

@@ -1,8 +1,7 @@
 #include <cushim/kernel.hpp>
 
-#include <cushim/entry.hpp>
-
 #include "base/call.hpp"
+#include "base/missing_entries.hpp"
 #include "base/ranges.hpp"
 #include "context/in_context.hpp"
 #include "context/wrong_context.hpp"
@@ -13,15 +12,18 @@
 namespace cushim {
 namespace {
 
-constexpr const char *empty = "the Kernel holds no kernel";
+using detail::call;
+using detail::named;
 
-Error in_another_context(const AnyKernel &kernel, CUcontext its, const Context &asked) noexcept {
+constexpr const char *empty = "the Kernel is empty";
+
+Error in_another_context(const AnyKernel &kernel, CUcontext of_module,
+                         const Context &passed) noexcept {
     return detail::wrong_context(
-        {},
         "the module of the kernel is loaded in context %s, but context %s was passed; load it in "
         "the latter, too, or use a Library",
-        detail::context_text(its, detail::ordinal_of(kernel)).c_str(),
-        detail::context_text(asked.native(), detail::ordinal_of(asked)).c_str());
+        detail::context_text(of_module, detail::ordinal_of(kernel)).c_str(),
+        detail::context_text(passed.native(), detail::ordinal_of(passed)).c_str());
 }
 
 Result<ContextScope> enter(const AnyKernel &kernel, const Context &context) noexcept {
@@ -29,26 +31,23 @@ Result<ContextScope> enter(const AnyKernel &kernel, const Context &context) noex
     return context.enter();
 }
 
-#if CUDA_VERSION >= 12000
-CUkernel as_kernel(CUfunction native) noexcept {
-    return reinterpret_cast<CUkernel>(native);
+CUkern_st *as_kernel(CUfunction native) noexcept {
+    return reinterpret_cast<CUkern_st *>(native);
 }
-#endif
 
-#if CUDA_VERSION >= 12040
-Result<void> ask_parameter(const AnyKernel &kernel, std::size_t index,
+Result<void> get_parameter(const AnyKernel &kernel, std::size_t index,
                            KernelParameter &found) noexcept {
     if (kernel.is_of_library()) {
-        return CUSHIM_DRIVER(cuKernelGetParamInfo, as_kernel(kernel.native()), index, &found.offset,
-                             &found.size);
+        return call<entry::cuKernelGetParamInfo>(as_kernel(kernel.native()), index, &found.offset,
+                                                 &found.size);
     }
-    return CUSHIM_DRIVER(cuFuncGetParamInfo, kernel.native(), index, &found.offset, &found.size);
+    return call<entry::cuFuncGetParamInfo>(kernel.native(), index, &found.offset, &found.size);
 }
 
 // False past the last parameter, for which CUDA returns an error.
 Result<bool> find_parameter(const AnyKernel &kernel, std::size_t index,
                             KernelParameter &found) noexcept {
-    const Result<void> asked = ask_parameter(kernel, index, found);
+    const Result<void> asked = get_parameter(kernel, index, found);
     if (!asked && asked.error().status() == CUDA_ERROR_INVALID_VALUE) {
         return false;
     }
@@ -56,7 +55,7 @@ Result<bool> find_parameter(const AnyKernel &kernel, std::size_t index,
     return true;
 }
 
-// Counts from a known number of parameters.
+// The number of parameters, at least `known`.
 Result<std::size_t> count_parameters(const AnyKernel &kernel, std::size_t known = 0) noexcept {
     for (std::size_t count = known;; ++count) {
         KernelParameter ignored;
@@ -68,8 +67,8 @@ Result<std::size_t> count_parameters(const AnyKernel &kernel, std::size_t known 
 }
 
 bool has_parameter_info(const AnyKernel &kernel) noexcept {
-    return kernel.is_of_library() ? is_available<entry::cuKernelGetParamInfo>()
-                                  : is_available<entry::cuFuncGetParamInfo>();
+    return kernel.is_of_library() ? detail::is_callable<entry::cuKernelGetParamInfo>()
+                                  : detail::is_callable<entry::cuFuncGetParamInfo>();
 }
 
 // An active primary context, which most programs use, or an empty one.
@@ -79,8 +78,7 @@ Result<Context> active_primary() noexcept {
         CUSHIM_TRY(const Device device, Device::get(ordinal));
         unsigned int flags = 0;
         int active = 0;
-        CUSHIM_TRY_VOID(
-            CUSHIM_DRIVER(cuDevicePrimaryCtxGetState, device.native(), &flags, &active));
+        CUSHIM_TRY_VOID(call<entry::cuDevicePrimaryCtxGetState>(device.native(), &flags, &active));
         if (active != 0) {
             return Context::primary(device);
         }
@@ -88,23 +86,25 @@ Result<Context> active_primary() noexcept {
     return Context();
 }
 
-// A library kernel returns its parameters in any context, but not without one: `ask` runs in the
-// current context, or else in an active primary context; without either, returns `without`.
-template <class Ask, class Answer>
-Answer in_some_context(const AnyKernel &kernel, const Ask &ask, Answer without) noexcept {
+// Returns query(). The parameters of a library kernel can be read in any context, but not without
+// one: query() runs in the current context, or else in an active primary context. Without either,
+// returns `without_context`.
+template <class Query, class Returned>
+Returned in_some_context(const AnyKernel &kernel, const Query &query,
+                         Returned without_context) noexcept {
     if (!kernel.is_of_library()) {
-        return ask();
+        return query();
     }
     CUSHIM_TRY(const Context current, Context::current());
     if (current) {
-        return ask();
+        return query();
     }
     CUSHIM_TRY(const Context primary, active_primary());
     if (!primary) {
-        return without;
+        return without_context;
     }
     CUSHIM_TRY(const ContextScope scope, primary.enter());
-    return ask();
+    return query();
 }
 
 Error wrong_number(std::size_t in_kernel, std::size_t in_signature) noexcept {
@@ -139,7 +139,6 @@ Error no_context() noexcept {
              "context; make a context current, or retain a primary context with "
              "Context::primary()"});
 }
-#endif
 
 // The limit is that of the device, less the kernel's static shared memory.
 struct SharedLimit {
@@ -155,7 +154,7 @@ Result<SharedLimit> shared_limit(const AnyKernel &kernel, const Context &context
 }
 
 constexpr char too_much_shared[] =
-    "dynamic shared memory size, %zu bytes, exceeds the limit of %d bytes on device %d";
+    "dynamic shared memory size of %zu bytes exceeds the limit of %d bytes on device %d";
 
 Error not_enough_shared(const Error &error, const AnyKernel &kernel, const Context &context,
                         std::size_t bytes) noexcept {
@@ -231,174 +230,166 @@ AnyKernel::AnyKernel(const detail::KernelHandle &handle, detail::State *code) no
     }
 }
 
-AnyKernel AnyKernel::borrow(CUfunction function) noexcept {
-    return AnyKernel({function, nullptr, false}, nullptr);
-}
-
-AnyKernel AnyKernel::borrow(CUkern_st *kernel) noexcept {
-    return AnyKernel({reinterpret_cast<CUfunction>(kernel), nullptr, true}, nullptr);
-}
-
 Result<void> AnyKernel::check_context(const Context &context) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    CUSHIM_TRY_VOID(detail::require(context, "the Context holds no context"));
-    if (value().context != nullptr && value().context != context.native()) {
-        return CUSHIM_NAMED(in_another_context(*this, value().context, context));
-    }
-    return {};
+    return named("AnyKernel::check_context", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+        if (value().context != nullptr && value().context != context.native()) {
+            return in_another_context(*this, value().context, context);
+        }
+        return {};
+    });
 }
 
 // --- parameters
 
-Result<void> AnyKernel::check_parameters([[maybe_unused]] const std::size_t *sizes,
-                                         [[maybe_unused]] std::size_t count) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-#if CUDA_VERSION >= 12040
-    if (!has_parameter_info(*this)) {
-        return {}; // unknown
-    }
-    return CUSHIM_NAMED(in_some_context(
-        *this, [&] { return compare_parameters(*this, sizes, count); }, Result<void>()));
-#endif
-    return {};
+Result<void> AnyKernel::check_parameters(const std::size_t *sizes,
+                                         std::size_t count) const noexcept {
+    return named("AnyKernel::as", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        if (!has_parameter_info(*this)) {
+            return {}; // unknown
+        }
+        return in_some_context(
+            *this, [&] { return compare_parameters(*this, sizes, count); }, Result<void>());
+    });
 }
 
 Result<std::size_t> AnyKernel::parameter_count() const noexcept {
-#if CUDA_VERSION >= 12040
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    return CUSHIM_NAMED(in_some_context(
-        *this, [&] { return count_parameters(*this); }, Result<std::size_t>(no_context())));
-#else
-    return CUSHIM_NAMED(Error::requires_newer_headers("cuFuncGetParamInfo", Version::of(12, 4)));
-#endif
+    return named("AnyKernel::parameter_count", [&]() -> Result<std::size_t> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        return in_some_context(
+            *this, [&] { return count_parameters(*this); }, Result<std::size_t>(no_context()));
+    });
 }
 
-Result<KernelParameter> AnyKernel::parameter([[maybe_unused]] std::size_t index) const noexcept {
-#if CUDA_VERSION >= 12040
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    const auto ask = [&]() -> Result<KernelParameter> {
-        KernelParameter found;
-        CUSHIM_TRY(const bool is_there, find_parameter(*this, index, found));
-        if (!is_there) {
-            CUSHIM_TRY(const std::size_t count, count_parameters(*this));
-            return count > 1 ? detail::invalid_argument("parameter %zu does not exist; the kernel "
-                                                        "has parameters 0 to %zu",
-                                                        index, count - 1)
-                             : detail::invalid_argument(
-                                   "parameter %zu does not exist; the kernel has %s", index,
-                                   count == 1 ? "only parameter 0" : "no parameters");
-        }
-        return found;
-    };
-    return CUSHIM_NAMED(in_some_context(*this, ask, Result<KernelParameter>(no_context())));
-#else
-    return CUSHIM_NAMED(Error::requires_newer_headers("cuFuncGetParamInfo", Version::of(12, 4)));
-#endif
+Result<KernelParameter> AnyKernel::parameter(std::size_t index) const noexcept {
+    return named("AnyKernel::parameter", [&]() -> Result<KernelParameter> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        const auto query = [&]() -> Result<KernelParameter> {
+            KernelParameter found;
+            CUSHIM_TRY(const bool is_there, find_parameter(*this, index, found));
+            if (!is_there) {
+                CUSHIM_TRY(const std::size_t count, count_parameters(*this));
+                return count > 1
+                           ? detail::invalid_argument("parameter %zu does not exist; the kernel "
+                                                      "has parameters 0 to %zu",
+                                                      index, count - 1)
+                           : detail::invalid_argument(
+                                 "parameter %zu does not exist; the kernel has %s", index,
+                                 count == 1 ? "only parameter 0" : "no parameters");
+            }
+            return found;
+        };
+        return in_some_context(*this, query, Result<KernelParameter>(no_context()));
+    });
 }
 
 Result<const char *> AnyKernel::name() const noexcept {
-#if CUDA_VERSION >= 12030
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    const char *name = "";
-    if (is_of_library()) {
-        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuKernelGetName, &name, as_kernel(native())));
-    } else {
-        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuFuncGetName, &name, native()));
-    }
-    return name;
-#else
-    return CUSHIM_NAMED(Error::requires_newer_headers("cuFuncGetName", Version::of(12, 3)));
-#endif
+    return named("AnyKernel::name", [&]() -> Result<const char *> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        const char *name = "";
+        if (is_of_library()) {
+            CUSHIM_TRY_VOID(call<entry::cuKernelGetName>(&name, as_kernel(native())));
+        } else {
+            CUSHIM_TRY_VOID(call<entry::cuFuncGetName>(&name, native()));
+        }
+        return name;
+    });
 }
 
 // --- attributes
 
 Result<int> AnyKernel::attribute(const Context &context,
                                  CUfunction_attribute attribute) const noexcept {
-    CUSHIM_TRY(const ContextScope scope, enter(*this, context));
-    int found = 0;
-#if CUDA_VERSION >= 12000
-    if (is_of_library()) {
-        CUSHIM_TRY(const Device device, context.device());
-        const auto asked = CUSHIM_DRIVER(cuKernelGetAttribute, &found, attribute,
-                                         as_kernel(native()), device.native());
-        return asked ? Result<int>(found) : CUSHIM_NAMED(no_attribute(asked.error(), attribute));
-    }
-#endif
-    const auto asked = CUSHIM_DRIVER(cuFuncGetAttribute, &found, attribute, native());
-    return asked ? Result<int>(found) : CUSHIM_NAMED(no_attribute(asked.error(), attribute));
+    return named("AnyKernel::attribute", [&]() -> Result<int> {
+        CUSHIM_TRY(const ContextScope scope, enter(*this, context));
+        int found = 0;
+        if (is_of_library()) {
+            CUSHIM_TRY(const Device device, context.device());
+            const auto asked = call<entry::cuKernelGetAttribute>(
+                &found, attribute, as_kernel(native()), device.native());
+            return asked ? Result<int>(found) : no_attribute(asked.error(), attribute);
+        }
+        const auto asked = call<entry::cuFuncGetAttribute>(&found, attribute, native());
+        return asked ? Result<int>(found) : no_attribute(asked.error(), attribute);
+    });
 }
 
 Result<KernelAttributes> AnyKernel::attributes(const Context &context) const noexcept {
-    CUSHIM_TRY(const ContextScope scope, enter(*this, context));
-    KernelAttributes all;
-    const struct {
-        CUfunction_attribute attribute;
-        int *value;
-    } wanted[] = {
-        {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &all.max_threads_per_block},
-        {CU_FUNC_ATTRIBUTE_NUM_REGS, &all.registers},
-        {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &all.shared_bytes},
-        {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &all.constant_bytes},
-        {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &all.local_bytes},
-        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &all.max_dynamic_shared_bytes},
-        {CU_FUNC_ATTRIBUTE_PTX_VERSION, &all.ptx_version},
-        {CU_FUNC_ATTRIBUTE_BINARY_VERSION, &all.binary_version},
-    };
-    for (const auto &one : wanted) {
-        CUSHIM_TRY(*one.value, attribute(context, one.attribute));
-    }
-    return all;
+    return named("AnyKernel::attributes", [&]() -> Result<KernelAttributes> {
+        CUSHIM_TRY(const ContextScope scope, enter(*this, context));
+        KernelAttributes all;
+        const struct {
+            CUfunction_attribute attribute;
+            int *value;
+        } wanted[] = {
+            {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &all.max_threads_per_block},
+            {CU_FUNC_ATTRIBUTE_NUM_REGS, &all.registers},
+            {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &all.shared_bytes},
+            {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &all.constant_bytes},
+            {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &all.local_bytes},
+            {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, &all.max_dynamic_shared_bytes},
+            {CU_FUNC_ATTRIBUTE_PTX_VERSION, &all.ptx_version},
+            {CU_FUNC_ATTRIBUTE_BINARY_VERSION, &all.binary_version},
+        };
+        for (const auto &one : wanted) {
+            CUSHIM_TRY(*one.value, attribute(context, one.attribute));
+        }
+        return all;
+    });
 }
 
 Result<void> AnyKernel::set_attribute(const Context &context, CUfunction_attribute attribute,
                                       int value) const noexcept {
-    CUSHIM_TRY(const ContextScope scope, enter(*this, context));
-#if CUDA_VERSION >= 12000
-    if (is_of_library()) {
-        CUSHIM_TRY(const Device device, context.device());
-        const auto set = CUSHIM_DRIVER(cuKernelSetAttribute, attribute, value, as_kernel(native()),
-                                       device.native());
-        return set ? set : CUSHIM_NAMED(not_set(set.error(), attribute, value));
-    }
-#endif
-    const auto set = CUSHIM_DRIVER(cuFuncSetAttribute, native(), attribute, value);
-    return set ? set : CUSHIM_NAMED(not_set(set.error(), attribute, value));
+    return named("AnyKernel::set_attribute", [&]() -> Result<void> {
+        CUSHIM_TRY(const ContextScope scope, enter(*this, context));
+        if (is_of_library()) {
+            CUSHIM_TRY(const Device device, context.device());
+            const auto set = call<entry::cuKernelSetAttribute>(
+                attribute, value, as_kernel(native()), device.native());
+            return set ? set : not_set(set.error(), attribute, value);
+        }
+        const auto set = call<entry::cuFuncSetAttribute>(native(), attribute, value);
+        return set ? set : not_set(set.error(), attribute, value);
+    });
 }
 
 Result<void> AnyKernel::set_max_dynamic_shared_bytes(const Context &context,
                                                      std::size_t bytes) const noexcept {
-    if (bytes > std::numeric_limits<int>::max()) {
-        CUSHIM_TRY(const SharedLimit limit, CUSHIM_NAMED(shared_limit(*this, context)));
-        return CUSHIM_NAMED(
-            detail::invalid_argument(too_much_shared, bytes, limit.bytes, limit.device));
-    }
-    const Result<void> set = set_attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                           static_cast<int>(bytes));
-    return set ? set : CUSHIM_NAMED(not_enough_shared(set.error(), *this, context, bytes));
+    return named("AnyKernel::set_max_dynamic_shared_bytes", [&]() -> Result<void> {
+        if (bytes > std::numeric_limits<int>::max()) {
+            CUSHIM_TRY(const SharedLimit limit, shared_limit(*this, context));
+            return detail::invalid_argument(too_much_shared, bytes, limit.bytes, limit.device);
+        }
+        const Result<void> set = set_attribute(
+            context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
+        return set ? set : not_enough_shared(set.error(), *this, context, bytes);
+    });
 }
 
 Result<void> AnyKernel::set_shared_memory_carveout(const Context &context,
                                                    int percent) const noexcept {
-    if (percent < -1 || percent > 100) {
-        return CUSHIM_NAMED(detail::invalid_argument(
-            "carveout %d is out of range; pass 0 to 100 percent, or -1 for the driver's choice",
-            percent));
-    }
-    return CUSHIM_NAMED(
-        set_attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent));
+    return named("AnyKernel::set_shared_memory_carveout", [&]() -> Result<void> {
+        if (percent < -1 || percent > 100) {
+            return detail::invalid_argument(
+                "carveout %d is out of range; pass 0 to 100 percent, or -1 for the driver's choice",
+                percent);
+        }
+        return set_attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent);
+    });
 }
 
 Result<CUfunction> AnyKernel::function_in(const Context &context) const noexcept {
-    CUSHIM_TRY(const ContextScope scope, enter(*this, context));
-#if CUDA_VERSION >= 12000
-    if (is_of_library()) {
-        CUfunction function = nullptr;
-        CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuKernelGetFunction, &function, as_kernel(native())));
-        return function;
-    }
-#endif
-    return native();
+    return named("AnyKernel::function_in", [&]() -> Result<CUfunction> {
+        CUSHIM_TRY(const ContextScope scope, enter(*this, context));
+        if (is_of_library()) {
+            CUfunction function = nullptr;
+            CUSHIM_TRY_VOID(call<entry::cuKernelGetFunction>(&function, as_kernel(native())));
+            return function;
+        }
+        return native();
+    });
 }
 
 } // namespace cushim

@@ -55,13 +55,12 @@ Error unfit_sizes(const LaunchConfig &config) noexcept {
     if (!fits(config.block)) {
         return unfit("block", config.block);
     }
-    return invalid_argument("dynamic shared memory size, %zu bytes, exceeds the limit of %u bytes",
+    return invalid_argument("dynamic shared memory size of %zu bytes exceeds the limit of %u "
+                            "bytes",
                             config.shared_bytes, largest);
 }
 
 #if CUDA_VERSION >= 11080
-static_assert(sizeof(CUlaunchAttribute) == 72, "the size that LaunchAttributes assumes");
-
 Result<void> NativeLaunch::fill(const LaunchConfig &config, CUstream stream) noexcept {
     LaunchSizes sizes;
     if (!to_native(config, sizes)) {
@@ -82,8 +81,8 @@ Result<void> NativeLaunch::fill(const LaunchConfig &config, CUstream stream) noe
     if (config.cooperative) {
         add(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).value.cooperative = 1;
     }
-    if (config.priority.is_set()) {
-        add(CU_LAUNCH_ATTRIBUTE_PRIORITY).value.priority = config.priority.value();
+    if (config.priority) {
+        add(CU_LAUNCH_ATTRIBUTE_PRIORITY).value.priority = *config.priority;
     }
     if (config.programmatic_stream_serialization) {
         add(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
@@ -111,17 +110,17 @@ Result<void> NativeLaunch::add_cluster(const Dim3 &cluster) noexcept {
     return {};
 }
 
-Result<void> NativeLaunch::add_others(const LaunchAttributes &others) noexcept {
+Result<void> NativeLaunch::add_others(std::span<const CUlaunchAttribute> others) noexcept {
     const std::size_t room = capacity - config_.numAttrs;
     if (others.size() > room) {
         return invalid_argument(
             "the number of launch attributes in LaunchConfig::more, %zu, exceeds the limit of %zu",
             others.size(), room);
     }
-    if (others.size() != 0 && others.data() == nullptr) {
+    if (!others.empty() && others.data() == nullptr) {
         return invalid_argument("LaunchConfig::more is null, but its size is %zu", others.size());
     }
-    if (others.size() != 0) {
+    if (!others.empty()) {
         std::memcpy(attributes_ + config_.numAttrs, others.data(),
                     others.size() * sizeof(CUlaunchAttribute));
         config_.numAttrs += static_cast<unsigned int>(others.size());
@@ -161,10 +160,8 @@ bool exceeds(const Dim3 &size, const long long (&limit)[3]) noexcept {
 // Also for an error of unfit_sizes(), whose limit is not that of the device.
 Error too_large(const Error &error, const char *what, const Dim3 &of,
                 const long long (&limit)[3]) noexcept {
-    return reworded(error,
-                    "%s size %lld x %lld x %lld exceeds the limits of the dimensions, "
-                    "%lld x %lld x %lld",
-                    what, of.x, of.y, of.z, limit[0], limit[1], limit[2]);
+    return reworded(error, "%s size %lld x %lld x %lld exceeds the limits %lld x %lld x %lld", what,
+                    of.x, of.y, of.z, limit[0], limit[1], limit[2]);
 }
 
 Error explain_sizes(const Error &error, const LaunchConfig &config, const Limits &limits) noexcept {
@@ -178,14 +175,14 @@ Error explain_sizes(const Error &error, const LaunchConfig &config, const Limits
     const long long threads = block.x * block.y * block.z;
     if (threads > limits.block_threads) {
         return reworded(error,
-                        "block size %lld x %lld x %lld, %lld threads, exceeds the kernel's limit "
+                        "block size %lld x %lld x %lld (%lld threads) exceeds the kernel's limit "
                         "of %lld threads",
                         block.x, block.y, block.z, threads, limits.block_threads);
     }
     if (config.shared_bytes > static_cast<std::size_t>(limits.shared_bytes)) {
         return reworded(
             error,
-            "dynamic shared memory size, %zu bytes, exceeds the kernel's limit of %lld bytes; "
+            "dynamic shared memory size of %zu bytes exceeds the kernel's limit of %lld bytes; "
             "raise it with AnyKernel::set_max_dynamic_shared_bytes()",
             config.shared_bytes, limits.shared_bytes);
     }
@@ -223,7 +220,7 @@ Error explain_cluster(const Error &error, const AnyKernel &kernel, const Context
     }
     if (!divides(cluster, grid)) {
         return explained(error,
-                         "cluster size %lld x %lld x %lld does not divide the grid size, %lld x "
+                         "cluster size %lld x %lld x %lld does not divide the grid size %lld x "
                          "%lld x %lld",
                          cluster.x, cluster.y, cluster.z, grid.x, grid.y, grid.z);
     }
@@ -281,79 +278,60 @@ Error not_launched(const Error &error, const AnyKernel &kernel, const Stream &st
                    const LaunchConfig &config) noexcept {
     CUcontext context = nullptr;
     return has_limit(error, config) &&
-                   driver().cuStreamGetCtx_v1(stream.native(), &context) == CUDA_SUCCESS
+                   status_of<entry::cuStreamGetCtx_v1>(stream.native(), &context) == CUDA_SUCCESS
                ? explain_launch(error, kernel, Context::borrow(context), config)
                : error;
 }
 
 // `of` is the context that the kernel's module belongs to; null if unknown.
-Error not_launched(const AnyKernel &kernel, const Stream &stream, const LaunchConfig &config,
-                   const FailedCall &call, CUcontext of) noexcept {
-    Error error = failure_of_stream(stream, call, "the kernel's module", of, ordinal_of(kernel));
-    return error.kind() == ErrorKind::status ? not_launched(error, kernel, stream, config) : error;
+[[gnu::cold]] Error not_launched(const Error &error, const AnyKernel &kernel, CUcontext of,
+                                 const Stream &stream, const LaunchConfig &config) noexcept {
+    const Error made =
+        failure_of_stream(error, stream, "the kernel's module", of, ordinal_of(kernel));
+    return made.kind() != ErrorKind::wrong_context ? not_launched(made, kernel, stream, config)
+                                                   : made;
 }
 
-// --- launches
-
-// Returns, like `return CUSHIM_DRIVER(...)`, from the functions below.
-#define RETURN_LAUNCH(function, ...)                                                               \
-    do {                                                                                           \
-        const CUresult status = driver().function(__VA_ARGS__);                                    \
-        if (status == CUDA_SUCCESS) [[likely]] {                                                   \
-            return {};                                                                             \
-        }                                                                                          \
-        return named(                                                                              \
-            not_launched(kernel, stream, config, CUSHIM_FAILED_CALL(function, status), of), in);   \
-    } while (false)
-
 Result<void> launch_with_attributes([[maybe_unused]] const AnyKernel &kernel,
-                                    [[maybe_unused]] CUcontext of,
                                     [[maybe_unused]] const Stream &stream,
                                     [[maybe_unused]] const LaunchConfig &config,
-                                    [[maybe_unused]] void **arguments, const char *in) noexcept {
+                                    [[maybe_unused]] void **arguments) noexcept {
 #if CUDA_VERSION >= 11080
     NativeLaunch native;
-    if (const Result<void> filled = native.fill(config, stream.native()); !filled) {
-        return named(not_launched(filled.error(), kernel, stream, config), in);
-    }
-    RETURN_LAUNCH(cuLaunchKernelEx, native.get(), kernel.native(), arguments, nullptr);
+    CUSHIM_TRY_VOID(native.fill(config, stream.native()));
+    return call<entry::cuLaunchKernelEx>(native.get(), kernel.native(), arguments, nullptr);
 #else
-    return named(Error::requires_newer_headers("cuLaunchKernelEx", Version::of(11, 8)), in);
+    return Error::requires_newer_headers("cuLaunchKernelEx", Version::of(11, 8));
 #endif
 }
 
-// One copy for each public function, whose name thus costs nothing.
-struct Unchecked {
-    static constexpr const char *name = "AnyKernel::launch_unchecked";
-};
-struct Typed {
-    static constexpr const char *name = "Kernel::launch";
-};
-
-template <class Function>
-Result<void> launch(const AnyKernel &kernel, CUcontext of, const Stream &stream,
-                    const LaunchConfig &config, void **arguments) noexcept {
-    constexpr const char *in = Function::name;
-    if (!kernel) [[unlikely]] {
-        return named(Error::invalid_argument("the Kernel holds no kernel"), in);
-    }
-    if (!stream) [[unlikely]] {
-        return named(Error::invalid_argument("the Stream holds no stream"), in);
-    }
+[[gnu::always_inline]] inline Result<void> launch(const AnyKernel &kernel, CUcontext of,
+                                                  const Stream &stream, const LaunchConfig &config,
+                                                  void **arguments) noexcept {
+    CUSHIM_TRY_VOID(require(kernel, "the Kernel is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream is empty"));
+    const auto with_reason = [&](const Result<void> &launched) -> Result<void> {
+        if (!launched) [[unlikely]] {
+            return not_launched(launched.error(), kernel, of, stream, config);
+        }
+        return {};
+    };
     if (has_attributes(config)) {
-        return launch_with_attributes(kernel, of, stream, config, arguments, in);
+        return with_reason(launch_with_attributes(kernel, stream, config, arguments));
     }
     LaunchSizes sizes;
     if (!to_native(config, sizes)) {
-        return named(not_launched(unfit_sizes(config), kernel, stream, config), in);
+        return with_reason(unfit_sizes(config));
     }
     const auto &[grid, block, shared] = sizes;
     if (config.cooperative) {
-        RETURN_LAUNCH(cuLaunchCooperativeKernel, kernel.native(), grid.x, grid.y, grid.z, block.x,
-                      block.y, block.z, shared, stream.native(), arguments);
+        return with_reason(call<entry::cuLaunchCooperativeKernel>(
+            kernel.native(), grid.x, grid.y, grid.z, block.x, block.y, block.z, shared,
+            stream.native(), arguments));
     }
-    RETURN_LAUNCH(cuLaunchKernel, kernel.native(), grid.x, grid.y, grid.z, block.x, block.y,
-                  block.z, shared, stream.native(), arguments, nullptr);
+    return with_reason(call<entry::cuLaunchKernel>(kernel.native(), grid.x, grid.y, grid.z, block.x,
+                                                   block.y, block.z, shared, stream.native(),
+                                                   arguments, nullptr));
 }
 
 } // namespace
@@ -361,12 +339,16 @@ Result<void> launch(const AnyKernel &kernel, CUcontext of, const Stream &stream,
 
 Result<void> AnyKernel::launch_unchecked(const Stream &stream, const LaunchConfig &config,
                                          void **arguments) const noexcept {
-    return detail::launch<detail::Unchecked>(*this, value().context, stream, config, arguments);
+    return detail::named("AnyKernel::launch_unchecked", [&] {
+        return detail::launch(*this, value().context, stream, config, arguments);
+    });
 }
 
 Result<void> AnyKernel::launch_typed(const Stream &stream, const LaunchConfig &config,
                                      void **arguments) const noexcept {
-    return detail::launch<detail::Typed>(*this, value().context, stream, config, arguments);
+    return detail::named("Kernel::launch", [&] {
+        return detail::launch(*this, value().context, stream, config, arguments);
+    });
 }
 
 } // namespace cushim

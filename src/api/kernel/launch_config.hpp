@@ -34,16 +34,6 @@ constexpr bool fits(const Dim3 &sizes) noexcept {
     };
     return (bits(sizes.x) | bits(sizes.y) | bits(sizes.z)) >> 32 == 0;
 }
-// Whether all sizes are positive and at most 2^31, as those of all devices are; one test.
-constexpr bool are_usual_sizes(const LaunchConfig &config) noexcept {
-    constexpr auto below = [](long long size) noexcept {
-        return static_cast<unsigned long long>(size) - 1;
-    };
-    const Dim3 &grid = config.grid, &block = config.block;
-    const unsigned long long bits = below(grid.x) | below(grid.y) | below(grid.z) | below(block.x) |
-                                    below(block.y) | below(block.z) | config.shared_bytes;
-    return bits >> 31 == 0;
-}
 // Whether all sizes are positive and within the limits.
 constexpr bool sizes_fit(const LaunchConfig &config) noexcept {
     return fits(config.grid) && fits(config.block) &&
@@ -60,12 +50,14 @@ Error unfit_sizes(const LaunchConfig &config) noexcept;
 Error explain_launch(const Error &error, const AnyKernel &kernel, const Context &context,
                      const LaunchConfig &config) noexcept;
 
-// Whether the configuration exceeds the parameters of cuLaunchKernel and cuLaunchCooperativeKernel.
 constexpr Dim3 no_cluster(0, 0, 0);
+
+// Whether the configuration exceeds the parameters of cuLaunchKernel and cuLaunchCooperativeKernel.
 inline bool has_attributes(const LaunchConfig &config, bool others = false) noexcept {
     const Dim3 &cluster = config.cluster;
     const auto counts = static_cast<unsigned long long>(cluster.x | cluster.y | cluster.z);
-    const bool flags = config.priority.is_set() | config.programmatic_stream_serialization | others;
+    const bool flags =
+        config.priority.has_value() | config.programmatic_stream_serialization | others;
     return (counts | config.more.size() | static_cast<unsigned long long>(flags)) != 0;
 }
 // The same for cuLaunchKernel alone.
@@ -87,7 +79,7 @@ class NativeLaunch {
   private:
     CUlaunchAttribute &add(CUlaunchAttributeID id) noexcept;
     Result<void> add_cluster(const Dim3 &cluster) noexcept;
-    Result<void> add_others(const LaunchAttributes &others) noexcept;
+    Result<void> add_others(std::span<const CUlaunchAttribute> others) noexcept;
 
     static constexpr unsigned int capacity = 32;
     CUlaunchConfig config_ = {};

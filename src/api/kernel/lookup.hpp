@@ -14,8 +14,8 @@ inline Result<void> require_name(const char *name) noexcept {
 }
 
 // Whether the name may be wrong: cuLibraryGetUnifiedFunction then returns status 1.
-inline bool may_be_the_name(CUresult status) noexcept {
-    return status == CUDA_ERROR_NOT_FOUND || status == CUDA_ERROR_INVALID_VALUE;
+inline bool may_be_the_name(const Error &error) noexcept {
+    return error.status() == CUDA_ERROR_NOT_FOUND || error.status() == CUDA_ERROR_INVALID_VALUE;
 }
 
 // What is looked up.
@@ -25,20 +25,14 @@ struct Wanted {
     const char *name; // null: nothing by name
 };
 
-inline Result<void> checked_name(CUresult status, const char *entry_point, int introduced,
-                                 const Wanted &wanted) noexcept {
-    if (may_be_the_name(status) && wanted.name != nullptr) {
-        return explained(Error::status(Api::driver, status, entry_point),
+// The result of a lookup, with what was not found.
+inline Result<void> looked_up(const Wanted &wanted, Result<void> &&called) noexcept {
+    if (!called && may_be_the_name(called.error()) && wanted.name != nullptr) {
+        return explained(called.error(),
                          "the %s has no %s named \"%.250s\"; C++ names must be mangled",
                          wanted.code, wanted.kind, wanted.name);
     }
-    return checked(status, entry_point, introduced);
+    return static_cast<Result<void> &&>(called);
 }
 
 } // namespace cushim::detail
-
-// Like CUSHIM_DRIVER, with what was not found.
-#define CUSHIM_LOOKUP(wanted, function, ...)                                                       \
-    ::cushim::detail::checked_name(::cushim::driver().function(__VA_ARGS__),                       \
-                                   ::cushim::entry::function::name,                                \
-                                   ::cushim::entry::function::introduced, wanted)

@@ -3,82 +3,58 @@
 #include <cushim/nvjitlink_entry.hpp>
 
 #include <cstdint>
+#include <utility>
 
 #include "base/enum_text.hpp"
 #include "base/ranges.hpp"
-#include "base/state.hpp"
 #include "base/with_memory.hpp"
-#include "kernel/jit_log.hpp"
 #include "kernel/loadable_code.hpp"
 #include "toolchain.hpp"
 
 namespace cushim {
+
+namespace detail {
+
+// The library has no function for them. Numbers: older headers lack some of the names.
+template <>
+StatusMeaning meaning_of(nvJitLinkResult status) noexcept {
+    static constexpr const char *names[] = {
+        "NVJITLINK_SUCCESS",
+        "NVJITLINK_ERROR_UNRECOGNIZED_OPTION",
+        "NVJITLINK_ERROR_MISSING_ARCH",
+        "NVJITLINK_ERROR_INVALID_INPUT",
+        "NVJITLINK_ERROR_PTX_COMPILE",
+        "NVJITLINK_ERROR_NVVM_COMPILE",
+        "NVJITLINK_ERROR_INTERNAL",
+        "NVJITLINK_ERROR_THREADPOOL",
+        "NVJITLINK_ERROR_UNRECOGNIZED_INPUT",
+        "NVJITLINK_ERROR_FINALIZE",
+        "NVJITLINK_ERROR_NULL_INPUT",
+        "NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS",
+        "NVJITLINK_ERROR_INCORRECT_INPUT_TYPE",
+        "NVJITLINK_ERROR_ARCH_MISMATCH",
+        "NVJITLINK_ERROR_OUTDATED_LIBRARY",
+        "NVJITLINK_ERROR_MISSING_FATBIN",
+        "NVJITLINK_ERROR_UNRECOGNIZED_ARCH",
+        "NVJITLINK_ERROR_UNSUPPORTED_ARCH",
+        "NVJITLINK_ERROR_LTO_NOT_ENABLED",
+    };
+    const bool is_known = status > 0 && static_cast<std::size_t>(status) < std::size(names);
+    return {is_known ? names[status] : ""};
+}
+
+} // namespace detail
+
 namespace {
 
 using detail::Architecture;
+using detail::call;
 using detail::CodeAccess;
 using detail::CodeBytes;
+using detail::fetch;
+using detail::named;
 
-struct NvJitLink {
-    // The library has no function for them. Numbers: older headers lack some of the names.
-    static detail::StatusMeaning meaning_of(int status) noexcept {
-        static constexpr const char *names[] = {
-            "NVJITLINK_SUCCESS",
-            "NVJITLINK_ERROR_UNRECOGNIZED_OPTION",
-            "NVJITLINK_ERROR_MISSING_ARCH",
-            "NVJITLINK_ERROR_INVALID_INPUT",
-            "NVJITLINK_ERROR_PTX_COMPILE",
-            "NVJITLINK_ERROR_NVVM_COMPILE",
-            "NVJITLINK_ERROR_INTERNAL",
-            "NVJITLINK_ERROR_THREADPOOL",
-            "NVJITLINK_ERROR_UNRECOGNIZED_INPUT",
-            "NVJITLINK_ERROR_FINALIZE",
-            "NVJITLINK_ERROR_NULL_INPUT",
-            "NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS",
-            "NVJITLINK_ERROR_INCORRECT_INPUT_TYPE",
-            "NVJITLINK_ERROR_ARCH_MISMATCH",
-            "NVJITLINK_ERROR_OUTDATED_LIBRARY",
-            "NVJITLINK_ERROR_MISSING_FATBIN",
-            "NVJITLINK_ERROR_UNRECOGNIZED_ARCH",
-            "NVJITLINK_ERROR_UNSUPPORTED_ARCH",
-            "NVJITLINK_ERROR_LTO_NOT_ENABLED",
-        };
-        const bool is_known = status > 0 && static_cast<std::size_t>(status) < std::size(names);
-        return {is_known ? names[status] : ""};
-    }
-};
-
-template <class Entry, class... Arguments>
-Result<void> call(Arguments... arguments) noexcept {
-    return detail::call_library<NvJitLink, Entry>(arguments...);
-}
-
-template <class SizeEntry, class BytesEntry>
-Result<CodeBytes> fetch(nvJitLinkHandle linker) noexcept {
-    return detail::fetch<NvJitLink, SizeEntry, BytesEntry>(linker);
-}
-
-// Owns an nvJitLinkHandle.
-class Linker {
-  public:
-    Linker() noexcept = default;
-    Linker(const Linker &) = delete;
-    Linker &operator=(const Linker &) = delete;
-    ~Linker() {
-        if (native == nullptr) {
-            return;
-        }
-        const auto address = reinterpret_cast<unsigned long long>(native);
-        const auto status = detail::ask_library<entry::nvJitLinkDestroy>(&native);
-        if (status) {
-            detail::report_teardown(
-                {*status, entry::nvJitLinkDestroy::name, address, Api::library});
-        }
-    }
-
-    // Also set if nvJitLinkCreate fails: the reason is then in the error log.
-    nvJitLinkHandle native = nullptr;
-};
+using Linker = detail::Tool<nvJitLinkHandle, entry::nvJitLinkDestroy>;
 
 // What is linked for what.
 struct Job {
@@ -192,9 +168,8 @@ Result<void> check_flags(std::span<const char *const> flags) noexcept {
         const std::string_view flag = flags[index];
         if (flag.starts_with("-arch") || flag == "-lto" || flag == "-ptx") {
             return detail::invalid_argument(
-                "LinkOptions::flags %zu is \"%.40s\", which link() adds "
-                "itself",
-                index, flags[index]);
+                "LinkOptions::flags[%zu] \"%.40s\": remove it, link() adds it", index,
+                flags[index]);
         }
     }
     return {};
@@ -290,11 +265,8 @@ Result<CodeBytes> output_of(LinkOutput output, nvJitLinkHandle linker) noexcept 
     if (output == LinkOutput::cubin) {
         return fetch<entry::nvJitLinkGetLinkedCubinSize, entry::nvJitLinkGetLinkedCubin>(linker);
     }
-    CUSHIM_TRY(const CodeBytes ptx,
-               (fetch<entry::nvJitLinkGetLinkedPtxSize, entry::nvJitLinkGetLinkedPtx>(linker)));
-    CodeBytes without_nul = detail::copy_of(detail::text_in(ptx));
-    return without_nul ? Result<CodeBytes>(static_cast<CodeBytes &&>(without_nul))
-                       : detail::no_host_memory();
+    return detail::fetch_text<entry::nvJitLinkGetLinkedPtxSize, entry::nvJitLinkGetLinkedPtx>(
+        linker);
 }
 
 Result<LinkedCode> link_job(const Job &job, JitLog *log) {
@@ -305,10 +277,8 @@ Result<LinkedCode> link_job(const Job &job, JitLog *log) {
         *log = CodeAccess::log(detail::text_in(info), detail::text_in(errors));
     }
     CUSHIM_TRY_VOID(linked);
-    LinkedCode code;
-    CUSHIM_TRY(CodeAccess::code(code), output_of(job.options.output, linker.native));
-    CodeAccess::output(code) = job.options.output;
-    return code;
+    CUSHIM_TRY(CodeBytes code, output_of(job.options.output, linker.native));
+    return LinkedCode(job.options.output, std::move(code));
 }
 
 Result<LinkedCode> link_for(const Architecture &architecture, std::span<const LinkInput> inputs,
@@ -318,60 +288,50 @@ Result<LinkedCode> link_for(const Architecture &architecture, std::span<const Li
     return detail::with_memory([&] { return link_job(job, log); });
 }
 
-const char *name_of(LinkInputType type) noexcept {
-    using Enum = LinkInputType;
-    switch (type) {
-        CUSHIM_NAME(any);
-        CUSHIM_NAME(cubin);
-        CUSHIM_NAME(ptx);
-        CUSHIM_NAME(lto_ir);
-        CUSHIM_NAME(fatbin);
-        CUSHIM_NAME(object);
-        CUSHIM_NAME(archive);
-    }
-    return nullptr;
-}
-
-const char *name_of(LinkOutput output) noexcept {
-    using Enum = LinkOutput;
-    switch (output) {
-        CUSHIM_NAME(cubin);
-        CUSHIM_NAME(ptx);
-    }
-    return nullptr;
-}
-
 } // namespace
 
 Text to_text(LinkInputType type) noexcept {
-    return detail::enum_text("LinkInputType", name_of(type), type);
+    using enum LinkInputType;
+    return detail::enum_text("LinkInputType", type,
+                             {{any, "any"},
+                              {cubin, "cubin"},
+                              {ptx, "ptx"},
+                              {lto_ir, "lto_ir"},
+                              {fatbin, "fatbin"},
+                              {object, "object"},
+                              {archive, "archive"}});
 }
 
 Text to_text(LinkOutput output) noexcept {
-    return detail::enum_text("LinkOutput", name_of(output), output);
+    using enum LinkOutput;
+    return detail::enum_text("LinkOutput", output, {{cubin, "cubin"}, {ptx, "ptx"}});
 }
 
 Result<LinkedCode> LinkedCode::link(Device device, std::span<const LinkInput> inputs,
                                     const LinkOptions &options, JitLog *log) noexcept {
-    if (log != nullptr) {
-        log->clear();
-    }
-    CUSHIM_TRY(const int number, detail::architecture_number(device));
-    return CUSHIM_NAMED(link_for(Architecture::real(number), inputs, options, log));
+    return named("LinkedCode::link", [&]() -> Result<LinkedCode> {
+        if (log != nullptr) {
+            log->reset();
+        }
+        CUSHIM_TRY(const int number, detail::architecture_number(device));
+        return link_for(Architecture::real(number), inputs, options, log);
+    });
 }
 
 Result<LinkedCode> LinkedCode::link(const char *architecture, std::span<const LinkInput> inputs,
                                     const LinkOptions &options, JitLog *log) noexcept {
-    if (log != nullptr) {
-        log->clear();
-    }
-    CUSHIM_TRY(const Architecture parsed, Architecture::parse(architecture));
-    return CUSHIM_NAMED(link_for(parsed, inputs, options, log));
+    return named("LinkedCode::link", [&]() -> Result<LinkedCode> {
+        if (log != nullptr) {
+            log->reset();
+        }
+        CUSHIM_TRY(const Architecture parsed, Architecture::parse(architecture));
+        return link_for(parsed, inputs, options, log);
+    });
 }
 
 Result<Version> LinkedCode::linker_version() noexcept {
-    return CUSHIM_NAMED(
-        (detail::library_version<NvJitLink, entry::nvJitLinkVersion, unsigned int>()));
+    return named("LinkedCode::linker_version",
+                 detail::library_version<entry::nvJitLinkVersion, unsigned int>());
 }
 
 } // namespace cushim

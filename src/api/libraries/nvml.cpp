@@ -8,67 +8,59 @@
 #include <cstring>
 #include <vector>
 
+#include "base/call.hpp"
 #include "base/ranges.hpp"
 #include "base/state.hpp"
 #include "base/with_memory.hpp"
-#include "library_call.hpp"
 
 namespace cushim {
-namespace {
 
-struct NvmlStatus {
-    // nvmlErrorString() has descriptions only.
-    static detail::StatusMeaning meaning_of(int status) noexcept {
-        switch (status) {
-        case NVML_ERROR_UNINITIALIZED:
-            return {"NVML_ERROR_UNINITIALIZED"};
-        case NVML_ERROR_INVALID_ARGUMENT:
-            return {"NVML_ERROR_INVALID_ARGUMENT"};
-        case NVML_ERROR_NOT_SUPPORTED:
-            return {"NVML_ERROR_NOT_SUPPORTED", ErrorKind::not_supported_by_device};
-        case NVML_ERROR_NO_PERMISSION:
-            return {"NVML_ERROR_NO_PERMISSION", ErrorKind::not_permitted};
-        case NVML_ERROR_NOT_FOUND:
-            return {"NVML_ERROR_NOT_FOUND"};
-        case NVML_ERROR_INSUFFICIENT_SIZE:
-            return {"NVML_ERROR_INSUFFICIENT_SIZE"};
-        case NVML_ERROR_INSUFFICIENT_POWER:
-            return {"NVML_ERROR_INSUFFICIENT_POWER"};
-        case NVML_ERROR_DRIVER_NOT_LOADED:
-            return {"NVML_ERROR_DRIVER_NOT_LOADED"};
-        case NVML_ERROR_TIMEOUT:
-            return {"NVML_ERROR_TIMEOUT"};
-        case NVML_ERROR_IRQ_ISSUE:
-            return {"NVML_ERROR_IRQ_ISSUE"};
-        case NVML_ERROR_LIBRARY_NOT_FOUND:
-            return {"NVML_ERROR_LIBRARY_NOT_FOUND"};
-        case NVML_ERROR_FUNCTION_NOT_FOUND:
-            return {"NVML_ERROR_FUNCTION_NOT_FOUND"};
-        case NVML_ERROR_CORRUPTED_INFOROM:
-            return {"NVML_ERROR_CORRUPTED_INFOROM"};
-        case NVML_ERROR_GPU_IS_LOST:
-            return {"NVML_ERROR_GPU_IS_LOST"};
-        case NVML_ERROR_RESET_REQUIRED:
-            return {"NVML_ERROR_RESET_REQUIRED"};
-        case NVML_ERROR_OPERATING_SYSTEM:
-            return {"NVML_ERROR_OPERATING_SYSTEM"};
-        case NVML_ERROR_LIB_RM_VERSION_MISMATCH:
-            return {"NVML_ERROR_LIB_RM_VERSION_MISMATCH"};
-        case NVML_ERROR_IN_USE:
-            return {"NVML_ERROR_IN_USE"};
-        case NVML_ERROR_MEMORY:
-            return {"NVML_ERROR_MEMORY", ErrorKind::out_of_memory};
-        case NVML_ERROR_NO_DATA:
-            return {"NVML_ERROR_NO_DATA"};
-        case NVML_ERROR_INSUFFICIENT_RESOURCES:
-            return {"NVML_ERROR_INSUFFICIENT_RESOURCES"};
-        case NVML_ERROR_UNKNOWN:
-            return {"NVML_ERROR_UNKNOWN"};
-        default:
-            return {""};
+namespace detail {
+
+// nvmlErrorString() has descriptions only.
+template <>
+StatusMeaning meaning_of(nvmlReturn_t status) noexcept {
+    static constexpr struct {
+        nvmlReturn_t status;
+        StatusMeaning meaning;
+    } rows[] = {
+        {NVML_ERROR_UNINITIALIZED, {"NVML_ERROR_UNINITIALIZED"}},
+        {NVML_ERROR_INVALID_ARGUMENT, {"NVML_ERROR_INVALID_ARGUMENT"}},
+        {NVML_ERROR_NOT_SUPPORTED,
+         {"NVML_ERROR_NOT_SUPPORTED", ErrorKind::not_supported_by_device}},
+        {NVML_ERROR_NO_PERMISSION, {"NVML_ERROR_NO_PERMISSION", ErrorKind::not_permitted}},
+        {NVML_ERROR_NOT_FOUND, {"NVML_ERROR_NOT_FOUND"}},
+        {NVML_ERROR_INSUFFICIENT_SIZE, {"NVML_ERROR_INSUFFICIENT_SIZE"}},
+        {NVML_ERROR_INSUFFICIENT_POWER, {"NVML_ERROR_INSUFFICIENT_POWER"}},
+        {NVML_ERROR_DRIVER_NOT_LOADED, {"NVML_ERROR_DRIVER_NOT_LOADED"}},
+        {NVML_ERROR_TIMEOUT, {"NVML_ERROR_TIMEOUT"}},
+        {NVML_ERROR_IRQ_ISSUE, {"NVML_ERROR_IRQ_ISSUE"}},
+        {NVML_ERROR_LIBRARY_NOT_FOUND, {"NVML_ERROR_LIBRARY_NOT_FOUND"}},
+        {NVML_ERROR_FUNCTION_NOT_FOUND, {"NVML_ERROR_FUNCTION_NOT_FOUND"}},
+        {NVML_ERROR_CORRUPTED_INFOROM, {"NVML_ERROR_CORRUPTED_INFOROM"}},
+        {NVML_ERROR_GPU_IS_LOST, {"NVML_ERROR_GPU_IS_LOST"}},
+        {NVML_ERROR_RESET_REQUIRED, {"NVML_ERROR_RESET_REQUIRED"}},
+        {NVML_ERROR_OPERATING_SYSTEM, {"NVML_ERROR_OPERATING_SYSTEM"}},
+        {NVML_ERROR_LIB_RM_VERSION_MISMATCH, {"NVML_ERROR_LIB_RM_VERSION_MISMATCH"}},
+        {NVML_ERROR_IN_USE, {"NVML_ERROR_IN_USE"}},
+        {NVML_ERROR_MEMORY, {"NVML_ERROR_MEMORY", ErrorKind::out_of_memory}},
+        {NVML_ERROR_NO_DATA, {"NVML_ERROR_NO_DATA"}},
+        {NVML_ERROR_INSUFFICIENT_RESOURCES, {"NVML_ERROR_INSUFFICIENT_RESOURCES"}},
+        {NVML_ERROR_UNKNOWN, {"NVML_ERROR_UNKNOWN"}},
+    };
+    for (const auto &row : rows) {
+        if (row.status == status) {
+            return row.meaning;
         }
     }
-};
+    return {""};
+}
+
+} // namespace detail
+
+namespace {
+
+using detail::named;
 
 // With a remedy for what users of a machine run into; otherwise NVML's own description.
 Error described(const Error &error) noexcept {
@@ -83,14 +75,19 @@ Error described(const Error &error) noexcept {
                                         "different versions; restart the machine after an update "
                                         "of the driver");
     default:
-        return detail::explained(error, "%.200s",
-                                 nvml().nvmlErrorString(static_cast<nvmlReturn_t>(error.status())));
+        break;
     }
+    // The enumeration type can hold no others.
+    if (error.status() < 0 || error.status() > 1023) {
+        return error;
+    }
+    const char *const text = nvml().nvmlErrorString(static_cast<nvmlReturn_t>(error.status()));
+    return text != nullptr ? detail::explained(error, "%.200s", text) : error;
 }
 
 template <class Entry, class... Arguments>
-Result<void> call(Arguments... arguments) noexcept {
-    Result<void> called = detail::call_library<NvmlStatus, Entry>(arguments...);
+Result<void> call_nvml(Arguments... arguments) noexcept {
+    Result<void> called = detail::call<Entry>(arguments...);
     if (!called && called.error().api() == Api::library) [[unlikely]] {
         return described(called.error());
     }
@@ -110,13 +107,13 @@ template <class Owner>
 Result<void> require(const Owner &owner, const char *empty) noexcept {
     return owner ? Result<void>() : Error::invalid_argument(empty);
 }
-constexpr const char *empty_device = "the NvmlDevice holds no device",
-                     *empty_nvml = "the Nvml holds no initialisation of NVML";
+constexpr const char *empty_device = "the NvmlDevice is empty", *empty_nvml = "the Nvml is empty";
 
 // False without the function: NVML is then older than MIG.
 Result<bool> is_mig(nvmlDevice_st *device) noexcept {
     unsigned int is = 0;
-    const Result<void> asked = call<entry::nvmlDeviceIsMigDeviceHandle>(native_of(device), &is);
+    const Result<void> asked =
+        call_nvml<entry::nvmlDeviceIsMigDeviceHandle>(native_of(device), &is);
     if (!asked && asked.error().kind() != ErrorKind::symbol_not_found) {
         return asked.error();
     }
@@ -127,7 +124,7 @@ Result<bool> is_mig(nvmlDevice_st *device) noexcept {
 template <class Entry, class... Arguments>
 Result<void> ask(const NvmlDevice &device, Arguments... arguments) noexcept {
     CUSHIM_TRY_VOID(require(device, empty_device));
-    Result<void> asked = call<Entry>(native_of(device.native()), arguments...);
+    Result<void> asked = call_nvml<Entry>(native_of(device.native()), arguments...);
     if (asked || asked.error().api() != Api::library ||
         (asked.error().status() != NVML_ERROR_NOT_SUPPORTED &&
          asked.error().status() != NVML_ERROR_INVALID_ARGUMENT) ||
@@ -196,7 +193,7 @@ Text uuid_text(const char *prefix, const DeviceUuid &uuid) noexcept {
 
 Result<nvmlDevice_st *> find(const char *uuid) noexcept {
     nvmlDevice_t found{};
-    CUSHIM_TRY_VOID(call<entry::nvmlDeviceGetHandleByUUID>(uuid, &found));
+    CUSHIM_TRY_VOID(call_nvml<entry::nvmlDeviceGetHandleByUUID>(uuid, &found));
     return pointer_of(found);
 }
 
@@ -207,13 +204,14 @@ bool is_unknown(const Error &error) noexcept {
 
 // The same error as no_device.
 Error no_device(const Error &error, const char *detail) noexcept {
-    return Error::make({.kind = ErrorKind::no_device,
-                        .api = Api::library,
-                        .status = error.status(),
-                        .entry_point = error.entry_point(),
-                        .detail = detail,
-                        .library = error.library(),
-                        .status_name = NvmlStatus::meaning_of(error.status()).name});
+    return Error::make(
+        {.kind = ErrorKind::no_device,
+         .api = Api::library,
+         .status = error.status(),
+         .entry_point = error.entry_point(),
+         .detail = detail,
+         .library = error.library(),
+         .status_name = detail::meaning_of(static_cast<nvmlReturn_t>(error.status())).name});
 }
 
 // CUDA does not report whether a UUID is that of a MIG instance.
@@ -239,7 +237,7 @@ Result<nvmlDevice_st *> find(Device device) noexcept {
 namespace detail {
 
 Result<NvmlUse> NvmlUse::begin() noexcept {
-    CUSHIM_TRY_VOID(call<entry::nvmlInit_v2>());
+    CUSHIM_TRY_VOID(call_nvml<entry::nvmlInit_v2>());
     NvmlUse use;
     use.holder_ = cushim_fork_generation() + 1;
     return use;
@@ -251,66 +249,77 @@ Result<void> NvmlUse::close() noexcept {
     if (holder == 0 || cushim_may_call(holder - 1) == 0) {
         return {};
     }
-    return call<entry::nvmlShutdown>();
+    return call_nvml<entry::nvmlShutdown>();
 }
 
 void NvmlUse::end() noexcept {
     const Result<void> closed = close();
     if (!closed) {
-        report_teardown({closed.error().status(), closed.error().entry_point(), 0, Api::library});
+        report_teardown({closed.error(), 0});
     }
 }
 
 } // namespace detail
 
 Result<NvmlText> NvmlDevice::name() const noexcept {
-    return CUSHIM_NAMED(text_of<entry::nvmlDeviceGetName>(*this));
+    return named("NvmlDevice::name", text_of<entry::nvmlDeviceGetName>(*this));
 }
 
 Result<NvmlText> NvmlDevice::uuid() const noexcept {
-    return CUSHIM_NAMED(text_of<entry::nvmlDeviceGetUUID>(*this));
+    return named("NvmlDevice::uuid", text_of<entry::nvmlDeviceGetUUID>(*this));
 }
 
 Result<NvmlMemory> NvmlDevice::memory() const noexcept {
-    nvmlMemory_t memory{};
-    CUSHIM_TRY_VOID(ask<entry::nvmlDeviceGetMemoryInfo>(*this, &memory));
-    return NvmlMemory{memory.total, memory.free, memory.used};
+    return named("NvmlDevice::memory", [&]() -> Result<NvmlMemory> {
+        nvmlMemory_t memory{};
+        CUSHIM_TRY_VOID(ask<entry::nvmlDeviceGetMemoryInfo>(*this, &memory));
+        return NvmlMemory{memory.total, memory.free, memory.used};
+    });
 }
 
 Result<NvmlUtilization> NvmlDevice::utilization() const noexcept {
-    nvmlUtilization_t rates{};
-    CUSHIM_TRY_VOID(ask<entry::nvmlDeviceGetUtilizationRates>(*this, &rates));
-    return NvmlUtilization{rates.gpu, rates.memory};
+    return named("NvmlDevice::utilization", [&]() -> Result<NvmlUtilization> {
+        nvmlUtilization_t rates{};
+        CUSHIM_TRY_VOID(ask<entry::nvmlDeviceGetUtilizationRates>(*this, &rates));
+        return NvmlUtilization{rates.gpu, rates.memory};
+    });
 }
 
 Result<unsigned int> NvmlDevice::temperature_celsius() const noexcept {
-    unsigned int degrees = 0;
-    CUSHIM_TRY_VOID(ask<entry::nvmlDeviceGetTemperature>(*this, NVML_TEMPERATURE_GPU, &degrees));
-    return degrees;
+    return named("NvmlDevice::temperature_celsius", [&]() -> Result<unsigned int> {
+        unsigned int degrees = 0;
+        CUSHIM_TRY_VOID(
+            ask<entry::nvmlDeviceGetTemperature>(*this, NVML_TEMPERATURE_GPU, &degrees));
+        return degrees;
+    });
 }
 
 Result<std::size_t> NvmlDevice::compute_processes(NvmlProcess *into,
                                                   std::size_t size) const noexcept {
-    return CUSHIM_NAMED(
-        processes<entry::nvmlDeviceGetComputeRunningProcesses_v2>(*this, into, size));
+    return named("NvmlDevice::compute_processes",
+                 processes<entry::nvmlDeviceGetComputeRunningProcesses_v2>(*this, into, size));
 }
 
 Result<std::size_t> NvmlDevice::graphics_processes(NvmlProcess *into,
                                                    std::size_t size) const noexcept {
-    return CUSHIM_NAMED(
-        processes<entry::nvmlDeviceGetGraphicsRunningProcesses_v2>(*this, into, size));
+    return named("NvmlDevice::graphics_processes",
+                 processes<entry::nvmlDeviceGetGraphicsRunningProcesses_v2>(*this, into, size));
 }
 
 Result<bool> NvmlDevice::is_mig_instance() const noexcept {
-    CUSHIM_TRY_VOID(require(*this, empty_device));
-    return CUSHIM_NAMED(is_mig(native_));
+    return named("NvmlDevice::is_mig_instance", [&]() -> Result<bool> {
+        CUSHIM_TRY_VOID(require(*this, empty_device));
+        return is_mig(native_);
+    });
 }
 
 Result<NvmlDevice> NvmlDevice::parent() const noexcept {
-    nvmlDevice_t gpu{};
-    CUSHIM_TRY_VOID(ask<entry::nvmlDeviceGetDeviceHandleFromMigDeviceHandle>(*this, &gpu));
-    CUSHIM_TRY(auto use, detail::NvmlUse::begin());
-    return NvmlDevice(static_cast<detail::NvmlUse &&>(use), pointer_of(gpu));
+    return named("NvmlDevice::parent", [&]() -> Result<NvmlDevice> {
+        nvmlDevice_t gpu{};
+        CUSHIM_TRY_VOID(ask<entry::nvmlDeviceGetDeviceHandleFromMigDeviceHandle>(*this, &gpu));
+        CUSHIM_TRY(auto use, detail::NvmlUse::begin());
+        return NvmlDevice(static_cast<detail::NvmlUse &&>(use), pointer_of(gpu));
+    });
 }
 
 Text to_text(const NvmlDevice &device) noexcept {
@@ -323,61 +332,73 @@ Text to_text(const NvmlDevice &device) noexcept {
     return text;
 }
 
-Result<Nvml> Nvml::start() noexcept {
-    CUSHIM_TRY(auto use, detail::NvmlUse::begin());
-    return Nvml(static_cast<detail::NvmlUse &&>(use));
+Result<Nvml> Nvml::open() noexcept {
+    return named("Nvml::open", [&]() -> Result<Nvml> {
+        CUSHIM_TRY(auto use, detail::NvmlUse::begin());
+        return Nvml(static_cast<detail::NvmlUse &&>(use));
+    });
 }
 
 Result<Nvml> Nvml::share() const noexcept {
-    CUSHIM_TRY_VOID(require(*this, empty_nvml));
-    return CUSHIM_NAMED(start());
+    return named("Nvml::share", [&]() -> Result<Nvml> {
+        CUSHIM_TRY_VOID(require(*this, empty_nvml));
+        return open();
+    });
 }
 
 Result<void> Nvml::close() noexcept {
-    return CUSHIM_NAMED(use_.close());
+    return named("Nvml::close", use_.close());
 }
 
 Result<unsigned int> Nvml::device_count() const noexcept {
-    CUSHIM_TRY_VOID(require(*this, empty_nvml));
-    unsigned int count = 0;
-    CUSHIM_TRY_VOID(call<entry::nvmlDeviceGetCount_v2>(&count));
-    return count;
+    return named("Nvml::device_count", [&]() -> Result<unsigned int> {
+        CUSHIM_TRY_VOID(require(*this, empty_nvml));
+        unsigned int count = 0;
+        CUSHIM_TRY_VOID(call_nvml<entry::nvmlDeviceGetCount_v2>(&count));
+        return count;
+    });
 }
 
 Result<NvmlDevice> Nvml::device_at(unsigned int index) const noexcept {
-    CUSHIM_TRY_VOID(require(*this, empty_nvml));
-    nvmlDevice_t found{};
-    const Result<void> asked = call<entry::nvmlDeviceGetHandleByIndex_v2>(index, &found);
-    if (!asked && is_unknown(asked.error())) {
-        char text[80];
-        const Result<unsigned int> count = device_count();
-        std::snprintf(text, sizeof text, "NVML has no device %u; the number of devices is %u",
-                      index, count.value_or(0U));
-        return CUSHIM_NAMED(no_device(asked.error(), text));
-    }
-    CUSHIM_TRY_VOID(asked);
-    return CUSHIM_NAMED(hold(pointer_of(found)));
+    return named("Nvml::device_at", [&]() -> Result<NvmlDevice> {
+        CUSHIM_TRY_VOID(require(*this, empty_nvml));
+        nvmlDevice_t found{};
+        const Result<void> asked = call_nvml<entry::nvmlDeviceGetHandleByIndex_v2>(index, &found);
+        if (!asked && is_unknown(asked.error())) {
+            char text[80];
+            const Result<unsigned int> count = device_count();
+            std::snprintf(text, sizeof text, "NVML has no device %u; the number of devices is %u",
+                          index, count.value_or(0U));
+            return no_device(asked.error(), text);
+        }
+        CUSHIM_TRY_VOID(asked);
+        return hold(pointer_of(found));
+    });
 }
 
 Result<NvmlDevice> Nvml::device(Device device) const noexcept {
-    CUSHIM_TRY_VOID(require(*this, empty_nvml));
-    CUSHIM_TRY(nvmlDevice_st *const found, find(device));
-    return CUSHIM_NAMED(hold(found));
+    return named("Nvml::device", [&]() -> Result<NvmlDevice> {
+        CUSHIM_TRY_VOID(require(*this, empty_nvml));
+        CUSHIM_TRY(nvmlDevice_st *const found, find(device));
+        return hold(found);
+    });
 }
 
 Result<NvmlDevice> Nvml::device_by_uuid(const char *uuid) const noexcept {
-    CUSHIM_TRY_VOID(require(*this, empty_nvml));
-    if (uuid == nullptr) {
-        return CUSHIM_NAMED(Error::invalid_argument("the UUID is null"));
-    }
-    const Result<nvmlDevice_st *> found = find(uuid);
-    if (!found && is_unknown(found.error())) {
-        char text[200];
-        std::snprintf(text, sizeof text, "NVML has no device with the UUID \"%.100s\"", uuid);
-        return CUSHIM_NAMED(no_device(found.error(), text));
-    }
-    CUSHIM_TRY(nvmlDevice_st *const device, found);
-    return CUSHIM_NAMED(hold(device));
+    return named("Nvml::device_by_uuid", [&]() -> Result<NvmlDevice> {
+        CUSHIM_TRY_VOID(require(*this, empty_nvml));
+        if (uuid == nullptr) {
+            return Error::invalid_argument("the UUID is null");
+        }
+        const Result<nvmlDevice_st *> found = find(uuid);
+        if (!found && is_unknown(found.error())) {
+            char text[200];
+            std::snprintf(text, sizeof text, "NVML has no device with the UUID \"%.100s\"", uuid);
+            return no_device(found.error(), text);
+        }
+        CUSHIM_TRY(nvmlDevice_st *const device, found);
+        return hold(device);
+    });
 }
 
 // The device keeps NVML initialised by itself.
@@ -387,11 +408,13 @@ Result<NvmlDevice> Nvml::hold(nvmlDevice_st *device) noexcept {
 }
 
 Result<NvmlText> Nvml::driver_version() const noexcept {
-    CUSHIM_TRY_VOID(require(*this, empty_nvml));
-    NvmlText text;
-    CUSHIM_TRY_VOID(call<entry::nvmlSystemGetDriverVersion>(
-        text.characters, static_cast<unsigned int>(sizeof text.characters)));
-    return text;
+    return named("Nvml::driver_version", [&]() -> Result<NvmlText> {
+        CUSHIM_TRY_VOID(require(*this, empty_nvml));
+        NvmlText text;
+        CUSHIM_TRY_VOID(call_nvml<entry::nvmlSystemGetDriverVersion>(
+            text.characters, static_cast<unsigned int>(sizeof text.characters)));
+        return text;
+    });
 }
 
 Text to_text(const Nvml &nvml) noexcept {

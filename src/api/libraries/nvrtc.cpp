@@ -3,58 +3,35 @@
 #include <cushim/nvrtc_entry.hpp>
 
 #include <cstdio>
+#include <utility>
 
 #include "base/enum_text.hpp"
 #include "base/ranges.hpp"
-#include "base/state.hpp"
 #include "base/with_memory.hpp"
-#include "kernel/jit_log.hpp"
 #include "toolchain.hpp"
 
 namespace cushim {
+
+namespace detail {
+
+template <>
+StatusMeaning meaning_of(nvrtcResult status) noexcept {
+    return {nvrtc().nvrtcGetErrorString(status),
+            status == NVRTC_ERROR_OUT_OF_MEMORY ? ErrorKind::out_of_memory : ErrorKind::status};
+}
+
+} // namespace detail
+
 namespace {
 
 using detail::Architecture;
+using detail::call;
 using detail::CodeAccess;
 using detail::CodeBytes;
+using detail::fetch;
+using detail::named;
 
-struct Nvrtc {
-    static detail::StatusMeaning meaning_of(int status) noexcept {
-        return {nvrtc().nvrtcGetErrorString(static_cast<nvrtcResult>(status)),
-                status == NVRTC_ERROR_OUT_OF_MEMORY ? ErrorKind::out_of_memory : ErrorKind::status};
-    }
-};
-
-template <class Entry, class... Arguments>
-Result<void> call(Arguments... arguments) noexcept {
-    return detail::call_library<Nvrtc, Entry>(arguments...);
-}
-
-template <class SizeEntry, class BytesEntry>
-Result<CodeBytes> fetch(nvrtcProgram program) noexcept {
-    return detail::fetch<Nvrtc, SizeEntry, BytesEntry>(program);
-}
-
-// Owns an nvrtcProgram.
-class Program {
-  public:
-    Program() noexcept = default;
-    Program(const Program &) = delete;
-    Program &operator=(const Program &) = delete;
-    ~Program() {
-        if (native == nullptr) {
-            return;
-        }
-        const auto address = reinterpret_cast<unsigned long long>(native);
-        const auto status = detail::ask_library<entry::nvrtcDestroyProgram>(&native);
-        if (status) {
-            detail::report_teardown(
-                {*status, entry::nvrtcDestroyProgram::name, address, Api::library});
-        }
-    }
-
-    nvrtcProgram native = nullptr;
-};
+using Program = detail::Tool<nvrtcProgram, entry::nvrtcDestroyProgram>;
 
 // What is compiled for what.
 struct Job {
@@ -64,17 +41,6 @@ struct Job {
     CompileOutput output; // after choose() not `loadable`
 };
 
-const char *name_of(CompileOutput output) noexcept {
-    using Enum = CompileOutput;
-    switch (output) {
-        CUSHIM_NAME(loadable);
-        CUSHIM_NAME(ptx);
-        CUSHIM_NAME(cubin);
-        CUSHIM_NAME(lto_ir);
-    }
-    return nullptr;
-}
-
 Result<void> check(const char *source, const CompileOptions &options) noexcept {
     if (source == nullptr) {
         return Error::invalid_argument("the source is null");
@@ -82,7 +48,7 @@ Result<void> check(const char *source, const CompileOptions &options) noexcept {
     if (options.name == nullptr) {
         return Error::invalid_argument("CompileOptions::name is null");
     }
-    if (name_of(options.output) == nullptr) {
+    if (options.output > CompileOutput::lto_ir) {
         return detail::invalid_argument("CompileOptions::output is %s, which is not an enumerator",
                                         to_text(options.output).c_str());
     }
@@ -180,16 +146,18 @@ Result<CodeBytes> output_of(const Job &job, nvrtcProgram program) noexcept {
     default:
         break;
     }
-    CUSHIM_TRY(const CodeBytes ptx, (fetch<entry::nvrtcGetPTXSize, entry::nvrtcGetPTX>(program)));
-    CodeBytes without_nul = detail::copy_of(detail::text_in(ptx));
-    return without_nul ? Result<CodeBytes>(static_cast<CodeBytes &&>(without_nul))
-                       : detail::no_host_memory();
+    return detail::fetch_text<entry::nvrtcGetPTXSize, entry::nvrtcGetPTX>(program);
 }
 
 const char *kind_of(CompileOutput output) noexcept {
     return output == CompileOutput::cubin ? "cubin"
            : output == CompileOutput::ptx ? "PTX"
                                           : "LTO IR";
+}
+
+// A call succeeded with a result that it cannot have.
+Error impossible(const char *entry_point, const char *result) noexcept {
+    return Error::make({.entry_point = entry_point, .detail = result});
 }
 
 Result<CodeBytes> names_of(const Job &job, nvrtcProgram program) {
@@ -200,6 +168,9 @@ Result<CodeBytes> names_of(const Job &job, nvrtcProgram program) {
         if (!found) {
             return detail::explained(found.error(), "name expression \"%.250s\" of %.100s",
                                      expression, job.options.name);
+        }
+        if (lowered == nullptr) {
+            return impossible(entry::nvrtcGetLoweredName::name, "NVRTC returned a null name");
         }
         names.append(expression).push_back('\0');
         names.append(lowered).push_back('\0');
@@ -213,16 +184,14 @@ Result<CompiledCode> compile_job(const Job &job, JitLog *log) {
     Program program;
     CUSHIM_TRY_VOID(create(job, program));
     CUSHIM_TRY_VOID(run(job, program, log));
-    CompiledCode code;
-    CUSHIM_TRY(CodeAccess::code(code), output_of(job, program.native));
+    CUSHIM_TRY(CodeBytes code, output_of(job, program.native));
     if (code.size() == 0) {
         return detail::invalid_argument("NVRTC produced no %s of %.100s; CompileOptions::flags "
                                         "must not select another output",
                                         kind_of(job.output), job.options.name);
     }
-    CUSHIM_TRY(CodeAccess::names(code), names_of(job, program.native));
-    CodeAccess::output(code) = job.output;
-    return code;
+    CUSHIM_TRY(CodeBytes names, names_of(job, program.native));
+    return CompiledCode(job.output, std::move(code), std::move(names));
 }
 
 // The newest architecture of the library up to this one; `wanted` if the library is too old to
@@ -234,6 +203,10 @@ Result<int> newest_up_to(int wanted) {
     }
     int count = 0;
     CUSHIM_TRY_VOID(call<entry::nvrtcGetNumSupportedArchs>(&count));
+    if (count < 0 || count > 10'000) {
+        return impossible(entry::nvrtcGetNumSupportedArchs::name,
+                          "NVRTC returned an impossible number of architectures");
+    }
     std::vector<int> architectures(static_cast<std::size_t>(count));
     CUSHIM_TRY_VOID(call<entry::nvrtcGetSupportedArchs>(architectures.data()));
     int newest = 0;
@@ -250,7 +223,7 @@ Result<int> newest_up_to(int wanted) {
 
 Error not_supported(Device device, int number, const char *what, const char *remedy) noexcept {
     char text[300];
-    const auto version = detail::library_version<Nvrtc, entry::nvrtcVersion, int>();
+    const auto version = detail::library_version<entry::nvrtcVersion, int>();
     std::snprintf(text, sizeof text, "NVRTC %s %s device %d, whose compute capability is %d.%d; %s",
                   to_text(version.value_or(Version())).c_str(), what, device.native(), number / 10,
                   number % 10, remedy);
@@ -297,7 +270,7 @@ template <class Target>
 Result<CompiledCode> compile_for(Target target, const char *source, const CompileOptions &options,
                                  JitLog *log) noexcept {
     if (log != nullptr) {
-        log->clear();
+        log->reset();
     }
     CUSHIM_TRY_VOID(check(source, options));
     Job job{source, options, {}, options.output};
@@ -308,40 +281,46 @@ Result<CompiledCode> compile_for(Target target, const char *source, const Compil
 } // namespace
 
 Text to_text(CompileOutput output) noexcept {
-    return detail::enum_text("CompileOutput", name_of(output), output);
+    using enum CompileOutput;
+    return detail::enum_text(
+        "CompileOutput", output,
+        {{loadable, "loadable"}, {ptx, "ptx"}, {cubin, "cubin"}, {lto_ir, "lto_ir"}});
 }
 
 Result<CompiledCode> CompiledCode::compile(Device device, const char *source,
                                            const CompileOptions &options, JitLog *log) noexcept {
-    return CUSHIM_NAMED(compile_for(device, source, options, log));
+    return named("CompiledCode::compile", compile_for(device, source, options, log));
 }
 
 Result<CompiledCode> CompiledCode::compile(const char *architecture, const char *source,
                                            const CompileOptions &options, JitLog *log) noexcept {
-    return CUSHIM_NAMED(compile_for(architecture, source, options, log));
+    return named("CompiledCode::compile", compile_for(architecture, source, options, log));
 }
 
 Result<const char *> CompiledCode::lowered_name(const char *name_expression) const noexcept {
-    if (name_expression == nullptr) {
-        return CUSHIM_NAMED(Error::invalid_argument("the name expression is null"));
-    }
-    const std::string_view wanted = name_expression;
-    const char *at = names_.data();
-    for (const char *const end = at + names_.size(); at != end;) {
-        const std::string_view expression = at;
-        const char *const lowered = at + expression.size() + 1;
-        if (expression == wanted) {
-            return lowered;
+    return named("CompiledCode::lowered_name", [&]() -> Result<const char *> {
+        if (name_expression == nullptr) {
+            return Error::invalid_argument("the name expression is null");
         }
-        at = lowered + std::string_view(lowered).size() + 1;
-    }
-    return CUSHIM_NAMED(detail::invalid_argument(
-        "\"%.250s\" is not one of CompileOptions::name_expressions of the compilation",
-        name_expression));
+        const std::string_view wanted = name_expression;
+        const char *at = names_.data();
+        for (const char *const end = at + names_.size(); at != end;) {
+            const std::string_view expression = at;
+            const char *const lowered = at + expression.size() + 1;
+            if (expression == wanted) {
+                return lowered;
+            }
+            at = lowered + std::string_view(lowered).size() + 1;
+        }
+        return detail::invalid_argument(
+            "\"%.250s\" is not one of CompileOptions::name_expressions of the compilation",
+            name_expression);
+    });
 }
 
 Result<Version> CompiledCode::compiler_version() noexcept {
-    return CUSHIM_NAMED((detail::library_version<Nvrtc, entry::nvrtcVersion, int>()));
+    return named("CompiledCode::compiler_version",
+                 detail::library_version<entry::nvrtcVersion, int>());
 }
 
 } // namespace cushim

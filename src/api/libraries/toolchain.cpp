@@ -36,7 +36,7 @@ constexpr bool is_architecture(std::string_view text) noexcept {
     return false;
 }
 
-Architecture named(const char *prefix, int number) noexcept {
+Architecture numbered(const char *prefix, int number) noexcept {
     Architecture made;
     std::snprintf(made.characters, sizeof made.characters, "%s%d", prefix, number);
     return made;
@@ -55,11 +55,11 @@ std::string_view beginning(std::string_view log) noexcept {
 } // namespace
 
 Architecture Architecture::real(int number) noexcept {
-    return named("sm_", number);
+    return numbered("sm_", number);
 }
 
 Architecture Architecture::virtual_of(int number) noexcept {
-    return named("compute_", number);
+    return numbered("compute_", number);
 }
 
 Result<Architecture> Architecture::parse(const char *text) noexcept {
@@ -74,6 +74,18 @@ Result<Architecture> Architecture::parse(const char *text) noexcept {
     Architecture parsed;
     std::snprintf(parsed.characters, sizeof parsed.characters, "%s", text);
     return parsed;
+}
+
+Error with_introduction(const Error &error, Version introduced) noexcept {
+    if (error.kind() != ErrorKind::symbol_not_found) {
+        return error;
+    }
+    return Error::make({.kind = error.kind(),
+                        .status = error.status(),
+                        .entry_point = error.entry_point(),
+                        .required = introduced,
+                        .installed = error.installed(),
+                        .library = error.library()});
 }
 
 int Architecture::number() const noexcept {
@@ -118,14 +130,6 @@ Error with_log(const Error &error, std::string_view subject, std::string_view lo
         }
     }
     return with_detail(Error(error), text.c_str());
-}
-
-CodeBytes copy_of(std::string_view text) noexcept {
-    CodeBytes copy(text.size());
-    if (copy) {
-        text.copy(copy.data(), text.size());
-    }
-    return copy;
 }
 
 } // namespace cushim::detail

@@ -7,10 +7,9 @@
 
 namespace cushim::detail {
 
-Error access_not_set(CUresult status, const char *entry_point, int introduced,
-                     std::span<const AccessGrant> grants, const AccessPart &part) noexcept {
-    const Error error = failure(status, entry_point, introduced);
-    if (status == requires_newer_driver) {
+Error access_not_set(const Error &error, std::span<const AccessGrant> grants,
+                     const AccessPart &part) noexcept {
+    if (error.kind() == ErrorKind::requires_newer_driver) {
         return error;
     }
     char list[300] = "", where[80] = "";
@@ -29,7 +28,7 @@ Error access_not_set(CUresult status, const char *entry_point, int introduced,
     }
     if (part.size != 0) {
         const std::size_t end = part.offset + part.size;
-        if (status == CUDA_ERROR_INVALID_VALUE) {
+        if (error.status() == CUDA_ERROR_INVALID_VALUE) {
             return explained(error,
                              "range [%zu, %zu) is not completely mapped, or splits a mapping; map "
                              "it first, or use MappedRange::set_access()",

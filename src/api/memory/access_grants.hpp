@@ -35,24 +35,15 @@ struct AccessPart {
 };
 
 // The message says why, or which access was requested.
-[[gnu::cold]] Error access_not_set(CUresult status, const char *entry_point, int introduced,
-                                   std::span<const AccessGrant> grants,
+[[gnu::cold]] Error access_not_set(const Error &error, std::span<const AccessGrant> grants,
                                    const AccessPart &part) noexcept;
 
-// The result of a call that sets access.
-inline Result<void> access_set(CUresult status, const char *entry_point, int introduced,
-                               std::span<const AccessGrant> grants,
-                               const AccessPart &part) noexcept {
-    if (status == CUDA_SUCCESS) [[likely]] {
-        return {};
-    }
-    return access_not_set(status, entry_point, introduced, grants, part);
+// call() for an entry point that sets access.
+template <class Entry, class... Arguments>
+Result<void> access_call(std::span<const AccessGrant> grants, const AccessPart &part,
+                         Arguments... arguments) noexcept {
+    const Result<void> called = call<Entry>(arguments...);
+    return called ? called : access_not_set(called.error(), grants, part);
 }
 
 } // namespace cushim::detail
-
-// CUSHIM_DRIVER for a call that sets access; adds no name of a function.
-#define CUSHIM_SET_ACCESS(grants, part, function, ...)                                             \
-    ::cushim::detail::access_set(::cushim::driver().function(__VA_ARGS__),                         \
-                                 ::cushim::entry::function::name,                                  \
-                                 ::cushim::entry::function::introduced, grants, part)

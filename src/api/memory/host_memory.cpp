@@ -1,8 +1,7 @@
-#include <cushim/detail/host_memory.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 #include <cstdint>
 
-#include "allocation.hpp"
 #include "base/explained.hpp"
 #include "context/requirements.hpp"
 #include "memory_state.hpp"
@@ -12,14 +11,14 @@ namespace {
 
 struct AllocatedState final : PlainMemoryState {
     using PlainMemoryState::PlainMemoryState;
-    Destroyed free() noexcept override { return CUSHIM_DESTROY(cuMemFreeHost, memory, memory); }
+    Destroyed free() noexcept override { return {call<entry::cuMemFreeHost>(memory), memory}; }
     void *memory = nullptr;
 };
 
 struct RegisteredState final : PlainMemoryState {
     using PlainMemoryState::PlainMemoryState;
     Destroyed free() noexcept override {
-        return CUSHIM_DESTROY(cuMemHostUnregister, memory, memory);
+        return {call<entry::cuMemHostUnregister>(memory), memory};
     }
     void *memory = nullptr;
 };
@@ -27,11 +26,11 @@ struct RegisteredState final : PlainMemoryState {
 // In the current context. On WSL and WDDM it may differ from the host address.
 Result<CUdeviceptr> device_address_of(void *memory) noexcept {
     CUdeviceptr address = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemHostGetDevicePointer, &address, memory, 0));
+    CUSHIM_TRY_VOID(call<entry::cuMemHostGetDevicePointer>(&address, memory, 0));
     return address;
 }
 
-unsigned int flags_of(const PinnedOptions &options, DeviceMapped mapped) noexcept {
+unsigned int flags_of(const PinnedBufferOptions &options, DeviceMapped mapped) noexcept {
     unsigned int flags = 0;
     flags |= options.portable ? unsigned{CU_MEMHOSTALLOC_PORTABLE} : 0;
     flags |= options.write_combined ? unsigned{CU_MEMHOSTALLOC_WRITECOMBINED} : 0;
@@ -81,17 +80,18 @@ Result<void> HostMemory::map() noexcept {
     return {};
 }
 
-Result<HostMemory> HostMemory::allocate_bytes(const Context &context, std::size_t bytes,
-                                              DeviceMapped mapped,
-                                              const PinnedOptions &options) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
+Result<HostMemory> HostMemory::allocate(const Context &context, std::size_t count,
+                                        std::size_t element_size, DeviceMapped mapped,
+                                        const PinnedBufferOptions &options) noexcept {
+    CUSHIM_TRY_VOID(require(context, "the Context is empty"));
+    CUSHIM_TRY(const std::size_t bytes, bytes_of(count, element_size));
     if (bytes == 0) {
         return HostMemory({.zero_length = true}, nullptr);
     }
     CUSHIM_TRY(auto state, make_state<AllocatedState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(bytes, unknown, cuMemHostAlloc, &state->memory, bytes,
-                                    flags_of(options, mapped)));
+    CUSHIM_TRY_VOID(allocating_call<entry::cuMemHostAlloc>(bytes, unknown, &state->memory, bytes,
+                                                           flags_of(options, mapped)));
     void *const memory = state->memory;
     HostMemory allocated({memory, 0, bytes}, state.take());
     if (mapped == DeviceMapped::yes) {
@@ -100,9 +100,10 @@ Result<HostMemory> HostMemory::allocate_bytes(const Context &context, std::size_
     return allocated;
 }
 
-Result<HostMemory> HostMemory::adopt(const Context &context, void *memory, std::size_t bytes,
-                                     DeviceMapped mapped) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
+Result<HostMemory> HostMemory::adopt(const Context &context, void *memory, std::size_t count,
+                                     std::size_t element_size, DeviceMapped mapped) noexcept {
+    CUSHIM_TRY_VOID(require(context, "the Context is empty"));
+    CUSHIM_TRY(const std::size_t bytes, bytes_of(count, element_size));
     if (memory == nullptr && bytes == 0) {
         return HostMemory({.zero_length = true}, nullptr);
     }
@@ -120,7 +121,7 @@ Result<HostMemory> HostMemory::adopt(const Context &context, void *memory, std::
 Result<HostMemory> HostMemory::register_range(const Context &context, void *memory,
                                               std::size_t bytes, DeviceMapped mapped,
                                               unsigned int flags) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
+    CUSHIM_TRY_VOID(require(context, "the Context is empty"));
     if (bytes == 0) {
         return HostMemory({.zero_length = true}, nullptr);
     }
@@ -129,9 +130,9 @@ Result<HostMemory> HostMemory::register_range(const Context &context, void *memo
     CUSHIM_TRY(auto state, make_state<RegisteredState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     const unsigned int map_flag = mapped == DeviceMapped::yes ? CU_MEMHOSTREGISTER_DEVICEMAP : 0;
-    const Result<void> called = CUSHIM_DRIVER(cuMemHostRegister, memory, bytes, flags | map_flag);
+    const Result<void> called = call<entry::cuMemHostRegister>(memory, bytes, flags | map_flag);
     if (!called) {
-        return CUSHIM_NAMED(not_registered(called.error(), memory, bytes));
+        return not_registered(called.error(), memory, bytes);
     }
     state->memory = memory;
     HostMemory registered({memory, 0, bytes}, state.take());
@@ -146,7 +147,7 @@ Result<unsigned int> HostMemory::flags() const noexcept {
     const auto *const state = static_cast<const InContext *>(Access::state(*this));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     unsigned int flags = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemHostGetFlags, &flags, native()));
+    CUSHIM_TRY_VOID(call<entry::cuMemHostGetFlags>(&flags, native()));
     return flags;
 }
 

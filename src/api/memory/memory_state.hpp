@@ -1,7 +1,11 @@
-// States of memory: freed immediately, after a stream, or in stream order.
+// Memory: its states, by how it is freed, and calls that allocate it.
 #pragma once
 
+#include <cushim/device.hpp>
 #include <cushim/stream.hpp>
+
+#include <cstddef>
+#include <optional>
 
 #include "base/call.hpp"
 #include "base/ranges.hpp"
@@ -13,7 +17,10 @@ namespace cushim::detail {
 
 struct MemoryState : InContext {
     using InContext::InContext;
-    Stream release; // the stream of release_after(), see keep_for_release()
+    // The stream in whose order the memory is allocated; empty if it is not.
+    virtual Stream order() const noexcept { return {}; }
+
+    Stream release_stream; // that of release_after(), from keep_for_release()
 };
 
 // Memory that is freed immediately.
@@ -21,7 +28,7 @@ struct PlainMemoryState : MemoryState {
     using MemoryState::MemoryState;
 
     Destroyed destroy() noexcept final {
-        return destroy_after(release,
+        return destroy_after(release_stream,
                              [this] { return destroy_in(context, [this] { return free(); }); });
     }
 
@@ -29,15 +36,15 @@ struct PlainMemoryState : MemoryState {
     virtual Destroyed free() noexcept = 0;
 };
 
-// State of buffers, including pitched and managed ones. cuMemFree() finds the context by the
-// address; if a driver requires a current context nevertheless, it is entered.
+// Memory of DeviceBuffer, PitchedBuffer and ManagedBuffer. cuMemFree() needs no current context; if
+// a driver asks for one nevertheless, the call is repeated in the context of the memory.
 struct DeviceMemoryState final : MemoryState {
     using MemoryState::MemoryState;
 
     Destroyed destroy() noexcept override {
-        return destroy_after(release, [this] {
-            const Destroyed freed = free();
-            return freed.status != CUDA_ERROR_INVALID_CONTEXT
+        return destroy_after(release_stream, [this] {
+            Destroyed freed = free();
+            return freed.status() != CUDA_ERROR_INVALID_CONTEXT
                        ? freed
                        : destroy_in(context, [this] { return free(); });
         });
@@ -46,12 +53,12 @@ struct DeviceMemoryState final : MemoryState {
     CUdeviceptr address = 0;
 
   private:
-    Destroyed free() const noexcept { return CUSHIM_DESTROY(cuMemFree, address, address); }
+    Destroyed free() const noexcept { return {call<entry::cuMemFree>(address), address}; }
 };
 
 // Memory that is freed in stream order; keeps the stream alive. Enters a context only if the stream
-// does not determine it. If that context cannot be entered, the memory is freed immediately,
-// without the order.
+// does not determine it, as a default stream. If that context cannot be entered, the call is made
+// outside it: it may fail, or free the memory in the order of another context's default stream.
 struct StreamMemoryState : MemoryState {
     // `of` is context_behind(in), or empty if the stream has a state.
     StreamMemoryState(const Stream &in, const Context &of) noexcept
@@ -65,21 +72,28 @@ struct StreamMemoryState : MemoryState {
         return is_default(stream) ? destroy_in(context, [this] { return free(); }) : free();
     }
 
+    Stream order() const noexcept override {
+        Stream shared;
+        keep_stream.share(shared, stream);
+        return shared;
+    }
+
     const KeepAlive keep_stream;
     const CUstream stream;
     CUdeviceptr address = 0;
 
   private:
     Destroyed free() const noexcept {
-        const bool is_released = Access::state(release) != nullptr && is_there(release);
-        const CUstream in_order_of = is_released ? release.native() : stream;
+        const bool is_released =
+            Access::state(release_stream) != nullptr && is_there(release_stream);
+        const CUstream in_order_of = is_released ? release_stream.native() : stream;
         if (in_order_of == CU_STREAM_LEGACY) {
-            const Destroyed refused = ask_legacy();
-            if (refused.status != CUDA_SUCCESS) {
+            Destroyed refused = ask_legacy();
+            if (!refused.result) {
                 return refused;
             }
         }
-        return CUSHIM_DESTROY(cuMemFreeAsync, address, address, in_order_of);
+        return {call<entry::cuMemFreeAsync>(address, in_order_of), address};
     }
 
     // While a blocking stream of the context captures, CUDA rejects work in the legacy stream and
@@ -87,8 +101,8 @@ struct StreamMemoryState : MemoryState {
     // harm.
     Destroyed ask_legacy() const noexcept {
         CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-        const Destroyed asked = CUSHIM_DESTROY(cuStreamIsCapturing, address, stream, &capture);
-        if (asked.status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) {
+        Destroyed asked(call<entry::cuStreamIsCapturing>(stream, &capture), address);
+        if (asked.status() == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) {
             return asked;
         }
         report_teardown(asked);
@@ -102,24 +116,20 @@ struct StreamMemoryState : MemoryState {
     return is_default(stream.native()) ? Context::current() : stream.context();
 }
 
-inline Error null_address(std::size_t bytes) noexcept {
-    return invalid_argument("the address is null, but the size is %zu byte%s", bytes,
-                            bytes == 1 ? "" : "s");
+// The state of memory that is allocated in the order of the stream.
+template <class S, class... Arguments>
+Result<NewState<S>> make_stream_state(const Stream &stream,
+                                      const Arguments &...arguments) noexcept {
+    Context context;
+    if (Access::state(stream) == nullptr) [[unlikely]] {
+        CUSHIM_TRY(context, context_behind(stream));
+    }
+    return make_state<S>(arguments..., stream, context);
 }
 
-// The state of existing device memory; null for 0 bytes at address 0.
-inline Result<State *> adopt_memory(const Context &context, CUdeviceptr address,
-                                    std::size_t bytes) noexcept {
-    CUSHIM_TRY_VOID(require(context, "the Context holds no context"));
-    if (address == 0 && bytes == 0) {
-        return static_cast<State *>(nullptr);
-    }
-    if (address == 0) {
-        return null_address(bytes);
-    }
-    CUSHIM_TRY(auto state, make_state<DeviceMemoryState>(context));
-    state->address = address;
-    return static_cast<State *>(state.take());
+inline Error null_address(std::size_t bytes) noexcept {
+    return invalid_argument("the address is null, but the size is %zu byte%s", bytes,
+                            plural(bytes));
 }
 
 // For owners of memory.
@@ -127,9 +137,49 @@ template <class Value>
 Result<void> release_memory_after(const Owner<Value> &owner, const Stream &stream) noexcept {
     CUSHIM_TRY(Stream kept, keep_for_release(stream));
     if (State *const state = Access::state(owner)) {
-        static_cast<MemoryState *>(state)->release = static_cast<Stream &&>(kept);
+        static_cast<MemoryState *>(state)->release_stream = static_cast<Stream &&>(kept);
     }
     return {};
+}
+
+// --- calls that allocate: a failure says how many bytes were requested, and how many are free
+
+// What CUDA reports, in bytes.
+struct Available {
+    std::optional<std::size_t> free;           // memory of the device
+    std::optional<std::size_t> used_from_pool; // by all allocations from the pool
+};
+
+// For memory of the host.
+inline Available unknown() noexcept {
+    return {};
+}
+// In the current context.
+Available available_here() noexcept;
+// In the context of the stream.
+Available available_to(const Stream &stream) noexcept;
+// On the device; unknown if its primary context is not active, since a query would create it.
+Available available_on(Device device) noexcept;
+
+// The error of an allocation for which there is not enough memory, with these numbers.
+Error not_allocated(const Error &error, std::size_t bytes, const Available &available) noexcept;
+
+template <class Entry, class F>
+[[gnu::cold, gnu::noinline]] Result<void> not_allocated_by(CUresult status, std::size_t bytes,
+                                                           const F &available) noexcept {
+    const Error error = failure_of<Entry>(status);
+    return status == CUDA_ERROR_OUT_OF_MEMORY ? not_allocated(error, bytes, available()) : error;
+}
+
+// call() for an allocation of `bytes` bytes. `available` is called only if memory is exhausted.
+template <class Entry, class F, class... Arguments>
+Result<void> allocating_call(std::size_t bytes, const F &available,
+                             Arguments... arguments) noexcept {
+    const CUresult status = status_of<Entry>(arguments...);
+    if (status == CUDA_SUCCESS) [[likely]] {
+        return {};
+    }
+    return not_allocated_by<Entry>(status, bytes, available);
 }
 
 } // namespace cushim::detail

@@ -1,32 +1,29 @@
 #include <cushim/physical_memory.hpp>
 
-#include <cushim/init.hpp>
-
-#include "allocation.hpp"
 #include "base/call.hpp"
 #include "base/explained.hpp"
-#include "base/export_kinds.hpp"
-#include "base/platform/platform.hpp"
 #include "base/ranges.hpp"
 #include "context/adopting.hpp"
 #include "context/in_context.hpp"
 #include "context/requirements.hpp"
-
-#include <cstdint>
+#include "exporting.hpp"
+#include "memory_state.hpp"
 
 namespace cushim {
 namespace {
+
+using detail::allocating_call, detail::call, detail::named;
 
 struct PhysicalState final : detail::State {
     PhysicalState() noexcept : State(detail::InCapture::safe) {}
 
     detail::Destroyed destroy() noexcept override {
-        return CUSHIM_DESTROY(cuMemRelease, handle, handle);
+        return {call<entry::cuMemRelease>(handle), handle};
     }
     CUmemGenericAllocationHandle handle = 0;
 };
 
-constexpr const char *empty = "the PhysicalMemory holds no memory";
+constexpr const char *empty = "the PhysicalMemory is empty";
 
 // Numbers that older headers do not name.
 constexpr auto location_host_numa = static_cast<CUmemLocationType>(3);
@@ -36,22 +33,19 @@ constexpr auto attribute_fabric = static_cast<CUdevice_attribute>(128);
 
 Result<void> check_exports(Device device, const PhysicalMemoryOptions &options) noexcept {
     const ExportKinds &kinds = options.exportable;
+    CUSHIM_TRY_VOID(
+        detail::check_exports(kinds, options.win32_attributes, "PhysicalMemoryOptions"));
     if (kinds.posix_fd) {
-        CUSHIM_TRY_VOID(detail::require_descriptors());
         CUSHIM_TRY_VOID(detail::require_attribute(
             device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
             "cannot export memory as file descriptors; clear exportable.posix_fd"));
     }
     if (kinds.win32) {
-        CUSHIM_TRY_VOID(detail::require_nt_handles());
         CUSHIM_TRY_VOID(detail::require_attribute(
             device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,
             "cannot export memory as NT handles; clear exportable.win32"));
     }
-    CUSHIM_TRY_VOID(
-        detail::check_win32_attributes(kinds, options.win32_attributes, "PhysicalMemoryOptions"));
     if (kinds.fabric) {
-        CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
         CUSHIM_TRY_VOID(detail::require_attribute(
             device, attribute_fabric, "cannot export memory to a fabric; clear exportable.fabric"));
     }
@@ -118,14 +112,14 @@ PhysicalMemoryProperties from_native(const CUmemAllocationProp &native) noexcept
 Result<std::size_t> granularity(const CUmemAllocationProp &properties,
                                 CUmemAllocationGranularity_flags which) noexcept {
     std::size_t bytes = 0;
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemGetAllocationGranularity, &bytes, &properties, which));
+    CUSHIM_TRY_VOID(call<entry::cuMemGetAllocationGranularity>(&bytes, &properties, which));
     return bytes;
 }
 
 Result<void> check_size(std::size_t size, std::size_t granularity) noexcept {
     if (size == 0 || granularity == 0 || size % granularity != 0) {
         return detail::invalid_argument(
-            "size %zu is not a positive multiple of the granularity, %zu bytes; use "
+            "size %zu is not a positive multiple of the granularity of %zu bytes; use "
             "Granularity::round_up()",
             size, granularity);
     }
@@ -150,7 +144,7 @@ Result<std::size_t> round_up_to(std::size_t multiple, std::size_t size) noexcept
 
 Result<CUmemAllocationProp> properties_of(CUmemGenericAllocationHandle handle) noexcept {
     CUmemAllocationProp properties{};
-    CUSHIM_TRY_VOID(CUSHIM_DRIVER(cuMemGetAllocationPropertiesFromHandle, &properties, handle));
+    CUSHIM_TRY_VOID(call<entry::cuMemGetAllocationPropertiesFromHandle>(&properties, handle));
     return properties;
 }
 
@@ -173,174 +167,161 @@ Result<PhysicalMemory> import_handle(void *handle, CUmemAllocationHandleType typ
     CUmemGenericAllocationHandle imported = 0;
     CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
     CUSHIM_TRY_VOID(detail::imported(
-        CUSHIM_DRIVER(cuMemImportFromShareableHandle, &imported, handle, type), type));
+        call<entry::cuMemImportFromShareableHandle>(&imported, handle, type), type));
     state->handle = imported;
     PhysicalMemory memory;
     detail::Access::set(memory, {imported, size, 0}, state.take());
     return memory;
 }
 
-// `option`: the member of ExportKinds.
-Result<void> export_handle(const PhysicalMemory &memory, CUmemAllocationHandleType type,
-                           const char *option, void *to) noexcept {
-    CUSHIM_TRY_VOID(detail::require(memory, empty));
-    return detail::explained(
-        CUSHIM_DRIVER(cuMemExportToShareableHandle, to, memory.native(), type, 0),
-        CUDA_ERROR_INVALID_VALUE,
-        "the memory was not created exportable; set "
-        "PhysicalMemoryOptions::exportable.%s",
-        option);
-}
+constexpr detail::Exported exported{empty, "memory", "PhysicalMemoryOptions"};
+using Export = entry::cuMemExportToShareableHandle;
 
 } // namespace
 
 Result<Granularity> Granularity::of(Device device, const PhysicalMemoryOptions &options) noexcept {
-    CUSHIM_TRY_VOID(check(device, options));
-    const CUmemAllocationProp properties = native(device, options);
-    Granularity both;
-    CUSHIM_TRY(both.minimum, granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    CUSHIM_TRY(both.recommended, granularity(properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
-    return both;
+    return named("Granularity::of", [&]() -> Result<Granularity> {
+        CUSHIM_TRY_VOID(check(device, options));
+        const CUmemAllocationProp properties = native(device, options);
+        Granularity both;
+        CUSHIM_TRY(both.minimum, granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+        CUSHIM_TRY(both.recommended, granularity(properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+        return both;
+    });
 }
 
 Result<std::size_t> Granularity::round_up(std::size_t size) const noexcept {
-    return CUSHIM_NAMED(round_up_to(minimum, size));
+    return named("Granularity::round_up", round_up_to(minimum, size));
 }
 
 Result<std::size_t> Granularity::round_up_recommended(std::size_t size) const noexcept {
-    return CUSHIM_NAMED(round_up_to(recommended, size));
+    return named("Granularity::round_up_recommended", round_up_to(recommended, size));
 }
 
 Result<PhysicalMemory> PhysicalMemory::create(Device device, std::size_t size,
                                               const PhysicalMemoryOptions &options) noexcept {
-    CUSHIM_TRY_VOID(check(device, options));
-    const CUmemAllocationProp properties = ::cushim::native(device, options);
-    CUSHIM_TRY(const std::size_t unit, granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    CUSHIM_TRY_VOID(check_size(size, unit));
-    CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
-    if (options.host_numa_node < 0) {
-        state->device_ordinal = device.native();
-    }
-    CUmemGenericAllocationHandle handle = 0;
-    const auto available = [&] {
-        return options.host_numa_node < 0 ? detail::available_on(device) : detail::unknown();
-    };
-    CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(size, available, cuMemCreate, &handle, size, &properties, 0));
-    state->handle = handle;
-    return PhysicalMemory({handle, size, unit}, state.take());
+    return named("PhysicalMemory::create", [&]() -> Result<PhysicalMemory> {
+        CUSHIM_TRY_VOID(check(device, options));
+        const CUmemAllocationProp properties = ::cushim::native(device, options);
+        CUSHIM_TRY(const std::size_t unit,
+                   granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+        CUSHIM_TRY_VOID(check_size(size, unit));
+        CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+        if (options.host_numa_node < 0) {
+            state->device_ordinal = device.native();
+        }
+        CUmemGenericAllocationHandle handle = 0;
+        const auto available = [&] {
+            return options.host_numa_node < 0 ? detail::available_on(device) : detail::unknown();
+        };
+        CUSHIM_TRY_VOID(
+            allocating_call<entry::cuMemCreate>(size, available, &handle, size, &properties, 0));
+        state->handle = handle;
+        return PhysicalMemory({handle, size, unit}, state.take());
+    });
 }
 
 Result<bool> PhysicalMemory::fabric_works(Device device) noexcept {
-    PhysicalMemoryOptions options;
-    options.exportable.fabric = true;
-    const auto refused = [](const Error &error) {
-        return error.kind() == ErrorKind::not_permitted ||
-               error.kind() == ErrorKind::not_supported_by_device;
-    };
-    const Result<Granularity> unit = Granularity::of(device, options);
-    if (!unit) {
-        return refused(unit.error()) ? Result<bool>(false)
-                                     : Result<bool>(CUSHIM_NAMED(unit.error()));
-    }
-    Result<PhysicalMemory> memory = create(device, unit->minimum, options);
-    if (!memory) {
-        return refused(memory.error()) ? Result<bool>(false)
-                                       : Result<bool>(CUSHIM_NAMED(memory.error()));
-    }
-    CUSHIM_TRY_VOID(memory->close());
-    return true;
+    return named("PhysicalMemory::fabric_works", [&]() -> Result<bool> {
+        PhysicalMemoryOptions options;
+        options.exportable.fabric = true;
+        const auto refused = [](const Error &error) {
+            return error.kind() == ErrorKind::not_permitted ||
+                   error.kind() == ErrorKind::not_supported_by_device;
+        };
+        const Result<Granularity> unit = Granularity::of(device, options);
+        if (!unit) {
+            return refused(unit.error()) ? Result<bool>(false) : Result<bool>(unit.error());
+        }
+        Result<PhysicalMemory> memory = create(device, unit->minimum, options);
+        if (!memory) {
+            return refused(memory.error()) ? Result<bool>(false) : Result<bool>(memory.error());
+        }
+        CUSHIM_TRY_VOID(memory->close());
+        return true;
+    });
 }
 
 Result<PhysicalMemory> PhysicalMemory::adopt(CUmemGenericAllocationHandle handle,
                                              std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::require_handle_of(handle, size));
-    CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
-    state->handle = handle;
-    return PhysicalMemory({handle, size, 0}, state.take());
-}
-
-PhysicalMemory PhysicalMemory::borrow(CUmemGenericAllocationHandle handle,
-                                      std::size_t size) noexcept {
-    return PhysicalMemory({handle, size, 0}, nullptr);
+    return named("PhysicalMemory::adopt", [&]() -> Result<PhysicalMemory> {
+        CUSHIM_TRY_VOID(detail::require_handle_of(handle, size));
+        CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+        state->handle = handle;
+        return PhysicalMemory({handle, size, 0}, state.take());
+    });
 }
 
 Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address) noexcept {
-    CUSHIM_TRY_VOID(init());
-    // The attribute RANGE_SIZE would be the size of the whole reservation.
-    std::size_t size = 0;
-    CUSHIM_TRY_VOID(detail::explained(
-        CUSHIM_DRIVER(cuPointerGetAttribute, &size, attribute_mapping_size, address),
-        CUDA_ERROR_INVALID_VALUE,
-        "address %#llx is not in a mapping, or the driver does not know its size; if it is mapped, "
-        "pass "
-        "the size",
-        static_cast<unsigned long long>(address)));
-    return retain_from(address, size);
+    return named("PhysicalMemory::retain_from", [&]() -> Result<PhysicalMemory> {
+        CUSHIM_TRY_VOID(init());
+        // The attribute RANGE_SIZE would be the size of the whole reservation.
+        std::size_t size = 0;
+        CUSHIM_TRY_VOID(detail::explained(
+            call<entry::cuPointerGetAttribute>(&size, attribute_mapping_size, address),
+            CUDA_ERROR_INVALID_VALUE,
+            "address %#llx is not in a mapping, or the driver does not know its size; if it is "
+            "mapped, pass the size",
+            static_cast<unsigned long long>(address)));
+        return retain_from(address, size);
+    });
 }
 
 Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address, std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
-    CUmemGenericAllocationHandle handle = 0;
-    CUSHIM_TRY_VOID(detail::explained(
-        CUSHIM_DRIVER(cuMemRetainAllocationHandle, &handle, reinterpret_cast<void *>(address)),
-        CUDA_ERROR_INVALID_VALUE, "address %#llx is not in a mapping that a device can access",
-        static_cast<unsigned long long>(address)));
-    state->handle = handle;
-    return CUSHIM_NAMED(known(PhysicalMemory({handle, size, 0}, state.take())));
+    return named("PhysicalMemory::retain_from", [&]() -> Result<PhysicalMemory> {
+        CUSHIM_TRY_VOID(init());
+        CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+        CUmemGenericAllocationHandle handle = 0;
+        CUSHIM_TRY_VOID(detail::explained(
+            call<entry::cuMemRetainAllocationHandle>(&handle, reinterpret_cast<void *>(address)),
+            CUDA_ERROR_INVALID_VALUE, "address %#llx is not in a mapping that a device can access",
+            static_cast<unsigned long long>(address)));
+        state->handle = handle;
+        return known(PhysicalMemory({handle, size, 0}, state.take()));
+    });
 }
 
 Result<PhysicalMemoryProperties> PhysicalMemory::properties() const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty));
-    return CUSHIM_NAMED(properties_of(native())).transform(from_native);
+    return named("PhysicalMemory::properties", [&]() -> Result<PhysicalMemoryProperties> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        return properties_of(native()).transform(from_native);
+    });
 }
 
 Result<UniqueFd> PhysicalMemory::export_fd() const noexcept {
-    CUSHIM_TRY_VOID(detail::require_descriptors());
-    int descriptor = -1;
-    CUSHIM_TRY_VOID(
-        export_handle(*this, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, "posix_fd", &descriptor));
-    return UniqueFd(descriptor);
+    return named("PhysicalMemory::export_fd", detail::export_fd<Export>(*this, exported));
 }
 
 Result<void *> PhysicalMemory::export_win32() const noexcept {
-    CUSHIM_TRY_VOID(detail::require_nt_handles());
-    void *handle = nullptr;
-    CUSHIM_TRY_VOID(export_handle(*this, CU_MEM_HANDLE_TYPE_WIN32, "win32", &handle));
-    return handle;
+    return named("PhysicalMemory::export_win32", detail::export_win32<Export>(*this, exported));
 }
 
 Result<FabricHandle> PhysicalMemory::export_fabric() const noexcept {
-    CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
-    FabricHandle handle;
-    CUSHIM_TRY_VOID(export_handle(*this, handle_type_fabric, "fabric", handle.bytes));
-    return handle;
+    return named("PhysicalMemory::export_fabric", detail::export_fabric<Export>(*this, exported));
 }
 
 Result<PhysicalMemory> PhysicalMemory::import_fd(int descriptor, std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::require_descriptors());
-    CUSHIM_TRY_VOID(detail::check_descriptor(descriptor));
-    void *const handle = reinterpret_cast<void *>(static_cast<std::intptr_t>(descriptor));
-    return CUSHIM_NAMED(
-        import_handle(handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, size).and_then(known));
+    return named("PhysicalMemory::import_fd", [&]() -> Result<PhysicalMemory> {
+        CUSHIM_TRY(void *const importable, detail::importable(descriptor));
+        return import_handle(importable, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, size)
+            .and_then(known);
+    });
 }
 
 Result<PhysicalMemory> PhysicalMemory::import_win32(void *handle, std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::require_nt_handles());
-    if (handle == nullptr) {
-        return CUSHIM_NAMED(Error::invalid_argument("the handle is null"));
-    }
-    return CUSHIM_NAMED(import_handle(handle, CU_MEM_HANDLE_TYPE_WIN32, size));
+    return named("PhysicalMemory::import_win32", [&]() -> Result<PhysicalMemory> {
+        CUSHIM_TRY(void *const importable, detail::importable(handle));
+        return import_handle(importable, CU_MEM_HANDLE_TYPE_WIN32, size);
+    });
 }
 
 Result<PhysicalMemory> PhysicalMemory::import_fabric(const FabricHandle &handle,
                                                      std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::require_feature(Feature::fabric_handles));
-    FabricHandle copy = handle;
-    return CUSHIM_NAMED(import_handle(copy.bytes, handle_type_fabric, size));
+    return named("PhysicalMemory::import_fabric", [&]() -> Result<PhysicalMemory> {
+        FabricHandle copy = handle;
+        CUSHIM_TRY(void *const importable, detail::importable(copy));
+        return import_handle(importable, handle_type_fabric, size);
+    });
 }
 
 } // namespace cushim

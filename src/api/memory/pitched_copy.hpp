@@ -1,7 +1,7 @@
 // Pitched copies and fills: checks and driver calls.
 #pragma once
 
-#include <cushim/copy_2d.hpp>
+#include <cushim/copy.hpp>
 
 #include <cstdint>
 
@@ -21,16 +21,20 @@ inline bool is_one_row(const PitchedView &view, const ElementType &element) noex
 Result<void> check_rows(const PitchedCopy &copy) noexcept;
 Result<void> check_rows(const PitchedFill &fill) noexcept;
 
+// Two ranges of this size, which is not 0. One comparison for both directions, if 2 * bytes does
+// not overflow.
+inline bool are_apart(unsigned long long to, unsigned long long from,
+                      unsigned long long bytes) noexcept {
+    return static_cast<long long>(bytes) > 0 && to - from + (bytes - 1) >= 2 * bytes - 1;
+}
+
 // Those of spans, which need no further checks, and are not empty.
 inline bool is_plain(const PitchedCopy &copy) noexcept {
     const PitchedView &to = copy.to, &from = copy.from;
     const ElementType &element = copy.element;
-    const unsigned long long bytes = to.extent.width * element.size;
-    // One comparison for both directions, if 2 * bytes does not overflow.
-    const bool are_apart = static_cast<long long>(bytes) > 0 &&
-                           to.address - from.address + (bytes - 1) >= 2 * bytes - 1;
-    return to.extent == from.extent && are_apart && is_one_row(to, element) &&
-           is_one_row(from, element);
+    return to.extent == from.extent &&
+           are_apart(to.address, from.address, to.extent.width * element.size) &&
+           is_one_row(to, element) && is_one_row(from, element);
 }
 inline bool is_plain(const PitchedFill &fill) noexcept {
     const bool is_aligned = (fill.to.address & (fill.element.size - 1)) == 0; // 1, 2 or 4 bytes
@@ -40,49 +44,25 @@ inline Result<void> check(const auto &rows) noexcept {
     return is_plain(rows) ? Result<void>() : check_rows(rows);
 }
 
-// Linear copies and fills as those of one row. Elements are multiples of their alignment.
-inline PitchedView one_row(unsigned long long address, std::size_t size,
-                           std::size_t element_size) noexcept {
-    return {address, {size, 1, 1}, {size * element_size, 1}};
-}
-inline PitchedCopy pitched(const Copy &copy) noexcept {
-    return {copy.kind,
-            one_row(copy.to, copy.to_size, copy.element_size),
-            one_row(copy.from, copy.from_size, copy.element_size),
-            {copy.element_size, copy.element_size}};
-}
-inline PitchedFill pitched(const Fill &fill) noexcept {
-    return {one_row(fill.to, fill.size, fill.element_size),
-            {fill.element_size, fill.element_size},
-            fill.value};
-}
-
 // Whether rows of both views overlap. Both are valid views of the same extent. Takes constant time
 // if they are disjoint or have the same pitches; otherwise linear in the number of rows.
 bool overlap(const PitchedView &a, const PitchedView &b, std::size_t element_size) noexcept;
 
-// CUDA's parameters, a CUDA_MEMCPY2D or CUDA_MEMCPY3D. Each member is set once, which is shorter
-// than clearing the struct.
+// CUDA's parameters, a CUDA_MEMCPY2D or CUDA_MEMCPY3D.
 template <class Parameters>
-inline Parameters parameters_of(const PitchedCopy &copy) noexcept {
+Parameters parameters_of(const PitchedCopy &copy) noexcept {
     const auto host = [](unsigned long long address) noexcept {
         return reinterpret_cast<void *>(static_cast<std::uintptr_t>(address));
     };
     const auto types = static_cast<unsigned int>(copy.kind);
-    Parameters parameters;
-    parameters.srcXInBytes = 0;
-    parameters.srcY = 0;
+    Parameters parameters{};
     parameters.srcMemoryType = static_cast<CUmemorytype>(types & 0xffff);
     parameters.srcHost = host(copy.from.address);
     parameters.srcDevice = static_cast<CUdeviceptr>(copy.from.address);
-    parameters.srcArray = nullptr;
     parameters.srcPitch = copy.from.pitch.row;
-    parameters.dstXInBytes = 0;
-    parameters.dstY = 0;
     parameters.dstMemoryType = static_cast<CUmemorytype>(types >> 16);
     parameters.dstHost = host(copy.to.address);
     parameters.dstDevice = static_cast<CUdeviceptr>(copy.to.address);
-    parameters.dstArray = nullptr;
     parameters.dstPitch = copy.to.pitch.row;
     parameters.WidthInBytes = copy.to.extent.width * copy.element.size;
     parameters.Height = copy.to.extent.height;
@@ -90,13 +70,7 @@ inline Parameters parameters_of(const PitchedCopy &copy) noexcept {
 }
 inline CUDA_MEMCPY3D parameters_3d(const PitchedCopy &copy) noexcept {
     auto parameters = parameters_of<CUDA_MEMCPY3D>(copy);
-    parameters.srcZ = 0;
-    parameters.srcLOD = 0;
-    parameters.reserved0 = nullptr;
     parameters.srcHeight = copy.from.pitch.layer;
-    parameters.dstZ = 0;
-    parameters.dstLOD = 0;
-    parameters.reserved1 = nullptr;
     parameters.dstHeight = copy.to.pitch.layer;
     parameters.Depth = copy.to.extent.depth;
     return parameters;

@@ -28,16 +28,16 @@ Result<std::size_t> bytes_between(const Extent &extent, const Pitch &pitch,
 Result<void> check(const Pitch &known, const Extent &extent, std::size_t width_bytes,
                    std::size_t alignment) noexcept {
     if (known.row < width_bytes) {
-        return invalid_argument("row pitch %zu is smaller than the row width, %zu byte%s",
+        return invalid_argument("row pitch %zu is smaller than the row width of %zu byte%s",
                                 known.row, width_bytes, plural(width_bytes));
     }
     if ((known.row & (alignment - 1)) != 0) { // the alignment is a power of two
         return invalid_argument(
-            "row pitch %zu is not a multiple of the element alignment, %zu bytes", known.row,
+            "row pitch %zu is not a multiple of the element alignment of %zu bytes", known.row,
             alignment);
     }
     if (known.layer < extent.height) {
-        return invalid_argument("layer pitch %zu is smaller than the height, %zu row%s",
+        return invalid_argument("layer pitch %zu is smaller than the height of %zu row%s",
                                 known.layer, extent.height, plural(extent.height));
     }
     return {};
@@ -56,9 +56,8 @@ struct Axis {
 Result<void> check_axis(std::size_t offset, std::size_t count, std::size_t limit, Axis axis,
                         const char *function) noexcept {
     if (offset > limit || count > limit - offset) {
-        return named(invalid_argument("%s [%zu, %zu) exceed the %s, %zu", axis.unit, offset,
-                                      end_of(offset, count), axis.limit, limit),
-                     function);
+        return named(function, invalid_argument("%s [%zu, %zu) exceed the %s of %zu", axis.unit,
+                                                offset, end_of(offset, count), axis.limit, limit));
     }
     return {};
 }
@@ -70,17 +69,17 @@ Result<PitchedView> pitched_view(unsigned long long address, std::size_t bytes,
                                  const ElementType &element, const char *function) noexcept {
     CUSHIM_TRY(const std::size_t width_bytes, bytes_of(extent.width, element.size, function));
     const Pitch known = filled_in(pitch, extent, element.size);
-    CUSHIM_TRY_VOID(named(check(known, extent, width_bytes, element.alignment), function));
+    CUSHIM_TRY_VOID(named(function, check(known, extent, width_bytes, element.alignment)));
     if (!extent.empty()) {
         CUSHIM_TRY(const std::size_t needed,
-                   named(bytes_between(extent, known, width_bytes), function));
+                   named(function, bytes_between(extent, known, width_bytes)));
         if (needed > bytes) {
-            return named(invalid_argument(
+            return named(function,
+                         invalid_argument(
                              "extent %zu x %zu x %zu requires %zu byte%s, but the memory has %zu "
                              "byte%s",
                              extent.width, extent.height, extent.depth, needed, plural(needed),
-                             bytes, plural(bytes)),
-                         function);
+                             bytes, plural(bytes)));
         }
     }
     return PitchedView{address, extent, known};
@@ -100,9 +99,9 @@ Result<PitchedView> part_of(const PitchedView &view, const Position &from, const
 Result<unsigned long long> row_of(const PitchedView &view, std::size_t y, std::size_t z,
                                   const char *function) noexcept {
     if (y >= view.extent.height || z >= view.extent.depth) {
-        return named(invalid_argument("row %zu of layer %zu is out of range: height %zu, depth %zu",
-                                      y, z, view.extent.height, view.extent.depth),
-                     function);
+        return named(function,
+                     invalid_argument("row %zu of layer %zu is out of range: height %zu, depth %zu",
+                                      y, z, view.extent.height, view.extent.depth));
     }
     return address_in(view, {0, y, z}, 0);
 }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "access_grants.hpp"
-#include "allocation.hpp"
 #include "base/call.hpp"
 #include "base/explained.hpp"
 #include "base/fork_guard.hpp"
@@ -16,12 +15,15 @@
 #include "context/on_device.hpp"
 #include "context/release_stream.hpp"
 #include "context/requirements.hpp"
+#include "memory_state.hpp"
 
 namespace cushim {
 namespace {
 
-constexpr const char *empty_range = "the AddressRange holds no range";
-constexpr const char *empty_mapping = "the MappedRange holds no mapping";
+using detail::access_call, detail::allocating_call, detail::call, detail::named;
+
+constexpr const char *empty_range = "the AddressRange is empty";
+constexpr const char *empty_mapping = "the MappedRange is empty";
 
 // The smallest page size of any supported system.
 constexpr std::size_t smallest_page = 4096;
@@ -30,7 +32,7 @@ struct AddressesState final : detail::State {
     AddressesState() noexcept : State(detail::InCapture::safe) {}
 
     detail::Destroyed destroy() noexcept override {
-        return CUSHIM_DESTROY(cuMemAddressFree, address, address, size);
+        return {call<entry::cuMemAddressFree>(address, size), address};
     }
     CUdeviceptr address = 0;
     std::size_t size = 0;
@@ -43,7 +45,7 @@ struct MappedState final : detail::State {
 
     detail::Destroyed destroy() noexcept override {
         // Without the lock: there is no other owner.
-        return release ? destroy_after_release() : unmap();
+        return release_stream ? destroy_after_release() : unmap();
     }
 
     void release_after(Stream &&stream) noexcept {
@@ -51,7 +53,7 @@ struct MappedState final : detail::State {
             return; // a child of fork never unmaps its parent's mapping
         }
         const detail::LockGuard guard(lock);
-        std::swap(release, stream);
+        std::swap(release_stream, stream);
     }
 
     // In this order: the range is released before the memory.
@@ -62,30 +64,30 @@ struct MappedState final : detail::State {
 
   private:
     detail::Destroyed unmap() const noexcept {
-        return CUSHIM_DESTROY(cuMemUnmap, address, address, size);
+        return {call<entry::cuMemUnmap>(address, size), address};
     }
     // Waiting for a stream is not safe during captures, unlike cuMemUnmap.
     [[gnu::cold]] detail::Destroyed destroy_after_release() const noexcept {
         const detail::RelaxedCapture relaxed;
-        return detail::destroy_after(release, [this] { return unmap(); });
+        return detail::destroy_after(release_stream, [this] { return unmap(); });
     }
 
     ForkLock lock = {}; // guards members that owners in several threads may set
-    Stream release;
+    Stream release_stream;
 };
 
 Result<void> check_part(const AddressRange &range, std::size_t offset, const PhysicalMemory &memory,
                         std::size_t granularity) noexcept {
     CUSHIM_TRY_VOID(detail::require(range, empty_range));
-    CUSHIM_TRY_VOID(detail::require(memory, "the PhysicalMemory holds no memory"));
+    CUSHIM_TRY_VOID(detail::require(memory, "the PhysicalMemory is empty"));
     if (offset > range.size() || memory.size() > range.size() - offset) {
-        return detail::invalid_argument(
-            "range [%zu, %zu) exceeds the size of the address range, %zu bytes", offset,
-            detail::end_of(offset, memory.size()), range.size());
+        return detail::invalid_argument("range [%zu, %zu) exceeds the address range of %zu bytes",
+                                        offset, detail::end_of(offset, memory.size()),
+                                        range.size());
     }
     if (granularity != 0 && offset % granularity != 0) {
         return detail::invalid_argument(
-            "offset %zu is not a multiple of the granularity, %zu bytes; use "
+            "offset %zu is not a multiple of the granularity of %zu bytes; use "
             "Granularity::round_up()",
             offset, granularity);
     }
@@ -99,7 +101,7 @@ Result<void> set_access_of(CUdeviceptr address, std::size_t size,
         return {};
     }
     CUSHIM_TRY(const CUmemAccessDesc *const native, detail::native(grants));
-    return CUSHIM_SET_ACCESS(grants, part, cuMemSetAccess, address, size, native, grants.size());
+    return access_call<entry::cuMemSetAccess>(grants, part, address, size, native, grants.size());
 }
 
 Error not_mapped(const Error &error, std::size_t offset, std::size_t size) noexcept {
@@ -114,7 +116,7 @@ Error not_mapped(const Error &error, std::size_t offset, std::size_t size) noexc
 Result<AccessFlags> access_at(CUdeviceptr address, Device device) noexcept {
     const CUmemLocation location = AccessGrant(device, AccessFlags::none).native().location;
     unsigned long long flags = 0;
-    const Result<void> got = CUSHIM_DRIVER(cuMemGetAccess, &flags, &location, address);
+    const Result<void> got = call<entry::cuMemGetAccess>(&flags, &location, address);
     if (got) {
         return static_cast<AccessFlags>(flags);
     }
@@ -131,132 +133,131 @@ Result<AccessFlags> access_at(CUdeviceptr address, Device device) noexcept {
 
 Result<AddressRange> AddressRange::reserve(Device device, std::size_t size,
                                            const AddressRangeOptions &options) noexcept {
-    CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::require_virtual_memory(device));
-    if (size == 0 || size % smallest_page != 0) {
-        return CUSHIM_NAMED(detail::invalid_argument(
-            "size %zu is not a positive multiple of the page size, %zu bytes; use "
-            "Granularity::round_up()",
-            size, smallest_page));
-    }
-    if (options.hint % smallest_page != 0) {
-        return CUSHIM_NAMED(
-            detail::invalid_argument("hint 0x%llx is not a multiple of the page size, %zu bytes",
-                                     static_cast<unsigned long long>(options.hint), smallest_page));
-    }
-    if ((options.alignment & (options.alignment - 1)) != 0) {
-        return CUSHIM_NAMED(
-            detail::invalid_argument("alignment %zu is not a power of two", options.alignment));
-    }
-    CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
-    CUdeviceptr address = 0;
-    CUSHIM_TRY_VOID(CUSHIM_ALLOCATE(size, detail::unknown, cuMemAddressReserve, &address, size,
-                                    options.alignment, options.hint, 0));
-    state->address = address;
-    state->size = size;
-    return AddressRange({address, size}, state.take());
+    return named("AddressRange::reserve", [&]() -> Result<AddressRange> {
+        CUSHIM_TRY_VOID(init());
+        CUSHIM_TRY_VOID(detail::require_virtual_memory(device));
+        if (size == 0 || size % smallest_page != 0) {
+            return detail::invalid_argument(
+                "size %zu is not a positive multiple of the page size of %zu bytes; use "
+                "Granularity::round_up()",
+                size, smallest_page);
+        }
+        if (options.hint % smallest_page != 0) {
+            return detail::invalid_argument(
+                "hint 0x%llx is not a multiple of the page size of %zu bytes",
+                static_cast<unsigned long long>(options.hint), smallest_page);
+        }
+        if ((options.alignment & (options.alignment - 1)) != 0) {
+            return detail::invalid_argument("alignment %zu is not a power of two",
+                                            options.alignment);
+        }
+        CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
+        CUdeviceptr address = 0;
+        CUSHIM_TRY_VOID(allocating_call<entry::cuMemAddressReserve>(
+            size, detail::unknown, &address, size, options.alignment, options.hint, 0));
+        state->address = address;
+        state->size = size;
+        return AddressRange({address, size}, state.take());
+    });
 }
 
 Result<AddressRange> AddressRange::adopt(CUdeviceptr address, std::size_t size) noexcept {
-    CUSHIM_TRY_VOID(detail::require_handle_of(address, size, "the address is null"));
-    CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
-    state->address = address;
-    state->size = size;
-    return AddressRange({address, size}, state.take());
-}
-
-AddressRange AddressRange::borrow(CUdeviceptr address, std::size_t size) noexcept {
-    return AddressRange({address, size}, nullptr);
+    return named("AddressRange::adopt", [&]() -> Result<AddressRange> {
+        CUSHIM_TRY_VOID(detail::require_handle_of(address, size, "the address is null"));
+        CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
+        state->address = address;
+        state->size = size;
+        return AddressRange({address, size}, state.take());
+    });
 }
 
 Result<void> AddressRange::set_access(std::size_t offset, std::size_t size,
                                       std::span<const AccessGrant> grants) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty_range));
-    CUSHIM_TRY_VOID(detail::check_range(offset, size, this->size()));
-    return CUSHIM_NAMED(set_access_of(native() + offset, size, grants, {offset, size}));
-}
-Result<void> AddressRange::set_access(std::size_t offset, std::size_t size,
-                                      const AccessGrant &grant) const noexcept {
-    return set_access(offset, size, std::span(&grant, 1));
+    return named("AddressRange::set_access", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty_range));
+        CUSHIM_TRY_VOID(detail::check_range(offset, size, this->size()));
+        return set_access_of(native() + offset, size, grants, {offset, size});
+    });
 }
 
 Result<AccessFlags> AddressRange::get_access(std::size_t offset, Device device) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty_range));
-    if (offset >= size()) [[unlikely]] {
-        return CUSHIM_NAMED(
-            detail::invalid_argument("offset %zu is outside the range of %zu byte%s", offset,
-                                     size(), detail::plural(size())));
-    }
-    return CUSHIM_NAMED(access_at(native() + offset, device));
+    return named("AddressRange::get_access", [&]() -> Result<AccessFlags> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty_range));
+        if (offset >= size()) [[unlikely]] {
+            return detail::invalid_argument("offset %zu is outside the range of %zu byte%s", offset,
+                                            size(), detail::plural(size()));
+        }
+        return access_at(native() + offset, device);
+    });
 }
 
 Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offset,
                                      const PhysicalMemory &memory) noexcept {
-    CUSHIM_TRY_VOID(check_part(range, offset, memory, memory.value().granularity));
-    CUSHIM_TRY(auto state, detail::make_state<MappedState>(range, memory));
-    state->address = range.native() + offset;
-    state->size = memory.size();
-    if (const Result<void> made =
-            CUSHIM_DRIVER(cuMemMap, state->address, state->size, 0, memory.native(), 0);
-        !made) [[unlikely]] {
-        return CUSHIM_NAMED(not_mapped(made.error(), offset, state->size));
-    }
-    const detail::Mapped value{state->address, state->size, offset};
-    return MappedRange(value, state.take());
+    return named("MappedRange::map", [&]() -> Result<MappedRange> {
+        CUSHIM_TRY_VOID(check_part(range, offset, memory, memory.value().granularity));
+        CUSHIM_TRY(auto state, detail::make_state<MappedState>(range, memory));
+        state->address = range.native() + offset;
+        state->size = memory.size();
+        if (const Result<void> made =
+                call<entry::cuMemMap>(state->address, state->size, 0, memory.native(), 0);
+            !made) [[unlikely]] {
+            return not_mapped(made.error(), offset, state->size);
+        }
+        const detail::Mapped value{state->address, state->size, offset};
+        return MappedRange(value, state.take());
+    });
 }
 
 Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offset,
                                      const PhysicalMemory &memory,
                                      std::span<const AccessGrant> grants) noexcept {
-    Result<MappedRange> mapped = map(range, offset, memory);
-    if (mapped) [[likely]] {
-        CUSHIM_TRY_VOID(set_access_of(mapped->native(), memory.size(), grants));
-    }
-    return mapped;
-}
-Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offset,
-                                     const PhysicalMemory &memory,
-                                     const AccessGrant &grant) noexcept {
-    return map(range, offset, memory, std::span(&grant, 1));
+    return named("MappedRange::map", [&]() -> Result<MappedRange> {
+        Result<MappedRange> mapped = map(range, offset, memory);
+        if (mapped) [[likely]] {
+            CUSHIM_TRY_VOID(set_access_of(mapped->native(), memory.size(), grants));
+        }
+        return mapped;
+    });
 }
 
 Result<MappedRange> MappedRange::adopt(const AddressRange &range, std::size_t offset,
                                        const PhysicalMemory &memory) noexcept {
-    CUSHIM_TRY_VOID(check_part(range, offset, memory, 0));
-    CUSHIM_TRY(auto state, detail::make_state<MappedState>(range, memory));
-    state->address = range.native() + offset;
-    state->size = memory.size();
-    const detail::Mapped value{state->address, state->size, offset};
-    return MappedRange(value, state.take());
-}
-
-MappedRange MappedRange::borrow(CUdeviceptr address, std::size_t size) noexcept {
-    return MappedRange({address, size, 0}, nullptr);
+    return named("MappedRange::adopt", [&]() -> Result<MappedRange> {
+        CUSHIM_TRY_VOID(check_part(range, offset, memory, 0));
+        CUSHIM_TRY(auto state, detail::make_state<MappedState>(range, memory));
+        state->address = range.native() + offset;
+        state->size = memory.size();
+        const detail::Mapped value{state->address, state->size, offset};
+        return MappedRange(value, state.take());
+    });
 }
 
 Result<void> MappedRange::set_access(std::span<const AccessGrant> grants) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
-    return CUSHIM_NAMED(set_access_of(native(), size(), grants));
-}
-Result<void> MappedRange::set_access(const AccessGrant &grant) const noexcept {
-    return set_access(std::span(&grant, 1));
+    return named("MappedRange::set_access", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
+        return set_access_of(native(), size(), grants);
+    });
 }
 
 Result<AccessFlags> MappedRange::get_access(Device device) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
-    return CUSHIM_NAMED(access_at(native(), device));
+    return named("MappedRange::get_access", [&]() -> Result<AccessFlags> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
+        return access_at(native(), device);
+    });
 }
 
 Result<void> MappedRange::release_after(const Stream &stream) const noexcept {
-    CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
-    CUSHIM_TRY(Stream kept, detail::keep_for_release(stream));
-    auto *const state = static_cast<MappedState *>(detail::Access::state(*this));
-    if (state == nullptr) {
-        return CUSHIM_NAMED(
-            Error::invalid_argument("the mapping is borrowed; call release_after() of its owner"));
-    }
-    state->release_after(std::move(kept));
-    return {};
+    return named("MappedRange::release_after", [&]() -> Result<void> {
+        CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
+        CUSHIM_TRY(Stream kept, detail::keep_for_release(stream));
+        auto *const state = static_cast<MappedState *>(detail::Access::state(*this));
+        if (state == nullptr) {
+            return Error::invalid_argument(
+                "the mapping is borrowed; call release_after() of its owner");
+        }
+        state->release_after(std::move(kept));
+        return {};
+    });
 }
 
 } // namespace cushim

@@ -8,8 +8,8 @@
  * then replaced by `value`; otherwise `*expected` receives the content. */
 #if defined(__GNUC__)
 
-#define CUSHIM_LOAD(type, place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
-#define CUSHIM_STORE(type, place, value) __atomic_store_n(place, value, __ATOMIC_RELEASE)
+#define CUSHIM_LOAD(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
+#define CUSHIM_STORE(place, value) __atomic_store_n(place, value, __ATOMIC_RELEASE)
 #define CUSHIM_EXCHANGE(place, value) __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL)
 #define CUSHIM_REPLACE(place, expected, value)                                                     \
     __atomic_compare_exchange_n(place, expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
@@ -18,8 +18,13 @@
 
 #include <intrin.h>
 
-#define CUSHIM_LOAD(type, place) (*(type const volatile *)(place))
-#define CUSHIM_STORE(type, place, value) ((void)(*(type volatile *)(place) = (value)))
+#ifdef __cplusplus
+#define CUSHIM_TYPE_AT(place) decltype(+*(place))
+#else
+#define CUSHIM_TYPE_AT(place) __typeof__(*(place))
+#endif
+#define CUSHIM_LOAD(place) (*(CUSHIM_TYPE_AT(place) const volatile *)(place))
+#define CUSHIM_STORE(place, value) ((void)(*(CUSHIM_TYPE_AT(place) volatile *)(place) = (value)))
 
 /* Only for pointers, and integers of their size. */
 #define CUSHIM_EXCHANGE(place, value)                                                              \

@@ -15,12 +15,14 @@
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined(__linux__)
 #include <sys/auxv.h>
 #endif
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #if defined(__GLIBC__) && !defined(__USE_GNU)
@@ -39,7 +41,7 @@
 #define CUSHIM_TARGET "lib"
 #endif
 
-/* Keeps the end of a message that is too long, since the reason follows the path. */
+/* Of a message that is too long, keeps the end: the reason stands there, after the path. */
 static void say(Text *text, const char *words) {
     const size_t length = strlen(words);
     const bool fits = length < sizeof text->chars;
@@ -47,37 +49,9 @@ static void say(Text *text, const char *words) {
              fits ? words : words + length - (sizeof text->chars - 4));
 }
 
-/* A file name, and whether the name of a loaded library begins with it. */
-typedef struct CushimLoadedName {
-    const char *start;
-    size_t length;
-} LoadedName;
-
-/* Compares byte by byte. Another thread may have written the name in dlopen, under a lock that
- * ThreadSanitizer does not see, and its checked C library functions would report a race. */
-__attribute__((no_sanitize("thread"))) static int is_loaded(struct dl_phdr_info *info, size_t size,
-                                                            void *user) {
-    (void)size;
-    const LoadedName *wanted = (const LoadedName *)user;
-    const volatile char *file = info->dlpi_name;
-    for (const volatile char *end = file; *end != '\0'; ++end) {
-        if (*end == '/') {
-            file = end + 1;
-        }
-    }
-    size_t same = 0;
-    while (same < wanted->length && file[same] == wanted->start[same]) {
-        ++same;
-    }
-    return same == wanted->length ? 1 : 0;
-}
-
-/* Whether RTLD_NOLOAD can succeed: if the library is not loaded, it searches the disk. Looks for
- * "libcuda.so" instead of libcuda.so.1, since drivers' files are named libcuda.so.550.163.01. */
-static bool may_be_loaded(const char *name) {
-    const char *ending = strstr(name, ".so");
-    LoadedName wanted = {name, ending != NULL ? (size_t)(ending - name) + 3 : strlen(name)};
-    return dl_iterate_phdr(is_loaded, &wanted) != 0;
+/* glibc copies the name that it searches for to the stack, where a long one has no room. */
+static bool is_too_long(const char *path) {
+    return strlen(path) > NAME_MAX && strchr(path, '/') == NULL;
 }
 
 /* Whether the dynamic linker's message means that the file itself was not found. In every language,
@@ -88,22 +62,62 @@ static bool says_missing(const char *message, const char *path) {
            strstr(named, strerror(ENOENT)) != NULL;
 }
 
+/* Whether the file that the dynamic linker's message begins with is on a file system that is
+ * mounted with noexec. */
+static bool is_not_executable(const char *message) {
+    char file[PATH_MAX];
+    const size_t length = strcspn(message, ":");
+    struct statvfs system;
+    if (*message != '/' || length >= sizeof file) {
+        return false;
+    }
+    memcpy(file, message, length);
+    file[length] = '\0';
+    return statvfs(file, &system) == 0 && (system.f_flag & ST_NOEXEC) != 0;
+}
+
+/* What the message of the dynamic linker, which ends with the system's text for an error, says
+ * about a file that exists. */
+static FileKind kind_in(const char *message) {
+#if defined(__linux__) && !defined(__GLIBC__)
+    // NVIDIA's libraries are built for glibc; musl lacks some of its functions.
+    if (strstr(message, "symbol not found") != NULL || strstr(message, "ld-linux") != NULL) {
+        return CUSHIM_FILE_OTHER_C_LIBRARY;
+    }
+#endif
+    if (strstr(message, strerror(EMFILE)) != NULL || strstr(message, strerror(ENFILE)) != NULL) {
+        return CUSHIM_FILE_NO_DESCRIPTOR;
+    }
+    if (strstr(message, strerror(EACCES)) != NULL) {
+        return CUSHIM_FILE_UNREADABLE;
+    }
+    if (strstr(message, strerror(ENOENT)) != NULL) {
+        return CUSHIM_FILE_LACKS_LIBRARY;
+    }
+    return is_not_executable(message) ? CUSHIM_FILE_NOT_EXECUTABLE : CUSHIM_FILE_LIBRARY;
+}
+
 Module cushim_platform_open(const char *path, OpenMode mode, OpenError *error) {
     error->message.chars[0] = '\0';
     error->missing = false;
-    if (mode == CUSHIM_OPEN_ALREADY_LOADED && !may_be_loaded(path)) {
+    error->kind = CUSHIM_FILE_LIBRARY;
+    if (is_too_long(path)) {
+        say(&error->message, strerror(ENAMETOOLONG));
         return NULL;
     }
     const int flags =
         RTLD_NOW | RTLD_LOCAL | (mode == CUSHIM_OPEN_ALREADY_LOADED ? RTLD_NOLOAD : 0);
     void *module = dlopen(path, flags);
-    if (module == NULL) {
+    if (module == NULL && mode != CUSHIM_OPEN_ALREADY_LOADED) {
         const char *message = dlerror();
-        say(&error->message, message != NULL ? message : "not loaded in this process");
+        say(&error->message, message != NULL ? message : "the system gave no message");
         error->missing = says_missing(error->message.chars, path);
+        error->kind = kind_in(error->message.chars);
     }
     return module;
 }
+
+const bool cushim_platform_opens_loaded_first = true;
 
 void cushim_platform_close(Module module) {
     dlclose(module);
@@ -118,10 +132,25 @@ cushim_function cushim_platform_find_function(Module module, const char *name) {
     return found.function;
 }
 
-/* Copies the name that the dynamic linker stores; true if it exists and fits. Another thread may
- * have written it, under a lock that ThreadSanitizer does not see. */
-__attribute__((no_sanitize("thread"))) static bool copy_name(const struct link_map *map, char *name,
-                                                             size_t size) {
+bool cushim_platform_may_have_version(Module module, const char *function, const char *version) {
+#ifdef __GLIBC__
+    return dlvsym(module, function, version) != NULL;
+#else
+    (void)module, (void)function, (void)version;
+    return true;
+#endif
+}
+
+/* For functions that read what the dynamic linker has written, possibly for another thread, under a
+ * lock: sanitizers see neither. */
+#if defined(__clang__)
+#define CUSHIM_READS_LINKER __attribute__((no_sanitize("thread", "memory")))
+#else
+#define CUSHIM_READS_LINKER __attribute__((no_sanitize("thread")))
+#endif
+
+/* Copies the name that the dynamic linker stores; true if it exists and fits. */
+CUSHIM_READS_LINKER static bool copy_name(const struct link_map *map, char *name, size_t size) {
     const volatile char *from = map != NULL ? map->l_name : NULL;
     size_t length = 0;
     while (from != NULL && length < size && from[length] != '\0') {
@@ -144,48 +173,14 @@ char *cushim_platform_path_of_module(Module module) {
     return name[0] == '/' ? strdup(name) : realpath(name, NULL);
 }
 
-/* An address in this module. */
-static const char own_address = 0;
+/* The dynamic section of this module; the linker defines it. NULL in a static program. */
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
 
-bool cushim_platform_contains_own_code(Module module) {
-    Dl_info own;
-    struct link_map *map = NULL, *own_map = NULL;
-    return dlinfo(module, RTLD_DI_LINKMAP, &map) == 0 &&
-           dladdr1(&own_address, &own, (void **)&own_map, RTLD_DL_LINKMAP) != 0 && map == own_map;
+/* Not by dladdr(), which searches all symbols of this module. */
+CUSHIM_READS_LINKER bool cushim_platform_contains_own_code(Module module) {
+    struct link_map *map = NULL;
+    return dlinfo(module, RTLD_DI_LINKMAP, &map) == 0 && map->l_ld == _DYNAMIC;
 }
-
-/* The folders of the dynamic linker's search: LD_LIBRARY_PATH at process start, the program's run
- * path, the system's folders. The cache of ldconfig is not included. */
-#if defined(__GLIBC__)
-bool cushim_platform_visit_search_path(bool (*visit)(const char *folder, void *user), void *user) {
-    bool found = false;
-    void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
-    Dl_serinfo size;
-    if (program == NULL) {
-        return false;
-    }
-    if (dlinfo(program, RTLD_DI_SERINFOSIZE, &size) == 0) {
-        Dl_serinfo *folders = (Dl_serinfo *)malloc(size.dls_size);
-        if (folders != NULL) {
-            folders->dls_size = size.dls_size;
-            folders->dls_cnt = size.dls_cnt;
-        }
-        if (folders != NULL && dlinfo(program, RTLD_DI_SERINFO, folders) == 0) {
-            for (unsigned int i = 0; i < folders->dls_cnt && !found; ++i) {
-                found = visit(folders->dls_serpath[i].dls_name, user);
-            }
-        }
-        free(folders);
-    }
-    dlclose(program);
-    return found;
-}
-#else
-bool cushim_platform_visit_search_path(bool (*visit)(const char *folder, void *user), void *user) {
-    (void)visit, (void)user;
-    return false;
-}
-#endif
 
 const char *cushim_platform_environment(const char *name) {
     const char *value = secure_getenv(name);
@@ -220,7 +215,7 @@ void cushim_platform_list_folder(const char *folder, const char *prefix,
 static unsigned long error_key = 0;
 
 static unsigned long own_error_key(void) {
-    unsigned long key = CUSHIM_LOAD(unsigned long, &error_key);
+    unsigned long key = CUSHIM_LOAD(&error_key);
     pthread_key_t fresh;
     if (key != 0 || pthread_key_create(&fresh, NULL) != 0) {
         return key;
@@ -237,7 +232,7 @@ static pthread_key_t key_of(unsigned long stored) {
 }
 
 int cushim_platform_thread_error(void) {
-    const unsigned long key = CUSHIM_LOAD(unsigned long, &error_key);
+    const unsigned long key = CUSHIM_LOAD(&error_key);
     return key == 0 ? 0 : (int)(size_t)pthread_getspecific(key_of(key));
 }
 
@@ -253,8 +248,8 @@ unsigned int cushim_platform_known_generation = 0;
 static unsigned int generation_of_child = 0;
 static int generation_watched = 0;
 
-/* In two steps that may run twice, since two threads may have registered the handlers. A child is
- * not identified by its process id, which in a new PID namespace may equal its parent's. */
+/* Two handlers count a fork, so that the result is right even if two threads registered them twice.
+ * The process id cannot identify a child: in a new PID namespace, it may equal its parent's. */
 static void before_fork(void) {
     const unsigned int child =
         __atomic_load_n(&cushim_platform_known_generation, __ATOMIC_RELAXED) + 1;
@@ -270,12 +265,12 @@ static void after_fork_in_child(void) {
  * The flag is set afterwards, so that no thread relies on handlers that are not registered yet. */
 static void watch_forks(void) {
     if (pthread_atfork(before_fork, NULL, after_fork_in_child) == 0) {
-        CUSHIM_STORE(int, &generation_watched, 1);
+        CUSHIM_STORE(&generation_watched, 1);
     }
 }
 
 unsigned int cushim_platform_fork_generation(void) {
-    if (__builtin_expect(CUSHIM_LOAD(int, &generation_watched) == 0, 0)) {
+    if (__builtin_expect(CUSHIM_LOAD(&generation_watched) == 0, 0)) {
         watch_forks();
     }
     return __atomic_load_n(&cushim_platform_known_generation, __ATOMIC_RELAXED);
@@ -290,17 +285,54 @@ bool cushim_platform_at_exit(void (*function)(void)) {
     return atexit(function) == 0;
 }
 
+#ifdef __GLIBC__
+/* Uses the dynamic linker's own name, which is empty for the program. dladdr() returns argv[0] for
+ * the program, which the parent process chose. */
 void cushim_platform_pin_module_of(const void *address) {
-    Dl_info info;
-    struct link_map *map = NULL;
-    if (dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL &&
-        map->l_name != NULL && map->l_name[0] != '\0') { // "": the program itself
-        dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    Dl_info module;
+    void *map = NULL;
+    char name[PATH_MAX];
+    if (dladdr1(address, &module, &map, RTLD_DL_LINKMAP) != 0 &&
+        copy_name(map, name, sizeof name)) {
+        dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
 }
+#else
+void cushim_platform_pin_module_of(const void *address) {
+    Dl_info module;
+    // A program may have a name without a folder; a library has none.
+    if (dladdr(address, &module) != 0 && module.dli_fname != NULL &&
+        strchr(module.dli_fname, '/') != NULL) {
+        dlopen(module.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+#endif
 
+/* Whether this module was linked with -z nodelete. */
+static bool stays_loaded(void) {
+    const ElfW(Dyn) *entry = _DYNAMIC;
+    while (entry != NULL && entry->d_tag != DT_NULL && entry->d_tag != DT_FLAGS_1) {
+        ++entry;
+    }
+    return entry != NULL && entry->d_tag == DT_FLAGS_1 && (entry->d_un.d_val & DF_1_NODELETE) != 0;
+}
+
+static bool is_in_program(void) {
+    void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    if (program == NULL) {
+        return false;
+    }
+    const bool own = cushim_platform_contains_own_code(program);
+    dlclose(program);
+    return own;
+}
+
+/* The two tests are cheap. cushim_platform_pin_module_of() walks all symbols of the module. */
 void cushim_platform_pin_own_module(void) {
-    cushim_platform_pin_module_of(&own_address);
+    static const char own_address = 0;
+    if (!stays_loaded() && !is_in_program()) {
+        cushim_platform_pin_module_of(&own_address);
+    }
 }
 
 #if defined(__linux__)
@@ -310,8 +342,59 @@ char *cushim_platform_path_of_program(void) {
         getauxval(AT_SECURE) == 0 ? readlink("/proc/self/exe", path, sizeof path - 1) : -1;
     return length > 0 ? strndup(path, (size_t)length) : NULL;
 }
+
+/* A relative path belongs to the folder at the start. The current one may be another now, which
+ * others can write to. */
+static bool visit_from_start(const char *path, bool (*visit)(const char *path, void *user),
+                             void *user) {
+    char full[PATH_MAX];
+    const char *folder = cushim_platform_environment("PWD");
+    if (path == NULL || strchr(path, '/') == NULL) {
+        return false;
+    }
+    if (*path == '/') {
+        return visit(path, user);
+    }
+    const int length =
+        folder != NULL && *folder == '/' ? snprintf(full, sizeof full, "%s/%s", folder, path) : -1;
+    return length > 0 && (size_t)length < sizeof full && visit(full, user);
+}
+
+bool cushim_platform_visit_program_paths(bool (*visit)(const char *path, void *user), void *user) {
+    if (getauxval(AT_SECURE) != 0) {
+        return false;
+    }
+    // The second is the script, if the program is its interpreter.
+    const char *started = (const char *)getauxval(AT_EXECFN);
+    char *own = cushim_platform_path_of_program();
+    const bool done = visit_from_start(program_invocation_name, visit, user) ||
+                      visit_from_start(started, visit, user) || visit_from_start(own, visit, user);
+    free(own);
+    return done;
+}
+
+char *cushim_platform_path_of_module_with(const void *address) {
+    Dl_info module;
+    if (getauxval(AT_SECURE) != 0) {
+        return NULL;
+    }
+    // The program has the name that the parent process chose.
+    const bool is_named =
+        dladdr(address, &module) != 0 && module.dli_fname != NULL && *module.dli_fname == '/';
+    return is_named ? realpath(module.dli_fname, NULL) : cushim_platform_path_of_program();
+}
 #else
 char *cushim_platform_path_of_program(void) {
+    return NULL;
+}
+
+bool cushim_platform_visit_program_paths(bool (*visit)(const char *path, void *user), void *user) {
+    (void)visit, (void)user;
+    return false;
+}
+
+char *cushim_platform_path_of_module_with(const void *address) {
+    (void)address;
     return NULL;
 }
 #endif

@@ -43,7 +43,7 @@ static const unsigned char own_order = ELFDATA2MSB;
 
 /* An open file, its size, and its first bytes, which contain the segment table in every library
  * that current linkers create. */
-typedef struct CushimFile {
+typedef struct {
     int descriptor;
     unsigned long long size;
     char start[1024];
@@ -101,10 +101,12 @@ static bool segments_are_there(const File *file, const Header *header) {
 }
 
 static FileKind inspect_elf(const File *file, Text *detail) {
+    if (file->size == 0) {
+        snprintf(detail->chars, sizeof detail->chars, "the file is empty");
+        return CUSHIM_FILE_EMPTY;
+    }
     if (file->start_size < SELFMAG || memcmp(file->start, ELFMAG, SELFMAG) != 0) {
-        snprintf(detail->chars, sizeof detail->chars, "%s",
-                 file->start_size == 0 ? "the file is empty"
-                                       : "not a shared library (no ELF header)");
+        snprintf(detail->chars, sizeof detail->chars, "not a shared library (no ELF header)");
         return CUSHIM_FILE_NOT_A_LIBRARY;
     }
     Header header;
@@ -149,7 +151,9 @@ FileKind cushim_platform_inspect_file(const char *path, Text *detail) {
             return CUSHIM_FILE_MISSING;
         }
         snprintf(detail->chars, sizeof detail->chars, "%s", strerror(errno));
-        return CUSHIM_FILE_NOT_A_LIBRARY;
+        return errno == EACCES                      ? CUSHIM_FILE_UNREADABLE
+               : errno == EMFILE || errno == ENFILE ? CUSHIM_FILE_NO_DESCRIPTOR
+                                                    : CUSHIM_FILE_NOT_A_LIBRARY;
     }
     struct stat status;
     FileKind kind = CUSHIM_FILE_NOT_A_LIBRARY;

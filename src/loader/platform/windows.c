@@ -34,7 +34,7 @@ static bool widen(const char *path, wchar_t *wide) {
 /* On the heap; NULL if out of memory. */
 static char *narrow(const wchar_t *wide) {
     const int size = WideCharToMultiByte(CP_UTF8, 0, wide, -1, NULL, 0, NULL, NULL);
-    char *text = size > 0 ? (char *)malloc((size_t)size) : NULL;
+    char *text = size > 0 ? malloc((size_t)size) : NULL;
     if (text != NULL) {
         WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, size, NULL, NULL);
     }
@@ -121,6 +121,7 @@ static FileKind inspect_image(HANDLE file, Text *detail) {
 Module cushim_platform_open(const char *path, OpenMode mode, OpenError *error) {
     error->message.chars[0] = '\0';
     error->missing = false;
+    error->kind = CUSHIM_FILE_LIBRARY;
     wchar_t wide[path_capacity];
     if (!widen(path, wide)) {
         say(&error->message, "the path is too long or not UTF-8");
@@ -165,12 +166,19 @@ Module cushim_platform_open(const char *path, OpenMode mode, OpenError *error) {
     return module;
 }
 
+const bool cushim_platform_opens_loaded_first = false;
+
 void cushim_platform_close(Module module) {
     FreeLibrary((HMODULE)module);
 }
 
 cushim_function cushim_platform_find_function(Module module, const char *name) {
     return (cushim_function)GetProcAddress((HMODULE)module, name);
+}
+
+bool cushim_platform_may_have_version(Module module, const char *function, const char *version) {
+    (void)module, (void)function, (void)version;
+    return true;
 }
 
 char *cushim_platform_path_of_module(Module module) {
@@ -220,9 +228,10 @@ FileKind cushim_platform_inspect_file(const char *path, Text *detail) {
     return kind;
 }
 
-bool cushim_platform_visit_search_path(bool (*visit)(const char *folder, void *user), void *user) {
-    (void)visit, (void)user;
-    return false; // no folders: PATH is never searched
+bool cushim_platform_visit_system_search(
+    const char *name, bool (*visit)(const char *path, FoundPlace place, void *user), void *user) {
+    (void)name, (void)visit, (void)user;
+    return false; // no files: PATH is never searched
 }
 
 const char *cushim_platform_environment(const char *name) {
@@ -263,7 +272,7 @@ void cushim_platform_list_folder(const char *folder, const char *prefix,
 static size_t error_slot = 0;
 
 static size_t own_error_slot(void) {
-    size_t slot = CUSHIM_LOAD(size_t, &error_slot);
+    size_t slot = CUSHIM_LOAD(&error_slot);
     if (slot != 0) {
         return slot;
     }
@@ -283,7 +292,7 @@ static DWORD index_of(size_t stored) {
 }
 
 int cushim_platform_thread_error(void) {
-    const size_t slot = CUSHIM_LOAD(size_t, &error_slot);
+    const size_t slot = CUSHIM_LOAD(&error_slot);
     if (slot == 0) {
         return 0;
     }
@@ -321,11 +330,11 @@ bool cushim_platform_at_exit(void (*function)(void)) {
 bool cushim_platform_is_ending(void) {
     typedef BOOLEAN(NTAPI * Query)(void);
     static cushim_function found = NULL;
-    cushim_function function = CUSHIM_LOAD(cushim_function, &found);
+    cushim_function function = CUSHIM_LOAD(&found);
     if (function == NULL) {
         function = cushim_platform_find_function(GetModuleHandleW(L"ntdll.dll"),
                                                  "RtlDllShutdownInProgress");
-        CUSHIM_STORE(cushim_function, &found, function); // racing threads store the same
+        CUSHIM_STORE(&found, function); // racing threads store the same
     }
     return function != NULL && ((Query)function)();
 }
@@ -342,6 +351,21 @@ void cushim_platform_pin_own_module(void) {
 
 char *cushim_platform_path_of_program(void) {
     return cushim_platform_path_of_module(NULL);
+}
+
+bool cushim_platform_visit_program_paths(bool (*visit)(const char *path, void *user), void *user) {
+    char *path = cushim_platform_path_of_program();
+    const bool done = path != NULL && visit(path, user);
+    free(path);
+    return done;
+}
+
+char *cushim_platform_path_of_module_with(const void *address) {
+    HMODULE module = NULL;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                           GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                       (const char *)address, &module);
+    return cushim_platform_path_of_module(module);
 }
 
 const char *const cushim_platform_driver_names[] = {"nvcuda.dll", NULL};

@@ -9,7 +9,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -71,7 +70,7 @@ TEST_CASE("a host function is destroyed once when CUDA enqueues it and reports a
 }
 
 GRAPH_TEST_CASE("a graph keeps the closure of a host node whose addition fails after its effect",
-                "[after_effect][graph]") {
+                "[after_effect][graph]", (Api api)) {
     need_simulator(needs_faults);
     auto made = make_graph(api);
     Counts counts;
@@ -87,7 +86,7 @@ GRAPH_TEST_CASE("a graph keeps the closure of a host node whose addition fails a
 }
 
 GRAPH_TEST_CASE("a graph keeps the closure of a host node whose change fails after its effect",
-                "[after_effect][graph]") {
+                "[after_effect][graph]", (Api api)) {
     need_simulator(needs_faults);
     auto made = make_graph(api);
     Counts before, after;
@@ -103,7 +102,7 @@ GRAPH_TEST_CASE("a graph keeps the closure of a host node whose change fails aft
 }
 
 GRAPH_TEST_CASE("an executable graph keeps both closures of a host node when setting it fails",
-                "[after_effect][graph]") {
+                "[after_effect][graph]", (Api api)) {
     need_simulator(needs_faults);
     auto made = make_graph(api);
     const auto stream = made.stream();
@@ -124,7 +123,7 @@ GRAPH_TEST_CASE("an executable graph keeps both closures of a host node when set
 }
 
 GRAPH_TEST_CASE("a graph holds one reference when retaining a user object fails after its effect",
-                "[after_effect][graph]") {
+                "[after_effect][graph]", (Api api)) {
     need_simulator(needs_faults);
     auto made = make_graph(api);
     Counts counts;
@@ -138,14 +137,14 @@ GRAPH_TEST_CASE("a graph holds one reference when retaining a user object fails 
 }
 
 GRAPH_TEST_CASE("a node that CUDA has destroyed is rejected even if the call failed",
-                "[after_effect][graph]") {
+                "[after_effect][graph]", (Api api)) {
     need_simulator(needs_faults);
     auto made = make_graph(api);
-    const auto inside = ok(create_graph(api, made.context));
+    auto inside = ok(create_graph(api, made.context));
     ok(inside.add_empty_node({}));
     const auto kept = ok(made.graph.add_empty_node({}));
     const auto node = ok(made.graph.add_child_graph_node({kept}, inside));
-    const auto child = ok(made.graph.child_graph(node));
+    auto child = ok(made.graph.child_graph_params(node));
     const std::string call = graph_call(api, "DestroyNode");
     fail_after(call);
     CHECK_FALSE(made.graph.destroy_node(node).has_value());

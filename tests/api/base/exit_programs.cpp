@@ -20,9 +20,9 @@ Result<DeviceBuffer<int>> numbers(const Context &in) {
 
 // A node keeps the buffer, and so does the executable graph.
 Result<void> graph_keeps_buffer(const Context &in, const Stream &stream) {
-    CUSHIM_TRY(const Graph graph, Graph::create(in));
+    CUSHIM_TRY(Graph graph, Graph::create(in));
     {
-        CUSHIM_TRY(const auto buffer, numbers(in));
+        CUSHIM_TRY(auto buffer, numbers(in));
         CUSHIM_TRY_VOID(graph.add_memset_node({}, buffer, 7));
     }
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
@@ -38,7 +38,7 @@ Result<void> host_function_owns_buffer(const Context &in, const Stream &stream) 
 
 Result<void> captured_function_owns_buffer(const Context &in, const Stream &stream) {
     CUSHIM_TRY(auto buffer, numbers(in));
-    CUSHIM_TRY(const Graph graph, stream.capture([&]() -> Result<void> {
+    CUSHIM_TRY(Graph graph, stream.capture([&]() -> Result<void> {
         return stream.launch_host_function([owned = std::move(buffer)] { (void)owned; });
     }));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
@@ -49,9 +49,9 @@ Result<void> captured_function_owns_buffer(const Context &in, const Stream &stre
 // Destroys the owners of a graph while its launch may be running: CUDA destroys the graph when the
 // launch has completed.
 Result<void> launch_is_not_awaited(const Context &in, const Stream &stream) {
-    CUSHIM_TRY(const Graph graph, Graph::create(in));
+    CUSHIM_TRY(Graph graph, Graph::create(in));
     {
-        CUSHIM_TRY(const auto buffer, numbers(in));
+        CUSHIM_TRY(auto buffer, numbers(in));
         CUSHIM_TRY(const GraphNode filled, graph.add_memset_node({}, buffer, 7));
         CUSHIM_TRY(auto owned, numbers(in));
         CUSHIM_TRY_VOID(graph.add_host_node({filled}, [owned = std::move(owned)] { (void)owned; }));
@@ -114,7 +114,7 @@ Result<void> slow_runtime_graph(const Context &in, const Stream &) {
             std::fflush(stdout);
         }
     });
-    CUSHIM_TRY(const Graph graph, rt::create_graph(in));
+    CUSHIM_TRY(Graph graph, rt::create_graph(in));
     return graph
         .add_host_node({}, AtEnd([] {
                            std::this_thread::sleep_for(std::chrono::milliseconds(50));

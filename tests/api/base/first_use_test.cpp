@@ -30,7 +30,7 @@ Result<void> use_a_device(std::size_t number, int devices) {
     CUSHIM_TRY(const Device device,
                Device::get(static_cast<int>(number % static_cast<std::size_t>(devices))));
     CUSHIM_TRY(const Context context, Context::primary(device));
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 100));
     const int value = static_cast<int>(number);
     CUSHIM_TRY_VOID(fill(context, buffer.span(), value));
     std::vector<int> values(100);

@@ -4,17 +4,19 @@
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
 
+#include <cushim/device_buffer.hpp>
 #include <cushim/external_semaphore.hpp>
 #include <cushim/graph.hpp>
 #include <cushim/growable_buffer.hpp>
-#include <cushim/host_buffer.hpp>
 #include <cushim/host_mapped_buffer.hpp>
 #include <cushim/host_registration.hpp>
 #include <cushim/library.hpp>
 #include <cushim/managed_buffer.hpp>
 #include <cushim/memory_pool.hpp>
 #include <cushim/override.hpp>
+#include <cushim/pinned_buffer.hpp>
 #include <cushim/pitched_buffer.hpp>
+#include <cushim/pool_buffer.hpp>
 
 #include "harness/exported_memory.hpp"
 
@@ -100,8 +102,8 @@ struct Owner {
 
 #ifndef _WIN32
 Kept keep_external_array(Scene &scene) {
-    auto exported = export_memory(1).value();
-    const auto memory = import_whole(scene.context(), exported).value();
+    auto exported = ok(export_memory(1));
+    const auto memory = ok(import_whole(scene.context(), exported));
     auto mapped = memory.map_mipmapped(0, image_of(CU_AD_FORMAT_FLOAT, 64));
     // A real driver may refuse images in CUDA memory.
     return !mapped && simulator() == nullptr ? nullptr : keep(std::move(mapped));
@@ -116,15 +118,15 @@ constexpr Owner owners[] = {
      [](Scene &scene) { return keep(DeviceBuffer<int>::allocate(scene.context(), 100)); }},
     {"device buffer with release_after()",
      [](Scene &scene) {
-         auto buffer = DeviceBuffer<int>::allocate(scene.context(), 100).value();
-         const auto other = Stream::create(scene.context(), {.non_blocking = true}).value();
+         auto buffer = ok(DeviceBuffer<int>::allocate(scene.context(), 100));
+         const auto other = ok(Stream::create(scene.context(), {.non_blocking = true}));
          REQUIRE(buffer.release_after(other));
          REQUIRE(fill(other, buffer.span(), 1));
          return keep(Result<DeviceBuffer<int>>(std::move(buffer)));
      }},
     {"stream-ordered buffer",
      [](Scene &scene) {
-         const auto other = Stream::create(scene.context()).value();
+         const auto other = ok(Stream::create(scene.context()));
          return keep(DeviceBuffer<int>::allocate_async(other, 100));
      }},
     {"pinned buffer",
@@ -142,8 +144,8 @@ constexpr Owner owners[] = {
     {"memory pool", [](Scene &scene) { return keep(MemoryPool::create(scene.place.device)); }},
     {"pool buffer",
      [](Scene &scene) {
-         const auto pool = MemoryPool::create(scene.place.device).value();
-         const auto other = Stream::create(scene.context()).value();
+         const auto pool = ok(MemoryPool::create(scene.place.device));
+         const auto other = ok(Stream::create(scene.context()));
          return keep(PoolBuffer<int>::allocate(pool, other, 100));
      }},
     {"module", [](Scene &scene) { return keep(load_device_code(scene.context())); }},
@@ -164,26 +166,26 @@ constexpr Owner owners[] = {
     {"mapped range with release_after()",
      [](Scene &scene) {
          auto mapped = map_new(scene.place, scene.place.unit);
-         const auto other = Stream::create(scene.context(), {.non_blocking = true}).value();
+         const auto other = ok(Stream::create(scene.context(), {.non_blocking = true}));
          REQUIRE(mapped->release_after(other));
          return keep(std::move(mapped));
      }},
     {"growable buffer",
      [](Scene &scene) {
-         auto buffer = GrowableBuffer<int>::create(scene.place.device, 100).value();
+         auto buffer = ok(GrowableBuffer<int>::create(scene.place.device, 100));
          REQUIRE(buffer.resize(100));
          return keep(Result<GrowableBuffer<int>>(std::move(buffer)));
      }},
 #ifndef _WIN32
     {"external memory",
      [](Scene &scene) {
-         auto exported = export_memory(1).value();
+         auto exported = ok(export_memory(1));
          return keep(import_whole(scene.context(), exported));
      }},
     {"external buffer",
      [](Scene &scene) {
-         auto exported = export_memory(1).value();
-         const auto memory = import_whole(scene.context(), exported).value();
+         auto exported = ok(export_memory(1));
+         const auto memory = ok(import_whole(scene.context(), exported));
          return keep(memory.map_buffer(0, exported.size()));
      }},
     {"external array", keep_external_array},
@@ -200,8 +202,8 @@ constexpr Owner owners[] = {
 
 Scene scene_now() {
     restart("");
-    auto place = MappingDevice::make().value();
-    auto stream = Stream::create(place.context).value();
+    auto place = ok(MappingDevice::make());
+    auto stream = ok(Stream::create(place.context));
     return {std::move(place), std::move(stream)};
 }
 
@@ -241,8 +243,8 @@ TEST_CASE("owners destroyed during a capture of their thread keep it valid", "[r
 
 TEST_CASE("a destructor changes the capture mode only during its call", "[relaxed_capture]") {
     Scene scene = scene_now();
-    auto buffer = DeviceBuffer<int>::allocate(scene.context(), 100).value();
-    const auto scope = scene.context().enter().value();
+    auto buffer = ok(DeviceBuffer<int>::allocate(scene.context(), 100));
+    const auto scope = ok(scene.context().enter());
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
     REQUIRE(driver().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS);
     const auto calls = calls_in([&] { buffer.reset(); });
@@ -257,8 +259,8 @@ TEST_CASE("a destructor changes the capture mode only during its call", "[relaxe
 TEST_CASE("destroying streams and events does not change the capture mode", "[relaxed_capture]") {
     need_simulator("needs the simulator, which records the calls");
     const Scene scene = scene_now();
-    auto event = Event::create(scene.context()).value();
-    auto stream = Stream::create(scene.context()).value();
+    auto event = ok(Event::create(scene.context()));
+    auto stream = ok(Stream::create(scene.context()));
     CHECK(calls_in([&] {
               stream.reset();
               event.reset();
@@ -267,7 +269,7 @@ TEST_CASE("destroying streams and events does not change the capture mode", "[re
 
 TEST_CASE("a buffer is freed by a driver without capture modes", "[relaxed_capture]") {
     const Scene scene = scene_now();
-    auto buffer = DeviceBuffer<int>::allocate(scene.context(), 100).value();
+    auto buffer = ok(DeviceBuffer<int>::allocate(scene.context(), 100));
     const Reports reports;
     const ScopedOverride<entry::cuThreadExchangeStreamCaptureMode> missing(
         [](CUstreamCaptureMode *) {
@@ -282,8 +284,8 @@ TEST_CASE("a buffer is freed by a driver without capture modes", "[relaxed_captu
 TEST_CASE("a free in the legacy stream during a capture is reported and keeps it valid",
           "[relaxed_capture]") {
     const Scene scene = scene_now();
-    const auto scope = scene.context().enter().value();
-    auto buffer = DeviceBuffer<int>::allocate_async(Stream::legacy(), 100).value();
+    const auto scope = ok(scene.context().enter());
+    auto buffer = ok(DeviceBuffer<int>::allocate_async(Stream::legacy(), 100));
     const CUdeviceptr address = buffer.native();
     const Reports reports;
     OthersCapture capture(scene.stream);

@@ -2,18 +2,18 @@
 #include "harness/scenario.hpp"
 
 #include <cushim/device_buffer.hpp>
-#include <cushim/host_buffer.hpp>
 #include <cushim/host_registration.hpp>
 #include <cushim/override.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 using namespace api_test;
 using namespace cushim;
 
 TEST_CASE("a destructor reports a failure to the sink, and close() returns it", "[teardown]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     const Context context = context_after_restart("");
-    auto closed = required(Event::create(context));
-    auto destroyed = required(Event::create(context));
+    auto closed = ok(Event::create(context));
+    auto destroyed = ok(Event::create(context));
     const auto handle = reinterpret_cast<unsigned long long>(destroyed.native());
     const Reports reports;
     always_fail_after("cuEventDestroy_v2");
@@ -30,7 +30,7 @@ TEST_CASE("a destructor reports a failure to the sink, and close() returns it", 
 }
 
 TEST_CASE("a driver that has shut down is not reported as a failure", "[teardown]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     const Context context = context_after_restart("fault=cuEventDestroy_v2:1:4:after");
     const Reports reports;
     (void)Event::create(context);
@@ -39,7 +39,7 @@ TEST_CASE("a driver that has shut down is not reported as a failure", "[teardown
 
 TEST_CASE("the last of several owners destroys the object", "[teardown]") {
     const Context context = context_after_restart("");
-    auto first = required(Event::create(context));
+    auto first = ok(Event::create(context));
     Event second = first.share();
     REQUIRE(first.close().has_value());
     CHECK(second.query().has_value());
@@ -48,7 +48,7 @@ TEST_CASE("the last of several owners destroys the object", "[teardown]") {
 
 TEST_CASE("an object released by one owner is not destroyed by another", "[teardown]") {
     const Context context = context_after_restart("");
-    auto first = required(Event::create(context));
+    auto first = ok(Event::create(context));
     Event second = first.share();
     const CUevent native = first.release();
     CHECK(second.close().has_value());
@@ -59,12 +59,12 @@ TEST_CASE("an object released by one owner is not destroyed by another", "[teard
 // --- a context that cannot be made current
 
 TEST_CASE("host memory is freed even if its context cannot be made current", "[teardown]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     const Context context = context_after_restart("");
-    const Stream stream = Stream::create(context).value();
+    const Stream stream = ok(Stream::create(context));
     std::vector<int> values(100);
-    auto pinned = PinnedBuffer<int>::allocate(context, 100).value();
-    auto registered = HostRegistration<int>::create(context, values).value();
+    auto pinned = ok(PinnedBuffer<int>::allocate(context, 100));
+    auto registered = ok(HostRegistration<int>::create(context, values));
     const Reports reports;
     always_fail_instead("cuCtxPushCurrent");
     pinned.reset();
@@ -77,14 +77,14 @@ TEST_CASE("host memory is freed even if its context cannot be made current", "[t
 
 TEST_CASE("memory of the default stream is freed even if its context cannot be made current",
           "[teardown]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     const Context context = context_after_restart("");
     auto buffer = [&] {
-        const auto scope = context.enter().value();
-        return DeviceBuffer<int>::allocate_async(Stream::legacy(), 100).value();
+        const auto scope = ok(context.enter());
+        return ok(DeviceBuffer<int>::allocate_async(Stream::legacy(), 100));
     }();
-    const Context other = Context::create(Device::from_native(0)).value();
-    const auto scope = other.enter().value();
+    const Context other = ok(Context::create(Device::from_native(0)));
+    const auto scope = ok(other.enter());
     const Reports reports;
     always_fail_instead("cuCtxPushCurrent");
     CHECK(buffer.close());
@@ -93,9 +93,9 @@ TEST_CASE("memory of the default stream is freed even if its context cannot be m
 }
 
 TEST_CASE("host memory is not freed if its context has been destroyed", "[teardown]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     const Context context = context_after_restart("");
-    auto buffer = PinnedBuffer<int>::allocate(context, 100).value();
+    auto buffer = ok(PinnedBuffer<int>::allocate(context, 100));
     int *const address = buffer.data();
     const Reports reports;
     {
@@ -104,7 +104,7 @@ TEST_CASE("host memory is not freed if its context has been destroyed", "[teardo
         CHECK(buffer.close());
     }
     CHECK(reports.failures.empty());
-    const auto scope = context.enter().value();
+    const auto scope = ok(context.enter());
     CHECK(driver().cuMemFreeHost(address) == CUDA_SUCCESS);
 }
 
@@ -115,7 +115,7 @@ entry::cuMemFree::pfn free_memory = nullptr;
 TEST_CASE("device memory is freed in its context if the driver requires a current one",
           "[teardown]") {
     const Context context = context_after_restart("");
-    auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    auto buffer = ok(DeviceBuffer<int>::allocate(context, 100));
     const ScopedOverride<entry::cuMemFree> strict([](CUdeviceptr address) {
         CUcontext current = nullptr;
         (void)driver().cuCtxGetCurrent(&current);

@@ -5,9 +5,11 @@
 #include "harness/memory.hpp"
 #include "support/in_threads.hpp"
 
+#include <cushim/device_buffer.hpp>
 #include <cushim/growable_buffer.hpp>
-#include <cushim/host_buffer.hpp>
 #include <cushim/memory_pool.hpp>
+#include <cushim/pinned_buffer.hpp>
+#include <cushim/pool_buffer.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -16,7 +18,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -39,8 +40,8 @@ Result<void> must_hold(const Worker &worker, DeviceSpan<const int> memory, int v
 Result<void> work_once(const Worker &worker, int value) {
     CUSHIM_TRY(const Stream stream, Stream::create(worker.context, {.non_blocking = true}));
     CUSHIM_TRY(const Event filled, Event::create(worker.context));
-    CUSHIM_TRY(const auto plain, Words::allocate(worker.context, count));
-    CUSHIM_TRY(const auto ordered, Words::allocate_async(stream, count));
+    CUSHIM_TRY(auto plain, Words::allocate(worker.context, count));
+    CUSHIM_TRY(auto ordered, Words::allocate_async(stream, count));
     CUSHIM_TRY(auto pinned, PinnedBuffer<int>::allocate(worker.context, count));
     CUSHIM_TRY_VOID(worker.fill(plain.span(), value));
     CUSHIM_TRY_VOID(fill(stream, ordered.span(), value + 1));
@@ -148,7 +149,7 @@ TEST_CASE("streams and events of the wrong device fail with wrong_context",
     made.each_pair([](const Worker &here, const Worker &there) {
         const Event event = ok(Event::create(here.context)), far = ok(Event::create(there.context));
         const Event shared = ok(Event::interprocess(there.context));
-        const auto memory = ok(Words::allocate(here.context, 32));
+        auto memory = ok(Words::allocate(here.context, 32));
         const auto kernel = ok(here.code.kernel<Fill>("fill"));
         ok(event.record(here.stream));
         ok(far.record(there.stream));
@@ -191,14 +192,14 @@ Result<void> release_after(const Worker &owner, PoolBuffer<int> &, const Stream 
 template <class Source>
 void check_released_after(const Worker &owner, const Worker &user, Source source) {
     const std::size_t size = source.size();
-    const auto target = ok(Words::allocate(user.context, size));
+    auto target = ok(Words::allocate(user.context, size));
     ok(fill(owner.stream, source.span(), 7));
     ok(owner.stream.synchronize());
     ok(fill(user.context, target.span(), -1));
     ok(copy(user.stream, target.span(), source.span()));
     ok(release_after(owner, source, user.stream));
     CHECK(source.close());
-    const auto next = ok(Words::allocate(owner.context, size));
+    auto next = ok(Words::allocate(owner.context, size));
     ok(fill(owner.context, next.span(), 8));
     ok(user.stream.synchronize());
     CHECK(ok(user.read(target.span())) == std::vector<int>(size, 7));
@@ -239,7 +240,7 @@ TEST_CASE("stream-ordered memory is freed in another device's stream", "[several
         ok(must_hold(owner, memory.span(), 3));
         CHECK(memory.free_async(other.stream));
         ok(other.stream.synchronize());
-        const auto again = ok(Words::allocate_async(owner.stream, count));
+        auto again = ok(Words::allocate_async(owner.stream, count));
         ok(owner.fill(again.span(), 4));
         ok(must_hold(owner, again.span(), 4));
     });

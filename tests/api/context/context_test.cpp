@@ -6,9 +6,11 @@
 #include <utility>
 
 #include <catch2/generators/catch_generators.hpp>
+#include <cushim/device_buffer.hpp>
 #include <cushim/feature.hpp>
 #include <cushim/memory_pool.hpp>
 #include <cushim/override.hpp>
+#include <cushim/pool_buffer.hpp>
 
 using namespace api_test;
 using namespace cushim;
@@ -22,20 +24,31 @@ Result<CUcontext> current() {
 
 } // namespace
 
-SCENARIO_TEST("a scope makes a context current and restores the previous one", "[context]") {
+SCENARIO_TEST("a scope makes a context current and restores the previous one", "[context]",
+              (Trial &trial)) {
     trial.leave_out(Current::primary, "the previous context is the same one");
     CUSHIM_TRY(const CUcontext before, current());
     CUSHIM_TRY(const Context primary, trial.context());
     CHECK(primary.native() != before);
     {
         CUSHIM_TRY(const ContextScope scope, primary.enter());
-        CHECK_GIVES(current(), primary.native());
+        CUSHIM_TRY_VOID(check_gives(current(), primary.native()));
         CUSHIM_TRY(const ContextScope again, primary.enter());
     }
     return check_gives(current(), before);
 }
 
-SCENARIO_TEST("a stream keeps its context alive", "[context]") {
+SCENARIO_TEST("Device::all() returns every device in order", "[context]", ()) {
+    CUSHIM_TRY(const int count, Device::count());
+    CUSHIM_TRY(const std::vector<Device> all, Device::all());
+    CHECK(all.size() == static_cast<std::size_t>(count));
+    for (std::size_t ordinal = 0; ordinal < all.size(); ++ordinal) {
+        CUSHIM_TRY_VOID(check_gives(Device::get(static_cast<int>(ordinal)), all[ordinal]));
+    }
+    return {};
+}
+
+SCENARIO_TEST("a stream keeps its context alive", "[context]", ()) {
     Stream stream;
     {
         CUSHIM_TRY(const Device device, Device::get(0));
@@ -46,19 +59,20 @@ SCENARIO_TEST("a stream keeps its context alive", "[context]") {
     return {};
 }
 
-SCENARIO_TEST("a created context has its own device, flags and work", "[context]") {
+SCENARIO_TEST("a created context has its own device, flags and work", "[context]", ()) {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context created, Context::create(device, CU_CTX_SCHED_YIELD));
     CUSHIM_TRY(const Context primary, Context::primary(device));
     CHECK(created.native() != primary.native());
-    CHECK_GIVES(created.device(), device);
+    CUSHIM_TRY_VOID(check_gives(created.device(), device));
     CUSHIM_TRY(const unsigned int flags, created.flags());
     CHECK((flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_YIELD);
     CUSHIM_TRY_VOID(created.synchronize());
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a context reports its limits and stream priorities", "[context]") {
+SCENARIO_TEST("a context reports its limits and stream priorities", "[context]",
+              (const Context &context)) {
     CUSHIM_TRY(const std::size_t stack, context.limit(CU_LIMIT_STACK_SIZE));
     CHECK(stack > 0);
     CUSHIM_TRY_VOID(context.set_limit(CU_LIMIT_STACK_SIZE, stack));
@@ -68,7 +82,7 @@ CONTEXT_SCENARIO_TEST("a context reports its limits and stream priorities", "[co
     return check_gives(urgent.priority(), priorities.greatest);
 }
 
-SCENARIO_TEST("peer access is enabled and disabled", "[context]", "devices=2") {
+SCENARIO_TEST("peer access is enabled and disabled", "[context]", (Trial &trial), "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device first, Device::get(0));
     CUSHIM_TRY(const Device second, Device::get(1));
@@ -78,7 +92,7 @@ SCENARIO_TEST("peer access is enabled and disabled", "[context]", "devices=2") {
     return here.disable_peer_access(there);
 }
 
-SCENARIO_TEST("two owners share one context", "[context]") {
+SCENARIO_TEST("two owners share one context", "[context]", ()) {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(Context first, Context::create(device));
     Context second = first.share();
@@ -89,7 +103,7 @@ SCENARIO_TEST("two owners share one context", "[context]") {
     return second.close();
 }
 
-SCENARIO_TEST("a released context can be adopted again", "[context]") {
+SCENARIO_TEST("a released context can be adopted again", "[context]", ()) {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(Context context, Context::create(device));
     const CUcontext native = context.release();
@@ -101,13 +115,13 @@ SCENARIO_TEST("a released context can be adopted again", "[context]") {
 
 TEST_CASE("a created context is not current", "[context]") {
     restart("");
-    const Context created = required(Context::create(Device::from_native(0)));
+    const Context created = ok(Context::create(Device::from_native(0)));
     CHECK(current_context() == nullptr);
 }
 
 TEST_CASE("moving a context leaves the source empty", "[context]") {
     restart("");
-    auto made = required(Context::create(Device::from_native(0)));
+    auto made = ok(Context::create(Device::from_native(0)));
     Context first = std::move(made);
     CHECK_FALSE(static_cast<bool>(made));
     Context second;
@@ -124,7 +138,7 @@ TEST_CASE("moving a context leaves the source empty", "[context]") {
 
 TEST_CASE("a borrowed context is not destroyed", "[context]") {
     restart("");
-    const auto made = required(Context::create(Device::from_native(0)));
+    const auto made = ok(Context::create(Device::from_native(0)));
     { const Context lent = Context::borrow(made.native()).share(); }
     CHECK(made.synchronize().has_value());
 }
@@ -133,10 +147,10 @@ TEST_CASE("destructors of objects report no failure after a reset of their conte
     restart("");
     const Reports reports;
     {
-        const auto context = required(Context::primary(Device::from_native(0)));
-        auto stream = required(Stream::create(context));
-        const auto event = required(Event::create(context));
-        const auto buffer = required(DeviceBuffer<int>::allocate(context, 4));
+        const auto context = ok(Context::primary(Device::from_native(0)));
+        auto stream = ok(Stream::create(context));
+        const auto event = ok(Event::create(context));
+        auto buffer = ok(DeviceBuffer<int>::allocate(context, 4));
         REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
         CHECK(stream.close().has_value());
     }
@@ -148,9 +162,9 @@ TEST_CASE("an object made in a context after its reset is destroyed", "[context]
     REQUIRE(Context::reset_primary(Device::from_native(0)).has_value());
     CHECK(Stream::create(context).error().status() == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     // Makes the context active again; the older owner is valid, too.
-    const auto again = required(Context::primary(Device::from_native(0)));
+    const auto again = ok(Context::primary(Device::from_native(0)));
     CHECK(again.native() == context.native());
-    auto buffer = required(DeviceBuffer<int>::allocate(context, 4));
+    auto buffer = ok(DeviceBuffer<int>::allocate(context, 4));
     const auto before = leaks().size();
     CHECK(buffer.close().has_value());
     CHECK((simulator() == nullptr || leaks().size() == before - 1));
@@ -163,16 +177,16 @@ TEST_CASE("objects made in a context before its reset make no calls after it", "
     restart("");
     const Device device = Device::from_native(0);
     for (int round = 0; round != 3; ++round) {
-        const auto owned = required(Context::primary(device));
+        const auto owned = ok(Context::primary(device));
         const Context context =
             context_is_borrowed ? Context::borrow(owned.native()) : owned.share();
-        auto own_stream = required(Stream::create(context));
+        auto own_stream = ok(Stream::create(context));
         const Stream stream =
             stream_is_borrowed ? Stream::borrow(own_stream.native()) : own_stream.share();
-        const auto pool = required(MemoryPool::create(device));
-        auto plain = required(DeviceBuffer<int>::allocate(context, 4));
-        auto ordered = required(DeviceBuffer<int>::allocate_async(stream, 4));
-        auto pooled = required(PoolBuffer<int>::allocate(pool, stream, 4));
+        const auto pool = ok(MemoryPool::create(device));
+        auto plain = ok(DeviceBuffer<int>::allocate(context, 4));
+        auto ordered = ok(DeviceBuffer<int>::allocate_async(stream, 4));
+        auto pooled = ok(PoolBuffer<int>::allocate(pool, stream, 4));
         REQUIRE(stream.synchronize().has_value());
         REQUIRE(Context::reset_primary(device).has_value());
         check_no_calls([&] {
@@ -186,11 +200,11 @@ TEST_CASE("objects made in a context before its reset make no calls after it", "
 
 TEST_CASE("a scope keeps its context alive", "[context]") {
     restart("");
-    auto outer = required(Context::create(Device::from_native(0)));
-    const auto base = required(outer.enter());
+    auto outer = ok(Context::create(Device::from_native(0)));
+    const auto base = ok(outer.enter());
     {
-        auto inner = required(Context::create(Device::from_native(0)));
-        const auto scope = required(inner.enter());
+        auto inner = ok(Context::create(Device::from_native(0)));
+        const auto scope = ok(inner.enter());
         inner.reset();
         CHECK(current_context() != outer.native());
     }
@@ -199,36 +213,36 @@ TEST_CASE("a scope keeps its context alive", "[context]") {
 
 // --- devices
 
-SCENARIO_TEST("a device is found by its UUID and its PCI bus id", "[device]", "devices=3") {
+SCENARIO_TEST("a device is found by its UUID and its PCI bus id", "[device]", (), "devices=3") {
     CUSHIM_TRY(const int count, Device::count());
     REQUIRE(count > 0);
     CUSHIM_TRY(const Device last, Device::get(count - 1));
     CUSHIM_TRY(const DeviceUuid uuid, last.uuid());
-    CHECK_GIVES(Device::by_uuid(uuid), last);
+    CUSHIM_TRY_VOID(check_gives(Device::by_uuid(uuid), last));
     CUSHIM_TRY(const PciBusId id, last.pci_bus_id());
     return check_gives(Device::by_pci_bus_id(id.c_str()), last);
 }
 
-SCENARIO_TEST("a device reports its name, attributes and memory", "[device]") {
+SCENARIO_TEST("a device reports its name, attributes and memory", "[device]", ()) {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const DeviceName name, device.name());
     CHECK(std::strlen(name.c_str()) > 0);
     CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
     CHECK(capability >= ComputeCapability{3, 5});
-    CHECK_GIVES(device.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE), 32);
+    CUSHIM_TRY_VOID(check_gives(device.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE), 32));
     CUSHIM_TRY(const std::size_t total, device.total_memory());
     CHECK(total > 0);
     return {};
 }
 
 // Independent of the current context: the harness makes one of device 0 current.
-SCENARIO_TEST("memory_info() reports the memory of its device", "[device]",
+SCENARIO_TEST("memory_info() reports the memory of its device", "[device]", (),
               "devices=2;memory=1GiB") {
     CUSHIM_TRY(const int count, Device::count());
     CUSHIM_TRY(const Device last, Device::get(count - 1));
     CUSHIM_TRY(const Context context, Context::primary(last));
     CUSHIM_TRY(const MemoryInfo before, last.memory_info());
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<char>::allocate(context, 64 << 20));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<char>::allocate(context, 64 << 20));
     CUSHIM_TRY(const MemoryInfo after, last.memory_info());
     CHECK(after.total == before.total);
     if (simulator() != nullptr) { // on a GPU other processes allocate and free
@@ -238,7 +252,7 @@ SCENARIO_TEST("memory_info() reports the memory of its device", "[device]",
 }
 
 SCENARIO_TEST("can_access() returns the peer attribute of the two devices", "[device]",
-              "devices=2") {
+              (Trial &trial), "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device first, Device::get(0));
     CUSHIM_TRY(const Device second, Device::get(1));
@@ -263,9 +277,9 @@ struct Places {
 Places places() {
     restart("");
     Places made;
-    made.here = Context::create(Device::from_native(0)).value();
-    made.there = Context::create(Device::from_native(0)).value();
-    made.stream = Stream::create(made.there).value();
+    made.here = ok(Context::create(Device::from_native(0)));
+    made.there = ok(Context::create(Device::from_native(0)));
+    made.stream = ok(Stream::create(made.there));
     return made;
 }
 
@@ -284,17 +298,17 @@ void check_wrong(const Result<void> &result) {
 TEST_CASE("recording an event in a stream of another context fails with wrong_context",
           "[wrong_context][event]") {
     const Places at = places();
-    const Event event = Event::create(at.here).value();
+    const Event event = ok(Event::create(at.here));
     check_wrong(event.record(at.stream));
-    const Stream own = Stream::create(at.here).value();
+    const Stream own = ok(Stream::create(at.here));
     CHECK(event.record(own).has_value());
     CHECK(own.synchronize().has_value());
 }
 
 TEST_CASE("an invalid handle in the right context is not wrong_context", "[wrong_context][event]") {
     const Places at = places();
-    const Event event = Event::create(at.there).value();
-    const Event foreign = Event::create(at.here).value();
+    const Event event = ok(Event::create(at.there));
+    const Event foreign = ok(Event::create(at.here));
     const ScopedOverride<entry::cuEventRecord> record(
         [](CUevent, CUstream) { return CUDA_ERROR_INVALID_HANDLE; });
     CHECK(refused(event.record(at.stream), ErrorKind::status));
@@ -306,14 +320,14 @@ TEST_CASE("an invalid handle in the right context is not wrong_context", "[wrong
 TEST_CASE("the time between events of two devices fails with wrong_context",
           "[wrong_context][event]") {
     restart("devices=2");
-    if (Device::count().value() < 2) {
+    if (ok(Device::count()) < 2) {
         SKIP("needs 2 devices");
     }
     Event events[2];
     for (int index = 0; index < 2; ++index) {
-        const Context context = Context::primary(Device::get(index).value()).value();
-        const Stream stream = Stream::create(context).value();
-        events[index] = Event::create(context).value();
+        const Context context = ok(Context::primary(ok(Device::get(index))));
+        const Stream stream = ok(Stream::create(context));
+        events[index] = ok(Event::create(context));
         CHECK(refused(events[index].elapsed_since(events[index]), ErrorKind::status));
         REQUIRE(events[index].record(stream).has_value());
         REQUIRE(stream.synchronize().has_value());
@@ -325,8 +339,8 @@ TEST_CASE("the time between events of two devices fails with wrong_context",
 TEST_CASE("launching a kernel in another context than its module's fails with wrong_context",
           "[wrong_context][launch]") {
     const Places at = places();
-    const Module module = load_device_code(at.here).value();
-    const AnyKernel idle = module.kernel("idle").value();
+    const Module module = ok(load_device_code(at.here));
+    const AnyKernel idle = ok(module.kernel("idle"));
     check_wrong(idle.launch_unchecked(at.stream, {}, nullptr));
     check_wrong(idle.launch_unchecked(at.stream, {.cooperative = true}, nullptr));
 #if CUDA_VERSION >= 11080
@@ -334,7 +348,7 @@ TEST_CASE("launching a kernel in another context than its module's fails with wr
         check_wrong(idle.launch_unchecked(at.stream, {.priority = 0}, nullptr));
     }
 #endif
-    const Stream own = Stream::create(at.here).value();
+    const Stream own = ok(Stream::create(at.here));
     CHECK(idle.launch_unchecked(own, {}, nullptr).has_value());
     CHECK(own.synchronize().has_value());
 }

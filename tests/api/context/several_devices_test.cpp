@@ -14,7 +14,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -129,11 +128,11 @@ TEST_CASE("memory is copied from every device to every other", "[several_devices
     for (const std::size_t count : {std::size_t(1), std::size_t(1000), std::size_t(1'000'003)}) {
         const auto values = numbers(count);
         for (const Worker &from : all) {
-            const auto source = ok(DeviceBuffer<int>::copy_of(from.context, values));
+            auto source = ok(DeviceBuffer<int>::copy_of(from.context, values));
             for (const Worker &to : all) {
                 INFO(count << " elements from device " << from.device.native() << " to "
                            << to.device.native());
-                const auto target = ok(DeviceBuffer<int>::allocate(to.context, count));
+                auto target = ok(DeviceBuffer<int>::allocate(to.context, count));
                 ok(fill(to.context, target.span(), -1));
                 ok(copy(from.stream, target.span(), source.span()));
                 ok(from.stream.synchronize());
@@ -158,7 +157,7 @@ TEST_CASE("kernels write to peer memory after enable_peer_access()", "[several_d
                 continue;
             }
             INFO("device " << here.device.native() << " in memory of " << there.device.native());
-            const auto memory = ok(DeviceBuffer<int>::allocate(there.context, 5000));
+            auto memory = ok(DeviceBuffer<int>::allocate(there.context, 5000));
             ok(here.context.enable_peer_access(there.context));
             ok(here.fill(memory.span(), 77));
             ok(here.context.disable_peer_access(there.context));
@@ -176,7 +175,7 @@ Result<void> work(Device device, int value, const Event &go) {
     CUSHIM_TRY(const Worker worker, Worker::on(device));
     CUSHIM_TRY(const ContextScope scope, worker.context.enter());
     CUSHIM_TRY_VOID(worker.stream.wait_event(go)); // may be of another device
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(worker.context, 50'000));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(worker.context, 50'000));
     for (int round = 0; round < 20; ++round) {
         CUSHIM_TRY_VOID(worker.fill(memory.span(), value + round));
         CUSHIM_TRY(const auto values, worker.read(memory.span()));
@@ -268,7 +267,7 @@ TEST_CASE("exporting memory in a context of another device fails with wrong_cont
     const std::vector<Device> devices = need_devices(2);
     const Context own = ok(Context::primary(devices[0]));
     const Context other = ok(Context::primary(devices[1]));
-    const auto buffer = ok(DeviceBuffer<int>::allocate(own, 100));
+    auto buffer = ok(DeviceBuffer<int>::allocate(own, 100));
     const Error refused = error_of(IpcExport::of(other, buffer.span()));
     CHECK(refused.kind() == ErrorKind::wrong_context);
     CHECK(refused.status() == CUDA_ERROR_NOT_FOUND);

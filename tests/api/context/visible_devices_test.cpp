@@ -9,7 +9,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -131,7 +130,7 @@ TEST_CASE("child: reports its devices", "[.]") {
         CHECK(ok(Device::by_pci_bus_id(id.c_str())) == device);
         const Worker worker = ok(Worker::on(device));
         CHECK(ok(worker.context.device()) == device);
-        const auto memory = ok(DeviceBuffer<int>::allocate(worker.context, 1000));
+        auto memory = ok(DeviceBuffer<int>::allocate(worker.context, 1000));
         ok(worker.fill(memory.span(), device.native()));
         CHECK(ok(worker.read(memory.span())) == std::vector<int>(1000, device.native()));
     }

@@ -12,7 +12,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -180,7 +179,7 @@ TEST_CASE("child: makes resources on one device", "[.]") {
     support::Channel parent = support::Channel::of_parent();
     const auto ordinal = parent.receive<CUdevice>();
     const auto worker = ok(Worker::on(ok(Device::get(ordinal))));
-    const auto resources = ok(IpcResources::make(worker));
+    auto resources = ok(IpcResources::make(worker));
     while (parent.receive<bool>()) {
         ok(resources.write(worker, 7));
         ok(ok(resources.to_message(worker)).send(parent.socket()));

@@ -28,6 +28,17 @@ const std::set<std::string> exceptions{
     "ContextScope::enter",
     // Deleted.
     "AnyKernel::close",
+    // Not members: host code cannot use the memory, or the elements have rows.
+    "DeviceBuffer::synchronized_span",
+    "GrowableBuffer::synchronized_span",
+    "PitchedBuffer::synchronized_span",
+    "PoolBuffer::synchronized_span",
+    "PitchedBuffer::to_vector",
+    // Fail only if the host's memory is exhausted.
+    "HostMappedBuffer::to_vector",
+    "HostRegistration::to_vector",
+    "ManagedBuffer::to_vector",
+    "PinnedBuffer::to_vector",
 };
 
 } // namespace

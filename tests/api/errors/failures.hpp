@@ -25,7 +25,7 @@ class Failures {
             if (result.error().status() == 0) {
                 CHECK(result.error().kind() == kind);
             }
-            functions.insert(result.error().function().c_str());
+            functions.insert(result.error().function());
         }
     }
 

@@ -8,16 +8,17 @@
 using namespace api_test;
 using namespace cushim;
 
-GRAPH_STREAM_SCENARIO_TEST("an if node runs its body", "[graph][conditional][G18]") {
+GRAPH_SCENARIO_TEST("an if node runs its body", "[graph][conditional][G18]",
+                    (Trial &trial, Api api, const Context &context, const Stream &stream)) {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 4));
     for (const unsigned int value : {0u, 1u, 5u}) {
-        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(Graph graph, create_graph(api, context));
         CUSHIM_TRY(const auto condition, graph.create_condition({.initial = value}));
         CHECK(condition.native() != 0);
         CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, memory, 1));
-        CUSHIM_TRY(const GraphBody branch, graph.add_if_node(clear, condition));
-        CHECK_GIVES(graph.node_type(branch.node), GraphNodeType::conditional);
+        CUSHIM_TRY(GraphBody branch, graph.add_if_node(clear, condition));
+        CUSHIM_TRY_VOID(check_gives(graph.node_type(branch.node), GraphNodeType::conditional));
         CUSHIM_TRY(const GraphNode fill, branch.body.add_memset_node({}, memory, 2));
         CHECK_FALSE(graph.node_type(fill).has_value()); // a node of the body
         CUSHIM_TRY_VOID(check_run(graph, stream, memory, value == 0 ? 1 : 2));
@@ -25,13 +26,14 @@ GRAPH_STREAM_SCENARIO_TEST("an if node runs its body", "[graph][conditional][G18
     return {};
 }
 
-GRAPH_STREAM_SCENARIO_TEST("an if-else node runs one of its bodies", "[graph][conditional][G18]") {
+GRAPH_SCENARIO_TEST("an if-else node runs one of its bodies", "[graph][conditional][G18]",
+                    (Trial &trial, Api api, const Context &context, const Stream &stream)) {
     trial.needs_cuda(12, 8);
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 4));
     for (const unsigned int value : {0u, 1u}) {
-        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(Graph graph, create_graph(api, context));
         CUSHIM_TRY(const auto condition, graph.create_condition({.initial = value}));
-        CUSHIM_TRY(const GraphBranches branches, graph.add_if_else_node({}, condition));
+        CUSHIM_TRY(GraphBranches branches, graph.add_if_else_node({}, condition));
         CUSHIM_TRY_VOID(branches.then_body.add_memset_node({}, memory, 7));
         CUSHIM_TRY_VOID(branches.else_body.add_memset_node({}, memory, 8));
         CUSHIM_TRY_VOID(check_run(graph, stream, memory, value == 0 ? 8 : 7));
@@ -39,26 +41,27 @@ GRAPH_STREAM_SCENARIO_TEST("an if-else node runs one of its bodies", "[graph][co
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("a while node whose condition is 0 does not run",
-                          "[graph][conditional][G18]") {
+GRAPH_SCENARIO_TEST("a while node whose condition is 0 does not run", "[graph][conditional][G18]",
+                    (Trial &trial, const Context &context, const Stream &stream, Graph &graph)) {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 4));
     CUSHIM_TRY(const auto condition, graph.create_condition({}));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, memory, 1));
-    CUSHIM_TRY(const GraphBody loop, graph.add_while_node(clear, condition));
+    CUSHIM_TRY(GraphBody loop, graph.add_while_node(clear, condition));
     CUSHIM_TRY_VOID(loop.body.add_memset_node({}, memory, 2));
     return check_run(graph, stream, memory, 1);
 }
 
-GRAPH_STREAM_SCENARIO_TEST("a switch node runs the body with the index of its condition",
-                           "[graph][conditional][G18]") {
+GRAPH_SCENARIO_TEST("a switch node runs the body with the index of its condition",
+                    "[graph][conditional][G18]",
+                    (Trial &trial, Api api, const Context &context, const Stream &stream)) {
     trial.needs_cuda(12, 8);
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 4));
     for (const unsigned int value : {0u, 2u, 9u}) {
-        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(Graph graph, create_graph(api, context));
         CUSHIM_TRY(const auto condition, graph.create_condition({.initial = value}));
         CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, memory, -1));
-        CUSHIM_TRY(const GraphCases cases, graph.add_switch_node(clear, condition, 3));
+        CUSHIM_TRY(GraphCases cases, graph.add_switch_node(clear, condition, 3));
         CHECK(cases.bodies.size() == 3);
         for (std::size_t index = 0; index < cases.bodies.size(); ++index) {
             CUSHIM_TRY_VOID(
@@ -69,13 +72,14 @@ GRAPH_STREAM_SCENARIO_TEST("a switch node runs the body with the index of its co
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("an update changes the nodes of a body", "[graph][conditional][G25]") {
+GRAPH_SCENARIO_TEST("an update changes the nodes of a body", "[graph][conditional][G25]",
+                    (Trial &trial, const Context &context, const Stream &stream, Graph &graph)) {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 4));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
-    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(GraphBody branch, graph.add_if_node({}, condition));
     CUSHIM_TRY(const GraphNode fill, branch.body.add_memset_node({}, memory, 2));
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.set_memset_node(fill, memory, 4)); // the update replaces this
     CUSHIM_TRY_VOID(branch.body.set_memset_node(fill, memory, 3));
     CUSHIM_TRY(const GraphUpdate update, exec.update(graph));
@@ -83,13 +87,14 @@ NODE_STREAM_SCENARIO_TEST("an update changes the nodes of a body", "[graph][cond
     return check_launch(exec, stream, memory, 3);
 }
 
-NODE_STREAM_SCENARIO_TEST("a body keeps the resources of its nodes alive", "[graph][conditional]") {
+GRAPH_SCENARIO_TEST("a body keeps the resources of its nodes alive", "[graph][conditional]",
+                    (Trial &trial, const Context &context, const Stream &stream, Graph &graph)) {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
-    CUSHIM_TRY(const auto out, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(auto out, DeviceBuffer<int>::allocate(context, 4));
     {
-        CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
-        CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+        CUSHIM_TRY(GraphBody branch, graph.add_if_node({}, condition));
+        CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 4));
         CUSHIM_TRY(const GraphNode fill, branch.body.add_memset_node({}, memory, 2));
         CUSHIM_TRY(const GraphNode back, branch.body.add_memcpy_node(fill, out, memory.span()));
         CHECK(back);
@@ -97,27 +102,28 @@ NODE_STREAM_SCENARIO_TEST("a body keeps the resources of its nodes alive", "[gra
     return check_run(graph, stream, out, 2);
 }
 
-NODE_STREAM_SCENARIO_TEST("a condition has one node at a time", "[graph][conditional][G18]") {
+GRAPH_SCENARIO_TEST("a condition has one node at a time", "[graph][conditional][G18]",
+                    (Trial &trial, const Context &context, const Stream &stream, Graph &graph)) {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 4));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const GraphBody first, graph.add_if_node({}, condition));
     CUSHIM_TRY_VOID(refused(graph.add_while_node({}, condition),
                             "the condition already has a conditional node; create a condition for "
                             "each node with Graph::create_condition()"));
     CUSHIM_TRY_VOID(graph.destroy_node(first.node));
-    CUSHIM_TRY(const GraphBody second, graph.add_if_node({}, condition));
+    CUSHIM_TRY(GraphBody second, graph.add_if_node({}, condition));
     CUSHIM_TRY(const GraphNode fill, second.body.add_memset_node({}, memory, 4));
     CHECK(fill);
     return check_run(graph, stream, memory, 4);
 }
 
 GRAPH_TEST_CASE("adding a child graph with conditional nodes fails",
-                "[graph][conditional][current][G14]") {
+                "[graph][conditional][current][G14]", (Api api)) {
     need_cuda(12, 3);
-    const auto [context, graph] = make_graph(api);
-    const Graph other = required(create_graph(api, context));
-    REQUIRE(graph.add_if_node({}, required(graph.create_condition({}))).has_value());
+    auto [context, graph] = make_graph(api);
+    Graph other = ok(create_graph(api, context));
+    REQUIRE(graph.add_if_node({}, ok(graph.create_condition({}))).has_value());
     const Error child = error_of(other.add_child_graph_node({}, graph));
     CHECK(child.kind() == ErrorKind::not_supported_by_device);
     CHECK(child.status() == CUDA_ERROR_NOT_SUPPORTED);
@@ -126,16 +132,16 @@ GRAPH_TEST_CASE("adding a child graph with conditional nodes fails",
 
 #ifdef API_TEST_ALLOCATIONS_FAIL
 GRAPH_TEST_CASE("a conditional node is removed if memory for its bodies is short",
-                "[graph][conditional][current]") {
+                "[graph][conditional][current]", (Api api)) {
     need_simulator("needs the simulator, which works while host allocations fail");
     need_cuda(12, 8);
     const auto context = context_after_restart("");
-    Graph graph = required(create_graph(api, context));
-    auto condition = required(graph.create_condition({.initial = 1}));
+    Graph graph = ok(create_graph(api, context));
+    auto condition = ok(graph.create_condition({.initial = 1}));
     const int refused = refusals_without_memory(
         [&] {
-            graph = required(create_graph(api, context));
-            condition = required(graph.create_condition({.initial = 1}));
+            graph = ok(create_graph(api, context));
+            condition = ok(graph.create_condition({.initial = 1}));
         },
         [&] { return graph.add_switch_node({}, condition, 3); },
         [&] { REQUIRE(*graph.node_count() == 0); });
@@ -144,12 +150,12 @@ GRAPH_TEST_CASE("a conditional node is removed if memory for its bodies is short
 }
 #endif
 
-NODE_STREAM_SCENARIO_TEST("a capture into a body adds nodes to it",
-                          "[graph][conditional][capture]") {
+GRAPH_SCENARIO_TEST("a capture into a body adds nodes to it", "[graph][conditional][capture]",
+                    (Trial &trial, const Context &context, const Stream &stream, Graph &graph)) {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 4));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 4));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
-    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(GraphBody branch, graph.add_if_node({}, condition));
     CUSHIM_TRY_VOID(stream.capture_to(branch.body, {}, CaptureMode::per_thread,
                                       [&] { return fill(stream, memory.span(), 6); }));
     return check_run(graph, stream, memory, 6);
@@ -158,15 +164,14 @@ NODE_STREAM_SCENARIO_TEST("a capture into a body adds nodes to it",
 TEST_CASE("a condition of another graph is rejected", "[graph][conditional][current]") {
     need_cuda(12, 3);
     auto context = context_after_restart("");
-    auto graph = required(Graph::create(context)), other = required(Graph::create(context));
-    auto condition = required(other.create_condition({}));
+    auto graph = ok(Graph::create(context)), other = ok(Graph::create(context));
+    auto condition = ok(other.create_condition({}));
     check_invalid(graph.add_if_node({}, condition), "the condition belongs to another graph");
-    check_invalid(graph.add_while_node({}, GraphCondition()),
-                  "the GraphCondition holds no condition");
+    check_invalid(graph.add_while_node({}, GraphCondition()), "the GraphCondition is empty");
     check_invalid(other.add_switch_node({}, condition, 0),
                   "0 cases requested, minimum 1, limit 4294967295");
 
-    auto branch = required(other.add_if_node({}, condition));
+    auto branch = ok(other.add_if_node({}, condition));
     REQUIRE(other.destroy_node(branch.node).has_value());
     check_invalid(branch.body.add_empty_node({}),
                   "the node that contains this graph was destroyed");
@@ -175,14 +180,14 @@ TEST_CASE("a condition of another graph is rejected", "[graph][conditional][curr
 // Runs on every driver and with all headers.
 TEST_CASE("conditions require CUDA 12.3, else and switch bodies CUDA 12.8",
           "[graph][conditional][G18]") {
-    const auto [context, graph] = make_graph(Api::driver);
+    auto [context, graph] = make_graph(Api::driver);
     const auto condition = graph.create_condition({});
     if (!condition) { // driver_versions_test.cpp has the versions
         CHECK(std::string(condition.error().entry_point()) == "cuGraphConditionalHandleCreate");
         return;
     }
     const auto cases = graph.add_switch_node({}, *condition, 2);
-    const auto branches = graph.add_if_else_node({}, required(graph.create_condition({})));
+    auto branches = graph.add_if_else_node({}, ok(graph.create_condition({})));
     if (supports(driver_version(), Feature::graph_conditional_switch)) {
         CHECK(cases.has_value());
         CHECK(branches.has_value());

@@ -12,7 +12,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -30,7 +29,7 @@ std::vector<Words> buffers(const Workers &made) {
     return all;
 }
 
-void clear(const Workers &made, const std::vector<Words> &memory) {
+void clear(const Workers &made, std::vector<Words> &memory) {
     for (std::size_t index = 0; index < memory.size(); ++index) {
         ok(fill(made.all[index].context, memory[index].span(), -1));
     }
@@ -42,8 +41,8 @@ bool holds(const Worker &worker, const Words &memory, int value) {
 
 // Adds a kernel that fills the memory; a memset to a runtime graph with headers before CUDA 12,
 // which have no kernels for it.
-GraphNode add_fill(const Graph &graph, const GraphDependencies &after, const Worker &worker,
-                   const Words &memory, int value) {
+GraphNode add_fill(Graph &graph, const GraphDependencies &after, const Worker &worker,
+                   Words &memory, int value) {
     const auto size = static_cast<unsigned int>(memory.size());
     const LaunchConfig config = LaunchConfig::covering(size);
     if (graph.api() == Api::driver) {
@@ -60,7 +59,7 @@ GraphNode add_fill(const Graph &graph, const GraphDependencies &after, const Wor
 }
 
 // A graph of this device that fills the memory.
-Graph fill_graph(Api api, const Worker &worker, const Words &memory, int value) {
+Graph fill_graph(Api api, const Worker &worker, Words &memory, int value) {
     Graph graph = ok(create_graph(api, worker.context));
     (void)add_fill(graph, {}, worker, memory, value);
     return graph;
@@ -75,25 +74,25 @@ void launch_in(const Worker &worker, const GraphExec &exec) {
 
 // --- child graphs
 
-GRAPH_TEST_CASE("one launch runs child graphs of all devices in order",
-                "[graph][several_devices]") {
+GRAPH_TEST_CASE("one launch runs child graphs of all devices in order", "[graph][several_devices]",
+                (Api api)) {
     const Workers made = many_workers();
-    const auto filled = buffers(made), passed = buffers(made);
-    const Graph graph = ok(create_graph(api, made.all[0].context));
+    auto filled = buffers(made), passed = buffers(made);
+    Graph graph = ok(create_graph(api, made.all[0].context));
     GraphNode before = ok(graph.add_memset_node({}, passed[0], 5));
     for (std::size_t index = 0; index < made.all.size(); ++index) {
         const Worker &worker = made.all[index];
-        const Graph child = fill_graph(api, worker, filled[index], 100 + static_cast<int>(index));
+        Graph child = fill_graph(api, worker, filled[index], 100 + static_cast<int>(index));
         if (index + 1 < made.all.size()) {
             (void)ok(child.add_memcpy_node({}, passed[index + 1], passed[index].span()));
         }
         before = ok(graph.add_child_graph_node(before, child));
     }
-    const GraphExec exec = ok(graph.instantiate());
+    GraphExec exec = ok(graph.instantiate());
     const GraphExec of_clone = ok(ok(graph.clone()).instantiate());
     for (const Worker &launcher : made.all) {
         INFO("launched in a stream of device " << launcher.device.native());
-        for (const GraphExec *each : {&exec, &of_clone}) {
+        for (const GraphExec *each : {&std::as_const(exec), &of_clone}) {
             clear(made, filled);
             clear(made, passed);
             launch_in(launcher, *each);
@@ -108,16 +107,16 @@ GRAPH_TEST_CASE("one launch runs child graphs of all devices in order",
 }
 
 GRAPH_TEST_CASE("an executable graph's child graph of another device is changed",
-                "[graph][several_devices]") {
+                "[graph][several_devices]", (Api api)) {
     const Workers made = many_workers();
-    const auto memory = buffers(made);
-    const Graph graph = ok(create_graph(api, made.all[0].context));
+    auto memory = buffers(made);
+    Graph graph = ok(create_graph(api, made.all[0].context));
     std::vector<GraphNode> nodes;
     for (std::size_t index = 0; index < made.all.size(); ++index) {
         nodes.push_back(
             ok(graph.add_child_graph_node({}, fill_graph(api, made.all[index], memory[index], 1))));
     }
-    const GraphExec exec = ok(graph.instantiate());
+    GraphExec exec = ok(graph.instantiate());
     for (std::size_t changed = 0; changed < made.all.size(); ++changed) {
         ok(exec.set_child_graph_node(nodes[changed],
                                      fill_graph(api, made.all[changed], memory[changed], 2)));
@@ -133,14 +132,14 @@ GRAPH_TEST_CASE("an executable graph's child graph of another device is changed"
 // A kernel node of a module runs in the context of the module.
 TEST_CASE("one graph has kernel nodes of the modules of all devices", "[graph][several_devices]") {
     const Workers made = many_workers();
-    const auto memory = buffers(made);
-    const Graph graph = ok(Graph::create(made.all[0].context));
+    auto memory = buffers(made);
+    Graph graph = ok(Graph::create(made.all[0].context));
     GraphNode before;
     for (std::size_t index = 0; index < made.all.size(); ++index) {
         const GraphDependencies after = index == 0 ? GraphDependencies() : before;
         before = add_fill(graph, after, made.all[index], memory[index], static_cast<int>(index));
     }
-    const GraphExec exec = ok(graph.instantiate());
+    GraphExec exec = ok(graph.instantiate());
     for (const Worker &launcher : made.all) {
         INFO("launched in a stream of device " << launcher.device.native());
         clear(made, memory);
@@ -156,17 +155,17 @@ TEST_CASE("one graph has kernel nodes of the modules of all devices", "[graph][s
 // --- copies
 
 GRAPH_TEST_CASE("a graph of either device copies between two devices",
-                "[graph][several_devices][copy]") {
+                "[graph][several_devices][copy]", (Api api)) {
     const Workers made = many_workers();
     const auto values = numbers(count);
     made.each_pair([&](const Worker &from, const Worker &to) {
-        const auto source = ok(Words::copy_of(from.context, values));
-        const auto target = ok(Words::allocate(to.context, count));
+        auto source = ok(Words::copy_of(from.context, values));
+        auto target = ok(Words::allocate(to.context, count));
         for (const Worker *owner : {&from, &to}) {
             INFO("a graph of device " << owner->device.native());
-            const Graph graph = ok(create_graph(api, owner->context));
+            Graph graph = ok(create_graph(api, owner->context));
             (void)ok(graph.add_memcpy_node({}, target, source.span()));
-            const GraphExec exec = ok(graph.instantiate());
+            GraphExec exec = ok(graph.instantiate());
             for (const Worker *launcher : {&from, &to}) {
                 INFO("launched in a stream of device " << launcher->device.native());
                 ok(fill(to.context, target.span(), -1));
@@ -180,9 +179,9 @@ GRAPH_TEST_CASE("a graph of either device copies between two devices",
 // --- captures
 
 GRAPH_TEST_CASE("a capture forks to every device by events and joins",
-                "[graph][capture][several_devices]") {
+                "[graph][capture][several_devices]", (Api api)) {
     const Workers made = many_workers();
-    const auto memory = buffers(made), gathered = [&] {
+    auto memory = buffers(made), gathered = [&] {
         std::vector<Words> all;
         for (std::size_t index = 0; index < made.all.size(); ++index) {
             all.push_back(ok(Words::allocate(made.all[0].context, count)));
@@ -217,7 +216,7 @@ GRAPH_TEST_CASE("a capture forks to every device by events and joins",
         }
         return {};
     });
-    const GraphExec exec = ok(ok(std::move(graph)).instantiate());
+    GraphExec exec = ok(ok(std::move(graph)).instantiate());
     for (const Worker &launcher : made.all) {
         INFO("launched in a stream of device " << launcher.device.native());
         CHECK_FALSE(ok(launcher.stream.is_capturing()));
@@ -233,13 +232,13 @@ GRAPH_TEST_CASE("a capture forks to every device by events and joins",
 }
 
 GRAPH_TEST_CASE("a capture that another device's stream did not join yields no graph",
-                "[graph][capture][several_devices]") {
+                "[graph][capture][several_devices]", (Api api)) {
     const Workers made = many_workers();
-    const auto memory = buffers(made);
+    auto memory = buffers(made);
     made.each_pair([&](const Worker &one, const Worker &other) {
         const Event fork = ok(Event::create(one.context));
-        const auto &there = memory[static_cast<std::size_t>(other.device.native())];
-        const auto graph = capture(api, one.stream, [&]() -> Result<void> {
+        auto &there = memory[static_cast<std::size_t>(other.device.native())];
+        auto graph = capture(api, one.stream, [&]() -> Result<void> {
             CUSHIM_TRY_VOID(fork.record(one.stream));
             CUSHIM_TRY_VOID(other.stream.wait_event(fork));
             return fill(other.stream, there.span(), 3);
@@ -257,19 +256,19 @@ GRAPH_TEST_CASE("a capture that another device's stream did not join yields no g
 // --- graph memory
 
 GRAPH_TEST_CASE("graph memory of one device is used by a child graph of another",
-                "[graph][memory][several_devices]") {
+                "[graph][memory][several_devices]", (Api api)) {
     const Workers made = workers_with_access();
     made.each_pair_with_access([&](const Worker &user, const Worker &owner) {
-        const auto result = ok(Words::allocate(user.context, count));
+        auto result = ok(Words::allocate(user.context, count));
         const AccessGrant grants[] = {{user.device, AccessFlags::read_write}};
-        const Graph graph = ok(create_graph(api, owner.context));
+        Graph graph = ok(create_graph(api, owner.context));
         const auto memory = ok(graph.add_mem_alloc_node<int>({}, owner.device, count, grants));
-        const Graph child = ok(create_graph(api, user.context));
+        Graph child = ok(create_graph(api, user.context));
         const GraphNode set = ok(child.add_memset_node({}, memory.span(), 9));
         (void)ok(child.add_memcpy_node(set, result, memory.span()));
         const GraphNode use = ok(graph.add_child_graph_node(memory.node(), child));
         (void)ok(graph.add_mem_free_node(use, memory));
-        const GraphExec exec = ok(graph.instantiate());
+        GraphExec exec = ok(graph.instantiate());
         for (const Worker *launcher : {&owner, &user}) {
             INFO("launched in a stream of device " << launcher->device.native());
             ok(fill(user.context, result.span(), -1));
@@ -295,7 +294,7 @@ GRAPH_TEST_CASE("graph memory of one device is used by a child graph of another"
 // whether the launching stream may be of another device. An error is accepted, but not a wrong
 // result; in a child process, as an error may break the context.
 GRAPH_TEST_CASE("a conditional node runs in a stream of another device, or the launch fails",
-                "[graph][conditional][several_devices]") {
+                "[graph][conditional][several_devices]", (Api api)) {
     const Workers made = many_workers();
     need_cuda(12, 3);
     if (driver_version() < Version::of(12, 3)) {
@@ -326,12 +325,12 @@ int status_of(const Result<void> &result) {
 }
 
 Result<void> launch_conditional(Api api, const Worker &owner, const Worker &launcher,
-                                const Words &memory) {
-    CUSHIM_TRY(const Graph graph, create_graph(api, owner.context));
+                                Words &memory) {
+    CUSHIM_TRY(Graph graph, create_graph(api, owner.context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
-    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(GraphBody branch, graph.add_if_node({}, condition));
     CUSHIM_TRY_VOID(branch.body.add_memset_node({}, memory, 6));
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.launch(launcher.stream));
     return launcher.stream.synchronize();
 }
@@ -343,7 +342,7 @@ TEST_CASE("child: launches a conditional node", "[.]") {
     const auto api = parent.receive<Api>();
     const Worker owner = ok(Worker::on(ok(Device::get(parent.receive<CUdevice>()))));
     const Worker launcher = ok(Worker::on(ok(Device::get(parent.receive<CUdevice>()))));
-    const auto memory = ok(Words::allocate(owner.context, count));
+    auto memory = ok(Words::allocate(owner.context, count));
     ok(fill(owner.context, memory.span(), -1));
     const Result<void> launched = launch_conditional(api, owner, launcher, memory);
     CHECK((!launched || holds(owner, memory, 6)));

@@ -8,7 +8,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -21,7 +20,7 @@ Result<std::string> drawing_of(const Graph &graph, unsigned int flags = 0) {
 
 } // namespace
 
-NODE_SCENARIO_TEST("debug_dot() writes a digraph", "[graph]") {
+GRAPH_SCENARIO_TEST("debug_dot() writes a digraph", "[graph]", (Graph &graph)) {
     CUSHIM_TRY(const GraphNode a, graph.add_empty_node({}));
     CUSHIM_TRY_VOID(graph.add_empty_node(a));
     CUSHIM_TRY(const std::string drawing, drawing_of(graph));
@@ -32,8 +31,8 @@ NODE_SCENARIO_TEST("debug_dot() writes a digraph", "[graph]") {
     return {};
 }
 
-GRAPH_TEST_CASE("debug_dot() writes all text of a large graph", "[graph]") {
-    const auto [context, graph] = make_graph(api);
+GRAPH_TEST_CASE("debug_dot() writes all text of a large graph", "[graph]", (Api api)) {
+    auto [context, graph] = make_graph(api);
     GraphNode last = ok(graph.add_empty_node({}));
     for (int count = 0; count < 500; ++count) {
         last = ok(graph.add_empty_node(last));
@@ -46,8 +45,8 @@ GRAPH_TEST_CASE("debug_dot() writes all text of a large graph", "[graph]") {
     CHECK(drawing[end] == '}');
 }
 
-GRAPH_TEST_CASE("debug_dot() fails if the file cannot be written", "[graph]") {
-    const auto [context, graph] = make_graph(api);
+GRAPH_TEST_CASE("debug_dot() fails if the file cannot be written", "[graph]", (Api api)) {
+    auto [context, graph] = make_graph(api);
     const auto written = graph.debug_dot("/nonexistent/graph.dot");
     check_refused(written, "the file cannot be written", ErrorKind::status);
     CHECK(written.error().status() == CUDA_ERROR_OPERATING_SYSTEM);

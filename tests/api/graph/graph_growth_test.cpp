@@ -7,6 +7,7 @@
 #include <cushim/stream.hpp>
 
 #include "support/graph_chains.hpp"
+#include "support/ok.hpp"
 #include "support/sanitizers.h"
 
 #if CUDA_VERSION >= 12000
@@ -19,7 +20,6 @@ using namespace api_test;
 using namespace cushim;
 using chains::NodeKind;
 using chains::Parts;
-using support::ok;
 
 namespace {
 
@@ -56,7 +56,7 @@ struct CallCounts {
     std::size_t destroying = 0;
 };
 
-CallCounts calls_of(Api api, int thousands, const Stream &stream, const Parts &parts) {
+CallCounts calls_of(Api api, int thousands, const Stream &stream, Parts &parts) {
     CallCounts counts;
     const Calls calls;
     Graph graph = chains::create(api, parts.context);
@@ -84,7 +84,7 @@ void check_calls(Api api) {
     const Context context = restarted();
     const ContextScope scope = ok(context.enter());
     const Stream stream = ok(Stream::create(context));
-    const Parts parts(context);
+    Parts parts(context);
     (void)calls_of(api, 1, stream, parts); // the first use loads libraries
     const CallCounts few = calls_of(api, 1, stream, parts);
     const CallCounts many = calls_of(api, 20, stream, parts);
@@ -115,7 +115,7 @@ double median(std::vector<double> values) {
 }
 
 template <class RawCalls>
-void raw_life(std::size_t nodes, const Stream &stream, const Parts &parts) {
+void raw_life(std::size_t nodes, const Stream &stream, Parts &parts) {
     const CUgraph graph = chains::build_raw<RawCalls>(NodeKind::mixed, nodes, parts);
     const CUgraphExec exec = RawCalls::instantiate(graph);
     RawCalls::launch(exec, stream.native());
@@ -123,7 +123,7 @@ void raw_life(std::size_t nodes, const Stream &stream, const Parts &parts) {
     RawCalls::destroy(graph);
 }
 
-void wrapped_life(Api api, std::size_t nodes, const Stream &stream, const Parts &parts) {
+void wrapped_life(Api api, std::size_t nodes, const Stream &stream, Parts &parts) {
     Graph graph = chains::build(api, NodeKind::mixed, nodes, parts);
     GraphExec exec = ok(graph.instantiate());
     CHECK(exec.launch(stream).has_value());
@@ -139,7 +139,7 @@ struct Cost {
 };
 
 template <class RawCalls>
-Cost cost_of(std::size_t nodes, int rounds, const Stream &stream, const Parts &parts) {
+Cost cost_of(std::size_t nodes, int rounds, const Stream &stream, Parts &parts) {
     std::vector<double> raw, more;
     for (int round = 0; round < rounds; ++round) {
         const double of_raw = time_of([&] { raw_life<RawCalls>(nodes, stream, parts); });
@@ -162,7 +162,7 @@ void check_times() {
     const Context context = restarted();
     const ContextScope scope = ok(context.enter());
     const Stream stream = ok(Stream::create(context));
-    const Parts parts(context);
+    Parts parts(context);
     raw_life<RawCalls>(1000, stream, parts); // the first use loads libraries
     const Cost few = cost_of<RawCalls>(1'000, 9, stream, parts);
     (void)cost_of<RawCalls>(10'000, 1, stream, parts);

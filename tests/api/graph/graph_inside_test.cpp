@@ -6,11 +6,10 @@
 
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph_conditional.hpp>
-#include <cushim/host_buffer.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 using support::Workplace;
 
 namespace {
@@ -27,14 +26,14 @@ struct FillTarget : Workplace {
 };
 
 // A graph with one memset node.
-Result<Graph> make_fill(Api api, const FillTarget &at, int value) {
+Result<Graph> make_fill(Api api, FillTarget &at, int value) {
     CUSHIM_TRY(Graph graph, create_graph(api, at.context));
     CUSHIM_TRY_VOID(graph.add_memset_node({}, at.memory, value));
     return graph;
 }
 
 // Launches on memory of zeros and returns the value of all elements.
-Result<int> launched(const GraphExec &exec, const FillTarget &at) {
+Result<int> launched(const GraphExec &exec, FillTarget &at) {
     CUSHIM_TRY_VOID(fill(at.stream, at.memory.span(), 0));
     CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
     CUSHIM_TRY(const auto values, read(at.context, at.memory));
@@ -43,65 +42,66 @@ Result<int> launched(const GraphExec &exec, const FillTarget &at) {
 }
 
 // Sets, disables and enables a memset node of the value 1.
-Result<void> change_fill(const GraphExec &exec, const GraphNode &node, const FillTarget &at) {
-    CHECK_GIVES(launched(exec, at), 1);
+Result<void> change_fill(GraphExec &exec, const GraphNode &node, FillTarget &at) {
+    CUSHIM_TRY_VOID(check_gives(launched(exec, at), 1));
     CUSHIM_TRY_VOID(exec.set_memset_node(node, at.memory, 2));
-    CHECK_GIVES(launched(exec, at), 2);
+    CUSHIM_TRY_VOID(check_gives(launched(exec, at), 2));
     if (supports(driver_version(), Feature::graph_node_enable) &&
         supports(headers_version(), Feature::graph_node_enable)) {
-        CHECK_GIVES(exec.is_enabled(node), true);
+        CUSHIM_TRY_VOID(check_gives(exec.is_enabled(node), true));
         CUSHIM_TRY_VOID(exec.set_enabled(node, false));
-        CHECK_GIVES(exec.is_enabled(node), false);
-        CHECK_GIVES(launched(exec, at), 0);
+        CUSHIM_TRY_VOID(check_gives(exec.is_enabled(node), false));
+        CUSHIM_TRY_VOID(check_gives(launched(exec, at), 0));
         CUSHIM_TRY_VOID(exec.set_enabled(node, true));
-        CHECK_GIVES(launched(exec, at), 2);
+        CUSHIM_TRY_VOID(check_gives(launched(exec, at), 2));
     }
     return {};
 }
 
 } // namespace
 
-GRAPH_SCENARIO_TEST("an executable graph changes a node of its child graph", "[graph][G14][G25]") {
-    CUSHIM_TRY(const FillTarget at, FillTarget::make());
-    CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
-    CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
+GRAPH_SCENARIO_TEST("an executable graph changes a node of its child graph", "[graph][G14][G25]",
+                    (Api api)) {
+    CUSHIM_TRY(FillTarget at, FillTarget::make());
+    CUSHIM_TRY(Graph leaf, make_fill(api, at, 1));
+    CUSHIM_TRY(Parent parent, make_parent(api, at.context, leaf));
     CUSHIM_TRY(const GraphNode node, only_node(parent.inside));
-    CUSHIM_TRY(const GraphExec exec, parent.graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, parent.graph.instantiate());
     CUSHIM_TRY_VOID(change_fill(exec, node, at));
     // The graph itself is unchanged.
-    CUSHIM_TRY(const MemsetNodeParams params, parent.inside.memset_node_params(node));
+    CUSHIM_TRY(const MemsetNodeParams params, parent.inside.memset_params(node));
     CHECK(params.value == 1);
     CUSHIM_TRY(const GraphExec another, parent.graph.instantiate());
     return check_gives(launched(another, at), 1);
 }
 
 GRAPH_SCENARIO_TEST("an executable graph changes a node of a nested child graph",
-                    "[graph][G14][G25]") {
-    CUSHIM_TRY(const FillTarget at, FillTarget::make());
-    CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
-    CUSHIM_TRY(const Parent branch, make_parent(api, at.context, leaf));
-    CUSHIM_TRY(const Parent root, make_parent(api, at.context, branch.graph));
-    CUSHIM_TRY(const GraphExec exec, root.graph.instantiate());
+                    "[graph][G14][G25]", (Api api)) {
+    CUSHIM_TRY(FillTarget at, FillTarget::make());
+    CUSHIM_TRY(Graph leaf, make_fill(api, at, 1));
+    CUSHIM_TRY(Parent branch, make_parent(api, at.context, leaf));
+    CUSHIM_TRY(Parent root, make_parent(api, at.context, branch.graph));
+    CUSHIM_TRY(GraphExec exec, root.graph.instantiate());
     // The Graph of the outer child exists before the instantiation, the inner one only after it.
     CUSHIM_TRY(const GraphNode inner, only_node(root.inside));
     GraphNode node;
     {
-        CUSHIM_TRY(const Graph inmost, root.inside.child_graph(inner));
+        CUSHIM_TRY(const Graph inmost, root.inside.child_graph_params(inner));
         CUSHIM_TRY(node, only_node(inmost));
     }
     CUSHIM_TRY_VOID(change_fill(exec, node, at));
     CUSHIM_TRY(const Graph other, make_fill(api, at, 3));
     CUSHIM_TRY_VOID(exec.set_child_graph_node(inner, other));
-    CHECK_GIVES(launched(exec, at), 3);
+    CUSHIM_TRY_VOID(check_gives(launched(exec, at), 3));
     CUSHIM_TRY_VOID(exec.set_child_graph_node(root.child, branch.graph));
-    CHECK_GIVES(launched(exec, at), 1);
+    CUSHIM_TRY_VOID(check_gives(launched(exec, at), 1));
     CUSHIM_TRY_VOID(exec.set_memset_node(node, at.memory, 4));
     return check_gives(launched(exec, at), 4);
 }
 
 GRAPH_SCENARIO_TEST("an executable graph sets nodes of all kinds in its child graph",
-                    "[graph][G14]") {
-    CUSHIM_TRY(const FillTarget at, FillTarget::make());
+                    "[graph][G14]", (Trial &trial, Api api)) {
+    CUSHIM_TRY(FillTarget at, FillTarget::make());
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(at.context, 8));
     CUSHIM_TRY(auto second_out, PinnedBuffer<int>::allocate(at.context, 8));
     std::fill(out.begin(), out.end(), 0);
@@ -112,13 +112,13 @@ GRAPH_SCENARIO_TEST("an executable graph sets nodes of all kinds in its child gr
     const LaunchConfig config = LaunchConfig::covering(8);
     Watched first, second;
 
-    CUSHIM_TRY(const Graph leaf, create_graph(api, at.context));
+    CUSHIM_TRY(Graph leaf, create_graph(api, at.context));
     CUSHIM_TRY(const GraphNode fill, leaf.add_kernel_node({}, kernel, config, at.memory, 1, 8u));
     CUSHIM_TRY(const GraphNode copy, leaf.add_memcpy_node(fill, out, at.memory));
     CUSHIM_TRY(const GraphNode call, leaf.add_host_node(copy, first.closure()));
     CUSHIM_TRY_VOID(leaf.add_event_record_node(call, event));
-    CUSHIM_TRY(const Parent parent, make_parent(api, at.context, leaf));
-    CUSHIM_TRY(const GraphExec exec, parent.graph.instantiate());
+    CUSHIM_TRY(Parent parent, make_parent(api, at.context, leaf));
+    CUSHIM_TRY(GraphExec exec, parent.graph.instantiate());
     CUSHIM_TRY(const auto nodes, parent.inside.nodes());
     for (const GraphNode &node : nodes) {
         CUSHIM_TRY(const GraphNodeType type, parent.inside.node_type(node));
@@ -138,7 +138,7 @@ GRAPH_SCENARIO_TEST("an executable graph sets nodes of all kinds in its child gr
         }
     }
     CUSHIM_TRY_VOID(launch_and_wait(exec, at.stream));
-    CHECK_GIVES(second_event.query(), true);
+    CUSHIM_TRY_VOID(check_gives(second_event.query(), true));
     CHECK(std::count(second_out.begin(), second_out.end(), 2) == 8);
     CHECK(std::count(out.begin(), out.end(), 0) == 8);
     CHECK(first.calls() == 0);
@@ -147,28 +147,28 @@ GRAPH_SCENARIO_TEST("an executable graph sets nodes of all kinds in its child gr
 }
 
 GRAPH_SCENARIO_TEST("an executable graph changes a node of a conditional body",
-                    "[graph][conditional][G18][G25]") {
+                    "[graph][conditional][G18][G25]", (Trial &trial, Api api)) {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const FillTarget at, FillTarget::make());
-    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY(FillTarget at, FillTarget::make());
+    CUSHIM_TRY(Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
-    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(GraphBody branch, graph.add_if_node({}, condition));
     CUSHIM_TRY(const GraphNode node, branch.body.add_memset_node({}, at.memory, 1));
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
     return change_fill(exec, node, at);
 }
 
 GRAPH_SCENARIO_TEST("an executable graph changes a node of a child graph in a body",
-                    "[graph][conditional][G18][G25]") {
+                    "[graph][conditional][G18][G25]", (Trial &trial, Api api)) {
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const FillTarget at, FillTarget::make());
-    CUSHIM_TRY(const Graph leaf, make_fill(api, at, 1));
-    CUSHIM_TRY(const Graph graph, create_graph(api, at.context));
+    CUSHIM_TRY(FillTarget at, FillTarget::make());
+    CUSHIM_TRY(Graph leaf, make_fill(api, at, 1));
+    CUSHIM_TRY(Graph graph, create_graph(api, at.context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
-    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(GraphBody branch, graph.add_if_node({}, condition));
     CUSHIM_TRY(const GraphNode child, branch.body.add_child_graph_node({}, leaf));
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
-    CUSHIM_TRY(const Graph inside, branch.body.child_graph(child));
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(Graph inside, branch.body.child_graph_params(child));
     CUSHIM_TRY(const GraphNode node, only_node(inside));
     CUSHIM_TRY_VOID(change_fill(exec, node, at));
     CUSHIM_TRY_VOID(exec.set_child_graph_node(child, leaf));
@@ -179,7 +179,7 @@ GRAPH_SCENARIO_TEST("an executable graph changes a node of a child graph in a bo
 
 namespace {
 
-void check_foreign(const GraphExec &exec, const GraphNode &node, const DeviceBuffer<int> &memory,
+void check_foreign(GraphExec &exec, const GraphNode &node, DeviceBuffer<int> &memory,
                    const Graph &child) {
     const char *const message = "the node belongs to another graph";
     CHECK(refusal(exec.set_memset_node(node, memory, 2)) == message);
@@ -191,41 +191,42 @@ void check_foreign(const GraphExec &exec, const GraphNode &node, const DeviceBuf
 } // namespace
 
 GRAPH_TEST_CASE("an executable graph rejects nodes of other copies of its child graph",
-                "[graph][G22]") {
+                "[graph][G22]", (Api api)) {
     const Context context = context_after_restart("");
-    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
-    const Graph leaf = ok(create_graph(api, context));
+    auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    Graph leaf = ok(create_graph(api, context));
     const GraphNode copied = ok(leaf.add_memset_node({}, memory, 1));
-    const Parent parent = ok(make_parent(api, context, leaf));
-    const Parent other = ok(make_parent(api, context, leaf));
+    Parent parent = ok(make_parent(api, context, leaf));
+    Parent other = ok(make_parent(api, context, leaf));
     const Graph clone = ok(parent.graph.clone());
-    const Graph in_clone = ok(clone.child_graph(ok(only_node(clone))));
+    const Graph in_clone = ok(clone.child_graph_params(ok(only_node(clone))));
     // Another Graph object of the same graph.
     const Graph lent = ok(borrow_graph(api, context, parent.inside.native()));
-    const GraphExec exec = ok(parent.graph.instantiate());
+    GraphExec exec = ok(parent.graph.instantiate());
     for (const GraphNode &node :
          {copied, ok(only_node(other.inside)), ok(only_node(in_clone)), ok(only_node(lent))}) {
         check_foreign(exec, node, memory, leaf);
     }
     // An executable graph of the child rejects nodes of the parent.
-    const GraphExec of_leaf = ok(leaf.instantiate());
+    GraphExec of_leaf = ok(leaf.instantiate());
     check_foreign(of_leaf, ok(only_node(parent.inside)), memory, leaf);
     check_foreign(of_leaf, parent.child, memory, leaf);
 }
 
-GRAPH_TEST_CASE("an executable graph rejects destroyed nodes of its child graph", "[graph][G22]") {
+GRAPH_TEST_CASE("an executable graph rejects destroyed nodes of its child graph", "[graph][G22]",
+                (Api api)) {
     const Context context = context_after_restart("");
-    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
-    const Graph leaf = ok(create_graph(api, context));
+    auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    Graph leaf = ok(create_graph(api, context));
     (void)ok(leaf.add_memset_node({}, memory, 1));
     (void)ok(leaf.add_memset_node({}, memory, 1));
     Parent parent = ok(make_parent(api, context, leaf));
-    const Parent root = ok(make_parent(api, context, parent.graph));
+    Parent root = ok(make_parent(api, context, parent.graph));
     const GraphNode inner = ok(only_node(root.inside));
-    const auto nodes = ok(ok(root.inside.child_graph(inner)).nodes());
-    const GraphExec exec = ok(root.graph.instantiate());
+    const auto nodes = ok(ok(root.inside.child_graph_params(inner)).nodes());
+    GraphExec exec = ok(root.graph.instantiate());
     CHECK(exec.set_memset_node(nodes[1], memory, 2).has_value());
-    ok(ok(root.inside.child_graph(inner)).destroy_node(nodes[0]));
+    ok(ok(root.inside.child_graph_params(inner)).destroy_node(nodes[0]));
     check_invalid(exec.set_memset_node(nodes[0], memory, 2), "the node was destroyed");
     CHECK(exec.set_memset_node(nodes[1], memory, 2).has_value());
     ok(root.graph.destroy_node(root.child)); // and the nested graphs
@@ -233,7 +234,7 @@ GRAPH_TEST_CASE("an executable graph rejects destroyed nodes of its child graph"
     check_foreign(exec, inner, memory, leaf);
 
     const GraphNode node = ok(parent.inside.nodes())[0];
-    const GraphExec of_parent = ok(parent.graph.instantiate());
+    GraphExec of_parent = ok(parent.graph.instantiate());
     CHECK(of_parent.set_memset_node(node, memory, 2).has_value());
     parent.inside.reset();
     parent.graph.reset();
@@ -244,10 +245,10 @@ GRAPH_TEST_CASE("an executable graph rejects destroyed nodes of its child graph"
 TEST_CASE("an executable graph finds a node inside that has the handle of a destroyed one",
           "[graph][G22]") {
     need_cuda(11, 6);
-    const auto [context, leaf] = make_graph(Api::driver);
+    auto [context, leaf] = make_graph(Api::driver);
     (void)ok(leaf.add_empty_node({}));
-    const Parent parent = ok(make_parent(Api::driver, context, leaf));
-    const GraphExec exec = ok(parent.graph.instantiate());
+    Parent parent = ok(make_parent(Api::driver, context, leaf));
+    GraphExec exec = ok(parent.graph.instantiate());
     const SameHandle same_handle;
     const GraphNode gone = ok(parent.inside.add_empty_node({}));
     CHECK(ok(exec.is_enabled(gone)));
@@ -259,14 +260,14 @@ TEST_CASE("an executable graph finds a node inside that has the handle of a dest
 #endif
 
 GRAPH_TEST_CASE("setting a node added to a child graph after the instantiation fails",
-                "[graph][G22]") {
+                "[graph][G22]", (Api api)) {
     const Context context = context_after_restart("");
     const Stream stream = ok(Stream::create(context));
-    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
-    const Graph leaf = ok(create_graph(api, context));
+    auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    Graph leaf = ok(create_graph(api, context));
     (void)ok(leaf.add_memset_node({}, memory, 1));
-    const Parent parent = ok(make_parent(api, context, leaf));
-    const GraphExec exec = ok(parent.graph.instantiate());
+    Parent parent = ok(make_parent(api, context, leaf));
+    GraphExec exec = ok(parent.graph.instantiate());
     const GraphNode late = ok(parent.inside.add_memset_node({}, memory, 1));
     CHECK(error_of(exec.set_memset_node(late, memory, 2)).status() == CUDA_ERROR_INVALID_VALUE);
     CHECK(exec.launch(stream).has_value());
@@ -277,19 +278,19 @@ GRAPH_TEST_CASE("setting a node added to a child graph after the instantiation f
 #ifdef API_TEST_ALLOCATIONS_FAIL
 // After any failed allocation, the next attempt succeeds.
 GRAPH_TEST_CASE("setting a nested node succeeds after failed host allocations",
-                "[graph][G14][current]") {
-    const auto [context, root] = make_graph(api);
+                "[graph][G14][current]", (Api api)) {
+    auto [context, root] = make_graph(api);
     need_simulator("needs the simulator, which works while host allocations fail");
-    const auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
-    const Graph leaf = ok(create_graph(api, context));
+    auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
+    Graph leaf = ok(create_graph(api, context));
     (void)ok(leaf.add_memset_node({}, memory, 1));
-    const Parent branch = ok(make_parent(api, context, leaf));
+    Parent branch = ok(make_parent(api, context, leaf));
     const GraphNode outer = ok(root.add_child_graph_node({}, branch.graph));
-    const GraphExec exec = ok(root.instantiate());
+    GraphExec exec = ok(root.instantiate());
     const auto set_inmost = [&, &graph = root]() -> Result<void> {
-        CUSHIM_TRY(const Graph inside, graph.child_graph(outer));
+        CUSHIM_TRY(Graph inside, graph.child_graph_params(outer));
         CUSHIM_TRY(const auto inner, inside.nodes());
-        CUSHIM_TRY(const Graph inmost, inside.child_graph(inner[0]));
+        CUSHIM_TRY(const Graph inmost, inside.child_graph_params(inner[0]));
         CUSHIM_TRY(const auto nodes, inmost.nodes());
         return exec.set_memset_node(nodes[0], memory, 2);
     };

@@ -4,7 +4,8 @@
 #include "harness/memory.hpp"
 
 #include <cushim/device_buffer.hpp>
-#include <cushim/host_buffer.hpp>
+#include <cushim/override.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,7 +15,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -36,13 +36,14 @@ constexpr unsigned int cooperative = 2, cluster = 4, priority = 8; // CU_LAUNCH_
 
 } // namespace
 
-GRAPH_STREAM_SCENARIO_TEST("a graph keeps its kernel and its memory alive", "[graph][G11]") {
+GRAPH_SCENARIO_TEST("a graph keeps its kernel and its memory alive", "[graph][G11]",
+                    (Trial &trial, Api api, const Context &context, const Stream &stream)) {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 100));
     GraphExec exec;
     {
-        CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 100));
+        CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 100));
         CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, context, "fill"));
-        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(Graph graph, create_graph(api, context));
         CUSHIM_TRY(const GraphNode fill,
                    graph.add_kernel_node({}, kernel, LaunchConfig::covering(100), memory, 3, 100u));
         CUSHIM_TRY_VOID(graph.add_memcpy_node(fill, out, memory));
@@ -54,9 +55,11 @@ GRAPH_STREAM_SCENARIO_TEST("a graph keeps its kernel and its memory alive", "[gr
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("set_kernel_node() changes the arguments", "[graph][G11]") {
-    CUSHIM_TRY(const auto first, DeviceBuffer<int>::allocate(context, 10));
-    CUSHIM_TRY(const auto second, DeviceBuffer<int>::allocate(context, 10));
+GRAPH_SCENARIO_TEST("set_kernel_node() changes the arguments", "[graph][G11]",
+                    (Trial &trial, Api api, const Context &context, const Stream &stream,
+                     Graph &graph)) {
+    CUSHIM_TRY(auto first, DeviceBuffer<int>::allocate(context, 10));
+    CUSHIM_TRY(auto second, DeviceBuffer<int>::allocate(context, 10));
     CUSHIM_TRY_VOID(fill(context, first.span(), 0));
     CUSHIM_TRY(const auto kernel, graph_kernel<Fill>(trial, api, context, "fill"));
     CUSHIM_TRY(const GraphNode node,
@@ -67,8 +70,10 @@ NODE_STREAM_SCENARIO_TEST("set_kernel_node() changes the arguments", "[graph][G1
     return check_filled(context, second, 8);
 }
 
-NODE_STREAM_SCENARIO_TEST("a kernel node has the launch attributes of its last configuration",
-                          "[graph][G11]") {
+GRAPH_SCENARIO_TEST("a kernel node has the launch attributes of its last configuration",
+                    "[graph][G11]",
+                    (Trial &trial, Api api, const Context &context, const Stream &stream,
+                     Graph &graph)) {
     trial.needs_cuda(11, 8);
     CUSHIM_TRY(const StreamPriorities range, context.stream_priorities());
     CUSHIM_TRY(const auto idle, graph_kernel<void()>(trial, api, context, "idle"));
@@ -90,8 +95,8 @@ NODE_STREAM_SCENARIO_TEST("a kernel node has the launch attributes of its last c
     return check(0, 0);
 }
 
-NODE_STREAM_SCENARIO_TEST("a kernel node has the cluster size of its last configuration",
-                          "[graph][G11]") {
+GRAPH_SCENARIO_TEST("a kernel node has the cluster size of its last configuration", "[graph][G11]",
+                    (Trial &trial, const Context &context, const Stream &stream, Graph &graph)) {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Device device, context.device());
     CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
@@ -117,9 +122,26 @@ NODE_STREAM_SCENARIO_TEST("a kernel node has the cluster size of its last config
     return run_once(graph, stream);
 }
 
+GRAPH_TEST_CASE("a kernel node whose attributes cannot be set is not added",
+                "[graph][current][G11]", (Api api)) {
+    need_faults();
+    need_cuda(12, 0);
+    const std::string prefix = api == Api::runtime ? "cudaGraphKernelNode" : "cuGraphKernelNode";
+    restart("fault=" + prefix + "SetAttribute:2:999:instead");
+    register_kernels();
+    auto context = ok(Trial::context());
+    auto library = ok(Library::load(device_code));
+    auto graph = ok(create_graph(api, context));
+    auto idle = ok(library.kernel<void()>("idle"));
+    const Error failed = error_of(graph.add_kernel_node(
+        {}, idle, {.grid = 4, .block = 32, .cooperative = true, .priority = -1}));
+    CHECK(failed.status() == 999);
+    CHECK(ok(graph.node_count()) == 0);
+}
+
 GRAPH_TEST_CASE("a kernel node whose change fails keeps its parameters and attributes",
-                "[graph][current][G11]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+                "[graph][current][G11]", (Api api)) {
+    need_faults();
     need_cuda(12, 0);
     const bool is_runtime = api == Api::runtime;
     const std::string prefix = is_runtime ? "cudaGraphKernelNode" : "cuGraphKernelNode";
@@ -133,16 +155,16 @@ GRAPH_TEST_CASE("a kernel node whose change fails keeps its parameters and attri
         INFO(failing);
         restart("fault=" + prefix + failing + ":999:instead");
         register_kernels();
-        auto context = required(Trial::context());
-        auto library = required(Library::load(device_code));
-        auto graph = required(create_graph(api, context));
-        auto idle = required(library.kernel<void()>("idle"));
-        auto node = required(graph.add_kernel_node(
+        auto context = ok(Trial::context());
+        auto library = ok(Library::load(device_code));
+        auto graph = ok(create_graph(api, context));
+        auto idle = ok(library.kernel<void()>("idle"));
+        auto node = ok(graph.add_kernel_node(
             {}, idle, {.grid = 4, .block = 32, .cooperative = true, .priority = -1}));
         const Error changed =
             error_of(graph.set_kernel_node(node, idle, {.grid = 2, .priority = -2}));
         CHECK(changed.status() == 999);
-        const auto params = graph.kernel_node_params(node);
+        const auto params = graph.kernel_params(node);
         const auto how = attribute(node, cooperative), when = attribute(node, priority);
         REQUIRE((params && how && when));
         CHECK(params->grid == Dim3(4));
@@ -201,7 +223,7 @@ const LaunchConfig plain = LaunchConfig::covering(1);
 } // namespace
 
 TEST_CASE("a module kernel is added in the context of the graph", "[graph][G11]") {
-    const auto [context, graph, idle] = make_parts();
+    auto [context, graph, idle] = make_parts();
     check_in_context([&, &to = graph, &kernel = idle] {
         const GraphNode node = ok(to.add_kernel_node({}, kernel, plain));
         ok(to.set_kernel_node(node, kernel, LaunchConfig::covering(2)));
@@ -211,9 +233,9 @@ TEST_CASE("a module kernel is added in the context of the graph", "[graph][G11]"
 
 TEST_CASE("a module kernel is changed in the context of the executable graph",
           "[graph][G11][G25]") {
-    const auto [context, graph, idle] = make_parts();
+    auto [context, graph, idle] = make_parts();
     const GraphNode node = ok(graph.add_kernel_node({}, idle, plain));
-    const GraphExec exec = ok(graph.instantiate());
+    GraphExec exec = ok(graph.instantiate());
     check_in_context([&exec, &node, &kernel = idle] {
         ok(exec.set_kernel_node(node, kernel, LaunchConfig::covering(2)));
     });
@@ -222,7 +244,7 @@ TEST_CASE("a module kernel is changed in the context of the executable graph",
 TEST_CASE("attributes of a module kernel are changed in the context of the graph",
           "[graph][G11][current]") {
     need_cuda(11, 8);
-    const auto [context, graph, idle] = make_parts();
+    auto [context, graph, idle] = make_parts();
     LaunchConfig cooperative = plain;
     cooperative.cooperative = true;
     check_in_context([&, &to = graph, &kernel = idle] {
@@ -232,10 +254,57 @@ TEST_CASE("attributes of a module kernel are changed in the context of the graph
     });
 }
 
+// A graph with memory nodes keeps all its nodes: CUDA refuses to destroy one.
+TEST_CASE("a kernel node that a failure leaves in the graph keeps its memory alive",
+          "[graph][G11]") {
+    need_cuda(11, 8);
+    auto [context, graph, idle] = make_parts();
+    const auto write = ok(ok(load_device_code(context)).kernel<Fill>("fill"));
+    const auto memory = ok(graph.add_mem_alloc_node<int>({}, ok(context.device()), 100));
+    ok(graph.add_mem_free_node(memory.node(), memory));
+    const LaunchConfig cooperative = {.grid = 1, .block = 32, .cooperative = true};
+    {
+        auto buffer = ok(DeviceBuffer<int>::allocate(context, 100));
+        const ScopedOverride<entry::cuGraphKernelNodeSetAttribute> refusing(
+            [](CUgraphNode, CUkernelNodeAttrID, const CUkernelNodeAttrValue *) {
+                return CUDA_ERROR_INVALID_VALUE;
+            });
+        const auto added = graph.add_kernel_node({}, write, cooperative, buffer, 3, 100u);
+        REQUIRE_FALSE(added);
+        CHECK(added.error().status() == CUDA_ERROR_INVALID_VALUE);
+    }
+    CHECK(ok(graph.node_count()) == 3);
+    GraphExec exec = ok(graph.instantiate());
+    const auto stream = ok(Stream::create(context));
+    ok(exec.launch(stream));
+    ok(stream.synchronize()); // the kernel writes to the memory
+    CHECK(misuses().empty());
+}
+
+TEST_CASE("attributes that nodes cannot have are refused before a kernel node is added",
+          "[graph][G11]") {
+    need_cuda(11, 8);
+    auto [context, graph, idle] = make_parts();
+    const std::vector<CUlaunchAttribute> many(100);
+    LaunchConfig config = plain;
+    config.more = many;
+    int adds = 0;
+    static int *count = nullptr;
+    count = &adds;
+    const ScopedOverride<entry::cuGraphAddKernelNode_v1> add(
+        [](CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
+           const CUDA_KERNEL_NODE_PARAMS_v1 *) {
+            ++*count;
+            return CUDA_ERROR_UNKNOWN;
+        });
+    CHECK(graph.add_kernel_node({}, idle, config).error().kind() == ErrorKind::invalid_argument);
+    CHECK(adds == 0);
+}
+
 #if CUDA_VERSION >= 12020
 TEST_CASE("add_node_raw() adds a module kernel in the context of the graph",
           "[graph][G19][current]") {
-    const auto [context, graph, idle] = make_parts();
+    auto [context, graph, idle] = make_parts();
     CUgraphNodeParams parameters{};
     parameters.type = CU_GRAPH_NODE_TYPE_KERNEL;
     parameters.kernel.func = idle.native();

@@ -9,7 +9,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -27,12 +26,12 @@ struct Launching {
         exec.reset();
     }
     void check_kept() const {
-        let_go_of_what_can();
-        CHECK_FALSE(watched.is_gone());
+        wait_for_possible_releases();
+        CHECK_FALSE(watched.is_destroyed());
     }
     void check_released() const {
         gate.open();
-        CHECK(watched.is_soon_gone());
+        CHECK(watched.is_destroyed_soon());
         CHECK(watched.calls() == 1);
     }
 
@@ -97,7 +96,7 @@ TEST_CASE("launches in several streams keep what their nodes use", "[graph][G13]
     at.exec.reset();
     at.check_kept();
     at.gate.open();
-    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.is_destroyed_soon());
     CHECK(at.watched.calls() == 2);
 }
 
@@ -120,12 +119,12 @@ TEST_CASE("an executable graph is released after the capture of its stream",
     ok(at.exec.launch(stream));
     ok(stream.begin_capture(GENERATE(CaptureMode::global, CaptureMode::relaxed)));
     at.exec.reset();
-    let_go_of_what_can();
-    CHECK_FALSE(at.watched.is_gone()); // its end cannot be recorded
+    wait_for_possible_releases();
+    CHECK_FALSE(at.watched.is_destroyed()); // its end cannot be recorded
     CHECK(ok(stream.capture_status()) == CaptureStatus::active);
     const Graph captured = ok(stream.end_capture());
     CHECK(ok(captured.nodes()).empty());
-    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.is_destroyed_soon());
 }
 
 TEST_CASE("giving away a stream that is captured does not affect the capture",
@@ -165,9 +164,105 @@ TEST_CASE("a stream is given away once", "[graph][G13][current]") {
     CHECK(misuses() == std::vector<std::string>());
 }
 
+TEST_CASE("the end of a launch into a stream that others own keeps the context alive",
+          "[graph][G13][current]") {
+    need_simulator("needs the simulator, where nothing else uses the primary context");
+    Launching at(GENERATE(Api::driver, Api::runtime));
+    const int which = GENERATE(0, 1, 2);
+    Stream owner;
+    {
+        const ContextScope scope = ok(at.context.enter());
+        owner = at.stream();
+        const Stream streams[] = {Stream::borrow(owner.native()), Stream::legacy(),
+                                  Stream::per_thread()};
+        ok(at.gate.close(streams[which]));
+        ok(at.exec.launch(streams[which]));
+    }
+    owner.reset();
+    at.exec.reset();
+    for (int i = 0; i < 20; ++i) { // until it is polled rarely
+        at.check_kept();
+    }
+    at.gate.open();
+    at.context.reset();
+    at.check_released();
+    CHECK(misuses() == std::vector<std::string>());
+}
+
+TEST_CASE("the destruction of a context ends the launches in it", "[graph][G13][current]") {
+    need_simulator("needs the simulator, whose streams wait for the gate");
+    (void)context_after_restart("mode=threaded");
+    CUcontext native = nullptr;
+    REQUIRE(driver().cuCtxCreate_v2(&native, 0, 0) == CUDA_SUCCESS);
+    const Context context = Context::borrow(native);
+    Watched watched;
+    const Gate gate;
+    GraphExec exec = ok(call_graph(Api::driver, context, watched).instantiate());
+    ok(gate.close(Stream::legacy()));
+    ok(exec.launch(Stream::legacy()));
+    exec.reset();
+    for (int i = 0; i < 20; ++i) {
+        wait_for_possible_releases();
+    }
+    CHECK_FALSE(watched.is_destroyed());
+    gate.open();
+    CHECK(soon([&] { return watched.calls() == 1; }));
+    CHECK(driver().cuCtxDestroy(native) == CUDA_SUCCESS);
+    CHECK(watched.is_destroyed_soon());
+}
+
+// cuEventRecord refuses the stream as it would refuse one whose context is destroyed.
+TEST_CASE("a launch into a stream adopted with a wrong context keeps what its nodes use",
+          "[graph][G13][current]") {
+    need_simulator("needs the simulator, whose streams wait for the gate");
+    // Static, since cushim keeps the closure permanently.
+    static Launching at(Api::driver);
+    const Context other = ok(Context::create(ok(Device::get(0))));
+    const Stream stream = ok(Stream::create(other, {.non_blocking = true}));
+    const Reports reports;
+    at.launch_and_end(ok(Stream::adopt(at.context, stream.share().native())));
+    for (int i = 0; i < 20; ++i) {
+        at.check_kept();
+    }
+    CHECK(std::ranges::count(reports.names(), "cuEventRecord") == 1);
+    at.gate.open();
+}
+
+TEST_CASE("a launch that CUDA refuses keeps nothing alive", "[graph][G13][current]") {
+    need_faults();
+    const int status = GENERATE(201, 400, 709, 800, 900, 901, 902, 903, 904, 905, 906, 907, 908);
+    Launching at(Api::driver,
+                 "mode=threaded;fault=cuGraphLaunch:1:" + std::to_string(status) + ":instead");
+    const Stream stream = at.stream();
+    ok(at.gate.close(stream));
+    CHECK(error_of(at.exec.launch(stream)).status() == status);
+    at.exec.reset();
+    CHECK(at.watched.is_destroyed_soon()); // although the gate is closed
+}
+
+TEST_CASE("a launch without a context keeps nothing alive", "[graph][G13][current]") {
+    Launching at(Api::driver);
+    CHECK(refused(at.exec.launch(Stream::legacy()), ErrorKind::wrong_context));
+    at.exec.reset();
+    CHECK(at.watched.is_destroyed_soon());
+}
+
+TEST_CASE("a launch ends the doubt about earlier ones", "[graph][G13][after_effect]") {
+    need_faults();
+    Launching at(Api::driver, "mode=threaded;fault=cuGraphLaunch:2:999:instead;"
+                              "fault=cuGraphLaunch:3:999:after");
+    const Stream first = at.stream(), second = at.stream();
+    ok(at.exec.launch(first));
+    CHECK_FALSE(at.exec.launch(second).has_value());
+    CHECK_FALSE(at.exec.launch(second).has_value());
+    ok(at.exec.launch(second));
+    at.exec.reset();
+    CHECK(at.watched.is_destroyed_soon());
+}
+
 TEST_CASE("a launch that failed after its effect keeps what its nodes use",
           "[graph][G13][after_effect]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     Launching at(Api::driver, "mode=threaded;fault=cuGraphLaunch:1:999:after");
     const Stream stream = at.stream();
     ok(at.gate.close(stream));
@@ -179,7 +274,7 @@ TEST_CASE("a launch that failed after its effect keeps what its nodes use",
 
 TEST_CASE("a launch before a failed one in another stream keeps what its nodes use",
           "[graph][G13][after_effect]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     Launching at(Api::driver, "mode=threaded;fault=cuGraphLaunch:2:999:instead");
     const Stream first = at.stream(), second = at.stream();
     ok(at.gate.close(first));
@@ -192,7 +287,7 @@ TEST_CASE("a launch before a failed one in another stream keeps what its nodes u
 }
 
 TEST_CASE("a failed query of the end of a launch is repeated", "[graph][G13][after_effect]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     Launching at(Api::driver, "mode=threaded;fault=cuEventQuery:1:999:instead");
     const Reports reports;
     const Stream stream = at.stream();
@@ -206,12 +301,12 @@ TEST_CASE("a failed query of the end of a launch is repeated", "[graph][G13][aft
 
 TEST_CASE("after a failure of the context, a closure that may run stays alive",
           "[graph][G13][current]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     // Static, since cushim keeps the closure permanently.
     static Launching at(Api::driver, "mode=threaded;fault=cuMemsetD32Async:1:719:async");
     const Reports reports;
     const Stream stream = at.stream(), failing = at.stream();
-    const auto memory = ok(DeviceBuffer<int>::allocate(at.context, 8));
+    auto memory = ok(DeviceBuffer<int>::allocate(at.context, 8));
     ok(at.gate.close(stream));
     ok(at.exec.launch(stream));
     ok(fill(failing, memory.span(), 1));

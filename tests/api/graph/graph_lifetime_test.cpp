@@ -3,6 +3,7 @@
 #include "harness/graph_scenario.hpp"
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
+#include "harness/spied_call.hpp"
 
 #include <atomic>
 #include <functional>
@@ -15,7 +16,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -77,37 +77,37 @@ const Way ways[] = {
      }},
     {"a child graph at depth 2",
      [](Api api, const Context &context, const Stream &, Watched &watched) {
-         const Graph middle = ok(create_graph(api, context));
+         Graph middle = ok(create_graph(api, context));
          ok(middle.add_child_graph_node({}, call_graph(api, context, watched)));
-         const Graph graph = ok(create_graph(api, context));
+         Graph graph = ok(create_graph(api, context));
          ok(graph.add_child_graph_node({}, middle));
          return ok(graph.instantiate());
      }},
     {"a node added inside a child graph",
      [](Api api, const Context &context, const Stream &, Watched &watched) {
-         const Graph graph = ok(create_graph(api, context));
+         Graph graph = ok(create_graph(api, context));
          const GraphNode child = ok(graph.add_child_graph_node({}, ok(create_graph(api, context))));
-         ok(ok(graph.child_graph(child)).add_host_node({}, watched.closure()));
+         ok(ok(graph.child_graph_params(child)).add_host_node({}, watched.closure()));
          return ok(graph.instantiate());
      }},
     {"a clone of a graph inside a node",
      [](Api api, const Context &context, const Stream &, Watched &watched) {
-         const Graph graph = ok(create_graph(api, context));
+         Graph graph = ok(create_graph(api, context));
          const GraphNode child =
              ok(graph.add_child_graph_node({}, call_graph(api, context, watched)));
-         return ok(ok(ok(graph.child_graph(child)).clone()).instantiate());
+         return ok(ok(ok(graph.child_graph_params(child)).clone()).instantiate());
      }},
     {"an update",
      [](Api api, const Context &context, const Stream &, Watched &watched) {
          Watched before;
          GraphExec exec = ok(call_graph(api, context, before).instantiate());
          CHECK(ok(exec.update(call_graph(api, context, watched))).is_success());
-         CHECK(before.is_soon_gone());
+         CHECK(before.is_destroyed_soon());
          return exec;
      }},
     {"a changed node",
      [](Api api, const Context &context, const Stream &, Watched &watched) {
-         const Graph graph = ok(create_graph(api, context));
+         Graph graph = ok(create_graph(api, context));
          const GraphNode node = ok(graph.add_host_node({}, [] {}));
          GraphExec exec = ok(graph.instantiate());
          ok(exec.set_host_node(node, watched.closure()));
@@ -116,7 +116,7 @@ const Way ways[] = {
     {"a changed child graph",
      [](Api api, const Context &context, const Stream &, Watched &watched) {
          Watched before;
-         const Graph graph = ok(create_graph(api, context));
+         Graph graph = ok(create_graph(api, context));
          const GraphNode child =
              ok(graph.add_child_graph_node({}, call_graph(api, context, before)));
          GraphExec exec = ok(graph.instantiate());
@@ -131,7 +131,7 @@ const Way ways[] = {
      }},
     {"an adopted executable graph that is updated",
      [](Api api, const Context &context, const Stream &, Watched &watched) {
-         const Graph graph = ok(create_graph(api, context));
+         Graph graph = ok(create_graph(api, context));
          ok(graph.add_host_node({}, [] {}));
          const CUgraphExec native = ok(graph.instantiate()).release();
          GraphExec exec = ok(api == Api::runtime ? rt::adopt_exec(context, native)
@@ -154,13 +154,13 @@ TEST_CASE("an executable graph keeps what its nodes use, without a user object",
         Watched watched;
         GraphExec exec = way.make(api, context, stream, watched);
         CHECK(user_objects.are(0));
-        CHECK_FALSE(watched.is_gone());
+        CHECK_FALSE(watched.is_destroyed());
         ok(exec.launch(stream));
         ok(exec.launch(stream));
         ok(stream.synchronize());
         CHECK(watched.calls() == 2);
         exec.reset();
-        CHECK(watched.is_soon_gone());
+        CHECK(watched.is_destroyed_soon());
         CHECK(misuses() == std::vector<std::string>());
     }
 }
@@ -178,10 +178,10 @@ TEST_CASE("a running launch keeps what its nodes use after the executable graph 
         ok(gate.close(stream));
         ok(exec.launch(stream));
         exec.reset();
-        let_go_of_what_can();
-        CHECK_FALSE(watched.is_gone());
+        wait_for_possible_releases();
+        CHECK_FALSE(watched.is_destroyed());
         gate.open();
-        CHECK(watched.is_soon_gone());
+        CHECK(watched.is_destroyed_soon());
         CHECK(watched.calls() == 1);
     }
 }
@@ -191,22 +191,22 @@ TEST_CASE("a running launch keeps what changed nodes of a graph that keeps nothi
     const Api api = GENERATE(Api::driver, Api::runtime);
     const Context context = context_after_restart("mode=threaded");
     const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
-    const Graph graph = ok(create_graph(api, context));
+    Graph graph = ok(create_graph(api, context));
     CUDA_HOST_NODE_PARAMS call{};
     call.fn = [](void *) {};
     CUgraphNode node = nullptr;
     CHECK(driver().cuGraphAddHostNode(&node, graph.native(), nullptr, 0, &call) == CUDA_SUCCESS);
-    const GraphExec exec = ok(graph.instantiate());
+    GraphExec exec = ok(graph.instantiate());
     Watched watched;
     ok(exec.set_host_node(ok(graph.nodes())[0], watched.closure()));
     const Gate gate;
     ok(gate.close(stream));
     ok(exec.launch(stream));
     ok(exec.set_host_node(ok(graph.nodes())[0], [] {}));
-    let_go_of_what_can();
-    CHECK_FALSE(watched.is_gone());
+    wait_for_possible_releases();
+    CHECK_FALSE(watched.is_destroyed());
     gate.open();
-    CHECK(watched.is_soon_gone());
+    CHECK(watched.is_destroyed_soon());
     CHECK(watched.calls() == 1);
 }
 
@@ -215,14 +215,14 @@ TEST_CASE("a rejected update keeps what the executable graph uses", "[graph][G25
     const Context context = context_after_restart("");
     const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
     Watched watched, other;
-    const GraphExec exec = ok(call_graph(api, context, watched).instantiate());
+    GraphExec exec = ok(call_graph(api, context, watched).instantiate());
     {
-        const Graph unlike = call_graph(api, context, other);
+        Graph unlike = call_graph(api, context, other);
         ok(unlike.add_empty_node({}));
         CHECK_FALSE(ok(exec.update(unlike)).is_success());
     }
-    CHECK(other.is_soon_gone());
-    CHECK_FALSE(watched.is_gone());
+    CHECK(other.is_destroyed_soon());
+    CHECK_FALSE(watched.is_destroyed());
     ok(launch_and_wait(exec, stream));
     CHECK(watched.calls() == 1);
 }
@@ -231,23 +231,23 @@ TEST_CASE("each launch keeps what a changed node used then", "[graph][G23][curre
     const Api api = GENERATE(Api::driver, Api::runtime);
     const Context context = context_after_restart("mode=threaded");
     const Stream stream = ok(Stream::create(context, {.non_blocking = true}));
-    const Graph graph = ok(create_graph(api, context));
+    Graph graph = ok(create_graph(api, context));
     const GraphNode node = ok(graph.add_host_node({}, [] {}));
-    const GraphExec exec = ok(graph.instantiate());
+    GraphExec exec = ok(graph.instantiate());
     Watched first, second;
     ok(exec.set_host_node(node, first.closure()));
     ok(exec.launch(stream));
     ok(exec.set_host_node(node, second.closure()));
     ok(stream.synchronize());
-    CHECK(first.is_soon_gone());
+    CHECK(first.is_destroyed_soon());
     const Gate gate;
     ok(gate.close(stream));
     ok(exec.launch(stream));
     ok(exec.set_host_node(node, [] {}));
-    let_go_of_what_can();
-    CHECK_FALSE(second.is_gone());
+    wait_for_possible_releases();
+    CHECK_FALSE(second.is_destroyed());
     gate.open();
-    CHECK(second.is_soon_gone());
+    CHECK(second.is_destroyed_soon());
     CHECK(second.calls() == 1);
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("each of two graphs keeps what both use", "[graph][G12][current]") {
     auto memory = ok(DeviceBuffer<int>::allocate(context, 8));
     const DeviceSpan<const int> span = std::as_const(memory);
     Graph first = ok(create_graph(api, context));
-    const Graph second = ok(create_graph(api, context));
+    Graph second = ok(create_graph(api, context));
     ok(first.add_memset_node({}, memory, 1));
     ok(second.add_memset_node({}, memory, 2));
     memory.reset();
@@ -288,12 +288,31 @@ TEST_CASE("CUDA keeps what an executable graph of kept_by_cuda uses", "[graph][c
     exec = ok(api == Api::runtime ? rt::borrow_exec(context, native)
                                   : GraphExec::borrow(context, native));
     CHECK(ok(exec.update(call_graph(api, context, updated))).is_success());
-    CHECK(watched.is_soon_gone());
+    CHECK(watched.is_destroyed_soon());
     CHECK(user_objects.are(1));
     exec.reset();
     CHECK(driver().cuGraphExecDestroy(native) == CUDA_SUCCESS);
-    CHECK(updated.is_soon_gone());
+    CHECK(updated.is_destroyed_soon());
     CHECK(user_objects.are(0));
+}
+
+GRAPH_TEST_CASE("an executable graph releases what a changed node no longer uses",
+                "[graph][current][G23]", (Api api)) {
+    const Context context = context_after_restart("");
+    auto first = ok(DeviceBuffer<int>::allocate(context, 8));
+    auto second = ok(DeviceBuffer<int>::allocate(context, 8));
+    Graph graph = ok(create_graph(api, context));
+    const GraphNode node = ok(graph.add_memset_node({}, first, 1));
+    GraphExec exec = ok(graph.instantiate());
+    ok(exec.set_memset_node(node, second, 2));
+    static std::atomic<CUdeviceptr> freed;
+    freed = 0;
+    const SpiedCall<entry::cuMemFree> spied([](CUdeviceptr address) { freed = address; });
+    const CUdeviceptr address = second.native();
+    second.reset();
+    CHECK(freed == 0);
+    ok(exec.set_memset_node(node, first.span(), 3)); // without an owner
+    CHECK(soon([&] { return freed == address; }));
 }
 
 TEST_CASE("CUDA's copies of a graph keep what its nodes use", "[graph][current]") {
@@ -323,11 +342,11 @@ TEST_CASE("CUDA's copies of a graph keep what its nodes use", "[graph][current]"
     };
     for (const auto &each : destroy) {
         CHECK(user_objects.are(1));
-        CHECK_FALSE(watched.is_gone());
+        CHECK_FALSE(watched.is_destroyed());
         CHECK(each() == CUDA_SUCCESS);
     }
     CHECK(user_objects.are(0));
-    CHECK_FALSE(watched.is_gone()); // for instantiated_before
+    CHECK_FALSE(watched.is_destroyed()); // for instantiated_before
 }
 
 TEST_CASE("a node that is added later does not enter earlier executable graphs",
@@ -341,18 +360,18 @@ TEST_CASE("a node that is added later does not enter earlier executable graphs",
     GraphExec between = ok(graph.instantiate());
     ok(graph.add_host_node({}, third.closure()));
     graph.reset();
-    CHECK(third.is_soon_gone());
-    CHECK_FALSE(second.is_gone());
+    CHECK(third.is_destroyed_soon());
+    CHECK_FALSE(second.is_destroyed());
     between.reset();
-    CHECK(second.is_soon_gone());
-    CHECK_FALSE(first.is_gone());
+    CHECK(second.is_destroyed_soon());
+    CHECK_FALSE(first.is_destroyed());
     before.reset();
-    CHECK(first.is_soon_gone());
+    CHECK(first.is_destroyed_soon());
 }
 
 TEST_CASE("a graph that was instantiated very often is destroyed", "[graph][current]") {
     const Context context = context_after_restart("");
-    const Graph graph = ok(Graph::create(context));
+    Graph graph = ok(Graph::create(context));
     std::vector<Watched> watched(2000);
     for (Watched &each : watched) {
         ok(graph.add_host_node({}, each.closure()));
@@ -364,14 +383,14 @@ TEST_CASE("graphs that contained one another very often are destroyed", "[graph]
     const Context context = context_after_restart("");
     Watched watched;
     {
-        const Graph graphs[] = {call_graph(Api::driver, context, watched),
-                                call_graph(Api::driver, context, watched)};
+        Graph graphs[] = {call_graph(Api::driver, context, watched),
+                          call_graph(Api::driver, context, watched)};
         for (int i = 0; i < 50'000; ++i) {
-            const Graph &graph = graphs[i % 2];
+            Graph &graph = graphs[i % 2];
             ok(graph.destroy_node(ok(graph.add_child_graph_node({}, graphs[(i + 1) % 2]))));
         }
     }
-    CHECK(watched.is_soon_gone());
+    CHECK(watched.is_destroyed_soon());
 }
 
 TEST_CASE("one thread launches while another releases graphs that share resources",
@@ -379,8 +398,8 @@ TEST_CASE("one thread launches while another releases graphs that share resource
     const Api api = GENERATE(Api::driver, Api::runtime);
     const Context context = context_after_restart("mode=threaded");
     Watched watched;
-    const Graph graph = call_graph(api, context, watched);
-    const GraphExec exec = ok(graph.instantiate());
+    Graph graph = call_graph(api, context, watched);
+    GraphExec exec = ok(graph.instantiate());
     std::vector<GraphExec> others;
     std::vector<Graph> clones;
     for (int i = 0; i < 200; ++i) {

@@ -4,36 +4,35 @@
 #include "harness/spied_call.hpp"
 
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <cushim/host_buffer.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 #include <algorithm>
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
 const Device device = Device::from_native(0);
 
 // Records the parameters of an allocation node, of either API.
-class ToldAllocation {
+class PassedAllocation {
   public:
-    ToldAllocation() { told_ = {}; }
-    const CUDA_MEM_ALLOC_NODE_PARAMS &operator*() const { return told_; }
+    PassedAllocation() { passed_ = {}; }
+    const CUDA_MEM_ALLOC_NODE_PARAMS &operator*() const { return passed_; }
 
   private:
-    static inline CUDA_MEM_ALLOC_NODE_PARAMS told_;
+    static inline CUDA_MEM_ALLOC_NODE_PARAMS passed_;
 
     template <class Params>
     static void look(CUgraphNode *, CUgraph, const CUgraphNode *, std::size_t, Params *params) {
         const auto &pool = params->poolProps;
-        told_.poolProps.allocType = static_cast<CUmemAllocationType>(pool.allocType);
-        told_.poolProps.handleTypes = static_cast<CUmemAllocationHandleType>(pool.handleTypes);
-        told_.poolProps.location.type = static_cast<CUmemLocationType>(pool.location.type);
-        told_.poolProps.location.id = pool.location.id;
-        told_.accessDescCount = params->accessDescCount;
-        told_.bytesize = params->bytesize;
+        passed_.poolProps.allocType = static_cast<CUmemAllocationType>(pool.allocType);
+        passed_.poolProps.handleTypes = static_cast<CUmemAllocationHandleType>(pool.handleTypes);
+        passed_.poolProps.location.type = static_cast<CUmemLocationType>(pool.location.type);
+        passed_.poolProps.location.id = pool.location.id;
+        passed_.accessDescCount = params->accessDescCount;
+        passed_.bytesize = params->bytesize;
     }
     SpiedCall<entry::cuGraphAddMemAllocNode> by_driver_{look<CUDA_MEM_ALLOC_NODE_PARAMS>};
     SpiedCall<entry::cudaGraphAddMemAllocNode> by_runtime_{look<cudaMemAllocNodeParams>};
@@ -42,33 +41,34 @@ class ToldAllocation {
 } // namespace
 
 GRAPH_TEST_CASE("graph memory is pinned memory of its device without other access rights",
-                "[graph][memory][G16]") {
-    const auto [context, graph] = make_graph(api);
-    const ToldAllocation told;
+                "[graph][memory][G16]", (Api api)) {
+    auto [context, graph] = make_graph(api);
+    const PassedAllocation passed;
     const auto memory = ok(graph.add_mem_alloc_node<int>({}, device, 100));
-    CHECK((*told).poolProps.allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
-    CHECK((*told).poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE);
-    CHECK((*told).poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
-    CHECK((*told).poolProps.location.id == device.native());
-    CHECK((*told).accessDescCount == 0);
-    CHECK((*told).bytesize == 400);
-    CHECK(memory.address() != 0);
+    CHECK((*passed).poolProps.allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
+    CHECK((*passed).poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE);
+    CHECK((*passed).poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+    CHECK((*passed).poolProps.location.id == device.native());
+    CHECK((*passed).accessDescCount == 0);
+    CHECK((*passed).bytesize == 400);
+    CHECK(memory.native() != 0);
 }
 
-GRAPH_TEST_CASE("graph memory is allocated on the requested device", "[graph][memory][G16]") {
-    const auto [context, graph] = make_graph(api, "devices=2");
+GRAPH_TEST_CASE("graph memory is allocated on the requested device", "[graph][memory][G16]",
+                (Api api)) {
+    auto [context, graph] = make_graph(api, "devices=2");
     if (ok(Device::count()) < 2) {
         SKIP("needs 2 devices");
     }
     const Device second = ok(Device::get(1));
-    const ToldAllocation told;
+    const PassedAllocation passed;
     const auto memory = ok(graph.add_mem_alloc_node<int>({}, second, 100));
-    CHECK((*told).poolProps.location.id == second.native());
-    CHECK(ok(graph.mem_alloc_node_params(memory.node())).device == second.native());
+    CHECK((*passed).poolProps.location.id == second.native());
+    CHECK(ok(graph.mem_alloc_params(memory.node())).device == second.native());
 }
 
-NODE_STREAM_SCENARIO_TEST("graph memory has the same address in all launches",
-                          "[graph][memory][G16]") {
+GRAPH_SCENARIO_TEST("graph memory has the same address in all launches", "[graph][memory][G16]",
+                    (const Context &context, const Stream &stream, Graph &graph)) {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 16));
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node(memory.node(), memory.span(), 12));
@@ -82,15 +82,15 @@ NODE_STREAM_SCENARIO_TEST("graph memory has the same address in all launches",
         CUSHIM_TRY_VOID(copied);
         CUSHIM_TRY_VOID(stream.synchronize());
         CHECK(std::count(out.begin(), out.end(), 12) == 16);
-        CUSHIM_TRY(const MemAllocNodeParams params, graph.mem_alloc_node_params(memory.node()));
-        CHECK(params.address == memory.address());
+        CUSHIM_TRY(const MemAllocNodeParams params, graph.mem_alloc_params(memory.node()));
+        CHECK(params.address == memory.native());
     }
     return {};
 }
 
 GRAPH_TEST_CASE("a graph with memory nodes has at most one executable graph at a time",
-                "[graph][memory][G16]") {
-    const auto [context, graph] = make_graph(api);
+                "[graph][memory][G16]", (Api api)) {
+    auto [context, graph] = make_graph(api);
     const auto memory = ok(graph.add_mem_alloc_node<int>({}, device, 16));
     (void)ok(graph.add_mem_free_node(memory.node(), memory));
     GraphExec exec = ok(graph.instantiate());
@@ -99,20 +99,21 @@ GRAPH_TEST_CASE("a graph with memory nodes has at most one executable graph at a
     CHECK(graph.instantiate().has_value());
 }
 
-NODE_STREAM_SCENARIO_TEST("a graph allocates, uses and frees memory in each launch",
-                          "[graph][memory][G16][G17][G22]") {
+GRAPH_SCENARIO_TEST("a graph allocates, uses and frees memory in each launch",
+                    "[graph][memory][G16][G17][G22]",
+                    (const Context &context, const Stream &stream, Graph &graph)) {
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 100));
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 100));
     CHECK(memory.size() == 100);
-    CHECK(memory.address() != 0);
+    CHECK(memory.native() != 0);
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node(memory.node(), memory.span(), 12));
     CUSHIM_TRY(const GraphNode back, graph.add_memcpy_node(fill, out, memory.span()));
     CUSHIM_TRY(const GraphNode free, graph.add_mem_free_node(back, memory));
-    CUSHIM_TRY(const MemAllocNodeParams params, graph.mem_alloc_node_params(memory.node()));
-    CHECK(params.address == memory.address());
+    CUSHIM_TRY(const MemAllocNodeParams params, graph.mem_alloc_params(memory.node()));
+    CHECK(params.address == memory.native());
     CHECK(params.bytes == 400);
     CHECK(params.device == 0);
-    CHECK_GIVES(graph.mem_free_ptr(free), memory.address());
+    CUSHIM_TRY_VOID(check_gives(graph.mem_free_params(free), memory.native()));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate());
     for (int launch = 0; launch < 2; ++launch) {
         std::fill(out.begin(), out.end(), 0);
@@ -122,8 +123,8 @@ NODE_STREAM_SCENARIO_TEST("a graph allocates, uses and frees memory in each laun
     return {};
 }
 
-NODE_STREAM_SCENARIO_TEST("auto_free_on_launch frees the previous launch's memory",
-                          "[graph][memory][G16]") {
+GRAPH_SCENARIO_TEST("auto_free_on_launch frees the previous launch's memory",
+                    "[graph][memory][G16]", (const Stream &stream, Graph &graph)) {
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
     CUSHIM_TRY(const GraphExec exec, graph.instantiate({.auto_free_on_launch = true}));
     CUSHIM_TRY_VOID(exec.launch(stream));
@@ -133,11 +134,11 @@ NODE_STREAM_SCENARIO_TEST("auto_free_on_launch frees the previous launch's memor
     return stream.synchronize();
 }
 
-NODE_SCENARIO_TEST("a graph with memory nodes cannot be cloned or added as a child",
-                   "[graph][memory][G14][G16]") {
+GRAPH_SCENARIO_TEST("a graph with memory nodes cannot be cloned or added as a child",
+                    "[graph][memory][G14][G16]", (Api api, const Context &context, Graph &graph)) {
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, device, 16));
     CUSHIM_TRY_VOID(graph.add_mem_free_node(memory.node(), memory));
-    CUSHIM_TRY(const Graph around, create_graph(api, context));
+    CUSHIM_TRY(Graph around, create_graph(api, context));
     const auto clone = graph.clone();
     CHECK_FALSE(clone.has_value());
     if (clone.error().status() != 801) {
@@ -148,10 +149,11 @@ NODE_SCENARIO_TEST("a graph with memory nodes cannot be cloned or added as a chi
     return child.error().status() == 801 ? Result<void>() : child.error();
 }
 
-STREAM_SCENARIO_TEST("graph memory usage is reported and trimmed", "[graph][memory]") {
+SCENARIO_TEST("graph memory usage is reported and trimmed", "[graph][memory]",
+              (const Context &context, const Stream &stream)) {
     CUSHIM_TRY_VOID(reset_graph_memory_high_marks(device));
     {
-        CUSHIM_TRY(const Graph graph, Graph::create(context));
+        CUSHIM_TRY(Graph graph, Graph::create(context));
         CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<char>({}, device, 1 << 20));
         CUSHIM_TRY_VOID(graph.add_mem_free_node(memory.node(), memory));
         CUSHIM_TRY_VOID(run_once(graph, stream));
@@ -170,12 +172,12 @@ STREAM_SCENARIO_TEST("graph memory usage is reported and trimmed", "[graph][memo
 
 TEST_CASE("an allocation node of size 0 or of an overflowing size is rejected", "[graph][memory]") {
     auto context = context_after_restart("");
-    auto graph = required(Graph::create(context));
+    auto graph = ok(Graph::create(context));
     check_invalid(graph.add_mem_alloc_node<int>({}, device, 0), "0 elements requested, minimum 1");
     CHECK_THAT(refusal(graph.add_mem_alloc_node<int>({}, device, ~std::size_t{0} / 2)),
                Catch::Matchers::ContainsSubstring("elements of 4 bytes exceed the address space"));
-    auto stream = required(Stream::create(context));
-    check_invalid(GraphAllocation<int>().free(stream), "the GraphAllocation holds no memory");
+    auto stream = ok(Stream::create(context));
+    check_invalid(GraphAllocation<int>().free(stream), "the GraphAllocation is empty");
 }
 
 static_assert(std::is_convertible_v<GraphAllocation<int>, DeviceSpan<const int>>);

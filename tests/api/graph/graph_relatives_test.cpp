@@ -12,7 +12,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -53,19 +52,19 @@ class Counted<Entry, Result(Arguments...)> {
 // Every call that concerns relatives, on two threads.
 void use_relatives(Api api, int rounds) {
     const Context context = ok(Context::primary(ok(Device::get(0))));
-    const Graph leaf = ok(create_graph(api, context));
+    Graph leaf = ok(create_graph(api, context));
     (void)ok(leaf.add_empty_node({}));
     for (int round = 0; round < rounds; ++round) {
         Parent parent = ok(make_parent(api, context, leaf));
         Graph clone = ok(parent.graph.clone());
         std::thread other([clone = std::move(clone)]() mutable {
             const Graph another = ok(clone.clone());
-            const GraphExec exec = ok(clone.instantiate());
+            GraphExec exec = ok(clone.instantiate());
             clone.reset();
         });
         {
             const Graph another = ok(parent.graph.clone());
-            const GraphExec exec = ok(parent.graph.instantiate());
+            GraphExec exec = ok(parent.graph.instantiate());
             CHECK(exec.set_child_graph_node(parent.child, leaf).has_value());
             CHECK(parent.graph.destroy_node(parent.child).has_value());
         }
@@ -120,7 +119,7 @@ TEST_CASE("one thread at a time destroys, clones or instantiates a graph (runtim
     check_one_at_a_time(Api::runtime);
 }
 
-GRAPH_TEST_CASE("two threads use graphs cloned from one another", "[graph]") {
+GRAPH_TEST_CASE("two threads use graphs cloned from one another", "[graph]", (Api api)) {
     restart("");
     use_relatives(api, simulator() == nullptr ? 2000 : 50);
 }

@@ -10,7 +10,6 @@
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -36,7 +35,8 @@ void check_clean() {
 
 } // namespace
 
-GRAPH_TEST_CASE("graphs release their resources after a reset of their context", "[graph][reset]") {
+GRAPH_TEST_CASE("graphs release their resources after a reset of their context", "[graph][reset]",
+                (Api api)) {
     auto made = make_graph(api);
     const Reports reports;
     Watched in_graph, in_child;
@@ -53,34 +53,34 @@ GRAPH_TEST_CASE("graphs release their resources after a reset of their context",
     const auto calls = destroyed_in([&] {
         CHECK(child.close().has_value());
         CHECK(made.graph.close().has_value());
-        CHECK_FALSE(in_graph.is_gone()); // the clone keeps it alive
-        CHECK_FALSE(in_child.is_gone());
+        CHECK_FALSE(in_graph.is_destroyed()); // the clone keeps it alive
+        CHECK_FALSE(in_child.is_destroyed());
         CHECK(clone.close().has_value());
     });
     if (simulator() != nullptr) {
         CHECK(calls == std::vector<std::string>(3, "cuGraphDestroy"));
     }
-    CHECK(in_graph.is_soon_gone());
-    CHECK(in_child.is_soon_gone());
+    CHECK(in_graph.is_destroyed_soon());
+    CHECK(in_child.is_destroyed_soon());
     made.context.reset();
     CHECK(reports.lines().empty());
     check_clean();
 }
 
 GRAPH_TEST_CASE("a graph is destroyed after a reset and after its last context owner",
-                "[graph][reset]") {
+                "[graph][reset]", (Api api)) {
     auto made = make_graph(api);
     Watched kept;
     ok(made.graph.add_host_node({}, kept.closure()));
     reset_device();
     made.context.reset();
     CHECK(made.graph.close().has_value());
-    CHECK(kept.is_soon_gone());
+    CHECK(kept.is_destroyed_soon());
     check_clean();
 }
 
 GRAPH_TEST_CASE("an executable graph releases its resources after a reset, without a CUDA call",
-                "[graph][reset]") {
+                "[graph][reset]", (Api api)) {
     auto made = make_graph(api);
     const Reports reports;
     Watched in_graph, in_exec;
@@ -95,11 +95,11 @@ GRAPH_TEST_CASE("an executable graph releases its resources after a reset, witho
     reset_device();
     const auto calls = destroyed_in([&] { CHECK(exec.close().has_value()); });
     CHECK(calls.empty());
-    CHECK(in_exec.is_soon_gone());
+    CHECK(in_exec.is_destroyed_soon());
     CHECK(made.graph.close().has_value());
     // Driver 580 keeps the executable graph's own reference until the process ends.
     if (simulator() != nullptr) {
-        CHECK(in_graph.is_soon_gone());
+        CHECK(in_graph.is_destroyed_soon());
     }
     stream.reset();
     made.context.reset();
@@ -108,7 +108,7 @@ GRAPH_TEST_CASE("an executable graph releases its resources after a reset, witho
 }
 
 GRAPH_TEST_CASE("resources that an executable graph replaced before a reset are released",
-                "[graph][reset]") {
+                "[graph][reset]", (Api api)) {
     auto made = make_graph(api, "mode=adversarial");
     Watched first, second;
     const auto node = ok(made.graph.add_host_node({}, [] {}));
@@ -118,9 +118,9 @@ GRAPH_TEST_CASE("resources that an executable graph replaced before a reset are 
     ok(exec.launch(stream));
     ok(exec.set_host_node(node, second.closure())); // the launch may still call the first one
     reset_device();
-    CHECK(first.is_soon_gone());
+    CHECK(first.is_destroyed_soon());
     exec.reset();
-    CHECK(second.is_soon_gone());
+    CHECK(second.is_destroyed_soon());
     CHECK(misuses().empty());
 }
 
@@ -156,5 +156,5 @@ TEST_CASE("cushim's thread does not ask about a stream while its context is bein
     original_reset = slow.original();
     reset_device();
     CHECK(questions == 0);
-    CHECK(watched.is_soon_gone());
+    CHECK(watched.is_destroyed_soon());
 }

@@ -8,78 +8,80 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph_conditional.hpp>
-#include <cushim/host_buffer.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
-GRAPH_ASIDE_SCENARIO_TEST("setting a node of an executable graph releases its former resources",
-                          "[graph][G23]") {
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+GRAPH_SCENARIO_TEST("setting a node of an executable graph releases its former resources",
+                    "[graph][G23]", (Api api, const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
+    CUSHIM_TRY(Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
     Watched first, second, third;
     CUSHIM_TRY_VOID(exec.set_host_node(call, first.closure()));
     CUSHIM_TRY_VOID(exec.set_host_node(call, second.closure()));
-    CHECK(first.is_soon_gone()); // never launched
+    CHECK(first.is_destroyed_soon()); // never launched
     CUSHIM_TRY_VOID(exec.launch(stream));
     CUSHIM_TRY_VOID(exec.set_host_node(call, third.closure()));
     CUSHIM_TRY_VOID(stream.synchronize());
-    CHECK(second.is_soon_gone());
+    CHECK(second.is_destroyed_soon());
     CHECK(second.calls() == 1);
-    CHECK_FALSE(third.is_gone());
+    CHECK_FALSE(third.is_destroyed());
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(third.calls() == 1);
     return {};
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("an update releases the resources of earlier node settings",
-                          "[graph][G23]") {
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+GRAPH_SCENARIO_TEST("an update releases the resources of earlier node settings", "[graph][G23]",
+                    (Api api, const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
+    CUSHIM_TRY(Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
     Watched own, updated;
     CUSHIM_TRY_VOID(exec.set_host_node(call, own.closure()));
     {
-        CUSHIM_TRY(const Graph other, create_graph(api, context));
+        CUSHIM_TRY(Graph other, create_graph(api, context));
         CUSHIM_TRY_VOID(other.add_host_node({}, updated.closure()));
         CUSHIM_TRY(const GraphUpdate update, exec.update(other));
         CHECK(update.result == GraphUpdateResult::success);
     }
-    CHECK(own.is_soon_gone());
-    CHECK_FALSE(updated.is_gone()); // only the executable graph keeps it alive
+    CHECK(own.is_destroyed_soon());
+    CHECK_FALSE(updated.is_destroyed()); // only the executable graph keeps it alive
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(updated.calls() == 1);
     return {};
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("an executable graph keeps the resources of its new child graph alive",
-                          "[graph][G14]") {
-    CUSHIM_TRY(const Graph inner, create_graph(api, context));
+GRAPH_SCENARIO_TEST("an executable graph keeps the resources of its new child graph alive",
+                    "[graph][G14]", (Api api, const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
+    CUSHIM_TRY(Graph inner, create_graph(api, context));
     CUSHIM_TRY_VOID(inner.add_host_node({}, [] {}));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode child, graph.add_child_graph_node({}, inner));
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
     Watched watched;
     {
-        CUSHIM_TRY(const Graph other, create_graph(api, context));
+        CUSHIM_TRY(Graph other, create_graph(api, context));
         CUSHIM_TRY_VOID(other.add_host_node({}, watched.closure()));
         CUSHIM_TRY_VOID(exec.set_child_graph_node(child, other));
     }
     wait_for_released_closures();
-    CHECK_FALSE(watched.is_gone());
+    CHECK_FALSE(watched.is_destroyed());
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(watched.calls() == 1);
     return {};
 }
 
-GRAPH_CONTEXT_SCENARIO_TEST("launches in a stream of another context keep resources alive",
-                            "[graph][G23]") {
+GRAPH_SCENARIO_TEST("launches in a stream of another context keep resources alive", "[graph][G23]",
+                    (Api api, const Context &context)) {
     CUSHIM_TRY(const Device device, Device::get(0));
-    CUSHIM_TRY(const Context other, Context::create(device));
+    CUSHIM_TRY(Context other, Context::create(device));
     CUSHIM_TRY(const Stream elsewhere, Stream::create(other, {.non_blocking = true}));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode call, graph.add_host_node({}, [] {}));
     CUSHIM_TRY(GraphExec exec, graph.instantiate());
     Watched watched;
@@ -88,7 +90,7 @@ GRAPH_CONTEXT_SCENARIO_TEST("launches in a stream of another context keep resour
     CUSHIM_TRY_VOID(exec.set_host_node(call, [] {}));
     CUSHIM_TRY_VOID(elsewhere.synchronize());
     CHECK(watched.calls() == 1);
-    CHECK(watched.is_soon_gone());
+    CHECK(watched.is_destroyed_soon());
     return {};
 }
 
@@ -104,7 +106,7 @@ struct SetCall {
         ok(exec.set_host_node(call, watched.closure()));
     }
     // Sets another closure, so that only launches use `watched`.
-    void set_anew() const {
+    void set_anew() {
         ok(exec.set_host_node(call, [] {}));
     }
 
@@ -122,28 +124,28 @@ TEST_CASE("a running launch keeps its resources alive", "[graph][G23][current]")
     const Api api = GENERATE(Api::driver, Api::runtime);
     // Events report only launches in streams of their own context.
     const bool elsewhere = GENERATE(false, true);
-    const SetCall at(api, "mode=threaded");
-    const Context other = ok(Context::create(ok(Device::get(0))));
+    SetCall at(api, "mode=threaded");
+    Context other = ok(Context::create(ok(Device::get(0))));
     const Stream stream =
         ok(Stream::create(elsewhere ? other : at.context, {.non_blocking = true}));
     const Gate gate;
     ok(gate.close(stream));
     ok(at.exec.launch(stream));
     at.set_anew();
-    let_go_of_what_can();
-    CHECK_FALSE(at.watched.is_gone());
+    wait_for_possible_releases();
+    CHECK_FALSE(at.watched.is_destroyed());
     gate.open();
     ok(stream.synchronize());
-    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.is_destroyed_soon());
     CHECK(at.watched.calls() == 1);
 }
 
 TEST_CASE("a launch whose end is unknown has ended once a later launch has",
           "[graph][G23][current]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const SetCall at(
-        api, "mode=threaded;fault=cuEventRecord:1:999:instead;fault=cuStreamSynchronize:1:999");
+    SetCall at(api,
+               "mode=threaded;fault=cuEventRecord:1:999:instead;fault=cuStreamSynchronize:1:999");
     const Reports reports;
     const Stream another = ok(Stream::create(at.context, {.non_blocking = true}));
     const Gate gate;
@@ -152,43 +154,43 @@ TEST_CASE("a launch whose end is unknown has ended once a later launch has",
     CHECK(reports.names() == std::vector<std::string>{"cuEventRecord"});
     ok(at.exec.launch(another)); // runs after the first launch
     at.set_anew();
-    let_go_of_what_can();
-    CHECK_FALSE(at.watched.is_gone());
+    wait_for_possible_releases();
+    CHECK_FALSE(at.watched.is_destroyed());
     gate.open();
     ok(another.synchronize());
-    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.is_destroyed_soon());
     CHECK(at.watched.calls() == 2);
 }
 
 TEST_CASE("replaced resources wait only for the launches before the change",
           "[graph][G23][current]") {
-    const SetCall at(GENERATE(Api::driver, Api::runtime), "mode=threaded");
+    SetCall at(GENERATE(Api::driver, Api::runtime), "mode=threaded");
     const Gate before, behind;
     ok(before.close(at.stream));
     ok(at.exec.launch(at.stream));
     at.set_anew();
     ok(behind.close(at.stream));
     ok(at.exec.launch(at.stream));
-    let_go_of_what_can();
-    CHECK_FALSE(at.watched.is_gone());
+    wait_for_possible_releases();
+    CHECK_FALSE(at.watched.is_destroyed());
     before.open();
-    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.is_destroyed_soon());
     CHECK(at.watched.calls() == 1);
     behind.open();
     ok(at.stream.synchronize());
 }
 
 TEST_CASE("a failed change of a node adds no events to launches", "[graph][G23][current]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const Made made =
+    Made made =
         make_graph(api, "fault=" + graph_call(api, "ExecHostNodeSetParams") + ":1:1:instead");
     const Stream stream = made.stream();
     const GraphNode call = ok(made.graph.add_host_node({}, [] {}));
-    const GraphExec exec = ok(made.graph.instantiate());
+    GraphExec exec = ok(made.graph.instantiate());
     Watched watched;
     CHECK_FALSE(exec.set_host_node(call, watched.closure()).has_value());
-    CHECK(watched.is_gone());
+    CHECK(watched.is_destroyed());
     const auto calls = calls_in([&] { ok(exec.launch(stream)); });
     CHECK(std::ranges::count(calls, "cuEventRecord") == 0);
     ok(stream.synchronize());
@@ -225,7 +227,7 @@ TEST_CASE("a released executable graph keeps the resources of its nodes alive",
     const CUgraphExec native = at.exec.release();
     at.graph.reset();
     wait_for_released_closures();
-    REQUIRE_FALSE(at.watched.is_gone());
+    REQUIRE_FALSE(at.watched.is_destroyed());
     CHECK(driver().cuGraphLaunch(native, at.stream.native()) == CUDA_SUCCESS);
     CHECK(at.stream.synchronize().has_value());
     CHECK(at.watched.calls() == 1);
@@ -246,22 +248,23 @@ TEST_CASE("resources released by an executable graph do not invalidate a capture
     for (int i = 0; i < 3; ++i) {
         wait_for_released_closures();
     }
-    CHECK_FALSE(at.watched.is_gone());
+    CHECK_FALSE(at.watched.is_destroyed());
     gate.open();
-    CHECK(at.watched.is_soon_gone());
+    CHECK(at.watched.is_destroyed_soon());
     CHECK(at.watched.calls() == 1);
     CHECK(*captured.capture_status() == CaptureStatus::active);
     CHECK(captured.end_capture().has_value());
     CHECK(at.stream.synchronize().has_value());
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("free_async() does not free memory that a graph keeps alive",
-                          "[graph][G12]") {
+GRAPH_SCENARIO_TEST("free_async() does not free memory that a graph keeps alive", "[graph][G12]",
+                    (Api api, const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
     for (const bool in_order : {false, true}) {
         CUSHIM_TRY(auto memory, in_order ? DeviceBuffer<int>::allocate_async(stream, 8)
                                          : DeviceBuffer<int>::allocate(context, 8));
         const DeviceSpan<int> span = memory;
-        CUSHIM_TRY(const Graph graph, create_graph(api, context));
+        CUSHIM_TRY(Graph graph, create_graph(api, context));
         CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, memory, 3));
         CHECK(fill);
         CUSHIM_TRY_VOID(refused(memory.free_async(Stream::per_thread()),
@@ -278,15 +281,15 @@ GRAPH_ASIDE_SCENARIO_TEST("free_async() does not free memory that a graph keeps 
     return {};
 }
 
-GRAPH_TEST_CASE("keep_alive() rejects the graph itself", "[graph][G6]") {
+GRAPH_TEST_CASE("keep_alive() rejects the graph itself", "[graph][G6]", (Api api)) {
     const char *const itself = "the graph would keep itself alive, and never be destroyed";
     const char *const outermost = "both graphs are parts of one graph, which would keep itself "
                                   "alive, and never be destroyed";
     {
-        const auto [context, graph] = make_graph(api);
-        const Graph other = ok(create_graph(api, context));
+        auto [context, graph] = make_graph(api);
+        Graph other = ok(create_graph(api, context));
         const GraphNode child = ok(graph.add_child_graph_node({}, other));
-        const Graph inside = ok(graph.child_graph(child));
+        Graph inside = ok(graph.child_graph_params(child));
         const Graph same = graph.share();
         CHECK(refusal(graph.keep_alive(graph)) == itself);
         CHECK(refusal(graph.keep_alive(same)) == itself);
@@ -304,7 +307,7 @@ GRAPH_TEST_CASE("keep_alive() rejects the graph itself", "[graph][G6]") {
 TEST_CASE("a graph has one user object for the resources of all nodes", "[graph][current]") {
     need_simulator("needs the simulator, which records the calls");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto [context, graph] = make_graph(api);
+    auto [context, graph] = make_graph(api);
     const Event event = ok(Event::create(context, {.timing = false}));
     Watched watched;
     const auto calls = calls_in([&, &to = graph] {
@@ -319,10 +322,10 @@ TEST_CASE("a graph has one user object for the resources of all nodes", "[graph]
 TEST_CASE("a graph without resources to keep alive has no user object", "[graph][current]") {
     need_simulator("needs the simulator, which records the calls");
     const Api api = GENERATE(Api::driver, Api::runtime);
-    const auto [context, graph] = make_graph(api);
+    auto [context, graph] = make_graph(api);
     const Event event = ok(Event::create(context, {.timing = false}));
-    const auto memory = ok(DeviceBuffer<int>::allocate(context, 16));
-    const auto kept_in = [&, &to = graph](const Event &recorded, const auto &filled) {
+    auto memory = ok(DeviceBuffer<int>::allocate(context, 16));
+    const auto kept_in = [&, &to = graph](const Event &recorded, auto &&filled) {
         const auto calls = calls_in([&] {
             ok(to.add_event_record_node({}, recorded));
             ok(to.add_memset_node({}, filled, 1));
@@ -347,62 +350,68 @@ Result<Graph> make_call(Api api, const Context &context, Watched *called = nullp
 
 } // namespace
 
-GRAPH_ASIDE_SCENARIO_TEST("setting a node of a child graph releases its former resources",
-                          "[graph][G14][G23]") {
+GRAPH_SCENARIO_TEST("setting a node of a child graph releases its former resources",
+                    "[graph][G14][G23]",
+                    (Api api, const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
     CUSHIM_TRY(const Graph leaf, make_call(api, context));
-    CUSHIM_TRY(const Parent parent, make_parent(api, context, leaf));
+    CUSHIM_TRY(Parent parent, make_parent(api, context, leaf));
     CUSHIM_TRY(const GraphNode call, only_node(parent.inside));
     CUSHIM_TRY(GraphExec exec, parent.graph.instantiate());
     Watched first, second;
     CUSHIM_TRY_VOID(exec.set_host_node(call, first.closure()));
     wait_for_released_closures();
-    CHECK_FALSE(first.is_gone());
+    CHECK_FALSE(first.is_destroyed());
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(first.calls() == 1);
     CUSHIM_TRY_VOID(exec.set_host_node(call, second.closure()));
-    CHECK(first.is_soon_gone());
+    CHECK(first.is_destroyed_soon());
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(second.calls() == 1);
     exec.reset();
-    CHECK(second.is_soon_gone());
+    CHECK(second.is_destroyed_soon());
     return {};
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("an update releases the resources of nodes of a child graph",
-                          "[graph][G14][G25]") {
+GRAPH_SCENARIO_TEST("an update releases the resources of nodes of a child graph",
+                    "[graph][G14][G25]",
+                    (Api api, const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
     CUSHIM_TRY(const Graph leaf, make_call(api, context));
-    CUSHIM_TRY(const Parent parent, make_parent(api, context, leaf));
+    CUSHIM_TRY(Parent parent, make_parent(api, context, leaf));
     CUSHIM_TRY(const GraphNode call, only_node(parent.inside));
-    CUSHIM_TRY(const GraphExec exec, parent.graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, parent.graph.instantiate());
     Watched own, updated;
     CUSHIM_TRY_VOID(exec.set_host_node(call, own.closure()));
     {
         CUSHIM_TRY(const Graph other_leaf, make_call(api, context, &updated));
-        CUSHIM_TRY(const Parent other, make_parent(api, context, other_leaf));
+        CUSHIM_TRY(Parent other, make_parent(api, context, other_leaf));
         CUSHIM_TRY(const GraphUpdate update, exec.update(other.graph));
         CHECK(update.is_success());
     }
-    CHECK(own.is_soon_gone());
-    CHECK_FALSE(updated.is_gone());
+    CHECK(own.is_destroyed_soon());
+    CHECK_FALSE(updated.is_destroyed());
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(updated.calls() == 1);
     return {};
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("replacing a child graph releases the resources of its nodes",
-                          "[graph][G14][G23]") {
+GRAPH_SCENARIO_TEST("replacing a child graph releases the resources of its nodes",
+                    "[graph][G14][G23]",
+                    (Api api, const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
     CUSHIM_TRY(const Graph leaf, make_call(api, context));
-    CUSHIM_TRY(const Parent branch, make_parent(api, context, leaf));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(Parent branch, make_parent(api, context, leaf));
+    CUSHIM_TRY(Graph graph, create_graph(api, context));
     CUSHIM_TRY(const GraphNode outer, graph.add_child_graph_node({}, branch.graph));
     CUSHIM_TRY(const GraphNode beside, graph.add_child_graph_node({}, leaf));
-    CUSHIM_TRY(const Graph in_outer, graph.child_graph(outer));
+    CUSHIM_TRY(const Graph in_outer, graph.child_graph_params(outer));
     CUSHIM_TRY(const GraphNode inner, only_node(in_outer));
-    CUSHIM_TRY(const Graph in_inner, in_outer.child_graph(inner));
+    CUSHIM_TRY(const Graph in_inner, in_outer.child_graph_params(inner));
     CUSHIM_TRY(const GraphNode call, only_node(in_inner));
-    CUSHIM_TRY(const Graph in_beside, graph.child_graph(beside));
+    CUSHIM_TRY(const Graph in_beside, graph.child_graph_params(beside));
     CUSHIM_TRY(const GraphNode other_call, only_node(in_beside));
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
 
     Watched in_call, of_inner, call_again, of_outer, not_inside;
     CUSHIM_TRY_VOID(exec.set_host_node(other_call, not_inside.closure()));
@@ -411,7 +420,7 @@ GRAPH_ASIDE_SCENARIO_TEST("replacing a child graph releases the resources of its
         CUSHIM_TRY(const Graph anew, make_call(api, context, &of_inner));
         CUSHIM_TRY_VOID(exec.set_child_graph_node(inner, anew));
     }
-    CHECK(in_call.is_soon_gone());
+    CHECK(in_call.is_destroyed_soon());
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(of_inner.calls() == 1);
 
@@ -424,28 +433,30 @@ GRAPH_ASIDE_SCENARIO_TEST("replacing a child graph releases the resources of its
         CUSHIM_TRY(const Parent anew, make_parent(api, context, anew_leaf));
         CUSHIM_TRY_VOID(exec.set_child_graph_node(outer, anew.graph));
     }
-    CHECK(soon([&] { return call_again.is_gone() && of_inner.is_gone(); }));
-    CHECK_FALSE(of_outer.is_gone());
-    CHECK_FALSE(not_inside.is_gone());
+    CHECK(soon([&] { return call_again.is_destroyed() && of_inner.is_destroyed(); }));
+    CHECK_FALSE(of_outer.is_destroyed());
+    CHECK_FALSE(not_inside.is_destroyed());
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(of_outer.calls() == 1);
     CHECK(not_inside.calls() == 3);
     return {};
 }
 
-GRAPH_ASIDE_SCENARIO_TEST("an executable graph keeps the resources of a changed body node alive",
-                          "[graph][conditional][G18]") {
+GRAPH_SCENARIO_TEST("an executable graph keeps the resources of a changed body node alive",
+                    "[graph][conditional][G18]",
+                    (Trial &trial, Api api, const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
     trial.needs_cuda(12, 3);
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(context, 8));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(context, 8));
     CUSHIM_TRY(auto out, PinnedBuffer<int>::allocate(context, 8));
-    CUSHIM_TRY(const Graph graph, create_graph(api, context));
+    CUSHIM_TRY(Graph graph, create_graph(api, context));
     CUSHIM_TRY(const auto condition, graph.create_condition({.initial = 1}));
-    CUSHIM_TRY(const GraphBody branch, graph.add_if_node({}, condition));
+    CUSHIM_TRY(GraphBody branch, graph.add_if_node({}, condition));
     CUSHIM_TRY(const GraphNode node, branch.body.add_memset_node({}, memory, 1));
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
     DeviceSpan<const int> kept;
     {
-        CUSHIM_TRY(const auto other, DeviceBuffer<int>::allocate(context, 8));
+        CUSHIM_TRY(auto other, DeviceBuffer<int>::allocate(context, 8));
         kept = other.span();
         CUSHIM_TRY_VOID(exec.set_memset_node(node, other, 2));
     }
@@ -456,10 +467,11 @@ GRAPH_ASIDE_SCENARIO_TEST("an executable graph keeps the resources of a changed 
     return {};
 }
 
-GRAPH_ASIDE_SCENARIO_TEST(
-    "set_child_graph_node() keeps the resources of a graph inside a node alive", "[graph][G14]") {
+GRAPH_SCENARIO_TEST("set_child_graph_node() keeps the resources of a graph inside a node alive",
+                    "[graph][G14]", (Api api, const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
     CUSHIM_TRY(const Graph leaf, make_call(api, context));
-    CUSHIM_TRY(const Parent parent, make_parent(api, context, leaf));
+    CUSHIM_TRY(Parent parent, make_parent(api, context, leaf));
     CUSHIM_TRY(GraphExec exec, parent.graph.instantiate());
     Watched watched;
     CUSHIM_TRY(Graph other_leaf, make_call(api, context, &watched));
@@ -470,14 +482,14 @@ GRAPH_ASIDE_SCENARIO_TEST(
     for (int i = 0; i < 3; ++i) {
         wait_for_released_closures();
     }
-    CHECK_FALSE(watched.is_gone());
+    CHECK_FALSE(watched.is_destroyed());
     CUSHIM_TRY_VOID(launch_and_wait(exec, stream));
     CHECK(watched.calls() == 1);
     exec.reset();
     wait_for_released_closures();
-    CHECK_FALSE(watched.is_gone()); // the graph has used it
+    CHECK_FALSE(watched.is_destroyed()); // the graph has used it
     other = {};
-    CHECK(watched.is_soon_gone());
+    CHECK(watched.is_destroyed_soon());
     return {};
 }
 
@@ -500,7 +512,7 @@ struct SetInside {
     const Stream stream;
     const Graph leaf;
     const Parent parent;
-    const GraphExec exec;
+    GraphExec exec;
 };
 
 } // namespace
@@ -508,16 +520,16 @@ struct SetInside {
 TEST_CASE("a running launch keeps the resources of a replaced child graph alive",
           "[graph][G14][G23][current]") {
     Watched watched;
-    const SetInside at(GENERATE(Api::driver, Api::runtime), "mode=threaded", watched);
+    SetInside at(GENERATE(Api::driver, Api::runtime), "mode=threaded", watched);
     const Gate gate;
     ok(gate.close(at.stream));
     ok(at.exec.launch(at.stream));
     ok(at.exec.set_child_graph_node(at.parent.child, at.leaf));
-    let_go_of_what_can();
-    CHECK_FALSE(watched.is_gone());
+    wait_for_possible_releases();
+    CHECK_FALSE(watched.is_destroyed());
     gate.open();
     ok(at.stream.synchronize());
-    CHECK(watched.is_soon_gone());
+    CHECK(watched.is_destroyed_soon());
     CHECK(watched.calls() == 1);
 }
 
@@ -525,12 +537,12 @@ TEST_CASE("a failed replacement of a child graph keeps the resources of its node
           "[graph][G14][G23][current]") {
     const Api api = GENERATE(Api::driver, Api::runtime);
     Watched watched;
-    const SetInside at(api, "", watched);
-    const Graph unlike = ok(create_graph(api, at.context));
+    SetInside at(api, "", watched);
+    Graph unlike = ok(create_graph(api, at.context));
     (void)ok(unlike.add_empty_node({}));
     CHECK_FALSE(at.exec.set_child_graph_node(at.parent.child, unlike).has_value());
     wait_for_released_closures();
-    CHECK_FALSE(watched.is_gone());
+    CHECK_FALSE(watched.is_destroyed());
     ok(launch_and_wait(at.exec, at.stream));
     CHECK(watched.calls() == 1);
 }
@@ -540,10 +552,10 @@ TEST_CASE("a closure for a node added to a child graph after instantiation is de
     const Api api = GENERATE(Api::driver, Api::runtime);
     const Context context = context_after_restart("");
     const Graph leaf = ok(make_call(api, context));
-    const Parent parent = ok(make_parent(api, context, leaf));
-    const GraphExec exec = ok(parent.graph.instantiate());
+    Parent parent = ok(make_parent(api, context, leaf));
+    GraphExec exec = ok(parent.graph.instantiate());
     const GraphNode late = ok(parent.inside.add_host_node({}, [] {}));
     Watched watched;
     CHECK_FALSE(exec.set_host_node(late, watched.closure()).has_value());
-    CHECK(watched.is_gone());
+    CHECK(watched.is_destroyed());
 }

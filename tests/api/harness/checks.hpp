@@ -2,6 +2,8 @@
 // the test.
 #pragma once
 
+#include "../../support/ok.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 #include <cushim/result.hpp>
 
@@ -10,19 +12,13 @@
 #include <type_traits>
 #include <utility>
 
-// In a scenario: checks the value that the call returns; returns the error if the call fails.
-//
-//     CHECK_GIVES(graph.node_count(), 3);
-//     return check_gives(graph.node_count(), 3); // as the last statement
-#define CHECK_GIVES(call, ...)                                                                     \
-    do {                                                                                           \
-        INFO(#call);                                                                               \
-        CUSHIM_TRY(const auto given, call);                                                        \
-        CHECK(given == (__VA_ARGS__));                                                             \
-    } while (false)
-
 namespace api_test {
 
+using support::ok;
+
+// In a scenario: checks the value that the call returns; returns the error if the call fails.
+//
+//     CUSHIM_TRY_VOID(check_gives(graph.node_count(), 3));
 template <class T>
 cushim::Result<void> check_gives(const cushim::Result<T> &result,
                                  const std::type_identity_t<T> &expected,
@@ -41,16 +37,6 @@ inline bool contains(std::string_view text, std::string_view part) {
     return text.find(part) != text.npos;
 }
 
-// Returns the value of the call; ends the test case if the call fails.
-template <class T>
-T required(cushim::Result<T> result, const char *file = __builtin_FILE(),
-           int line = __builtin_LINE()) {
-    INFO("required at " << file << ":" << line);
-    INFO((result ? "" : result.error().message()));
-    REQUIRE(result.has_value());
-    return *std::move(result);
-}
-
 // Returns the error of a call that must fail; ends the test case if the call succeeds.
 template <class T>
 cushim::Error error_of(const cushim::Result<T> &result, const char *file = __builtin_FILE(),
@@ -62,7 +48,7 @@ cushim::Error error_of(const cushim::Result<T> &result, const char *file = __bui
 
 // The message without the function's name.
 inline std::string reason_of(const cushim::Error &error) {
-    const std::string message = error.message(), function = error.function().c_str();
+    const std::string message = error.message(), function = error.function();
     return message.starts_with(function + ": ") ? message.substr(function.size() + 2) : message;
 }
 

@@ -19,7 +19,7 @@ namespace api_test {
 // Returns all devices. Skips the test case if there are fewer than `least`; on the simulator, whose
 // settings give their number, it fails.
 inline std::vector<cushim::Device> need_devices(int least) {
-    const int count = support::ok(cushim::Device::count());
+    const int count = ok(cushim::Device::count());
     if (count < least) {
         if (simulator() != nullptr) {
             FAIL("the simulator has " << count << " devices");
@@ -28,7 +28,7 @@ inline std::vector<cushim::Device> need_devices(int least) {
     }
     std::vector<cushim::Device> devices;
     for (int ordinal = 0; ordinal < count; ++ordinal) {
-        devices.push_back(support::ok(cushim::Device::get(ordinal)));
+        devices.push_back(ok(cushim::Device::get(ordinal)));
     }
     return devices;
 }
@@ -56,7 +56,7 @@ struct Worker : support::Workplace {
     cushim::Result<std::vector<float>> doubled(cushim::DeviceSpan<const float> memory) const {
         const auto count = static_cast<unsigned int>(memory.size());
         CUSHIM_TRY(const auto kernel, code.kernel<Add>("add"));
-        CUSHIM_TRY(const auto sums, cushim::DeviceBuffer<float>::allocate(context, count));
+        CUSHIM_TRY(auto sums, cushim::DeviceBuffer<float>::allocate(context, count));
         CUSHIM_TRY_VOID(kernel.launch(stream, cushim::LaunchConfig::covering(count), memory, memory,
                                       sums, count));
         CUSHIM_TRY_VOID(stream.synchronize());
@@ -83,13 +83,13 @@ inline std::string many_devices(const std::string &more = "") {
 inline std::vector<Worker> workers(const std::vector<cushim::Device> &devices) {
     std::vector<Worker> all;
     for (const cushim::Device device : devices) {
-        all.push_back(support::ok(Worker::on(device)));
+        all.push_back(ok(Worker::on(device)));
     }
     return all;
 }
 
 inline bool is_accessible(cushim::Device from, cushim::Device memory) {
-    return from == memory || support::ok(from.can_access(memory));
+    return from == memory || ok(from.can_access(memory));
 }
 
 // The devices with access to the memory of `memory`, which is one of them.

@@ -8,7 +8,7 @@
 namespace api_test {
 
 inline cushim::Context primary() {
-    return cushim::Device::get(0).and_then(&cushim::Context::primary).value();
+    return ok(cushim::Device::get(0).and_then(&cushim::Context::primary));
 }
 
 inline void *handle_of(unsigned long long value) {

@@ -1,15 +1,11 @@
 // Scenarios of graphs, each run with the driver API and with the runtime API.
 //
-//     GRAPH_SCENARIO_TEST("an event is recorded in a graph", "[graph]") {
-//         CUSHIM_TRY(const Context context, trial.context());
-//         CUSHIM_TRY(const Graph graph, api_test::create_graph(api, context));
+//     GRAPH_SCENARIO_TEST("an event is recorded in a graph", "[graph]", (Graph &graph)) {
 //         ...
 //     }
 //
-// GRAPH_CONTEXT_SCENARIO_TEST has `context`, GRAPH_STREAM_SCENARIO_TEST also `stream`;
-// GRAPH_ASIDE_SCENARIO_TEST has a non-blocking `stream`. NODE_SCENARIO_TEST has `context` and an
-// empty `graph`, and NODE_STREAM_SCENARIO_TEST also `stream`. GRAPH_TEST_CASE is an ordinary
-// TEST_CASE for both APIs; it starts with make_graph().
+// Beside the parameters of other scenarios, `Graph &` is an empty graph and `Api` the API.
+// GRAPH_TEST_CASE is an ordinary TEST_CASE for both APIs; it starts with make_graph().
 //
 // Drivers that are too old for the runtime library of the headers are tested with the driver API
 // only.
@@ -66,19 +62,19 @@ struct Made {
     cushim::Graph graph;
 
     cushim::Stream stream() const {
-        return support::ok(cushim::Stream::create(context, {.non_blocking = true}));
+        return ok(cushim::Stream::create(context, {.non_blocking = true}));
     }
 };
 inline Made make_graph(cushim::Api api, const std::string &settings = "") {
     cushim::Context context = context_after_restart(settings);
-    cushim::Graph graph = support::ok(create_graph(api, context));
+    cushim::Graph graph = ok(create_graph(api, context));
     return {std::move(context), std::move(graph)};
 }
 
 // A graph with one node, which calls `watched`.
 inline cushim::Graph call_graph(cushim::Api api, const cushim::Context &context, Watched &watched) {
-    cushim::Graph graph = support::ok(create_graph(api, context));
-    support::ok(graph.add_host_node({}, watched.closure()));
+    cushim::Graph graph = ok(create_graph(api, context));
+    ok(graph.add_host_node({}, watched.closure()));
     return graph;
 }
 
@@ -123,7 +119,7 @@ graph_kernel(Trial &trial, cushim::Api api, const cushim::Context &context, cons
 
 // Waits for releases that could happen, while work of the test is held up; on a GPU, where that
 // work may also hold up the releases, for a fixed time.
-inline void let_go_of_what_can() {
+inline void wait_for_possible_releases() {
     if (simulator() != nullptr) {
         cushim::wait_for_released_closures();
     } else {
@@ -143,19 +139,13 @@ cushim::Result<void> refused(const cushim::Result<T> &result, const std::string 
                                             : cushim::Result<void>(result.error());
 }
 
-template <auto function>
-cushim::Result<void> in_graph(Trial &trial, cushim::Api api) {
-    CUSHIM_TRY(const cushim::Context context, Trial::context());
-    CUSHIM_TRY(const cushim::Graph graph, create_graph(api, context));
-    return function(trial, api, context, graph);
-}
-template <auto function>
-cushim::Result<void> in_stream_and_graph(Trial &trial, cushim::Api api) {
-    CUSHIM_TRY(const cushim::Context context, Trial::context());
-    CUSHIM_TRY(const cushim::Stream stream, cushim::Stream::create(context));
-    CUSHIM_TRY(const cushim::Graph graph, create_graph(api, context));
-    return function(trial, api, context, stream, graph);
-}
+template <>
+struct Fixture<cushim::Graph> {
+    static cushim::Result<cushim::Graph> make(Trial &, cushim::Api api, const auto &...before) {
+        CUSHIM_TRY(const cushim::Context context, context_among(before...));
+        return create_graph(api, context);
+    }
+};
 
 inline cushim::Result<void> launch_and_wait(const cushim::GraphExec &exec,
                                             const cushim::Stream &stream) {
@@ -210,7 +200,7 @@ inline cushim::Result<Parent> make_parent(cushim::Api api, const cushim::Context
                                           const cushim::Graph &of) {
     CUSHIM_TRY(cushim::Graph graph, create_graph(api, context));
     CUSHIM_TRY(const cushim::GraphNode child, graph.add_child_graph_node({}, of));
-    CUSHIM_TRY(cushim::Graph inside, graph.child_graph(child));
+    CUSHIM_TRY(cushim::Graph inside, graph.child_graph_params(child));
     return Parent{std::move(graph), child, std::move(inside)};
 }
 
@@ -241,64 +231,33 @@ struct CUSHIM_LOCAL SameHandle {
 
 } // namespace api_test
 
-// One test case for each API; run(trial, api) is the scenario.
-#define GRAPH_SCENARIO_CASES(run, name, tags, ...)                                                 \
+#define API_TEST_GRAPH_SCENARIO(function, name, tags, parameters, ...)                             \
+    static ::cushim::Result<void> function parameters;                                             \
     TEST_CASE(name, tags) {                                                                        \
-        ::api_test::run_scenario(name, [](::api_test::Trial &trial) {                              \
-            return run(trial, ::cushim::Api::driver);                                              \
-        } __VA_OPT__(, ) __VA_ARGS__);                                                             \
+        ::api_test::run_scenario(name,                                                             \
+                                 ::api_test::with_fixtures<function> __VA_OPT__(, ) __VA_ARGS__);  \
     }                                                                                              \
     TEST_CASE(name " (runtime)", tags "[runtime][current]") {                                      \
-        ::api_test::run_scenario(name " (runtime)", [](::api_test::Trial &trial) {                 \
-            return run(trial, ::cushim::Api::runtime);                                             \
-        } __VA_OPT__(, ) __VA_ARGS__);                                                             \
-    }
+        ::api_test::run_scenario(                                                                  \
+            name " (runtime)",                                                                     \
+            ::api_test::with_fixtures<function, ::cushim::Api::runtime> __VA_OPT__(, )             \
+                __VA_ARGS__);                                                                      \
+    }                                                                                              \
+    static ::cushim::Result<void> function parameters
+#define GRAPH_SCENARIO_TEST(name, tags, parameters, ...)                                           \
+    API_TEST_GRAPH_SCENARIO(API_TEST_JOIN(graph_scenario_, __LINE__), name, tags,                  \
+                            parameters __VA_OPT__(, ) __VA_ARGS__)
 
-#define GRAPH_SCENARIO_FUNCTION(function, name, tags, ...)                                         \
-    static ::cushim::Result<void> function(::api_test::Trial &trial, ::cushim::Api api);           \
-    GRAPH_SCENARIO_CASES(function, name, tags __VA_OPT__(, ) __VA_ARGS__)                          \
-    static ::cushim::Result<void> function([[maybe_unused]] ::api_test::Trial &trial,              \
-                                           [[maybe_unused]] ::cushim::Api api)
-#define GRAPH_SCENARIO_TEST(name, tags, ...)                                                       \
-    GRAPH_SCENARIO_FUNCTION(API_TEST_JOIN(graph_scenario_, __LINE__), name,                        \
-                            tags __VA_OPT__(, ) __VA_ARGS__)
-
-#define GRAPH_SCENARIO_IN(run, parameters, function, name, tags, ...)                              \
-    static ::cushim::Result<void> function(::api_test::Trial &trial, ::cushim::Api api,            \
-                                           parameters);                                            \
-    GRAPH_SCENARIO_CASES(::api_test::run<function>, name, tags __VA_OPT__(, ) __VA_ARGS__)         \
-    static ::cushim::Result<void> function([[maybe_unused]] ::api_test::Trial &trial,              \
-                                           [[maybe_unused]] ::cushim::Api api, parameters)
-#define GRAPH_CONTEXT_SCENARIO_TEST(name, tags, ...)                                               \
-    GRAPH_SCENARIO_IN(in_context, API_TEST_CONTEXT, API_TEST_JOIN(graph_scenario_, __LINE__),      \
-                      name, tags __VA_OPT__(, ) __VA_ARGS__)
-#define GRAPH_STREAM_SCENARIO_TEST(name, tags, ...)                                                \
-    GRAPH_SCENARIO_IN(in_stream, API_TEST_STREAM, API_TEST_JOIN(graph_scenario_, __LINE__), name,  \
-                      tags __VA_OPT__(, ) __VA_ARGS__)
-#define GRAPH_ASIDE_SCENARIO_TEST(name, tags, ...)                                                 \
-    GRAPH_SCENARIO_IN(in_stream_aside, API_TEST_STREAM, API_TEST_JOIN(graph_scenario_, __LINE__),  \
-                      name, tags __VA_OPT__(, ) __VA_ARGS__)
-
-#define API_TEST_GRAPH [[maybe_unused]] const ::cushim::Graph &graph
-#define API_TEST_CONTEXT_GRAPH API_TEST_CONTEXT, API_TEST_GRAPH
-#define API_TEST_STREAM_GRAPH API_TEST_STREAM, API_TEST_GRAPH
-#define NODE_SCENARIO_TEST(name, tags, ...)                                                        \
-    GRAPH_SCENARIO_IN(in_graph, API_TEST_CONTEXT_GRAPH, API_TEST_JOIN(graph_scenario_, __LINE__),  \
-                      name, tags __VA_OPT__(, ) __VA_ARGS__)
-#define NODE_STREAM_SCENARIO_TEST(name, tags, ...)                                                 \
-    GRAPH_SCENARIO_IN(in_stream_and_graph, API_TEST_STREAM_GRAPH,                                  \
-                      API_TEST_JOIN(graph_scenario_, __LINE__), name,                              \
-                      tags __VA_OPT__(, ) __VA_ARGS__)
-
-// Ordinary test cases, for calls that must fail and other checks that a scenario cannot make.
-#define GRAPH_TEST_FUNCTION(function, name, tags)                                                  \
-    static void function(::cushim::Api api);                                                       \
+// Ordinary test cases, for calls that must fail and other checks that a scenario cannot make; the
+// parameter is the API.
+#define API_TEST_GRAPH_CASE(function, name, tags, parameters)                                      \
+    static void function parameters;                                                               \
     TEST_CASE(name, tags) {                                                                        \
         function(::cushim::Api::driver);                                                           \
     }                                                                                              \
     TEST_CASE(name " (runtime)", tags "[runtime][current]") {                                      \
         function(::cushim::Api::runtime);                                                          \
     }                                                                                              \
-    static void function(::cushim::Api api)
-#define GRAPH_TEST_CASE(name, tags)                                                                \
-    GRAPH_TEST_FUNCTION(API_TEST_JOIN(graph_test_, __LINE__), name, tags)
+    static void function parameters
+#define GRAPH_TEST_CASE(name, tags, parameters)                                                    \
+    API_TEST_GRAPH_CASE(API_TEST_JOIN(graph_test_, __LINE__), name, tags, parameters)

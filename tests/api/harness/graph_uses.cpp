@@ -17,16 +17,16 @@ using namespace cushim;
 constexpr unsigned int count = 1000;
 
 Result<void> launch_twice(const Graph &graph, const Stream &stream) {
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(exec.launch(stream));
     return launch_and_wait(exec, stream);
 }
 
 // Only the graph keeps the resources of its nodes alive.
-Result<Graph> build(Api api, const Workplace &place, const DeviceBuffer<int> &to,
+Result<Graph> build(Api api, const Workplace &place, DeviceBuffer<int> &to,
                     const std::shared_ptr<std::atomic<int>> &called) {
     CUSHIM_TRY(Graph graph, create_graph(api, place.context));
-    CUSHIM_TRY(const auto from, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(auto from, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(const Event event, Event::create(place.context));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node({}, from, 31));
     CUSHIM_TRY(const GraphNode copied, graph.add_memcpy_node(clear, to, from));
@@ -37,7 +37,7 @@ Result<Graph> build(Api api, const Workplace &place, const DeviceBuffer<int> &to
 }
 
 Result<void> use_graph(Api api, const Workplace &place) {
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, count));
     const auto called = std::make_shared<std::atomic<int>>(0);
     CUSHIM_TRY(Graph graph, build(api, place, memory, called));
     CUSHIM_TRY(const Graph clone, graph.clone());
@@ -48,13 +48,13 @@ Result<void> use_graph(Api api, const Workplace &place) {
 }
 
 Result<void> use_kernels_in_graph(Api api, const Workplace &place) {
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
-    CUSHIM_TRY(const Graph graph, create_graph(api, place.context));
+    CUSHIM_TRY(Graph graph, create_graph(api, place.context));
     const auto config = LaunchConfig::covering(count);
     CUSHIM_TRY(const GraphNode node, graph.add_kernel_node({}, kernel, config, memory, 32, count));
-    CUSHIM_TRY(const GraphExec exec, graph.instantiate());
+    CUSHIM_TRY(GraphExec exec, graph.instantiate());
     CUSHIM_TRY_VOID(launch_and_wait(exec, place.stream));
     CUSHIM_TRY_VOID(must_be_filled(place.context, memory.span(), 32));
     CUSHIM_TRY_VOID(exec.set_kernel_node(node, kernel, config, memory, 33, count));
@@ -63,8 +63,8 @@ Result<void> use_kernels_in_graph(Api api, const Workplace &place) {
 }
 
 Result<void> use_memory_of_graph(Api api, const Workplace &place) {
-    CUSHIM_TRY(const auto out, DeviceBuffer<int>::allocate(place.context, count));
-    CUSHIM_TRY(const Graph graph, create_graph(api, place.context));
+    CUSHIM_TRY(auto out, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(Graph graph, create_graph(api, place.context));
     CUSHIM_TRY(const auto memory, graph.add_mem_alloc_node<int>({}, place.device, count));
     CUSHIM_TRY(const GraphNode clear, graph.add_memset_node(memory.node(), memory.span(), 34));
     CUSHIM_TRY(const GraphNode copied, graph.add_memcpy_node(clear, out, memory.span()));
@@ -76,9 +76,9 @@ Result<void> use_memory_of_graph(Api api, const Workplace &place) {
 
 // The parent graph keeps the resources of the child graph alive.
 Result<void> use_child_graphs(Api api, const Workplace &place) {
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, count));
     const auto called = std::make_shared<std::atomic<int>>(0);
-    CUSHIM_TRY(const Graph graph, create_graph(api, place.context));
+    CUSHIM_TRY(Graph graph, create_graph(api, place.context));
     {
         CUSHIM_TRY(const Graph child, build(api, place, memory, called));
         CUSHIM_TRY(const GraphNode first, graph.add_child_graph_node({}, child));
@@ -90,22 +90,22 @@ Result<void> use_child_graphs(Api api, const Workplace &place) {
 }
 
 Result<void> use_conditional_nodes(Api api, const Workplace &place) {
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY_VOID(fill(place.context, memory.span(), 0));
-    CUSHIM_TRY(const Graph graph, create_graph(api, place.context));
+    CUSHIM_TRY(Graph graph, create_graph(api, place.context));
     CUSHIM_TRY(const auto holds, graph.create_condition({.initial = 1}));
     CUSHIM_TRY(const auto does_not, graph.create_condition({.initial = 0}));
-    CUSHIM_TRY(const GraphBody runs, graph.add_if_node({}, holds));
+    CUSHIM_TRY(GraphBody runs, graph.add_if_node({}, holds));
     CUSHIM_TRY_VOID(runs.body.add_memset_node({}, memory, 38));
-    CUSHIM_TRY(const GraphBody never, graph.add_while_node(runs.node, does_not));
+    CUSHIM_TRY(GraphBody never, graph.add_while_node(runs.node, does_not));
     CUSHIM_TRY_VOID(never.body.add_memset_node({}, memory, 39));
     CUSHIM_TRY_VOID(launch_twice(graph, place.stream));
     return must_be_filled(place.context, memory.span(), 38);
 }
 
 Result<void> use_capture(Api api, const Workplace &place) {
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
-    CUSHIM_TRY(const Graph graph,
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(Graph graph,
                capture(api, place.stream, [&] { return fill(place.stream, memory.span(), 35); }));
     CUSHIM_TRY_VOID(launch_twice(graph, place.stream));
     CUSHIM_TRY_VOID(must_be_filled(place.context, memory.span(), 35));

@@ -15,7 +15,7 @@ namespace {
 
 Result<void> signal_in_graph(const Workplace &place, const Stream &stream,
                              const TimelineSemaphore &timeline, unsigned long long value) {
-    CUSHIM_TRY(const Graph graph, Graph::create(place.context));
+    CUSHIM_TRY(Graph graph, Graph::create(place.context));
     const SemaphoreSignal signals[] = {timeline.signaling(value)};
     const SemaphoreWait waits[] = {timeline.waiting(value)};
     CUSHIM_TRY(const GraphNode signal, graph.add_semaphore_signal_node({}, signals));

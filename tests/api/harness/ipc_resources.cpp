@@ -87,7 +87,7 @@ Result<ResourceMessage> IpcResources::to_message(const Worker &worker) const {
     return message;
 }
 
-Result<void> IpcResources::write(const Worker &worker, int value) const {
+Result<void> IpcResources::write(const Worker &worker, int value) {
     for (const auto span : {memory_.span(), from_pool_.span(), mapped_.span<int>()}) {
         CUSHIM_TRY_VOID(fill(worker.stream, span, resource_tag | value));
     }
@@ -113,7 +113,7 @@ Result<OpenedIpcResources> OpenedIpcResources::open(const Worker &worker,
     return opened;
 }
 
-Result<void> OpenedIpcResources::use(const Worker &worker, int value) const {
+Result<void> OpenedIpcResources::use(const Worker &worker, int value) {
     CUSHIM_TRY_VOID(written_.query());
     const DeviceSpan<int> from_pool = from_pool_.span();
     CUSHIM_TRY(const auto memory, memory_.as<int>());

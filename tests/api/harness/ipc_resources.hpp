@@ -6,8 +6,10 @@
 
 #include "devices.hpp"
 
+#include <cushim/device_buffer.hpp>
 #include <cushim/ipc.hpp>
 #include <cushim/memory_pool.hpp>
+#include <cushim/pool_buffer.hpp>
 #include <cushim/virtual_memory.hpp>
 
 #include <cstddef>
@@ -46,7 +48,7 @@ class IpcResources {
     static cushim::Result<IpcResources> make(const Worker &worker);
     cushim::Result<ResourceMessage> to_message(const Worker &worker) const;
     // Writes all resources and waits.
-    cushim::Result<void> write(const Worker &worker, int value) const;
+    cushim::Result<void> write(const Worker &worker, int value);
 
   private:
     cushim::DeviceBuffer<int> memory_;
@@ -65,7 +67,7 @@ class OpenedIpcResources {
                                                    const ResourceMessage &message);
     // Reads and writes all resources. Queries the event instead of waiting for it: if the exporting
     // process is dead, it may never be recorded.
-    cushim::Result<void> use(const Worker &worker, int value) const;
+    cushim::Result<void> use(const Worker &worker, int value);
     // Closes all resources; returns the first failure.
     cushim::Result<void> close(const Worker &worker);
 

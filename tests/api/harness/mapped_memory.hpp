@@ -32,16 +32,16 @@ struct MappingDevice {
 
 inline MappingDevice mapping_device_after_restart(const std::string &settings = "") {
     restart(settings);
-    return required(MappingDevice::make());
+    return ok(MappingDevice::make());
 }
 
-// For PLACE_SCENARIO_TEST: runs the scenario with a place.
-template <auto function>
-cushim::Result<void> in_place(Trial &trial) {
-    trial.may_do_without("cuDeviceGetCount"); // for the message about a missing device
-    CUSHIM_TRY(const MappingDevice place, MappingDevice::make());
-    return function(trial, place);
-}
+template <>
+struct Fixture<MappingDevice> {
+    static cushim::Result<MappingDevice> make(Trial &trial, const auto &...) {
+        trial.may_do_without("cuDeviceGetCount"); // for the message about a missing device
+        return MappingDevice::make();
+    }
+};
 
 // New memory mapped to a new range, accessible to the device.
 inline cushim::Result<cushim::MappedRange>
@@ -96,9 +96,3 @@ inline cushim::Result<std::vector<std::uint32_t>> read(const MappingDevice &plac
 }
 
 } // namespace api_test
-
-// A scenario with `place`, made with the default options.
-#define PLACE_SCENARIO_TEST(name, tags, ...)                                                       \
-    API_TEST_SCENARIO_IN(in_place, const ::api_test::MappingDevice &place,                         \
-                         API_TEST_JOIN(scenario_, __LINE__), name,                                 \
-                         tags __VA_OPT__(, ) __VA_ARGS__)

@@ -52,21 +52,21 @@ inline bool is_primary_active(cushim::Device device = cushim::Device::from_nativ
     return active != 0;
 }
 
-// Runs a scenario in which host and device use managed memory at the same time; skips it on devices
-// that cannot.
-template <auto function>
-cushim::Result<void> with_concurrent_access(Trial &trial) {
-    CUSHIM_TRY(const cushim::Context context, Trial::context());
-    CUSHIM_TRY(const cushim::Device device, context.device());
-    CUSHIM_TRY(const int concurrent,
-               device.attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS));
-    if (concurrent == 0) {
-        trial.skip("host and device cannot use managed memory at the same time");
+// Device 0. The scenario is skipped if host and device cannot use managed memory at the same time.
+struct ConcurrentDevice : cushim::Device {};
+template <>
+struct Fixture<ConcurrentDevice> {
+    static cushim::Result<ConcurrentDevice> make(Trial &trial, cushim::Api, const auto &...before) {
+        CUSHIM_TRY(const cushim::Context context, context_among(before...));
+        CUSHIM_TRY(const cushim::Device device, context.device());
+        CUSHIM_TRY(const int concurrent,
+                   device.attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS));
+        if (concurrent == 0) {
+            trial.skip("host and device cannot use managed memory at the same time");
+        }
+        return ConcurrentDevice{device};
     }
-    CUSHIM_TRY(const cushim::Stream stream,
-               cushim::Stream::create(context, {.non_blocking = true}));
-    return function(trial, context, stream, device);
-}
+};
 
 inline CUcontext current_context() {
     CUcontext context = nullptr;

@@ -1,12 +1,12 @@
 // Uses of device, host and managed memory.
 #include "uses.hpp"
 
-#include <cushim/copy_2d.hpp>
+#include <cushim/copy.hpp>
 #include <cushim/device_buffer.hpp>
-#include <cushim/host_buffer.hpp>
 #include <cushim/host_mapped_buffer.hpp>
 #include <cushim/host_registration.hpp>
 #include <cushim/managed_buffer.hpp>
+#include <cushim/pinned_buffer.hpp>
 #include <cushim/pitched_buffer.hpp>
 #include <cushim/virtual_memory.hpp>
 
@@ -25,7 +25,7 @@ bool all_are(std::span<const int> values, int value) {
 
 Result<void> use_device_buffers(const Workplace &place) {
     const std::vector<int> values(count, 3);
-    CUSHIM_TRY(const auto from, DeviceBuffer<int>::copy_of(place.context, values));
+    CUSHIM_TRY(auto from, DeviceBuffer<int>::copy_of(place.context, values));
     CUSHIM_TRY(auto to, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY_VOID(must_be_on(place, from.native()));
     CUSHIM_TRY_VOID(must_be_on(place, to.native()));
@@ -47,7 +47,7 @@ Result<void> use_stream_ordered_buffers(const Workplace &place) {
 
 Result<void> use_pitched_buffers(const Workplace &place) {
     const Extent extent{33, 17};
-    CUSHIM_TRY(const auto image, PitchedBuffer<int>::allocate(place.context, extent));
+    CUSHIM_TRY(auto image, PitchedBuffer<int>::allocate(place.context, extent));
     CUSHIM_TRY_VOID(must_be_on(place, image.native()));
     CUSHIM_TRY_VOID(fill(place.context, image.span(), 5));
     std::vector<int> values(extent.width * extent.height);
@@ -57,7 +57,7 @@ Result<void> use_pitched_buffers(const Workplace &place) {
 }
 
 Result<void> use_pinned_buffers(const Workplace &place) {
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(auto pinned, PinnedBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY_VOID(memory.release_after(place.stream));
     CUSHIM_TRY_VOID(fill(place.stream, memory.span(), 6));
@@ -67,9 +67,9 @@ Result<void> use_pinned_buffers(const Workplace &place) {
 }
 
 Result<void> use_mapped_buffers(const Workplace &place) {
-    CUSHIM_TRY(const auto mapped, HostMappedBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(auto mapped, HostMappedBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY_VOID(fill(place.context, mapped.device_span(), 7));
-    return must(all_are(mapped.host_span(), 7), "mapped memory does not hold what was written");
+    return must(all_are(mapped.span(), 7), "mapped memory does not hold what was written");
 }
 
 Result<void> use_registrations(const Workplace &place) {
@@ -81,16 +81,16 @@ Result<void> use_registrations(const Workplace &place) {
 }
 
 Result<void> use_managed_buffers(const Workplace &place) {
-    CUSHIM_TRY(const auto managed, ManagedBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(auto managed, ManagedBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY_VOID(fill(place.stream, managed.device_span(), 9));
-    CUSHIM_TRY(const auto values, managed.host_span_after(place.stream));
+    CUSHIM_TRY(const auto values, managed.synchronized_span(place.stream));
     return must(all_are(values, 9), "managed memory does not hold what was written");
 }
 
 // A failed allocation must not leak.
 Result<void> use_too_much_memory(const Workplace &place) {
     CUSHIM_TRY(const std::size_t total, place.device.total_memory());
-    const auto refused = DeviceBuffer<char>::allocate(place.context, 2 * total);
+    auto refused = DeviceBuffer<char>::allocate(place.context, 2 * total);
     CUSHIM_TRY_VOID(
         must(!refused && refused.error().kind() == ErrorKind::out_of_memory,
              "an allocation of twice the device's memory did not fail with out_of_memory"));

@@ -9,17 +9,16 @@
 //
 // Each run must leave no leaks and no misuses, and keep the thread's current context.
 //
-//     SCENARIO_TEST("an event is waited for", "[event]") {
-//         CUSHIM_TRY(const Context context, trial.context());
+//     SCENARIO_TEST("an event is waited for", "[event]", (const Context &context)) {
 //         CUSHIM_TRY(const Event event, Event::create(context));
 //         ...
 //         CHECK(...);           what must hold if no call failed
 //         return {};
 //     }
 //
-// Settings of the simulator may follow the tags: "devices=2". CONTEXT_SCENARIO_TEST has `context`,
-// the primary context of device 0; STREAM_SCENARIO_TEST also `stream`; ASIDE_SCENARIO_TEST has a
-// non-blocking `stream`.
+// The parameters are made from left to right, by their types: `Trial &` is the run, `const Context
+// &` the primary context of device 0, `const Stream &` a stream in it, `const StreamAside &` a
+// non-blocking one; for others see Fixture. Settings of the simulator may follow: "devices=2".
 #pragma once
 
 #include "checks.hpp"
@@ -34,7 +33,9 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace api_test {
@@ -72,7 +73,7 @@ class Trial {
         needed_of_driver_ = std::max(needed_of_driver_, cushim::Version::of(major, minor));
     }
     // The scenario calls libcudart, which requires a driver of the headers' major version.
-    void needs_runtime() { needs_driver(cushim::headers_version().major(), 0); }
+    void needs_runtime() { needs_driver(cushim::headers_version().major_version(), 0); }
     cushim::Version needed_of_driver() const { return std::max(needed_, needed_of_driver_); }
 
     bool is_dispensable(const std::string &entry_point) const;
@@ -100,7 +101,7 @@ void run_scenario(const char *name, Scenario scenario, const std::string &settin
 // Restarts the simulator with these settings; returns the primary context of device 0.
 inline cushim::Context context_after_restart(const std::string &settings) {
     restart(settings);
-    return required(Trial::context());
+    return ok(Trial::context());
 }
 
 // The contents of a buffer or a span. Work that writes it must have completed.
@@ -134,23 +135,69 @@ inline cushim::Result<void> answer(cudaError_t status, const char *entry_point) 
                                  : cushim::Error::status(cushim::Api::runtime, status, entry_point);
 }
 
-// Run the function of a scenario with `context`, and with `stream` if it takes one.
-template <auto function, class... Arguments>
-cushim::Result<void> in_context(Trial &trial, Arguments... arguments) {
-    CUSHIM_TRY(const cushim::Context context, Trial::context());
-    return function(trial, arguments..., context);
+// A non-blocking stream.
+struct StreamAside {
+    cushim::Stream stream;
+};
+
+// The context among the parameters before, or else the primary context of device 0.
+inline cushim::Result<cushim::Context> context_among() {
+    return Trial::context();
 }
-template <auto function, class... Arguments>
-cushim::Result<void> in_stream(Trial &trial, Arguments... arguments) {
-    CUSHIM_TRY(const cushim::Context context, Trial::context());
-    CUSHIM_TRY(const cushim::Stream stream, cushim::Stream::create(context));
-    return function(trial, arguments..., context, stream);
+template <class First, class... Others>
+cushim::Result<cushim::Context> context_among(const First &first, const Others &...others) {
+    if constexpr (std::is_same_v<First, cushim::Context>) {
+        return first.share();
+    } else {
+        return context_among(others...);
+    }
 }
-template <auto function, class... Arguments>
-cushim::Result<void> in_stream_aside(Trial &trial, Arguments... arguments) {
-    CUSHIM_TRY(const cushim::Context context, Trial::context());
-    CUSHIM_TRY(const auto stream, cushim::Stream::create(context, {.non_blocking = true}));
-    return function(trial, arguments..., context, stream);
+
+// Makes a parameter of a scenario from the parameters before it.
+template <class T>
+struct Fixture;
+template <>
+struct Fixture<cushim::Context> {
+    static cushim::Result<cushim::Context> make(const auto &...) { return Trial::context(); }
+};
+template <>
+struct Fixture<cushim::Stream> {
+    static cushim::Result<cushim::Stream> make(Trial &, cushim::Api, const auto &...before) {
+        CUSHIM_TRY(const cushim::Context context, context_among(before...));
+        return cushim::Stream::create(context);
+    }
+};
+template <>
+struct Fixture<StreamAside> {
+    static cushim::Result<StreamAside> make(Trial &, cushim::Api, const auto &...before) {
+        CUSHIM_TRY(const cushim::Context context, context_among(before...));
+        CUSHIM_TRY(auto stream, cushim::Stream::create(context, {.non_blocking = true}));
+        return StreamAside{std::move(stream)};
+    }
+};
+
+// Makes the parameters and runs the scenario.
+template <class... Parameters, class... Made>
+cushim::Result<void> run_with(cushim::Result<void> (*scenario)(Parameters...), Trial &trial,
+                              cushim::Api api, Made &...made) {
+    if constexpr (sizeof...(made) == sizeof...(Parameters)) {
+        return scenario(made...);
+    } else {
+        using Next =
+            std::remove_cvref_t<std::tuple_element_t<sizeof...(made), std::tuple<Parameters...>>>;
+        if constexpr (std::is_same_v<Next, Trial>) {
+            return run_with(scenario, trial, api, made..., trial);
+        } else if constexpr (std::is_same_v<Next, cushim::Api>) {
+            return run_with(scenario, trial, api, made..., api);
+        } else {
+            CUSHIM_TRY(Next next, Fixture<Next>::make(trial, api, made...));
+            return run_with(scenario, trial, api, made..., next);
+        }
+    }
+}
+template <auto scenario, cushim::Api api = cushim::Api::driver>
+cushim::Result<void> with_fixtures(Trial &trial) {
+    return run_with(scenario, trial, api);
 }
 
 // The numbers of scenarios and calls that this process has swept.
@@ -164,31 +211,14 @@ SweptCounts &swept();
 
 #define API_TEST_JOIN_2(a, b) a##b
 #define API_TEST_JOIN(a, b) API_TEST_JOIN_2(a, b)
-#define API_TEST_CONTEXT [[maybe_unused]] const ::cushim::Context &context
-#define API_TEST_STREAM API_TEST_CONTEXT, [[maybe_unused]] const ::cushim::Stream &stream
 
-#define API_TEST_SCENARIO(function, name, tags, ...)                                               \
-    static ::cushim::Result<void> function(::api_test::Trial &trial);                              \
+#define API_TEST_SCENARIO(function, name, tags, parameters, ...)                                   \
+    static ::cushim::Result<void> function parameters;                                             \
     TEST_CASE(name, tags) {                                                                        \
-        ::api_test::run_scenario(name, function __VA_OPT__(, ) __VA_ARGS__);                       \
+        ::api_test::run_scenario(name,                                                             \
+                                 ::api_test::with_fixtures<function> __VA_OPT__(, ) __VA_ARGS__);  \
     }                                                                                              \
-    static ::cushim::Result<void> function([[maybe_unused]] ::api_test::Trial &trial)
-#define SCENARIO_TEST(name, tags, ...)                                                             \
-    API_TEST_SCENARIO(API_TEST_JOIN(scenario_, __LINE__), name, tags __VA_OPT__(, ) __VA_ARGS__)
-
-// `run` is in_context or in_stream; `parameters` are those that it adds to the function.
-#define API_TEST_SCENARIO_IN(run, parameters, function, name, tags, ...)                           \
-    static ::cushim::Result<void> function(::api_test::Trial &trial, parameters);                  \
-    TEST_CASE(name, tags) {                                                                        \
-        ::api_test::run_scenario(name, ::api_test::run<function> __VA_OPT__(, ) __VA_ARGS__);      \
-    }                                                                                              \
-    static ::cushim::Result<void> function([[maybe_unused]] ::api_test::Trial &trial, parameters)
-#define CONTEXT_SCENARIO_TEST(name, tags, ...)                                                     \
-    API_TEST_SCENARIO_IN(in_context, API_TEST_CONTEXT, API_TEST_JOIN(scenario_, __LINE__), name,   \
-                         tags __VA_OPT__(, ) __VA_ARGS__)
-#define STREAM_SCENARIO_TEST(name, tags, ...)                                                      \
-    API_TEST_SCENARIO_IN(in_stream, API_TEST_STREAM, API_TEST_JOIN(scenario_, __LINE__), name,     \
-                         tags __VA_OPT__(, ) __VA_ARGS__)
-#define ASIDE_SCENARIO_TEST(name, tags, ...)                                                       \
-    API_TEST_SCENARIO_IN(in_stream_aside, API_TEST_STREAM, API_TEST_JOIN(scenario_, __LINE__),     \
-                         name, tags __VA_OPT__(, ) __VA_ARGS__)
+    static ::cushim::Result<void> function parameters
+#define SCENARIO_TEST(name, tags, parameters, ...)                                                 \
+    API_TEST_SCENARIO(API_TEST_JOIN(scenario_, __LINE__), name, tags,                              \
+                      parameters __VA_OPT__(, ) __VA_ARGS__)

@@ -3,10 +3,12 @@
 #include "simulator.hpp"
 #include "uses.hpp"
 
+#include <cushim/device_buffer.hpp>
 #include <cushim/external_semaphore.hpp>
 #include <cushim/growable_buffer.hpp>
 #include <cushim/ipc.hpp>
 #include <cushim/memory_pool.hpp>
+#include <cushim/pool_buffer.hpp>
 
 #ifndef _WIN32
 #include <fcntl.h>
@@ -78,7 +80,7 @@ Result<void> use_pools(const Workplace &place) {
 }
 
 Result<void> export_by_ipc(const Workplace &place) {
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(const Event event, Event::interprocess(place.context));
     CUSHIM_TRY(const auto exported, IpcExport::of(place.context, buffer.span()));
     CUSHIM_TRY(const auto handle, export_event(place.context, event));
@@ -95,7 +97,7 @@ constexpr ExportKinds exportable{.posix_fd = true};
 
 Result<void> export_pools(const Workplace &place) {
     CUSHIM_TRY(const auto pool, MemoryPool::create(place.device, {.exportable = exportable}));
-    CUSHIM_TRY(const auto buffer, PoolBuffer<int>::allocate(pool, place.stream, count));
+    CUSHIM_TRY(auto buffer, PoolBuffer<int>::allocate(pool, place.stream, count));
     CUSHIM_TRY_VOID(place.stream.synchronize());
     CUSHIM_TRY(const UniqueFd first, pool.export_fd());
     CUSHIM_TRY(const UniqueFd second, pool.export_fd());

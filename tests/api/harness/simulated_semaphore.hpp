@@ -28,7 +28,7 @@ class SimulatedSemaphore {
     SimulatedSemaphore(const SimulatedSemaphore &) = delete;
     SimulatedSemaphore &operator=(const SimulatedSemaphore &) = delete;
 
-    cushim::UniqueFd exported() const { return fd_.duplicate().value(); }
+    cushim::UniqueFd exported() const { return ok(fd_.duplicate()); }
     std::uint64_t value() const { return std::atomic_ref(state_->value).load(); }
     void set(std::uint64_t value) { std::atomic_ref(state_->value).store(value); }
 

@@ -67,6 +67,10 @@ void need_simulator(const std::string &why) {
     }
 }
 
+void need_faults() {
+    need_simulator("needs the simulator, whose calls can be made to fail");
+}
+
 void restart(const std::string &settings) {
     if (simulator() == nullptr) {
         REQUIRE(cushim::init().has_value());

@@ -13,6 +13,8 @@ const cushim_sim *simulator();
 
 // Skips the test case on a real driver, with this reason.
 void need_simulator(const std::string &why);
+// The same, for a test in which calls must fail.
+void need_faults();
 
 // Restarts the simulator with these settings (cushim_sim.h), initialised, with no current context.
 // Invalid settings fail the test case. A real driver is only initialised.

@@ -33,10 +33,10 @@ class Watched {
     auto closure() {
         return [count = count_] { ++*count; };
     }
-    bool is_gone() const { return count_.use_count() == 1; }
+    bool is_destroyed() const { return count_.use_count() == 1; }
     // CUDA releases resources on its own thread, a little later.
-    bool is_soon_gone() const {
-        return soon([this] { return is_gone(); });
+    bool is_destroyed_soon() const {
+        return soon([this] { return is_destroyed(); });
     }
     int calls() const { return *count_; }
 

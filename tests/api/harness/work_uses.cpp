@@ -19,7 +19,7 @@ Result<void> use_streams_and_events(const Workplace &place) {
     CUSHIM_TRY(const Stream first, Stream::create(place.context));
     CUSHIM_TRY(const Stream second, Stream::create(place.context, {.non_blocking = true}));
     CUSHIM_TRY_VOID(must_be_in(place, second));
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY(const Event begin, Event::create(place.context));
     CUSHIM_TRY(const Event written, Event::create(place.context));
     CUSHIM_TRY_VOID(begin.record(first));
@@ -47,7 +47,7 @@ Result<void> use_closures(const Workplace &place) {
 
 template <class Kernel>
 Result<void> launch_fill(const Workplace &place, const Kernel &kernel, int value) {
-    CUSHIM_TRY(const auto memory, DeviceBuffer<int>::allocate(place.context, count));
+    CUSHIM_TRY(auto memory, DeviceBuffer<int>::allocate(place.context, count));
     CUSHIM_TRY_VOID(
         kernel.launch(place.stream, LaunchConfig::covering(count), memory, value, count));
     CUSHIM_TRY_VOID(place.stream.synchronize());
@@ -61,7 +61,7 @@ Result<void> use_modules(const Workplace &place) {
     CUSHIM_TRY_VOID(must(attributes.max_threads_per_block >= 32,
                          "a block of the kernel has less than 32 threads"));
     CUSHIM_TRY(const auto variable, module.global<int>("counter"));
-    CUSHIM_TRY_VOID(must_be_on(place, variable.address()));
+    CUSHIM_TRY_VOID(must_be_on(place, variable.native()));
     CUSHIM_TRY_VOID(must_be_filled(place.context, variable, 42));
     return launch_fill(place, kernel, 11);
 }
@@ -70,7 +70,7 @@ Result<void> use_libraries(const Workplace &place) {
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const auto kernel, library.kernel<Fill>("fill"));
     CUSHIM_TRY(const auto variable, library.global<int>(place.context, "counter"));
-    CUSHIM_TRY_VOID(must_be_on(place, variable.address()));
+    CUSHIM_TRY_VOID(must_be_on(place, variable.native()));
     CUSHIM_TRY_VOID(must_be_filled(place.context, variable, 42));
     return launch_fill(place, kernel, 12);
 }

@@ -83,7 +83,8 @@ TEST_CASE("invalid sources are rejected without a driver call", "[X2][X12]") {
     const auto nt = Win32Handle::handle(handle_of(16));
     check_refused(import_of(Source::nvscibuf(nullptr)), "null");
     check_refused(import_of(Source::nvscibuf(&calls), 0), "the size is 0");
-    check_refused(ExternalMemory::import_from(Context(), Source::nvscibuf(&calls), 1), "context");
+    check_refused(ExternalMemory::import_from(Context(), Source::nvscibuf(&calls), 1),
+                  "Context is empty");
 #ifdef _WIN32
     check_refused(import_of(Source::opaque_fd(UniqueFd(0))), "", ErrorKind::unsupported_platform);
     check_refused(import_of(Source::dma_buf(UniqueFd(0))), "", ErrorKind::unsupported_platform);
@@ -102,7 +103,7 @@ TEST_CASE("invalid sources are rejected without a driver call", "[X2][X12]") {
     for (Source &source : of_windows) {
         check_refused(import_of(std::move(source)), "Windows", ErrorKind::unsupported_platform);
     }
-    check_refused(import_of(Source::opaque_fd({})), "the UniqueFd holds no file descriptor");
+    check_refused(import_of(Source::opaque_fd({})), "the UniqueFd is empty");
     const int closed = null_device().get();
     Source stale = Source::opaque_fd(UniqueFd(closed));
     check_refused(import_of(std::move(stale)), std::to_string(closed));
@@ -188,5 +189,5 @@ TEST_CASE("every kind of semaphore is imported with its type on its platform", "
     check(NvSciSemaphore::import_from(context, &object),
           CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC, true);
     check_refused(NvSciSemaphore::import_from(context, nullptr), "null");
-    check_refused(NvSciSemaphore::import_from(Context(), &object), "context");
+    check_refused(NvSciSemaphore::import_from(Context(), &object), "Context is empty");
 }

@@ -52,7 +52,8 @@ static std::size_t descriptors_of_failed_imports() {
     }));
 }
 
-CONTEXT_SCENARIO_TEST("an import takes ownership of its descriptor and opens no other", "[X2]") {
+SCENARIO_TEST("an import takes ownership of its descriptor and opens no other", "[X2]",
+              (const Context &context)) {
     CUSHIM_TRY(auto exported, export_memory(1));
     const std::size_t size = exported.size();
     auto source = exported.source();
@@ -180,8 +181,8 @@ TEST_CASE("a descriptor number that another thread has reused stays open", "[X2]
 
 // --- semaphores
 
-CONTEXT_SCENARIO_TEST("a semaphore takes ownership of its descriptor if the import succeeds",
-                      "[X7]") {
+SCENARIO_TEST("a semaphore takes ownership of its descriptor if the import succeeds", "[X7]",
+              (Trial &trial, const Context &context)) {
     need_simulator(trial);
     UniqueFd fd(simulator()->make_semaphore_fd(0));
     const int number = fd.get();

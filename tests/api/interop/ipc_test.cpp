@@ -21,7 +21,7 @@ IpcExport made_up_export(unsigned char offset = 0, unsigned char size = 16) {
     std::array<std::byte, IpcExport::byte_count> bytes{};
     bytes[64] = std::byte{offset};
     bytes[72] = std::byte{size};
-    return IpcExport::from_bytes(bytes).value();
+    return ok(IpcExport::from_bytes(bytes));
 }
 
 template <class Owner>
@@ -29,8 +29,9 @@ concept can_be_shared = requires(const Owner &owner) { owner.share(); };
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("whole allocations and parts of them are exported", "[ipc][P2]") {
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+SCENARIO_TEST("whole allocations and parts of them are exported", "[ipc][P2]",
+              (const Context &context)) {
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY(const IpcExport whole, IpcExport::of(context, buffer.span()));
     CHECK(whole.offset() == 0);
     CHECK(whole.size() == 4000);
@@ -42,7 +43,7 @@ CONTEXT_SCENARIO_TEST("whole allocations and parts of them are exported", "[ipc]
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("an interprocess event is exported", "[ipc]") {
+SCENARIO_TEST("an interprocess event is exported", "[ipc]", (const Context &context)) {
     CUSHIM_TRY(const Event event, Event::interprocess(context));
     CUSHIM_TRY(const IpcEventHandle handle, export_event(context, event));
     CHECK(IpcEventHandle::from_bytes(handle.bytes()) == handle);
@@ -51,8 +52,8 @@ CONTEXT_SCENARIO_TEST("an interprocess event is exported", "[ipc]") {
 
 TEST_CASE("an event of this process cannot be opened", "[ipc]") {
     const Context context = context_after_restart("");
-    const Event own = Event::interprocess(context).value();
-    const IpcEventHandle handle = export_event(context, own).value();
+    const Event own = ok(Event::interprocess(context));
+    const IpcEventHandle handle = ok(export_event(context, own));
     CHECK(refused(open_event(context, handle), ErrorKind::wrong_context));
 }
 
@@ -75,9 +76,9 @@ TEST_CASE("an export converts to bytes and back, and invalid bytes are rejected"
     std::array<std::byte, IpcExport::byte_count> sent{};
     CHECK(refused(IpcExport::from_bytes(sent))); // no size
     sent[72] = std::byte{16};
-    const auto received = required(IpcExport::from_bytes(sent));
+    const auto received = ok(IpcExport::from_bytes(sent));
     CHECK(received.size() == 16);
-    const auto again = required(IpcExport::from_bytes(received.bytes()));
+    const auto again = ok(IpcExport::from_bytes(received.bytes()));
     CHECK(again.size() == 16);
     // One byte too many.
     std::array<std::byte, IpcExport::byte_count + 1> longer{};
@@ -92,14 +93,14 @@ TEST_CASE("from_handle() makes an export of a plain CUDA handle and a size", "[i
     std::array<std::byte, 64> bytes{};
     bytes[5] = std::byte{7};
     const IpcMemHandle handle = IpcMemHandle::from_bytes(bytes);
-    const IpcExport whole = IpcExport::from_handle(handle, 4096).value();
+    const IpcExport whole = ok(IpcExport::from_handle(handle, 4096));
     CHECK(whole.handle() == handle);
     CHECK(whole.offset() == 0);
     CHECK(whole.size() == 4096);
-    const IpcExport part = IpcExport::from_handle(handle, 16, 256).value();
+    const IpcExport part = ok(IpcExport::from_handle(handle, 16, 256));
     CHECK(part.offset() == 256);
     CHECK(part.size() == 16);
-    CHECK(IpcExport::from_bytes(part.bytes()).value().handle() == handle);
+    CHECK(ok(IpcExport::from_bytes(part.bytes())).handle() == handle);
     check_refused(IpcExport::from_handle(handle, 0), "the size of the exported memory is 0");
 }
 
@@ -109,23 +110,23 @@ TEST_CASE("exporting memory without IPC handles fails with the alternative", "[i
         INFO(instead);
         check_refused(IpcExport::of(context, memory), instead);
     };
-    const auto managed = ManagedBuffer<int>::allocate(context, 100).value();
+    auto managed = ok(ManagedBuffer<int>::allocate(context, 100));
     check_says(managed.device_span(), "DeviceBuffer::allocate");
-    const auto host = HostMappedBuffer<int>::allocate(context, 100).value();
+    auto host = ok(HostMappedBuffer<int>::allocate(context, 100));
     check_says(host.device_span(), "HostRegistration");
-    const auto place = MappingDevice::make().value();
-    const auto mapped = map_new(place, place.unit).value();
+    const auto place = ok(MappingDevice::make());
+    const auto mapped = ok(map_new(place, place.unit));
     check_says(mapped.span<int>(), "PhysicalMemory::export_fd");
 }
 
 TEST_CASE("the driver receives the start of the allocation for a part of it", "[ipc][P2]") {
     const Context context = context_after_restart("");
-    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    auto buffer = ok(DeviceBuffer<int>::allocate(context, 100));
     static CUdeviceptr asked;
     asked = 0;
     const SpiedCall<entry::cuIpcGetMemHandle> spied(
         [](CUipcMemHandle *, CUdeviceptr address) { asked = address; });
-    CHECK(IpcExport::of(context, buffer.span().subspan(10, 5).value()));
+    CHECK(IpcExport::of(context, ok(buffer.span().subspan(10, 5))));
     CHECK(asked == buffer.native());
 }
 
@@ -139,8 +140,8 @@ TEST_CASE("IpcMemory can be moved, but neither copied nor shared", "[ipc][P4]") 
 
 TEST_CASE("IPC calls fail with not_supported_by_device on machines without IPC", "[ipc][P7]") {
     const Context context = context_after_restart("");
-    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
-    const auto event = Event::interprocess(context).value();
+    auto buffer = ok(DeviceBuffer<int>::allocate(context, 100));
+    const auto event = ok(Event::interprocess(context));
     {
         const ScopedOverride<entry::cuIpcGetMemHandle> get_memory(
             [](CUipcMemHandle *, CUdeviceptr) { return CUDA_ERROR_NOT_SUPPORTED; });
@@ -175,7 +176,7 @@ TEST_CASE("exporting freed memory fails", "[ipc][P2]") {
     const Context context = context_after_restart("");
     DeviceSpan<int> freed;
     {
-        const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+        auto buffer = ok(DeviceBuffer<int>::allocate(context, 100));
         freed = buffer.span();
     }
     check_refused(IpcExport::of(context, freed), "is not in device memory");
@@ -183,7 +184,7 @@ TEST_CASE("exporting freed memory fails", "[ipc][P2]") {
 
 TEST_CASE("exporting memory whose number of bytes overflows fails", "[ipc][P2]") {
     const Context context = context_after_restart("");
-    const auto buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    auto buffer = ok(DeviceBuffer<int>::allocate(context, 100));
     const DeviceSpan<int> wrapping(buffer.native(), SIZE_MAX / sizeof(int) + 2);
     REQUIRE(wrapping.size_bytes() == 4);
     check_refused(IpcExport::of(context, wrapping), "address space");
@@ -206,7 +207,7 @@ CUresult count_close(CUdeviceptr address) {
 
 struct StandIn {
     const Context context = context_after_restart("");
-    const DeviceBuffer<int> buffer = DeviceBuffer<int>::allocate(context, 100).value();
+    DeviceBuffer<int> buffer = ok(DeviceBuffer<int>::allocate(context, 100));
     const ScopedOverride<entry::cuIpcOpenMemHandle> open{open_own};
     const ScopedOverride<entry::cuIpcCloseMemHandle> close{count_close};
 
@@ -221,28 +222,28 @@ struct StandIn {
 TEST_CASE("opened memory waits for its stream before it is closed", "[ipc][P5]") {
     const StandIn other_process;
     const Context &context = other_process.context;
-    auto memory = IpcMemory::open(context, made_up_export()).value();
+    auto memory = ok(IpcMemory::open(context, made_up_export()));
     {
-        const Stream stream = Stream::create(context).value();
+        const Stream stream = ok(Stream::create(context));
         REQUIRE(memory.release_after(stream).has_value()); // keeps the stream alive
     }
-    check_refused(memory.release_after(Stream()), "holds no stream");
+    check_refused(memory.release_after(Stream()), "is empty");
     check_refused(memory.release_after(Stream::legacy()), "Stream::create()");
     const auto calls = calls_in([&] { CHECK(memory.close().has_value()); });
     CHECK(closed_count == 1);
     if (simulator() != nullptr) {
         CHECK(std::find(calls.begin(), calls.end(), "cuStreamSynchronize") != calls.end());
     }
-    CHECK(IpcMemory().release_after(Stream::create(context).value()).has_value());
+    CHECK(IpcMemory().release_after(ok(Stream::create(context))).has_value());
 }
 
 // In another context the CUDA call would close memory opened there.
 TEST_CASE("opened memory is not closed in another context", "[ipc][P5]") {
     const StandIn other_process;
     const Context &context = other_process.context;
-    auto memory = IpcMemory::open(context, made_up_export()).value();
-    const Context other = Context::create(context.device().value()).value();
-    const ContextScope scope = other.enter().value();
+    auto memory = ok(IpcMemory::open(context, made_up_export()));
+    const Context other = ok(Context::create(ok(context.device())));
+    const ContextScope scope = ok(other.enter());
     const ScopedOverride<entry::cuCtxPushCurrent> fails(
         [](CUcontext) { return CUDA_ERROR_OUT_OF_MEMORY; });
     CHECK(error_of(memory.close()).status() == CUDA_ERROR_OUT_OF_MEMORY);
@@ -253,13 +254,13 @@ TEST_CASE("opened memory is not closed in another context", "[ipc][P5]") {
 TEST_CASE("opened memory rejects partial and misaligned elements", "[ipc][P1]") {
     const StandIn other_process;
     const Context &context = other_process.context;
-    const auto odd = IpcMemory::open(context, made_up_export(3, 16)).value();
-    check_refused(odd.as<int>(), "element alignment, 4");
-    CHECK(odd.as<char>().value().address() == opened_address + 3);
+    const auto odd = ok(IpcMemory::open(context, made_up_export(3, 16)));
+    check_refused(odd.as<int>(), "element alignment of 4");
+    CHECK(ok(odd.as<char>()).native() == opened_address + 3);
     CHECK(odd.span().size() == 16);
-    const auto part = IpcMemory::open(context, made_up_export(8, 12)).value();
+    const auto part = ok(IpcMemory::open(context, made_up_export(8, 12)));
     check_refused(part.as<double>(), "size 12");
-    CHECK(part.as<int>().value().address() == opened_address + 8);
-    CHECK(part.as<int>().value().size() == 3);
-    CHECK(IpcMemory().as<int>().value().empty());
+    CHECK(ok(part.as<int>()).native() == opened_address + 8);
+    CHECK(ok(part.as<int>()).size() == 3);
+    CHECK(ok(IpcMemory().as<int>()).empty());
 }

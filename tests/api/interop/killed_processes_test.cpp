@@ -26,7 +26,6 @@ using namespace api_test;
 using namespace cushim;
 using support::Channel;
 using support::Child;
-using support::ok;
 
 namespace {
 
@@ -47,7 +46,7 @@ void set_patience(int socket) {
 }
 
 // Whether the other side has sent something or has shut down the channel.
-bool is_told(int socket) {
+bool must_stop(int socket) {
     pollfd waiting{socket, POLLIN, 0};
     return poll(&waiting, 1, 0) == 1;
 }
@@ -105,12 +104,12 @@ Outcome open_and_use(const Worker &worker, const ResourceMessage &message, const
 TEST_CASE("child: makes resources for others", "[.]") {
     Channel parent = Channel::of_parent();
     const Worker worker = ok(Worker::on(ok(Device::get(parent.receive<CUdevice>()))));
-    const IpcResources resources = ok(IpcResources::make(worker));
+    IpcResources resources = ok(IpcResources::make(worker));
     {
         const ResourceMessage message = ok(resources.to_message(worker));
         ok(message.send(parent.socket()));
     }
-    for (int value = 0; !is_told(parent.socket()); value = (value + 1) % 1000) {
+    for (int value = 0; !must_stop(parent.socket()); value = (value + 1) % 1000) {
         ok(resources.write(worker, value));
     }
 }
@@ -122,7 +121,7 @@ TEST_CASE("child: opens resources of another", "[.]") {
     const auto message = ResourceMessage::receive(parent.socket());
     Outcome outcome;
     if (message) {
-        outcome = open_and_use(worker, *message, [&] { return is_told(parent.socket()); });
+        outcome = open_and_use(worker, *message, [&] { return must_stop(parent.socket()); });
     } else {
         outcome.note(message.error());
     }
@@ -306,7 +305,7 @@ Clock::duration run_undisturbed(const Worker &worker) {
 TEST_CASE("a word without the tag is distinguished from a failed call", "[killed_processes]") {
     restart("");
     const Worker worker = ok(Worker::on(ok(Device::get(0))));
-    const auto memory = ok(DeviceBuffer<int>::allocate(worker.context, resource_words));
+    auto memory = ok(DeviceBuffer<int>::allocate(worker.context, resource_words));
     ok(worker.fill(memory.span(), resource_tag | 3));
     CHECK(check_words(worker, memory.span()));
     ok(worker.fill(ok(memory.span().subspan(resource_words - 1, 1)), 3));
@@ -326,7 +325,7 @@ TEST_CASE("opening IPC handles of a dead process fails, and its descriptors stay
         maker.channel().send(worker.device.native());
         const ResourceMessage message = ok(ResourceMessage::receive(maker.channel().socket()));
         maker.kill();
-        const auto opened = OpenedIpcResources::open(worker, message); // includes IPC handles
+        auto opened = OpenedIpcResources::open(worker, message); // includes IPC handles
         REQUIRE_FALSE(opened.has_value());
         INFO(opened.error().message());
         CHECK(is_clear(opened.error()));

@@ -14,7 +14,6 @@ using namespace api_test;
 using namespace cushim;
 using support::Channel;
 using support::Child;
-using support::ok;
 
 namespace {
 
@@ -112,7 +111,7 @@ TEST_CASE("child: is one of a ring", "[.]") {
     const int steps = parent.receive<int>();
     const Worker worker = ok(Worker::on(ok(Device::get(own))));
     const auto slots = static_cast<std::size_t>(steps) + 1;
-    const auto memory = ok(DeviceBuffer<int>::allocate(worker.context, slots * count));
+    auto memory = ok(DeviceBuffer<int>::allocate(worker.context, slots * count));
     const auto slot = [](DeviceSpan<int> all, int number) {
         return ok(all.subspan(static_cast<std::size_t>(number) * count, count));
     };

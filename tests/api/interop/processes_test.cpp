@@ -8,9 +8,11 @@
 #include "harness/simulated_semaphore.hpp"
 #include "support/child_process.hpp"
 
+#include <cushim/device_buffer.hpp>
 #include <cushim/external_semaphore.hpp>
 #include <cushim/ipc.hpp>
 #include <cushim/memory_pool.hpp>
+#include <cushim/pool_buffer.hpp>
 
 #include <unistd.h>
 
@@ -18,7 +20,6 @@ using namespace api_test;
 using namespace cushim;
 using support::Channel;
 using support::Child;
-using support::ok;
 
 namespace {
 
@@ -76,7 +77,7 @@ TEST_CASE("two processes share memory and wait for each other",
     for (const Task &task : tasks()) {
         INFO(task.text());
         const Worker worker = worker_on(task.memory);
-        const auto buffer = ok(DeviceBuffer<int>::allocate(worker.context, count));
+        auto buffer = ok(DeviceBuffer<int>::allocate(worker.context, count));
         const auto part = ok(buffer.span().subspan(100, 50));
         const Event filled_here = ok(Event::interprocess(worker.context));
         ok(fill(worker.stream, buffer.span(), 1));
@@ -134,7 +135,7 @@ namespace {
 // The child receives the export of a small buffer, which outlives the child.
 void check_child_given_memory(const char *name) {
     const Context context = context_after_restart("");
-    const auto buffer = ok(DeviceBuffer<int>::allocate(context, 16));
+    auto buffer = ok(DeviceBuffer<int>::allocate(context, 16));
     Child child(name);
     child.channel().send(ok(IpcExport::of(context, buffer.span())).bytes());
     CHECK(child.passed());
@@ -372,7 +373,7 @@ TEST_CASE("two processes share a pool", "[processes][pool]") {
         INFO(task.text());
         const Worker worker = worker_on(task.memory);
         const auto pool = ok(MemoryPool::create(worker.device, {.exportable = {.posix_fd = true}}));
-        const auto buffer = ok(PoolBuffer<int>::allocate(pool, worker.stream, count));
+        auto buffer = ok(PoolBuffer<int>::allocate(pool, worker.stream, count));
         ok(worker.fill(buffer.span(), 31));
         Child child("child: imports a pool", three_devices);
         child.channel().send(task);
@@ -391,7 +392,7 @@ TEST_CASE("child: imports a pool", "[.]") {
     const auto pool = ok(MemoryPool::import_fd(fd.get()));
     fd.reset(); // the import has its own
     ok(pool.set_access({worker.device, AccessFlags::read_write}));
-    const auto allocated = PoolBuffer<int>::allocate(pool, worker.stream, 1);
+    auto allocated = PoolBuffer<int>::allocate(pool, worker.stream, 1);
     CHECK(error_of(allocated).kind() != ErrorKind::out_of_memory);
     auto buffer =
         ok(PoolBuffer<int>::import_from(pool, worker.stream, parent.receive<PoolPointer>(), count));

@@ -1,15 +1,17 @@
 #include "harness/device_code.hpp"
 #include "harness/scenario.hpp"
 
+#include <cushim/device_buffer.hpp>
 #include <cushim/feature.hpp>
 #include <cushim/growable_buffer.hpp>
-#include <cushim/host_buffer.hpp>
 #include <cushim/host_mapped_buffer.hpp>
 #include <cushim/host_registration.hpp>
 #include <cushim/library.hpp>
 #include <cushim/managed_buffer.hpp>
 #include <cushim/memory_pool.hpp>
 #include <cushim/occupancy.hpp>
+#include <cushim/pinned_buffer.hpp>
+#include <cushim/pool_buffer.hpp>
 
 using namespace api_test;
 using namespace cushim;
@@ -72,12 +74,12 @@ bool driver_knows_parameters() {
 
 struct Loaded {
     Context context = context_after_restart("");
-    Module module = required(load_device_code(context));
-    AnyKernel idle = required(module.kernel("idle"));
+    Module module = ok(load_device_code(context));
+    AnyKernel idle = ok(module.kernel("idle"));
 };
 
 Result<void> check_parameters_of(const AnyKernel &kernel) {
-    CHECK_GIVES(kernel.parameter_count(), 3);
+    CUSHIM_TRY_VOID(check_gives(kernel.parameter_count(), 3));
     CUSHIM_TRY(const KernelParameter values, kernel.parameter(0));
     CHECK(values.offset == 0);
     CHECK(values.size == sizeof(float *));
@@ -97,15 +99,16 @@ Result<void> check_attributes_of(const AnyKernel &kernel, const Context &context
     CHECK(attributes.binary_version >= 50);
     CUSHIM_TRY_VOID(kernel.set_max_dynamic_shared_bytes(context, 32 * 1024));
     CUSHIM_TRY_VOID(kernel.set_shared_memory_carveout(context, 50));
-    CHECK_GIVES(kernel.attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES),
-                32 * 1024);
+    CUSHIM_TRY_VOID(check_gives(
+        kernel.attribute(context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 32 * 1024));
     return check_gives(
         kernel.attribute(context, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT), 50);
 }
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("kernels of modules and libraries report their parameters", "[kernel]") {
+SCENARIO_TEST("kernels of modules and libraries report their parameters", "[kernel]",
+              (Trial &trial, const Context &context)) {
     trial.needs_cuda(12, 4);
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel of_module, module.kernel("line"));
@@ -116,31 +119,36 @@ CONTEXT_SCENARIO_TEST("kernels of modules and libraries report their parameters"
     return check_parameters_of(of_library);
 }
 
-CONTEXT_SCENARIO_TEST("a module kernel reads and sets its attributes", "[kernel]") {
+SCENARIO_TEST("a module kernel reads and sets its attributes", "[kernel]",
+              (const Context &context)) {
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
     return check_attributes_of(kernel, context);
 }
 
-CONTEXT_SCENARIO_TEST("a library kernel reads and sets its attributes", "[kernel]") {
+SCENARIO_TEST("a library kernel reads and sets its attributes", "[kernel]",
+              (Trial &trial, const Context &context)) {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("add"));
     return check_attributes_of(kernel, context);
 }
 
-CONTEXT_SCENARIO_TEST("a kernel reports its name", "[kernel]") {
+SCENARIO_TEST("a kernel reports its name", "[kernel]", (Trial &trial, const Context &context)) {
     trial.needs_cuda(12, 3);
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
-    CHECK_GIVES(kernel.name(), std::string_view("add"));
+    CUSHIM_TRY(const std::string_view name, kernel.name());
+    CHECK(name == "add");
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel of_library, library.kernel("line"));
-    CHECK_GIVES(of_library.name(), std::string_view("line"));
+    CUSHIM_TRY(const std::string_view line, of_library.name());
+    CHECK(line == "line");
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("function_in() returns the function of a library kernel", "[kernel]") {
+SCENARIO_TEST("function_in() returns the function of a library kernel", "[kernel]",
+              (Trial &trial, const Context &context)) {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("idle"));
@@ -150,7 +158,8 @@ CONTEXT_SCENARIO_TEST("function_in() returns the function of a library kernel", 
     return {};
 }
 
-STREAM_SCENARIO_TEST("a borrowed module kernel is launched", "[kernel]") {
+SCENARIO_TEST("a borrowed module kernel is launched", "[kernel]",
+              (const Context &context, const Stream &stream)) {
     register_kernels();
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("idle"));
@@ -160,7 +169,8 @@ STREAM_SCENARIO_TEST("a borrowed module kernel is launched", "[kernel]") {
     return stream.synchronize();
 }
 
-STREAM_SCENARIO_TEST("a borrowed library kernel is launched", "[kernel]") {
+SCENARIO_TEST("a borrowed library kernel is launched", "[kernel]",
+              (Trial &trial, const Stream &stream)) {
     trial.needs_cuda(12, 0);
     register_kernels();
     CUSHIM_TRY(const Library library, Library::load(device_code));
@@ -192,29 +202,29 @@ TEST_CASE("a signature with other parameter sizes is rejected with both sizes", 
         SKIP("needs information about parameters");
     }
     CHECK(refused(module.kernel<void(float *, float, unsigned int)>("line")));
-    const auto library = required(Library::load(device_code));
+    const auto library = ok(Library::load(device_code));
     CHECK(refused(library.kernel<void(int *, short, unsigned int)>("fill")));
 }
 
 TEST_CASE("using a module kernel in another context fails with wrong_context", "[kernel]") {
     const auto [context, module, kernel] = Loaded();
-    const auto other = required(Context::create(Device::from_native(0)));
+    const auto other = ok(Context::create(Device::from_native(0)));
     CHECK(refused(kernel.attributes(other), ErrorKind::wrong_context));
     CHECK(refused(kernel.function_in(other), ErrorKind::wrong_context));
     CHECK(refused(kernel.set_max_dynamic_shared_bytes(other, 1), ErrorKind::wrong_context));
-    CHECK(kernel.function_in(context).value() == kernel.native());
+    CHECK(ok(kernel.function_in(context)) == kernel.native());
 }
 
 TEST_CASE("moved and shared kernels keep their module loaded", "[kernel]") {
     auto [context, module, idle] = Loaded();
-    auto first = required(module.kernel<void()>("idle"));
+    auto first = ok(module.kernel<void()>("idle"));
     module.reset();
     Kernel<void()> second = first.share();
     first.reset();
     CHECK_FALSE(first);
     const Kernel<void()> third = std::move(second);
     CHECK_FALSE(second);
-    const auto stream = required(Stream::create(context));
+    const auto stream = ok(Stream::create(context));
     CHECK(third.launch(stream, {}).has_value());
     CHECK(stream.synchronize().has_value());
 }
@@ -232,7 +242,7 @@ Result<void> check_occupancy(const Context &context, const AnyKernel &kernel) {
     CUSHIM_TRY(const int large, max_active_blocks(context, kernel, 1024));
     CHECK(large >= 1);
     CHECK(small > large);
-    CHECK_GIVES(max_active_blocks(context, kernel, 32, std::size_t(1) << 30), 0);
+    CUSHIM_TRY_VOID(check_gives(max_active_blocks(context, kernel, 32, std::size_t(1) << 30), 0));
     CUSHIM_TRY(const BlockSuggestion best, suggest_block(context, kernel));
     CHECK(best.block_size >= 32);
     CHECK(best.min_grid_size >= 1);
@@ -248,21 +258,22 @@ Result<void> check_occupancy(const Context &context, const AnyKernel &kernel) {
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("a module kernel reports its occupancy", "[occupancy]") {
+SCENARIO_TEST("a module kernel reports its occupancy", "[occupancy]", (const Context &context)) {
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("add"));
     return check_occupancy(context, kernel);
 }
 
-CONTEXT_SCENARIO_TEST("a library kernel reports its occupancy", "[occupancy]") {
+SCENARIO_TEST("a library kernel reports its occupancy", "[occupancy]",
+              (Trial &trial, const Context &context)) {
     trial.needs_cuda(12, 0);
     CUSHIM_TRY(const Library library, Library::load(device_code));
     CUSHIM_TRY(const AnyKernel kernel, library.kernel("add"));
     return check_occupancy(context, kernel);
 }
 
-CONTEXT_SCENARIO_TEST("the largest cluster and the number of active clusters are reported",
-                      "[occupancy]") {
+SCENARIO_TEST("the largest cluster and the number of active clusters are reported", "[occupancy]",
+              (Trial &trial, const Context &context)) {
     trial.needs_driver(11, 7);
     CUSHIM_TRY(const Device device, context.device());
     CUSHIM_TRY(const ComputeCapability capability, device.compute_capability());
@@ -286,11 +297,11 @@ CONTEXT_SCENARIO_TEST("the largest cluster and the number of active clusters are
 
 TEST_CASE("invalid arguments of occupancy queries are rejected", "[occupancy]") {
     const auto context = context_after_restart("");
-    const auto module = required(load_device_code(context));
-    const auto kernel = required(module.kernel("idle"));
+    const auto module = ok(load_device_code(context));
+    const auto kernel = ok(module.kernel("idle"));
     CHECK(refused(available_shared_bytes(context, kernel, 1, -1)));
     CHECK(refused(max_active_blocks(context, AnyKernel(), 32)));
     CHECK(refused(max_active_blocks(Context(), kernel, 32)));
-    const auto other = required(Context::create(Device::from_native(0)));
+    const auto other = ok(Context::create(Device::from_native(0)));
     CHECK(refused(max_active_blocks(other, kernel, 32), ErrorKind::wrong_context));
 }

@@ -2,12 +2,14 @@
 #include "harness/memory.hpp"
 #include "harness/spied_call.hpp"
 
+#include <cushim/device_buffer.hpp>
 #include <cushim/feature.hpp>
 #include <cushim/graph.hpp>
 #include <cushim/host_mapped_buffer.hpp>
 #include <cushim/host_registration.hpp>
 #include <cushim/managed_buffer.hpp>
 #include <cushim/memory_pool.hpp>
+#include <cushim/pool_buffer.hpp>
 
 #include <atomic>
 #include <limits>
@@ -27,7 +29,7 @@ Result<Worker> first_worker() {
 
 Worker load_or_fail() {
     restart("");
-    return required(first_worker());
+    return ok(first_worker());
 }
 
 // A launch without arguments.
@@ -43,12 +45,12 @@ bool has_clusters() {
 
 } // namespace
 
-SCENARIO_TEST("kernels run in stream order with their arguments", "[launch]") {
+SCENARIO_TEST("kernels run in stream order with their arguments", "[launch]", ()) {
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUSHIM_TRY(const auto add, loaded.code.kernel<Add>("add"));
     CUSHIM_TRY(const auto scale, loaded.code.kernel<Scale>("line"));
-    CUSHIM_TRY(const auto a, DeviceBuffer<float>::allocate(loaded.context, count));
-    CUSHIM_TRY(const auto sum, DeviceBuffer<float>::allocate(loaded.context, count));
+    CUSHIM_TRY(auto a, DeviceBuffer<float>::allocate(loaded.context, count));
+    CUSHIM_TRY(auto sum, DeviceBuffer<float>::allocate(loaded.context, count));
     std::vector<float> values(count);
     for (unsigned int i = 0; i < count; ++i) {
         values[i] = static_cast<float>(i);
@@ -68,25 +70,25 @@ SCENARIO_TEST("kernels run in stream order with their arguments", "[launch]") {
     return {};
 }
 
-SCENARIO_TEST("a kernel writes to mapped and managed memory", "[launch]") {
+SCENARIO_TEST("a kernel writes to mapped and managed memory", "[launch]", ()) {
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUSHIM_TRY(const auto fill_kernel, loaded.code.kernel<Fill>("fill"));
-    CUSHIM_TRY(const auto mapped, HostMappedBuffer<int>::allocate(loaded.context, count));
-    CUSHIM_TRY(const auto managed, ManagedBuffer<int>::allocate(loaded.context, count));
+    CUSHIM_TRY(auto mapped, HostMappedBuffer<int>::allocate(loaded.context, count));
+    CUSHIM_TRY(auto managed, ManagedBuffer<int>::allocate(loaded.context, count));
     const LaunchConfig config = LaunchConfig::covering(count);
     CUSHIM_TRY_VOID(fill_kernel.launch(loaded.stream, config, mapped, 3, count));
     CUSHIM_TRY_VOID(fill_kernel.launch(loaded.stream, config, managed, 4, count));
-    CUSHIM_TRY(const auto threes, mapped.host_span_after(loaded.stream));
+    CUSHIM_TRY(const auto threes, mapped.synchronized_span(loaded.stream));
     CHECK(std::vector<int>(threes.begin(), threes.end()) == std::vector<int>(count, 3));
-    CUSHIM_TRY(const auto fours, managed.host_span_after(loaded.stream));
+    CUSHIM_TRY(const auto fours, managed.synchronized_span(loaded.stream));
     CHECK(std::vector<int>(fours.begin(), fours.end()) == std::vector<int>(count, 4));
     return {};
 }
 
-SCENARIO_TEST("arguments are copied before the launch returns", "[launch]") {
+SCENARIO_TEST("arguments are copied before the launch returns", "[launch]", ()) {
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUSHIM_TRY(const auto fill_kernel, loaded.code.kernel<Fill>("fill"));
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(loaded.context, count));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(loaded.context, count));
     int value = 5;
     CUSHIM_TRY_VOID(
         fill_kernel.launch(loaded.stream, LaunchConfig::covering(count), buffer, value, count));
@@ -95,10 +97,19 @@ SCENARIO_TEST("arguments are copied before the launch returns", "[launch]") {
     return check_filled(loaded.context, buffer, 5);
 }
 
-SCENARIO_TEST("launch_unchecked() passes raw arguments", "[launch]") {
+SCENARIO_TEST("launch_covering() launches a thread for each element", "[launch]", ()) {
+    CUSHIM_TRY(const Worker loaded, first_worker());
+    CUSHIM_TRY(const auto fill_kernel, loaded.code.kernel<Fill>("fill"));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(loaded.context, count));
+    CUSHIM_TRY_VOID(fill_kernel.launch_covering(loaded.stream, count, buffer, 7, count));
+    CUSHIM_TRY_VOID(loaded.stream.synchronize());
+    return check_filled(loaded.context, buffer, 7);
+}
+
+SCENARIO_TEST("launch_unchecked() passes raw arguments", "[launch]", ()) {
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUSHIM_TRY(const AnyKernel fill_kernel, loaded.code.kernel("fill"));
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(loaded.context, count));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(loaded.context, count));
     CUdeviceptr to = buffer.native();
     int value = 8;
     unsigned int number = count;
@@ -109,12 +120,12 @@ SCENARIO_TEST("launch_unchecked() passes raw arguments", "[launch]") {
     return check_filled(loaded.context, buffer, 8);
 }
 
-SCENARIO_TEST("a cooperative kernel is launched", "[launch]") {
+SCENARIO_TEST("a cooperative kernel is launched", "[launch]", ()) {
     CUSHIM_TRY(const Worker loaded, first_worker());
     return launch_idle(loaded, {.grid = 2, .block = 32, .cooperative = true});
 }
 
-SCENARIO_TEST("a kernel is launched in clusters", "[launch]") {
+SCENARIO_TEST("a kernel is launched in clusters", "[launch]", (Trial &trial)) {
     trial.needs_driver(11, 6);
     CUSHIM_TRY(Worker loaded, first_worker());
     CUSHIM_TRY(const Device device, loaded.context.device());
@@ -129,7 +140,7 @@ SCENARIO_TEST("a kernel is launched in clusters", "[launch]") {
     return launch_idle(loaded, {.grid = 4, .block = 32, .cluster = 2});
 }
 
-SCENARIO_TEST("kernels are launched with priorities and with overlap", "[launch]") {
+SCENARIO_TEST("kernels are launched with priorities and with overlap", "[launch]", (Trial &trial)) {
     trial.needs_driver(11, 6);
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUSHIM_TRY(const auto idle, loaded.code.kernel<void()>("idle"));
@@ -141,7 +152,7 @@ SCENARIO_TEST("kernels are launched with priorities and with overlap", "[launch]
 }
 
 #if CUDA_VERSION >= 11080
-SCENARIO_TEST("a kernel is launched with raw CUDA attributes", "[launch]") {
+SCENARIO_TEST("a kernel is launched with raw CUDA attributes", "[launch]", (Trial &trial)) {
     trial.needs_driver(11, 6);
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUlaunchAttribute attributes[2] = {};
@@ -157,13 +168,13 @@ namespace {
 struct {
     int count;
     int value;
-} told_priority;
+} passed_priority;
 
 void look_at_priority(const CUlaunchConfig *config, CUfunction, void **, void **) {
-    told_priority = {};
+    passed_priority = {};
     for (unsigned int i = 0; i != config->numAttrs; ++i) {
         if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
-            told_priority = {told_priority.count + 1, config->attrs[i].value.priority};
+            passed_priority = {passed_priority.count + 1, config->attrs[i].value.priority};
         }
     }
 }
@@ -178,19 +189,19 @@ TEST_CASE("the driver receives a priority only if it is set", "[launch]") {
     const SpiedCall<entry::cuLaunchKernelEx> spied(look_at_priority);
     for (const int priority : {-3, -1, 0}) {
         CHECK(launch_idle(loaded, {.priority = priority}));
-        CHECK(told_priority.count == 1);
-        CHECK(told_priority.value == priority);
+        CHECK(passed_priority.count == 1);
+        CHECK(passed_priority.value == priority);
     }
     CHECK(launch_idle(loaded, {.programmatic_stream_serialization = true}));
-    CHECK(told_priority.count == 0);
+    CHECK(passed_priority.count == 0);
 }
 
 #endif
 
 TEST_CASE("several threads share and launch one kernel", "[launch]") {
     Worker loaded = load_or_fail();
-    auto fill_kernel = required(loaded.code.kernel<Fill>("fill"));
-    const auto buffer = required(DeviceBuffer<int>::allocate(loaded.context, count));
+    auto fill_kernel = ok(loaded.code.kernel<Fill>("fill"));
+    auto buffer = ok(DeviceBuffer<int>::allocate(loaded.context, count));
     std::atomic<int> failures = 0;
     std::vector<std::thread> threads;
     for (int value = 0; value < 4; ++value) {
@@ -250,7 +261,7 @@ TEST_CASE("launch sizes of zero or beyond CUDA's range are rejected with the val
 TEST_CASE("a launch makes the oldest call that can do it", "[launch]") {
     need_simulator("needs the simulator, which records the calls");
     const Worker loaded = load_or_fail();
-    const auto idle = required(loaded.code.kernel<void()>("idle"));
+    const auto idle = ok(loaded.code.kernel<void()>("idle"));
     const auto calls = [&](const LaunchConfig &config) {
         return calls_in([&] { (void)idle.launch(loaded.stream, config); });
     };
@@ -267,7 +278,7 @@ TEST_CASE("a launch makes the oldest call that can do it", "[launch]") {
 TEST_CASE("synchronize() returns the error of a kernel", "[launch]") {
     need_simulator("leaves a context that no other test can use");
     const Worker loaded = load_or_fail();
-    const auto fill_kernel = required(loaded.code.kernel<Fill>("fill"));
+    const auto fill_kernel = ok(loaded.code.kernel<Fill>("fill"));
     REQUIRE(fill_kernel.launch(loaded.stream, {}, nullptr, 1, 1U).has_value());
     CHECK(loaded.stream.synchronize().error().status() == CUDA_ERROR_ILLEGAL_ADDRESS);
 }
@@ -276,19 +287,19 @@ namespace {
 
 template <class Buffer, class Make>
 void check_closed_is_refused(const Worker &loaded, const Make &make) {
-    const auto fill = required(loaded.code.kernel<Fill>("fill"));
+    const auto fill = ok(loaded.code.kernel<Fill>("fill"));
     const auto config = LaunchConfig::covering(count);
-    auto buffer = required(make());
+    auto buffer = ok(make());
     CHECK(fill.launch(loaded.stream, config, buffer, 7, count).has_value());
     REQUIRE(loaded.stream.synchronize().has_value());
     const std::string why = "kernel argument 0 is a buffer without memory: closed, released, "
                             "moved from, or default-constructed";
-    const Buffer moved = std::move(buffer);
+    Buffer moved = std::move(buffer);
     CHECK(refusal(fill.launch(loaded.stream, config, buffer, 7, count)) == why);
     REQUIRE(buffer.close().has_value());
     CHECK(refusal(fill.launch(loaded.stream, config, buffer, 7, count)) == why);
     CHECK(refusal(fill.launch(loaded.stream, config, Buffer(), 7, count)) == why);
-    const auto graph = required(Graph::create(loaded.context));
+    auto graph = ok(Graph::create(loaded.context));
     CHECK(refusal(graph.add_kernel_node({}, fill, config, buffer, 7, count)) == why);
     CHECK(fill.launch(loaded.stream, config, moved, 7, count).has_value());
     CHECK(loaded.stream.synchronize().has_value());
@@ -304,14 +315,14 @@ TEST_CASE("a launch rejects a closed or moved-from buffer", "[launch]") {
         loaded, [&] { return HostMappedBuffer<int>::allocate(loaded.context, count); });
     check_closed_is_refused<ManagedBuffer<int>>(
         loaded, [&] { return ManagedBuffer<int>::allocate(loaded.context, count); });
-    const auto pool = required(MemoryPool::create(Device::from_native(0)));
+    const auto pool = ok(MemoryPool::create(Device::from_native(0)));
     check_closed_is_refused<PoolBuffer<int>>(
         loaded, [&] { return PoolBuffer<int>::allocate(pool, loaded.stream, count); });
 }
 
 TEST_CASE("a kernel receives a null address from nullptr and from an empty span", "[launch]") {
     const Worker loaded = load_or_fail();
-    const auto fill = required(loaded.code.kernel<Fill>("fill"));
+    const auto fill = ok(loaded.code.kernel<Fill>("fill"));
     CHECK(fill.launch(loaded.stream, {}, nullptr, 7, 0u).has_value());
     CHECK(fill.launch(loaded.stream, {}, DeviceSpan<int>(), 7, 0u).has_value());
     CHECK(fill.launch(loaded.stream, {}, DeviceBuffer<int>().span(), 7, 0u).has_value());
@@ -323,14 +334,14 @@ namespace {
 // A moved buffer stays valid; a moved-from or closed one is rejected.
 template <class Buffer>
 void check_zero_length_is_passed(const Worker &loaded, Result<Buffer> made) {
-    const auto fill = required(loaded.code.kernel<Fill>("fill"));
+    const auto fill = ok(loaded.code.kernel<Fill>("fill"));
     REQUIRE(made.has_value());
     CHECK(made->empty());
     CHECK(fill.launch(loaded.stream, {}, *made, 7, 0u).has_value());
     Buffer moved = *std::move(made);
     CHECK_FALSE(fill.launch(loaded.stream, {}, *made, 7, 0u).has_value());
     CHECK(fill.launch(loaded.stream, {}, moved, 7, 0u).has_value());
-    const auto graph = required(Graph::create(loaded.context));
+    auto graph = ok(Graph::create(loaded.context));
     CHECK(graph.add_kernel_node({}, fill, {}, moved, 7, 0u).has_value());
     CHECK(loaded.stream.synchronize().has_value());
     REQUIRE(moved.close().has_value());
@@ -350,6 +361,6 @@ TEST_CASE("a kernel receives a null address from a buffer of 0 elements", "[laun
     check_zero_length_is_passed(loaded, HostMappedBuffer<int>::allocate(loaded.context, 0));
     check_zero_length_is_passed(loaded, HostMappedBuffer<int>::adopt(loaded.context, nullptr, 0));
     check_zero_length_is_passed(loaded, HostRegistration<int>::create(loaded.context, {}));
-    const auto pool = required(MemoryPool::create(Device::from_native(0)));
+    const auto pool = ok(MemoryPool::create(Device::from_native(0)));
     check_zero_length_is_passed(loaded, PoolBuffer<int>::allocate(pool, loaded.stream, 0));
 }

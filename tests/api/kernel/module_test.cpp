@@ -19,21 +19,23 @@ constexpr unsigned int count = 1000;
 
 } // namespace
 
-ASIDE_SCENARIO_TEST("a module kernel writes to memory", "[module]") {
+SCENARIO_TEST("a module kernel writes to memory", "[module]",
+              (const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const auto fill_kernel, module.kernel<Fill>("fill"));
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, count));
     CUSHIM_TRY_VOID(fill_kernel.launch(stream, LaunchConfig::covering(count), buffer, 7, count));
     CUSHIM_TRY_VOID(stream.synchronize());
     return check_filled(context, buffer, 7);
 }
 
-SCENARIO_TEST("a kernel keeps its module loaded and its context alive", "[module]") {
+SCENARIO_TEST("a kernel keeps its module loaded and its context alive", "[module]", ()) {
     Kernel<Fill> kept;
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Context context, Context::create(device));
     CUSHIM_TRY(const Stream stream, Stream::create(context));
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, count));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, count));
     {
         CUSHIM_TRY(const Module module, load_device_code(context));
         CUSHIM_TRY(kept, module.kernel<Fill>("fill"));
@@ -43,7 +45,7 @@ SCENARIO_TEST("a kernel keeps its module loaded and its context alive", "[module
     return check_filled(context, buffer, 9);
 }
 
-CONTEXT_SCENARIO_TEST("module variables are read and written", "[module]") {
+SCENARIO_TEST("module variables are read and written", "[module]", (const Context &context)) {
     CUSHIM_TRY(const Module module, load_device_code(context));
     CUSHIM_TRY(const auto counter, module.global<unsigned int>("counter"));
     CHECK(counter.size() == 1);
@@ -62,7 +64,7 @@ CONTEXT_SCENARIO_TEST("module variables are read and written", "[module]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a module is loaded from a file", "[module]") {
+SCENARIO_TEST("a module is loaded from a file", "[module]", (const Context &context)) {
     const TemporaryFile file(device_code);
     CUSHIM_TRY(const Module module, Module::load_file(context, file.path()));
     CUSHIM_TRY(const AnyKernel kernel, module.kernel("idle"));
@@ -70,7 +72,7 @@ CONTEXT_SCENARIO_TEST("a module is loaded from a file", "[module]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("PTX with an explicit size needs no NUL", "[module]") {
+SCENARIO_TEST("PTX with an explicit size needs no NUL", "[module]", (const Context &context)) {
     const std::string_view text = device_code;
     std::vector<char> bytes(text.begin(), text.end());
     bytes.insert(bytes.end(), {'/', '/'}); // must not be read
@@ -79,7 +81,8 @@ CONTEXT_SCENARIO_TEST("PTX with an explicit size needs no NUL", "[module]") {
     return {};
 }
 
-STREAM_SCENARIO_TEST("modules are adopted and borrowed", "[module]") {
+SCENARIO_TEST("modules are adopted and borrowed", "[module]",
+              (const Context &context, const Stream &stream)) {
     CUSHIM_TRY(Module module, load_device_code(context));
     CUSHIM_TRY(Module adopted, Module::adopt(context, module.release()));
     CHECK_FALSE(module);
@@ -90,12 +93,12 @@ STREAM_SCENARIO_TEST("modules are adopted and borrowed", "[module]") {
     return adopted.close();
 }
 
-SCENARIO_TEST("the module loading mode is reported", "[module]") {
+SCENARIO_TEST("the module loading mode is reported", "[module]", (Trial &trial)) {
     trial.needs_driver(11, 7);
     return Module::loads_lazily().transform([](bool) {});
 }
 
-CONTEXT_SCENARIO_TEST("the compiler receives the JIT options", "[module]") {
+SCENARIO_TEST("the compiler receives the JIT options", "[module]", (const Context &context)) {
     JitLog log;
     const JitOptions options{
         .max_registers = 24, .optimization_level = 2, .line_info = true, .verbose = true};
@@ -168,14 +171,14 @@ TEST_CASE("a long file is read completely", "[module]") {
     const Context context = context_after_restart("");
     const TemporaryFile file(device_code + ("// " + std::string(200000, 'x') + "\n") +
                              ".visible .entry last() { ret; }\n");
-    const auto module = required(Module::load_file(context, file.path()));
+    const auto module = ok(Module::load_file(context, file.path()));
     CHECK(module.kernel("last").has_value());
 }
 
 TEST_CASE("the size of a variable is in elements of the requested type", "[module]") {
     const Context context = context_after_restart("");
-    const auto module = required(load_device_code(context));
-    CHECK(module.global<char>("odd").value().size() == 10);
+    const auto module = ok(load_device_code(context));
+    CHECK(ok(module.global<char>("odd")).size() == 10);
 }
 
 TEST_CASE("JIT targets out of range are rejected", "[module]") {

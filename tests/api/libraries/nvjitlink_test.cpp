@@ -230,8 +230,8 @@ TEST_CASE("a flag that a link adds itself is invalid", "[fake]") {
         const char *const flags[] = {"-verbose", flag};
         const auto linked = LinkedCode::link("sm_90", inputs, {.flags = flags});
         CHECK(linked.error().kind() == ErrorKind::invalid_argument);
-        CHECK(message(linked) == std::string("LinkedCode::link: LinkOptions::flags 1 is \"") +
-                                     flag + "\", which link() adds itself");
+        CHECK(message(linked) == std::string("LinkedCode::link: LinkOptions::flags[1] \"") + flag +
+                                     "\": remove it, link() adds it");
     }
     CHECK(fake.calls().empty());
 }
@@ -244,7 +244,7 @@ TEST_CASE("each nvJitLink call that fails is the error, and nothing leaks", "[fa
         library_test::fail_each_call(fake, 6, [&] { return LinkedCode::link("sm_90", inputs); });
     const std::string begin = "LinkedCode::link: ";
     const auto status = [](const std::string &name) {
-        return name + std::string(": NVJITLINK_ERROR_INTERNAL (6)");
+        return name + std::string(": NVJITLINK_ERROR_INTERNAL");
     };
     const auto exported = [](const std::string &messages_line, const char *name) {
         return contains(messages_line, std::string("__") + name + "_");
@@ -253,7 +253,7 @@ TEST_CASE("each nvJitLink call that fails is the error, and nothing leaks", "[fa
     for (std::size_t call = 0; call != 6; ++call) {
         INFO(messages[call]);
         CHECK(messages[call].starts_with(begin));
-        CHECK(contains(messages[call], "NVJITLINK_ERROR_INTERNAL (6)"));
+        CHECK(contains(messages[call], "NVJITLINK_ERROR_INTERNAL"));
     }
     CHECK(contains(messages[0], "linking for sm_90: ERROR: options"));
     CHECK(exported(messages[0], "nvJitLinkCreate"));
@@ -296,7 +296,7 @@ TEST_CASE("an error log that cannot be read does not hide the error", "[fake]") 
         fake.reset(failing, 6);
         const std::string without = message(LinkedCode::link("sm_90", inputs));
         CHECK(contains(without, "input \"b.ptx\" ("));
-        CHECK(contains(without, "NVJITLINK_ERROR_UNRECOGNIZED_INPUT (8)"));
+        CHECK(contains(without, "NVJITLINK_ERROR_UNRECOGNIZED_INPUT"));
     }
 }
 
@@ -406,12 +406,12 @@ TEST_CASE("nvJitLink's error log is in the message of a failed link", "[real_nvj
     CHECK(contains(message(undefined), "Undefined reference to 'helper' in 'caller.cubin'"));
     CHECK(contains(log.error(), "Undefined reference to 'helper'"));
 
-    CHECK(contains(message(LinkedCode::link("sm_99", inputs)),
-                   "NVJITLINK_ERROR_UNRECOGNIZED_ARCH (16)"));
+    CHECK(
+        contains(message(LinkedCode::link("sm_99", inputs)), "NVJITLINK_ERROR_UNRECOGNIZED_ARCH"));
     const LinkInput text[] = {{".version 8.0\n.target sm_80\n.address_size 64\n bad", "bad.ptx"}};
     const std::string rejected = message(LinkedCode::link("sm_90", text));
     CHECK(contains(rejected, "input \"bad.ptx\""));
-    CHECK(contains(rejected, "NVJITLINK_ERROR_PTX_COMPILE (4)"));
+    CHECK(contains(rejected, "NVJITLINK_ERROR_PTX_COMPILE"));
     CHECK(contains(rejected, "syntax error"));
 
     const CompiledCode executable = ok(CompiledCode::compile("sm_90", callee));

@@ -9,9 +9,9 @@
 
 #include <catch2/catch_template_test_macros.hpp>
 #include <cushim/device_buffer.hpp>
-#include <cushim/host_buffer.hpp>
 #include <cushim/host_mapped_buffer.hpp>
 #include <cushim/managed_buffer.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 using namespace api_test;
 using namespace cushim;
@@ -22,34 +22,17 @@ using namespace cushim;
 
 namespace {
 
-std::span<int> host_span(const PinnedBuffer<int> &buffer) {
-    return buffer.span();
-}
-template <class Buffer>
-std::span<int> host_span(const Buffer &buffer) {
-    return buffer.host_span();
-}
-
-template <class After>
-Result<std::span<int>> host_span_after(const PinnedBuffer<int> &buffer, const After &after) {
-    return buffer.span_after(after);
-}
-template <class Buffer, class After>
-Result<std::span<int>> host_span_after(const Buffer &buffer, const After &after) {
-    return buffer.host_span_after(after);
-}
-
 // Enqueues work that writes 7 to every element.
-Result<void> write_sevens(const Stream &stream, const DeviceBuffer<int> &buffer) {
+Result<void> write_sevens(const Stream &stream, DeviceBuffer<int> &buffer) {
     return fill(stream, buffer.span(), 7);
 }
-Result<void> write_sevens(const Stream &stream, const PinnedBuffer<int> &buffer) {
-    CUSHIM_TRY(const auto sevens, DeviceBuffer<int>::allocate_async(stream, buffer.size()));
+Result<void> write_sevens(const Stream &stream, PinnedBuffer<int> &buffer) {
+    CUSHIM_TRY(auto sevens, DeviceBuffer<int>::allocate_async(stream, buffer.size()));
     CUSHIM_TRY_VOID(fill(stream, sevens.span(), 7));
     return copy(stream, buffer.span(), sevens);
 }
 template <class Buffer>
-Result<void> write_sevens(const Stream &stream, const Buffer &buffer) {
+Result<void> write_sevens(const Stream &stream, Buffer &buffer) {
     return fill(stream, buffer.device_span(), 7);
 }
 
@@ -84,7 +67,8 @@ Result<void> need_concurrent_access(const Trial &trial, const Context &context) 
 
 // Without release_after() the simulator would report memory that is freed while work uses it.
 template <class Buffer>
-Result<void> waits_for_stream(Trial &, const Context &context, const Stream &stream) {
+Result<void> waits_for_stream(Trial &, const Context &context, const StreamAside &aside) {
+    const Stream &stream = aside.stream;
     CUSHIM_TRY(const Stream idle, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(auto buffer, Buffer::allocate(context, 1000));
     CUSHIM_TRY_VOID(buffer.release_after(idle));
@@ -105,7 +89,8 @@ Result<void> keeps_its_context(Trial &) {
 }
 
 template <class Buffer>
-Result<void> is_given_up(Trial &trial, const Context &context, const Stream &stream) {
+Result<void> is_given_up(Trial &trial, const Context &context, const StreamAside &aside) {
+    const Stream &stream = aside.stream;
     CUSHIM_TRY_VOID(need_concurrent_access<Buffer>(trial, context));
     CUSHIM_TRY(auto buffer, Buffer::allocate(context, 10));
     CUSHIM_TRY_VOID(write_sevens(stream, buffer));
@@ -123,32 +108,33 @@ Result<void> is_given_up(Trial &trial, const Context &context, const Stream &str
     if constexpr (std::is_same_v<Buffer, DeviceBuffer<int>>) {
         CUSHIM_TRY_VOID(check_filled(context, *adopted, 7));
     } else {
-        CHECK(host_span(*adopted)[9] == 7);
+        CHECK(adopted->span()[9] == 7);
     }
     return adopted->close();
 }
 
 template <class Buffer>
-Result<void> is_read_after(Trial &trial, const Context &context, const Stream &stream) {
+Result<void> is_read_after(Trial &trial, const Context &context, const StreamAside &aside) {
+    const Stream &stream = aside.stream;
     CUSHIM_TRY_VOID(need_concurrent_access<Buffer>(trial, context));
     const auto are = [](std::span<const int> values, int value) {
         return std::vector<int>(values.begin(), values.end()) ==
                std::vector<int>(values.size(), value);
     };
     CUSHIM_TRY(const Event written, Event::create(context, {.timing = false}));
-    CUSHIM_TRY(const auto buffer, Buffer::allocate(context, 1000));
+    CUSHIM_TRY(auto buffer, Buffer::allocate(context, 1000));
     CUSHIM_TRY_VOID(write_sevens(stream, buffer));
-    CUSHIM_TRY(const std::span<int> values, host_span_after(buffer, stream));
-    CHECK(values.data() == host_span(buffer).data());
+    CUSHIM_TRY(const std::span<int> values, buffer.synchronized_span(stream));
+    CHECK(values.data() == buffer.span().data());
     CHECK(are(values, 7));
-    CUSHIM_TRY(const auto other, Buffer::allocate(context, 1000));
+    CUSHIM_TRY(auto other, Buffer::allocate(context, 1000));
     CUSHIM_TRY_VOID(other.release_after(stream));
-    CUSHIM_TRY(const auto another, Buffer::allocate(context, 1000));
+    CUSHIM_TRY(auto another, Buffer::allocate(context, 1000));
     CUSHIM_TRY_VOID(another.release_after(stream));
     CUSHIM_TRY_VOID(write_sevens(stream, other));
     CUSHIM_TRY_VOID(written.record(stream));
     CUSHIM_TRY_VOID(write_sevens(stream, another)); // after the event
-    CUSHIM_TRY(const std::span<int> later, host_span_after(other, written));
+    CUSHIM_TRY(const std::span<int> later, other.synchronized_span(written));
     CHECK(are(later, 7));
     return {};
 }
@@ -159,7 +145,7 @@ CUcontext freed_in = nullptr; // host memory
 } // namespace
 
 TEMPLATE_TEST_CASE("a buffer waits for its stream before it is freed", "[buffers]", EACH_BUFFER) {
-    run_scenario("it waits for its stream", in_stream_aside<waits_for_stream<TestType>>);
+    run_scenario("it waits for its stream", with_fixtures<waits_for_stream<TestType>>);
 }
 
 TEMPLATE_TEST_CASE("a buffer keeps its context alive", "[buffers][Z2]", EACH_BUFFER) {
@@ -167,18 +153,18 @@ TEMPLATE_TEST_CASE("a buffer keeps its context alive", "[buffers][Z2]", EACH_BUF
 }
 
 TEMPLATE_TEST_CASE("released memory can be adopted again", "[buffers]", EACH_BUFFER) {
-    run_scenario("it is released and adopted", in_stream_aside<is_given_up<TestType>>);
+    run_scenario("it is released and adopted", with_fixtures<is_given_up<TestType>>);
 }
 
 TEMPLATE_TEST_CASE("the host reads memory after a stream or an event", "[buffers][Z5]",
                    EACH_HOST_BUFFER) {
-    run_scenario("it is read after a stream", in_stream_aside<is_read_after<TestType>>);
+    run_scenario("it is read after a stream", with_fixtures<is_read_after<TestType>>);
 }
 
 TEMPLATE_TEST_CASE("a buffer is freed once on any thread, host memory in its own context",
                    "[buffers][Z6]", EACH_BUFFER) {
     restart("");
-    const auto context = required(Context::create(Device::from_native(0)));
+    const auto context = ok(Context::create(Device::from_native(0)));
     frees = 0;
     freed_in = nullptr;
     const SpiedCall<entry::cuMemFree> of_device([](CUdeviceptr) { ++frees; });
@@ -186,7 +172,7 @@ TEMPLATE_TEST_CASE("a buffer is freed once on any thread, host memory in its own
         ++frees;
         driver().cuCtxGetCurrent(&freed_in);
     });
-    auto made = required(TestType::allocate(context, 10));
+    auto made = ok(TestType::allocate(context, 10));
     TestType buffer = std::move(made);
     CHECK_FALSE(static_cast<bool>(made));
     CHECK(made.size() == 0);
@@ -208,7 +194,7 @@ TEMPLATE_TEST_CASE("a buffer with no elements makes no CUDA call", "[buffers][Z2
                    EACH_BUFFER) {
     const auto context = context_after_restart("");
     check_no_calls([&] {
-        auto buffer = required(TestType::allocate(context, 0));
+        auto buffer = ok(TestType::allocate(context, 0));
         CHECK(buffer.empty());
         CHECK(buffer.size() == 0);
         CHECK(buffer.size_bytes() == 0);
@@ -226,34 +212,36 @@ TEMPLATE_TEST_CASE("invalid sizes, addresses, contexts and streams are rejected"
     check_no_calls([&] {
         check_refused(TestType::allocate(context, many),
                       std::to_string(many) + " elements of 4 bytes");
-        check_refused(TestType::allocate(Context(), 1), "context");
+        check_refused(TestType::allocate(Context(), 1), "Context is empty");
         check_refused(TestType::adopt(context, {}, 3),
                       "the address is null, but the size is 12 bytes");
-        check_refused(TestType::adopt(Context(), {}, 3), "context");
+        check_refused(TestType::adopt(Context(), {}, 3), "Context is empty");
     });
-    const auto buffer = required(TestType::allocate(context, 10));
+    auto buffer = ok(TestType::allocate(context, 10));
     CHECK(buffer.size() == 10);
     CHECK(buffer.size_bytes() == 40);
-    check_refused(buffer.release_after(Stream()), "stream");
+    check_refused(buffer.release_after(Stream()), "Stream is empty");
     check_refused(buffer.release_after(Stream::legacy()), "Stream::create()");
     check_refused(buffer.release_after(Stream::per_thread()), "Stream::create()");
 }
 
 // --- pinned buffers only
 
-ASIDE_SCENARIO_TEST("pinned memory is copied to the device and back", "[host_buffer]") {
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
-    CUSHIM_TRY(const auto sent, PinnedBuffer<int>::copy_of(context, numbers(1000)));
-    CUSHIM_TRY(const auto received, PinnedBuffer<int>::allocate(context, 1000));
+SCENARIO_TEST("pinned memory is copied to the device and back", "[host_buffer]",
+              (const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY(auto sent, PinnedBuffer<int>::copy_of(context, numbers(1000)));
+    CUSHIM_TRY(auto received, PinnedBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(copy(stream, buffer.span(), sent));
     CUSHIM_TRY_VOID(copy(stream, received.span(), buffer));
-    CUSHIM_TRY(const std::span<int> values, received.span_after(stream));
+    CUSHIM_TRY(const std::span<int> values, received.synchronized_span(stream));
     CHECK(std::equal(values.begin(), values.end(), sent.begin(), sent.end()));
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a pinned buffer is a range", "[host_buffer]") {
-    CUSHIM_TRY(const auto buffer, PinnedBuffer<int>::allocate(context, 10));
+SCENARIO_TEST("a pinned buffer is a range", "[host_buffer]", (const Context &context)) {
+    CUSHIM_TRY(auto buffer, PinnedBuffer<int>::allocate(context, 10));
     CHECK(std::accumulate(buffer.begin(), buffer.end(), 0) == 0);
     for (int &value : buffer) {
         value = 2;
@@ -264,9 +252,10 @@ CONTEXT_SCENARIO_TEST("a pinned buffer is a range", "[host_buffer]") {
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a pinned buffer reports the flags of its options", "[host_buffer]") {
-    CUSHIM_TRY(const auto buffer, PinnedBuffer<int>::allocate(
-                                      context, 10, {.portable = true, .write_combined = true}));
+SCENARIO_TEST("a pinned buffer reports the flags of its options", "[host_buffer]",
+              (const Context &context)) {
+    CUSHIM_TRY(auto buffer, PinnedBuffer<int>::allocate(
+                                context, 10, {.portable = true, .write_combined = true}));
     CUSHIM_TRY(const unsigned int flags, buffer.flags());
     CHECK((flags & CU_MEMHOSTALLOC_PORTABLE) != 0);
     CHECK((flags & CU_MEMHOSTALLOC_WRITECOMBINED) != 0);
@@ -276,7 +265,7 @@ CONTEXT_SCENARIO_TEST("a pinned buffer reports the flags of its options", "[host
 TEST_CASE("an empty range is copied into a pinned buffer without a CUDA call", "[host_buffer]") {
     const auto context = context_after_restart("");
     check_no_calls([&] {
-        const auto buffer = required(PinnedBuffer<int>::copy_of(context, {}));
+        auto buffer = ok(PinnedBuffer<int>::copy_of(context, {}));
         CHECK(buffer.begin() == buffer.end());
     });
 }

@@ -1,6 +1,8 @@
 #include "harness/memory.hpp"
 
+#include <cushim/device_buffer.hpp>
 #include <cushim/memory_pool.hpp>
+#include <cushim/pool_buffer.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +13,7 @@ using namespace cushim;
 namespace {
 
 // Enqueues several fills.
-Result<void> keep_busy(const Stream &stream, const DeviceBuffer<int> &buffer) {
+Result<void> keep_busy(const Stream &stream, DeviceBuffer<int> &buffer) {
     for (int round = 0; round < 4; ++round) {
         CUSHIM_TRY_VOID(fill(stream, buffer.span(), round));
     }
@@ -20,9 +22,9 @@ Result<void> keep_busy(const Stream &stream, const DeviceBuffer<int> &buffer) {
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("copy_of() makes device memory with the values of a range",
-                      "[device_buffer]") {
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::copy_of(context, numbers(1000)));
+SCENARIO_TEST("copy_of() makes device memory with the values of a range", "[device_buffer]",
+              (const Context &context)) {
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::copy_of(context, numbers(1000)));
     CHECK(buffer.size() == 1000);
     CHECK(buffer.size_bytes() == 4000);
     CHECK(static_cast<bool>(buffer));
@@ -31,10 +33,12 @@ CONTEXT_SCENARIO_TEST("copy_of() makes device memory with the values of a range"
 }
 
 // The simulator reports work that uses freed memory.
-ASIDE_SCENARIO_TEST("stream-ordered memory is freed in stream order", "[device_buffer]") {
-    CUSHIM_TRY(const auto result, DeviceBuffer<int>::allocate_async(stream, 1000));
+SCENARIO_TEST("stream-ordered memory is freed in stream order", "[device_buffer]",
+              (const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
+    CUSHIM_TRY(auto result, DeviceBuffer<int>::allocate_async(stream, 1000));
     {
-        CUSHIM_TRY(const auto scratch, DeviceBuffer<int>::allocate_async(stream, 1000));
+        CUSHIM_TRY(auto scratch, DeviceBuffer<int>::allocate_async(stream, 1000));
         CUSHIM_TRY_VOID(fill(stream, scratch.span(), 5));
         CUSHIM_TRY_VOID(copy(stream, result.span(), scratch));
     }
@@ -42,7 +46,7 @@ ASIDE_SCENARIO_TEST("stream-ordered memory is freed in stream order", "[device_b
     return check_filled(context, result, 5);
 }
 
-SCENARIO_TEST("stream-ordered memory keeps its stream alive", "[device_buffer]") {
+SCENARIO_TEST("stream-ordered memory keeps its stream alive", "[device_buffer]", (Trial &trial)) {
     DeviceBuffer<int> buffer;
     {
         CUSHIM_TRY(const Context context, trial.context());
@@ -53,33 +57,43 @@ SCENARIO_TEST("stream-ordered memory keeps its stream alive", "[device_buffer]")
     return buffer.close();
 }
 
-CONTEXT_SCENARIO_TEST("stream-ordered memory is freed in the order of another stream",
-                      "[device_buffer]") {
+SCENARIO_TEST("stream-ordered memory is freed in the order of another stream", "[device_buffer]",
+              (const Context &context)) {
     CUSHIM_TRY(const Stream first, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Stream second, Stream::create(context, {.non_blocking = true}));
     CUSHIM_TRY(const Event between, Event::create(context, {.timing = false}));
-    CUSHIM_TRY(const auto result, DeviceBuffer<int>::allocate(context, 100));
+    CUSHIM_TRY(const Device device, context.device());
+    CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(device));
+    CUSHIM_TRY(auto result, DeviceBuffer<int>::allocate(context, 150));
     CUSHIM_TRY(auto now, DeviceBuffer<int>::allocate_async(first, 100));
     CUSHIM_TRY(auto later, DeviceBuffer<int>::allocate_async(first, 100));
+    CUSHIM_TRY(auto pooled, PoolBuffer<int>::allocate(pool, first, 100));
     CUSHIM_TRY_VOID(later.release_after(second));
+    CUSHIM_TRY_VOID(pooled.release_after(second));
     CUSHIM_TRY_VOID(fill(first, now.span(), 5));
     CUSHIM_TRY_VOID(fill(first, later.span(), 6));
+    CUSHIM_TRY_VOID(fill(first, pooled.span(), 7));
     CUSHIM_TRY_VOID(between.record(first));
     CUSHIM_TRY_VOID(second.wait_event(between));
     CUSHIM_TRY_VOID(copy(second, *result.span().subspan(0, 50), *now.span().subspan(0, 50)));
     CUSHIM_TRY_VOID(copy(second, *result.span().subspan(50, 50), *later.span().subspan(0, 50)));
+    CUSHIM_TRY_VOID(copy(second, *result.span().subspan(100, 50), *pooled.span().subspan(0, 50)));
     CUSHIM_TRY_VOID(now.free_async(second));
     CHECK(now.empty());
     CUSHIM_TRY_VOID(now.free_async(second)); // already freed
     CUSHIM_TRY_VOID(later.close());
+    CUSHIM_TRY_VOID(pooled.close());
     CUSHIM_TRY_VOID(second.synchronize());
     CUSHIM_TRY(const auto values, read(context, result));
-    CHECK(std::count(values.begin(), values.end(), 5) == 50);
-    CHECK(std::count(values.begin(), values.end(), 6) == 50);
+    for (const int value : {5, 6, 7}) {
+        CHECK(std::count(values.begin(), values.end(), value) == 50);
+    }
     return {};
 }
 
-ASIDE_SCENARIO_TEST("free_async() frees plain memory in stream order", "[device_buffer]") {
+SCENARIO_TEST("free_async() frees plain memory in stream order", "[device_buffer]",
+              (const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
     CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     CUSHIM_TRY_VOID(keep_busy(stream, buffer));
     CUSHIM_TRY_VOID(buffer.free_async(stream));
@@ -88,8 +102,8 @@ ASIDE_SCENARIO_TEST("free_async() frees plain memory in stream order", "[device_
 }
 
 // The default streams are those of the current context, which is another one at the free.
-CONTEXT_SCENARIO_TEST("memory of a default stream is freed in its own context",
-                      "[device_buffer][pool]") {
+SCENARIO_TEST("memory of a default stream is freed in its own context", "[device_buffer][pool]",
+              (const Context &context)) {
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(Device::from_native(0)));
     for (const bool legacy : {true, false}) {
         const Stream stream = legacy ? Stream::legacy() : Stream::per_thread();
@@ -112,9 +126,9 @@ CONTEXT_SCENARIO_TEST("memory of a default stream is freed in its own context",
 
 TEST_CASE("an ordered buffer or a copy with no elements makes no CUDA call", "[device_buffer]") {
     const auto context = context_after_restart("");
-    const auto stream = required(Stream::create(context));
+    const auto stream = ok(Stream::create(context));
     check_no_calls([&] {
-        auto ordered = required(DeviceBuffer<int>::allocate_async(stream, 0));
+        auto ordered = ok(DeviceBuffer<int>::allocate_async(stream, 0));
         CHECK(ordered.span().empty());
         CHECK(DeviceBuffer<int>::copy_of(context, {}).has_value());
         CHECK(ordered.release_after(stream).has_value());
@@ -124,13 +138,13 @@ TEST_CASE("an ordered buffer or a copy with no elements makes no CUDA call", "[d
 
 TEST_CASE("invalid sizes, streams and ranges of device memory are rejected", "[device_buffer]") {
     const auto context = context_after_restart("");
-    const auto stream = required(Stream::create(context));
+    const auto stream = ok(Stream::create(context));
     constexpr std::size_t many = std::numeric_limits<std::size_t>::max() / 4 + 1;
     const std::string numbers_in = std::to_string(many) + " elements of 4 bytes";
     check_refused(DeviceBuffer<int>::allocate_async(stream, many), numbers_in);
-    check_refused(DeviceBuffer<int>::allocate_async(Stream(), 1), "stream");
-    auto buffer = required(DeviceBuffer<int>::allocate(context, 10));
-    check_refused(buffer.free_async(Stream()), "stream");
+    check_refused(DeviceBuffer<int>::allocate_async(Stream(), 1), "Stream is empty");
+    auto buffer = ok(DeviceBuffer<int>::allocate(context, 10));
+    check_refused(buffer.free_async(Stream()), "Stream is empty");
     CHECK(static_cast<bool>(buffer));
     check_refused(buffer.span().subspan(11, 0), "11");
     CHECK(buffer.span().subspan(10, 0).has_value());

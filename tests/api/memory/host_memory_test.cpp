@@ -2,10 +2,10 @@
 #include "harness/memory.hpp"
 
 #include <cushim/device_buffer.hpp>
-#include <cushim/host_buffer.hpp>
 #include <cushim/host_mapped_buffer.hpp>
 #include <cushim/host_registration.hpp>
 #include <cushim/override.hpp>
+#include <cushim/pinned_buffer.hpp>
 
 #include <algorithm>
 #include <type_traits>
@@ -50,40 +50,40 @@ TEST_CASE("mapped memory holds trivially copyable types", "[host_mapped_buffer][
     STATIC_REQUIRE_FALSE(HasMappedBuffer<int &>);
 }
 
-CONTEXT_SCENARIO_TEST("host and device see each other's writes to mapped memory",
-                      "[host_mapped_buffer][Z4]") {
-    CUSHIM_TRY(const auto buffer, HostMappedBuffer<int>::allocate(context, 1000));
-    CHECK(buffer.host_data() != nullptr);
+SCENARIO_TEST("host and device see each other's writes to mapped memory",
+              "[host_mapped_buffer][Z4]", (const Context &context)) {
+    CUSHIM_TRY(auto buffer, HostMappedBuffer<int>::allocate(context, 1000));
+    CHECK(buffer.data() != nullptr);
     CHECK(buffer.device_data() != nullptr);
-    CHECK(buffer.native() == buffer.host_data());
+    CHECK(buffer.native() == buffer.data());
     CHECK(buffer.size() == 1000);
-    CHECK(buffer.host_span().size() == 1000);
+    CHECK(buffer.span().size() == 1000);
     CHECK(buffer.device_span().size() == 1000);
-    buffer.host_span()[999] = 42;
+    buffer.span()[999] = 42;
     int seen = 0;
     CUSHIM_TRY(const auto last, buffer.device_span().subspan(999, 1));
     CUSHIM_TRY_VOID(copy(context, std::span(&seen, 1), last));
     CHECK(seen == 42);
     CUSHIM_TRY_VOID(fill(context, buffer.device_span(), 7));
-    CHECK(all_are(buffer.host_span(), 7));
+    CHECK(all_are(buffer.span(), 7));
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("elements of mapped memory are value-initialized",
-                      "[host_mapped_buffer][Z2]") {
-    CUSHIM_TRY(const auto particles, HostMappedBuffer<Particle>::allocate(context, 100));
-    for (const Particle &particle : particles.host_span()) {
+SCENARIO_TEST("elements of mapped memory are value-initialized", "[host_mapped_buffer][Z2]",
+              (const Context &context)) {
+    CUSHIM_TRY(auto particles, HostMappedBuffer<Particle>::allocate(context, 100));
+    for (const Particle &particle : particles.span()) {
         CHECK((particle.mass == 1 && particle.charge == -2));
     }
-    CUSHIM_TRY(const auto zeros, HostMappedBuffer<int>::allocate(context, 100));
-    CHECK(all_are(zeros.host_span(), 0));
+    CUSHIM_TRY(auto zeros, HostMappedBuffer<int>::allocate(context, 100));
+    CHECK(all_are(zeros.span(), 0));
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a mapped buffer reports the flags of its options",
-                      "[host_mapped_buffer][Z2]") {
-    const auto flags_of = [&](const PinnedOptions &options) -> Result<unsigned int> {
-        CUSHIM_TRY(const auto buffer, HostMappedBuffer<int>::allocate(context, 10, options));
+SCENARIO_TEST("a mapped buffer reports the flags of its options", "[host_mapped_buffer][Z2]",
+              (const Context &context)) {
+    const auto flags_of = [&](const PinnedBufferOptions &options) -> Result<unsigned int> {
+        CUSHIM_TRY(auto buffer, HostMappedBuffer<int>::allocate(context, 10, options));
         return buffer.flags();
     };
     CUSHIM_TRY(const unsigned int plain, flags_of({}));
@@ -98,15 +98,15 @@ CONTEXT_SCENARIO_TEST("a mapped buffer reports the flags of its options",
     return {};
 }
 
-TEST_CASE("host_span() does not synchronize", "[host_mapped_buffer][Z5]") {
+TEST_CASE("span() does not synchronize", "[host_mapped_buffer][Z5]") {
     need_simulator("needs the simulator, which decides when enqueued work runs");
     const auto context = context_after_restart("mode=adversarial");
-    const auto stream = required(Stream::create(context));
-    const auto buffer = required(HostMappedBuffer<int>::allocate(context, 10));
+    const auto stream = ok(Stream::create(context));
+    auto buffer = ok(HostMappedBuffer<int>::allocate(context, 10));
     REQUIRE(fill(stream, buffer.device_span(), 7).has_value());
-    CHECK(all_are(buffer.host_span(), 0));
-    REQUIRE(buffer.host_span_after(stream).has_value());
-    CHECK(all_are(buffer.host_span(), 7));
+    CHECK(all_are(buffer.span(), 0));
+    REQUIRE(buffer.synchronized_span(stream).has_value());
+    CHECK(all_are(buffer.span(), 7));
 }
 
 // With a unified address space, CUDA also maps memory that is not requested as mapped.
@@ -133,11 +133,11 @@ TEST_CASE("mapped host memory is requested with CU_MEMHOSTALLOC_DEVICEMAP",
 TEST_CASE("a mapped buffer queries its device address", "[host_mapped_buffer][Z2][Z4]") {
     const auto context = context_after_restart("");
     const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(answer_elsewhere);
-    const auto buffer = required(HostMappedBuffer<int>::allocate(context, 10));
-    CHECK(buffer.device_span().address() == elsewhere);
+    auto buffer = ok(HostMappedBuffer<int>::allocate(context, 10));
+    CHECK(buffer.device_span().native() == elsewhere);
     CHECK(buffer.device_data() == reinterpret_cast<int *>(elsewhere));
-    CHECK(buffer.host_data() != buffer.device_data());
-    buffer.host_span()[9] = 1; // the host address
+    CHECK(buffer.data() != buffer.device_data());
+    buffer.span()[9] = 1; // the host address
 }
 
 TEST_CASE("memory without a device address is freed", "[host_mapped_buffer][Z2]") {
@@ -162,23 +162,22 @@ TEST_CASE("elements without a default constructor need value_initialize = false"
           "[host_mapped_buffer][Z2]") {
     const auto context = context_after_restart("");
     check_refused(HostMappedBuffer<Named>::allocate(context, 3), "no default");
-    const auto named =
-        required(HostMappedBuffer<Named>::allocate(context, 3, {.value_initialize = false}));
-    named.host_span()[2] = Named(5);
-    CHECK(named.host_span()[2].number == 5);
+    auto named = ok(HostMappedBuffer<Named>::allocate(context, 3, {.value_initialize = false}));
+    named.span()[2] = Named(5);
+    CHECK(named.span()[2].number == 5);
 }
 
 SCENARIO_TEST("portable mapped memory is usable in every context", "[host_mapped_buffer]",
-              "devices=2") {
+              (Trial &trial), "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device second, Device::get(1));
     CUSHIM_TRY(const Context here, trial.context());
     CUSHIM_TRY(const Context there, Context::primary(second));
-    CUSHIM_TRY(const auto shared, HostMappedBuffer<int>::allocate(here, 100, {.portable = true}));
+    CUSHIM_TRY(auto shared, HostMappedBuffer<int>::allocate(here, 100, {.portable = true}));
     CUSHIM_TRY_VOID(fill(there, shared.device_span(), 5));
-    CHECK(all_are(shared.host_span(), 5));
-    CUSHIM_TRY(const auto local, DeviceBuffer<int>::allocate(there, 100));
-    shared.host_span()[50] = 6;
+    CHECK(all_are(shared.span(), 5));
+    CUSHIM_TRY(auto local, DeviceBuffer<int>::allocate(there, 100));
+    shared.span()[50] = 6;
     CUSHIM_TRY_VOID(copy(there, local.span(), shared.device_span()));
     std::vector<int> values(100);
     CUSHIM_TRY_VOID(copy(there, std::span(values), local.span()));
@@ -203,12 +202,13 @@ Result<bool> reads_only(const Context &context) {
 
 } // namespace
 
-CONTEXT_SCENARIO_TEST("the device reads and writes registered memory", "[host_registration]") {
+SCENARIO_TEST("the device reads and writes registered memory", "[host_registration]",
+              (const Context &context)) {
     std::vector<int> values = numbers(1000);
-    CUSHIM_TRY(const auto registration, HostRegistration<int>::create(context, values));
+    CUSHIM_TRY(auto registration, HostRegistration<int>::create(context, values));
     CHECK(registration.size() == 1000);
     CHECK(registration.size_bytes() == 4000);
-    CHECK(registration.host_span().data() == values.data());
+    CHECK(registration.span().data() == values.data());
     std::vector<int> copied(1000);
     CUSHIM_TRY_VOID(copy(context, std::span(copied), registration.device_span()));
     CHECK(copied == numbers(1000));
@@ -217,9 +217,11 @@ CONTEXT_SCENARIO_TEST("the device reads and writes registered memory", "[host_re
     return {};
 }
 
-ASIDE_SCENARIO_TEST("a registration of const memory waits for its stream", "[host_registration]") {
+SCENARIO_TEST("a registration of const memory waits for its stream", "[host_registration]",
+              (const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
     const std::vector<int> values = numbers(1000);
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 1000));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 1000));
     {
         CUSHIM_TRY(auto registration, HostRegistration<const int>::create(
                                           context, values, {.portable = true, .mapped = false}));
@@ -228,27 +230,29 @@ ASIDE_SCENARIO_TEST("a registration of const memory waits for its stream", "[hos
         CHECK(registration.device_span().empty());
         CHECK(registration.device_data() == nullptr);
         CUSHIM_TRY_VOID(registration.release_after(stream));
-        CUSHIM_TRY_VOID(copy(stream, buffer.span(), registration.host_span()));
+        CUSHIM_TRY_VOID(copy(stream, buffer.span(), registration.span()));
     }
     return check_gives(read(context, buffer), values);
 }
 
-CONTEXT_SCENARIO_TEST("memory can be registered again after close()", "[host_registration]") {
+SCENARIO_TEST("memory can be registered again after close()", "[host_registration]",
+              (const Context &context)) {
     std::vector<int> values(1000);
     CUSHIM_TRY(auto first, HostRegistration<int>::create(context, values));
     CUSHIM_TRY_VOID(first.close());
-    CUSHIM_TRY(const auto second, HostRegistration<int>::create(context, values));
+    CUSHIM_TRY(auto second, HostRegistration<int>::create(context, values));
     CHECK(second.size() == 1000);
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("the device reads read-only registered memory", "[host_registration]") {
+SCENARIO_TEST("the device reads read-only registered memory", "[host_registration]",
+              (Trial &trial, const Context &context)) {
     const std::vector<int> values = numbers(10);
     CUSHIM_TRY(const bool supported, reads_only(context));
     if (!supported) {
         trial.skip("the device has no read-only registration");
     }
-    CUSHIM_TRY(const auto registration,
+    CUSHIM_TRY(auto registration,
                HostRegistration<const int>::create(context, values, {.read_only = true}));
     std::vector<int> copied(10);
     CUSHIM_TRY_VOID(copy(context, std::span(copied), registration.device_span()));
@@ -256,7 +260,7 @@ CONTEXT_SCENARIO_TEST("the device reads read-only registered memory", "[host_reg
     return {};
 }
 
-SCENARIO_TEST("a registration keeps its context alive", "[host_registration]") {
+SCENARIO_TEST("a registration keeps its context alive", "[host_registration]", ()) {
     std::vector<int> values(100);
     HostRegistration<int> registration;
     {
@@ -279,9 +283,9 @@ TEST_CASE("a registration queries its device address", "[host_registration]") {
     const auto context = context_after_restart("");
     const ScopedOverride<entry::cuMemHostGetDevicePointer> pointer(answer_elsewhere);
     std::vector<int> values(10);
-    const auto registration = required(HostRegistration<int>::create(context, values));
-    CHECK(registration.device_span().address() == elsewhere);
-    CHECK(registration.host_span().data() == values.data());
+    auto registration = ok(HostRegistration<int>::create(context, values));
+    CHECK(registration.device_span().native() == elsewhere);
+    CHECK(registration.span().data() == values.data());
 }
 
 // With a unified address space, CUDA also maps memory that is not requested as mapped.
@@ -318,8 +322,8 @@ TEST_CASE("invalid registrations are rejected", "[host_registration]") {
     const auto at_null = std::span<int>(static_cast<int *>(nullptr), 3);
     check_refused(HostRegistration<int>::create(context, at_null),
                   "the address is null, but the size is 12 bytes");
-    check_refused(HostRegistration<int>::create(Context(), values), "context");
-    const auto first = required(HostRegistration<int>::create(context, values));
+    check_refused(HostRegistration<int>::create(Context(), values), "Context is empty");
+    auto first = ok(HostRegistration<int>::create(context, values));
     CHECK(error_of(HostRegistration<int>::create(context, values)).status() ==
           CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 }
@@ -327,7 +331,7 @@ TEST_CASE("invalid registrations are rejected", "[host_registration]") {
 TEST_CASE("a registration of 0 elements makes no CUDA calls", "[host_registration]") {
     const auto context = context_after_restart("");
     check_no_calls([&] {
-        auto registration = required(HostRegistration<int>::create(context, {}, {.mapped = true}));
+        auto registration = ok(HostRegistration<int>::create(context, {}, {.mapped = true}));
         CHECK(registration.empty());
         CHECK(registration.device_span().empty());
         CHECK(registration.close().has_value());

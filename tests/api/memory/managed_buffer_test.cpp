@@ -7,11 +7,6 @@
 using namespace api_test;
 using namespace cushim;
 
-#define MANAGED_SCENARIO_TEST(name, tags)                                                          \
-    API_TEST_SCENARIO_IN(with_concurrent_access, MANAGED_PARAMETERS,                               \
-                         API_TEST_JOIN(scenario_, __LINE__), name, tags)
-#define MANAGED_PARAMETERS API_TEST_STREAM, [[maybe_unused]] Device device
-
 namespace {
 
 template <class T>
@@ -20,7 +15,7 @@ Result<int> attribute(const Context &context, CUmem_range_attribute which,
     CUSHIM_TRY(const ContextScope scope, context.enter());
     int value = 0;
     CUSHIM_TRY_VOID(answer(driver().cuMemRangeGetAttribute(&value, sizeof value, which,
-                                                           span.address(), span.size_bytes()),
+                                                           span.native(), span.size_bytes()),
                            "cuMemRangeGetAttribute"));
     return value;
 }
@@ -32,36 +27,42 @@ bool all_are(std::span<const int> values, int expected) {
 
 } // namespace
 
-MANAGED_SCENARIO_TEST("host and device write to managed memory", "[managed_buffer]") {
-    CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 1000));
+SCENARIO_TEST("host and device write to managed memory", "[managed_buffer]",
+              (const Context &context, const ConcurrentDevice &, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
+    CUSHIM_TRY(auto buffer, ManagedBuffer<int>::allocate(context, 1000));
     CHECK(buffer.size() == 1000);
     CHECK(buffer.size_bytes() == 4000);
     CHECK(reinterpret_cast<CUdeviceptr>(buffer.data()) == buffer.native());
-    std::fill(buffer.host_span().begin(), buffer.host_span().end(), 1);
+    std::fill(buffer.span().begin(), buffer.span().end(), 1);
     CUSHIM_TRY_VOID(fill(stream, *buffer.device_span().subspan(500, 500), 2));
-    CUSHIM_TRY(const std::span<int> values, buffer.host_span_after(stream));
+    CUSHIM_TRY(const std::span<int> values, buffer.synchronized_span(stream));
     CHECK(all_are(values.first(500), 1));
     CHECK(all_are(values.last(500), 2));
     return {};
 }
 
-MANAGED_SCENARIO_TEST("prefetch() moves managed memory to a device and back", "[managed_buffer]") {
-    CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 1 << 20));
-    std::fill(buffer.host_span().begin(), buffer.host_span().end(), 1);
+SCENARIO_TEST("prefetch() moves managed memory to a device and back", "[managed_buffer]",
+              (const Context &context, const ConcurrentDevice &device, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
+    CUSHIM_TRY(auto buffer, ManagedBuffer<int>::allocate(context, 1 << 20));
+    std::fill(buffer.span().begin(), buffer.span().end(), 1);
     constexpr auto last = CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION;
     CUSHIM_TRY_VOID(buffer.prefetch(stream, device));
     CUSHIM_TRY_VOID(stream.synchronize());
-    CHECK_GIVES(attribute(context, last, buffer.device_span()), device.native());
+    CUSHIM_TRY_VOID(check_gives(attribute(context, last, buffer.device_span()), device.native()));
     CUSHIM_TRY_VOID(buffer.prefetch(stream, ManagedLocation::host()));
-    CUSHIM_TRY(const std::span<int> values, buffer.host_span_after(stream));
-    CHECK_GIVES(attribute(context, last, buffer.device_span()), CU_DEVICE_CPU);
+    CUSHIM_TRY(const std::span<int> values, buffer.synchronized_span(stream));
+    CUSHIM_TRY_VOID(check_gives(attribute(context, last, buffer.device_span()), CU_DEVICE_CPU));
     CHECK(all_are(values, 1));
     return {};
 }
 
-MANAGED_SCENARIO_TEST("prefetch() moves a part of managed memory", "[managed_buffer]") {
+SCENARIO_TEST("prefetch() moves a part of managed memory", "[managed_buffer]",
+              (const Context &context, const ConcurrentDevice &device, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
     constexpr std::size_t half = 1 << 20; // 4 MiB: whole pages of every size
-    CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 2 * half));
+    CUSHIM_TRY(auto buffer, ManagedBuffer<int>::allocate(context, 2 * half));
     CUSHIM_TRY_VOID(buffer.prefetch(stream, ManagedLocation::host()));
     CUSHIM_TRY_VOID(buffer.prefetch(stream, device, half, half));
     CUSHIM_TRY_VOID(stream.synchronize());
@@ -74,9 +75,10 @@ MANAGED_SCENARIO_TEST("prefetch() moves a part of managed memory", "[managed_buf
     return {};
 }
 
-MANAGED_SCENARIO_TEST("advice is set and unset for parts of managed memory", "[managed_buffer]") {
+SCENARIO_TEST("advice is set and unset for parts of managed memory", "[managed_buffer]",
+              (const Context &context, const ConcurrentDevice &device)) {
     constexpr std::size_t half = 1 << 20;
-    CUSHIM_TRY(const auto buffer, ManagedBuffer<int>::allocate(context, 2 * half));
+    CUSHIM_TRY(auto buffer, ManagedBuffer<int>::allocate(context, 2 * half));
     const auto front = *buffer.device_span().subspan(0, half);
     const auto back = *buffer.device_span().subspan(half, half);
 
@@ -99,13 +101,15 @@ MANAGED_SCENARIO_TEST("advice is set and unset for parts of managed memory", "[m
     return {};
 }
 
-MANAGED_SCENARIO_TEST("managed memory is attached to a stream", "[managed_buffer]") {
-    CUSHIM_TRY(const auto buffer,
+SCENARIO_TEST("managed memory is attached to a stream", "[managed_buffer]",
+              (const Context &context, const ConcurrentDevice &, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
+    CUSHIM_TRY(auto buffer,
                ManagedBuffer<int>::allocate(context, 100, {.attachment = ManagedAttachment::host}));
-    std::fill(buffer.host_span().begin(), buffer.host_span().end(), 1);
+    std::fill(buffer.span().begin(), buffer.span().end(), 1);
     CUSHIM_TRY_VOID(buffer.attach(stream, ManagedAttachment::single));
     CUSHIM_TRY_VOID(fill(stream, buffer.device_span(), 2));
-    CUSHIM_TRY(const std::span<int> values, buffer.host_span_after(stream));
+    CUSHIM_TRY(const std::span<int> values, buffer.synchronized_span(stream));
     CHECK(all_are(values, 2));
     CUSHIM_TRY_VOID(buffer.attach(stream, ManagedAttachment::global));
     return stream.synchronize();
@@ -113,11 +117,11 @@ MANAGED_SCENARIO_TEST("managed memory is attached to a stream", "[managed_buffer
 
 TEST_CASE("a managed buffer of 0 elements makes no CUDA calls", "[managed_buffer]") {
     const auto context = context_after_restart("");
-    const auto stream = required(Stream::create(context));
+    const auto stream = ok(Stream::create(context));
     const auto device = Device::from_native(0);
     check_no_calls([&] {
-        auto buffer = required(ManagedBuffer<int>::allocate(context, 0));
-        CHECK(buffer.host_span().empty());
+        auto buffer = ok(ManagedBuffer<int>::allocate(context, 0));
+        CHECK(buffer.span().empty());
         CHECK(buffer.device_span().empty());
         CHECK(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device).has_value());
         CHECK(buffer.advise(CU_MEM_ADVISE_SET_READ_MOSTLY, device, 0, 0).has_value());

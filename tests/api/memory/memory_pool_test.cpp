@@ -3,6 +3,7 @@
 
 #include <cushim/feature.hpp>
 #include <cushim/memory_pool.hpp>
+#include <cushim/pool_buffer.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -16,11 +17,11 @@ const Device of = Device::from_native(0);
 
 } // namespace
 
-STREAM_SCENARIO_TEST("pool memory is used and freed in stream order", "[pool]") {
+SCENARIO_TEST("pool memory is used and freed in stream order", "[pool]", (const Stream &stream)) {
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     std::vector<int> values(1000);
     {
-        CUSHIM_TRY(const auto buffer, PoolBuffer<int>::allocate(pool, stream, values.size()));
+        CUSHIM_TRY(auto buffer, PoolBuffer<int>::allocate(pool, stream, values.size()));
         CUSHIM_TRY_VOID(fill(stream, buffer.span(), 3));
         CUSHIM_TRY_VOID(copy(stream, std::span(values), buffer.span()));
     }
@@ -29,7 +30,8 @@ STREAM_SCENARIO_TEST("pool memory is used and freed in stream order", "[pool]") 
     return {};
 }
 
-CONTEXT_SCENARIO_TEST("a pool buffer keeps its pool and its stream alive", "[pool]") {
+SCENARIO_TEST("a pool buffer keeps its pool and its stream alive", "[pool]",
+              (const Context &context)) {
     PoolBuffer<char> buffer;
     {
         CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
@@ -40,7 +42,7 @@ CONTEXT_SCENARIO_TEST("a pool buffer keeps its pool and its stream alive", "[poo
     return buffer.close();
 }
 
-STREAM_SCENARIO_TEST("a pool reports its usage", "[pool]") {
+SCENARIO_TEST("a pool reports its usage", "[pool]", (const Stream &stream)) {
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     constexpr std::size_t size = 1 << 20;
     CUSHIM_TRY(auto buffer, PoolBuffer<char>::allocate(pool, stream, size));
@@ -60,10 +62,10 @@ STREAM_SCENARIO_TEST("a pool reports its usage", "[pool]") {
     return {};
 }
 
-SCENARIO_TEST("a pool reports its threshold, reuse and access as set", "[pool]") {
+SCENARIO_TEST("a pool reports its threshold, reuse and access as set", "[pool]", ()) {
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
     CUSHIM_TRY_VOID(pool.set_release_threshold(1 << 24));
-    CHECK_GIVES(pool.release_threshold(), 1 << 24);
+    CUSHIM_TRY_VOID(check_gives(pool.release_threshold(), 1 << 24));
     CUSHIM_TRY_VOID(pool.set_reuse({.opportunistic = false}));
     CUSHIM_TRY(const PoolReuse reuse, pool.reuse());
     CHECK(reuse.follow_event_dependencies);
@@ -72,7 +74,7 @@ SCENARIO_TEST("a pool reports its threshold, reuse and access as set", "[pool]")
     return check_gives(pool.get_access(of), AccessFlags::read_write);
 }
 
-SCENARIO_TEST("a pool grants access to another device", "[pool]", "devices=2") {
+SCENARIO_TEST("a pool grants access to another device", "[pool]", (Trial &trial), "devices=2") {
     CUSHIM_TRY_VOID(trial.needs_devices(2));
     CUSHIM_TRY(const Device other, Device::get(1));
     CUSHIM_TRY(const MemoryPool pool, MemoryPool::create(of));
@@ -80,7 +82,7 @@ SCENARIO_TEST("a pool grants access to another device", "[pool]", "devices=2") {
     return check_gives(pool.get_access(other), AccessFlags::read_write);
 }
 
-SCENARIO_TEST("set_current() selects the current pool of a device", "[pool]") {
+SCENARIO_TEST("set_current() selects the current pool of a device", "[pool]", ()) {
     CUSHIM_TRY(const MemoryPool by_default, MemoryPool::default_of(of));
     CUSHIM_TRY(const MemoryPool own, MemoryPool::create(of));
     CUSHIM_TRY_VOID(own.set_current(of));
@@ -91,9 +93,9 @@ SCENARIO_TEST("set_current() selects the current pool of a device", "[pool]") {
 
 TEST_CASE("a pool returns an empty buffer for size 0 and rejects invalid allocations", "[pool]") {
     const Context context = context_after_restart("");
-    const auto pool = required(MemoryPool::create(of));
-    const auto stream = required(Stream::create(context));
-    const auto none = required(PoolBuffer<int>::allocate(pool, stream, 0));
+    const auto pool = ok(MemoryPool::create(of));
+    const auto stream = ok(Stream::create(context));
+    auto none = ok(PoolBuffer<int>::allocate(pool, stream, 0));
     CHECK(none.empty());
     CHECK(refused(PoolBuffer<int>::allocate(pool, stream, SIZE_MAX / 2)));
     CHECK(refused(PoolBuffer<int>::allocate(MemoryPool(), stream, 1)));
@@ -102,26 +104,26 @@ TEST_CASE("a pool returns an empty buffer for size 0 and rejects invalid allocat
 
 TEST_CASE("access to a pool is granted for all devices or for none of them", "[pool]") {
     restart("devices=2");
-    if (Device::count().value() < 2) {
+    if (ok(Device::count()) < 2) {
         SKIP("needs 2 devices");
     }
-    const Device other = Device::get(1).value();
-    const auto pool = MemoryPool::create(of).value();
+    const Device other = ok(Device::get(1));
+    const auto pool = ok(MemoryPool::create(of));
     const AccessGrant grants[] = {{other, AccessFlags::read_write},
                                   {Device::from_native(1000), AccessFlags::read_write}};
     CHECK_FALSE(pool.set_access(grants).has_value());
-    CHECK(pool.get_access(other).value() == AccessFlags::none);
+    CHECK(ok(pool.get_access(other)) == AccessFlags::none);
     CHECK(pool.set_access(std::span<const AccessGrant>()).has_value());
     CHECK(pool.set_access(std::span(grants).first(1)).has_value());
-    CHECK(pool.get_access(other).value() == AccessFlags::read_write);
+    CHECK(ok(pool.get_access(other)) == AccessFlags::read_write);
 }
 
 TEST_CASE("a failed set_reuse() leaves the reuse of a pool unchanged", "[pool]") {
-    need_simulator("needs the simulator, whose calls can be made to fail");
+    need_faults();
     for (const std::uint64_t failing : {1u, 2u, 3u}) {
         INFO("call " << failing);
         restart("");
-        const auto pool = MemoryPool::create(of).value();
+        const auto pool = ok(MemoryPool::create(of));
         cushim_sim_fault fault{};
         fault.entry = "cuMemPoolSetAttribute";
         fault.kind = CUSHIM_SIM_FAULT_INSTEAD;
@@ -129,7 +131,7 @@ TEST_CASE("a failed set_reuse() leaves the reuse of a pool unchanged", "[pool]")
         fault.nth = failing;
         REQUIRE(simulator()->plan_fault(&fault) != 0);
         CHECK(error_of(pool.set_reuse({false, false, false})).status() == CUDA_ERROR_UNKNOWN);
-        const auto now = pool.reuse().value();
+        const auto now = ok(pool.reuse());
         CHECK(now.follow_event_dependencies);
         CHECK(now.opportunistic);
         CHECK(now.internal_dependencies);
@@ -148,7 +150,7 @@ TEST_CASE("a pool is exported to a fabric and imported from it", "[pool]") {
     if (!supports(driver_version(), Feature::fabric_handles)) {
         SKIP("this driver has no fabric handles");
     }
-    const auto pool = MemoryPool::create(of).value();
+    const auto pool = ok(MemoryPool::create(of));
     exported_pool = pool.native();
     const ScopedOverride<entry::cuMemPoolExportToShareableHandle> exports(
         [](void *to, CUmemoryPool of, CUmemAllocationHandleType type, unsigned long long flags) {
@@ -170,8 +172,8 @@ TEST_CASE("a pool is exported to a fabric and imported from it", "[pool]") {
             *to = exported_pool;
             return CUDA_SUCCESS;
         });
-    const auto handle = required(pool.export_fabric());
-    auto imported = required(MemoryPool::import_fabric(handle));
+    const auto handle = ok(pool.export_fabric());
+    auto imported = ok(MemoryPool::import_fabric(handle));
     CHECK(imported.release() == pool.native()); // the same pool, owned by `pool`
 }
 
@@ -183,19 +185,19 @@ CUdeviceptr their_memory = 0; // stands in for an export of another process
 
 TEST_CASE("importing more bytes than were exported fails", "[pool]") {
     const Context context = context_after_restart("");
-    const auto pool = MemoryPool::create(of).value();
-    const auto stream = Stream::create(context).value();
-    their_memory = PoolBuffer<int>::allocate(pool, stream, 100).value().release();
+    const auto pool = ok(MemoryPool::create(of));
+    const auto stream = ok(Stream::create(context));
+    their_memory = ok(PoolBuffer<int>::allocate(pool, stream, 100)).release();
     const ScopedOverride<entry::cuMemPoolImportPointer> imports(
         [](CUdeviceptr *to, CUmemoryPool, CUmemPoolPtrExportData *) {
             *to = their_memory;
             return CUDA_SUCCESS;
         });
     constexpr std::size_t many = std::size_t(1) << 28;
-    const auto more = PoolBuffer<int>::import_from(pool, stream, PoolPointer(), many);
+    auto more = PoolBuffer<int>::import_from(pool, stream, PoolPointer(), many);
     check_refused(more, std::to_string(many * sizeof(int)));
     CHECK(stream.synchronize().has_value());
-    CHECK(pool.usage().value().used == 0); // it was freed
+    CHECK(ok(pool.usage()).used == 0); // it was freed
 }
 
 #if CUDA_VERSION >= 12020
@@ -204,15 +206,15 @@ TEST_CASE("the driver receives the maximum size of a pool", "[pool]") {
     if (driver_version() < Version::of(12, 2)) {
         SKIP("needs CUDA 12.2");
     }
-    static std::size_t told;
+    static std::size_t passed;
     const SpiedCall<entry::cuMemPoolCreate> spied(
-        [](CUmemoryPool *, const CUmemPoolProps *properties) { told = properties->maxSize; });
+        [](CUmemoryPool *, const CUmemPoolProps *properties) { passed = properties->maxSize; });
     MemoryPoolOptions options;
     options.max_size = std::size_t(64) << 20;
     CHECK(MemoryPool::create(of, options).has_value());
-    CHECK(told == options.max_size);
+    CHECK(passed == options.max_size);
     CHECK(MemoryPool::create(of).has_value());
-    CHECK(told == 0);
+    CHECK(passed == 0);
 }
 #endif
 

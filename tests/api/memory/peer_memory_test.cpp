@@ -3,15 +3,16 @@
 #include "harness/devices.hpp"
 #include "harness/memory.hpp"
 
+#include <cushim/device_buffer.hpp>
 #include <cushim/growable_buffer.hpp>
 #include <cushim/managed_buffer.hpp>
 #include <cushim/memory_pool.hpp>
+#include <cushim/pool_buffer.hpp>
 
 #include <algorithm>
 
 using namespace api_test;
 using namespace cushim;
-using support::ok;
 
 namespace {
 
@@ -31,7 +32,7 @@ namespace {
 
 struct Side {
     const Worker &worker;
-    const Words &memory;
+    Words &memory;
 };
 struct PeerCopy {
     const char *name;
@@ -74,8 +75,8 @@ constexpr PeerCopy peer_copies[] = {
 void check_peer_copies(const Workers &made, bool by_runtime) {
     const auto values = numbers(count);
     made.each_pair([&](const Worker &from, const Worker &to) {
-        const auto source = ok(Words::copy_of(from.context, values));
-        const auto target = ok(Words::allocate(to.context, count));
+        auto source = ok(Words::copy_of(from.context, values));
+        auto target = ok(Words::allocate(to.context, count));
         for (const PeerCopy &each : peer_copies) {
             if (each.by_runtime != by_runtime) {
                 continue;
@@ -167,13 +168,13 @@ TEST_CASE("every device with access uses a pool of every other", "[several_devic
     const Workers made = workers_with_access();
     made.each_pair_with_access([](const Worker &user, const Worker &owner) {
         const MemoryPool pool = ok(MemoryPool::create(owner.device));
-        const auto before = ok(PoolBuffer<int>::allocate(pool, owner.stream, count));
+        auto before = ok(PoolBuffer<int>::allocate(pool, owner.stream, count));
         CHECK(ok(pool.get_access(user.device)) == AccessFlags::none);
         ok(pool.set_access({user.device, AccessFlags::read_write}));
         CHECK(ok(pool.get_access(user.device)) == AccessFlags::read_write);
-        const auto after = ok(PoolBuffer<int>::allocate(pool, owner.stream, count));
+        auto after = ok(PoolBuffer<int>::allocate(pool, owner.stream, count));
         ok(owner.stream.synchronize());
-        for (const auto *buffer : {&before, &after}) {
+        for (auto *buffer : {&before, &after}) {
             ok(user.fill(buffer->span(), 31));
             CHECK(ok(owner.read(buffer->span())) == filled(31));
             ok(owner.fill(buffer->span(), 32));
@@ -189,7 +190,7 @@ TEST_CASE("a pool grants access to all devices in one call", "[several_devices][
         INFO("pool of device " << owner.device.native());
         const MemoryPool pool = ok(MemoryPool::create(owner.device));
         ok(pool.set_access(grants_for(devices, owner.device)));
-        const auto buffer = ok(PoolBuffer<int>::allocate(pool, owner.stream, count));
+        auto buffer = ok(PoolBuffer<int>::allocate(pool, owner.stream, count));
         ok(owner.stream.synchronize());
         for (const Worker &user : all) {
             if (is_accessible(user.device, owner.device)) {
@@ -277,7 +278,7 @@ TEST_CASE("managed memory moves from device to device", "[several_devices][manag
             SKIP("a device cannot use managed memory beside the host");
         }
     }
-    const auto memory = ok(ManagedBuffer<int>::allocate(all[0].context, count));
+    auto memory = ok(ManagedBuffer<int>::allocate(all[0].context, count));
     const DeviceSpan<int> span(memory.native(), count);
     for (int round = 0; round < 3; ++round) {
         for (const Worker &worker : all) {

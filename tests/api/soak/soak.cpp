@@ -257,16 +257,16 @@ class Soak {
         const bool has_own_context = ++rounds_ % rarely == 0 && options_.use.empty();
         for (std::size_t device = 0; device < places_.size(); ++device) {
             for (const Use &use : uses_[device]) {
-                CUSHIM_TRY_VOID(told(use, places_[device]));
+                CUSHIM_TRY_VOID(reported(use, places_[device]));
             }
             if (has_own_context) {
-                CUSHIM_TRY_VOID(told(api_test::own_context_use(), places_[device]));
+                CUSHIM_TRY_VOID(reported(api_test::own_context_use(), places_[device]));
             }
         }
         return gpu_test::leave_behind(options_.leak, places_.back().context);
     }
 
-    Result<void> told(const Use &use, const Workplace &place) const {
+    Result<void> reported(const Use &use, const Workplace &place) const {
         auto used = use.run(place);
         if (!used) {
             std::printf("%s, on device %d in round %lu:\n", use.name, place.device.native(),

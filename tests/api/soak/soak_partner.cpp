@@ -44,7 +44,7 @@ Answer last;                    // a failure stays the last one
 Result<void> hand_out(int socket) {
     CUSHIM_TRY(const Device device, Device::get(0));
     CUSHIM_TRY(const Worker maker, Worker::on(device));
-    CUSHIM_TRY(const IpcResources resources, IpcResources::make(maker));
+    CUSHIM_TRY(IpcResources resources, IpcResources::make(maker));
     for (char asked = 0; read(socket, &asked, 1) == 1;) {
         CUSHIM_TRY_VOID(resources.write(maker, 7));
         CUSHIM_TRY(const ResourceMessage message, resources.to_message(maker));

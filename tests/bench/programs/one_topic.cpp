@@ -43,7 +43,7 @@ Result<void> run() {
     return event.synchronize();
 #elif defined(DEVICE_MEMORY)
     int values[256] = {};
-    CUSHIM_TRY(const auto buffer, DeviceBuffer<int>::allocate(context, 256));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(context, 256));
     CUSHIM_TRY_VOID(copy(context, buffer.span(), std::span(values)));
     return copy(context, std::span(values), buffer.span());
 #elif defined(KERNELS)

@@ -148,6 +148,28 @@ static std::vector<CUstream> used_streams(size_t count) {
     return streams;
 }
 
+struct Mappings {
+    size_t step;
+    CUdeviceptr base;
+};
+
+/* A reservation in which the same physical memory is mapped beside itself so many times. */
+static Mappings map_memory(size_t count) {
+    CUmemAllocationProp properties = {};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+    Mappings mapped = {};
+    require(driver.cuMemGetAllocationGranularity(&mapped.step, &properties,
+                                                 CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    require(driver.cuMemAddressReserve(&mapped.base, count * mapped.step, 0, 0, 0));
+    CUmemGenericAllocationHandle memory = 0;
+    require(driver.cuMemCreate(&memory, mapped.step, &properties, 0));
+    for (size_t i = 0; i < count; ++i) {
+        require(driver.cuMemMap(mapped.base + i * mapped.step, mapped.step, 0, memory, 0));
+    }
+    return mapped;
+}
+
 /* Blocking copies, after some that are not measured. */
 static double copies(size_t count, double (*meter)()) {
     const CUdeviceptr memory = allocate();
@@ -261,6 +283,30 @@ static const Measured all[] = {
          return measure([&] {
                     for (const CUstream stream : streams) {
                         require(driver.cuStreamDestroy(stream));
+                    }
+                }) /
+                size;
+     }},
+    {"set-access",
+     [](size_t size) {
+         const Mappings mapped = map_memory(size);
+         CUmemAccessDesc access = {};
+         access.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+         access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+         return measure([=] {
+                    for (size_t i = 0; i < size; ++i) {
+                        require(driver.cuMemSetAccess(mapped.base + i * mapped.step, mapped.step,
+                                                      &access, 1));
+                    }
+                }) /
+                size;
+     }},
+    {"unmap",
+     [](size_t size) {
+         const Mappings mapped = map_memory(size);
+         return measure([=] {
+                    for (size_t i = 0; i < size; ++i) {
+                        require(driver.cuMemUnmap(mapped.base + i * mapped.step, mapped.step));
                     }
                 }) /
                 size;

@@ -64,7 +64,7 @@ void *sleep_for_ever(void *) {
     }
 }
 
-void *address(const DeviceBuffer<int> &buffer) {
+void *address(DeviceBuffer<int> &buffer) {
     return reinterpret_cast<void *>(buffer.native());
 }
 
@@ -97,6 +97,12 @@ struct Objects {
     // The last node, on which the next one depends.
     GraphNode node = require(graph.add_empty_node({}));
     CUgraphNode raw_node = node.native();
+    // An executable graph whose nodes are set.
+    Graph set_graph = require(Graph::create(context));
+    GraphNode set_fill = require(set_graph.add_memset_node({}, a, 1));
+    GraphNode set_kernel = require(set_graph.add_kernel_node(set_fill, kernel, config, a, b, c,
+                                                             static_cast<unsigned int>(count)));
+    GraphExec set_exec = require(set_graph.instantiate());
     // The same for a graph of the runtime API.
     Graph runtime_graph = require(rt::create_graph(context));
     GraphNode runtime_node = require(runtime_graph.add_empty_node({}));
@@ -270,6 +276,35 @@ constexpr auto kernel_node = [](Objects &o) CUSHIM_INLINE { // like the others, 
                                              static_cast<unsigned int>(count)));
 };
 
+// --- nodes of an executable graph, set again to the same memory
+
+constexpr auto raw_set_memset_node = [](Objects &o) {
+    const CUDA_MEMSET_NODE_PARAMS fill = {o.a.native(), 0, 1, sizeof(int), count, 1};
+    require(raw.cuGraphExecMemsetNodeSetParams(o.set_exec.native(), o.set_fill.native(), &fill,
+                                               o.context.native()));
+};
+constexpr auto set_memset_node = [](Objects &o) {
+    require(o.set_exec.set_memset_node(o.set_fill, o.a, 1));
+};
+
+constexpr auto raw_set_kernel_node = [](Objects &o) {
+    CUdeviceptr a = o.a.native(), b = o.b.native(), c = o.c.native();
+    unsigned int size = count;
+    void *arguments[] = {&a, &b, &c, &size};
+    CUDA_KERNEL_NODE_PARAMS_v1 kernel = {};
+    kernel.func = o.kernel.native();
+    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = 1;
+    kernel.blockDimX = count;
+    kernel.blockDimY = kernel.blockDimZ = 1;
+    kernel.kernelParams = arguments;
+    require(
+        raw.cuGraphExecKernelNodeSetParams_v1(o.set_exec.native(), o.set_kernel.native(), &kernel));
+};
+constexpr auto set_kernel_node = [](Objects &o) {
+    require(o.set_exec.set_kernel_node(o.set_kernel, o.kernel, o.config, o.a, o.b, o.c,
+                                       static_cast<unsigned int>(count)));
+};
+
 // --- nodes of the runtime API, too
 
 constexpr auto raw_runtime_empty_node = [](Objects &o) {
@@ -334,6 +369,8 @@ constexpr Operation operations[] = {
     {"graph, memcpy node", {repeat<raw_memcpy_node>, repeat<memcpy_node>}},
     {"graph, host node", {repeat<raw_host_node>, repeat<host_node>}},
     {"graph, kernel node", {repeat<raw_kernel_node>, repeat<kernel_node>}},
+    {"executable graph, memset node", {repeat<raw_set_memset_node>, repeat<set_memset_node>}},
+    {"executable graph, kernel node", {repeat<raw_set_kernel_node>, repeat<set_kernel_node>}},
     {"runtime graph, empty node", {repeat<raw_runtime_empty_node>, repeat<runtime_empty_node>}},
     {"runtime graph, memset node", {repeat<raw_runtime_memset_node>, repeat<runtime_memset_node>}},
     {"runtime graph, memcpy node", {repeat<raw_runtime_memcpy_node>, repeat<runtime_memcpy_node>}},

@@ -134,7 +134,7 @@ int launch() {
 int absent() {
     const bool started = cudaPeekAtLastError() == cudaSuccess && __cudaInitModule(all_kinds) == 0;
     const bool refused = __cudaPushCallConfiguration({1, 1, 1}, {1, 1, 1}, 0, nullptr) != 0;
-    const bool told =
+    const bool reported =
         cudaGetLastError() == cudaErrorInsufficientDriver && cudaGetLastError() == cudaSuccess;
     int count = 5;
     const bool counted = cudaGetDeviceCount(&count) == cudaErrorInsufficientDriver && count == 0;
@@ -143,8 +143,8 @@ int absent() {
         __cudaGetKernel(&kernel, at(0x101)) == cudaErrorInsufficientDriver &&
         __cudaLaunchKernel(kernel, {}, {}, nullptr, 0, nullptr) == cudaErrorInsufficientDriver &&
         __cudaLaunchKernel_ptsz(kernel, {}, {}, nullptr, 0, nullptr) == cudaErrorInsufficientDriver;
-    std::printf("%d %d %d %d %d\n", started, refused, told, counted, launched);
-    return started && refused && told && counted && launched ? 0 : 1;
+    std::printf("%d %d %d %d %d\n", started, refused, reported, counted, launched);
+    return started && refused && reported && counted && launched ? 0 : 1;
 }
 
 // CPU time to unregister `count` fat binaries, newest first as programs do when they end, after as

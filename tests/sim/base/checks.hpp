@@ -9,7 +9,8 @@
 
 namespace sim_test {
 
-// Expects a misuse: CHECK(reported(d.cuMemFree(pinned), "of pinned host memory") == invalid).
+// Expects a misuse: CHECK(reported(driver().cuMemFree(pinned), "of pinned host memory") ==
+// invalid).
 inline CUresult reported(CUresult status, const std::string &text) {
     expect_misuse(text);
     return status;
@@ -75,7 +76,7 @@ class Calls {
   private:
     CUresult call(const Row &row) const {
         if constexpr (std::is_member_function_pointer_v<Call>) {
-            return std::apply(call_, std::tuple_cat(std::tie(d), row));
+            return std::apply(call_, std::tuple_cat(std::tuple(driver()), row));
         } else {
             return std::apply(call_, row);
         }

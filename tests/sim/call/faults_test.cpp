@@ -30,9 +30,9 @@ int device_count() {
 
 CUresult allocate_and_free() {
     CUdeviceptr p = 0;
-    const CUresult status = d.cuMemAlloc(&p, 64);
-    if (status == good) {
-        d.cuMemFree(p);
+    const CUresult status = driver().cuMemAlloc(&p, 64);
+    if (status == CUDA_SUCCESS) {
+        driver().cuMemFree(p);
     }
     return status;
 }
@@ -42,32 +42,32 @@ CUresult allocate_and_free() {
 TEST_CASE("a fault fires once, at the Nth call after it was planned") {
     const auto number = plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY, {.nth = 3});
     REQUIRE(number != 0);
-    check_all(good, {allocate_and_free(), allocate_and_free()});
+    check_all(CUDA_SUCCESS, {allocate_and_free(), allocate_and_free()});
     CHECK(fired(number) == 0);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(allocate_and_free() == good);
+    ok(allocate_and_free());
     CHECK(fired(number) == 1);
 }
 
 TEST_CASE("a sticky fault fires at the Nth call and at all later ones") {
     const auto number =
         plan("cuMemAlloc_v2", CUDA_ERROR_ECC_UNCORRECTABLE, {.nth = 2, .sticky = 1});
-    CHECK(allocate_and_free() == good);
+    ok(allocate_and_free());
     check_all(CUDA_ERROR_ECC_UNCORRECTABLE, {allocate_and_free(), allocate_and_free()});
     CHECK(fired(number) == 2);
     sim_control().clear_faults();
-    CHECK(allocate_and_free() == good);
+    ok(allocate_and_free());
 }
 
 TEST_CASE("a fault instead of a call poisons its output, a fault after it keeps its effect") {
     plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
     CUdeviceptr p = 1234;
-    CHECK(d.cuMemAlloc(&p, 64) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(driver().cuMemAlloc(&p, 64) == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(p == 0xbdbdbdbdbdbdbdbd);
     CHECK(leaks().empty());
     p = allocate(64);
     plan("cuMemFree_v2", CUDA_ERROR_UNKNOWN, {.kind = CUSHIM_SIM_FAULT_AFTER});
-    CHECK(d.cuMemFree(p) == CUDA_ERROR_UNKNOWN);
+    CHECK(driver().cuMemFree(p) == CUDA_ERROR_UNKNOWN);
     CHECK(leaks().empty());
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("a seed fails the same calls each time, another seed fails other calls
             sim_control().clear_faults();
             plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY,
                  {.probability = 0.3, .seed = seed * 1000 + i});
-            calls += allocate_and_free() == good ? '.' : 'x';
+            calls += allocate_and_free() == CUDA_SUCCESS ? '.' : 'x';
         }
         return calls;
     };
@@ -95,7 +95,7 @@ TEST_CASE("a seed repeats all draws of a sticky fault, not only the first") {
         start("fault=cuMemAlloc:0:2:p=0.3:sticky:seed=" + std::to_string(seed));
         std::string calls;
         for (int i = 0; i < 20; ++i) {
-            calls += allocate_and_free() == good ? '.' : 'x';
+            calls += allocate_and_free() == CUDA_SUCCESS ? '.' : 'x';
         }
         return calls;
     };
@@ -117,7 +117,7 @@ TEST_CASE("a fault with a probability fires once unless it is sticky") {
         plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY, {.probability = 0.5, .seed = 3});
     int failed = 0;
     for (int i = 0; i < 100; ++i) {
-        failed += allocate_and_free() == good ? 0 : 1;
+        failed += allocate_and_free() == CUDA_SUCCESS ? 0 : 1;
     }
     CHECK(failed == 1);
     CHECK(fired(number) == 1);
@@ -127,14 +127,14 @@ TEST_CASE("a base name plans a fault of all versions and per-thread variants") {
     CHECK(plan("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY) != 0);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
     const auto number = plan("cuStreamQuery", CUDA_ERROR_UNKNOWN, {.sticky = 1});
-    CHECK(d.cuStreamQuery(nullptr) == CUDA_ERROR_UNKNOWN);
-    CHECK(d.cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
+    CHECK(driver().cuStreamQuery(nullptr) == CUDA_ERROR_UNKNOWN);
+    CHECK(driver().cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
     CHECK(fired(number) == 2);
     // A full name plans it for that entry point alone.
     sim_control().clear_faults();
     CHECK(plan("cuStreamQuery_ptsz", CUDA_ERROR_UNKNOWN) != 0);
-    CHECK(d.cuStreamQuery(nullptr) == good);
-    CHECK(d.cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
+    ok(driver().cuStreamQuery(nullptr));
+    CHECK(driver().cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
 }
 
 TEST_CASE("faults of runtime calls can be planned before the runtime is loaded") {
@@ -150,8 +150,8 @@ TEST_CASE("'*' names every entry point, an unknown name is rejected") {
     CHECK(sim_control().plan_fault(nullptr) == 0);
     CHECK(plan("*", CUDA_ERROR_DEVICE_UNAVAILABLE) != 0);
     int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == CUDA_ERROR_DEVICE_UNAVAILABLE);
-    CHECK(d.cuDeviceGetCount(&count) == good);
+    CHECK(driver().cuDeviceGetCount(&count) == CUDA_ERROR_DEVICE_UNAVAILABLE);
+    ok(driver().cuDeviceGetCount(&count));
 }
 
 TEST_CASE("a delayed call takes at least its delay") {
@@ -164,12 +164,12 @@ TEST_CASE("other threads continue while a call is delayed") {
     std::atomic<bool> back{false};
     std::thread caller([&] {
         int count = 0;
-        d.cuDeviceGetCount(&count);
+        driver().cuDeviceGetCount(&count);
         back = true;
     });
     int passed = 0;
     while (!back) {
-        CHECK(allocate_and_free() == good);
+        ok(allocate_and_free());
         ++passed;
     }
     caller.join();
@@ -181,13 +181,13 @@ TEST_CASE("a hanging call waits for release_hangs while other threads continue")
     std::atomic<bool> back{false};
     std::thread caller([&] {
         int count = 0;
-        d.cuDeviceGetCount(&count);
+        driver().cuDeviceGetCount(&count);
         back = true;
     });
     while (fired(number) == 0) {
         std::this_thread::yield();
     }
-    CHECK(allocate_and_free() == good);
+    ok(allocate_and_free());
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     CHECK_FALSE(back);
     sim_control().release_hangs();
@@ -206,7 +206,7 @@ TEST_CASE("a hang that is not released ends after ten times the patience and is 
 
 TEST_CASE("driver calls that the runtime makes do not count for a fault") {
     const auto number = plan("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY, {.nth = 2});
-    CHECK(allocate_and_free() == good);
+    ok(allocate_and_free());
     for (int i = 0; i < 3; ++i) {
         const RuntimeMemory memory(64);
     }
@@ -218,9 +218,9 @@ TEST_CASE("driver calls that the runtime makes do not count for a fault") {
 TEST_CASE("'*' counts each runtime call once") {
     plan("*", 999, {.nth = 3});
     void *memory = allocate_by_runtime(64);
-    CHECK(r.cudaMemset(memory, 0, 64) == cudaSuccess);
-    CHECK(r.cudaFree(memory) == cudaErrorUnknown);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
+    ok(runtime().cudaMemset(memory, 0, 64));
+    CHECK(runtime().cudaFree(memory) == cudaErrorUnknown);
+    ok(runtime().cudaFree(memory));
 }
 
 TEST_CASE("an asynchronous fault fails the next synchronization and all later calls") {
@@ -231,12 +231,11 @@ TEST_CASE("an asynchronous fault fails the next synchronization and all later ca
         CUdeviceptr p = allocate(64);
         const auto number =
             plan("cuMemsetD8Async", CUDA_ERROR_ILLEGAL_ADDRESS, {.kind = CUSHIM_SIM_FAULT_ASYNC});
-        CHECK(d.cuMemsetD8Async(p, 0, 64, stream) == good);
+        ok(driver().cuMemsetD8Async(p, 0, 64, stream));
         CHECK(fired(number) == 1);
-        CHECK(d.cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
-        CHECK(d.cuMemAlloc(&p, 64) == CUDA_ERROR_ILLEGAL_ADDRESS);
-        CHECK(d.cuDevicePrimaryCtxReset(0) ==
-              good); // also frees the memory and destroys the stream
+        CHECK(driver().cuStreamSynchronize(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+        CHECK(driver().cuMemAlloc(&p, 64) == CUDA_ERROR_ILLEGAL_ADDRESS);
+        ok(driver().cuDevicePrimaryCtxReset(0)); // also frees the memory and destroys the stream
     }
 }
 
@@ -244,8 +243,8 @@ TEST_CASE("the fault setting plans faults and rejects malformed ones") {
     configure("fault=cuMemAlloc_v2:2:2;fault=cuMemFree_v2:1:999:after");
     CUdeviceptr q = 0;
     const CUdeviceptr p = allocate(64);
-    CHECK(d.cuMemAlloc(&q, 64) == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(d.cuMemFree(p) == CUDA_ERROR_UNKNOWN);
+    CHECK(driver().cuMemAlloc(&q, 64) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(driver().cuMemFree(p) == CUDA_ERROR_UNKNOWN);
     CHECK(leaks().empty());
     for (const char *wrong :
          {"fault=cuMemAlloc_v2:2", "fault=cuNothing:1:2", "fault=cuMemAlloc_v2:1:2:never",
@@ -261,18 +260,18 @@ TEST_CASE("the fault setting plans faults and rejects malformed ones") {
 TEST_CASE("the fault setting covers every property of a fault") {
     start("fault=cuMemAlloc:2:2:sticky;fault=cuDeviceGetCount:1:999:p=1;"
           "fault=cuMemsetD8:1:0:delay=20000:sticky");
-    CHECK(allocate_and_free() == good);
+    ok(allocate_and_free());
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
     int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == CUDA_ERROR_UNKNOWN);
+    CHECK(driver().cuDeviceGetCount(&count) == CUDA_ERROR_UNKNOWN);
     check_takes(std::chrono::milliseconds(40),
-                [] { CHECK(d.cuMemsetD8(0, 0, 0) == d.cuMemsetD8(0, 0, 0)); });
+                [] { CHECK(driver().cuMemsetD8(0, 0, 0) == driver().cuMemsetD8(0, 0, 0)); });
     configure("fault=cuDeviceGetAttribute:1:0:hang");
     std::atomic<bool> back{false};
     std::thread caller([&] {
         int value = 0;
-        d.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0);
+        driver().cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0);
         back = true;
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -287,18 +286,18 @@ TEST_CASE("the fault setting covers every property of a fault") {
 TEST_CASE("an asynchronous fault of a call that enqueues no work is noted once") {
     start("fault=cuDeviceGetCount:1:700:async:sticky;fault=cuMemsetD8Async:2:999:async");
     int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == good);
-    CHECK(d.cuDeviceGetCount(&count) == good);
+    ok(driver().cuDeviceGetCount(&count));
+    ok(driver().cuDeviceGetCount(&count));
     REQUIRE(notes().size() == 1);
     CHECK(notes()[0].find("the fault planned for the work of cuDeviceGetCount had no "
                           "effect: cuDeviceGetCount in call ") == 0);
     const DeviceMemory memory(64);
-    CHECK(d.cuMemsetD8Async(memory, 1, 64, nullptr) == good);
-    CHECK(d.cuMemsetD8Async(memory, 1, 64, nullptr) == good);
-    CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_UNKNOWN);
+    ok(driver().cuMemsetD8Async(memory, 1, 64, nullptr));
+    ok(driver().cuMemsetD8Async(memory, 1, 64, nullptr));
+    CHECK(driver().cuStreamSynchronize(nullptr) == CUDA_ERROR_UNKNOWN);
     CHECK(notes().size() == 1);
     REQUIRE(plan("cudaGetDeviceCount", 700, {.kind = CUSHIM_SIM_FAULT_ASYNC}) != 0);
-    CHECK(r.cudaGetDeviceCount(&count) == cudaSuccess);
+    ok(runtime().cudaGetDeviceCount(&count));
     REQUIRE(notes().size() == 2);
     CHECK(notes()[1].find("cudaGetDeviceCount in call ") != std::string::npos);
 }

@@ -29,17 +29,17 @@ std::string problem_of(const std::string &settings) {
 // Adds 1 and 2 with a kernel that is launched as compiled CUDA code launches it.
 void add_as_compiled(const Registered &program) {
     float *memory = nullptr;
-    REQUIRE(r.cudaMalloc(reinterpret_cast<void **>(&memory), 3 * sizeof(float)) == cudaSuccess);
+    require_ok(runtime().cudaMalloc(reinterpret_cast<void **>(&memory), 3 * sizeof(float)));
     const float numbers[] = {1, 2, 0};
-    REQUIRE(r.cudaMemcpy(memory, numbers, sizeof numbers, cudaMemcpyHostToDevice) == cudaSuccess);
+    require_ok(runtime().cudaMemcpy(memory, numbers, sizeof numbers, cudaMemcpyHostToDevice));
     float *addresses[] = {memory, memory + 1, memory + 2};
     unsigned int n = 1;
     void *arguments[] = {&addresses[0], &addresses[1], &addresses[2], &n};
-    CHECK(r.cudaLaunchKernel(&program.add, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr) ==
-          cudaSuccess);
+    ok(runtime().cudaLaunchKernel(&program.add, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr));
     float sum = 0;
-    CHECK(got(r.cudaMemcpy(&sum, memory + 2, sizeof sum, cudaMemcpyDeviceToHost), sum) == 3);
-    CHECK(r.cudaFree(memory) == cudaSuccess);
+    CHECK(got(runtime().cudaMemcpy(&sum, memory + 2, sizeof sum, cudaMemcpyDeviceToHost), sum) ==
+          3);
+    ok(runtime().cudaFree(memory));
 }
 
 } // namespace
@@ -94,18 +94,18 @@ TEST_CASE("child launches an unregistered kernel", "[.]") {
             for (void *&argument : none) {
                 argument = bytes;
             }
-            CHECK(d.cuLaunchKernel(module.function(name), 1, 1, 1, 1, 1, 1, 0, nullptr, none,
-                                   nullptr) == good);
+            ok(driver().cuLaunchKernel(module.function(name), 1, 1, 1, 1, 1, 1, 0, nullptr, none,
+                                       nullptr));
         };
         launch("nothing");
         launch("nothing");
         launch("mixed");
     }
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
+    ok(driver().cuDevicePrimaryCtxRelease(0));
 }
 
 TEST_CASE("child cannot be initialised without its kernels", "[.]") {
-    CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
+    CHECK(driver().cuInit(0) == CUDA_ERROR_UNKNOWN);
 }
 
 TEST_CASE("a correct compiled program causes no report") {
@@ -114,11 +114,11 @@ TEST_CASE("a correct compiled program causes no report") {
     int accused = 0;
     std::string errors;
     for (int run = 0; run < runs; ++run) {
-        const Outcome told =
+        const Outcome outcome =
             run_alone("child is a compiled program", "report=fail;kernels=" + library());
-        if (told.status != 0 || contains(told.errors, "cushim-sim")) {
+        if (outcome.status != 0 || contains(outcome.errors, "cushim-sim")) {
             ++accused;
-            errors += told.errors;
+            errors += outcome.errors;
         }
     }
     INFO(errors);
@@ -141,9 +141,9 @@ TEST_CASE("a launch of an unregistered kernel is a note, and with report=fail an
 }
 
 TEST_CASE("cuInit fails and prints the reason if a kernel library cannot be loaded") {
-    const Outcome told =
+    const Outcome outcome =
         run_alone("child cannot be initialised without its kernels", "kernels=/nonexistent.so");
-    CHECK(told.status == 0);
-    CHECK(contains(told.errors, "cushim-sim: cuInit fails: kernels=/nonexistent.so: "));
+    CHECK(outcome.status == 0);
+    CHECK(contains(outcome.errors, "cushim-sim: cuInit fails: kernels=/nonexistent.so: "));
 }
 #endif

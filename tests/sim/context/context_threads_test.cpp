@@ -27,7 +27,7 @@ struct Gate {
 // Waits until another thread has begun to end the current context, which then takes no more work.
 void wait_for_end() {
     unsigned int flags = 0;
-    while (d.cuCtxGetFlags(&flags) == good) {
+    while (driver().cuCtxGetFlags(&flags) == CUDA_SUCCESS) {
         std::this_thread::yield();
     }
 }
@@ -36,7 +36,7 @@ void wait_for_end() {
 template <class Body>
 std::thread thread_in(CUcontext context, Body body) {
     return std::thread([context, body] {
-        if (d.cuCtxSetCurrent(context) == good) {
+        if (driver().cuCtxSetCurrent(context) == CUDA_SUCCESS) {
             body();
         }
     });
@@ -53,30 +53,30 @@ TEST_CASE("calls in a destroyed context and on its objects fail with CONTEXT_IS_
     CUDA_ARRAY_DESCRIPTOR description{};
     CUarray array = nullptr;
     check_all(CUDA_ERROR_CONTEXT_IS_DESTROYED,
-              {d.cuMemFree(memory), d.cuMemFreeHost(pinned),
-               d.cuArrayGetDescriptor(&description, reinterpret_cast<CUarray>(pinned)),
-               d.cuArrayCreate(&array, &description), d.cuMemAlloc(&memory, 16),
-               d.cuCtxSynchronize()});
-    CHECK(d.cuCtxPopCurrent(nullptr) == good);
+              {driver().cuMemFree(memory), driver().cuMemFreeHost(pinned),
+               driver().cuArrayGetDescriptor(&description, reinterpret_cast<CUarray>(pinned)),
+               driver().cuArrayCreate(&array, &description), driver().cuMemAlloc(&memory, 16),
+               driver().cuCtxSynchronize()});
+    ok(driver().cuCtxPopCurrent(nullptr));
 }
 
 TEST_CASE("the second of two threads that destroy a context fails with CONTEXT_IS_DESTROYED") {
     start("mode=threaded");
     const CUcontext context = make_context();
     Gate gate;
-    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == good);
+    require_ok(driver().cuLaunchHostFunc(nullptr, Gate::pass, &gate));
     gate.wait();
     CUresult destroyed = CUDA_ERROR_UNKNOWN;
-    std::thread first([&] { destroyed = d.cuCtxDestroy(context); });
+    std::thread first([&] { destroyed = driver().cuCtxDestroy(context); });
     wait_for_end();
     CUdeviceptr memory = 0;
-    CHECK(d.cuMemAlloc(&memory, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuCtxDestroy(context) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(driver().cuMemAlloc(&memory, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(driver().cuCtxDestroy(context) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(driver().cuLaunchHostFunc(nullptr, Gate::pass, &gate) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     gate.open = true;
     first.join();
-    CHECK(destroyed == good);
-    CHECK(d.cuCtxPopCurrent(nullptr) == good);
+    CHECK(destroyed == CUDA_SUCCESS);
+    ok(driver().cuCtxPopCurrent(nullptr));
 }
 
 TEST_CASE("every wait returns when its context is destroyed by another thread") {
@@ -87,40 +87,40 @@ TEST_CASE("every wait returns when its context is destroyed by another thread") 
         const CUevent event = make_event();
         RunOrder order;
         for (int i = 0; i < 20; ++i) {
-            REQUIRE(order.launch(stream, i) == good);
-            REQUIRE(order.launch(nullptr, i) == good);
+            require_ok(order.launch(stream, i));
+            require_ok(order.launch(nullptr, i));
         }
-        REQUIRE(d.cuEventRecord(event, stream) == good);
+        require_ok(driver().cuEventRecord(event, stream));
         std::atomic<int> strange{0};
         const auto check = [&strange](CUresult status) {
-            const bool known = status == good || status == CUDA_ERROR_NOT_READY ||
+            const bool known = status == CUDA_SUCCESS || status == CUDA_ERROR_NOT_READY ||
                                status == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
                                status == CUDA_ERROR_INVALID_CONTEXT;
             strange += known ? 0 : 1;
         };
         std::vector<std::thread> waiters;
-        waiters.push_back(thread_in(context, [=] { check(d.cuStreamSynchronize(stream)); }));
-        waiters.push_back(thread_in(context, [=] { check(d.cuEventSynchronize(event)); }));
-        waiters.push_back(thread_in(context, [=] { check(d.cuCtxSynchronize()); }));
+        waiters.push_back(thread_in(context, [=] { check(driver().cuStreamSynchronize(stream)); }));
+        waiters.push_back(thread_in(context, [=] { check(driver().cuEventSynchronize(event)); }));
+        waiters.push_back(thread_in(context, [=] { check(driver().cuCtxSynchronize()); }));
         waiters.push_back(thread_in(context, [=] {
             for (int i = 0; i < 50; ++i) {
-                check(d.cuStreamQuery(stream));
-                check(d.cuEventQuery(event));
+                check(driver().cuStreamQuery(stream));
+                check(driver().cuEventQuery(event));
             }
         }));
         waiters.push_back(thread_in(context, [=] {
             unsigned char bytes[16] = {};
             CUdeviceptr memory = 0;
             for (int i = 0; i < 10; ++i) {
-                const CUresult allocated = d.cuMemAlloc(&memory, sizeof bytes);
+                const CUresult allocated = driver().cuMemAlloc(&memory, sizeof bytes);
                 check(allocated);
-                if (allocated == good) {
-                    check(d.cuMemcpyHtoD(memory, bytes, sizeof bytes));
-                    check(d.cuMemFree(memory));
+                if (allocated == CUDA_SUCCESS) {
+                    check(driver().cuMemcpyHtoD(memory, bytes, sizeof bytes));
+                    check(driver().cuMemFree(memory));
                 }
             }
         }));
-        check(d.cuCtxDestroy(context));
+        check(driver().cuCtxDestroy(context));
         for (std::thread &waiter : waiters) {
             waiter.join();
         }
@@ -139,14 +139,14 @@ TEST_CASE("retaining or resetting a primary context waits for a reset in progres
     start("mode=threaded");
     CUcontext context = current();
     Gate gate;
-    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == good);
+    require_ok(driver().cuLaunchHostFunc(nullptr, Gate::pass, &gate));
     gate.wait();
     CUresult results[] = {CUDA_ERROR_UNKNOWN, CUDA_ERROR_UNKNOWN, CUDA_ERROR_UNKNOWN};
     CUcontext same = nullptr;
-    std::thread first([&] { results[0] = d.cuDevicePrimaryCtxReset(0); });
+    std::thread first([&] { results[0] = driver().cuDevicePrimaryCtxReset(0); });
     wait_for_end();
-    std::thread second([&] { results[1] = d.cuDevicePrimaryCtxReset(0); });
-    std::thread third([&] { results[2] = d.cuDevicePrimaryCtxRetain(&same, 0); });
+    std::thread second([&] { results[1] = driver().cuDevicePrimaryCtxReset(0); });
+    std::thread third([&] { results[2] = driver().cuDevicePrimaryCtxRetain(&same, 0); });
     std::this_thread::sleep_for(std::chrono::milliseconds(20)); // both threads are waiting now
     CHECK(same == nullptr);
     gate.open = true;
@@ -154,13 +154,13 @@ TEST_CASE("retaining or resetting a primary context waits for a reset in progres
     second.join();
     third.join();
     for (const CUresult result : results) {
-        CHECK(result == good);
+        CHECK(result == CUDA_SUCCESS);
     }
     CHECK(same == context);
-    REQUIRE(d.cuDevicePrimaryCtxRetain(&context, 0) == good);
-    CHECK(d.cuCtxSynchronize() == good);
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
-    CHECK(d.cuDevicePrimaryCtxRelease(0) == good);
+    require_ok(driver().cuDevicePrimaryCtxRetain(&context, 0));
+    ok(driver().cuCtxSynchronize());
+    ok(driver().cuDevicePrimaryCtxRelease(0));
+    ok(driver().cuDevicePrimaryCtxRelease(0));
 }
 
 TEST_CASE("a stream may be destroyed while a graph launch in it runs") {
@@ -175,18 +175,18 @@ TEST_CASE("a stream may be destroyed while a graph launch in it runs") {
     waits.userData = &gate;
     notes.fn = RunOrder::note;
     notes.userData = order.entry(1);
-    REQUIRE(d.cuGraphAddHostNode(&first, graph, nullptr, 0, &waits) == good);
-    REQUIRE(d.cuGraphAddHostNode(&second, graph, &first, 1, &notes) == good);
+    require_ok(driver().cuGraphAddHostNode(&first, graph, nullptr, 0, &waits));
+    require_ok(driver().cuGraphAddHostNode(&second, graph, &first, 1, &notes));
     const CUgraphExec exec = instantiate(graph);
     CUresult launched = CUDA_ERROR_UNKNOWN;
-    std::thread launcher([&] { launched = d.cuGraphLaunch(exec, stream); });
+    std::thread launcher([&] { launched = driver().cuGraphLaunch(exec, stream); });
     gate.wait();
     destroy(stream);
-    CHECK(d.cuGraphExecDestroy(exec) == good);
-    CHECK(d.cuGraphDestroy(graph) == good);
+    ok(driver().cuGraphExecDestroy(exec));
+    ok(driver().cuGraphDestroy(graph));
     gate.open = true;
     launcher.join();
-    CHECK(launched == good);
+    CHECK(launched == CUDA_SUCCESS);
     CHECK(order.ran() == std::vector{1});
 }
 
@@ -194,17 +194,17 @@ TEST_CASE("an event may be destroyed while a thread waits for it") {
     start("mode=threaded");
     Gate gate;
     const CUevent event = make_event();
-    REQUIRE(d.cuLaunchHostFunc(nullptr, Gate::pass, &gate) == good);
-    REQUIRE(d.cuEventRecord(event, nullptr) == good);
+    require_ok(driver().cuLaunchHostFunc(nullptr, Gate::pass, &gate));
+    require_ok(driver().cuEventRecord(event, nullptr));
     gate.wait();
     CUresult waited = CUDA_ERROR_UNKNOWN;
-    std::thread waiter([&] { waited = d.cuEventSynchronize(event); });
+    std::thread waiter([&] { waited = driver().cuEventSynchronize(event); });
     std::this_thread::sleep_for(std::chrono::milliseconds(20)); // the thread is waiting now
     destroy(event);
     gate.open = true;
     waiter.join();
-    CHECK((waited == good || waited == CUDA_ERROR_INVALID_HANDLE));
-    CHECK(d.cuCtxSynchronize() == good);
+    CHECK((waited == CUDA_SUCCESS || waited == CUDA_ERROR_INVALID_HANDLE));
+    ok(driver().cuCtxSynchronize());
     if (!misuses().empty()) {
         expect_misuse("use of a destroyed event"); // the wait began after the destruction
     }

@@ -7,7 +7,7 @@ namespace {
 
 std::string name_of(CUdevice device) {
     char name[64] = "";
-    CHECK(d.cuDeviceGetName(name, sizeof name, device) == good);
+    ok(driver().cuDeviceGetName(name, sizeof name, device));
     return name;
 }
 
@@ -59,12 +59,12 @@ std::vector<int> visible(const std::string &value, int devices) {
     }
     configure(settings);
     std::vector<int> places;
-    if (const CUresult status = d.cuInit(0); status != good) {
+    if (const CUresult status = driver().cuInit(0); status != CUDA_SUCCESS) {
         CHECK(status == CUDA_ERROR_NO_DEVICE);
         return places;
     }
     int count = 0;
-    CHECK(d.cuDeviceGetCount(&count) == good);
+    ok(driver().cuDeviceGetCount(&count));
     for (CUdevice i = 0; i < count; ++i) {
         places.push_back(std::stoi(name_of(i)));
     }
@@ -87,14 +87,16 @@ TEST_CASE("settings for one device override those for all") {
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0) == 7);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1) == 9);
     CHECK(attribute(102, 1) == 1);
+    CHECK(uuid_of(0) != uuid_of(1));
     int value = 0;
-    CHECK(d.cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(102), 2) == invalid);
+    CHECK(driver().cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(102), 2) ==
+          invalid);
 }
 
 TEST_CASE("the memory budget of a device does not limit the others") {
     start("devices=2; budget.0=64KiB");
     CUdeviceptr address = 0;
-    CHECK(d.cuMemAlloc(&address, 128 << 10) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(driver().cuMemAlloc(&address, 128 << 10) == CUDA_ERROR_OUT_OF_MEMORY);
     const OnDevice other(1);
     release(allocate(128 << 10));
 }
@@ -103,9 +105,9 @@ TEST_CASE("an image for one compute capability does not load on a device of anot
     start("devices=2; cc.1=8.6");
     const char *image = "cushim-sim-image 1\nkernel add params=8\ntarget cc=8.6\n";
     CUmodule module = nullptr;
-    CHECK(d.cuModuleLoadData(&module, image) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CHECK(driver().cuModuleLoadData(&module, image) == CUDA_ERROR_NO_BINARY_FOR_GPU);
     const OnDevice other(1);
-    CHECK(d.cuModuleUnload(got(d.cuModuleLoadData(&module, image), module)) == good);
+    ok(driver().cuModuleUnload(got(driver().cuModuleLoadData(&module, image), module)));
 }
 
 TEST_CASE("the setting peers names pairs that access each other in both directions") {
@@ -150,7 +152,7 @@ TEST_CASE("a device keeps its UUID, bus id and settings under CUDA_VISIBLE_DEVIC
     start("devices=3");
     const std::string first = uuid_of(0), third = uuid_of(2);
     char bus[16] = "";
-    REQUIRE(d.cuDeviceGetPCIBusId(bus, sizeof bus, 2) == good);
+    require_ok(driver().cuDeviceGetPCIBusId(bus, sizeof bus, 2));
     const VisibleDevices variable("2,0");
     start("devices=3; peers=0-1; memory.2=3GiB");
     CHECK(uuid_of(0) == third);
@@ -158,7 +160,7 @@ TEST_CASE("a device keeps its UUID, bus id and settings under CUDA_VISIBLE_DEVIC
     CHECK(memory_of(0) == std::size_t(3) << 30);
     CHECK_FALSE(can_access(0, 1));
     CUdevice device = -1;
-    CHECK(got(d.cuDeviceGetByPCIBusId(&device, bus), device) == 0);
+    CHECK(got(driver().cuDeviceGetByPCIBusId(&device, bus), device) == 0);
     CHECK(attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 0) == 2);
-    CHECK(d.cuDeviceGetByPCIBusId(&device, "0000:01:06.0") == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(driver().cuDeviceGetByPCIBusId(&device, "0000:01:06.0") == CUDA_ERROR_INVALID_DEVICE);
 }

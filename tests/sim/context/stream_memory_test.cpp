@@ -53,10 +53,10 @@ TEST_CASE("stream writes change 4 or 8 bytes") {
     start(GENERATE_COPY(from_range(all_modes())));
     const Memory memory;
     memory.at<std::uint64_t>() = memory.at<std::uint64_t>(8) = 0x1111111111111111u;
-    CHECK(d.cuStreamWriteValue32_v2(nullptr, memory, 0xdeadbeef, 0) == good);
-    CHECK(d.cuStreamWriteValue64_v2(nullptr, memory + 8, 0x0123456789abcdefu, 0) == good);
-    CHECK(d.cuStreamWriteValue32_v2(nullptr, memory + 20, 5, 0) == good);
-    CHECK(d.cuStreamSynchronize(nullptr) == good);
+    ok(driver().cuStreamWriteValue32_v2(nullptr, memory, 0xdeadbeef, 0));
+    ok(driver().cuStreamWriteValue64_v2(nullptr, memory + 8, 0x0123456789abcdefu, 0));
+    ok(driver().cuStreamWriteValue32_v2(nullptr, memory + 20, 5, 0));
+    ok(driver().cuStreamSynchronize(nullptr));
     CHECK(memory.at<std::uint64_t>() == 0x11111111deadbeefu);
     CHECK(memory.at<std::uint64_t>(8) == 0x0123456789abcdefu);
     CHECK(memory.at<std::uint64_t>(16) == 0x0000000500000000u);
@@ -91,10 +91,12 @@ TEST_CASE("a value wait compares according to its flags") {
                 return std::uint64_t(std::int64_t(std::int32_t(value)));
             };
             word = wide ? extended(one.found) : one.found;
-            REQUIRE(
-                (wide ? d.cuStreamWaitValue64_v2(nullptr, memory, extended(one.wanted), one.flags)
-                      : d.cuStreamWaitValue32_v2(nullptr, memory, one.wanted, one.flags)) == good);
-            CHECK(d.cuStreamQuery(nullptr) == (one.goes_on ? good : CUDA_ERROR_NOT_READY));
+            require_ok(
+                (wide ? driver().cuStreamWaitValue64_v2(nullptr, memory, extended(one.wanted),
+                                                        one.flags)
+                      : driver().cuStreamWaitValue32_v2(nullptr, memory, one.wanted, one.flags)));
+            CHECK(driver().cuStreamQuery(nullptr) ==
+                  (one.goes_on ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY));
             sim_control().reset();
         }
     }
@@ -108,17 +110,17 @@ TEST_CASE("two streams hand over to each other by values in memory") {
     std::vector<int> expected;
     for (std::uint32_t i = 0; i < 20; ++i) {
         const auto number = static_cast<int>(2 * i);
-        REQUIRE(order.launch(one, number) == good);
-        REQUIRE(d.cuStreamWriteValue32_v2(one, memory, i + 1, 0) == good);
-        REQUIRE(d.cuStreamWaitValue32_v2(one, memory + 4, i + 1, geq) == good);
-        REQUIRE(d.cuStreamWaitValue32_v2(two, memory, i + 1, geq) == good);
-        REQUIRE(order.launch(two, number + 1) == good);
-        REQUIRE(d.cuStreamWriteValue32_v2(two, memory + 4, i + 1, 0) == good);
+        require_ok(order.launch(one, number));
+        require_ok(driver().cuStreamWriteValue32_v2(one, memory, i + 1, 0));
+        require_ok(driver().cuStreamWaitValue32_v2(one, memory + 4, i + 1, geq));
+        require_ok(driver().cuStreamWaitValue32_v2(two, memory, i + 1, geq));
+        require_ok(order.launch(two, number + 1));
+        require_ok(driver().cuStreamWriteValue32_v2(two, memory + 4, i + 1, 0));
         expected.push_back(number);
         expected.push_back(number + 1);
     }
-    CHECK(d.cuStreamSynchronize(one) == good);
-    CHECK(d.cuStreamSynchronize(two) == good);
+    ok(driver().cuStreamSynchronize(one));
+    ok(driver().cuStreamSynchronize(two));
     CHECK(order.ran() == expected);
 }
 
@@ -131,98 +133,82 @@ TEST_CASE("a batch stops at a wait after its earlier operations have run") {
         write_operation(memory, 1),         barrier(CU_STREAM_MEMORY_BARRIER_TYPE_GPU),
         wait_operation(memory + 8, 1, eq),  write_operation(memory + 16, 1),
         wait_operation(memory + 24, 1, eq), write_operation(memory + 32, 1)};
-    REQUIRE(d.cuStreamBatchMemOp_v2(stream, 6, operations, 0) == good);
+    require_ok(driver().cuStreamBatchMemOp_v2(stream, 6, operations, 0));
     for (auto &operation : operations) {
         operation = {}; // the call has copied them
     }
-    REQUIRE(order.launch(stream, 1) == good);
+    require_ok(order.launch(stream, 1));
     CHECK(sim_control().drain() == 2);
     CHECK(memory.at<std::uint64_t>() == 1);
     CHECK(memory.at<std::uint64_t>(16) == 0);
-    REQUIRE(d.cuStreamWriteValue32_v2(other, memory + 8, 1, 0) == good);
+    require_ok(driver().cuStreamWriteValue32_v2(other, memory + 8, 1, 0));
     CHECK(sim_control().drain() == 2);
     CHECK(memory.at<std::uint64_t>(16) == 1);
     CHECK(memory.at<std::uint64_t>(32) == 0);
-    REQUIRE(d.cuStreamWriteValue32_v2(other, memory + 24, 1, 0) == good);
-    CHECK(d.cuStreamSynchronize(stream) == good);
+    require_ok(driver().cuStreamWriteValue32_v2(other, memory + 24, 1, 0));
+    ok(driver().cuStreamSynchronize(stream));
     CHECK(memory.at<std::uint64_t>(32) == 1);
     CHECK(order.has(1));
 }
 
-TEST_CASE("addresses, flags and counts of stream memory operations are checked at once") {
+TEST_CASE("every operation of a batch of at most 256 is checked when it is enqueued") {
     start("attribute.98=0"); // no flush of remote writes
     const Memory memory;
     const ManagedMemory managed(64);
-    const CUdeviceptr a = memory;
-    const auto wait32 = [](CUdeviceptr address, unsigned int flags) {
-        return d.cuStreamWaitValue32_v2(nullptr, address, 0, flags);
-    };
-    const auto write32 = [](CUdeviceptr address, unsigned int flags) {
-        return d.cuStreamWriteValue32_v2(nullptr, address, 0, flags);
-    };
-    const auto write64 = [](CUdeviceptr address) {
-        return d.cuStreamWriteValue64_v2(nullptr, address, 0, 0);
-    };
-    check_all(invalid,
-              {wait32(a + 2, eq), d.cuStreamWaitValue64_v2(nullptr, a + 4, 0, eq),
-               write32(a + 1, 0), write64(a + 4), wait32(0, eq), write64(a + 64),
-               write64(~CUdeviceptr(7)), wait32(a, 4), wait32(a, 0x80000000u), write32(a, 2),
-               write32(a, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER), write32(managed, 0)});
-    CHECK(wait32(a, eq | CU_STREAM_WAIT_VALUE_FLUSH) == CUDA_ERROR_NOT_SUPPORTED);
-
-    CUstreamBatchMemOpParams one = write_operation(a, 1), last = one;
-    check_misuse(d.cuStreamBatchMemOp_v2(nullptr, 1, nullptr, 0), invalid,
-                 "cuStreamBatchMemOp of a null list");
-    CHECK(d.cuStreamBatchMemOp_v2(nullptr, 1, &one, 1) == invalid);
-    std::vector<CUstreamBatchMemOpParams> many(257, one);
-    CHECK(d.cuStreamBatchMemOp_v2(nullptr, 257, many.data(), 0) == invalid);
+    const auto flushing = [&] {
+        CUstreamBatchMemOpParams operation{};
+        operation.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
+        return operation;
+    }();
+    std::vector<CUstreamBatchMemOpParams> many(257, write_operation(memory, 1));
     const auto ends_with = [&](const CUstreamBatchMemOpParams &operation) {
         many[255] = operation;
-        return d.cuStreamBatchMemOp_v2(nullptr, 256, many.data(), 0);
+        return driver().cuStreamBatchMemOp_v2(nullptr, 256, many.data(), 0);
     };
-    CHECK(ends_with(one) == good);
-    last.operation = static_cast<CUstreamBatchMemOpType>(99);
-    CHECK(ends_with(last) == invalid);
-    CHECK(ends_with(barrier(2)) == invalid);
-    last = {};
-    last.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
-    CHECK(ends_with(last) == CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(d.cuCtxSynchronize() == good);
+    CHECK(driver().cuStreamBatchMemOp_v2(nullptr, 257, many.data(), 0) == invalid);
+    ok(ends_with(many[0]));
+    check_all(invalid, {ends_with(write_operation(memory + 64, 1)), // behind the memory
+                        ends_with(write_operation(~CUdeviceptr(7), 1)),
+                        ends_with(write_operation(managed, 1)), ends_with(barrier(2)),
+                        ends_with(wait_operation(memory, 1, 4))});
+    check_all(CUDA_ERROR_NOT_SUPPORTED,
+              {ends_with(wait_operation(memory, 1, eq | CU_STREAM_WAIT_VALUE_FLUSH)),
+               ends_with(flushing)});
+    check_misuse(driver().cuStreamBatchMemOp_v2(nullptr, 1, nullptr, 0), invalid,
+                 "cuStreamBatchMemOp of a null list");
+    ok(driver().cuCtxSynchronize());
 }
 
 TEST_CASE("freeing memory that a stream waits for is a misuse") {
     start(adversarial(1));
     const CUdeviceptr memory = allocate(64);
-    REQUIRE(d.cuMemsetD8(memory, 0, 64) == good);
-    REQUIRE(d.cuStreamWaitValue32_v2(nullptr, memory, 1, eq) == good);
+    require_ok(driver().cuMemsetD8(memory, 0, 64));
+    require_ok(driver().cuStreamWaitValue32_v2(nullptr, memory, 1, eq));
     release(memory);
     CHECK_FALSE(misuses().empty());
-    CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CHECK(driver().cuStreamSynchronize(nullptr) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuses();
-    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+    ok(driver().cuDevicePrimaryCtxReset(0));
 }
 
-TEST_CASE("stream memory operations of the first ABI need their device attribute") {
-    const bool on = GENERATE(false, true);
-    start(on ? "attribute.92=1;attribute.93=1" : "attribute.92=0;attribute.93=0");
-    const CUresult expected = on ? good : CUDA_ERROR_NOT_SUPPORTED;
+TEST_CASE("stream memory operations of the first ABI run on a device with the attributes") {
+    start("attribute.92=1;attribute.93=1");
     using Value32 = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned int);
     using Value64 = CUresult (*)(CUstream, CUdeviceptr, cuuint64_t, unsigned int);
-    using Batch = CUresult (*)(CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int);
-    const auto write32 = exported_as<Value32>("cuStreamWriteValue32");
-    const auto wait32 = exported_as<Value32>("cuStreamWaitValue32");
-    const auto write64 = exported_as<Value64>("cuStreamWriteValue64");
-    const auto wait64 = exported_as<Value64>("cuStreamWaitValue64");
-    const auto batch = exported_as<Batch>("cuStreamBatchMemOp");
+    const auto batch =
+        exported_as<CUresult (*)(CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int)>(
+            "cuStreamBatchMemOp");
     const Memory memory;
-    CHECK(write32(nullptr, memory, 5, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) == expected);
-    CHECK(wait32(nullptr, memory, 5, eq) == expected);
-    CHECK(write64(nullptr, memory + 8, 6, 0) == expected);
-    CHECK(wait64(nullptr, memory + 8, 6, eq) == expected);
-    CUstreamBatchMemOpParams operation = write_operation(memory + 16, 7);
-    CHECK(batch(nullptr, 1, &operation, 0) == expected);
-    operation = barrier(0);
-    CHECK(batch(nullptr, 1, &operation, 0) == (on ? invalid : CUDA_ERROR_NOT_SUPPORTED));
-    CHECK(d.cuCtxSynchronize() == good);
-    CHECK(memory.at<std::uint64_t>(16) == (on ? 7 : 0));
+    CUstreamBatchMemOpParams write = write_operation(memory + 16, 7), no_write = barrier(0);
+    check_all(CUDA_SUCCESS,
+              {exported_as<Value32>("cuStreamWriteValue32")(
+                   nullptr, memory, 5, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER),
+               exported_as<Value32>("cuStreamWaitValue32")(nullptr, memory, 5, eq),
+               exported_as<Value64>("cuStreamWriteValue64")(nullptr, memory + 8, 6, 0),
+               exported_as<Value64>("cuStreamWaitValue64")(nullptr, memory + 8, 6, eq),
+               batch(nullptr, 1, &write, 0)});
+    CHECK(batch(nullptr, 1, &no_write, 0) == invalid);
+    ok(driver().cuCtxSynchronize());
+    CHECK(memory.at<std::uint64_t>(8) == 6);
+    CHECK(memory.at<std::uint64_t>(16) == 7);
 }

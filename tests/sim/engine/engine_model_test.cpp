@@ -40,27 +40,27 @@ class Program {
         for (const Instruction &instruction : program_) {
             switch (instruction.step) {
             case Step::launch:
-                REQUIRE(order.launch(streams[instruction.stream], instruction.number) == good);
+                require_ok(order.launch(streams[instruction.stream], instruction.number));
                 break;
             case Step::record:
-                REQUIRE(d.cuEventRecord(events[instruction.event], streams[instruction.stream]) ==
-                        good);
+                require_ok(
+                    driver().cuEventRecord(events[instruction.event], streams[instruction.stream]));
                 break;
             case Step::wait:
-                REQUIRE(d.cuStreamWaitEvent(streams[instruction.stream], events[instruction.event],
-                                            0) == good);
+                require_ok(driver().cuStreamWaitEvent(streams[instruction.stream],
+                                                      events[instruction.event], 0));
                 break;
             case Step::synchronize_stream:
-                REQUIRE(d.cuStreamSynchronize(streams[instruction.stream]) == good);
+                require_ok(driver().cuStreamSynchronize(streams[instruction.stream]));
                 check_ran(order, instruction.before);
                 break;
             case Step::synchronize_event:
-                REQUIRE(d.cuEventSynchronize(events[instruction.event]) == good);
+                require_ok(driver().cuEventSynchronize(events[instruction.event]));
                 check_ran(order, instruction.before);
                 break;
             }
         }
-        REQUIRE(d.cuCtxSynchronize() == good);
+        require_ok(driver().cuCtxSynchronize());
         for (const CUevent event : events) {
             destroy(event);
         }

@@ -18,28 +18,28 @@ TEST_CASE("threads can enqueue, wait and destroy concurrently") {
     std::vector<std::thread> all;
     for (int thread = 0; thread < threads; ++thread) {
         all.emplace_back([&, thread] {
-            const auto check = [&](bool good) { failures += good ? 0 : 1; };
-            check(d.cuCtxSetCurrent(context) == good);
+            const auto check = [&](bool succeeded) { failures += succeeded ? 0 : 1; };
+            check(driver().cuCtxSetCurrent(context) == CUDA_SUCCESS);
             for (int round = 0; round < rounds; ++round) {
                 CUstream stream = nullptr;
-                check(d.cuStreamCreate(&stream, round % 2) == good);
+                check(driver().cuStreamCreate(&stream, round % 2) == CUDA_SUCCESS);
                 const int number = (thread * rounds + round) * 4;
-                check(order.launch(stream, number) == good);
-                check(d.cuStreamWaitEvent(stream, shared, 0) == good);
-                check(order.launch(stream, number + 1) == good);
-                check(order.launch(common, number + 2) == good);
-                check(d.cuEventRecord(shared, common) == good);
-                check(order.launch(CU_STREAM_PER_THREAD, number + 3) == good);
+                check(order.launch(stream, number) == CUDA_SUCCESS);
+                check(driver().cuStreamWaitEvent(stream, shared, 0) == CUDA_SUCCESS);
+                check(order.launch(stream, number + 1) == CUDA_SUCCESS);
+                check(order.launch(common, number + 2) == CUDA_SUCCESS);
+                check(driver().cuEventRecord(shared, common) == CUDA_SUCCESS);
+                check(order.launch(CU_STREAM_PER_THREAD, number + 3) == CUDA_SUCCESS);
                 if (round % 3 == 0) {
-                    check(d.cuStreamSynchronize(stream) == good);
+                    check(driver().cuStreamSynchronize(stream) == CUDA_SUCCESS);
                     check(order.has(number + 1));
                 }
-                const CUresult asked = d.cuEventQuery(shared);
-                check(asked == good || asked == CUDA_ERROR_NOT_READY);
-                check(d.cuStreamDestroy(stream) == good);
+                const CUresult asked = driver().cuEventQuery(shared);
+                check(asked == CUDA_SUCCESS || asked == CUDA_ERROR_NOT_READY);
+                check(driver().cuStreamDestroy(stream) == CUDA_SUCCESS);
             }
             if (thread % 2 == 0) {
-                check(d.cuCtxSynchronize() == good);
+                check(driver().cuCtxSynchronize() == CUDA_SUCCESS);
             }
         });
     }
@@ -47,7 +47,7 @@ TEST_CASE("threads can enqueue, wait and destroy concurrently") {
         thread.join();
     }
     CHECK(failures == 0);
-    CHECK(d.cuCtxSynchronize() == good);
+    ok(driver().cuCtxSynchronize());
     CHECK(order.ran().size() == threads * rounds * 4);
     destroy(shared);
     destroy(common);
@@ -83,9 +83,9 @@ TEST_CASE("threaded mode runs streams concurrently") {
         }
         ++arrived;
     };
-    REQUIRE(d.cuLaunchHostFunc(one, meet, nullptr) == good);
-    REQUIRE(d.cuLaunchHostFunc(two, meet, nullptr) == good);
-    CHECK(d.cuCtxSynchronize() == good);
+    require_ok(driver().cuLaunchHostFunc(one, meet, nullptr));
+    require_ok(driver().cuLaunchHostFunc(two, meet, nullptr));
+    ok(driver().cuCtxSynchronize());
     CHECK(arrived == 4);
 }
 
@@ -95,10 +95,10 @@ TEST_CASE("worker threads run work of all streams that was enqueued in another m
     RunOrder order;
     for (int round = 0; round < 20; ++round) {
         configure("mode=adversarial");
-        REQUIRE(order.launch(one, 2 * round) == good);
-        REQUIRE(order.launch(two, 2 * round + 1) == good);
+        require_ok(order.launch(one, 2 * round));
+        require_ok(order.launch(two, 2 * round + 1));
         configure("mode=threaded");
-        REQUIRE(d.cuStreamSynchronize(one) == good);
+        require_ok(driver().cuStreamSynchronize(one));
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
         while (!order.has(2 * round + 1) && std::chrono::steady_clock::now() < end) {
             std::this_thread::yield();
@@ -129,15 +129,14 @@ TEST_CASE("a driver that has started threads stays loaded after dlclose") {
     REQUIRE(control.configure("mode=threaded") == 0);
     CUcontext context = nullptr;
     CUstream stream = nullptr;
-    REQUIRE(function<CUresult(unsigned int)>(driver, "cuInit")(0) == good);
-    REQUIRE(function<CUresult(CUcontext *, CUdevice)>(driver, "cuDevicePrimaryCtxRetain")(
-                &context, 0) == good);
-    REQUIRE(function<CUresult(CUcontext)>(driver, "cuCtxSetCurrent")(context) == good);
-    REQUIRE(function<CUresult(CUstream *, unsigned int)>(driver, "cuStreamCreate")(&stream, 0) ==
-            good);
-    REQUIRE(function<CUresult(CUstream, CUhostFn, void *)>(driver, "cuLaunchHostFunc")(
-                stream, [](void *) {}, nullptr) == good);
-    REQUIRE(function<CUresult(CUstream)>(driver, "cuStreamSynchronize")(stream) == good);
+    require_ok(function<CUresult(unsigned int)>(driver, "cuInit")(0));
+    require_ok(
+        function<CUresult(CUcontext *, CUdevice)>(driver, "cuDevicePrimaryCtxRetain")(&context, 0));
+    require_ok(function<CUresult(CUcontext)>(driver, "cuCtxSetCurrent")(context));
+    require_ok(function<CUresult(CUstream *, unsigned int)>(driver, "cuStreamCreate")(&stream, 0));
+    require_ok(function<CUresult(CUstream, CUhostFn, void *)>(driver, "cuLaunchHostFunc")(
+        stream, [](void *) {}, nullptr));
+    require_ok(function<CUresult(CUstream)>(driver, "cuStreamSynchronize")(stream));
     control.reset(); // the thread may still be returning through code of the library
     REQUIRE(dlclose(driver) == 0);
     CHECK(dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != nullptr);

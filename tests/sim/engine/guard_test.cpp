@@ -57,12 +57,12 @@ TEST_CASE("filling allocations of many sizes leaves each other's guards intact")
     std::vector<std::pair<CUdeviceptr, std::size_t>> all;
     for (std::size_t size = 1; size < 3 * MiB; size += size / 3 + 1) {
         all.emplace_back(allocate(size), size);
-        REQUIRE(d.cuMemsetD8(all.back().first, 0xff, size) == good);
+        require_ok(driver().cuMemsetD8(all.back().first, 0xff, size));
     }
     for (std::size_t i = 0; i < all.size(); i += 2) {
         release(all[i].first);
         all[i].first = allocate(all[i].second);
-        REQUIRE(d.cuMemsetD8(all[i].first, 0xff, all[i].second) == good);
+        require_ok(driver().cuMemsetD8(all[i].first, 0xff, all[i].second));
     }
     for (const auto &[address, size] : all) {
         release(address);

@@ -11,14 +11,14 @@ struct PinnedWord : Unique {
     PinnedWord() {
         void *memory = allocate_pinned(4, 0);
         value = static_cast<std::atomic<std::uint32_t> *>(memory);
-        REQUIRE(d.cuMemHostGetDevicePointer(&address, memory, 0) == good);
+        require_ok(driver().cuMemHostGetDevicePointer(&address, memory, 0));
     }
     ~PinnedWord() {
         if (sim_control().view(address, 1) != nullptr) { // still allocated
             free();
         }
     }
-    void free() { CHECK(d.cuMemFreeHost(value) == good); }
+    void free() { ok(driver().cuMemFreeHost(value)); }
 
     std::atomic<std::uint32_t> *value = nullptr;
     CUdeviceptr address = 0;

@@ -14,12 +14,12 @@ inline constexpr auto unsupported = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
 inline constexpr auto not_capturing = CU_STREAM_CAPTURE_STATUS_NONE;
 
 inline CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode = relaxed) {
-    return d.cuStreamBeginCapture(stream, mode);
+    return driver().cuStreamBeginCapture(stream, mode);
 }
 
 inline CUstreamCaptureStatus status_of(CUstream stream) {
     CUstreamCaptureStatus status{};
-    REQUIRE(d.cuStreamIsCapturing(stream, &status) == good);
+    require_ok(driver().cuStreamIsCapturing(stream, &status));
     return status;
 }
 inline bool is_active(CUstream stream) {
@@ -31,15 +31,15 @@ inline bool is_invalidated(CUstream stream) {
 
 inline CUgraph end_capture(CUstream stream) {
     CUgraph graph = nullptr;
-    REQUIRE(d.cuStreamEndCapture(stream, &graph) == good);
+    require_ok(driver().cuStreamEndCapture(stream, &graph));
     REQUIRE(graph != nullptr);
     return graph;
 }
 // The status of an end that fails; checks that it makes no graph.
 inline CUresult failed_end(CUstream stream) {
     CUgraph graph = garbage<CUgraph>();
-    const CUresult status = d.cuStreamEndCapture(stream, &graph);
-    CHECK((graph == nullptr) == (status != good));
+    const CUresult status = driver().cuStreamEndCapture(stream, &graph);
+    CHECK((graph == nullptr) == (status != CUDA_SUCCESS));
     return status;
 }
 // Ends a capture that is invalidated.
@@ -53,7 +53,7 @@ inline void end_invalidated(CUstream stream) {
 template <class Call>
 void check_breaks(CUstream stream, CUresult expected, const Call &call,
                   CUstreamCaptureMode mode = relaxed) {
-    REQUIRE(begin_capture(stream, mode) == good);
+    require_ok(begin_capture(stream, mode));
     CHECK(call() == expected);
     end_invalidated(stream);
 }
@@ -65,22 +65,22 @@ inline CUgraph captured_graph(CUstream stream) {
     CUstreamCaptureStatus status{};
     CUgraph graph = nullptr;
     auto *info = entry<CaptureInfo>("cuStreamGetCaptureInfo_v2");
-    REQUIRE(info(stream, &status, nullptr, &graph, nullptr, nullptr) == good);
+    require_ok(info(stream, &status, nullptr, &graph, nullptr, nullptr));
     return graph;
 }
 
 // Sets the mode of this thread and returns the previous mode.
 inline CUstreamCaptureMode exchange_mode(CUstreamCaptureMode mode) {
-    REQUIRE(d.cuThreadExchangeStreamCaptureMode(&mode) == good);
+    require_ok(driver().cuThreadExchangeStreamCaptureMode(&mode));
     return mode;
 }
 
 // A call that is unsafe during a capture.
 inline CUresult unsafe_call() {
     CUdeviceptr address = 0;
-    const CUresult status = d.cuMemAlloc(&address, 64);
-    if (status == good) {
-        CHECK(d.cuMemFree(address) == good);
+    const CUresult status = driver().cuMemAlloc(&address, 64);
+    if (status == CUDA_SUCCESS) {
+        ok(driver().cuMemFree(address));
     }
     return status;
 }
@@ -91,8 +91,8 @@ struct TwoStreams {
     const Event event{CU_EVENT_DISABLE_TIMING};
     // Orders later work in `second` after earlier work in `first`.
     CUresult order(CUstream first, CUstream second) const {
-        const CUresult recorded = d.cuEventRecord(event, first);
-        return recorded == good ? d.cuStreamWaitEvent(second, event, 0) : recorded;
+        const CUresult recorded = driver().cuEventRecord(event, first);
+        return recorded == CUDA_SUCCESS ? driver().cuStreamWaitEvent(second, event, 0) : recorded;
     }
 };
 

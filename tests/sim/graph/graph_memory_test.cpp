@@ -35,7 +35,7 @@ constexpr std::uint64_t piece = 32 << 20;
 
 std::uint64_t graph_memory(CUgraphMem_attribute attribute) {
     cuuint64_t value = ~0ull;
-    REQUIRE(d.cuDeviceGetGraphMemAttribute(0, attribute, &value) == good);
+    require_ok(driver().cuDeviceGetGraphMemAttribute(0, attribute, &value));
     return value;
 }
 std::uint64_t used() {
@@ -51,13 +51,10 @@ TEST_CASE("memory of a graph is valid from its allocation node to its free node"
     const Allocation memory = add_allocation(graph, 16);
     const CUgraphNode set = add_memset(graph, words(memory.address, 77, 4), {memory.node});
     const CUgraphNode read = add_copy(graph, copy_to_host(result, memory.address, 16), {set});
-    const CUgraphNode free = add_free(graph, memory.address, {read});
+    add_free(graph, memory.address, {read});
     const auto back =
         got<CUDA_MEM_ALLOC_NODE_PARAMS>(&Driver::cuGraphMemAllocNodeGetParams, memory.node, out);
     CHECK((back.dptr == memory.address && back.bytesize == 16));
-    CUdeviceptr freed = 0;
-    CHECK(got(d.cuGraphMemFreeNodeGetParams(free, &freed), freed) == memory.address);
-    CHECK(d.cuGraphMemFreeNodeGetParams(set, &freed) == invalid);
     const CUgraphExec exec = instantiate(graph);
     for (int i = 0; i < 3; ++i) {
         result[3] = 0;
@@ -70,8 +67,8 @@ TEST_CASE("memory of a graph is valid from its allocation node to its free node"
     CHECK(graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) == piece);
     CHECK(leaks().size() == 2); // the graphs
     // It cannot be freed outside of the graph.
-    CHECK(reported(d.cuMemFree(memory.address), "not allocated") == invalid);
-    CHECK(d.cuDeviceGraphMemTrim(0) == good);
+    CHECK(reported(driver().cuMemFree(memory.address), "not allocated") == invalid);
+    ok(driver().cuDeviceGraphMemTrim(0));
     CHECK(used() == 0);
     CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == 0);
     run(exec);
@@ -80,7 +77,7 @@ TEST_CASE("memory of a graph is valid from its allocation node to its free node"
     CHECK(used() == 0);
     CHECK(graph_memory(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT) == piece);
     destroy(graph);
-    CHECK(reported(d.cuMemsetD8(memory.address, 0, 1), "freed") == invalid);
+    CHECK(reported(driver().cuMemsetD8(memory.address, 0, 1), "freed") == invalid);
 }
 
 TEST_CASE("memory that a graph does not free can be freed outside of it") {
@@ -94,121 +91,89 @@ TEST_CASE("memory that a graph does not free can be freed outside of it") {
         CHECK(leaks().size() == 2);
         run(exec);
         CHECK(leaks().size() == 3);
-        CHECK(d.cuMemsetD32(memory, 5, 16) == good);
-        CHECK(d.cuStreamSynchronize(nullptr) == good);
+        ok(driver().cuMemsetD32(memory, 5, 16));
+        ok(driver().cuStreamSynchronize(nullptr));
         CHECK(used() == piece);
         // No new launch until it is freed.
-        CHECK(d.cuGraphLaunch(exec, nullptr) == invalid);
+        CHECK(driver().cuGraphLaunch(exec, nullptr) == invalid);
         SECTION("by cuMemFree") {
-            CHECK(d.cuMemFree(memory) == good);
+            ok(driver().cuMemFree(memory));
         }
         SECTION("by cuMemFreeAsync") {
-            CHECK(d.cuMemFreeAsync(memory, nullptr) == good);
-            CHECK(reported(d.cuMemFreeAsync(memory, nullptr), "not allocated") == invalid);
+            ok(driver().cuMemFreeAsync(memory, nullptr));
+            CHECK(reported(driver().cuMemFreeAsync(memory, nullptr), "not allocated") == invalid);
         }
         SECTION("by another graph") {
             const Graph other;
             add_free(other, memory);
             const Executable freeing(other);
-            CHECK(d.cuGraphLaunch(freeing, nullptr) == good);
-            CHECK(d.cuGraphLaunch(freeing, nullptr) == invalid);
+            ok(driver().cuGraphLaunch(freeing, nullptr));
+            CHECK(driver().cuGraphLaunch(freeing, nullptr) == invalid);
         }
         run(exec);
-        CHECK(d.cuMemFree(memory) == good);
+        ok(driver().cuMemFree(memory));
         run(exec);
         // The graph itself can no longer free it.
         CUgraphNode late = nullptr;
-        CHECK(d.cuGraphAddMemFreeNode(&late, graph, &allocation.node, 1, memory) == invalid);
+        CHECK(driver().cuGraphAddMemFreeNode(&late, graph, &allocation.node, 1, memory) == invalid);
     }
     // The memory outlives its graph.
     CHECK(leaks().size() == 1);
-    CHECK(d.cuMemsetD32(memory, 5, 16) == good);
-    CHECK(d.cuStreamSynchronize(nullptr) == good);
-    CHECK(d.cuMemFree(memory) == good);
+    ok(driver().cuMemsetD32(memory, 5, 16));
+    ok(driver().cuStreamSynchronize(nullptr));
+    ok(driver().cuMemFree(memory));
     CHECK(used() == 0);
 }
 
-TEST_CASE("a graph with AUTO_FREE_ON_LAUNCH frees memory of its previous launch") {
-    start(GENERATE_COPY(from_range(all_modes())));
-    CUdeviceptr left = 0;
-    {
-        const Graph graph;
-        const Allocation memory = add_allocation(graph, 64);
-        left = memory.address;
-        add_memset(graph, words(left, 6, 16), {memory.node});
-        const Executable exec(graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH);
-        for (int i = 0; i < 4; ++i) {
-            REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
-        }
-        CHECK(d.cuStreamSynchronize(nullptr) == good);
-        CHECK(used() == piece);
-    }
-    CHECK(leaks().size() == 1);
-    CHECK(d.cuMemFree(left) == good);
-}
-
-TEST_CASE("a graph with memory nodes cannot be copied, changed or instantiated twice at once") {
-    constexpr auto not_supported = CUDA_ERROR_NOT_SUPPORTED;
+TEST_CASE("an allocation is freed either in its own graph or in one other graph") {
     const CUgraph graph = make_graph();
     const Graph other;
     const CUgraphNode first = add_empty(graph);
     const Allocation memory = add_allocation(graph, 64, {first});
-    CUgraph clone = nullptr;
-    CUgraphNode node = nullptr;
-    CHECK(d.cuGraphClone(&clone, graph) == not_supported);
-    CHECK(d.cuGraphAddChildGraphNode(&node, other, nullptr, 0, graph) == not_supported);
-    CHECK(nodes_of(other).empty());
-    CHECK(d.cuGraphDestroyNode(first) == not_supported);
-    CHECK(remove_edge(graph, first, memory.node) == not_supported);
-    const CUgraphExec exec = instantiate(graph);
-    CHECK(try_instantiate(graph) == not_supported);
-    destroy(exec);
-    destroy(instantiate(graph));
-
+    CHECK(driver().cuGraphDestroyNode(first) == CUDA_ERROR_NOT_SUPPORTED);
+    CHECK(remove_edge(graph, first, memory.node) == CUDA_ERROR_NOT_SUPPORTED);
     const Words plain(4);
-    const Calls free(&Driver::cuGraphAddMemFreeNode);
-    free[invalid] = {{&node, graph, nullptr, 0, plain.address},
-                     {&node, graph, nullptr, 0, memory.address + 4}};
-    // An allocation is freed either in its own graph or in one other graph.
+    CUgraphNode node = nullptr;
+    const auto free = [&](CUgraph in, CUdeviceptr address) {
+        return driver().cuGraphAddMemFreeNode(&node, in, nullptr, 0, address);
+    };
+    check_all(invalid, {free(graph, plain.address), free(graph, memory.address + 4)});
     add_free(graph, memory.address);
-    free[invalid] = {{&node, graph, nullptr, 0, memory.address},
-                     {&node, other, nullptr, 0, memory.address}};
+    CHECK(free(other, memory.address) == invalid);
     const Allocation second = add_allocation(other, 64);
     destroy(graph);
     {
         const Graph third;
         add_free(third, second.address);
-        free[invalid] = {{&node, other, nullptr, 0, second.address}};
+        CHECK(free(other, second.address) == invalid);
         const Executable freeing(third);
-        CHECK(d.cuGraphLaunch(freeing, nullptr) == invalid); // not allocated yet
+        CHECK(driver().cuGraphLaunch(freeing, nullptr) == invalid); // not allocated yet
     }
     // Destroying that graph lets another one free the memory.
     add_free(other, second.address, {second.node});
 }
 
-TEST_CASE("arguments of allocation nodes are checked") {
+TEST_CASE("parameters of allocation nodes are checked") {
     const Graph graph;
-    CUgraphNode node = nullptr;
-    using P = CUDA_MEM_ALLOC_NODE_PARAMS;
-    const auto with = [&](auto change) {
-        P parameters = allocation_parameters(64);
-        change(parameters);
-        return d.cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &parameters);
+    using Parameters = CUDA_MEM_ALLOC_NODE_PARAMS;
+    static const CUmemAccessDesc own = grant(0), none = grant(9);
+    constexpr auto file = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    const auto add = [&](Parameters parameters) {
+        CUgraphNode node = nullptr;
+        return driver().cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &parameters);
     };
-    CHECK(with([](P &p) { p.bytesize = 0; }) == invalid);
-    CHECK(with([](P &p) { p.bytesize = ~std::size_t(0); }) == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(d.cuGraphAddMemAllocNode(&node, graph, nullptr, 0, nullptr) == invalid);
-    CHECK(with([](P &p) { p.poolProps.location.id = 9; }) == invalid);
-    CHECK(with([](P &p) { p.poolProps.location.id = -1; }) == invalid);
-    CHECK(with([](P &p) { p.poolProps.location.type = CU_MEM_LOCATION_TYPE_INVALID; }) == invalid);
-    CHECK(with([](P &p) { p.poolProps.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; }) ==
-          CUDA_ERROR_NOT_SUPPORTED);
-    CHECK(with([](P &p) { p.accessDescCount = 1; }) == invalid); // without an array
-    for (const int device : {0, 9}) {
-        const CUmemAccessDesc access = grant(device);
-        CHECK(with([&](P &p) { p.accessDescCount = 1, p.accessDescs = &access; }) ==
-              (device == 0 ? good : invalid));
-    }
+    check_changes(
+        allocation_parameters(64), add,
+        {{"size", [](Parameters &p) { p.bytesize = ~std::size_t(0); }, CUDA_ERROR_OUT_OF_MEMORY},
+         {"device 9", [](Parameters &p) { p.poolProps.location.id = 9; }},
+         {"device -1", [](Parameters &p) { p.poolProps.location.id = -1; }},
+         {"place", [](Parameters &p) { p.poolProps.location.type = CU_MEM_LOCATION_TYPE_INVALID; }},
+         {"sharing", [](Parameters &p) { p.poolProps.handleTypes = file; },
+          CUDA_ERROR_NOT_SUPPORTED},
+         {"no access", [](Parameters &p) { p.accessDescCount = 1; }},
+         {"access 9", [](Parameters &p) { p.accessDescCount = 1, p.accessDescs = &none; }},
+         {"access 0", [](Parameters &p) { p.accessDescCount = 1, p.accessDescs = &own; },
+          CUDA_SUCCESS}});
     CHECK(nodes_of(graph).size() == 1);
 }
 
@@ -223,12 +188,12 @@ TEST_CASE("a free node that does not follow its allocation node is a misuse") {
         for (int i = 0; i < 2; ++i) {
             run(exec);
         }
-        CHECK(reported(d.cuMemFree(memory.address), "not allocated") ==
+        CHECK(reported(driver().cuMemFree(memory.address), "not allocated") ==
               invalid); // freed by the graph
     }
     // An indirect dependency is enough.
     const CUgraphNode between = add_empty(graph, {memory.node});
-    REQUIRE(add_edge(graph, between, free) == good);
+    require_ok(add_edge(graph, between, free));
     {
         const Executable exec(graph);
         run(exec);
@@ -274,30 +239,24 @@ TEST_CASE("a device reports the graph memory in use and reserved") {
     };
     using Pieces = std::vector<std::uint64_t>;
     CHECK(all() == Pieces{0, 0, 0, 0});
-    REQUIRE(d.cuGraphLaunch(exec, nullptr) == good);
+    require_ok(driver().cuGraphLaunch(exec, nullptr));
     CHECK(all() == Pieces{2, 2, 2, 2}); // before its work has run, too
-    CHECK(d.cuDeviceGraphMemTrim(0) == good);
-    CHECK(d.cuStreamSynchronize(nullptr) == good);
+    ok(driver().cuDeviceGraphMemTrim(0));
+    ok(driver().cuStreamSynchronize(nullptr));
     CHECK(all() == Pieces{2, 2, 2, 2});
-    CHECK(d.cuMemFree(memory.address) == good);
+    ok(driver().cuMemFree(memory.address));
     CHECK(all() == Pieces{1, 2, 2, 2});
-    CHECK(d.cuDeviceGraphMemTrim(0) == good);
+    ok(driver().cuDeviceGraphMemTrim(0));
     CHECK(all() == Pieces{1, 2, 1, 2});
-    CHECK(d.cuMemFree(small.address) == good);
-    CHECK(d.cuDeviceGraphMemTrim(0) == good);
+    ok(driver().cuMemFree(small.address));
+    ok(driver().cuDeviceGraphMemTrim(0));
     CHECK(all() == Pieces{0, 2, 0, 2});
     constexpr auto most = CU_GRAPH_MEM_ATTR_USED_MEM_HIGH;
     cuuint64_t value = 0, five = 5;
-    CHECK(d.cuDeviceSetGraphMemAttribute(0, most, &value) == good);
-    CHECK(d.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, &value) == good);
+    ok(driver().cuDeviceSetGraphMemAttribute(0, most, &value));
+    ok(driver().cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, &value));
     CHECK(all() == Pieces{0, 0, 0, 0});
-    CHECK(d.cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &value) == invalid);
-    CHECK(d.cuDeviceSetGraphMemAttribute(0, most, &five) == invalid);
-    constexpr auto unknown = static_cast<CUgraphMem_attribute>(77);
-    CHECK(d.cuDeviceGetGraphMemAttribute(7, most, &value) == CUDA_ERROR_INVALID_DEVICE);
-    CHECK(d.cuDeviceGetGraphMemAttribute(0, unknown, &value) == invalid);
-    CHECK(d.cuDeviceGetGraphMemAttribute(0, most, nullptr) == invalid);
-    CHECK(d.cuDeviceGraphMemTrim(-1) == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(driver().cuDeviceSetGraphMemAttribute(0, most, &five) == invalid);
 }
 
 TEST_CASE("resetting the simulator frees graph memory, even if it is in use") {
@@ -305,7 +264,7 @@ TEST_CASE("resetting the simulator frees graph memory, even if it is in use") {
     start(mode);
     const CUgraph graph = make_graph();
     add_allocation(graph, 64);
-    REQUIRE(d.cuGraphLaunch(instantiate(graph), nullptr) == good);
+    require_ok(driver().cuGraphLaunch(instantiate(graph), nullptr));
     CHECK(used() == piece);
     start(mode);
     CHECK(used() == 0);
@@ -317,8 +276,8 @@ TEST_CASE("using graph memory outside of its lifetime is caught") {
     const CUgraph graph = make_graph();
     const Allocation memory = add_allocation(graph, 64);
     instantiate(graph); // not launched
-    CHECK(d.cuMemsetD8Async(memory.address, 0, 64, nullptr) == good);
-    CHECK(d.cuStreamSynchronize(nullptr) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    ok(driver().cuMemsetD8Async(memory.address, 0, 64, nullptr));
+    CHECK(driver().cuStreamSynchronize(nullptr) == CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_misuse("before its allocation or after its free");
     sim_control().reset();
 }

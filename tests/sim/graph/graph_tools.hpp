@@ -21,7 +21,7 @@ using Nodes = std::vector<CUgraphNode>;
 template <class Add, class... More>
 CUgraphNode added(Add call, CUgraph graph, const Nodes &after, const More &...more) {
     CUgraphNode node = nullptr;
-    REQUIRE((d.*call)(&node, graph, after.data(), after.size(), more...) == good);
+    require_ok((driver().*call)(&node, graph, after.data(), after.size(), more...));
     return node;
 }
 
@@ -75,14 +75,14 @@ inline CUgraphNode add_copy(CUgraph graph, const CUDA_MEMCPY3D &copy, const Node
 // Device memory of words.
 struct Words : Unique {
     explicit Words(std::size_t words) : count(words) {
-        REQUIRE(d.cuMemAlloc(&address, words * 4) == good);
+        require_ok(driver().cuMemAlloc(&address, words * 4));
     }
     ~Words() {
         if (sim_control().view(address, 1) != nullptr) { // still allocated
             free();
         }
     }
-    void free() { CHECK(d.cuMemFree(address) == good); }
+    void free() { ok(driver().cuMemFree(address)); }
     // The current contents; does not wait.
     std::uint32_t at(std::size_t index) const {
         const void *view = sim_control().view(address, count * 4);
@@ -130,7 +130,7 @@ inline CUgraphNode add_child(CUgraph graph, CUgraph child, const Nodes &after = 
 // The graph that a child graph node owns.
 inline CUgraph child_of(CUgraphNode node) {
     CUgraph child = nullptr;
-    REQUIRE(d.cuGraphChildGraphNodeGetGraph(node, &child) == good);
+    require_ok(driver().cuGraphChildGraphNodeGetGraph(node, &child));
     return child;
 }
 inline CUgraph clone_of(CUgraph graph) {
@@ -154,25 +154,25 @@ inline CUresult remove_edge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
 
 inline CUresult try_instantiate(CUgraph graph, unsigned long long flags = 0) {
     CUgraphExec exec = nullptr;
-    return d.cuGraphInstantiateWithFlags(&exec, graph, flags);
+    return driver().cuGraphInstantiateWithFlags(&exec, graph, flags);
 }
 
 // Launches and waits.
 inline void run(CUgraphExec exec, CUstream stream = nullptr) {
-    REQUIRE(d.cuGraphLaunch(exec, stream) == good);
-    REQUIRE(d.cuStreamSynchronize(stream) == good);
+    require_ok(driver().cuGraphLaunch(exec, stream));
+    require_ok(driver().cuStreamSynchronize(stream));
 }
 
 inline Nodes nodes_of(CUgraph graph) {
     std::size_t count = 0;
-    REQUIRE(d.cuGraphGetNodes(graph, nullptr, &count) == good);
+    require_ok(driver().cuGraphGetNodes(graph, nullptr, &count));
     Nodes nodes(count);
-    REQUIRE(d.cuGraphGetNodes(graph, nodes.data(), &count) == good);
+    require_ok(driver().cuGraphGetNodes(graph, nodes.data(), &count));
     return nodes;
 }
 inline CUgraphNodeType type_of(CUgraphNode node) {
     CUgraphNodeType type{};
-    REQUIRE(d.cuGraphNodeGetType(node, &type) == good);
+    require_ok(driver().cuGraphNodeGetType(node, &type));
     return type;
 }
 using Types = std::vector<CUgraphNodeType>;
@@ -187,9 +187,9 @@ inline Nodes dependencies_of(CUgraphNode node) {
     using Function = CUresult(CUgraphNode, CUgraphNode *, size_t *);
     auto *query = entry<Function>("cuGraphNodeGetDependencies");
     std::size_t count = 0;
-    REQUIRE(query(node, nullptr, &count) == good);
+    require_ok(query(node, nullptr, &count));
     Nodes nodes(count);
-    REQUIRE(query(node, nodes.data(), &count) == good);
+    require_ok(query(node, nodes.data(), &count));
     return nodes;
 }
 
@@ -202,12 +202,12 @@ struct Update {
 inline Update update(CUgraphExec exec, CUgraph graph) {
 #if CUDA_VERSION >= 12000
     CUgraphExecUpdateResultInfo info{};
-    const CUresult status = d.cuGraphExecUpdate(exec, graph, &info);
+    const CUresult status = driver().cuGraphExecUpdate(exec, graph, &info);
     return {status, info.result, info.errorNode, info.errorFromNode};
 #else
     CUgraphNode node = nullptr;
     CUgraphExecUpdateResult result{};
-    const CUresult status = d.cuGraphExecUpdate(exec, graph, &node, &result);
+    const CUresult status = driver().cuGraphExecUpdate(exec, graph, &node, &result);
     return {status, result, node, nullptr};
 #endif
 }

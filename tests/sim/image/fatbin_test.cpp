@@ -96,13 +96,6 @@ TEST_CASE("loading a damaged compressed image fails with INVALID_IMAGE") {
         INFO(length);
         CHECK(load(packed.substr(0, length), lz4_flags, whole.size()) == CUDA_ERROR_INVALID_IMAGE);
     }
-    for (std::size_t at = 0; at < packed.size(); ++at) {
-        for (const char byte : {'\0', '\x0f', '\xf0', '\xff'}) {
-            std::string wrong = packed;
-            wrong[at] = byte;
-            (void)load(wrong, lz4_flags, whole.size());
-        }
-    }
     const std::size_t huge = ~std::size_t(0);
     for (const std::size_t size : {std::size_t(0), whole.size() - 1, whole.size() + 1, huge}) {
         INFO(size);
@@ -137,7 +130,7 @@ TEST_CASE("a fatbin with an unknown compression is rejected with the reason") {
     // Another image that fits the device is used instead.
     const std::string both =
         fatbin(fatbin_entry(2, 90, "compressed", {lz4_flags, 10, 100}) + fatbin_entry(1, 52, ptx));
-    CHECK(load_status(both.data()) == good);
+    ok(load_status(both.data()));
     CHECK(error_of(fatbin(fatbin_entry(1, 100, ptx, {lz4_flags, 9, 9})),
                    CUDA_ERROR_NO_BINARY_FOR_GPU) == "the fatbin has no image for this device\n");
 }

@@ -20,7 +20,8 @@ struct Parameter {
 std::vector<Parameter> parameters_of(CUfunction function) {
     std::vector<Parameter> found;
     Parameter next{};
-    while (d.cuFuncGetParamInfo(function, found.size(), &next.offset, &next.size) == good) {
+    while (driver().cuFuncGetParamInfo(function, found.size(), &next.offset, &next.size) ==
+           CUDA_SUCCESS) {
         found.push_back(next);
     }
     return found;
@@ -211,13 +212,13 @@ TEST_CASE("an error in the text form is reported with its line") {
     }
     CHECK(error_of("cushim-sim-image 2\n", CUDA_ERROR_INVALID_IMAGE).find("line 1") !=
           std::string::npos);
-    CHECK(load_status("cushim-sim-image 1") == good);
-    CHECK(load_status("cushim-sim-image 1\r\n# nothing\r\nkernel a params=0x8\r\n") == good);
+    ok(load_status("cushim-sim-image 1"));
+    ok(load_status("cushim-sim-image 1\r\n# nothing\r\nkernel a params=0x8\r\n"));
 }
 
 TEST_CASE("a text image for another device fails with NO_BINARY_FOR_GPU") {
     start("cc=9.0");
-    CHECK(load_status("cushim-sim-image 1\ntarget cc=9.0\n") == good);
+    ok(load_status("cushim-sim-image 1\ntarget cc=9.0\n"));
     CHECK(load_status("cushim-sim-image 1\ntarget cc=8.0\n") == CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(load_status("cushim-sim-image 1\ntarget cc=9.1\n") == CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
@@ -277,16 +278,17 @@ $L__BB0_2:
     float values[2] = {};
     std::size_t size = 0;
     CUdeviceptr address = 0;
-    CHECK(got(d.cuModuleGetGlobal(&address, &size, module, "values"), size) == sizeof values);
-    CHECK(d.cuMemcpyDtoH(values, address, size) == good);
+    CHECK(got(driver().cuModuleGetGlobal(&address, &size, module, "values"), size) ==
+          sizeof values);
+    ok(driver().cuMemcpyDtoH(values, address, size));
     CHECK((values[0] == 1.0F && values[1] == 2.0F));
     CUfunction none = nullptr;
-    CHECK(d.cuModuleGetFunction(&none, module, "helper") == CUDA_ERROR_NOT_FOUND);
+    CHECK(driver().cuModuleGetFunction(&none, module, "helper") == CUDA_ERROR_NOT_FOUND);
 }
 
 TEST_CASE("malformed PTX fails with INVALID_PTX, without .version with INVALID_IMAGE") {
     CHECK(load_status(".target sm_52\n.version 7.0\n") == CUDA_ERROR_INVALID_IMAGE);
-    CHECK(load_status(ptx_head.c_str()) == good);
+    ok(load_status(ptx_head.c_str()));
     const char *bad[] = {
         "this is not ptx",
         ".visible .entry f( { ret; }",
@@ -323,10 +325,10 @@ TEST_CASE("PTX that is newer than the driver or the device fails to load") {
     const auto version = [](const std::string &number, const std::string &target) {
         return load_status((".version " + number + "\n.target " + target + "\n").c_str());
     };
-    CHECK(version("8.4", "sm_80") == good);
+    ok(version("8.4", "sm_80"));
     CHECK(version("8.5", "sm_80") == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
     CHECK(version("9.0", "sm_80") == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
-    CHECK(version("8.4", "sm_86") == good);
+    ok(version("8.4", "sm_86"));
     CHECK(version("8.4", "sm_90") == CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(version("8.4", "sm_90a, debug") == CUDA_ERROR_NO_BINARY_FOR_GPU);
     for (const char *version : {"599999999.0", "8.599999999", "99999999999999999999.0"}) {
@@ -343,7 +345,7 @@ TEST_CASE("PTX that is newer than the driver or the device fails to load") {
           std::tuple{"driver=12090", "8.8", "9.0"}, std::tuple{"driver=13000", "9.0", "9.1"}}) {
         configure(driver);
         INFO(driver);
-        CHECK(version(newest, "sm_80") == good);
+        ok(version(newest, "sm_80"));
         CHECK(version(next, "sm_80") == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
     }
 }
@@ -379,7 +381,7 @@ TEST_CASE("loading a fatbin selects the best image for the device") {
     const auto has = [](const std::string &image, const char *name) {
         const LoadedModule module(image.data());
         CUfunction function = nullptr;
-        return d.cuModuleGetFunction(&function, module, name) == good;
+        return driver().cuModuleGetFunction(&function, module, name) == CUDA_SUCCESS;
     };
     const std::string both =
         fatbin(fatbin_entry(1, 52, ptx) + fatbin_entry(2, 90, Cubin(90).bytes()));
@@ -393,7 +395,7 @@ TEST_CASE("loading a fatbin selects the best image for the device") {
     // nvcc passes a structure that points at the fatbin.
     FatBinary wrapper;
     wrapper.data = both.data();
-    CHECK(d.cuModuleUnload(got<CUmodule>(&Driver::cuModuleLoadFatBinary, out, &wrapper)) == good);
+    ok(driver().cuModuleUnload(got<CUmodule>(&Driver::cuModuleLoadFatBinary, out, &wrapper)));
     wrapper.data = nullptr;
     CHECK(load_status(&wrapper) == CUDA_ERROR_INVALID_IMAGE);
 }
@@ -406,26 +408,26 @@ TEST_CASE("loading truncated and damaged images returns a status") {
     // Passed by size, as to the linker: bytes after the end must not be read.
     const auto add = [](const std::string &bytes, CUjitInputType type) {
         CUlinkState link = nullptr;
-        REQUIRE(d.cuLinkCreate(0, nullptr, nullptr, &link) == good);
+        require_ok(driver().cuLinkCreate(0, nullptr, nullptr, &link));
         std::vector<char> exact(bytes.begin(), bytes.end());
-        const CUresult status =
-            d.cuLinkAddData(link, type, exact.data(), exact.size(), "input", 0, nullptr, nullptr);
-        CHECK(d.cuLinkDestroy(link) == good);
+        const CUresult status = driver().cuLinkAddData(link, type, exact.data(), exact.size(),
+                                                       "input", 0, nullptr, nullptr);
+        ok(driver().cuLinkDestroy(link));
         return status;
     };
     for (std::size_t length = 1; length < whole.size(); ++length) {
         INFO(length);
         CHECK(add(whole.substr(0, length), CU_JIT_INPUT_CUBIN) == CUDA_ERROR_INVALID_IMAGE);
     }
-    CHECK(add(whole, CU_JIT_INPUT_CUBIN) == good);
+    ok(add(whole, CU_JIT_INPUT_CUBIN));
     for (std::size_t length = 1; length < packed.size(); ++length) {
         CHECK(add(packed.substr(0, length), CU_JIT_INPUT_FATBINARY) == CUDA_ERROR_INVALID_IMAGE);
     }
-    CHECK(add(packed, CU_JIT_INPUT_FATBINARY) == good);
+    ok(add(packed, CU_JIT_INPUT_FATBINARY));
     for (std::size_t length = 1; length < ptx.size(); ++length) {
         const CUresult status = add(ptx.substr(0, length), CU_JIT_INPUT_PTX);
         CHECK((status == CUDA_ERROR_INVALID_IMAGE || status == CUDA_ERROR_INVALID_PTX ||
-               status == good));
+               status == CUDA_SUCCESS));
     }
     // Each byte damaged: any status will do.
     for (const std::string &valid : {whole, packed, ptx}) {

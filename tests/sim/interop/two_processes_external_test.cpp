@@ -19,14 +19,14 @@ TEST_CASE("child works on external memory", "[.]") {
     const PinnedMemory pinned(sizeof(unsigned int));
     auto *const value = static_cast<unsigned int *>(pinned.get());
     for (unsigned int frame = 1; frame <= frames; ++frame) {
-        REQUIRE(wait(semaphore, 2 * frame - 1, stream) == good);
-        REQUIRE(d.cuMemcpyDtoHAsync(value, buffer, sizeof *value, stream) == good);
-        REQUIRE(d.cuStreamSynchronize(stream) == good);
+        require_ok(wait(semaphore, 2 * frame - 1, stream));
+        require_ok(driver().cuMemcpyDtoHAsync(value, buffer, sizeof *value, stream));
+        require_ok(driver().cuStreamSynchronize(stream));
         ++*value;
-        REQUIRE(d.cuMemcpyHtoDAsync(buffer, value, sizeof *value, stream) == good);
-        REQUIRE(signal(semaphore, 2 * frame, stream) == good);
+        require_ok(driver().cuMemcpyHtoDAsync(buffer, value, sizeof *value, stream));
+        require_ok(signal(semaphore, 2 * frame, stream));
         // In adversarial mode the signal runs only if a call waits for it.
-        REQUIRE(d.cuStreamSynchronize(stream) == good);
+        require_ok(driver().cuStreamSynchronize(stream));
     }
     release(buffer);
 }
@@ -65,7 +65,7 @@ TEST_CASE("child exports physical memory", "[.]") {
     constexpr std::size_t size = default_granularity;
     const PhysicalMemory physical(size, on_device(0, as_fd));
     int fd = -1;
-    REQUIRE(d.cuMemExportToShareableHandle(&fd, physical, as_fd, 0) == good);
+    require_ok(driver().cuMemExportToShareableHandle(&fd, physical, as_fd, 0));
     parent.send(size);
     parent.send_fd(fd);
     close(fd);
@@ -86,8 +86,8 @@ TEST_CASE("physical memory of another process imports as external memory") {
     const ExternalMemory memory(fd, size);
     CHECK_FALSE(is_open(fd));
     const auto buffer = mapped(memory, 0, size);
-    REQUIRE(d.cuMemsetD8(buffer, 0x3c, size) == good);
-    REQUIRE(d.cuCtxSynchronize() == good);
+    require_ok(driver().cuMemsetD8(buffer, 0x3c, size));
+    require_ok(driver().cuCtxSynchronize());
     c.signal();
     ended(child);
     CHECK(byte_at(buffer) == 0x3c); // although the exporter has ended
@@ -100,8 +100,8 @@ TEST_CASE("child waits for a binary semaphore", "[.]") {
     const Semaphore semaphore(parent.receive_fd(), binary);
     const Stream stream(non_blocking);
     for (int i = 0; i < 50; ++i) {
-        REQUIRE(wait(semaphore, 0, stream) == good);
-        REQUIRE(d.cuStreamSynchronize(stream) == good);
+        require_ok(wait(semaphore, 0, stream));
+        require_ok(driver().cuStreamSynchronize(stream));
         parent.signal();
     }
 }

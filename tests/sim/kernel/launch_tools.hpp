@@ -15,8 +15,8 @@ inline CUresult launch(CUfunction function, std::array<unsigned int, 3> grid = {
                        std::array<unsigned int, 3> block = {1, 1, 1}, unsigned int shared = 0,
                        CUstream stream = nullptr, void **parameters = nullptr,
                        void **extra = nullptr) {
-    return d.cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                            shared, stream, parameters, extra);
+    return driver().cuLaunchKernel(function, grid[0], grid[1], grid[2], block[0], block[1],
+                                   block[2], shared, stream, parameters, extra);
 }
 
 // A grid with blocks of one dimension.
@@ -38,7 +38,7 @@ inline CUresult launch_with(CUfunction function, std::vector<CUlaunchAttribute> 
     config.hStream = stream;
     config.attrs = attributes.data();
     config.numAttrs = static_cast<unsigned int>(attributes.size());
-    return d.cuLaunchKernelEx(&config, function, nullptr, nullptr);
+    return driver().cuLaunchKernelEx(&config, function, nullptr, nullptr);
 }
 
 inline CUlaunchAttribute attribute(int id) {

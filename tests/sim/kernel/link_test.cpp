@@ -14,27 +14,28 @@ constexpr char second[] = ".version 7.0\n.target sm_52\n"
 
 CUresult add_to(CUlinkState state, CUjitInputType type, const char *bytes, std::size_t size,
                 const char *name = nullptr) {
-    return d.cuLinkAddData(state, type, const_cast<char *>(bytes), size, name, 0, nullptr, nullptr);
+    return driver().cuLinkAddData(state, type, const_cast<char *>(bytes), size, name, 0, nullptr,
+                                  nullptr);
 }
 
 class Link : Unique {
   public:
     explicit Link(std::vector<CUjit_option> options = {}, void **values = nullptr) {
-        REQUIRE(d.cuLinkCreate(static_cast<unsigned int>(options.size()), options.data(), values,
-                               &state_) == good);
+        require_ok(driver().cuLinkCreate(static_cast<unsigned int>(options.size()), options.data(),
+                                         values, &state_));
     }
-    ~Link() { CHECK(d.cuLinkDestroy(state_) == good); }
+    ~Link() { ok(driver().cuLinkDestroy(state_)); }
 
     CUlinkState get() const { return state_; }
     CUresult add(CUjitInputType type, const std::string &text, const char *name = "input") const {
         return add_to(state_, type, text.data(), text.size() + 1, name);
     }
     CUresult add_file(const char *path, CUjitInputType type = CU_JIT_INPUT_PTX) const {
-        return d.cuLinkAddFile(state_, type, path, 0, nullptr, nullptr);
+        return driver().cuLinkAddFile(state_, type, path, 0, nullptr, nullptr);
     }
     void *complete() const {
         void *image = nullptr;
-        REQUIRE(d.cuLinkComplete(state_, &image, nullptr) == good);
+        require_ok(driver().cuLinkComplete(state_, &image, nullptr));
         return image;
     }
 
@@ -55,8 +56,8 @@ TEST_CASE("inputs are linked into one image") {
     std::optional<LoadedModule> module;
     {
         const Link link;
-        CHECK(link.add(CU_JIT_INPUT_CUBIN, first) == good);
-        CHECK(link.add(CU_JIT_INPUT_PTX, second) == good);
+        ok(link.add(CU_JIT_INPUT_CUBIN, first));
+        ok(link.add(CU_JIT_INPUT_PTX, second));
         void *image = nullptr;
         CHECK(got<std::size_t>(&Driver::cuLinkComplete, link.get(), &image, out) > 1);
         CHECK(link.complete() == image);
@@ -72,22 +73,22 @@ TEST_CASE("inputs are linked into one image") {
 
 TEST_CASE("only creating a link needs a current context") {
     CUlinkState state = nullptr;
-    REQUIRE(d.cuLinkCreate(0, nullptr, nullptr, &state) == good);
+    require_ok(driver().cuLinkCreate(0, nullptr, nullptr, &state));
     CHECK(leaks().size() == 1);
     pop_current();
     CUlinkState none = nullptr;
-    CHECK(d.cuLinkCreate(0, nullptr, nullptr, &none) == CUDA_ERROR_INVALID_CONTEXT);
-    CHECK(add_to(state, CU_JIT_INPUT_CUBIN, first, sizeof first - 1) == good);
-    CHECK(d.cuLinkDestroy(state) == good);
-    check_misuse(d.cuLinkDestroy(state), CUDA_ERROR_INVALID_HANDLE,
+    CHECK(driver().cuLinkCreate(0, nullptr, nullptr, &none) == CUDA_ERROR_INVALID_CONTEXT);
+    ok(add_to(state, CU_JIT_INPUT_CUBIN, first, sizeof first - 1));
+    ok(driver().cuLinkDestroy(state));
+    check_misuse(driver().cuLinkDestroy(state), CUDA_ERROR_INVALID_HANDLE,
                  "use of a destroyed link state");
-    CHECK(d.cuLinkDestroy(nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(driver().cuLinkDestroy(nullptr) == CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_CASE("a name that is defined twice is rejected and logged") {
     const LoggedLink logged;
     const Link &link = logged.link;
-    CHECK(link.add(CU_JIT_INPUT_CUBIN, first) == good);
+    ok(link.add(CU_JIT_INPUT_CUBIN, first));
     CHECK(logged.log[0] == '\0');
     CHECK(link.add(CU_JIT_INPUT_CUBIN, first) == CUDA_ERROR_INVALID_IMAGE);
     CHECK(std::string(logged.log).find("Multiple definition of 'one'") != std::string::npos);
@@ -95,8 +96,8 @@ TEST_CASE("a name that is defined twice is rejected and logged") {
     CHECK(link.add(CU_JIT_INPUT_CUBIN, "cushim-sim-image 1\nglobal counter size=8\n") ==
           CUDA_ERROR_INVALID_IMAGE);
     // The rejected inputs are not part of the image.
-    CHECK(link.add(CU_JIT_INPUT_PTX, second) == good);
-    CHECK(load_status(link.complete()) == good);
+    ok(link.add(CU_JIT_INPUT_PTX, second));
+    ok(load_status(link.complete()));
 }
 
 TEST_CASE("names that are not visible to other inputs may repeat") {
@@ -104,15 +105,15 @@ TEST_CASE("names that are not visible to other inputs may repeat") {
         return std::string(".version 7.0\n.target sm_52\n") + statements;
     };
     const Link link;
-    CHECK(link.add(CU_JIT_INPUT_PTX, of(".global .u32 own = 1;\n.global .u32 shown = 1;\n"
-                                        ".weak .global .u32 weak = 1;\n.entry k() { ret; }\n"
-                                        ".global .texref image;\n")) == good);
-    CHECK(link.add(CU_JIT_INPUT_PTX, of(".global .u32 own = 2;\n.visible .global .u32 shown = 2;\n"
-                                        ".weak .global .u32 weak = 2;\n.entry k() { ret; }\n"
-                                        ".global .texref image;\n")) == good);
+    ok(link.add(CU_JIT_INPUT_PTX, of(".global .u32 own = 1;\n.global .u32 shown = 1;\n"
+                                     ".weak .global .u32 weak = 1;\n.entry k() { ret; }\n"
+                                     ".global .texref image;\n")));
+    ok(link.add(CU_JIT_INPUT_PTX, of(".global .u32 own = 2;\n.visible .global .u32 shown = 2;\n"
+                                     ".weak .global .u32 weak = 2;\n.entry k() { ret; }\n"
+                                     ".global .texref image;\n")));
     // The module has this one of the three kernels named k.
-    CHECK(link.add(CU_JIT_INPUT_PTX, of(".global .u32 shown = 3;\n"
-                                        ".visible .entry k(.param .u64 a) { ret; }\n")) == good);
+    ok(link.add(CU_JIT_INPUT_PTX, of(".global .u32 shown = 3;\n"
+                                     ".visible .entry k(.param .u64 a) { ret; }\n")));
     CHECK(link.add(CU_JIT_INPUT_PTX, of(".visible .global .u32 shown = 4;\n")) ==
           CUDA_ERROR_INVALID_IMAGE);
     CHECK(link.add(CU_JIT_INPUT_PTX, of(".visible .entry k() { ret; }\n")) ==
@@ -120,7 +121,7 @@ TEST_CASE("names that are not visible to other inputs may repeat") {
     const LoadedModule module(link.complete());
     const auto value = [&](const char *name) {
         int read = 0;
-        CHECK(d.cuMemcpyDtoH(&read, module.global(name), sizeof read) == good);
+        ok(driver().cuMemcpyDtoH(&read, module.global(name), sizeof read));
         return read;
     };
     CHECK(value("own") == 1);
@@ -128,7 +129,7 @@ TEST_CASE("names that are not visible to other inputs may repeat") {
     CHECK(value("weak") == 1);
 #if CUDA_VERSION >= 12040
     std::size_t offset = 0, size = 0;
-    CHECK(got(d.cuFuncGetParamInfo(module.function("k"), 0, &offset, &size), size) == 8);
+    CHECK(got(driver().cuFuncGetParamInfo(module.function("k"), 0, &offset, &size), size) == 8);
 #endif
 }
 
@@ -146,9 +147,9 @@ TEST_CASE("a library of objects is accepted without reading its members") {
     const auto add = [&](CUjitInputType type, const std::string &bytes) {
         return add_to(link.get(), type, bytes.data(), bytes.size(), "mine.a");
     };
-    CHECK(link.add(CU_JIT_INPUT_PTX, second) == good);
-    CHECK(link.add_file(TemporaryFile(valid).path().c_str(), CU_JIT_INPUT_LIBRARY) == good);
-    CHECK(add(CU_JIT_INPUT_LIBRARY, magic) == good);
+    ok(link.add(CU_JIT_INPUT_PTX, second));
+    ok(link.add_file(TemporaryFile(valid).path().c_str(), CU_JIT_INPUT_LIBRARY));
+    ok(add(CU_JIT_INPUT_LIBRARY, magic));
     CHECK(add(CU_JIT_INPUT_OBJECT, valid) == CUDA_ERROR_INVALID_IMAGE);
     CHECK(add(CU_JIT_INPUT_PTX, valid) == CUDA_ERROR_INVALID_IMAGE);
     CHECK(logged.log == std::string("mine.a: the image does not have the given input type\n"
@@ -175,23 +176,17 @@ TEST_CASE("invalid inputs of a link are rejected") {
           CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
     CHECK(link.add(CU_JIT_INPUT_CUBIN, second) ==
           CUDA_ERROR_INVALID_IMAGE); // PTX instead of a cubin
-    CHECK(add_to(nullptr, CU_JIT_INPUT_PTX, "x", 1) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(link.add_file("/nowhere") == CUDA_ERROR_FILE_NOT_FOUND);
-    CUjit_option late = CU_JIT_WALL_TIME, unknown = static_cast<CUjit_option>(999);
+    CUjit_option late = CU_JIT_WALL_TIME;
     void *value = nullptr, *image = nullptr;
     std::string text = first;
-    CUlinkState none = nullptr;
-    check_all(invalid, {link.add(static_cast<CUjitInputType>(99), first),
-                        link.add(static_cast<CUjitInputType>(-1), first),
-                        add_to(link.get(), CU_JIT_INPUT_PTX, nullptr, 1),
-                        add_to(link.get(), CU_JIT_INPUT_PTX, "x", 0),
-                        d.cuLinkAddData(link.get(), CU_JIT_INPUT_CUBIN, text.data(), text.size(),
-                                        nullptr, 1, &late, &value),
-                        link.add_file(nullptr), d.cuLinkComplete(link.get(), &image, nullptr),
-                        d.cuLinkComplete(link.get(), nullptr, nullptr),
-                        d.cuLinkCreate(1, &unknown, &value, &none),
-                        d.cuLinkCreate(0, nullptr, nullptr, nullptr)});
-    CHECK(d.cuLinkComplete(nullptr, &image, nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    check_all(invalid,
+              {link.add(static_cast<CUjitInputType>(99), first),
+               link.add(static_cast<CUjitInputType>(-1), first),
+               add_to(link.get(), CU_JIT_INPUT_PTX, nullptr, 1),
+               add_to(link.get(), CU_JIT_INPUT_PTX, "x", 0),
+               driver().cuLinkAddData(link.get(), CU_JIT_INPUT_CUBIN, text.data(), text.size(),
+                                      nullptr, 1, &late, &value),
+               link.add_file(nullptr), driver().cuLinkComplete(link.get(), &image, nullptr)});
 }
 
 TEST_CASE("an input of a link can be a file") {
@@ -199,8 +194,8 @@ TEST_CASE("an input of a link can be a file") {
     CUjit_option option = CU_JIT_MAX_REGISTERS;
     void *value = reinterpret_cast<void *>(std::uintptr_t(18));
     const Link link;
-    CHECK(d.cuLinkAddFile(link.get(), CU_JIT_INPUT_PTX, file.path().c_str(), 1, &option, &value) ==
-          good);
+    ok(driver().cuLinkAddFile(link.get(), CU_JIT_INPUT_PTX, file.path().c_str(), 1, &option,
+                              &value));
     const LoadedModule module(link.complete());
     CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS,
                    module.function("two")) == 18);

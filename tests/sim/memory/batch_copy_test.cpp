@@ -24,10 +24,10 @@ struct Batch {
         attributes[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
     }
     CUresult run() {
-        return d.cuMemcpyBatchAsync(destinations, sources, sizes, count, attributes, indices,
-                                    attribute_count, stream);
+        return driver().cuMemcpyBatchAsync(destinations, sources, sizes, count, attributes, indices,
+                                           attribute_count, stream);
     }
-    void finish() const { CHECK(d.cuStreamSynchronize(stream) == good); }
+    void finish() const { ok(driver().cuStreamSynchronize(stream)); }
 
     CUdeviceptr destinations[2], sources[2];
     CUstream stream;
@@ -42,7 +42,7 @@ TEST_CASE("a batch runs all its copies") {
     Places places;
     Batch batch(places);
     std::memcpy(places.pinned, pattern(64, 2).data(), 64);
-    CHECK(batch.run() == good);
+    ok(batch.run());
     batch.finish();
     CHECK(std::memcmp(view(places.first, 16), pattern(64, 1).data(), 16) == 0);
     CHECK(std::memcmp(view(places.second, 32), pattern(64, 2).data(), 32) == 0);
@@ -57,18 +57,18 @@ TEST_CASE("a batch fails if the stream's device lacks access to its memory") {
     const OnDevice other(1);
     const PoolMemory there(64, pool);
     synchronize_stream();
-    REQUIRE(d.cuCtxPushCurrent(own) == good);
+    require_ok(driver().cuCtxPushCurrent(own));
     batch.destinations[1] = there;
     CHECK(batch.run() == invalid);
     batch.finish();
     const auto access = grant(0);
-    REQUIRE(d.cuMemPoolSetAccess(pool, &access, 1) == good);
-    CHECK(batch.run() == good);
+    require_ok(driver().cuMemPoolSetAccess(pool, &access, 1));
+    ok(batch.run());
     batch.finish();
-    REQUIRE(d.cuCtxPopCurrent(&own) == good);
+    require_ok(driver().cuCtxPopCurrent(&own));
 }
 
-TEST_CASE("arguments of a batch are checked") {
+TEST_CASE("the attributes and each copy of a batch are checked") {
     Places places;
     const Batch valid(places);
     const auto with = [&](auto change) {
@@ -79,34 +79,20 @@ TEST_CASE("arguments of a batch are checked") {
         return status;
     };
     using B = Batch;
-    CHECK(with([](B &) {}) == good);
-    CHECK(with([](B &b) { b.count = 0; }) == invalid);
-    CHECK(with([](B &b) { b.attribute_count = 0; }) == invalid);
+    ok(with([](B &b) { b.stream = CU_STREAM_PER_THREAD; }));
+    ok(with([](B &b) { b.attributes[0].flags = 1; }));
     CHECK(with([](B &b) { b.attribute_count = 3; }) == invalid);
     CHECK(with([](B &b) { b.indices[0] = 1, b.attribute_count = 1; }) == invalid);
     CHECK(with([](B &b) { b.indices[1] = 0; }) == invalid);
     CHECK(with([](B &b) { b.indices[1] = 2; }) == invalid);
-    CHECK(with([](B &b) { b.stream = nullptr; }) == invalid);
     CHECK(with([](B &b) { b.stream = CU_STREAM_LEGACY; }) == invalid);
-    CHECK(with([](B &b) { b.stream = CU_STREAM_PER_THREAD; }) == good);
-    CHECK(with([](B &b) { b.sizes[1] = 0; }) == invalid);
-    CHECK(with([](B &b) { b.destinations[1] = 0; }) == invalid);
     CHECK(with([](B &b) { b.destinations[1] += 60; }) == invalid);
-    CHECK(with([](B &b) { b.attributes[0].flags = 1; }) == good);
     CHECK(with([](B &b) { b.attributes[0].flags = 8; }) == invalid);
-    for (const auto &[order, status] : {std::pair{0, invalid},
-                                        {9, invalid},
-                                        {int(CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL), good}}) {
-        CHECK(with([order = static_cast<CUmemcpySrcAccessOrder>(order)](B &b) {
-                  b.attributes[0].srcAccessOrder = order;
-              }) == status);
-    }
     Batch b = valid;
-    Calls{&Driver::cuMemcpyBatchAsync}[invalid] = {
-        {nullptr, b.sources, b.sizes, 2, b.attributes, b.indices, 1, b.stream},
-        {b.destinations, b.sources, b.sizes, 2, nullptr, nullptr, 0, b.stream}};
+    CHECK(driver().cuMemcpyBatchAsync(nullptr, b.sources, b.sizes, 2, b.attributes, b.indices, 1,
+                                      b.stream) == invalid);
     // The capture of the stream remains valid.
-    REQUIRE(d.cuStreamBeginCapture(b.stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == good);
+    require_ok(driver().cuStreamBeginCapture(b.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     CHECK(b.run() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     destroy(got<CUgraph>(&Driver::cuStreamEndCapture, b.stream, out));
 }
@@ -119,7 +105,7 @@ TEST_CASE("the access order decides when a batch reads its sources") {
     batch.attributes[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
     batch.attributes[1].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
     std::memset(places.pinned, 1, 64);
-    REQUIRE(batch.run() == good);
+    require_ok(batch.run());
     std::memset(places.pinned, 2, 64);
     batch.finish();
     CHECK(view(places.first, 1)[0] == 1);
@@ -141,13 +127,13 @@ TEST_CASE("a batch copies blocks of memory and arrays") {
     const auto with = [&](auto change) {
         CUDA_MEMCPY3D_BATCH_OP operation = plain;
         change(operation);
-        return d.cuMemcpy3DBatchAsync(1, &operation, 0, stream);
+        return driver().cuMemcpy3DBatchAsync(1, &operation, 0, stream);
     };
     using O = CUDA_MEMCPY3D_BATCH_OP;
-    CHECK(with([](O &) {}) == good);
+    ok(with([](O &) {}));
     synchronize();
     CHECK(std::memcmp(view(device, 64), bytes.data(), 64) == 0);
-    CHECK(with([](O &o) { o.src.op.ptr.rowLength = 32, o.src.op.ptr.layerHeight = 4; }) == good);
+    ok(with([](O &o) { o.src.op.ptr.rowLength = 32, o.src.op.ptr.layerHeight = 4; }));
     synchronize();
     for (std::size_t z = 0; z < 2; ++z) {
         for (std::size_t y = 0; y < 2; ++y) {
@@ -158,23 +144,19 @@ TEST_CASE("a batch copies blocks of memory and arrays") {
     CHECK(with([](O &o) { o.src.op.ptr.rowLength = 8; }) == invalid);
     CHECK(with([](O &o) { o.src.op.ptr.rowLength = 32, o.src.op.ptr.layerHeight = 1; }) == invalid);
     CHECK(with([](O &o) { o.extent.width = 0; }) == invalid);
-    CHECK(with([](O &o) { o.srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(0); }) == invalid);
     CHECK(with([](O &o) { o.src.type = static_cast<CUmemcpy3DOperandType>(7); }) == invalid);
-    Calls{&Driver::cuMemcpy3DBatchAsync}[invalid] = {{0, &plain, 0, stream},
-                                                     {1, nullptr, 0, stream},
-                                                     {1, &plain, 1, stream},
-                                                     {1, &plain, 0, nullptr}};
+    CHECK(driver().cuMemcpy3DBatchAsync(1, nullptr, 0, stream) == invalid);
     // Extents are in elements if an array takes part.
     CUDA_ARRAY3D_DESCRIPTOR description{
         .Width = 8, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
     CUarray array = nullptr;
-    REQUIRE(d.cuArray3DCreate(&array, &description) == good);
+    require_ok(driver().cuArray3DCreate(&array, &description));
     CUDA_MEMCPY3D_BATCH_OP to_array = plain;
     to_array.dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY;
     to_array.dst.op.array.array = array;
     to_array.dst.op.array.offset = {2, 1, 0};
     to_array.extent = {4, 3, 1};
-    CHECK(d.cuMemcpy3DBatchAsync(1, &to_array, 0, stream) == good);
+    ok(driver().cuMemcpy3DBatchAsync(1, &to_array, 0, stream));
     Bytes read(16);
     CUDA_MEMCPY2D row{.srcXInBytes = 8,
                       .srcY = 3,
@@ -184,19 +166,18 @@ TEST_CASE("a batch copies blocks of memory and arrays") {
                       .dstHost = read.data(),
                       .WidthInBytes = 16,
                       .Height = 1};
-    CHECK(d.cuMemcpy2DAsync(&row, stream) == good);
+    ok(driver().cuMemcpy2DAsync(&row, stream));
     CHECK(std::memcmp(read.data(), bytes.data() + 32, 16) == 0);
     to_array.extent = {7, 3, 1};
-    CHECK(d.cuMemcpy3DBatchAsync(1, &to_array, 0, stream) == invalid);
-    REQUIRE(d.cuArrayDestroy(array) == good);
+    CHECK(driver().cuMemcpy3DBatchAsync(1, &to_array, 0, stream) == invalid);
+    require_ok(driver().cuArrayDestroy(array));
 }
 
 TEST_CASE("the first ABI of a batch reports the index of the failed copy") {
     using Form =
         CUresult (*)(CUdeviceptr *, CUdeviceptr *, std::size_t *, std::size_t, CUmemcpyAttributes *,
                      std::size_t *, std::size_t, std::size_t *, CUstream);
-    const auto first_form = reinterpret_cast<Form>(exported("cuMemcpyBatchAsync"));
-    REQUIRE(first_form != nullptr);
+    const auto first_form = exported_as<Form>("cuMemcpyBatchAsync");
     Places places;
     Batch batch(places);
     std::size_t failed = 0;
@@ -204,7 +185,7 @@ TEST_CASE("the first ABI of a batch reports the index of the failed copy") {
         return first_form(batch.destinations, batch.sources, batch.sizes, count, batch.attributes,
                           batch.indices, 1, &failed, batch.stream);
     };
-    CHECK(run(2) == good);
+    ok(run(2));
     CHECK(run(0) == invalid);
     CHECK(failed == ~std::size_t(0)); // not a single copy
     batch.sizes[1] = 65;

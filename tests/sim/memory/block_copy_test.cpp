@@ -17,82 +17,20 @@ TEST_CASE("a copy of rows honors pitches and offsets") {
                        .WidthInBytes = 4,
                        .Height = 3};
     // A pitch of 0 means rows without gaps, counted from byte 0.
-    CHECK(d.cuMemcpy2D(&copy) == good);
+    ok(driver().cuMemcpy2D(&copy));
     for (std::size_t row = 0; row < 3; ++row) {
         CHECK(std::memcmp(view(device, 64) + 8 * row, a.data() + 4 * row, 4) == 0);
         CHECK(view(device, 64)[8 * row + 4] == 0xee);
     }
     copy.srcXInBytes = 2;
     copy.srcY = 1;
-    CHECK(d.cuMemcpy2D(&copy) == good);
+    ok(driver().cuMemcpy2D(&copy));
     for (std::size_t row = 0; row < 3; ++row) {
         CHECK(std::memcmp(view(device, 64) + 8 * row, a.data() + 6 * (row + 1) + 2, 4) == 0);
     }
 }
 
-TEST_CASE("arguments of row copies are checked") {
-    const DeviceMemory device(MiB);
-    const Bytes host(64 * KiB);
-    const CUDA_MEMCPY2D base{.srcMemoryType = CU_MEMORYTYPE_HOST,
-                             .srcHost = host.data(),
-                             .srcPitch = 64,
-                             .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                             .dstDevice = device,
-                             .dstPitch = 64,
-                             .WidthInBytes = 16,
-                             .Height = 2};
-    const auto with = [&](auto change) {
-        CUDA_MEMCPY2D copy = base;
-        change(copy);
-        const CUresult status = d.cuMemcpy2D(&copy);
-        CHECK(d.cuMemcpy2DUnaligned(&copy) == status);
-        CHECK(d.cuMemcpy2DAsync(&copy, nullptr) == status);
-        return status;
-    };
-    using C = CUDA_MEMCPY2D;
-    CHECK(with([](C &) {}) == good);
-    CHECK(with([](C &c) { c.WidthInBytes = 0; }) == good);
-    CHECK(with([](C &c) { c.Height = 0; }) == good);
-    CHECK(with([](C &c) { c.WidthInBytes = 0, c.srcHost = nullptr, c.dstDevice = 0; }) == good);
-    CHECK(with([](C &c) { c.srcPitch = c.dstPitch = 0; }) == good);
-    CHECK(with([](C &c) { c.Height = 1, c.srcPitch = c.dstPitch = 0; }) == good);
-    CHECK(with([](C &c) { c.Height = 1, c.srcPitch = 8; }) == invalid);
-    CHECK(with([](C &c) { c.srcPitch = 8; }) == invalid);
-    CHECK(with([](C &c) { c.dstPitch = 15; }) == invalid);
-    CHECK(with([](C &c) { c.srcPitch = 17, c.dstPitch = 19; }) == good);
-    CHECK(with([](C &c) { c.dstPitch = std::size_t(1) << 31; }) == invalid);
-    CHECK(with([](C &c) { c.Height = 1, c.dstPitch = std::size_t(1) << 32; }) == good);
-    CHECK(with([](C &c) { c.Height = 1, c.srcPitch = std::size_t(1) << 32; }) == good);
-    CHECK(with([](C &c) { c.Height = 16, c.dstPitch = 65536; }) == good);
-    CHECK(with([](C &c) { c.Height = 17, c.dstPitch = 65536; }) == invalid);
-    CHECK(with([](C &c) { c.Height = 16, c.dstPitch = 65536, c.dstDevice += 65520; }) == good);
-    CHECK(with([](C &c) { c.Height = 16, c.dstPitch = 65536, c.dstDevice += 65521; }) == invalid);
-    CHECK(with([](C &c) { c.srcMemoryType = static_cast<CUmemorytype>(0); }) == invalid);
-    CHECK(with([](C &c) { c.srcMemoryType = static_cast<CUmemorytype>(9); }) == invalid);
-    CHECK(with([](C &c) { c.srcHost = nullptr; }) == invalid);
-    CHECK(with([](C &c) { c.dstDevice = 0; }) == invalid);
-    CHECK(with([](C &c) { c.srcMemoryType = CU_MEMORYTYPE_UNIFIED; }) == invalid); // null address
-    CHECK(with([&](C &c) {
-              c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
-              c.srcDevice = as_device(host.data());
-          }) == good);
-    CHECK(with([](C &c) { c.srcMemoryType = CU_MEMORYTYPE_ARRAY; }) == invalid); // null array
-    CHECK(with([](C &c) { c.srcXInBytes = 60; }) == invalid);
-    CHECK(with([](C &c) { c.Height = 1, c.srcXInBytes = 60; }) == invalid);
-    CHECK(with([](C &c) { c.dstXInBytes = 60; }) == invalid);
-    CHECK(with([](C &c) { c.dstXInBytes = ~std::size_t(0); }) == invalid);
-    CHECK(with([](C &c) { c.dstY = ~std::size_t(0); }) == invalid);
-    CHECK(with([](C &c) { c.dstY = std::size_t(1) << 60; }) ==
-          invalid); // the offset overflows in a real driver
-    CHECK(with([](C &c) { c.WidthInBytes = ~std::size_t(0); }) == invalid);
-    CHECK(with([](C &c) { c.Height = ~std::size_t(0); }) == invalid);
-    CHECK(d.cuMemcpy2D(nullptr) == invalid);
-    CHECK(d.cuMemcpy2DUnaligned(nullptr) == invalid);
-    CHECK(d.cuMemcpy2DAsync(nullptr, nullptr) == invalid);
-    synchronize();
-}
-
-TEST_CASE("arguments of layer copies are checked") {
+TEST_CASE("rows and layers of a copy must fit into their pitch, height and memory") {
     const DeviceMemory device(MiB);
     const Bytes host(64 * KiB);
     CUDA_MEMCPY3D base{.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host.data()};
@@ -102,38 +40,50 @@ TEST_CASE("arguments of layer copies are checked") {
     base.dstDevice = device;
     base.WidthInBytes = 16;
     base.Height = base.Depth = 2;
-    const auto with = [&](auto change) {
-        CUDA_MEMCPY3D copy = base;
-        change(copy);
-        const CUresult status = d.cuMemcpy3D(&copy);
-        CHECK(d.cuMemcpy3DAsync(&copy, nullptr) == status);
-        return status;
-    };
+    constexpr std::size_t most = ~std::size_t(0), G32 = std::size_t(1) << 32;
     using C = CUDA_MEMCPY3D;
-    CHECK(with([](C &) {}) == good);
-    CHECK(with([](C &c) { c.Depth = 0; }) == good);
-    CHECK(with([](C &c) { c.Height = 0; }) == good);
-    CHECK(with([](C &c) { c.Depth = 1, c.srcHeight = 0; }) == good);
-    CHECK(with([](C &c) { c.srcHeight = 0; }) == good);
-    CHECK(with([](C &c) { c.srcHeight = 1; }) == invalid);
-    CHECK(with([](C &c) { c.Depth = 1, c.srcHeight = 1; }) == invalid);
-    CHECK(with([](C &c) { c.dstHeight = 1; }) == invalid);
-    CHECK(with([](C &c) { c.srcY = 7; }) == invalid);
-    CHECK(with([](C &c) { c.srcLOD = 1; }) == good);
-    CHECK(with([](C &c) { c.reserved0 = &c; }) == good);
-    CHECK(with([](C &c) { c.Height = 1, c.srcPitch = 0; }) == good);
-    CHECK(with([](C &c) { c.Height = c.Depth = 1, c.srcPitch = c.srcHeight = 0; }) == good);
-    CHECK(with([](C &c) { c.Height = c.Depth = 1, c.srcPitch = 8; }) == invalid);
-    CHECK(with([](C &c) { c.dstPitch = std::size_t(1) << 32; }) == invalid);
-    CHECK(with([](C &c) { c.dstHeight = std::size_t(1) << 40; }) == invalid);
-    CHECK(with([](C &c) { c.dstHeight = std::size_t(1) << 60; }) == invalid);
-    CHECK(with([](C &c) { c.Depth = ~std::size_t(0); }) == invalid);
-    CHECK(with([](C &c) { c.dstZ = ~std::size_t(0) / 2; }) == invalid);
-    CHECK(d.cuMemcpy3D(nullptr) == invalid);
-    CHECK(d.cuMemcpy3DAsync(nullptr, nullptr) == invalid);
-    CHECK(reported(d.cuMemcpy3DPeer(nullptr), "cuMemcpy3DPeer of null parameters") == invalid);
-    CHECK(d.cuMemcpy3DPeerAsync(nullptr, nullptr) == invalid);
-    expect_misuse("cuMemcpy3DPeerAsync of null parameters");
+    check_changes(
+        base, [](const C &copy) { return driver().cuMemcpy3D(&copy); },
+        {{"no height of the source", [](C &c) { c.srcHeight = 0; }, CUDA_SUCCESS},
+         {"a pitch between", [](C &c) { c.srcPitch = 17, c.dstPitch = 19; }, CUDA_SUCCESS},
+         {"one row, wide", [](C &c) { c.Height = c.Depth = 1, c.dstPitch = G32; }, CUDA_SUCCESS},
+         {"one row, wide source", [](C &c) { c.Height = c.Depth = 1, c.srcPitch = G32; },
+          CUDA_SUCCESS},
+         {"whole",
+          [](C &c) { c.Depth = 1, c.dstPitch = 65536, c.Height = c.srcHeight = c.dstHeight = 16; },
+          CUDA_SUCCESS},
+         {"to the end",
+          [](C &c) {
+              c.Depth = 1, c.Height = c.srcHeight = c.dstHeight = 16;
+              c.dstPitch = 65536, c.dstDevice += 65520;
+          },
+          CUDA_SUCCESS},
+         {"past the end",
+          [](C &c) {
+              c.Depth = 1, c.Height = c.srcHeight = c.dstHeight = 16;
+              c.dstPitch = 65536, c.dstDevice += 65521;
+          }},
+         {"past the row of the source", [](C &c) { c.srcXInBytes = 60; }},
+         {"past the row of the target", [](C &c) { c.dstXInBytes = 60; }},
+         {"past the row, one row", [](C &c) { c.Height = 1, c.srcXInBytes = 60; }},
+         {"past the height", [](C &c) { c.srcY = 7; }},
+         {"a short target", [](C &c) { c.dstHeight = 1; }},
+         {"a null address", [](C &c) { c.srcMemoryType = CU_MEMORYTYPE_UNIFIED; }},
+         // These overflow in a real driver.
+         {"an x beyond", [](C &c) { c.dstXInBytes = most; }},
+         {"a row beyond", [](C &c) { c.dstY = most; }},
+         {"a row far beyond", [](C &c) { c.dstY = std::size_t(1) << 60; }},
+         {"a layer beyond", [](C &c) { c.dstZ = most / 2; }},
+         {"too wide", [](C &c) { c.WidthInBytes = most; }},
+         {"too high", [](C &c) { c.Height = most; }},
+         {"too deep", [](C &c) { c.Depth = most; }},
+         {"a pitch beyond", [](C &c) { c.dstPitch = G32; }},
+         {"a height beyond", [](C &c) { c.dstHeight = std::size_t(1) << 40; }},
+         {"a height far beyond", [](C &c) { c.dstHeight = std::size_t(1) << 60; }}});
+    CHECK(reported(driver().cuMemcpy3DPeer(nullptr), "cuMemcpy3DPeer of null parameters") ==
+          invalid);
+    CHECK(reported(driver().cuMemcpy3DPeerAsync(nullptr, nullptr),
+                   "cuMemcpy3DPeerAsync of null parameters") == invalid);
     synchronize();
 }
 
@@ -181,7 +131,8 @@ TEST_CASE("random block copies give the same bytes as a reference") {
             }
         }
         const Stream stream(non_blocking);
-        REQUIRE((below(2) == 0 ? d.cuMemcpy3D(&c) : d.cuMemcpy3DAsync(&c, stream)) == good);
+        require_ok(
+            (below(2) == 0 ? driver().cuMemcpy3D(&c) : driver().cuMemcpy3DAsync(&c, stream)));
         synchronize();
         CHECK((target.bytes() == expected));
     }

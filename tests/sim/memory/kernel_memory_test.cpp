@@ -21,11 +21,11 @@ TEST_CASE("a kernel that runs with a freed pointer is reported") {
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
     release(address);
-    CHECK(launch_with_pointer(module.function("take"), address) == good);
-    CHECK(d.cuCtxSynchronize() == good);
+    ok(launch_with_pointer(module.function("take"), address));
+    ok(driver().cuCtxSynchronize());
     expect_misuse("kernel take runs with the address of memory that was freed: device memory");
-    CHECK(launch_with_pointer(module.function("take"), address + 63) == good);
-    CHECK(reported(d.cuCtxSynchronize(), "at offset 63") == good);
+    ok(launch_with_pointer(module.function("take"), address + 63));
+    ok(reported(driver().cuCtxSynchronize(), "at offset 63"));
 }
 
 TEST_CASE("a kernel that uses memory at address 0 is reported") {
@@ -39,8 +39,8 @@ TEST_CASE("a kernel that uses memory at address 0 is reported") {
             return sim_control().view(address, 16) == nullptr ? 0 : 1;
         },
         nullptr);
-    CHECK(launch_with_pointer(module.function("take"), 0) == good);
-    CHECK(reported(d.cuCtxSynchronize(), "kernel take uses 16 bytes at address 0") == good);
+    ok(launch_with_pointer(module.function("take"), 0));
+    ok(reported(driver().cuCtxSynchronize(), "kernel take uses 16 bytes at address 0"));
     CHECK(misuses().size() == 1);
 }
 
@@ -48,8 +48,8 @@ TEST_CASE("a graph launch with a kernel whose memory was freed is reported") {
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
     const Stream stream;
-    REQUIRE(begin_capture(stream) == good);
-    CHECK(launch_with_pointer(module.function("take"), address, stream) == good);
+    require_ok(begin_capture(stream));
+    ok(launch_with_pointer(module.function("take"), address, stream));
     const Graph graph(end_capture(stream));
     const Executable exec(graph);
     run(exec, stream);
@@ -63,10 +63,10 @@ TEST_CASE("memory freed before its kernel runs is reported once") {
     start("mode=adversarial;seed=1");
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
-    CHECK(launch_with_pointer(module.function("take"), address) == good);
+    ok(launch_with_pointer(module.function("take"), address));
     release(address);
     expect_misuse("is released while 1 enqueued operation needs it");
-    CHECK(d.cuCtxSynchronize() == good);
+    ok(driver().cuCtxSynchronize());
 }
 
 TEST_CASE("kernel arguments that are not addresses, and structures, are not reported") {
@@ -74,14 +74,13 @@ TEST_CASE("kernel arguments that are not addresses, and structures, are not repo
     const CUdeviceptr address = allocate(64);
     for (const CUdeviceptr number : {CUdeviceptr(0), CUdeviceptr(1), ~CUdeviceptr(0), address,
                                      address + 63, address + 64 /* the end */}) {
-        CHECK(launch_with_pointer(module.function("take"), number) == good);
+        ok(launch_with_pointer(module.function("take"), number));
     }
     release(address);
     std::uint64_t structure[2] = {address, 0};
     void *parameters[] = {structure};
-    CHECK(launch(module.function("take_structure"), {1, 1, 1}, {1, 1, 1}, 0, nullptr, parameters) ==
-          good);
-    CHECK(d.cuCtxSynchronize() == good);
+    ok(launch(module.function("take_structure"), {1, 1, 1}, {1, 1, 1}, 0, nullptr, parameters));
+    ok(driver().cuCtxSynchronize());
     CHECK(misuses().empty());
 }
 
@@ -92,14 +91,14 @@ TEST_CASE("a kernel needs peer access to memory of another device") {
     const LoadedModule module(image);
     const CUfunction take = module.function("take");
     const MemoryElsewhere there(64);
-    CHECK(launch_with_pointer(take, there) == good);
+    ok(launch_with_pointer(take, there));
     expect_misuse("kernel take runs on device 0 with memory of device 1, which it cannot access");
     CHECK_FALSE(viewed);
     CHECK(sim_control().view(there, 16) != nullptr); // not limited outside of kernels
-    REQUIRE(d.cuCtxEnablePeerAccess(there.context(), 0) == good);
-    CHECK(launch_with_pointer(take, there) == good);
+    require_ok(driver().cuCtxEnablePeerAccess(there.context(), 0));
+    ok(launch_with_pointer(take, there));
     CHECK(viewed);
-    REQUIRE(d.cuCtxDisablePeerAccess(there.context()) == good);
+    require_ok(driver().cuCtxDisablePeerAccess(there.context()));
 }
 
 TEST_CASE("a kernel may use managed and pinned memory of any device, pool memory needs access") {
@@ -111,14 +110,14 @@ TEST_CASE("a kernel may use managed and pinned memory of any device, pool memory
     const OnDevice other(1);
     const LoadedModule module(image);
     const CUfunction take = module.function("take");
-    CHECK(launch_with_pointer(take, managed) == good);
-    CHECK(launch_with_pointer(take, as_device(pinned)) == good);
-    CHECK(d.cuCtxSynchronize() == good);
+    ok(launch_with_pointer(take, managed));
+    ok(launch_with_pointer(take, as_device(pinned)));
+    ok(driver().cuCtxSynchronize());
     CHECK(misuses().empty());
-    CHECK(launch_with_pointer(take, pool) == good);
+    ok(launch_with_pointer(take, pool));
     expect_misuse("kernel take runs on device 1 with memory of device 0");
     const auto access = grant(1);
-    REQUIRE(d.cuMemPoolSetAccess(default_pool(0), &access, 1) == good);
-    CHECK(launch_with_pointer(take, pool) == good);
+    require_ok(driver().cuMemPoolSetAccess(default_pool(0), &access, 1));
+    ok(launch_with_pointer(take, pool));
     CHECK(misuses().size() == 1);
 }

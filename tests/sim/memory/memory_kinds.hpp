@@ -7,12 +7,12 @@
 namespace sim_test {
 
 inline void unregister(void *memory) {
-    CHECK(d.cuMemHostUnregister(memory) == good);
+    ok(driver().cuMemHostUnregister(memory));
 }
 // Memory of the client, registered until the end of the scope.
 struct RegisteredMemory : Owned<void *, unregister> {
     RegisteredMemory(void *memory, std::size_t size, unsigned int flags = 0) : Owned(memory) {
-        REQUIRE(d.cuMemHostRegister(memory, size, flags) == good);
+        require_ok(driver().cuMemHostRegister(memory, size, flags));
     }
 };
 
@@ -54,7 +54,7 @@ struct Memory : Unique {
             address = allocate_managed(bytes.size());
             break;
         case Kind::registered:
-            REQUIRE(d.cuMemHostRegister(own.data(), own.size(), 0) == good);
+            require_ok(driver().cuMemHostRegister(own.data(), own.size(), 0));
             address = as_device(own.data());
             break;
         case Kind::pageable:

@@ -24,8 +24,8 @@ CUmemGenericAllocationHandle create_multicast(const CUmulticastObjectProp &prope
 
 CUmemGenericAllocationHandle complete_team(std::size_t size) {
     const auto object = create_multicast(of_team(2, size));
-    REQUIRE(d.cuMulticastAddDevice(object, 0) == good);
-    REQUIRE(d.cuMulticastAddDevice(object, 1) == good);
+    require_ok(driver().cuMulticastAddDevice(object, 0));
+    require_ok(driver().cuMulticastAddDevice(object, 1));
     return object;
 }
 
@@ -44,44 +44,44 @@ TEST_CASE("a team accepts each device once, up to its size") {
     const auto object = create_multicast(of_team(2));
     const Calls add(&Driver::cuMulticastAddDevice);
     add[CUDA_ERROR_INVALID_DEVICE] = {{object, 2}};
-    add[good] = {{object, 0}};
+    add[CUDA_SUCCESS] = {{object, 0}};
     add[invalid] = {{object, 0}}; // already in the team
-    add[good] = {{object, 1}};
+    add[CUDA_SUCCESS] = {{object, 1}};
     const Team full(of_team(1));
-    add[good] = {{full, 1}};
+    add[CUDA_SUCCESS] = {{full, 1}};
     add[invalid] = {{full, 0}};
     release_physical(object);
     add[invalid] = {{object, 0}};
     expect_misuse("use of a destroyed physical memory");
 }
 
-TEST_CASE("properties of multicast objects are checked") {
+TEST_CASE("multicast objects need a device that supports them, and valid properties") {
     CUmemGenericAllocationHandle handle = 0;
     const auto valid = of_team(1);
     const Calls create([&](unsigned int devices, std::size_t size, unsigned long long types,
                            unsigned long long flags) {
         const CUmulticastObjectProp properties{devices, size, types, flags};
-        return d.cuMulticastCreate(&handle, &properties);
+        return driver().cuMulticastCreate(&handle, &properties);
     });
-    const auto granularity = [&](int flags) {
-        std::size_t bytes = 0;
-        const CUresult status = d.cuMulticastGetGranularity(
+    const Calls granularity([&](int flags) {
+        std::size_t bytes = G;
+        const CUresult status = driver().cuMulticastGetGranularity(
             &bytes, &valid, static_cast<CUmulticastGranularity_flags>(flags));
-        CHECK((status != good || bytes == G));
+        CHECK((status != CUDA_SUCCESS || bytes == G));
         return status;
-    };
-    start("attribute.132=0"); // a device without multicast
+    });
+    start("attribute.132=0");
     create[CUDA_ERROR_NOT_SUPPORTED] = {{1, 2 * G, 0, 0}};
-    CHECK(granularity(CU_MULTICAST_GRANULARITY_MINIMUM) == CUDA_ERROR_NOT_SUPPORTED);
+    granularity[CUDA_ERROR_NOT_SUPPORTED] = {{CU_MULTICAST_GRANULARITY_MINIMUM}};
     start(two_devices);
-    CHECK(granularity(CU_MULTICAST_GRANULARITY_RECOMMENDED) == good);
-    CHECK(granularity(2) == invalid);
-    CHECK(d.cuMulticastCreate(nullptr, &valid) == invalid);
-    CHECK(d.cuMulticastCreate(&handle, nullptr) == invalid);
+    granularity[CUDA_SUCCESS] = {{CU_MULTICAST_GRANULARITY_RECOMMENDED}};
+    granularity[invalid] = {{2}};
     create[invalid] = {
         {2, G + 1, 0, 0},  {2, 0, 0, 0},       {0, 2 * G, 0, 0}, {3, 2 * G, 0, 0},
         {64, 2 * G, 0, 0}, {~0u, 2 * G, 0, 0}, {2, 2 * G, 0, 1}, {2, 2 * G, 0x1000000000, 0}};
     create[CUDA_ERROR_NOT_PERMITTED] = {{2, 2 * G, 8, 0}};
+    check_all(invalid, {driver().cuMulticastCreate(nullptr, &valid),
+                        driver().cuMulticastCreate(&handle, nullptr)});
 }
 
 TEST_CASE("bound ranges must not overlap and are unbound as they were bound") {
@@ -90,22 +90,21 @@ TEST_CASE("bound ranges must not overlap and are unbound as they were bound") {
     const auto first = create_memory(2 * G, on_device(0)),
                second = create_memory(2 * G, on_device(1));
     const Calls bind(&Driver::cuMulticastBindMem);
-    CHECK(d.cuMulticastBindMem(object, 0, first, 0, 2 * G, 0) == good);
-    CHECK(d.cuMulticastBindMem(object, G, first, 0, G, 0) == invalid);
-    CHECK(d.cuMulticastBindMem(object, 0, second, 0, 2 * G, 0) ==
-          good); // another device may overlap
-    CHECK(d.cuMulticastBindMem(object, 2 * G, first, G, G, 0) == good);
+    ok(driver().cuMulticastBindMem(object, 0, first, 0, 2 * G, 0));
+    CHECK(driver().cuMulticastBindMem(object, G, first, 0, G, 0) == invalid);
+    ok(driver().cuMulticastBindMem(object, 0, second, 0, 2 * G, 0)); // another device may overlap
+    ok(driver().cuMulticastBindMem(object, 2 * G, first, G, G, 0));
     bind[invalid] = {{object, 3 * G, first, G, 2 * G, 0}, {object, 3 * G, first, 0, 2 * G, 0},
                      {object, 3 * G + 1, first, 0, G, 0}, {object, 3 * G, first, 1, G, 0},
                      {object, 3 * G, first, 0, 0, 0},     {object, 3 * G, first, 0, G, 1},
                      {object, 3 * G, object, 0, G, 0},    {first, 0, second, 0, G, 0}};
 
-    CHECK(reported(d.cuMulticastUnbind(object, 0, 0, G), "unbind of a range that is not bound") ==
-          invalid);
-    CHECK(d.cuMulticastUnbind(object, 0, 0, 2 * G) == good);
-    CHECK(d.cuMulticastUnbind(object, 0, 0, 2 * G) == invalid);
+    CHECK(reported(driver().cuMulticastUnbind(object, 0, 0, G),
+                   "unbind of a range that is not bound") == invalid);
+    ok(driver().cuMulticastUnbind(object, 0, 0, 2 * G));
+    CHECK(driver().cuMulticastUnbind(object, 0, 0, 2 * G) == invalid);
     expect_misuse("unbind of a range that is not bound");
-    CHECK(d.cuMulticastUnbind(object, 1, 0, 2 * G) == good);
+    ok(driver().cuMulticastUnbind(object, 1, 0, 2 * G));
     for (const auto handle : {first, second, object}) { // some memory is still bound
         release_physical(handle);
     }
@@ -115,13 +114,13 @@ TEST_CASE("only memory of team devices can be bound, and binding keeps it alive"
     start("devices=3;attribute.132=1;budget=4MiB");
     const CompleteTeam object;
     const PhysicalMemory elsewhere(G, on_device(2));
-    CHECK(d.cuMulticastBindMem(object, 0, elsewhere, 0, G, 0) == CUDA_ERROR_INVALID_DEVICE);
+    CHECK(driver().cuMulticastBindMem(object, 0, elsewhere, 0, G, 0) == CUDA_ERROR_INVALID_DEVICE);
     const auto memory = create_memory(2 * G, on_device());
-    CHECK(d.cuMulticastBindMem(object, 0, memory, 0, 2 * G, 0) == good);
+    ok(driver().cuMulticastBindMem(object, 0, memory, 0, 2 * G, 0));
     release_physical(memory);
     CHECK(try_create(G) == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(d.cuMulticastUnbind(object, 0, 0, 2 * G) == good);
-    CHECK(try_create(2 * G) == good);
+    ok(driver().cuMulticastUnbind(object, 0, 0, 2 * G));
+    ok(try_create(2 * G));
 }
 
 TEST_CASE("memory can be bound by its address") {
@@ -129,23 +128,23 @@ TEST_CASE("memory can be bound by its address") {
     const CompleteTeam object;
     {
         const Mapped memory(2 * G);
-        CHECK(d.cuMulticastBindAddr(object, 0, memory.address + G, G, 0) == good);
-        CHECK(d.cuMulticastBindAddr(object, G, memory.address + G, 2 * G, 0) == invalid);
-        CHECK(d.cuMulticastBindAddr(object, G, memory.address + 1, G, 0) == invalid);
-        CHECK(d.cuMulticastBindAddr(object, G, 0, G, 0) == invalid);
+        ok(driver().cuMulticastBindAddr(object, 0, memory.address + G, G, 0));
+        CHECK(driver().cuMulticastBindAddr(object, G, memory.address + G, 2 * G, 0) == invalid);
+        CHECK(driver().cuMulticastBindAddr(object, G, memory.address + 1, G, 0) == invalid);
+        CHECK(driver().cuMulticastBindAddr(object, G, 0, G, 0) == invalid);
     }
-    CHECK(d.cuMulticastUnbind(object, 0, 0, G) == good);
+    ok(driver().cuMulticastUnbind(object, 0, 0, G));
 }
 
 TEST_CASE("binding or mapping an incomplete team fails and is reported") {
     start(two_devices);
     const Team object(of_team(2));
-    CHECK(d.cuMulticastAddDevice(object, 0) == good);
+    ok(driver().cuMulticastAddDevice(object, 0));
     const PhysicalMemory memory(2 * G, on_device());
-    CHECK(d.cuMulticastBindMem(object, 0, memory, 0, G, 0) == CUDA_ERROR_ILLEGAL_STATE);
+    CHECK(driver().cuMulticastBindMem(object, 0, memory, 0, G, 0) == CUDA_ERROR_ILLEGAL_STATE);
     expect_misuse("only 1 of 2 devices added");
     const Reservation address(2 * G);
-    CHECK(d.cuMemMap(address, 2 * G, 0, object, 0) == CUDA_ERROR_ILLEGAL_STATE);
+    CHECK(driver().cuMemMap(address, 2 * G, 0, object, 0) == CUDA_ERROR_ILLEGAL_STATE);
     expect_misuse("only 1 of 2 devices added");
 }
 
@@ -155,10 +154,10 @@ TEST_CASE("a multicast object can be mapped but not copied to") {
     const CompleteTeam object;
     map(address, 2 * G, object);
     const CUmemAccessDesc both[] = {grant(0), grant(1)};
-    CHECK(d.cuMemSetAccess(address, 2 * G, both, 2) == good);
+    ok(driver().cuMemSetAccess(address, 2 * G, both, 2));
     CHECK(try_write(address) == invalid);
     CUmemAllocationProp properties{};
-    CHECK(d.cuMemGetAllocationPropertiesFromHandle(&properties, object) == invalid);
+    CHECK(driver().cuMemGetAllocationPropertiesFromHandle(&properties, object) == invalid);
 }
 
 #ifndef _WIN32
@@ -171,13 +170,13 @@ TEST_CASE("a team can be joined through a file descriptor") {
     const auto imported = import_fd(fd);
     close(fd);
     CHECK(imported != object);
-    CHECK(d.cuMulticastAddDevice(object, 0) == good);
-    CHECK(d.cuMulticastAddDevice(imported, 0) == invalid);
-    CHECK(d.cuMulticastAddDevice(imported, 1) == good);
+    ok(driver().cuMulticastAddDevice(object, 0));
+    CHECK(driver().cuMulticastAddDevice(imported, 0) == invalid);
+    ok(driver().cuMulticastAddDevice(imported, 1));
     // Only memory that is exportable itself can be bound.
     const PhysicalMemory closed(2 * G, on_device()), open(2 * G, exportable());
-    CHECK(d.cuMulticastBindMem(imported, 0, closed, 0, G, 0) == invalid);
-    CHECK(d.cuMulticastBindMem(imported, 0, open, 0, G, 0) == good);
+    CHECK(driver().cuMulticastBindMem(imported, 0, closed, 0, G, 0) == invalid);
+    ok(driver().cuMulticastBindMem(imported, 0, open, 0, G, 0));
     release_physical(imported);
 }
 #endif

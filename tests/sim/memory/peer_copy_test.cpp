@@ -14,22 +14,22 @@ struct PeerContext : Unique {
         : on(ordinal), device(ordinal), memory(allocate(size)), stream(make_stream(non_blocking)) {}
     ~PeerContext() {
         make_current();
-        CHECK(d.cuCtxSynchronize() == good);
-        CHECK(d.cuMemFree(memory) == good);
-        CHECK(d.cuStreamDestroy(stream) == good);
+        ok(driver().cuCtxSynchronize());
+        ok(driver().cuMemFree(memory));
+        ok(driver().cuStreamDestroy(stream));
     }
 
-    void make_current() const { CHECK(d.cuCtxSetCurrent(on.context) == good); }
+    void make_current() const { ok(driver().cuCtxSetCurrent(on.context)); }
     void set(int value) const {
-        CHECK(d.cuMemsetD8Async(memory, static_cast<unsigned char>(value), size, stream) == good);
+        ok(driver().cuMemsetD8Async(memory, static_cast<unsigned char>(value), size, stream));
     }
     // The contents when `reader` gets there, a stream of any context.
     Bytes read_in(CUstream reader) const {
         void *pinned = allocate_pinned(size, CU_MEMHOSTALLOC_PORTABLE);
         auto *bytes = static_cast<unsigned char *>(pinned);
         std::memset(bytes, 0, size);
-        CHECK(d.cuMemcpyDtoHAsync(bytes, memory, size, reader) == good);
-        CHECK(d.cuStreamSynchronize(reader) == good);
+        ok(driver().cuMemcpyDtoHAsync(bytes, memory, size, reader));
+        ok(driver().cuStreamSynchronize(reader));
         const Bytes read(bytes, bytes + size);
         release(pinned);
         return read;
@@ -44,12 +44,13 @@ struct PeerContext : Unique {
 using Copy = bool(const PeerContext &to, const PeerContext &from);
 
 bool copy_row(const PeerContext &to, const PeerContext &from) {
-    return d.cuMemcpyPeer(to.memory, to.on.context, from.memory, from.on.context, size) == good;
+    return driver().cuMemcpyPeer(to.memory, to.on.context, from.memory, from.on.context, size) ==
+           CUDA_SUCCESS;
 }
 
 bool copy_row_by_runtime(const PeerContext &to, const PeerContext &from) {
-    return r.cudaMemcpyPeer(as_host(to.memory), to.device, as_host(from.memory), from.device,
-                            size) == cudaSuccess;
+    return runtime().cudaMemcpyPeer(as_host(to.memory), to.device, as_host(from.memory),
+                                    from.device, size) == cudaSuccess;
 }
 
 bool copy_block(const PeerContext &to, const PeerContext &from) {
@@ -62,7 +63,7 @@ bool copy_block(const PeerContext &to, const PeerContext &from) {
     copy.dstPitch = copy.srcPitch = copy.WidthInBytes = 256;
     copy.Height = size / 256;
     copy.Depth = 1;
-    return d.cuMemcpy3DPeer(&copy) == good;
+    return driver().cuMemcpy3DPeer(&copy) == CUDA_SUCCESS;
 }
 
 bool copy_block_by_runtime(const PeerContext &to, const PeerContext &from) {
@@ -71,7 +72,7 @@ bool copy_block_by_runtime(const PeerContext &to, const PeerContext &from) {
                                      .dstPtr = {as_host(to.memory), 256, 256, size / 256},
                                      .dstDevice = to.device,
                                      .extent = {256, size / 256, 1}};
-    return r.cudaMemcpy3DPeer(&copy) == cudaSuccess;
+    return runtime().cudaMemcpy3DPeer(&copy) == cudaSuccess;
 }
 
 std::vector<std::string> modes() {
@@ -108,11 +109,11 @@ TEST_CASE("a synchronous peer copy is ordered with the work of both contexts and
     auto *word = static_cast<unsigned char *>(allocate_pinned(1, CU_MEMHOSTALLOC_PORTABLE));
     *word = 0;
     const auto set = [](void *at) { *static_cast<unsigned char *>(at) = 1; };
-    REQUIRE(d.cuLaunchHostFunc(caller.stream, set, word) == good);
+    require_ok(driver().cuLaunchHostFunc(caller.stream, set, word));
     from.set(7);
     CHECK(copy(to, from));
     CHECK(to.read_in(caller.stream) == Bytes(size, 7)); // after the copy
-    CHECK(d.cuMemcpyHtoDAsync(to.memory, word, 1, to.stream) == good);
+    ok(driver().cuMemcpyHtoDAsync(to.memory, word, 1, to.stream));
     CHECK(to.read_in(to.stream)[0] == 1); // ran before the copy
     release(word);
 }

@@ -16,13 +16,13 @@ struct ExportablePool : Pool {
 
 int export_pool(CUmemoryPool pool) {
     int fd = -1;
-    REQUIRE(d.cuMemPoolExportToShareableHandle(&fd, pool, posix_fd, 0) == good);
+    require_ok(driver().cuMemPoolExportToShareableHandle(&fd, pool, posix_fd, 0));
     return fd;
 }
 
 CUresult try_import(int fd, unsigned int type = posix_fd, unsigned long long flags = 0) {
     CUmemoryPool pool = nullptr;
-    return d.cuMemPoolImportFromShareableHandle(
+    return driver().cuMemPoolImportFromShareableHandle(
         &pool, as_os_handle(fd), static_cast<CUmemAllocationHandleType>(type), flags);
 }
 
@@ -39,7 +39,7 @@ struct ImportedPool : Owned<CUmemoryPool, destroy> {
 
 CUmemPoolPtrExportData export_pointer(CUdeviceptr address) {
     CUmemPoolPtrExportData data;
-    REQUIRE(d.cuMemPoolExportPointer(&data, address) == good);
+    require_ok(driver().cuMemPoolExportPointer(&data, address));
     return data;
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("an exportable pool allocates and frees like any other") {
     std::vector<CUdeviceptr> all;
     for (std::uint32_t i = 0; i != 40; ++i) {
         all.push_back(allocate(pool, 1000 * (i + 1)));
-        REQUIRE(d.cuMemsetD32Async(all.back(), i, 250, nullptr) == good);
+        require_ok(driver().cuMemsetD32Async(all.back(), i, 250, nullptr));
     }
     for (std::uint32_t i = 0; i != 40; ++i) {
         CHECK(read(all[i]) == i);
@@ -92,79 +92,65 @@ TEST_CASE("memory of an imported pool is shared with the exporter") {
         CHECK(read(memory + 3996) == 0x99);
         CHECK(try_write(seen + 3998) == invalid); // the import knows the size
         free_async(seen);
-        CHECK(d.cuMemFree(seen_second) == good);
+        ok(driver().cuMemFree(seen_second));
         synchronize_stream();
         destroy(imported);
     }
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("an imported pool can neither allocate nor be exported or configured") {
+TEST_CASE("an imported pool can be neither set as current nor exported") {
     const ExportablePool pool;
     const ImportedPool imported(pool);
-    CUdeviceptr address = 0;
     int fd = -1;
-    CHECK(d.cuMemAllocFromPoolAsync(&address, 16, imported, nullptr) == invalid);
-    CHECK(d.cuDeviceSetMemPool(0, imported) == invalid);
-    CHECK(set_bytes(imported, threshold, 0) == invalid);
-    CHECK(d.cuMemPoolExportToShareableHandle(&fd, imported, posix_fd, 0) == invalid);
+    CHECK(driver().cuDeviceSetMemPool(0, imported) == invalid);
+    CHECK(driver().cuMemPoolExportToShareableHandle(&fd, imported, posix_fd, 0) == invalid);
 }
 
-TEST_CASE("only exportable pools and their memory can be exported") {
+TEST_CASE(
+    "only memory of an exported pool can be exported, by its first address, until it is freed") {
     const Pool closed;
     const ExportablePool open;
-    int fd = -1;
-    const Calls exports(&Driver::cuMemPoolExportToShareableHandle);
-    exports[invalid] = {{&fd, closed, posix_fd, 0},
-                        {&fd, default_pool(), posix_fd, 0},
-                        {&fd, open, posix_fd, 1},
-                        {&fd, open, CU_MEM_HANDLE_TYPE_NONE, 0},
-                        {&fd, open, static_cast<CUmemAllocationHandleType>(8), 0},
-                        {nullptr, open, posix_fd, 0},
-                        {&fd, nullptr, posix_fd, 0}};
-
-    CUmemPoolPtrExportData data;
-    const Calls exports_pointer(&Driver::cuMemPoolExportPointer);
     const PoolMemory of_closed(16, closed);
     const DeviceMemory plain(16);
     const auto exported = allocate(open, 4096);
-    exports_pointer[invalid] = {{&data, of_closed},
-                                {&data, plain},
-                                {&data, 0},
-                                {&data, exported} /* its pool is not exported yet */};
+    CUmemPoolPtrExportData data;
+    const Calls exports(&Driver::cuMemPoolExportPointer);
+    exports[invalid] = {
+        {&data, of_closed}, {&data, plain}, {&data, exported} /* its pool is not exported yet */};
     close(export_pool(open));
-    exports_pointer[good] = {{&data, exported}};
-    exports_pointer[invalid] = {{nullptr, exported}, {&data, exported + 16}};
+    exports[CUDA_SUCCESS] = {{&data, exported}};
+    exports[invalid] = {{&data, exported + 16}};
+    int fd = -1;
+    CHECK(driver().cuMemPoolExportToShareableHandle(&fd, open, CU_MEM_HANDLE_TYPE_NONE, 0) ==
+          invalid);
+    check_all(invalid, {driver().cuMemPoolExportPointer(nullptr, exported),
+                        driver().cuMemPoolExportToShareableHandle(nullptr, open, posix_fd, 0)});
     free_async(exported);
     synchronize_stream();
-    CHECK(d.cuMemPoolExportPointer(&data, exported) == invalid);
-    expect_misuse("export of memory that was freed");
+    CHECK(reported(driver().cuMemPoolExportPointer(&data, exported),
+                   "export of memory that was freed") == invalid);
 }
 
-TEST_CASE("importing a descriptor that is not a pool fails and leaves it open") {
-    const PhysicalMemory memory(G, exportable()); // not a pool
-    const auto before = open_descriptors();
-    for (const int fd : {open("/dev/null", O_RDWR), export_fd(memory)}) {
-        CHECK(try_import(fd) == CUDA_ERROR_UNKNOWN);
-        CHECK(is_open(fd));
-        close(fd);
-    }
+TEST_CASE("a pool is not imported as physical memory, nor the other way round") {
+    const PhysicalMemory memory(G, exportable());
+    const ExportablePool pool;
+    const int of_memory = export_fd(memory), of_pool = export_pool(pool);
+    CUmemGenericAllocationHandle handle = 0;
+    CHECK(try_import(of_memory) == CUDA_ERROR_UNKNOWN);
+    CHECK(driver().cuMemImportFromShareableHandle(&handle, as_os_handle(of_pool), posix_fd) ==
+          CUDA_ERROR_UNKNOWN);
     CHECK(try_import(-1) == CUDA_ERROR_UNKNOWN);
-
-    {
-        const ExportablePool pool;
-        const int fd = export_pool(pool);
-        CUmemGenericAllocationHandle handle = 0; // a pool is not physical memory either
-        CHECK(d.cuMemImportFromShareableHandle(&handle, as_os_handle(fd), posix_fd) ==
-              CUDA_ERROR_UNKNOWN);
-        CHECK(try_import(fd, posix_fd, 1) == invalid);
-        CHECK(try_import(fd, 0) == invalid);
-        CHECK(try_import(fd, 8) == CUDA_ERROR_NOT_PERMITTED);
-        CHECK(d.cuMemPoolImportFromShareableHandle(nullptr, as_os_handle(fd), posix_fd, 0) ==
-              invalid);
-        close(fd);
-    }
-    CHECK(open_descriptors() == before);
+    check_all(
+        invalid,
+        {driver().cuMemPoolImportFromShareableHandle(nullptr, as_os_handle(of_pool), posix_fd, 0),
+         driver().cuMemImportFromShareableHandle(nullptr, as_os_handle(of_memory), posix_fd)});
+    CHECK(try_import(of_pool, posix_fd, 1) == invalid);
+    CHECK(try_import(of_pool, 0) == invalid);
+    CHECK(try_import(of_pool, 8) == CUDA_ERROR_NOT_PERMITTED);
+    CHECK((is_open(of_memory) && is_open(of_pool)));
+    close(of_memory);
+    close(of_pool);
 }
 
 TEST_CASE("invalid pointer export data is rejected") {
@@ -174,17 +160,17 @@ TEST_CASE("invalid pointer export data is rejected") {
     const auto honest = export_pointer(address);
     CUdeviceptr result = 0;
     CUmemPoolPtrExportData data{};
-    CHECK(d.cuMemPoolImportPointer(&result, imported, &data) == invalid); // all zeros
+    CHECK(driver().cuMemPoolImportPointer(&result, imported, &data) == invalid); // all zeros
     CHECK(result == 0xbdbdbdbdbdbdbdbd);
     std::memset(&data, 0xff, sizeof data);
-    CHECK(d.cuMemPoolImportPointer(&result, imported, &data) == invalid);
+    CHECK(driver().cuMemPoolImportPointer(&result, imported, &data) == invalid);
     for (std::size_t byte = 0; byte != 44;
          ++byte) { // all that it carries, except for a smaller size
         data = honest;
         data.reserved[byte] = static_cast<unsigned char>(data.reserved[byte] ^ 0xff);
-        const auto status = d.cuMemPoolImportPointer(&result, imported, &data);
-        if (status == good) {
-            CHECK(d.cuMemFree(result) == good); // names another valid place in the pool
+        const auto status = driver().cuMemPoolImportPointer(&result, imported, &data);
+        if (status == CUDA_SUCCESS) {
+            ok(driver().cuMemFree(result)); // names another valid place in the pool
         } else {
             CHECK(status == invalid);
         }
@@ -192,9 +178,8 @@ TEST_CASE("invalid pointer export data is rejected") {
     data = honest;
     const Calls import(&Driver::cuMemPoolImportPointer);
     import[invalid] = {{&result, foreign, &data},
-                       {&result, pool, &data}, // an exporter cannot import
-                       {&result, nullptr, &data},
                        {nullptr, imported, &data},
+                       {&result, pool, &data}, // an exporter cannot import
                        {&result, imported, nullptr}};
     free_async(address);
     synchronize_stream();
@@ -206,8 +191,8 @@ TEST_CASE("freeing pool memory before its importers do is a misuse") {
     const auto address = allocate(pool, 4096);
     const ImportedPool imported(pool);
     const auto seen = import_pointer(imported, export_pointer(address));
-    CHECK(reported(d.cuMemFree(address), "imported 1 time in other processes") == good);
-    CHECK(d.cuMemFree(seen) == good);
+    ok(reported(driver().cuMemFree(address), "imported 1 time in other processes"));
+    ok(driver().cuMemFree(seen));
 }
 
 TEST_CASE("child: imports a pool", "[.][pool]") {
@@ -220,7 +205,7 @@ TEST_CASE("child: imports a pool", "[.][pool]") {
             const auto address = import_pointer(pool, parent.receive<CUmemPoolPtrExportData>());
             CHECK(read(address) == 0x1000 + round);
             write(address + 4096, 0x2000 + round);
-            CHECK(d.cuMemFreeAsync(address, nullptr) == good);
+            ok(driver().cuMemFreeAsync(address, nullptr));
             synchronize_stream();
             parent.signal();
         }

@@ -20,8 +20,8 @@ TEST_CASE("a pool counts used and reserved bytes, with high watermarks") {
         synchronize_stream();
         CHECK(reserved(pool) == 32 * MiB);
         CHECK(bytes_of(pool, reserved_most) == 64 * MiB);
-        CHECK(set_bytes(pool, used_most, 0) == good);
-        CHECK(set_bytes(pool, reserved_most, 0) == good);
+        ok(set_bytes(pool, used_most, 0));
+        ok(set_bytes(pool, reserved_most, 0));
         CHECK(bytes_of(pool, used_most) == MiB);
         CHECK(bytes_of(pool, reserved_most) == 32 * MiB);
     }
@@ -35,8 +35,8 @@ TEST_CASE("synchronizing an event or the context also releases unused memory") {
     const Event event;
     free_async(allocate(pool, MiB));
     CHECK(reserved(pool) != 0);
-    REQUIRE(d.cuEventRecord(event, nullptr) == good);
-    REQUIRE(d.cuEventSynchronize(event) == good);
+    require_ok(driver().cuEventRecord(event, nullptr));
+    require_ok(driver().cuEventSynchronize(event));
     CHECK(reserved(pool) == 0);
     free_async(allocate(pool, MiB));
     synchronize();
@@ -45,7 +45,7 @@ TEST_CASE("synchronizing an event or the context also releases unused memory") {
 
 TEST_CASE("a pool keeps memory up to its release threshold until it is trimmed") {
     const Pool pool;
-    REQUIRE(set_bytes(pool, threshold, 80 * MiB) == good);
+    require_ok(set_bytes(pool, threshold, 80 * MiB));
     const PoolMemory keep(MiB, pool);
     free_async(allocate(pool, 100 * MiB));
     CHECK(reserved(pool) == 128 * MiB);
@@ -54,10 +54,9 @@ TEST_CASE("a pool keeps memory up to its release threshold until it is trimmed")
     // The limit is above what is reserved, below it, and below what is used.
     for (const auto &[limit, left] :
          {std::pair{90 * MiB, 80 * MiB}, {40 * MiB, 40 * MiB}, {std::size_t(0), 32 * MiB}}) {
-        CHECK(d.cuMemPoolTrimTo(pool, limit) == good);
+        ok(driver().cuMemPoolTrimTo(pool, limit));
         CHECK(reserved(pool) == left);
     }
-    CHECK(d.cuMemPoolTrimTo(nullptr, 0) == invalid);
 }
 
 TEST_CASE("memory reserved by a pool is unavailable to cuMemAlloc") {
@@ -66,13 +65,14 @@ TEST_CASE("memory reserved by a pool is unavailable to cuMemAlloc") {
     for (int i = 0; i != 20; ++i) { // freed memory can be reused at once, before the free has run
         free_async(allocate(pool, 12 * MiB));
     }
-    REQUIRE(set_bytes(pool, threshold, ~cuuint64_t(0)) == good);
+    require_ok(set_bytes(pool, threshold, ~cuuint64_t(0)));
     synchronize_stream();
     CUdeviceptr address = 0, more = 0;
-    CHECK(d.cuMemAlloc(&address, 8 * MiB) == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(d.cuMemPoolTrimTo(pool, 0) == good);
+    CHECK(driver().cuMemAlloc(&address, 8 * MiB) == CUDA_ERROR_OUT_OF_MEMORY);
+    ok(driver().cuMemPoolTrimTo(pool, 0));
     const DeviceMemory half(8 * MiB);
-    CHECK(d.cuMemAllocFromPoolAsync(&more, 9 * MiB, pool, nullptr) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(driver().cuMemAllocFromPoolAsync(&more, 9 * MiB, pool, nullptr) ==
+          CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(more == 0xbdbdbdbdbdbdbdbd);
     const PoolMemory rest(8 * MiB, pool);
 }
@@ -91,7 +91,10 @@ TEST_CASE("a pool is limited by the budget and by its maximum size") {
     const Pool pool(properties);
     const PoolMemory first(most, pool);
     CUdeviceptr more = 0;
-    CHECK(d.cuMemAllocFromPoolAsync(&more, least + 1, pool, nullptr) == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(driver().cuMemAllocFromPoolAsync(&more, ~std::size_t(0), pool, nullptr) ==
+          CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(driver().cuMemAllocFromPoolAsync(&more, least + 1, pool, nullptr) ==
+          CUDA_ERROR_OUT_OF_MEMORY);
     const PoolMemory rest(least, pool);
 }
 
@@ -105,7 +108,7 @@ TEST_CASE("a destroyed pool lives until its last allocation is freed") {
     CHECK(read(address) == 4);
     CHECK(leaks().size() == 1); // the allocation
     CUdeviceptr more = 0;
-    CHECK(d.cuMemAllocFromPoolAsync(&more, 16, pool, nullptr) == invalid);
+    CHECK(driver().cuMemAllocFromPoolAsync(&more, 16, pool, nullptr) == invalid);
     expect_misuse("use of a destroyed memory pool");
     free_async(address);
     synchronize_stream();

@@ -32,7 +32,7 @@ inline CUmemoryPool current_pool(int ordinal = 0) {
 
 inline cuuint64_t bytes_of(CUmemoryPool pool, CUmemPool_attribute attribute) {
     cuuint64_t value = 0;
-    REQUIRE(d.cuMemPoolGetAttribute(pool, attribute, &value) == good);
+    require_ok(driver().cuMemPoolGetAttribute(pool, attribute, &value));
     return value;
 }
 
@@ -44,7 +44,7 @@ inline cuuint64_t reserved(CUmemoryPool pool) {
 }
 
 inline CUresult set_bytes(CUmemoryPool pool, CUmemPool_attribute attribute, cuuint64_t value) {
-    return d.cuMemPoolSetAttribute(pool, attribute, &value);
+    return driver().cuMemPoolSetAttribute(pool, attribute, &value);
 }
 
 inline CUdeviceptr allocate(CUmemoryPool pool, std::size_t size) {
@@ -52,12 +52,12 @@ inline CUdeviceptr allocate(CUmemoryPool pool, std::size_t size) {
 }
 
 inline void free_async(CUdeviceptr address) {
-    REQUIRE(d.cuMemFreeAsync(address, nullptr) == good);
+    require_ok(driver().cuMemFreeAsync(address, nullptr));
 }
 
 // Synchronizes the null stream, which the short forms use.
 inline void synchronize_stream() {
-    REQUIRE(d.cuStreamSynchronize(nullptr) == good);
+    require_ok(driver().cuStreamSynchronize(nullptr));
 }
 
 // Memory of a pool, allocated and freed in the null stream. The destructor waits for the free.
@@ -66,8 +66,8 @@ class PoolMemory : Unique {
     explicit PoolMemory(std::size_t size, CUmemoryPool pool = current_pool())
         : address_(allocate(pool, size)) {}
     ~PoolMemory() {
-        CHECK(d.cuMemFreeAsync(address_, nullptr) == good);
-        CHECK(d.cuStreamSynchronize(nullptr) == good);
+        ok(driver().cuMemFreeAsync(address_, nullptr));
+        ok(driver().cuStreamSynchronize(nullptr));
     }
     operator CUdeviceptr() const { return address_; }
 

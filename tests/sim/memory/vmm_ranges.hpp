@@ -18,8 +18,8 @@ class Reservation : Unique {
     explicit Reservation(std::size_t bytes, std::size_t alignment = 0)
         : size_(bytes), address_(reserve(bytes, alignment)) {}
     ~Reservation() {
-        CHECK(d.cuMemUnmap(address_, size_) == good);
-        CHECK(d.cuMemAddressFree(address_, size_) == good);
+        ok(driver().cuMemUnmap(address_, size_));
+        ok(driver().cuMemAddressFree(address_, size_));
     }
     operator CUdeviceptr() const { return address_; }
 
@@ -30,8 +30,8 @@ class Reservation : Unique {
 
 inline CUresult try_create(std::size_t size, const CUmemAllocationProp &properties = on_device()) {
     CUmemGenericAllocationHandle handle = 0;
-    const CUresult status = d.cuMemCreate(&handle, size, &properties, 0);
-    if (status == good) {
+    const CUresult status = driver().cuMemCreate(&handle, size, &properties, 0);
+    if (status == CUDA_SUCCESS) {
         release_physical(handle);
     }
     return status;
@@ -47,7 +47,7 @@ inline void *as_os_handle(int fd) {
 
 inline int export_fd(CUmemGenericAllocationHandle memory) {
     int fd = -1;
-    REQUIRE(d.cuMemExportToShareableHandle(&fd, memory, posix_fd, 0) == good);
+    require_ok(driver().cuMemExportToShareableHandle(&fd, memory, posix_fd, 0));
     return fd;
 }
 

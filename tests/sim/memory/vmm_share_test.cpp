@@ -17,8 +17,8 @@ constexpr auto unknown = CUDA_ERROR_UNKNOWN;
 
 CUresult try_import(int fd, int type = posix_fd) {
     CUmemGenericAllocationHandle memory = 0;
-    return d.cuMemImportFromShareableHandle(&memory, as_os_handle(fd),
-                                            static_cast<CUmemAllocationHandleType>(type));
+    return driver().cuMemImportFromShareableHandle(&memory, as_os_handle(fd),
+                                                   static_cast<CUmemAllocationHandleType>(type));
 }
 
 // A descriptor of memory whose handle is released.
@@ -80,7 +80,7 @@ TEST_CASE("imported memory does not count against the budget and keeps its prope
     const auto imported = import_fd(fd);
     close(fd);
     CUmemAllocationProp properties{};
-    CHECK(d.cuMemGetAllocationPropertiesFromHandle(&properties, imported) == good);
+    ok(driver().cuMemGetAllocationPropertiesFromHandle(&properties, imported));
     CHECK(properties.type == CU_MEM_ALLOCATION_TYPE_PINNED);
     CHECK(properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
     CHECK(properties.location.id == 1);
@@ -89,22 +89,14 @@ TEST_CASE("imported memory does not count against the budget and keeps its prope
     close(again);
 }
 
-TEST_CASE("arguments of exports are checked") {
-    const PhysicalMemory closed(G, on_device());
-    const auto open = create_memory(G, exportable());
+TEST_CASE("memory is exported only as a descriptor, exporting destroyed memory is reported") {
+    const auto memory = create_memory(G, exportable());
     int fd = -1;
-    const Calls exported(&Driver::cuMemExportToShareableHandle);
-    exported[invalid] = {{&fd, closed, posix_fd, 0},
-                         {&fd, open, posix_fd, 1},
-                         {nullptr, open, posix_fd, 0},
-                         {&fd, 0, posix_fd, 0}};
-    for (const int type : {0, 2, 4, 8, 9, 3, 0x100, -1}) {
-        exported[invalid] = {{&fd, open, static_cast<CUmemAllocationHandleType>(type), 0}};
-    }
-    CHECK(fd == -1);
-    release_physical(open);
-    CHECK(d.cuMemExportToShareableHandle(&fd, open, posix_fd, 0) == invalid);
-    expect_misuse("use of a destroyed physical memory");
+    CHECK(driver().cuMemExportToShareableHandle(&fd, memory, CU_MEM_HANDLE_TYPE_WIN32, 0) ==
+          invalid);
+    release_physical(memory);
+    CHECK(reported(driver().cuMemExportToShareableHandle(&fd, memory, posix_fd, 0),
+                   "use of a destroyed physical memory") == invalid);
 }
 
 TEST_CASE("importing a descriptor that is not memory fails and leaves it open") {
@@ -113,16 +105,13 @@ TEST_CASE("importing a descriptor that is not memory fails and leaves it open") 
     REQUIRE(pipe(ends) == 0);
     const int file = memfd_create("of another size", MFD_CLOEXEC);
     REQUIRE(ftruncate(file, static_cast<off_t>(G + 4096)) == 0);
-    for (const int fd : {open("/dev/null", O_RDWR), open("/proc/self/exe", O_RDONLY),
-                         memfd_create("empty", MFD_CLOEXEC), file, ends[0], ends[1]}) {
+    for (const int fd : {open("/proc/self/exe", O_RDONLY), memfd_create("empty", MFD_CLOEXEC), file,
+                         ends[0], ends[1]}) {
         CHECK(try_import(fd) == unknown);
         CHECK(is_open(fd));
         close(fd);
     }
     CHECK(open_descriptors() == before);
-    for (const int fd : {-1, 12345}) {
-        CHECK(try_import(fd) == unknown);
-    }
 }
 
 TEST_CASE("importing a descriptor with changed metadata fails") {
@@ -145,22 +134,16 @@ TEST_CASE("importing a descriptor with changed metadata fails") {
     close(fd);
 }
 
-TEST_CASE("arguments of imports are checked, and whether the device exists") {
+TEST_CASE("an import needs a valid type, and the device of the memory") {
     start("devices=2");
-    const int fd = exported_fd(create_memory(G, exportable()));
-    CUmemGenericAllocationHandle handle = 0;
-    CHECK(d.cuMemImportFromShareableHandle(nullptr, as_os_handle(fd), posix_fd) == invalid);
+    const int fd = exported_fd(create_memory(G, exportable(1)));
     for (const int type : {0, 0x10, 3, 2}) {
         CHECK(try_import(fd, type) == invalid);
     }
     CHECK(try_import(fd, 8) == CUDA_ERROR_NOT_PERMITTED);
-    CHECK(d.cuMemImportFromShareableHandle(&handle, as_os_handle(-1), posix_fd) != good);
-    CHECK(handle == 0xbdbdbdbdbdbdbdbd);
-    close(fd);
-    const int of_second = exported_fd(create_memory(G, exportable(1)));
     start("devices=1");
-    CHECK(try_import(of_second) == CUDA_ERROR_NOT_SUPPORTED);
-    close(of_second);
+    CHECK(try_import(fd) == CUDA_ERROR_NOT_SUPPORTED);
+    close(fd);
 }
 
 TEST_CASE("cuMemGetHandleForAddressRange returns a descriptor of the size of the range") {
@@ -176,15 +159,15 @@ TEST_CASE("cuMemGetHandleForAddressRange returns a descriptor of the size of the
         const Calls get(&Driver::cuMemGetHandleForAddressRange);
         int fd = -1;
         for (const CUdeviceptr begin : {address + 0, plain + 0}) {
-            REQUIRE(d.cuMemGetHandleForAddressRange(&fd, begin + 4096, 2 * G - 4096, dma_buf, 0) ==
-                    good);
+            require_ok(driver().cuMemGetHandleForAddressRange(&fd, begin + 4096, 2 * G - 4096,
+                                                              dma_buf, 0));
             CHECK(lseek(fd, 0, SEEK_END) == static_cast<off_t>(2 * G - 4096));
             close(fd);
             fd = -1;
-            get[invalid] = {{&fd, begin + 1, 4096, dma_buf, 0}, {&fd, begin, 1, dma_buf, 0},
-                            {&fd, begin, 0, dma_buf, 0},        {&fd, begin, 3 * G, dma_buf, 0},
-                            {&fd, begin, G, dma_buf, 2},        {nullptr, begin, G, dma_buf, 0}};
-            get[invalid] = {{&fd, begin, G, static_cast<CUmemRangeHandleType>(2), 0}};
+            get[invalid] = {{&fd, begin + 1, 4096, dma_buf, 0},
+                            {&fd, begin, 3 * G, dma_buf, 0},
+                            {&fd, begin, G, static_cast<CUmemRangeHandleType>(2), 0},
+                            {nullptr, begin, G, dma_buf, 0}};
             CHECK(fd == -1);
         }
         configure("attribute.124=0");

@@ -9,7 +9,7 @@ namespace {
 void list_calls(int count) {
     for (int i = 0; i < count; ++i) {
         CUdevice device = 0;
-        d.cuDeviceGet(&device, 100000000 + i);
+        driver().cuDeviceGet(&device, 100000000 + i);
     }
 }
 
@@ -19,7 +19,7 @@ TEST_CASE("strings of listed calls stay valid until the reset") {
     sim_control().log_calls(1);
     const char *text = "long enough to lie in memory of its own";
     CUmodule module = nullptr;
-    CHECK(d.cuModuleLoad(&module, text) == CUDA_ERROR_FILE_NOT_FOUND);
+    CHECK(driver().cuModuleLoad(&module, text) == CUDA_ERROR_FILE_NOT_FOUND);
     cushim_sim_call call{};
     REQUIRE(sim_control().call_at(0, &call) == 1);
     const std::string arguments = call.arguments;

@@ -62,12 +62,12 @@ struct Last {
         if (found == nullptr) {
             return;
         }
-        d.cuCtxGetCurrent(&found->context);
+        driver().cuCtxGetCurrent(&found->context);
         CUdeviceptr more = 0;
-        found->allocated = d.cuMemAlloc(&more, 16);
-        d.cuMemFree(more);
+        found->allocated = driver().cuMemAlloc(&more, 16);
+        driver().cuMemFree(more);
         const Own own;
-        found->freed = r.cudaFree(memory);
+        found->freed = runtime().cudaFree(memory);
         found->intact = own.intact();
     }
 };
@@ -83,7 +83,7 @@ TEST_CASE("runtime calls work in destructors of thread-local objects") {
     Found found;
     std::thread([&] {
         last().found = &found;
-        r.cudaMalloc(&last().memory, 64);
+        runtime().cudaMalloc(&last().memory, 64);
     }).join();
     CHECK(found.freed == cudaSuccess);
     CHECK(found.intact);
@@ -95,55 +95,36 @@ TEST_CASE("a thread's context stays current in destructors of thread-local objec
         Found found;
         std::thread([&] {
             last().found = &found;
-            d.cuCtxSetCurrent(current);
+            driver().cuCtxSetCurrent(current);
         }).join();
         CHECK(found.context == current);
-        CHECK(found.allocated == (current != nullptr ? good : CUDA_ERROR_INVALID_CONTEXT));
+        CHECK(found.allocated == (current != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT));
     }
 }
 
 TEST_CASE("a reset of the simulator forgets the current contexts of all threads") {
     CUcontext context = nullptr;
     std::thread([&] {
-        d.cuCtxCreate_v2(&context, 0, 0);
+        driver().cuCtxCreate_v2(&context, 0, 0);
         start();
         CUcontext now = pop_current();
-        CHECK(d.cuCtxPopCurrent(&now) == CUDA_ERROR_INVALID_CONTEXT);
+        CHECK(driver().cuCtxPopCurrent(&now) == CUDA_ERROR_INVALID_CONTEXT);
     }).join();
     CUcontext now = context;
-    CHECK(got(d.cuCtxGetCurrent(&now), now) == nullptr);
+    CHECK(got(driver().cuCtxGetCurrent(&now), now) == nullptr);
 }
 
 #ifndef _WIN32
 namespace {
 
-// Prints the statuses of some calls.
-void ask(const char *who) {
-    CUcontext context = nullptr;
-    CUdeviceptr memory = 0;
-    const int current = d.cuCtxGetCurrent(&context), allocated = d.cuMemAlloc(&memory, 16);
-    // The driver's own function; the table would fall back to cushim's names.
-    const auto name_of =
-        reinterpret_cast<CUresult (*)(CUresult, const char **)>(exported("cuGetErrorName"));
-    const char *name = nullptr;
-    name_of(CUDA_ERROR_DEINITIALIZED, &name);
-    std::fprintf(stderr, "%s: cuCtxGetCurrent %d, cuMemAlloc %d, name of 4: %s\n", who, current,
-                 allocated, name != nullptr ? name : "none");
-}
-
-void make_current() {
-    REQUIRE(d.cuInit(0) == good);
-    REQUIRE(d.cuCtxSetCurrent(got<CUcontext>(&Driver::cuDevicePrimaryCtxRetain, out, 0)) == good);
-    allow_leaks();
-}
-
 // A device buffer that lives as long as the process.
 struct Cache {
-    Cache() { r.cudaMalloc(&memory, 64); }
+    Cache() { runtime().cudaMalloc(&memory, 64); }
     ~Cache() {
         const Own own;
         void *more = nullptr;
-        const cudaError_t allocated = r.cudaMalloc(&more, 64), freed = r.cudaFree(memory);
+        const cudaError_t allocated = runtime().cudaMalloc(&more, 64),
+                          freed = runtime().cudaFree(memory);
         std::fprintf(stderr, "cudaMalloc %d, cudaFree %d, own memory %s\n",
                      static_cast<int>(allocated), static_cast<int>(freed),
                      own.intact() ? "intact" : "overwritten");
@@ -153,35 +134,14 @@ struct Cache {
 
 } // namespace
 
-TEST_CASE("child makes calls at its exit", "[.]") {
-    std::atexit([] { ask("registered before cuInit"); });
-    make_current();
-    std::atexit([] { ask("registered after cuInit"); });
-    static const struct Static {
-        ~Static() { ask("made after cuInit"); }
-    } object;
-}
-
 TEST_CASE("child frees memory of the runtime at its exit", "[.]") {
     static const Cache cache;
     allow_leaks();
 }
 
-// As recorded.
-TEST_CASE("the main thread's context is current in exit handlers registered after cuInit") {
-    const Outcome told = run_alone("child makes calls at its exit", "");
-    CHECK(told.status == 0);
-    CHECK(contains(told.errors, "registered after cuInit: cuCtxGetCurrent 0, cuMemAlloc 0, "
-                                "name of 4: CUDA_ERROR_DEINITIALIZED\n"));
-    CHECK(contains(told.errors, "made after cuInit: cuCtxGetCurrent 0, cuMemAlloc 0, name of 4: "
-                                "CUDA_ERROR_DEINITIALIZED\n"));
-    CHECK(contains(told.errors, "registered before cuInit: cuCtxGetCurrent 4, cuMemAlloc 4, "
-                                "name of 4: none\n"));
-}
-
 TEST_CASE("static objects can free memory of the runtime at exit") {
-    const Outcome told = run_alone("child frees memory of the runtime at its exit", "");
-    CHECK(told.status == 0);
-    CHECK(contains(told.errors, "cudaMalloc 0, cudaFree 0, own memory intact\n"));
+    const Outcome outcome = run_alone("child frees memory of the runtime at its exit", "");
+    CHECK(outcome.status == 0);
+    CHECK(contains(outcome.errors, "cudaMalloc 0, cudaFree 0, own memory intact\n"));
 }
 #endif

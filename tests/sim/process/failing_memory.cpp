@@ -15,8 +15,8 @@
 #ifdef API_TEST_ALLOCATIONS_FAIL
 namespace {
 
-const auto d = cushim::driver();
-const auto r = cushim::runtime();
+using cushim::driver;
+using cushim::runtime;
 
 constexpr char image[] = R"(cushim-sim-image 1
 kernel add params=8,8,8,4
@@ -33,37 +33,37 @@ void CUDA_CB nothing_of(CUstream, CUresult, void *) {}
 
 void use_context() {
     CUcontext context = nullptr;
-    d.cuInit(0);
-    d.cuDevicePrimaryCtxRetain(&context, 0);
-    d.cuCtxSetCurrent(context);
+    driver().cuInit(0);
+    driver().cuDevicePrimaryCtxRetain(&context, 0);
+    driver().cuCtxSetCurrent(context);
     CUcontext own = nullptr, popped = nullptr;
-    if (d.cuCtxCreate_v2(&own, 0, 0) == CUDA_SUCCESS) {
-        d.cuCtxPopCurrent(&popped);
-        d.cuCtxPushCurrent(own);
-        d.cuCtxPopCurrent(&popped);
-        d.cuCtxDestroy(own);
+    if (driver().cuCtxCreate_v2(&own, 0, 0) == CUDA_SUCCESS) {
+        driver().cuCtxPopCurrent(&popped);
+        driver().cuCtxPushCurrent(own);
+        driver().cuCtxPopCurrent(&popped);
+        driver().cuCtxDestroy(own);
     }
-    d.cuCtxSetCurrent(context);
+    driver().cuCtxSetCurrent(context);
 }
 
 void use_memory(CUstream stream) {
     CUdeviceptr a = 0, b = 0, c = 0;
     void *pinned = nullptr;
     char plain[64] = {};
-    d.cuMemAlloc(&a, 4096);
-    d.cuMemAllocManaged(&b, 4096, CU_MEM_ATTACH_GLOBAL);
-    d.cuMemAllocAsync(&c, 4096, stream);
-    d.cuMemHostAlloc(&pinned, 4096, 0);
-    d.cuMemcpyHtoD(a, plain, sizeof plain);
-    d.cuMemcpyDtoDAsync(c, a, 64, stream);
-    d.cuMemsetD8Async(a, 1, 64, stream);
-    d.cuMemHostRegister(plain, sizeof plain, 0);
-    d.cuMemHostUnregister(plain);
-    d.cuMemFreeAsync(c, stream);
-    d.cuStreamSynchronize(stream);
-    d.cuMemFreeHost(pinned);
-    d.cuMemFree(b);
-    d.cuMemFree(a);
+    driver().cuMemAlloc(&a, 4096);
+    driver().cuMemAllocManaged(&b, 4096, CU_MEM_ATTACH_GLOBAL);
+    driver().cuMemAllocAsync(&c, 4096, stream);
+    driver().cuMemHostAlloc(&pinned, 4096, 0);
+    driver().cuMemcpyHtoD(a, plain, sizeof plain);
+    driver().cuMemcpyDtoDAsync(c, a, 64, stream);
+    driver().cuMemsetD8Async(a, 1, 64, stream);
+    driver().cuMemHostRegister(plain, sizeof plain, 0);
+    driver().cuMemHostUnregister(plain);
+    driver().cuMemFreeAsync(c, stream);
+    driver().cuStreamSynchronize(stream);
+    driver().cuMemFreeHost(pinned);
+    driver().cuMemFree(b);
+    driver().cuMemFree(a);
 }
 
 void use_virtual_memory() {
@@ -74,89 +74,90 @@ void use_virtual_memory() {
     CUmemGenericAllocationHandle physical = 0;
     CUdeviceptr address = 0;
     CUmemAccessDesc access{properties.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    d.cuMemCreate(&physical, size, &properties, 0);
-    if (d.cuMemAddressReserve(&address, size, 0, 0, 0) == CUDA_SUCCESS) {
-        if (d.cuMemMap(address, size, 0, physical, 0) == CUDA_SUCCESS) {
-            d.cuMemSetAccess(address, size, &access, 1);
-            d.cuMemsetD8(address, 1, size);
-            d.cuMemUnmap(address, size);
+    driver().cuMemCreate(&physical, size, &properties, 0);
+    if (driver().cuMemAddressReserve(&address, size, 0, 0, 0) == CUDA_SUCCESS) {
+        if (driver().cuMemMap(address, size, 0, physical, 0) == CUDA_SUCCESS) {
+            driver().cuMemSetAccess(address, size, &access, 1);
+            driver().cuMemsetD8(address, 1, size);
+            driver().cuMemUnmap(address, size);
         }
-        d.cuMemAddressFree(address, size);
+        driver().cuMemAddressFree(address, size);
     }
-    d.cuMemRelease(physical);
+    driver().cuMemRelease(physical);
 }
 
 void use_graph(CUstream stream, CUfunction kernel) {
     CUgraph graph = nullptr, clone = nullptr;
     CUgraphNode host = nullptr, child = nullptr, launch = nullptr;
     CUgraphExec exec = nullptr;
-    if (d.cuGraphCreate(&graph, 0) != CUDA_SUCCESS) {
+    if (driver().cuGraphCreate(&graph, 0) != CUDA_SUCCESS) {
         return;
     }
     CUuserObject object = nullptr;
-    if (d.cuUserObjectCreate(&object, nullptr, nothing, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) ==
-            CUDA_SUCCESS &&
-        d.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE) != CUDA_SUCCESS) {
-        d.cuUserObjectRelease(object, 1);
+    if (driver().cuUserObjectCreate(&object, nullptr, nothing, 1,
+                                    CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) == CUDA_SUCCESS &&
+        driver().cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE) !=
+            CUDA_SUCCESS) {
+        driver().cuUserObjectRelease(object, 1);
     }
     CUDA_HOST_NODE_PARAMS host_parameters{};
     host_parameters.fn = nothing;
-    d.cuGraphAddHostNode(&host, graph, nullptr, 0, &host_parameters);
+    driver().cuGraphAddHostNode(&host, graph, nullptr, 0, &host_parameters);
     if (kernel != nullptr) {
         CUDA_KERNEL_NODE_PARAMS_v1 parameters{};
         parameters.func = kernel;
         parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
         parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
-        d.cuGraphAddKernelNode_v1(&launch, graph, nullptr, 0, &parameters);
+        driver().cuGraphAddKernelNode_v1(&launch, graph, nullptr, 0, &parameters);
     }
-    d.cuGraphClone(&clone, graph);
-    d.cuGraphAddChildGraphNode(&child, graph, nullptr, 0, clone);
-    if (d.cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS) {
-        d.cuGraphLaunch(exec, stream);
-        d.cuGraphLaunch(exec, stream);
-        d.cuGraphExecDestroy(exec);
+    driver().cuGraphClone(&clone, graph);
+    driver().cuGraphAddChildGraphNode(&child, graph, nullptr, 0, clone);
+    if (driver().cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS) {
+        driver().cuGraphLaunch(exec, stream);
+        driver().cuGraphLaunch(exec, stream);
+        driver().cuGraphExecDestroy(exec);
     }
     if (clone != nullptr) {
-        d.cuGraphDestroy(clone);
+        driver().cuGraphDestroy(clone);
     }
-    d.cuGraphDestroy(graph);
-    if (d.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS) {
-        d.cuLaunchHostFunc(stream, nothing, nullptr);
+    driver().cuGraphDestroy(graph);
+    if (driver().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS) {
+        driver().cuLaunchHostFunc(stream, nothing, nullptr);
         graph = nullptr;
-        if (d.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS) {
-            d.cuGraphDestroy(graph);
+        if (driver().cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS) {
+            driver().cuGraphDestroy(graph);
         }
     }
 }
 
 void use_work(CUstream stream) {
     CUevent event = nullptr;
-    if (d.cuEventCreate(&event, 0) == CUDA_SUCCESS) {
-        d.cuEventRecord(event, stream);
-        d.cuStreamWaitEvent(nullptr, event, 0);
-        d.cuEventQuery(event);
-        d.cuEventSynchronize(event);
-        d.cuEventDestroy(event);
+    if (driver().cuEventCreate(&event, 0) == CUDA_SUCCESS) {
+        driver().cuEventRecord(event, stream);
+        driver().cuStreamWaitEvent(nullptr, event, 0);
+        driver().cuEventQuery(event);
+        driver().cuEventSynchronize(event);
+        driver().cuEventDestroy(event);
     }
-    d.cuLaunchHostFunc(stream, nothing, nullptr);
-    d.cuStreamAddCallback(stream, nothing_of, nullptr, 0);
-    d.cuStreamQuery(stream);
-    d.cuStreamSynchronize(stream);
+    driver().cuLaunchHostFunc(stream, nothing, nullptr);
+    driver().cuStreamAddCallback(stream, nothing_of, nullptr, 0);
+    driver().cuStreamQuery(stream);
+    driver().cuStreamSynchronize(stream);
 }
 
 void use_code(CUstream stream) {
     CUmodule module = nullptr, compiled = nullptr;
     CUfunction function = nullptr;
-    if (d.cuModuleLoadData(&compiled, ptx) == CUDA_SUCCESS) {
-        d.cuModuleUnload(compiled);
+    if (driver().cuModuleLoadData(&compiled, ptx) == CUDA_SUCCESS) {
+        driver().cuModuleUnload(compiled);
     }
-    if (d.cuModuleLoadData(&module, image) == CUDA_SUCCESS) {
-        if (d.cuModuleGetFunction(&function, module, "nothing") == CUDA_SUCCESS) {
-            d.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr);
+    if (driver().cuModuleLoadData(&module, image) == CUDA_SUCCESS) {
+        if (driver().cuModuleGetFunction(&function, module, "nothing") == CUDA_SUCCESS) {
+            driver().cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, nullptr);
             use_graph(stream, function);
         }
-        d.cuStreamSynchronize(stream);
-        d.cuModuleUnload(module);
+        driver().cuStreamSynchronize(stream);
+        driver().cuModuleUnload(module);
     }
 }
 
@@ -164,32 +165,32 @@ void use_runtime() {
     void *memory = nullptr;
     cudaStream_t stream = nullptr;
     cudaEvent_t event = nullptr;
-    if (r.cudaStreamCreate(&stream) == cudaSuccess) {
-        r.cudaMalloc(&memory, 4096);
-        r.cudaMemsetAsync(memory, 0, 4096, stream);
-        if (r.cudaEventCreate(&event) == cudaSuccess) {
-            r.cudaEventRecord(event, stream);
-            r.cudaEventDestroy(event);
+    if (runtime().cudaStreamCreate(&stream) == cudaSuccess) {
+        runtime().cudaMalloc(&memory, 4096);
+        runtime().cudaMemsetAsync(memory, 0, 4096, stream);
+        if (runtime().cudaEventCreate(&event) == cudaSuccess) {
+            runtime().cudaEventRecord(event, stream);
+            runtime().cudaEventDestroy(event);
         }
-        r.cudaStreamSynchronize(stream);
-        r.cudaFree(memory);
-        r.cudaStreamDestroy(stream);
+        runtime().cudaStreamSynchronize(stream);
+        runtime().cudaFree(memory);
+        runtime().cudaStreamDestroy(stream);
     }
-    r.cudaGetLastError();
-    r.cudaDeviceReset();
+    runtime().cudaGetLastError();
+    runtime().cudaDeviceReset();
 }
 
 void use_everything() {
     use_context();
     CUstream stream = nullptr;
-    if (d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
+    if (driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
         use_memory(stream);
         use_work(stream);
         use_code(stream);
-        d.cuStreamDestroy(stream);
+        driver().cuStreamDestroy(stream);
     }
     use_virtual_memory();
-    d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)); // a misuse
+    driver().cuEventDestroy(reinterpret_cast<CUevent>(0x1230)); // a misuse
     use_runtime();
 }
 

@@ -29,21 +29,21 @@ TEST_CASE("a primary context is a leak until each retain is released") {
     const auto two = leaks();
     REQUIRE(two.size() == 2);
     CHECK(two[0] != two[1]); // another call
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+    ok(driver().cuDevicePrimaryCtxRelease(1));
     CHECK(leak() == two[0]);
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+    ok(driver().cuDevicePrimaryCtxRelease(1));
     CHECK(leak().empty());
 }
 
 TEST_CASE("a reset primary context is not a leak") {
     start("devices=2");
     retain_primary(1);
-    CHECK(d.cuDevicePrimaryCtxReset(1) == good);
+    ok(driver().cuDevicePrimaryCtxReset(1));
     CHECK(leak().empty());
 }
 
 TEST_CASE("a primary context retained by the runtime is not a leak", "[fresh]") {
-    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    require_ok(runtime().cudaFree(nullptr));
     unsigned int flags = 0;
     CHECK(got<int>(&Driver::cuDevicePrimaryCtxGetState, 0, &flags, out) == 1);
     CHECK(leak().empty());
@@ -51,21 +51,21 @@ TEST_CASE("a primary context retained by the runtime is not a leak", "[fresh]") 
 
 TEST_CASE("a pushed context is a leak until it is popped") {
     const CUcontext context = current();
-    REQUIRE(d.cuCtxPushCurrent(context) == good);
+    require_ok(driver().cuCtxPushCurrent(context));
     CHECK(contains(leak(), "of device 0 pushed by cuCtxPushCurrent"));
-    CHECK(d.cuCtxSetCurrent(context) == good); // replaces it
+    ok(driver().cuCtxSetCurrent(context)); // replaces it
     CHECK(contains(leak(), "pushed by cuCtxPushCurrent"));
     pop_current();
     CHECK(leak().empty());
-    REQUIRE(d.cuCtxPushCurrent(context) == good);
-    CHECK(d.cuCtxSetCurrent(nullptr) == good); // pops it
+    require_ok(driver().cuCtxPushCurrent(context));
+    ok(driver().cuCtxSetCurrent(nullptr)); // pops it
     CHECK(leak().empty());
 }
 
 TEST_CASE("a destroyed context is no longer reported as pushed") {
     const CUcontext context = make_context();
     pop_current();
-    REQUIRE(d.cuCtxPushCurrent(context) == good);
+    require_ok(driver().cuCtxPushCurrent(context));
     CHECK(leaks().size() == 2); // and the context itself
     destroy(context);
     CHECK(leak().empty());
@@ -78,13 +78,13 @@ TEST_CASE("a destroyed context is no longer reported as pushed") {
 TEST_CASE("peer access is a leak until it is disabled or a context is released") {
     start("devices=2");
     const CUcontext other = retain_primary(1);
-    REQUIRE(d.cuCtxEnablePeerAccess(other, 0) == good);
+    require_ok(driver().cuCtxEnablePeerAccess(other, 0));
     REQUIRE(leaks().size() == 2);
     CHECK(contains(leaks()[1], "of device 1 enabled by cuCtxEnablePeerAccess in call "));
-    CHECK(d.cuCtxDisablePeerAccess(other) == good);
+    ok(driver().cuCtxDisablePeerAccess(other));
     CHECK(leaks().size() == 1);
-    REQUIRE(d.cuCtxEnablePeerAccess(other, 0) == good);
-    CHECK(d.cuDevicePrimaryCtxRelease(1) == good);
+    require_ok(driver().cuCtxEnablePeerAccess(other, 0));
+    ok(driver().cuDevicePrimaryCtxRelease(1));
     CHECK(leak().empty());
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("an exported descriptor is a leak until it is closed") {
     int descriptor = -1;
     {
         const PhysicalMemory memory(default_granularity, on_device(0, as_fd));
-        REQUIRE(d.cuMemExportToShareableHandle(&descriptor, memory, as_fd, 0) == good);
+        require_ok(driver().cuMemExportToShareableHandle(&descriptor, memory, as_fd, 0));
     }
     CHECK(contains(leak(), "open descriptor " + std::to_string(descriptor) +
                                " exported by cuMemExportToShareableHandle in call "));

@@ -31,7 +31,7 @@ bool poisons(CUresult status, CUresult (Table::*function)(Parameters...) const,
             return (argument);
         }
     };
-    return (d.*function)(passed(arguments)...) == status && holds(value, 0xbd);
+    return (driver().*function)(passed(arguments)...) == status && holds(value, 0xbd);
 }
 
 } // namespace
@@ -39,22 +39,17 @@ bool poisons(CUresult status, CUresult (Table::*function)(Parameters...) const,
 TEST_CASE("calls before cuInit and without a context poison their outputs", "[fresh]") {
     CHECK(poisons<int>(CUDA_ERROR_NOT_INITIALIZED, &Driver::cuDeviceGetCount, out));
     CHECK(poisons<CUdeviceptr>(CUDA_ERROR_NOT_INITIALIZED, &Driver::cuMemAlloc, out, 16));
-    REQUIRE(d.cuInit(0) == good);
+    require_ok(driver().cuInit(0));
     CHECK(poisons<CUdeviceptr>(CUDA_ERROR_INVALID_CONTEXT, &Driver::cuMemAlloc, out, 16));
     CHECK(poisons<CUcontext>(CUDA_ERROR_INVALID_CONTEXT, &Driver::cuCtxPopCurrent, out));
 }
 
 TEST_CASE("calls with invalid arguments poison their outputs") {
-    CHECK(d.cuDeviceGetCount(nullptr) == invalid);
     const auto nobody = reinterpret_cast<CUstream>(0x1230);
     CHECK(poisons<CUdevice>(CUDA_ERROR_INVALID_DEVICE, &Driver::cuDeviceGet, out, 99));
-    CHECK(poisons<std::size_t>(CUDA_ERROR_INVALID_DEVICE, &Driver::cuDeviceTotalMem, out, 99));
     CHECK(poisons<CUuuid>(CUDA_ERROR_INVALID_DEVICE, &Driver::cuDeviceGetUuid, out, 99));
-    CHECK(
-        poisons<CUcontext>(CUDA_ERROR_INVALID_DEVICE, &Driver::cuDevicePrimaryCtxRetain, out, 99));
     CHECK(poisons<CUstream>(invalid, &Driver::cuStreamCreate, out, 0x77));
     CHECK(poisons<void *>(invalid, &Driver::cuMemHostAlloc, out, 16, 0x100));
-    CHECK(poisons<CUgraph>(invalid, &Driver::cuGraphCreate, out, 7));
     CHECK(poisons<int>(CUDA_ERROR_INVALID_HANDLE, &Driver::cuStreamGetPriority, nobody, out));
     expect_misuse("is not a stream handle");
     std::size_t size = 7;
@@ -70,22 +65,22 @@ TEST_CASE("a planned fault poisons the outputs of its call") {
     CHECK(poisons<CUstream>(CUDA_ERROR_OUT_OF_MEMORY, &Driver::cuStreamCreate, out, 0));
     // NOT_READY is not a failure.
     float time = -1;
-    CHECK(d.cuEventElapsedTime(&time, nullptr, nullptr) == CUDA_ERROR_NOT_READY);
+    CHECK(driver().cuEventElapsedTime(&time, nullptr, nullptr) == CUDA_ERROR_NOT_READY);
     CHECK(time == -1);
     // A call that did its work has written its output.
     void *host = nullptr;
-    CHECK(d.cuMemHostAlloc(&host, 64, 0) == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(d.cuMemFreeHost(host) == good);
+    CHECK(driver().cuMemHostAlloc(&host, 64, 0) == CUDA_ERROR_OUT_OF_MEMORY);
+    ok(driver().cuMemFreeHost(host));
 }
 
 TEST_CASE("calls in a failed context poison their outputs") {
     start("fault=cuMemsetD8Async:1:700:async");
     const CUdeviceptr memory = allocate(64);
-    REQUIRE(d.cuMemsetD8Async(memory, 0, 64, nullptr) == good);
-    CHECK(d.cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
+    require_ok(driver().cuMemsetD8Async(memory, 0, 64, nullptr));
+    CHECK(driver().cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(poisons<CUdeviceptr>(CUDA_ERROR_ILLEGAL_ADDRESS, &Driver::cuMemAlloc, out, 64));
     CHECK(poisons<CUevent>(CUDA_ERROR_ILLEGAL_ADDRESS, &Driver::cuEventCreate, out, 0));
-    CHECK(d.cuDevicePrimaryCtxReset(0) == good);
+    ok(driver().cuDevicePrimaryCtxReset(0));
 }
 
 TEST_CASE("failed calls leave lists and inputs unchanged") {
@@ -93,20 +88,20 @@ TEST_CASE("failed calls leave lists and inputs unchanged") {
     const Graph graph;
     CUgraphNode nodes[2] = {};
     std::size_t count = 2;
-    CHECK(d.cuGraphGetNodes(graph, nodes, &count) == CUDA_ERROR_UNKNOWN);
+    CHECK(driver().cuGraphGetNodes(graph, nodes, &count) == CUDA_ERROR_UNKNOWN);
     CHECK(nodes[0] == nullptr);
     CHECK(count == 2);
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    CHECK(d.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_ERROR_UNKNOWN);
+    CHECK(driver().cuThreadExchangeStreamCaptureMode(&mode) == CUDA_ERROR_UNKNOWN);
     CHECK(mode == CU_STREAM_CAPTURE_MODE_RELAXED);
 }
 
 TEST_CASE("outputs that real drivers set or keep on failure are not poisoned") {
     CUgraph graph = reinterpret_cast<CUgraph>(7);
-    CHECK(d.cuStreamEndCapture(nullptr, &graph) != good);
+    CHECK(driver().cuStreamEndCapture(nullptr, &graph) != CUDA_SUCCESS);
     CHECK(graph == nullptr);
     const char *text = "before";
-    CHECK(d.cuGetErrorName(static_cast<CUresult>(999999), &text) == invalid);
+    CHECK(driver().cuGetErrorName(static_cast<CUresult>(999999), &text) == invalid);
     CHECK(text == nullptr);
 #if CUDA_VERSION >= 13000 // older drivers accept any version
     int untouched = 7;

@@ -16,9 +16,9 @@ using support::contains;
 namespace {
 
 void leak() {
-    REQUIRE(d.cuInit(0) == good);
+    require_ok(driver().cuInit(0));
     const CUcontext context = retain_primary(0);
-    REQUIRE(d.cuCtxSetCurrent(context) == good);
+    require_ok(driver().cuCtxSetCurrent(context));
     allocate(64);
     allow_leaks();
 }
@@ -31,12 +31,12 @@ TEST_CASE("child loads a compressed image", "[.]") {
     const std::string image = fatbin(fatbin_entry(1, 52, std::string(8, '\0'), {0x11, 8, 0}));
     for (int time = 0; time < 2; ++time) {
         CUmodule module = nullptr;
-        CHECK(d.cuModuleLoadData(&module, image.data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+        CHECK(driver().cuModuleLoadData(&module, image.data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
     }
 }
 
 TEST_CASE("child leaves no leaks", "[.]") {
-    REQUIRE(d.cuInit(0) == good);
+    require_ok(driver().cuInit(0));
 }
 
 TEST_CASE("child leaks memory", "[.]") {
@@ -46,40 +46,40 @@ TEST_CASE("child leaks memory", "[.]") {
 TEST_CASE("child misuses a handle", "[.]") {
     // Sanitizers do not permit what Catch2's signal handler does.
     std::signal(SIGABRT, SIG_DFL);
-    REQUIRE(d.cuInit(0) == good);
-    CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
+    require_ok(driver().cuInit(0));
+    CHECK(driver().cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("is not an event handle");
 }
 
 TEST_CASE("child cannot be initialised", "[.]") {
-    CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
+    CHECK(driver().cuInit(0) == CUDA_ERROR_UNKNOWN);
     configure(""); // the invalid CUSHIM_SIM still counts
-    CHECK(d.cuInit(0) == CUDA_ERROR_UNKNOWN);
+    CHECK(driver().cuInit(0) == CUDA_ERROR_UNKNOWN);
 }
 
 TEST_CASE("a process with an invalid CUSHIM_SIM fails cuInit and prints the reason") {
     for (const std::string wrong : {"mode=adverserial", "device=2", "fault=cudaMallocc:1:2"}) {
-        const Outcome told = run_alone("child cannot be initialised", wrong);
-        CHECK(told.status == 0);
-        CHECK(contains(told.errors,
+        const Outcome outcome = run_alone("child cannot be initialised", wrong);
+        CHECK(outcome.status == 0);
+        CHECK(contains(outcome.errors,
                        "cushim-sim: cuInit fails: CUSHIM_SIM: not understood: '" + wrong + "'"));
     }
 }
 
 TEST_CASE("a report lists faults that never fired") {
-    const Outcome told =
+    const Outcome outcome =
         run_alone("child leaves no leaks", "report=1;fault=cuMemAlloc:1:2;fault=cuInit:2:999");
-    CHECK(
-        contains(told.errors, "note: the planned fault of cuMemAlloc never fired; it saw 0 calls"));
-    CHECK(contains(told.errors, "note: the planned fault of cuInit never fired; it saw 1 call"));
+    CHECK(contains(outcome.errors,
+                   "note: the planned fault of cuMemAlloc never fired; it saw 0 calls"));
+    CHECK(contains(outcome.errors, "note: the planned fault of cuInit never fired; it saw 1 call"));
 }
 
 TEST_CASE("a report mentions compressed images once") {
-    const Outcome told = run_alone("child loads a compressed image", "report=1");
+    const Outcome outcome = run_alone("child loads a compressed image", "report=1");
     const std::string note = "note: the images for this device in the fatbin are compressed";
-    CHECK(told.status == 0);
-    REQUIRE(contains(told.errors, note));
-    CHECK(told.errors.find(note) == told.errors.rfind(note));
+    CHECK(outcome.status == 0);
+    REQUIRE(contains(outcome.errors, note));
+    CHECK(outcome.errors.find(note) == outcome.errors.rfind(note));
 }
 
 TEST_CASE("report=1 prints leaks and misuses at exit, report=fail also sets the exit status") {
@@ -87,12 +87,12 @@ TEST_CASE("report=1 prints leaks and misuses at exit, report=fail also sets the 
          {std::pair("child leaks memory", "leak: device memory"),
           std::pair("child misuses a handle", "misuse: 0x1230 is not")}) {
         INFO(child);
-        const Outcome silent = run_alone(child, ""), told = run_alone(child, "report=1"),
+        const Outcome silent = run_alone(child, ""), outcome = run_alone(child, "report=1"),
                       failed = run_alone(child, "report=fail");
         CHECK(silent.status == 0);
         CHECK_FALSE(contains(silent.errors, "cushim-sim"));
-        CHECK(told.status == 0);
-        CHECK(contains(told.errors, std::string("cushim-sim: ") + line));
+        CHECK(outcome.status == 0);
+        CHECK(contains(outcome.errors, std::string("cushim-sim: ") + line));
         CHECK(failed.status == 1);
         CHECK(contains(failed.errors, std::string("cushim-sim: ") + line));
     }
@@ -127,11 +127,11 @@ TEST_CASE("child exits while its threads make calls", "[.]") {
     const CUcontext context = current();
     for (int i = 0; i < 2; ++i) {
         std::thread([context] {
-            d.cuCtxSetCurrent(context);
+            driver().cuCtxSetCurrent(context);
             for (;;) {
                 CUdeviceptr memory = 0;
-                d.cuMemAlloc(&memory, 64);
-                d.cuMemFree(memory);
+                driver().cuMemAlloc(&memory, 64);
+                driver().cuMemFree(memory);
             }
         }).detach();
     }
@@ -140,9 +140,9 @@ TEST_CASE("child exits while its threads make calls", "[.]") {
 }
 
 TEST_CASE("a report at exit is complete while threads make calls") {
-    const Outcome told = run_alone("child exits while its threads make calls", "report=1");
-    CHECK(told.status == 0);
-    CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
+    const Outcome outcome = run_alone("child exits while its threads make calls", "report=1");
+    CHECK(outcome.status == 0);
+    CHECK(contains(outcome.errors, "cushim-sim: leak: device memory"));
 }
 
 namespace {
@@ -176,18 +176,18 @@ TEST_CASE("child exits while its lock is taken for long", "[.]") {
 }
 
 TEST_CASE("a report at exit waits for a thread that holds the lock") {
-    const Outcome told = run_alone("child exits while its lock is taken for long", "report=1");
-    CHECK(told.status == 0);
-    CHECK(contains(told.errors, "cushim-sim: leak: device memory"));
+    const Outcome outcome = run_alone("child exits while its lock is taken for long", "report=1");
+    CHECK(outcome.status == 0);
+    CHECK(contains(outcome.errors, "cushim-sim: leak: device memory"));
 }
 
 TEST_CASE("the visitor of report lines may make calls", "[fresh]") {
     leak();
-    CHECK(d.cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(driver().cuEventDestroy(reinterpret_cast<CUevent>(0x1230)) == CUDA_ERROR_INVALID_HANDLE);
     expect_misuse("is not an event handle");
     const auto call = [](const char *, void *made) {
         int count = 0;
-        CHECK(d.cuDeviceGetCount(&count) == good);
+        ok(driver().cuDeviceGetCount(&count));
         CHECK(sim_control().configure("") == 0);
         ++*static_cast<int *>(made);
     };

@@ -19,20 +19,20 @@ std::vector<std::string> names_of(cushim_library library) {
     return names;
 }
 
-struct Told {
+struct Entry {
     std::string name;
     bool simulated;
 };
 
-std::vector<Told> told_entries() {
-    std::vector<Told> told;
+std::vector<Entry> all_entries() {
+    std::vector<Entry> entries;
     const char *name = nullptr;
     int simulated = -1;
-    while (sim_control().entry_at(told.size(), &name, &simulated) != 0) {
-        told.push_back({name, simulated == 1});
+    while (sim_control().entry_at(entries.size(), &name, &simulated) != 0) {
+        entries.push_back({name, simulated == 1});
         REQUIRE((simulated == 0 || simulated == 1));
     }
-    return told;
+    return entries;
 }
 
 } // namespace
@@ -74,17 +74,17 @@ TEST_CASE("functions called by compiled CUDA code are exported") {
 
 TEST_CASE("entry_at returns each row of the tables, then 0") {
     const auto names = names_of(CUSHIM_LIBRARY_DRIVER);
-    const auto told = told_entries();
-    CHECK(told.size() >= names.size());
+    const auto entries = all_entries();
+    CHECK(entries.size() >= names.size());
     std::set<std::string> all;
-    for (const Told &one : told) {
-        CHECK(all.insert(one.name).second);
+    for (const Entry &entry : entries) {
+        CHECK(all.insert(entry.name).second);
     }
     for (const auto &name : names) {
         INFO(name);
         CHECK(all.contains(name));
     }
-    CHECK(sim_control().entry_at(told.size() + 1000, nullptr, nullptr) == 0);
+    CHECK(sim_control().entry_at(entries.size() + 1000, nullptr, nullptr) == 0);
     CHECK(sim_control().entry_at(0, nullptr, nullptr) == 1);
 }
 
@@ -97,9 +97,9 @@ TEST_CASE("entry_at and the list of the build agree on what is not simulated") {
     for (std::string name; file >> name;) {
         listed.insert(name);
     }
-    for (const Told &one : told_entries()) {
-        INFO(one.name);
-        CHECK(one.simulated != listed.contains(one.name));
+    for (const Entry &entry : all_entries()) {
+        INFO(entry.name);
+        CHECK(entry.simulated != listed.contains(entry.name));
     }
 }
 

@@ -29,7 +29,7 @@ std::string library(const std::string &variant) {
 
 int version_of(const std::string &from) {
     int version = -1;
-    CHECK(call_exported(from, "cuDriverGetVersion", &version) == good);
+    ok(call_exported(from, "cuDriverGetVersion", &version));
     return version;
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("each call of the stub fails with STUB_LIBRARY and leaves its outputs 
               {call_exported(stub, "cuInit", 0u),
                call_exported(stub, "cuDriverGetVersion", &number),
                call_exported(stub, "cuDeviceGetCount", &number),
-               call_exported(stub, "cuGetErrorName", good, &text),
+               call_exported(stub, "cuGetErrorName", CUDA_SUCCESS, &text),
                call_exported(stub, "cuGetProcAddress", "cuInit", &address, 11030, cuuint64_t(0)),
                call_exported(stub, "cuMemAlloc_v2", &memory, std::size_t(16))});
     CHECK(number == -7);
@@ -144,14 +144,14 @@ TEST_CASE("each call of the stub fails with STUB_LIBRARY and leaves its outputs 
 // cushim with the variants: CUSHIM_DRIVER names another variant in each of these.
 
 TEST_CASE("cushim rejects the stub", "[.stub]") {
-    CHECK(d.cuInit(0) == CUDA_ERROR_STUB_LIBRARY);
+    CHECK(driver().cuInit(0) == CUDA_ERROR_STUB_LIBRARY);
     CHECK(cushim::load_report().driver.reason == CUSHIM_REASON_LINK_STUB);
     REQUIRE(cushim::load_report().driver.candidate_count > 0);
     CHECK(cushim::load_report().driver.candidates[0].outcome == CUSHIM_OUTCOME_LINK_STUB);
 }
 
 TEST_CASE("cushim rejects a library without cuInit", "[.not-a-driver]") {
-    CHECK(static_cast<int>(d.cuInit(0)) == 303);
+    CHECK(static_cast<int>(driver().cuInit(0)) == 303);
     REQUIRE(cushim::load_report().driver.candidate_count > 0);
     CHECK(cushim::load_report().driver.candidates[0].outcome == CUSHIM_OUTCOME_NOT_CUDA);
 }
@@ -160,9 +160,9 @@ TEST_CASE("calling a name that the driver lacks fails with SYMBOL_NOT_FOUND",
           "[.missing-one-name]") {
     start();
     CUdeviceptr memory = 0;
-    CHECK(d.cuMemFree_v2(memory) == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
+    CHECK(driver().cuMemFree_v2(memory) == CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
     int devices = 0;
-    CHECK(d.cuDeviceGetCount(&devices) == good);
+    ok(driver().cuDeviceGetCount(&devices));
 }
 
 TEST_CASE("names newer than the driver are reported as missing", "[.old]") {

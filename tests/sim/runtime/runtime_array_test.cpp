@@ -32,23 +32,18 @@ cudaArray_t made(const cudaChannelFormatDesc &format, std::size_t width, std::si
 }
 
 void release(cudaArray_t array) {
-    CHECK(r.cudaFreeArray(array) == cudaSuccess);
+    ok(runtime().cudaFreeArray(array));
 }
 
 constexpr cudaChannelFormatDesc bytes_4{8, 8, 8, 8, cudaChannelFormatKindUnsigned};
 
 } // namespace
 
-TEST_CASE("cudaCreateChannelDesc stores its arguments") {
-    const auto description = r.cudaCreateChannelDesc(1, 2, 3, 4, cudaChannelFormatKindFloat);
-    CHECK(equal(description, {1, 2, 3, 4, cudaChannelFormatKindFloat}));
-}
-
 TEST_CASE("channel formats correspond to driver formats in both directions") {
     for (const Pair &pair : pairs) {
         const cudaArray_t array = made(pair.runtime, 16, 8);
         CUDA_ARRAY3D_DESCRIPTOR found{};
-        CHECK(d.cuArray3DGetDescriptor(&found, reinterpret_cast<CUarray>(array)) == good);
+        ok(driver().cuArray3DGetDescriptor(&found, reinterpret_cast<CUarray>(array)));
         CHECK(found.Format == pair.format);
         CHECK(found.NumChannels == pair.channels);
         CHECK(numbers(found.Width, found.Height, found.Depth) == numbers(16, 8, 0));
@@ -69,40 +64,9 @@ TEST_CASE("invalid channel formats are rejected") {
              cudaChannelFormatDesc{8, 0, 0, 0, cudaChannelFormatKindFloat},
              cudaChannelFormatDesc{32, 0, 0, 0, cudaChannelFormatKindNone},
          }) {
-        CHECK(r.cudaMallocArray(&array, &bad, 4, 4, 0) == cudaErrorInvalidChannelDescriptor);
+        CHECK(runtime().cudaMallocArray(&array, &bad, 4, 4, 0) ==
+              cudaErrorInvalidChannelDescriptor);
     }
-    check_all(cudaErrorInvalidValue, {r.cudaMallocArray(&array, nullptr, 4, 4, 0),
-                                      r.cudaMallocArray(nullptr, &bytes_4, 4, 4, 0),
-                                      r.cudaMallocArray(&array, &bytes_4, 0, 4, 0)});
-    check_all(cudaSuccess, {r.cudaFreeArray(nullptr), r.cudaFreeMipmappedArray(nullptr)});
-}
-
-TEST_CASE("cudaArrayGetInfo reports format, extent and flags of an array") {
-    cudaArray_t array = nullptr;
-    REQUIRE(r.cudaMalloc3DArray(&array, &bytes_4, {16, 8, 4}, cudaArraySurfaceLoadStore) ==
-            cudaSuccess);
-    cudaExtent extent{};
-    unsigned int flags = 0;
-    CHECK(equal(got<cudaChannelFormatDesc>(&Runtime::cudaArrayGetInfo, out, &extent, &flags, array),
-                bytes_4));
-    CHECK(numbers(extent.width, extent.height, extent.depth) == numbers(16, 8, 4));
-    CHECK(flags == cudaArraySurfaceLoadStore);
-    CHECK(r.cudaArrayGetInfo(nullptr, nullptr, nullptr, array) == cudaSuccess);
-    release(array);
-    CHECK(r.cudaFreeArray(array) != cudaSuccess);
-    expect_misuse("array");
-}
-
-TEST_CASE("a mipmapped array of the runtime has smaller levels") {
-    cudaMipmappedArray_t mipmapped = nullptr;
-    REQUIRE(r.cudaMallocMipmappedArray(&mipmapped, &bytes_4, {16, 16, 0}, 3, 0) == cudaSuccess);
-    cudaArray_t level = nullptr;
-    CHECK(r.cudaGetMipmappedArrayLevel(&level, mipmapped, 2) == cudaSuccess);
-    cudaExtent extent{};
-    CHECK(got(r.cudaArrayGetInfo(nullptr, &extent, nullptr, level), extent).width == 4);
-    CHECK(extent.height == 4);
-    CHECK(r.cudaGetMipmappedArrayLevel(&level, mipmapped, 3) == cudaErrorInvalidValue);
-    CHECK(r.cudaFreeMipmappedArray(mipmapped) == cudaSuccess);
 }
 
 TEST_CASE("a texture object of the runtime reports its resource and description") {
@@ -121,13 +85,12 @@ TEST_CASE("a texture object of the runtime reports its resource and description"
     texture.borderColor[2] = 0.5f;
     texture.mipmapLevelBias = 1.5f;
     cudaTextureObject_t object = 0;
-    REQUIRE(r.cudaCreateTextureObject(&object, &resource, &texture, nullptr) == cudaSuccess);
+    require_ok(runtime().cudaCreateTextureObject(&object, &resource, &texture, nullptr));
 
     CUDA_TEXTURE_DESC drivers{};
-    CHECK(d.cuTexObjectGetTextureDesc(&drivers, object) == good);
-    CHECK(drivers.addressMode[0] == CU_TR_ADDRESS_MODE_CLAMP);
-    CHECK(drivers.addressMode[1] == CU_TR_ADDRESS_MODE_MIRROR);
-    CHECK(drivers.addressMode[2] == CU_TR_ADDRESS_MODE_BORDER);
+    ok(driver().cuTexObjectGetTextureDesc(&drivers, object));
+    CHECK(numbers(drivers.addressMode[0], drivers.addressMode[1], drivers.addressMode[2]) ==
+          numbers(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_MIRROR, CU_TR_ADDRESS_MODE_BORDER));
     CHECK(drivers.filterMode == CU_TR_FILTER_MODE_POINT);
     CHECK(drivers.flags == (CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES));
     CHECK(drivers.maxAnisotropy == 4);
@@ -135,26 +98,15 @@ TEST_CASE("a texture object of the runtime reports its resource and description"
     CHECK(drivers.mipmapLevelBias == 1.5f);
 
     cudaTextureDesc back{};
-    CHECK(r.cudaGetTextureObjectTextureDesc(&back, object) == cudaSuccess);
+    ok(runtime().cudaGetTextureObjectTextureDesc(&back, object));
     CHECK(back.addressMode[1] == cudaAddressModeMirror);
     CHECK(back.readMode == cudaReadModeElementType);
     CHECK(numbers(back.normalizedCoords, back.sRGB, back.maxAnisotropy) == numbers(1, 0, 4));
     CHECK(back.borderColor[2] == 0.5f);
-    cudaResourceDesc from{};
-    CHECK(r.cudaGetTextureObjectResourceDesc(&from, object) == cudaSuccess);
-    CHECK(from.resType == cudaResourceTypeArray);
-    CHECK(from.res.array.array == array);
-    CHECK(r.cudaDestroyTextureObject(object) == cudaSuccess);
+    ok(runtime().cudaDestroyTextureObject(object));
     check_all(cudaErrorInvalidValue,
-              {r.cudaGetTextureObjectTextureDesc(&back, 0),
-               r.cudaGetSurfaceObjectResourceDesc(&from, 0),
-               r.cudaCreateTextureObject(&object, nullptr, &texture, nullptr),
-               r.cudaCreateTextureObject(&object, &resource, nullptr, nullptr)});
-    CHECK(r.cudaGetTextureObjectTextureDesc(nullptr, 0) == cudaErrorInvalidResourceHandle);
-    CHECK(r.cudaGetSurfaceObjectResourceDesc(nullptr, 0) == cudaErrorInvalidDevice);
-    resource.resType = static_cast<cudaResourceType>(77);
-    CHECK(r.cudaCreateTextureObject(&object, &resource, &texture, nullptr) ==
-          cudaErrorInvalidValue);
+              {runtime().cudaCreateTextureObject(&object, nullptr, &texture, nullptr),
+               runtime().cudaCreateTextureObject(&object, &resource, nullptr, nullptr)});
     release(array);
 }
 
@@ -168,17 +120,17 @@ TEST_CASE("textures can use linear and pitched memory") {
     resource.res.linear.devPtr = memory;
     resource.res.linear.desc = {32, 0, 0, 0, cudaChannelFormatKindFloat};
     resource.res.linear.sizeInBytes = 1024;
-    REQUIRE(r.cudaCreateTextureObject(&object, &resource, &texture, nullptr) == cudaSuccess);
+    require_ok(runtime().cudaCreateTextureObject(&object, &resource, &texture, nullptr));
     CUDA_RESOURCE_DESC drivers{};
-    CHECK(d.cuTexObjectGetResourceDesc(&drivers, object) == good);
+    ok(driver().cuTexObjectGetResourceDesc(&drivers, object));
     const auto &linear = drivers.res.linear;
     CHECK(drivers.resType == CU_RESOURCE_TYPE_LINEAR);
     CHECK(linear.devPtr == reinterpret_cast<CUdeviceptr>(memory.get()));
     CHECK(linear.format == CU_AD_FORMAT_FLOAT);
     CHECK(numbers(linear.numChannels, linear.sizeInBytes) == numbers(1, 1024));
-    CHECK(r.cudaGetTextureObjectResourceDesc(&back, object) == cudaSuccess);
+    ok(runtime().cudaGetTextureObjectResourceDesc(&back, object));
     CHECK(equal(back.res.linear.desc, resource.res.linear.desc));
-    CHECK(r.cudaDestroyTextureObject(object) == cudaSuccess);
+    ok(runtime().cudaDestroyTextureObject(object));
 
     resource = {};
     resource.resType = cudaResourceTypePitch2D;
@@ -187,25 +139,12 @@ TEST_CASE("textures can use linear and pitched memory") {
     resource.res.pitch2D.width = 16;
     resource.res.pitch2D.height = 8;
     resource.res.pitch2D.pitchInBytes = 512;
-    REQUIRE(r.cudaCreateTextureObject(&object, &resource, &texture, nullptr) == cudaSuccess);
-    CHECK(r.cudaGetTextureObjectResourceDesc(&back, object) == cudaSuccess);
+    require_ok(runtime().cudaCreateTextureObject(&object, &resource, &texture, nullptr));
+    ok(runtime().cudaGetTextureObjectResourceDesc(&back, object));
     const auto &pitched = back.res.pitch2D;
     CHECK(back.resType == cudaResourceTypePitch2D);
     CHECK(pitched.devPtr == memory.get());
     CHECK(numbers(pitched.width, pitched.height, pitched.pitchInBytes) == numbers(16, 8, 512));
     CHECK(equal(pitched.desc, bytes_4));
-    CHECK(r.cudaDestroyTextureObject(object) == cudaSuccess);
-}
-
-TEST_CASE("a surface object reports its array") {
-    const cudaArray_t array = made(bytes_4, 16, 16, cudaArraySurfaceLoadStore);
-    cudaResourceDesc resource{}, back{};
-    resource.resType = cudaResourceTypeArray;
-    resource.res.array.array = array;
-    cudaSurfaceObject_t object = 0;
-    REQUIRE(r.cudaCreateSurfaceObject(&object, &resource) == cudaSuccess);
-    CHECK(got(r.cudaGetSurfaceObjectResourceDesc(&back, object), back).res.array.array == array);
-    CHECK(r.cudaDestroySurfaceObject(object) == cudaSuccess);
-    CHECK(r.cudaCreateSurfaceObject(&object, nullptr) == cudaErrorInvalidValue);
-    release(array);
+    ok(runtime().cudaDestroyTextureObject(object));
 }

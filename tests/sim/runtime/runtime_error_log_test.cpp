@@ -17,9 +17,9 @@ void *not_allocated() {
 class Listener : Unique {
   public:
     explicit Listener(void (*calls)(Listener &) = nullptr) : calls_(calls) {
-        REQUIRE(d.cuLogsRegisterCallback(tell, this, &handle_) == good);
+        require_ok(driver().cuLogsRegisterCallback(tell, this, &handle_));
     }
-    ~Listener() { CHECK(d.cuLogsUnregisterCallback(handle_) == good); }
+    ~Listener() { ok(driver().cuLogsUnregisterCallback(handle_)); }
 
     std::vector<std::string> take() { return std::exchange(texts_, {}); }
     int status = -1; // of the call made by the callback
@@ -48,33 +48,33 @@ TEST_CASE("a failed runtime call adds one line to the error log") {
     char missing = 0;
     program.variable(&missing, "no such variable", 4);
     Listener listener;
-    CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
+    CHECK(runtime().cudaFree(not_allocated()) == cudaErrorInvalidValue);
     CHECK(listener.take() == free_failed);
     void *address = nullptr;
-    CHECK(r.cudaGetSymbolAddress(&address, &missing) == cudaErrorSymbolNotFound);
+    CHECK(runtime().cudaGetSymbolAddress(&address, &missing) == cudaErrorSymbolNotFound);
     CHECK(listener.take() ==
           Lines{"Returning 500 (cudaErrorSymbolNotFound) from cudaGetSymbolAddress"});
     // The status of the driver differs from that of the runtime.
     cudaFuncAttributes attributes{};
-    CHECK(r.cudaFuncGetAttributes(&attributes, &missing) == cudaErrorInvalidDeviceFunction);
+    CHECK(runtime().cudaFuncGetAttributes(&attributes, &missing) == cudaErrorInvalidDeviceFunction);
     expect_misuse("is not a kernel handle");
     CHECK(listener.take() ==
           Lines{"Returning 98 (cudaErrorInvalidDeviceFunction) from cudaFuncGetAttributes"});
 }
 
 TEST_CASE("a failure that the runtime detects is in the driver's log if it has a reason") {
-    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    require_ok(runtime().cudaFree(nullptr));
     Listener listener;
-    CHECK(r.cudaMalloc(nullptr, 16) == cudaErrorInvalidValue);
+    CHECK(runtime().cudaMalloc(nullptr, 16) == cudaErrorInvalidValue);
     CHECK(listener.take() ==
           Lines{"devPtr cannot be NULL", "Returning 1 (cudaErrorInvalidValue) from cudaMalloc"});
-    CHECK(r.cudaSetDevice(7) == cudaErrorInvalidDevice);
+    CHECK(runtime().cudaSetDevice(7) == cudaErrorInvalidDevice);
     CHECK(listener.take() ==
           Lines{"Invalid device number 7 provided, must be in the range of 0 to 0",
                 "Returning 101 (cudaErrorInvalidDevice) from cudaSetDevice"});
-    CHECK(r.cudaMallocManaged(nullptr, 16) == cudaErrorInvalidValue);
-    CHECK(r.cudaPeekAtLastError() == cudaErrorInvalidValue);
-    CHECK(r.cudaGetLastError() == cudaErrorInvalidValue);
+    CHECK(runtime().cudaMallocManaged(nullptr, 16) == cudaErrorInvalidValue);
+    CHECK(runtime().cudaPeekAtLastError() == cudaErrorInvalidValue);
+    CHECK(runtime().cudaGetLastError() == cudaErrorInvalidValue);
     CHECK(listener.take().empty());
 }
 
@@ -82,13 +82,14 @@ TEST_CASE("a failed driver call within a successful runtime call is not logged")
     const Registered program;
     unsigned char *gone = nullptr;
     program.managed(&gone, "no such variable", 16);
-    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    require_ok(runtime().cudaFree(nullptr));
     Listener listener;
     cudaFuncAttributes attributes{};
-    CHECK(r.cudaFuncGetAttributes(&attributes, &program.mixed) == cudaSuccess); // loads the image
+    ok(runtime().cudaFuncGetAttributes(&attributes, &program.mixed)); // loads the image
     CHECK(gone == nullptr);
     CHECK(listener.take().empty());
-    CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue); // earlier failures are not logged
+    CHECK(runtime().cudaFree(not_allocated()) ==
+          cudaErrorInvalidValue); // earlier failures are not logged
     CHECK(listener.take().size() == 1);
 }
 
@@ -98,14 +99,14 @@ TEST_CASE("a log callback may call the runtime") {
     program = &one;
     char missing = 0;
     one.variable(&missing, "no such variable", 4);
-    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    require_ok(runtime().cudaFree(nullptr));
     // Both calls need the lock of registered programs.
     Listener listener([](Listener &self) {
         void *address = nullptr;
-        self.status = r.cudaGetSymbolAddress(&address, &program->counter);
+        self.status = runtime().cudaGetSymbolAddress(&address, &program->counter);
     });
     void *address = nullptr;
-    CHECK(r.cudaGetSymbolAddress(&address, &missing) == cudaErrorSymbolNotFound);
+    CHECK(runtime().cudaGetSymbolAddress(&address, &missing) == cudaErrorSymbolNotFound);
     CHECK(listener.status == cudaSuccess);
     CHECK(listener.take().size() == 1);
 }
@@ -113,7 +114,7 @@ TEST_CASE("a log callback may call the runtime") {
 TEST_CASE("a log callback may call the runtime while a program is unregistered") {
     Listener listener([](Listener &self) {
         void *address = nullptr;
-        self.status = r.cudaGetSymbolAddress(&address, &self);
+        self.status = runtime().cudaGetSymbolAddress(&address, &self);
     });
     {
         const Registered program;
@@ -125,13 +126,13 @@ TEST_CASE("a log callback may call the runtime while a program is unregistered")
 }
 
 TEST_CASE("calls made by a log callback are calls of the client") {
-    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
-    Listener listener([](Listener &self) { self.status = d.cuMemFree(54321); });
+    require_ok(runtime().cudaFree(nullptr));
+    Listener listener([](Listener &self) { self.status = driver().cuMemFree(54321); });
     fail_instead("cuMemFree", CUDA_ERROR_UNKNOWN);
     CUlogIterator iterator = 0;
-    REQUIRE(d.cuLogsCurrent(&iterator, 0) == good);
+    require_ok(driver().cuLogsCurrent(&iterator, 0));
     sim_control().log_calls(1);
-    CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
+    CHECK(runtime().cudaFree(not_allocated()) == cudaErrorInvalidValue);
     sim_control().log_calls(0);
     CHECK(listener.status == CUDA_ERROR_UNKNOWN);
     CHECK(listener.take() == free_failed);
@@ -141,7 +142,7 @@ TEST_CASE("calls made by a log callback are calls of the client") {
     CHECK(std::string(call.name) == "cuMemFree_v2");
     char buffer[4096];
     std::size_t size = sizeof buffer;
-    REQUIRE(d.cuLogsDumpToMemory(&iterator, buffer, &size, 0) == good);
+    require_ok(driver().cuLogsDumpToMemory(&iterator, buffer, &size, 0));
     CHECK(std::string(buffer).find("Returning 999 (CUDA_ERROR_UNKNOWN) from cuMemFree_v2\n") !=
           std::string::npos);
 }
@@ -150,34 +151,14 @@ TEST_CASE("calls made by a log callback are calls of the client") {
 TEST_CASE("an error is recorded although the device is reset before its call returns") {
     void *memory = allocate_by_runtime(64);
     fail_work("cudaMemsetAsync", cudaErrorIllegalAddress);
-    Listener listener(
-        [](Listener &self) { std::thread([&self] { self.status = r.cudaDeviceReset(); }).join(); });
-    REQUIRE(r.cudaMemsetAsync(memory, 0, 64, nullptr) == cudaSuccess);
-    CHECK(r.cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    Listener listener([](Listener &self) {
+        std::thread([&self] { self.status = runtime().cudaDeviceReset(); }).join();
+    });
+    require_ok(runtime().cudaMemsetAsync(memory, 0, 64, nullptr));
+    CHECK(runtime().cudaDeviceSynchronize() == cudaErrorIllegalAddress);
     CHECK(listener.status == cudaSuccess);
-    CHECK(r.cudaGetLastError() == cudaErrorIllegalAddress);
-    CHECK(r.cudaGetLastError() == cudaSuccess);
+    CHECK(runtime().cudaGetLastError() == cudaErrorIllegalAddress);
+    ok(runtime().cudaGetLastError());
 }
-
-#if CUDART_VERSION >= 13000
-TEST_CASE("log calls of the runtime use the driver's error log") {
-    Lines told;
-    cudaLogsCallbackHandle handle = nullptr;
-    REQUIRE(r.cudaLogsRegisterCallback(
-                [](void *into, cudaLogLevel, char *message, std::size_t length) {
-                    static_cast<Lines *>(into)->emplace_back(message, length);
-                },
-                &told, &handle) == cudaSuccess);
-    cudaLogIterator iterator = 0;
-    CHECK(r.cudaLogsCurrent(&iterator, 0) == cudaSuccess);
-    CHECK(r.cudaFree(not_allocated()) == cudaErrorInvalidValue);
-    CHECK(told == free_failed);
-    char buffer[4096];
-    std::size_t size = sizeof buffer;
-    CHECK(r.cudaLogsDumpToMemory(&iterator, buffer, &size, 0) == cudaSuccess);
-    CHECK(std::string(buffer).find(told[0] + '\n') != std::string::npos);
-    CHECK(r.cudaLogsUnregisterCallback(handle) == cudaSuccess);
-}
-#endif
 
 #endif

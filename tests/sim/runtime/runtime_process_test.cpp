@@ -16,26 +16,26 @@ void check_refused(cudaError_t why) {
     int number = 77;
     void *memory = &number;
     cudaStream_t stream = reinterpret_cast<cudaStream_t>(&number);
-    check_all(why, {r.cudaPeekAtLastError(),
-                    r.cudaGetLastError(),
-                    r.cudaGetLastError(),
-                    r.cudaGetDeviceCount(&number),
-                    r.cudaGetDeviceCount(nullptr),
-                    r.cudaGetDevice(&number),
-                    r.cudaSetDevice(0),
-                    r.cudaSetDevice(-1),
-                    r.cudaMalloc(&memory, 16),
-                    r.cudaMalloc(nullptr, 16),
-                    r.cudaFree(nullptr),
-                    r.cudaDeviceReset(),
-                    r.cudaDeviceSynchronize(),
-                    r.cudaStreamCreate(&stream),
-                    r.cudaStreamQuery(nullptr),
-                    r.cudaMemcpy(nullptr, nullptr, 0, static_cast<cudaMemcpyKind>(99)),
-                    r.cudaSetDeviceFlags(0xffff),
-                    r.cudaSetValidDevices(&number, 0),
-                    r.cudaLaunchKernel(nullptr, {}, {}, nullptr, 0, nullptr),
-                    r.cudaDeviceCanAccessPeer(&number, 0, 1)});
+    check_all(why, {runtime().cudaPeekAtLastError(),
+                    runtime().cudaGetLastError(),
+                    runtime().cudaGetLastError(),
+                    runtime().cudaGetDeviceCount(&number),
+                    runtime().cudaGetDeviceCount(nullptr),
+                    runtime().cudaGetDevice(&number),
+                    runtime().cudaSetDevice(0),
+                    runtime().cudaSetDevice(-1),
+                    runtime().cudaMalloc(&memory, 16),
+                    runtime().cudaMalloc(nullptr, 16),
+                    runtime().cudaFree(nullptr),
+                    runtime().cudaDeviceReset(),
+                    runtime().cudaDeviceSynchronize(),
+                    runtime().cudaStreamCreate(&stream),
+                    runtime().cudaStreamQuery(nullptr),
+                    runtime().cudaMemcpy(nullptr, nullptr, 0, static_cast<cudaMemcpyKind>(99)),
+                    runtime().cudaSetDeviceFlags(0xffff),
+                    runtime().cudaSetValidDevices(&number, 0),
+                    runtime().cudaLaunchKernel(nullptr, {}, {}, nullptr, 0, nullptr),
+                    runtime().cudaDeviceCanAccessPeer(&number, 0, 1)});
     CHECK(number == 77);
     CHECK(memory == &number);
     CHECK(stream == reinterpret_cast<cudaStream_t>(&number));
@@ -43,12 +43,12 @@ void check_refused(cudaError_t why) {
 
 void check_versions(int driver) {
     int version = 77;
-    CHECK(got(r.cudaDriverGetVersion(&version), version) == driver);
-    CHECK(r.cudaDriverGetVersion(nullptr) == cudaErrorInvalidValue);
+    CHECK(got(runtime().cudaDriverGetVersion(&version), version) == driver);
+    CHECK(runtime().cudaDriverGetVersion(nullptr) == cudaErrorInvalidValue);
 #if CUDART_VERSION >= 12000
-    CHECK(got(r.cudaRuntimeGetVersion(&version), version) == CUDART_VERSION);
+    CHECK(got(runtime().cudaRuntimeGetVersion(&version), version) == CUDART_VERSION);
 #else
-    CHECK(r.cudaRuntimeGetVersion(&version) != cudaSuccess);
+    CHECK(runtime().cudaRuntimeGetVersion(&version) != cudaSuccess);
 #endif
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("runtime calls fail with NoDevice without a device", "[fresh]") {
     check_versions(CUDA_VERSION);
     check_refused(cudaErrorNoDevice);
     check_versions(CUDA_VERSION);
-    CHECK(std::string(r.cudaGetErrorString(cudaErrorNoDevice)) ==
+    CHECK(std::string(runtime().cudaGetErrorString(cudaErrorNoDevice)) ==
           "no CUDA-capable device is detected");
 }
 
@@ -80,9 +80,9 @@ TEST_CASE("runtime calls fail with SystemNotReady if the driver cannot start", "
     configure("init=802");
     check_refused(cudaErrorSystemNotReady);
     configure("init=0");
-    CHECK(r.cudaFree(nullptr) == cudaSuccess);
-    CHECK(r.cudaGetLastError() == cudaErrorSystemNotReady);
-    CHECK(r.cudaGetLastError() == cudaSuccess);
+    ok(runtime().cudaFree(nullptr));
+    CHECK(runtime().cudaGetLastError() == cudaErrorSystemNotReady);
+    ok(runtime().cudaGetLastError());
 }
 
 TEST_CASE("runtime calls fail with InsufficientDriver if the driver setting is too old",
@@ -97,7 +97,7 @@ TEST_CASE("runtime calls fail with InsufficientDriver if the driver setting is t
 TEST_CASE("a runtime call succeeds with an older driver of the same major version", "[fresh]") {
     skip_variants();
     configure("driver=" + std::to_string(CUDART_VERSION / 1000 * 1000));
-    CHECK(r.cudaFree(nullptr) == cudaSuccess);
+    ok(runtime().cudaFree(nullptr));
 }
 
 TEST_CASE("runtime calls fail with InsufficientDriver with a driver that is too old",
@@ -122,17 +122,17 @@ TEST_CASE("runtime calls fail with StubLibrary with the stub", "[fresh][runtime_
 TEST_CASE("a forked child keeps cached results of the runtime, other calls fail") {
     skip_variants();
     start("devices=3");
-    REQUIRE(r.cudaFree(nullptr) == cudaSuccess);
+    require_ok(runtime().cudaFree(nullptr));
     const pid_t child = fork();
     if (child == 0) {
         int count = 0, chosen = 77, current = 77;
         const cudaDeviceProp any{};
-        const bool knows = r.cudaGetDeviceCount(&count) == cudaSuccess && count == 3 &&
-                           r.cudaChooseDevice(&chosen, &any) == cudaSuccess && chosen == 0 &&
-                           r.cudaProfilerStop() == cudaSuccess;
-        const bool works = r.cudaGetDevice(&current) != cudaErrorInitializationError ||
-                           r.cudaProfilerStart() != cudaErrorInitializationError ||
-                           r.cudaSetDevice(0) != cudaErrorInitializationError;
+        const bool knows = runtime().cudaGetDeviceCount(&count) == cudaSuccess && count == 3 &&
+                           runtime().cudaChooseDevice(&chosen, &any) == cudaSuccess &&
+                           chosen == 0 && runtime().cudaProfilerStop() == cudaSuccess;
+        const bool works = runtime().cudaGetDevice(&current) != cudaErrorInitializationError ||
+                           runtime().cudaProfilerStart() != cudaErrorInitializationError ||
+                           runtime().cudaSetDevice(0) != cudaErrorInitializationError;
         _exit(knows && !works ? 0 : 1);
     }
     int status = 0;

@@ -1,5 +1,4 @@
-#include "questions/two_devices/two_devices.hpp"
-#include "runtime_questions.hpp"
+#include "record.hpp"
 #include "trace.hpp"
 
 #include <algorithm>
@@ -14,19 +13,29 @@
 
 namespace record {
 
-void ask(const char *question, CUresult status) {
-    std::printf("%-64s %d\n", question, static_cast<int>(status));
+Asked ask(const std::string &question, int status) {
+    std::printf("%-64s %d\n", (title + question).c_str(), status);
+    std::fflush(stdout);
+    return {};
+}
+
+void note_number(const std::string &what, long long value) {
+    note_text(what, std::to_string(value).c_str());
+}
+
+void note_text(const std::string &what, const char *text) {
+    std::printf("  %-62s = %s\n", (title + what).c_str(), text ? text : "(null)");
     std::fflush(stdout);
 }
 
-void note(const char *what, long long value) {
-    std::printf("  %-62s = %lld\n", what, value);
-    std::fflush(stdout);
+std::vector<const Section *> &sections() {
+    static std::vector<const Section *> all;
+    return all;
 }
 
-void note(const char *what, const char *text) {
-    std::printf("  %-62s = %s\n", what, text ? text : "(null)");
-    std::fflush(stdout);
+Section::Section(std::string the_name, void (*the_run)(), bool (*the_begin)())
+    : name(std::move(the_name)), run(the_run), begin(the_begin) {
+    sections().push_back(this);
 }
 
 namespace {
@@ -49,26 +58,10 @@ CUcontext context() {
 namespace {
 
 using record::Section;
-using record::Sections;
-
-const Sections *const lists[] = {&record::legacy::all,
-                                 &record::per_thread::all,
-                                 &record::legacy::all_of_runtime,
-                                 &record::per_thread::all_of_runtime,
-                                 &record::legacy::all_of_two_devices,
-                                 &record::per_thread::all_of_two_devices};
+using record::sections;
 
 // The limit for a section, so that a call that hangs does not prevent other sections.
 constexpr unsigned int seconds_for_a_section = 120;
-
-template <class Visitor>
-void visit(Visitor visitor) {
-    for (const Sections *list : lists) {
-        for (unsigned int i = 0; i < list->count; ++i) {
-            visitor(std::string(list->prefix) + list->first[i].name, list->first[i]);
-        }
-    }
-}
 
 // Runs in a child that has not used CUDA before, so that a sticky error does not affect later
 // sections.
@@ -98,12 +91,14 @@ void print_head() {
     std::puts(count > 1 ? (", " + std::to_string(count) + " devices").c_str() : "");
 }
 
-void run(const std::string &name, const Section &section) {
+void run(const Section &section) {
     const int status = run_apart([&] {
         record::trace::install();
-        std::printf("== %s\n", name.c_str());
+        std::printf("== %s\n", section.name.c_str());
         std::fflush(stdout);
-        section.run();
+        if (section.begin == nullptr || section.begin()) {
+            section.run();
+        }
         record::trace::print();
     });
     if (status != 0) {
@@ -112,22 +107,19 @@ void run(const std::string &name, const Section &section) {
 }
 
 // Matches a whole name or its first words: "runtime" selects all sections about the runtime.
-bool is_named(const std::string &section, const std::string &name) {
-    return section == name || section.rfind(name + " ", 0) == 0;
-}
-
-bool is_wanted(const std::string &section, const std::vector<std::string> &names) {
-    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string &name) {
-               return is_named(section, name);
-           });
+bool is_named(const Section &section, const std::string &name) {
+    return section.name == name || section.name.rfind(name + " ", 0) == 0;
 }
 
 bool is_there(const std::string &name) {
-    bool found = false;
-    visit([&](const std::string &section, const Section &) {
-        found = found || is_named(section, name);
-    });
-    return found;
+    return std::any_of(sections().begin(), sections().end(),
+                       [&](const Section *section) { return is_named(*section, name); });
+}
+
+bool is_wanted(const Section &section, const std::vector<std::string> &names) {
+    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string &name) {
+               return is_named(section, name);
+           });
 }
 
 int run_sections(const std::vector<std::string> &names) {
@@ -138,11 +130,11 @@ int run_sections(const std::vector<std::string> &names) {
     const rlimit none{0, 0}; // core files take seconds and change the reported status
     setrlimit(RLIMIT_CORE, &none);
     run_apart(print_head);
-    visit([&](const std::string &name, const Section &section) {
-        if (is_wanted(name, names)) {
-            run(name, section);
+    for (const Section *section : sections()) {
+        if (is_wanted(*section, names)) {
+            run(*section);
         }
-    });
+    }
     return 0;
 }
 
@@ -164,7 +156,9 @@ int main(int count, char **arguments) {
         return run_sections({arguments + 2, arguments + count});
     }
     if (command == "list" && count == 2) {
-        visit([](const std::string &name, const Section &) { std::puts(name.c_str()); });
+        for (const Section *section : sections()) {
+            std::puts(section->name.c_str());
+        }
         return 0;
     }
     return print_help(command == "--help" ? 0 : 1);

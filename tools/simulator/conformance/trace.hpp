@@ -91,7 +91,7 @@ struct Traced<Entry, Result(Arguments...)> {
     static cushim_function find() {
         int status = 0;
         return reinterpret_cast<cushim_function>(
-            cushim::detail::find_entry<Entry>(cushim::detail::slot_of<Entry>(), status));
+            cushim::detail::resolve_entry<Entry>(cushim::detail::slot_of<Entry>(), status));
     }
 
     static int call_with_zeros() {

@@ -87,7 +87,8 @@ void call_block(Row *const *rows, unsigned int count, Answer *answers) {
 
 void tell(Row &row, const Answer &answer) {
     if (answer.status == not_called) {
-        note(row.name, ("ended the process, status " + std::to_string(answer.process)).c_str());
+        note_text(row.name,
+                  ("ended the process, status " + std::to_string(answer.process)).c_str());
         return;
     }
     row.called = true;
@@ -95,7 +96,7 @@ void tell(Row &row, const Answer &answer) {
         note(row.name, "called");
     } else {
         row.note(static_cast<unsigned int>(answer.status));
-        ask(row.name, static_cast<CUresult>(answer.status));
+        ask(row.name, answer.status);
     }
 }
 
@@ -121,11 +122,11 @@ void call_all(trace::Zeros zeros) {
 
 } // namespace
 
-void driver_zeros() {
+SECTION("driver_zeros") {
     call_all(trace::Zeros::driver);
 }
 
-void runtime_zeros() {
+SECTION("runtime_zeros") {
     call_all(trace::Zeros::runtime);
 }
 

@@ -4,10 +4,15 @@ usage: generate_exports.py functions LIBRARY ROWS_JSON FUNCTIONS_HPP
        generate_exports.py exports LIBRARY ROWS_JSON EXPORTS_CPP ROWS_CPP SOURCE...
        generate_exports.py symbols LIBRARY ROWS_JSON SYMBOLS --format elf|windows --version VERSION
                            [--without NAME]... [--node NAME]
-       generate_exports.py missing ROWS_JSON LIST_TXT LIST_INC --driver SOURCE... --runtime SOURCE...
+       generate_exports.py missing ROWS_JSON LIST_TXT LIST_INC SOURCE...
 
-LIBRARY is driver or runtime. A function is simulated if a source defines it: a line begins with its return
-type, followed by its name, which is that of a row, its parameters and its body.
+LIBRARY is driver or runtime. A function is simulated if the definition of a function of its name begins with
+EXPORT; ANY_TIME behind it permits calls before initialization, and its parameters that are marked OUT are
+overwritten if it fails (driver/base/export.hpp). Sources named
+*.txt are tables of functions that forward to another one, whose OUT parameters they have: "NAME TARGET", then
+"from 12.0" or "before 12.0" if that depends on the headers, "null 3" if the target gets a null pointer as its
+argument 3, "any-context" if a driver function needs no current context, and "writes 2 3" with the indices of OUT
+parameters if these differ. TARGET is a function of the simulator, or a driver function that the runtime calls.
 """
 
 import argparse
@@ -17,20 +22,8 @@ import re
 import sys
 import json
 
-# Entry points that may be called before cuInit, during exit, and in a child of fork.
-ANY_TIME = {
-    "driver": re.compile(
-        r"cuInit|cuDriverGetVersion|cuGetErrorName|cuGetErrorString|cuGetProcAddress(_v\d+)?"
-        r"|cuGetExportTable|cuLogs\w+"),
-    # Runtime entry points that work without a driver.
-    "runtime": re.compile(
-        r"cudaDriverGetVersion|cudaRuntimeGetVersion|cudaGetErrorName|cudaGetErrorString"
-        r"|cudaCreateChannelDesc"),
-}
 EXPORT = re.compile(r"(?P<base>\w+?)(?:_v(?P<abi>\d+))?(?P<per_thread>_ptsz|_ptds)?")
-DEFINITION = re.compile(
-    r"^(?:CUresult|cudaError_t|const char \*|(?:struct )?cudaChannelFormatDesc)\s*(?:CUDAAPI\s+|"
-    r"CUDARTAPI\s+)?(cu[A-Za-z]\w*)\(([^;{}]*)\)\s*\{", re.M)
+DEFINITION = re.compile(r"^EXPORT\s(ANY_TIME\s)?[^;{}()]*?(\w+)\(([^;{}]*)\)\s*\{", re.M)
 # The CUDA version that replaced the first ABI, with its 32-bit device addresses and sizes.
 WIDE = 3020
 # Deprecated entry points are exported too.
@@ -49,47 +42,11 @@ def registration(version):
     return ["__cuda" + name for name in names]
 
 
-# Parameters that point to several values, or to values that the call also reads.
-LISTS_AND_INPUTS = frozenset("""
-    args attributes attrs attrsIdxs capabilities ctxCreateParams data dataSizes dependencies
-    dependentNodes device_arr dptrs dsts edgeData extra from functions instantiateParams iterator
-    jitOptions jitOptionsValues kernelParams kernels launchParamsList libraryOptionValues
-    libraryOptions location nbGroups nodes numDependencies numDependentNodes numEdges numNodes
-    numRootNodes opList optionValues options pBorderColor pDependencies pDependentNodes
-    pNumDependencies pNumDependentNodes pNumRootNodes pRootNodes paramArray paramsArray
-    prefetchLocIdxs prefetchLocs resources result rootNodes shareData sizes srcs tensorMap to
-    """.split())
-# The same for single functions, since the parameter is a plain output in others.
-INPUTS_OF = {
-    "cuThreadExchangeStreamCaptureMode": ["mode"], "cudaThreadExchangeStreamCaptureMode": ["mode"],
-    "cuGraphAddMemAllocNode": ["nodeParams"], "cudaGraphAddMemAllocNode": ["nodeParams"],
-    "cuGraphAddNode": ["nodeParams"], "cudaGraphAddNode": ["nodeParams"],
-    "cuGraphNodeSetParams": ["nodeParams"], "cudaGraphNodeSetParams": ["nodeParams"],
-    "cuGraphExecNodeSetParams": ["nodeParams"], "cudaGraphExecNodeSetParams": ["nodeParams"],
-    "cudaMemPoolImportPointer": ["exportData"],
-    "cuLogsDumpToMemory": ["size"], "cudaLogsDumpToMemory": ["size"],
-}
-# Outputs that describe a failure, and outputs that a failing call leaves unchanged or sets to null, as recorded.
-OUTPUTS_OF_FAILURES = {
-    "cuStreamEndCapture": ["phGraph"], "cudaStreamEndCapture": ["pGraph"],
-    "cuGraphExecUpdate": ["resultInfo", "hErrorNode_out", "updateResult_out"],
-    "cudaGraphExecUpdate": ["resultInfo", "hErrorNode_out", "updateResult_out"],
-    "cuGraphInstantiate": ["phErrorNode"], "cudaGraphInstantiate": ["pErrorNode"],
-    "cuMemcpyBatchAsync": ["failIdx"], "cudaMemcpyBatchAsync": ["failIdx"],
-    "cuMemcpy3DBatchAsync": ["failIdx"], "cudaMemcpy3DBatchAsync": ["failIdx"],
-    "cuGetProcAddress": ["pfn", "symbolStatus"],
-    "cudaGetDriverEntryPoint": ["funcPtr", "driverStatus"],
-    "cudaGetDriverEntryPointByVersion": ["funcPtr", "driverStatus"],
-    "cuFuncGetParamInfo": ["paramOffset", "paramSize"],
-    "cuKernelGetParamInfo": ["paramOffset", "paramSize"],
-    "cuArrayGetDescriptor": ["pArrayDescriptor"], "cuArray3DGetDescriptor": ["pArrayDescriptor"],
-    "cuArrayGetMemoryRequirements": ["memoryRequirements"],
-}
-# T * and void * *, but not pointers to constants, text or bytes.
-POINTER = re.compile(r"(?!const\b)(?!(?:char|void) \*$)[^*]+\*(?: \*)?")
-
 Row = collections.namedtuple(
-    "Row", "export base abi per_thread introduced result types names number")
+    "Row", "export base abi per_thread introduced result types number")
+# A function that an export calls: the table's words behind its name if it is forwarded, the indices of its outputs, and
+# whether it is marked ANY_TIME.
+Function = collections.namedtuple("Function", "forward outputs any_time", defaults=(False,))
 
 
 def rows_of(description, library):
@@ -98,25 +55,60 @@ def rows_of(description, library):
         name = EXPORT.fullmatch(row["export"])
         rows.append(Row(
             row["export"], name["base"], int(name["abi"] or 1), name["per_thread"] or "",
-            row["introduced"], row["result"], [p["type"] for p in row["parameters"]],
-            [p["name"] for p in row["parameters"]], number))
+            row["introduced"], row["result"], [p["type"] for p in row["parameters"]], number))
     return rows
 
 
-def defined_in(sources):
-    """The names of the functions that the sources define."""
-    names = set()
+def version_of(text):
+    major, minor = text.split(".")
+    return int(major) * 1000 + int(minor) * 10
+
+
+def forwards_in(table, version):
+    """The words behind the name of each function that a table lists for the version of the headers."""
+    forwards = {}
+    for line in table.splitlines():
+        name, *words = line.partition("#")[0].split() or [""]
+        first = version_of(words[words.index("from") + 1]) if "from" in words else 0
+        end = version_of(words[words.index("before") + 1]) if "before" in words else version + 1
+        if name and first <= version < end:
+            forwards[name] = words
+    return forwards
+
+
+def outputs_of_forward(words, functions):
+    if "writes" in words:
+        return {int(index) for index in words[words.index("writes") + 1:]}
+    target = functions.get(words[0].partition("<")[0])
+    return target.outputs if target else set()
+
+
+def functions_of(sources, version):
+    """The functions that the sources define or forward."""
+    functions, forwards = {}, {}
     for source in sources:
         with open(source, encoding="utf-8") as file:
-            names.update(match[1] for match in DEFINITION.finditer(file.read()))
-    return names
+            text = file.read()
+        if source.endswith(".txt"):
+            forwards |= forwards_in(text, version)
+            continue
+        for any_time, name, parameters in DEFINITION.findall(text):
+            outputs = [index for index, parameter in enumerate(parameters.split(",")) if "OUT" in parameter.split()]
+            functions[name] = Function(None, set(outputs), bool(any_time))
+    twice = sorted(functions.keys() & forwards.keys())
+    if twice:
+        sys.exit(f"both defined and forwarded: {', '.join(twice)}")
+    # The driver's forwards first: those of the runtime may name them.
+    for name, words in sorted(forwards.items(), key=lambda forward: forward[0].startswith("cuda")):
+        functions[name] = Function(words, outputs_of_forward(words, functions))
+    return functions
 
 
 class Bodies:
     """The function that each row calls."""
 
-    def __init__(self, rows, defined):
-        self.defined = defined
+    def __init__(self, rows, functions):
+        self.functions = functions
         self.families = collections.defaultdict(list)
         for row in rows:
             self.families[row.base].append(row)
@@ -124,12 +116,16 @@ class Bodies:
     def simulated(self, row):
         """The name of the function that a row calls, or None."""
         own = row.export.removesuffix(row.per_thread)
-        if own in self.defined:
+        if own in self.functions:
             return own
         # An older ABI of the same type calls the newer function.
         newer = [r for r in self.families[row.base] if r.abi > row.abi and r.types == row.types
-                 and r.export in self.defined]
+                 and r.export in self.functions]
         return min(newer, key=lambda r: r.abi).export if newer else None
+
+    def any_time(self, row):
+        name = self.simulated(row)
+        return name is not None and self.functions[name].any_time
 
     def narrow(self, row):
         """Whether the row has the first ABI, which the driver rejects."""
@@ -137,7 +133,7 @@ class Bodies:
         return (not row.per_thread and row.abi == 1 and bool(later)
                 and later[0].introduced == WIDE and later[0].types != row.types)
 
-    def answers(self, row):
+    def is_simulated(self, row):
         return self.simulated(row) is not None or self.narrow(row)
 
 
@@ -152,6 +148,12 @@ class Library:
         self.headers = {
             "driver": ['"driver/call/call.hpp"'],
             "runtime": ['"runtime/base/call.hpp"'],
+        }[key]
+        self.forward_headers = {
+            "driver": ["graph/graph_nodes.hpp", "graph/graph_structure.hpp", "kernel/texture.hpp", "memory/copy.hpp",
+                       "memory/memset.hpp", "memory/stream_memory_operations.hpp"],
+            "runtime": ["runtime/forward/forward.hpp", "runtime/memory/copy_submit.hpp",
+                        "runtime/memory/external_parameters.hpp"],
         }[key]
         self.call = {"driver": "sim::Call", "runtime": "sim::runtime::Call"}[key]
         self.rows = {"driver": "sim::driver_rows", "runtime": "sim::runtime_rows"}[key]
@@ -180,37 +182,39 @@ def functions_header(library, rows):
     return lines + [f"}} // namespace {library.key}", "} // namespace sim"]
 
 
-def is_output(row, index):
-    """Whether the parameter is an output for one value, which has no meaning after a failure."""
-    name = row.names[index]
-    return (POINTER.fullmatch(row.types[index]) is not None and name not in LISTS_AND_INPUTS
-            and name not in INPUTS_OF.get(row.base, ())
-            and name not in OUTPUTS_OF_FAILURES.get(row.base, ()))
-
-
-def argument(library, bodies, row, index):
+def argument(bodies, row, index):
     """An argument as its export passes it on."""
     if row.types[index] == "CUdeviceptr":
         return f"sim::address(a{index})"
-    is_simulated = row.result == library.status and bodies.simulated(row)
-    kind = "output" if is_simulated and is_output(row, index) else "argument"
-    return f"sim::{kind}(a{index})"
+    name = bodies.simulated(row)
+    # A void * has no size.
+    is_output = name is not None and index in bodies.functions[name].outputs and row.types[index] != "void *"
+    return f"sim::{'output' if is_output else 'argument'}(a{index})"
 
 
 def body_of(library, bodies, row):
     name = bodies.simulated(row)
-    if name is not None:
-        passed = ", ".join(f"a{i}" for i in range(len(row.types)))
-        return f"{library.space}::{name}({passed})"
-    if library.key == "driver" and bodies.narrow(row):
-        return "CUDA_ERROR_INVALID_CONTEXT"
-    return library.not_supported(row)
+    if name is None:
+        narrow = library.key == "driver" and bodies.narrow(row)
+        return f"return {'CUDA_ERROR_INVALID_CONTEXT' if narrow else library.not_supported(row)};"
+    passed = [f"a{i}" for i in range(len(row.types))]
+    forward = bodies.functions[name].forward
+    if forward is None:
+        return f"return {library.space}::{name}({', '.join(passed)});"
+    if "null" in forward:
+        passed.insert(int(forward[forward.index("null") + 1]), "nullptr")
+    target = forward[0]
+    if target.startswith("cu"):
+        passed = [f"CU_ANY({target})", "false" if "any-context" in forward else "true", *passed]
+        target = "forward"
+    space = "sim" if library.key == "driver" else "sim::runtime"
+    return f"using namespace {space}; return {target}({', '.join(passed)});"
 
 
 def export(library, bodies, row):
     """One exported function."""
     count = len(row.types)
-    listed = ", ".join(argument(library, bodies, row, i) for i in range(count))
+    listed = ", ".join(argument(bodies, row, i) for i in range(count))
     lines = [f'extern "C" SIM_EXPORT {row.result} {library.convention} '
              f'{row.export}({parameters(row) or "void"}) {{']
     if count:
@@ -219,14 +223,15 @@ def export(library, bodies, row):
     captures = "[&]" if count and bodies.simulated(row) else "[]"
     lines += [f"    return {library.call}::{run}({library.rows}[{row.number}], "
               f"{'arguments' if count else 'nullptr'}, {count},",
-              f"        {captures}() -> {row.result} {{ return {body_of(library, bodies, row)}; }});",
+              f"        {captures}() -> {row.result} {{ {body_of(library, bodies, row)} }});",
               "}"]
     return lines
 
 
 def exports_source(library, bodies, rows):
     lines = ["// Generated by generate_exports.py: the exported functions.",
-             f'#include "{library.key}_functions.hpp"', "", *QUIET, ""]
+             f'#include "{library.key}_functions.hpp"',
+             *(f'#include "{header}"' for header in library.forward_headers), "", *QUIET, ""]
     for row in rows:
         lines += export(library, bodies, row)
     return lines
@@ -248,12 +253,11 @@ def rows_source(library, bodies, rows, first):
               for row in rows]
     lines += ["}", "", "namespace sim {", f"const Row {library.key}_rows[] = {{"]
     for row in rows:
-        any_time = ANY_TIME[library.key].fullmatch(row.export) is not None
         per_thread = {"": "0", "_ptsz": "'z'", "_ptds": "'d'"}[row.per_thread]
         lines.append(
             f'    {{"{row.export}", "{row.base}", reinterpret_cast<const void *>(&::{row.export}), '
             f"{row.introduced}, {row.abi}, {per_thread}, "
-            f"{'true' if bodies.answers(row) else 'false'}, {'true' if any_time else 'false'}, "
+            f"{'true' if bodies.is_simulated(row) else 'false'}, {'true' if bodies.any_time(row) else 'false'}, "
             f"{first + row.number}}},")
     return lines + ["};", f"const unsigned int {library.key}_row_count = {len(rows)};",
                     "} // namespace sim"]
@@ -290,7 +294,7 @@ def write_functions(options):
 def write_exports(options):
     library, description = Library(options.library), read(options.rows)
     rows = rows_of(description, options.library)
-    bodies = Bodies(rows, defined_in(options.sources))
+    bodies = Bodies(rows, functions_of(options.sources, description["cuda_version"]))
     first = len(description["tables"]["driver"]["rows"]) if options.library == "runtime" else 0
     write(options.exports, exports_source(library, bodies, rows))
     table = rows_source(library, bodies, rows, first)
@@ -309,11 +313,12 @@ def write_symbols(options):
 
 
 def write_missing(options):
-    lines = []
-    for library, sources in (("driver", options.driver), ("runtime", options.runtime)):
-        rows = rows_of(read(options.rows), library)
-        bodies = Bodies(rows, defined_in(sources))
-        lines += sorted(row.export for row in rows if not bodies.answers(row))
+    lines, description = [], read(options.rows)
+    functions = functions_of(options.sources, description["cuda_version"])
+    for library in ("driver", "runtime"):
+        rows = rows_of(description, library)
+        bodies = Bodies(rows, functions)
+        lines += sorted(row.export for row in rows if not bodies.is_simulated(row))
     write(options.text, lines)
     write(options.include, [f'"{name}",' for name in lines])
 
@@ -342,8 +347,7 @@ def main():
     command.add_argument("rows")
     command.add_argument("text")
     command.add_argument("include")
-    command.add_argument("--driver", nargs="*", default=[])
-    command.add_argument("--runtime", nargs="*", default=[])
+    command.add_argument("sources", nargs="*")
     command.set_defaults(action=write_missing)
     options = parser.parse_args()
     options.action(options)

@@ -75,8 +75,8 @@ int main(int argc, char **argv) {
         std::printf("%s", help_text().data());
         return 0;
     case Command::version:
-        std::printf("cushim-sim %s, CUDA headers %d.%d\n", CUSHIM_VERSION, SIM_CUDA_VERSION / 1000,
-                    SIM_CUDA_VERSION % 1000 / 10);
+        std::printf("cushim-sim %s, CUDA headers %d.%d\n", CUSHIM_VERSION_TEXT,
+                    SIM_CUDA_VERSION / 1000, SIM_CUDA_VERSION % 1000 / 10);
         return 0;
     case Command::list:
         return print_list();

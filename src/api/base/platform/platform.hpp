@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <span>
 
-#include "base/function_name.hpp"
-
 namespace cushim::detail {
 
 // unsupported_platform if memory cannot be shared by file descriptors, or by Windows handles:

@@ -5,13 +5,13 @@
 namespace cushim {
 
 Result<UniqueFd> UniqueFd::duplicate() const noexcept {
-    const Result<int> copy = detail::duplicate_descriptor(descriptor_);
-    if (!copy) {
-        return CUSHIM_NAMED(descriptor_ >= 0
-                                ? copy.error()
-                                : Error::invalid_argument("the UniqueFd holds no file descriptor"));
-    }
-    return UniqueFd(*copy);
+    return detail::named("UniqueFd::duplicate", [&]() -> Result<UniqueFd> {
+        if (descriptor_ < 0) {
+            return Error::invalid_argument("the UniqueFd is empty");
+        }
+        CUSHIM_TRY(const int copy, detail::duplicate_descriptor(descriptor_));
+        return UniqueFd(copy);
+    });
 }
 
 void UniqueFd::close(int descriptor) noexcept {

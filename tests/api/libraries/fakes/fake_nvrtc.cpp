@@ -14,7 +14,8 @@ struct Program {
 };
 
 std::vector<int> architectures = {75, 80, 90};
-bool is_empty = false;
+bool is_empty = false, lowers = true;
+int counted = -1; // what the number of architectures is said to be; -1: the truth
 
 Program &program(void *handle) {
     return *static_cast<Program *>(handle);
@@ -56,6 +57,12 @@ FAKE void fake_set_architectures(int count, const int *numbers) {
 }
 FAKE void fake_produce_nothing(bool nothing) {
     is_empty = nothing;
+}
+FAKE void fake_lower_names(bool lower) {
+    lowers = lower;
+}
+FAKE void fake_count_architectures(int count) {
+    counted = count;
 }
 
 FAKE const char *nvrtcGetErrorString(int status) {
@@ -118,12 +125,12 @@ FAKE int nvrtcGetCUBIN(void *handle, char *to) {
 FAKE int nvrtcGetLoweredName(void *handle, const char *name, const char **lowered) {
     static std::string mangled;
     mangled = "_Z" + std::string(name) + std::to_string(program(handle).names.size());
-    *lowered = mangled.c_str();
+    *lowered = lowers ? mangled.c_str() : nullptr;
     return enter("nvrtcGetLoweredName " + std::string(name));
 }
 #ifndef FAKE_OLD
 FAKE int nvrtcGetNumSupportedArchs(int *count) {
-    *count = static_cast<int>(architectures.size());
+    *count = counted == -1 ? static_cast<int>(architectures.size()) : counted;
     return enter("nvrtcGetNumSupportedArchs");
 }
 FAKE int nvrtcGetSupportedArchs(int *numbers) {

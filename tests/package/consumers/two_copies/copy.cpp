@@ -40,7 +40,7 @@ EXPORTED int JOIN(NAME, _rejects)() {
     });
     cushim::ScopedOverride<cushim::entry::cuGraphDestroy> destroy(
         [](CUgraph) { return CUDA_SUCCESS; });
-    const auto graph =
+    auto graph =
         cushim::Graph::create(cushim::Context::borrow(reinterpret_cast<CUcontext>(&place)));
     if (!graph) {
         return 0;

@@ -48,6 +48,10 @@ vcpkg_replace_string("${CURRENT_PACKAGES_DIR}/share/cushim/cushim-config.cmake"
 )
 
 if("tools" IN_LIST FEATURES)
+    # A script: vcpkg_copy_tools would expect cushim-audit.exe on Windows.
+    file(GLOB audit "${CURRENT_PACKAGES_DIR}/bin/cushim-audit*" "${CURRENT_PACKAGES_DIR}/debug/bin/cushim-audit*")
+    file(INSTALL ${audit} DESTINATION "${CURRENT_PACKAGES_DIR}/tools/${PORT}" USE_SOURCE_PERMISSIONS)
+    file(REMOVE ${audit})
     vcpkg_copy_tools(TOOL_NAMES cushim-info AUTO_CLEAN)
 endif()
 file(INSTALL "${CMAKE_CURRENT_LIST_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")

@@ -17,9 +17,15 @@ class File {
     static File create(std::size_t size);
     // Takes ownership of a handle from the client or another process.
     static File adopt(std::intptr_t handle) noexcept;
-    File(File &&other) noexcept;
-    File &operator=(File &&other) noexcept;
-    ~File();
+    File(File &&other) noexcept : handle_(other.release()) {}
+    File &operator=(File &&other) noexcept {
+        if (this != &other) {
+            close();
+            handle_ = other.release();
+        }
+        return *this;
+    }
+    ~File() { close(); }
 
     bool valid() const noexcept { return handle_ != invalid; }
     std::intptr_t handle() const noexcept { return handle_; }
@@ -42,6 +48,8 @@ class File {
   private:
     static constexpr std::intptr_t invalid = -1;
     std::intptr_t handle_ = invalid;
+
+    void close() noexcept;
 };
 void unmap(std::byte *view, std::size_t size);
 

@@ -59,24 +59,9 @@ File File::adopt(std::intptr_t handle) noexcept {
     return file;
 }
 
-File::File(File &&other) noexcept : handle_(other.handle_) {
-    other.handle_ = invalid;
-}
-
-File &File::operator=(File &&other) noexcept {
-    if (this != &other) {
-        if (valid()) {
-            close(static_cast<int>(handle_));
-        }
-        handle_ = other.handle_;
-        other.handle_ = invalid;
-    }
-    return *this;
-}
-
-File::~File() {
+void File::close() noexcept {
     if (valid()) {
-        close(static_cast<int>(handle_));
+        ::close(static_cast<int>(handle_));
     }
 }
 

@@ -79,22 +79,7 @@ File File::adopt(std::intptr_t handle) noexcept {
     return file;
 }
 
-File::File(File &&other) noexcept : handle_(other.handle_) {
-    other.handle_ = invalid;
-}
-
-File &File::operator=(File &&other) noexcept {
-    if (this != &other) {
-        if (valid()) {
-            CloseHandle(as_handle(handle_));
-        }
-        handle_ = other.handle_;
-        other.handle_ = invalid;
-    }
-    return *this;
-}
-
-File::~File() {
+void File::close() noexcept {
     if (valid()) {
         CloseHandle(as_handle(handle_));
     }

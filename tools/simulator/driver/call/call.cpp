@@ -99,7 +99,7 @@ CUresult Call::enter() noexcept {
     if (!row_.any_time) {
         // Recorded: the one call that a child may make on its parent's objects. It has no effect.
         if (is_forked() && std::strcmp(row_.base, "cuEventDestroy") == 0) {
-            answered_ = true;
+            has_status_ = true;
             return CUDA_SUCCESS;
         }
         if (const CUresult refused = process_state(); refused != CUDA_SUCCESS) {

@@ -57,7 +57,7 @@ class Call {
                         Body body) noexcept {
         Call call(row, arguments, count);
         CUresult status = call.enter();
-        if (status == CUDA_SUCCESS && !call.answered_) {
+        if (status == CUDA_SUCCESS && !call.has_status_) {
             status = call.guarded(body);
         }
         return call.leave(status);
@@ -74,6 +74,8 @@ class Call {
     // The client's call: inside a runtime call, the name and number of the runtime call.
     const char *name() const noexcept { return name_; }
     std::uint64_t number() const noexcept { return number_; }
+    // The entry point that runs, without _v2 and _ptsz.
+    const char *base() const noexcept { return row_.base; }
     // Whether a null stream means the per-thread default stream.
     bool per_thread_stream() const noexcept { return row_.per_thread != 0; }
     // The status that work enqueued by this call must fail with; CUDA_SUCCESS without such a fault.
@@ -106,7 +108,7 @@ class Call {
     unsigned int count_;
     const char *name_ = row_.name;
     std::uint64_t number_ = 0;
-    bool answered_ = false; // the status was determined before the body ran
+    bool has_status_ = false; // the status was determined before the body ran
     PlannedFault fault_;
     Call *outer_ = nullptr;
 };

@@ -127,29 +127,29 @@ void advance(CUlogIterator *iterator) {
 }
 
 // The callback that the calling thread is inside.
-constinit thread_local const CUlogsCallbackEntry_st *telling = nullptr;
+constinit thread_local const CUlogsCallbackEntry_st *notified = nullptr;
 
 // False if the callback was unregistered after the call failed.
-bool begin_telling(CUlogsCallbackEntry_st &entry) {
+bool begin_notice(CUlogsCallbackEntry_st &entry) {
     const std::lock_guard held(Lock::mutex());
     if (entry.removed) {
         return false;
     }
     ++entry.running;
-    telling = &entry;
+    notified = &entry;
     return true;
 }
 
-void end_telling(CUlogsCallbackEntry_st &entry) {
+void end_notice(CUlogsCallbackEntry_st &entry) {
     const std::lock_guard held(Lock::mutex());
-    telling = nullptr;
+    notified = nullptr;
     --entry.running;
     Lock::changed().notify_all();
 }
 
 // Waits until no other thread is inside the callback. A thread ended by fork or exit never leaves.
 void wait_for_others(const CUlogsCallbackEntry_st &entry) {
-    const int own = telling == &entry ? 1 : 0;
+    const int own = notified == &entry ? 1 : 0;
     std::unique_lock lock(Lock::mutex(), std::adopt_lock);
     while (entry.running > own && !is_forked() && process_state() != CUDA_ERROR_DEINITIALIZED) {
         Lock::changed().wait(lock);
@@ -161,16 +161,16 @@ void wait_for_others(const CUlogsCallbackEntry_st &entry) {
 
 void FailureNotice::give() noexcept try {
     // Every call passes here, and most processes have no listener.
-    if (listeners_.empty() || telling != nullptr) {
+    if (listeners_.empty() || notified != nullptr) {
         return;
     }
     std::istringstream lines(std::move(text_));
     for (std::string line; std::getline(lines, line);) {
         for (const LogCallback &entry : listeners_) {
             std::string own = line; // a callback may write into it
-            if (begin_telling(*entry)) {
+            if (begin_notice(*entry)) {
                 entry->callback(entry->user, CU_LOG_LEVEL_ERROR, own.data(), own.size());
-                end_telling(*entry);
+                end_notice(*entry);
             }
         }
     }
@@ -210,8 +210,8 @@ void restart_error_log() noexcept {
 
 namespace sim::driver {
 
-CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
-                                CUlogsCallbackHandle *callback_out) {
+EXPORT ANY_TIME CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
+                                                OUT CUlogsCallbackHandle *callback_out) {
     require(callbackFunc != nullptr);
     auto &callbacks = error_log().callbacks;
     callbacks.push_back(
@@ -224,7 +224,7 @@ CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
 
 // After it returns, the callback is not called again and its resources may be destroyed, unless
 // this call is made inside that callback.
-CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
+EXPORT ANY_TIME CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
     auto &callbacks = error_log().callbacks;
     const auto found =
         std::find_if(callbacks.begin(), callbacks.end(),
@@ -238,13 +238,14 @@ CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback) {
 }
 
 // Recorded: the flags have no meaning yet, and the driver accepts any value.
-CUresult cuLogsCurrent(CUlogIterator *iterator_out, unsigned int) {
+EXPORT ANY_TIME CUresult cuLogsCurrent(OUT CUlogIterator *iterator_out, unsigned int) {
     require(iterator_out != nullptr);
     *iterator_out = error_log().next();
     return CUDA_SUCCESS;
 }
 
-CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsigned int) {
+EXPORT ANY_TIME CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile,
+                                          unsigned int) {
     require(pathToFile != nullptr);
     const std::string text = dump(begin_of(iterator), 2 * most_bytes).text;
     const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(pathToFile, "w"),
@@ -255,7 +256,8 @@ CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsig
     return CUDA_SUCCESS;
 }
 
-CUresult cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size, unsigned int) {
+EXPORT ANY_TIME CUresult cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size,
+                                            unsigned int) {
     require(buffer != nullptr && size != nullptr);
     const std::size_t room = *size;
     *size = 0;

@@ -14,16 +14,6 @@ namespace {
 
 constexpr std::size_t known_limits = 9; // of driver 580
 
-CUresult create(CUcontext *pctx, unsigned int flags, CUdevice dev) {
-    require(pctx != nullptr);
-    check_context_flags(flags);
-    device(dev, "dev");
-    Context &context = create_context(dev, flags);
-    context_stack().push_back(&context);
-    *pctx = &context;
-    return CUDA_SUCCESS;
-}
-
 void pop() {
     context_stack().pop_back();
     note_pops(context_stack().size());
@@ -47,30 +37,36 @@ bool is_supported(CUlimit which) {
 
 } // namespace
 
-CUresult cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev) {
-    return create(pctx, flags, dev);
+EXPORT CUresult cuCtxCreate_v2(OUT CUcontext *pctx, unsigned int flags, CUdevice dev) {
+    require(pctx != nullptr);
+    check_context_flags(flags);
+    device(dev, "dev");
+    Context &context = create_context(dev, flags);
+    context_stack().push_back(&context);
+    *pctx = &context;
+    return CUDA_SUCCESS;
 }
 
-CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
-                        unsigned int flags, CUdevice dev) {
+EXPORT CUresult cuCtxCreate_v3(OUT CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
+                               unsigned int flags, CUdevice dev) {
     require((paramsArray == nullptr) == (numParams == 0));
     // Affinity needs a multi-process server.
     require(numParams == 0, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
-    return create(pctx, flags, dev);
+    return driver::cuCtxCreate_v2(pctx, flags, dev);
 }
 
 #if CUDA_VERSION >= 12050
-CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
-                        CUdevice dev) {
+EXPORT CUresult cuCtxCreate_v4(OUT CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
+                               unsigned int flags, CUdevice dev) {
     if (ctxCreateParams != nullptr) {
         require(ctxCreateParams->numExecAffinityParams == 0, CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
         require(ctxCreateParams->cigParams == nullptr, CUDA_ERROR_NOT_SUPPORTED);
     }
-    return create(pctx, flags, dev);
+    return driver::cuCtxCreate_v2(pctx, flags, dev);
 }
 #endif
 
-CUresult cuCtxDestroy_v2(CUcontext ctx) {
+EXPORT CUresult cuCtxDestroy_v2(CUcontext ctx) {
     require(ctx != nullptr);
     Context &context = checked_context(ctx);
     require(!context.primary, CUDA_ERROR_INVALID_CONTEXT);
@@ -82,7 +78,7 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags) {
+EXPORT CUresult cuCtxAttach(OUT CUcontext *pctx, unsigned int flags) {
     require(pctx != nullptr && flags == 0);
     Context &context = current_context();
     ++context.attached;
@@ -90,7 +86,7 @@ CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxDetach(CUcontext ctx) {
+EXPORT CUresult cuCtxDetach(CUcontext ctx) {
     Context &context = checked_context(ctx);
     require(!context.primary, CUDA_ERROR_INVALID_CONTEXT);
     require(!context.ending, CUDA_ERROR_CONTEXT_IS_DESTROYED);
@@ -100,7 +96,7 @@ CUresult cuCtxDetach(CUcontext ctx) {
     return driver::cuCtxDestroy_v2(ctx);
 }
 
-CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
+EXPORT CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
     require(ctx != nullptr);
     Context &context = checked_context(ctx);
     context_stack().push_back(&context);
@@ -108,7 +104,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxPopCurrent_v2(CUcontext *pctx) {
+EXPORT CUresult cuCtxPopCurrent_v2(OUT CUcontext *pctx) {
     Context *top = current_or_null();
     require(top != nullptr, CUDA_ERROR_INVALID_CONTEXT, no_context);
     pop();
@@ -118,7 +114,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext *pctx) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSetCurrent(CUcontext ctx) {
+EXPORT CUresult cuCtxSetCurrent(CUcontext ctx) {
     auto &stack = context_stack();
     Context *next = ctx == nullptr ? nullptr : &checked_context(ctx);
     if (next == nullptr && !stack.empty()) {
@@ -131,13 +127,13 @@ CUresult cuCtxSetCurrent(CUcontext ctx) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetCurrent(CUcontext *pctx) {
+EXPORT CUresult cuCtxGetCurrent(OUT CUcontext *pctx) {
     require(pctx != nullptr);
     *pctx = current_or_null();
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetDevice(CUdevice *device) {
+EXPORT CUresult cuCtxGetDevice(OUT CUdevice *device) {
     require(device != nullptr, "device cannot be NULL");
     // Also returned for a context that was reset.
     const Context *context = current_or_null();
@@ -148,13 +144,13 @@ CUresult cuCtxGetDevice(CUdevice *device) {
 }
 
 #if CUDA_VERSION >= 13000
-CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) {
+EXPORT CUresult cuCtxGetDevice_v2(OUT CUdevice *device, CUcontext ctx) {
     require(device != nullptr);
     *device = context_or_current(ctx).device;
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSynchronize_v2(CUcontext ctx) {
+EXPORT CUresult cuCtxSynchronize_v2(CUcontext ctx) {
     Context &context = context_or_current(ctx);
     refuse_capturing(context);
     potentially_unsafe_call();
@@ -163,14 +159,14 @@ CUresult cuCtxSynchronize_v2(CUcontext ctx) {
 }
 #endif
 
-CUresult cuCtxGetFlags(unsigned int *flags) {
+EXPORT CUresult cuCtxGetFlags(OUT unsigned int *flags) {
     require(flags != nullptr);
     *flags = current_context().flags;
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12010
-CUresult cuCtxSetFlags(unsigned int flags) {
+EXPORT CUresult cuCtxSetFlags(unsigned int flags) {
     check_context_flags(flags);
     current_context().flags = flags;
     return CUDA_SUCCESS;
@@ -178,7 +174,7 @@ CUresult cuCtxSetFlags(unsigned int flags) {
 #endif
 
 #if CUDA_VERSION >= 12000
-CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
+EXPORT CUresult cuCtxGetId(CUcontext ctx, OUT unsigned long long *ctxId) {
     require(ctxId != nullptr);
     *ctxId = context_or_current(ctx).id;
     return CUDA_SUCCESS;
@@ -186,7 +182,7 @@ CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
 #endif
 
 // Recorded: a fault is reported without a reason.
-CUresult cuCtxSynchronize(void) {
+EXPORT CUresult cuCtxSynchronize(void) {
     if (const Context *current = living_current()) {
         require(current->destroyed || current->sticky == CUDA_SUCCESS, current->sticky);
     }
@@ -197,7 +193,7 @@ CUresult cuCtxSynchronize(void) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSetLimit(CUlimit which, size_t value) {
+EXPORT CUresult cuCtxSetLimit(CUlimit which, size_t value) {
     Context &context = current_context();
     require(which >= 0 && static_cast<std::size_t>(which) < context.limits.size());
     require(is_supported(which), CUDA_ERROR_UNSUPPORTED_LIMIT);
@@ -206,7 +202,7 @@ CUresult cuCtxSetLimit(CUlimit which, size_t value) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetLimit(size_t *pvalue, CUlimit which) {
+EXPORT CUresult cuCtxGetLimit(OUT size_t *pvalue, CUlimit which) {
     require(pvalue != nullptr);
     const Context &context = current_context();
     require(is_supported(which), CUDA_ERROR_UNSUPPORTED_LIMIT);
@@ -214,39 +210,39 @@ CUresult cuCtxGetLimit(size_t *pvalue, CUlimit which) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetCacheConfig(CUfunc_cache *pconfig) {
+EXPORT CUresult cuCtxGetCacheConfig(OUT CUfunc_cache *pconfig) {
     require(pconfig != nullptr);
     *pconfig = static_cast<CUfunc_cache>(current_context().cache_config);
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
+EXPORT CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
     require(config >= CU_FUNC_CACHE_PREFER_NONE && config <= CU_FUNC_CACHE_PREFER_EQUAL);
     current_context().cache_config = config;
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
+EXPORT CUresult cuCtxGetSharedMemConfig(OUT CUsharedconfig *pConfig) {
     require(pConfig != nullptr);
     *pConfig = static_cast<CUsharedconfig>(current_context().shared_config);
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
+EXPORT CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
     require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
             config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
     current_context().shared_config = config;
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
+EXPORT CUresult cuCtxGetApiVersion(CUcontext ctx, OUT unsigned int *version) {
     require(version != nullptr);
     context_or_current(ctx);
     *version = 3020;
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
+EXPORT CUresult cuCtxGetStreamPriorityRange(OUT int *leastPriority, OUT int *greatestPriority) {
     current_context();
     if (leastPriority != nullptr) {
         *leastPriority = 0;
@@ -257,7 +253,7 @@ CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) 
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxResetPersistingL2Cache(void) {
+EXPORT CUresult cuCtxResetPersistingL2Cache(void) {
     current_context();
     return CUDA_SUCCESS;
 }

@@ -41,39 +41,39 @@ int attribute(CUdevice dev, CUdevice_attribute which) {
 
 } // namespace
 
-CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+EXPORT CUresult cuDeviceGet(OUT CUdevice *device, int ordinal) {
     require(device != nullptr);
     sim::device(ordinal, "ordinal");
     *device = ordinal;
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetCount(int *count) {
+EXPORT CUresult cuDeviceGetCount(OUT int *count) {
     require(count != nullptr);
     *count = device_count();
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetName(char *name, int len, CUdevice dev) {
+EXPORT CUresult cuDeviceGetName(char *name, int len, CUdevice dev) {
     copy_text(name, len, device_name(dev));
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev) {
+EXPORT CUresult cuDeviceGetUuid_v2(OUT CUuuid *uuid, CUdevice dev) {
     const int place = device(dev).place;
     require(uuid != nullptr);
     write_uuid(place, uuid->bytes);
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev) {
+EXPORT CUresult cuDeviceTotalMem_v2(OUT size_t *bytes, CUdevice dev) {
     device(dev);
     require(bytes != nullptr);
     *bytes = device_memory(dev);
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {
+EXPORT CUresult cuDeviceGetAttribute(OUT int *pi, CUdevice_attribute attrib, CUdevice dev) {
     device(dev, "dev");
     require(pi != nullptr);
     try {
@@ -85,7 +85,7 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) 
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
+EXPORT CUresult cuDeviceComputeCapability(OUT int *major, OUT int *minor, CUdevice dev) {
     device(dev, "dev");
     require(major != nullptr && minor != nullptr);
     *major = device_capability(dev).major;
@@ -93,7 +93,7 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev) {
+EXPORT CUresult cuDeviceGetProperties(OUT CUdevprop *prop, CUdevice dev) {
     device(dev);
     require(prop != nullptr);
     prop->maxThreadsPerBlock = attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
@@ -113,14 +113,14 @@ CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
+EXPORT CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
     const std::string id = pci_bus_id(device(dev));
     require(len > static_cast<int>(id.size())); // unlike a name, it is never truncated
     copy_text(pciBusId, len, id);
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
+EXPORT CUresult cuDeviceGetByPCIBusId(OUT CUdevice *dev, const char *pciBusId) {
     require(dev != nullptr && pciBusId != nullptr);
     unsigned int domain = 0, bus = 0, slot = 0, function = 0;
     const bool full = std::sscanf(pciBusId, "%x:%x:%x.%x", &domain, &bus, &slot, &function) >= 3;
@@ -133,15 +133,16 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_format format,
-                                            unsigned numChannels, CUdevice dev) {
+EXPORT CUresult cuDeviceGetTexture1DLinearMaxWidth(OUT size_t *maxWidthInElements,
+                                                   CUarray_format format, unsigned numChannels,
+                                                   CUdevice dev) {
     device(dev, "dev");
     require(maxWidthInElements != nullptr && format != 0);
     *maxWidthInElements = most_linear_elements(dev, linear_element(format, numChannels));
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev) {
+EXPORT CUresult cuDeviceGetExecAffinitySupport(OUT int *pi, CUexecAffinityType type, CUdevice dev) {
     device(dev);
     require(pi != nullptr && type == CU_EXEC_AFFINITY_TYPE_SM_COUNT);
     *pi = 0; // supported only under MPS

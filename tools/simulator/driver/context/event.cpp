@@ -43,7 +43,7 @@ void check_waits(const Context &context, const Event &event) {
     }
 }
 
-CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, const char *what) {
+CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags) {
     require((flags & ~static_cast<unsigned int>(CU_EVENT_RECORD_EXTERNAL)) == 0,
             "Invalid event recording flags");
     Stream &stream = stream_of_caller(stream_handle);
@@ -60,7 +60,7 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags, cons
     if (!external && capture_event_record(stream, event)) {
         return CUDA_SUCCESS;
     }
-    submit(stream, event_record_work(event, what));
+    submit(stream, event_record_work(event, Call::current()->base()));
     return CUDA_SUCCESS;
 }
 
@@ -80,25 +80,9 @@ Ticket timed_record(Event &event) {
     return event.recorded;
 }
 
-CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_handle) {
-    // As recorded, without a reason.
-    require(milliseconds != nullptr && start_handle != nullptr && end_handle != nullptr,
-            CUDA_ERROR_INVALID_HANDLE);
-    Event &start = usable_event(start_handle), &end = usable_event(end_handle);
-    require(start.context->device == end.context->device, CUDA_ERROR_INVALID_HANDLE);
-    const Ticket first = timed_record(start), last = timed_record(end);
-    const bool started = finished(first), ended = finished(last);
-    if (!started || !ended) {
-        return CUDA_ERROR_NOT_READY;
-    }
-    const auto difference = static_cast<std::int64_t>(last->time_ns - first->time_ns);
-    *milliseconds = static_cast<float>(static_cast<double>(difference) / 1e6);
-    return CUDA_SUCCESS;
-}
-
 } // namespace
 
-CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags) {
+EXPORT CUresult cuEventCreate(OUT CUevent *phEvent, unsigned int Flags) {
     Context &context = current_context();
     require(phEvent != nullptr && (Flags & ~create_flags) == 0);
     const bool interprocess = (Flags & CU_EVENT_INTERPROCESS) != 0;
@@ -114,7 +98,7 @@ CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuEventDestroy_v2(CUevent hEvent) {
+EXPORT CUresult cuEventDestroy_v2(CUevent hEvent) {
     require(hEvent != nullptr, CUDA_ERROR_INVALID_HANDLE, null_event);
     Event &event = checked(hEvent);
     const CUresult failed = fault_of(event.context);
@@ -122,15 +106,15 @@ CUresult cuEventDestroy_v2(CUevent hEvent) {
     return failed; // the event is destroyed nevertheless
 }
 
-CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
-    return record(hEvent, hStream, CU_EVENT_RECORD_DEFAULT, "cuEventRecord");
+EXPORT CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
+    return record(hEvent, hStream, CU_EVENT_RECORD_DEFAULT);
 }
 
-CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
-    return record(hEvent, hStream, flags, "cuEventRecordWithFlags");
+EXPORT CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
+    return record(hEvent, hStream, flags);
 }
 
-CUresult cuEventQuery(CUevent hEvent) {
+EXPORT CUresult cuEventQuery(CUevent hEvent) {
     Event &event = usable_event(hEvent);
     refuse_captured(event);
     potentially_unsafe_call();
@@ -142,7 +126,7 @@ CUresult cuEventQuery(CUevent hEvent) {
     return outcome(record, context);
 }
 
-CUresult cuEventSynchronize(CUevent hEvent) {
+EXPORT CUresult cuEventSynchronize(CUevent hEvent) {
     Event &event = usable_event(hEvent);
     refuse_captured(event);
     potentially_unsafe_call();
@@ -158,17 +142,24 @@ CUresult cuEventSynchronize(CUevent hEvent) {
     return outcome(record, context);
 }
 
-CUresult cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
-    return elapsed(pMilliseconds, hStart, hEnd);
+EXPORT CUresult cuEventElapsedTime(OUT float *milliseconds, CUevent start_handle,
+                                   CUevent end_handle) {
+    // As recorded, without a reason.
+    require(milliseconds != nullptr && start_handle != nullptr && end_handle != nullptr,
+            CUDA_ERROR_INVALID_HANDLE);
+    Event &start = usable_event(start_handle), &end = usable_event(end_handle);
+    require(start.context->device == end.context->device, CUDA_ERROR_INVALID_HANDLE);
+    const Ticket first = timed_record(start), last = timed_record(end);
+    const bool started = finished(first), ended = finished(last);
+    if (!started || !ended) {
+        return CUDA_ERROR_NOT_READY;
+    }
+    const auto difference = static_cast<std::int64_t>(last->time_ns - first->time_ns);
+    *milliseconds = static_cast<float>(static_cast<double>(difference) / 1e6);
+    return CUDA_SUCCESS;
 }
 
-#if CUDA_VERSION >= 12080
-CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
-    return elapsed(pMilliseconds, hStart, hEnd);
-}
-#endif
-
-CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
+EXPORT CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
     require((Flags & ~static_cast<unsigned int>(CU_EVENT_WAIT_EXTERNAL)) == 0);
     Stream &stream = stream_of(hStream);
     Event &event = usable_event(hEvent);
@@ -186,7 +177,7 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
 
 #if CUDA_VERSION >= 12050
 // The operation is not ordered with any stream; the legacy stream only holds it.
-CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
+EXPORT CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
     Context &context = checked_context(hCtx);
     check_usable(context);
     Event &event = usable_event(hEvent);
@@ -197,7 +188,7 @@ CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
+EXPORT CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
     Context &context = checked_context(hCtx);
     check_usable(context);
     Event &event = usable_event(hEvent);

@@ -104,7 +104,7 @@ Share share_of(const CUdevResource &resource) {
     return share;
 }
 
-void tell(CUdevResource *resource, CUdevResourceType type, const Share &share) {
+void write_resource(CUdevResource *resource, CUdevResourceType type, const Share &share) {
     require(resource != nullptr);
     require(type == CU_DEV_RESOURCE_TYPE_SM, CUDA_ERROR_INVALID_RESOURCE_TYPE);
     *resource = resource_of(share);
@@ -142,30 +142,33 @@ void refuse_capturing(GreenContext &green) {
 
 namespace sim::driver {
 
-CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type) {
+EXPORT CUresult cuDeviceGetDevResource(CUdevice device, OUT CUdevResource *resource,
+                                       CUdevResourceType type) {
     sim::device(device, "dev");
-    tell(resource, type, whole_of(device));
+    write_resource(resource, type, whole_of(device));
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource, CUdevResourceType type) {
+EXPORT CUresult cuCtxGetDevResource(CUcontext hCtx, OUT CUdevResource *resource,
+                                    CUdevResourceType type) {
     const Context &context = hCtx ? checked_context(hCtx) : current_context();
-    tell(resource, type, whole_of(context.device));
+    write_resource(resource, type, whole_of(context.device));
     return CUDA_SUCCESS;
 }
 
-CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
-                                  CUdevResourceType type) {
+EXPORT CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, OUT CUdevResource *resource,
+                                         CUdevResourceType type) {
     require(resource != nullptr);
     Share share = green_context(hCtx).share;
     share.split = 0; // the share of a green context can be split again
-    tell(resource, type, share);
+    write_resource(resource, type, share);
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups,
-                                     const CUdevResource *input, CUdevResource *remaining,
-                                     unsigned int useFlags, unsigned int minCount) {
+EXPORT CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups,
+                                            const CUdevResource *input,
+                                            OUT CUdevResource *remaining, unsigned int useFlags,
+                                            unsigned int minCount) {
     static std::uint64_t splits = 0;
     require(nbGroups != nullptr && input != nullptr && (useFlags & ~3U) == 0);
     const Share whole = share_of(*input);
@@ -189,8 +192,8 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGrou
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources,
-                                   unsigned int nbResources) {
+EXPORT CUresult cuDevResourceGenerateDesc(OUT CUdevResourceDesc *phDesc, CUdevResource *resources,
+                                          unsigned int nbResources) {
     require(phDesc != nullptr && resources != nullptr);
     if (nbResources == 0) {
         refuse_fatal("an empty resource description");
@@ -207,8 +210,8 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *res
     return CUDA_SUCCESS;
 }
 
-CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
-                          unsigned int flags) {
+EXPORT CUresult cuGreenCtxCreate(OUT CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
+                                 unsigned int flags) {
     Device &on = device(dev, "device");
     require(phCtx != nullptr && flags == CU_GREEN_CTX_DEFAULT_STREAM);
     const Share share = checked(desc, CUDA_ERROR_INVALID_VALUE).share;
@@ -217,7 +220,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice de
     return CUDA_SUCCESS;
 }
 
-CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
+EXPORT CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
     GreenContext &green = checked(hCtx, CUDA_ERROR_INVALID_CONTEXT);
     for (Stream *stream : streams_of(green)) {
         misuse("a green context is destroyed before its " + stream->describe());
@@ -229,14 +232,14 @@ CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx) {
+EXPORT CUresult cuCtxFromGreenCtx(OUT CUcontext *pContext, CUgreenCtx hCtx) {
     require(pContext != nullptr);
     const GreenContext &green = green_context(hCtx);
     *pContext = green.context;
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
+EXPORT CUresult cuStreamGetGreenCtx(CUstream hStream, OUT CUgreenCtx *phCtx) {
     const Stream &stream = stream_of(hStream);
     require(phCtx != nullptr);
     CUgreenCtx found = nullptr;
@@ -251,7 +254,7 @@ CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
+EXPORT CUresult cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
     GreenContext &green = green_context(hCtx);
     Event &event = checked(hEvent);
     require(event.context == green.context, CUDA_ERROR_INVALID_HANDLE);
@@ -266,7 +269,7 @@ CUresult cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
+EXPORT CUresult cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
     GreenContext &green = green_context(hCtx);
     Event &event = checked(hEvent);
     refuse_capturing(green);
@@ -289,8 +292,8 @@ CUresult cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
 }
 
 #if CUDA_VERSION >= 12050
-CUresult cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags,
-                                int priority) {
+EXPORT CUresult cuGreenCtxStreamCreate(OUT CUstream *phStream, CUgreenCtx greenCtx,
+                                       unsigned int flags, int priority) {
     require(phStream != nullptr);
     GreenContext &green = green_context(greenCtx);
     require(flags == CU_STREAM_NON_BLOCKING);
@@ -306,7 +309,7 @@ CUresult cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigne
 #endif
 
 #if CUDA_VERSION >= 13000
-CUresult cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId) {
+EXPORT CUresult cuGreenCtxGetId(CUgreenCtx greenCtx, OUT unsigned long long *greenCtxId) {
     require(greenCtxId != nullptr);
     const GreenContext &green = green_context(greenCtx);
     *greenCtxId = green.id;

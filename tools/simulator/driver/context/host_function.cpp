@@ -9,14 +9,15 @@
 
 namespace sim::driver {
 
-CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
+EXPORT CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
     Stream &stream = stream_of(hStream);
     submit(stream, host_work(fn, userData, "cuLaunchHostFunc"));
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 13020
-CUresult cuLaunchHostFunc_v2(CUstream hStream, CUhostFn fn, void *userData, unsigned int syncMode) {
+EXPORT CUresult cuLaunchHostFunc_v2(CUstream hStream, CUhostFn fn, void *userData,
+                                    unsigned int syncMode) {
     require(syncMode <= CU_HOST_TASK_SPINWAIT);
     Stream &stream = stream_of(hStream);
     submit(stream, host_work(fn, userData, "cuLaunchHostFunc_v2"));
@@ -24,8 +25,8 @@ CUresult cuLaunchHostFunc_v2(CUstream hStream, CUhostFn fn, void *userData, unsi
 }
 #endif
 
-CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
-                             unsigned int flags) {
+EXPORT CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
+                                    unsigned int flags) {
     require(callback != nullptr && flags == 0);
     Stream &stream = stream_of(hStream);
     refuse_capturing(stream);

@@ -10,7 +10,7 @@
 
 namespace sim::driver {
 
-CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event) {
+EXPORT CUresult cuIpcGetEventHandle(OUT CUipcEventHandle *pHandle, CUevent event) {
     current_context();
     require(pHandle != nullptr);
     const Event &exported = checked(event);
@@ -42,7 +42,7 @@ IpcEventHandle inside_of(const CUipcEventHandle &handle) try {
 
 } // namespace
 
-CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle) {
+EXPORT CUresult cuIpcOpenEventHandle(OUT CUevent *phEvent, CUipcEventHandle handle) {
     Context &context = current_context();
     require(phEvent != nullptr);
     const IpcEventHandle inside = inside_of(handle);

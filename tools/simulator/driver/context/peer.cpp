@@ -17,7 +17,7 @@ Context &checked_peer(CUcontext handle) {
 
 } // namespace
 
-CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
+EXPORT CUresult cuDeviceCanAccessPeer(OUT int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
     device(dev);
     device(peerDev, "peerDev");
     require(canAccessPeer != nullptr);
@@ -25,7 +25,7 @@ CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDe
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
+EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
     Context &context = current_context();
     Context &peer = checked_peer(peerContext);
     require(Flags == 0);
@@ -36,15 +36,15 @@ CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
+EXPORT CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
     Context &context = current_context();
     Context &peer = checked_peer(peerContext);
     require(context.peers.erase(&peer) == 1, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
-                                 CUdevice dstDevice) {
+EXPORT CUresult cuDeviceGetP2PAttribute(OUT int *value, CUdevice_P2PAttribute attrib,
+                                        CUdevice srcDevice, CUdevice dstDevice) {
     // Recorded: if the output pointer is valid, the devices are checked before the attribute.
     require(value != nullptr);
     device(srcDevice);

@@ -26,7 +26,7 @@ void release_primary(Device &on) {
 
 namespace sim::driver {
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
+EXPORT CUresult cuDevicePrimaryCtxRetain(OUT CUcontext *pctx, CUdevice dev) {
     Device &on = device(dev, "dev");
     require(pctx != nullptr);
     *pctx = &retain_primary(on);
@@ -34,14 +34,14 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
+EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
     Device &on = device(dev);
     note_release(dev);
     release_primary(on);
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
+EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
     Device &on = device(dev, "dev");
     await_end_of(on);
     if (on.primary != nullptr && !on.primary->destroyed) {
@@ -55,7 +55,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
+EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
     Device &on = device(dev);
     check_context_flags(flags);
     on.primary_flags = flags;
@@ -66,13 +66,13 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
 }
 
 // The version of CUDA 7.0, which did not change an active context.
-CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
+EXPORT CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
     const Device &on = device(dev, "dev");
     require(on.primary == nullptr || on.primary->destroyed, CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE);
     return driver::cuDevicePrimaryCtxSetFlags_v2(dev, flags);
 }
 
-CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active) {
+EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice dev, OUT unsigned int *flags, OUT int *active) {
     Device &on = device(dev);
     require(flags != nullptr && active != nullptr);
     *flags = on.primary_flags;

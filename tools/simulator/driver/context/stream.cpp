@@ -44,15 +44,16 @@ void require_waitable(Stream &stream) {
 
 } // namespace
 
-CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags) {
+EXPORT CUresult cuStreamCreate(OUT CUstream *phStream, unsigned int Flags) {
     return create(phStream, Flags, least_priority);
 }
 
-CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority) {
+EXPORT CUresult cuStreamCreateWithPriority(OUT CUstream *phStream, unsigned int flags,
+                                           int priority) {
     return create(phStream, flags, usable_priority(priority));
 }
 
-CUresult cuStreamDestroy_v2(CUstream hStream) {
+EXPORT CUresult cuStreamDestroy_v2(CUstream hStream) {
     require(hStream != nullptr && hStream != CU_STREAM_LEGACY && hStream != CU_STREAM_PER_THREAD,
             CUDA_ERROR_INVALID_HANDLE);
     Stream &stream = checked(hStream);
@@ -62,7 +63,7 @@ CUresult cuStreamDestroy_v2(CUstream hStream) {
     return failed; // the stream is destroyed nevertheless
 }
 
-CUresult cuStreamQuery(CUstream hStream) {
+EXPORT CUresult cuStreamQuery(CUstream hStream) {
     Stream &stream = stream_of_caller(hStream);
     require_waitable(stream);
     Context &context = *stream.context;
@@ -73,27 +74,27 @@ CUresult cuStreamQuery(CUstream hStream) {
     return take_error(context);
 }
 
-CUresult cuStreamSynchronize(CUstream hStream) {
+EXPORT CUresult cuStreamSynchronize(CUstream hStream) {
     Stream &stream = stream_of(hStream);
     require_waitable(stream);
     wait_stream(stream);
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetPriority(CUstream hStream, int *priority) {
+EXPORT CUresult cuStreamGetPriority(CUstream hStream, OUT int *priority) {
     require(priority != nullptr);
     *priority = stream_of(hStream).priority;
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
+EXPORT CUresult cuStreamGetFlags(CUstream hStream, OUT unsigned int *flags) {
     require(flags != nullptr);
     *flags = stream_of(hStream).flags;
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12000
-CUresult cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
+EXPORT CUresult cuStreamGetId(CUstream hStream, OUT unsigned long long *streamId) {
     require(streamId != nullptr);
     *streamId = stream_of(hStream).id;
     return CUDA_SUCCESS;
@@ -101,20 +102,21 @@ CUresult cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
 #endif
 
 #if CUDA_VERSION >= 12080
-CUresult cuStreamGetDevice(CUstream hStream, CUdevice *device) {
+EXPORT CUresult cuStreamGetDevice(CUstream hStream, OUT CUdevice *device) {
     require(device != nullptr, "NULL device pointer");
     *device = stream_of(hStream).context->device;
     return CUDA_SUCCESS;
 }
 #endif
 
-CUresult cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
+EXPORT CUresult cuStreamGetCtx(CUstream hStream, OUT CUcontext *pctx) {
     require(pctx != nullptr);
     *pctx = stream_of(hStream).context;
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue *value_out) {
+EXPORT CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr,
+                                     OUT CUstreamAttrValue *value_out) {
     require(value_out != nullptr);
     Stream &stream = stream_of(hStream);
     *value_out = attribute_of(stream, attr);
@@ -124,8 +126,8 @@ CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAtt
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
-                              const CUstreamAttrValue *value) {
+EXPORT CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
+                                     const CUstreamAttrValue *value) {
     require(value != nullptr);
     Stream &stream = stream_of(hStream);
     CUlaunchAttributeValue &kept = attribute_of(stream, attr);
@@ -147,7 +149,7 @@ CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
+EXPORT CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
     Stream &to = stream_of(dst);
     const Stream &from = stream_of(src);
     require(to.context == from.context);

@@ -33,7 +33,7 @@ void begin(CUstream handle, CUstreamCaptureMode mode, Graph *graph, std::vector<
 }
 
 // The stream of a status query, which is permitted even if the legacy stream may not be used.
-Stream &stream_to_ask(CUstream handle) {
+Stream &queried_stream(CUstream handle) {
     Stream &stream = stream_of(handle);
     require(!legacy_is_hindered(stream), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, legacy_captures);
     return stream;
@@ -79,7 +79,7 @@ void show(Stream &stream, const Wanted &wanted) {
 
 void info(CUstream handle, CUstreamCaptureStatus *status, const Wanted &wanted) {
     require(status != nullptr && (wanted.edges == nullptr || wanted.nodes != nullptr));
-    Stream &stream = stream_to_ask(handle);
+    Stream &stream = queried_stream(handle);
     const CUstreamCaptureStatus found = status_of(stream);
     if (found == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
 #if CUDA_VERSION >= 12030
@@ -114,22 +114,22 @@ void update_dependencies(CUstream handle, const CUgraphNode *nodes, const void *
 
 } // namespace
 
-CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) {
+EXPORT CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode) {
     begin(hStream, mode, nullptr, {});
     return CUDA_SUCCESS;
 }
 
 // The version of CUDA 10.0, which had the global mode only.
-CUresult cuStreamBeginCapture(CUstream hStream) {
+EXPORT CUresult cuStreamBeginCapture(CUstream hStream) {
     begin(hStream, CU_STREAM_CAPTURE_MODE_GLOBAL, nullptr, {});
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12030
-CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
-                                     const CUgraphNode *dependencies,
-                                     const CUgraphEdgeData *dependencyData, size_t numDependencies,
-                                     CUstreamCaptureMode mode) {
+EXPORT CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
+                                            const CUgraphNode *dependencies,
+                                            const CUgraphEdgeData *dependencyData,
+                                            size_t numDependencies, CUstreamCaptureMode mode) {
     Graph &graph = graph_of(hGraph);
     require(!graph.capturing);
     begin(hStream, mode, &graph, edges_of(graph, dependencies, numDependencies, dependencyData));
@@ -137,7 +137,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
 }
 #endif
 
-CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
+EXPORT CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
     if (phGraph != nullptr) { // recorded: every failure sets it
         *phGraph = nullptr;
     }
@@ -170,39 +170,42 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
     return status;
 }
 
-CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
+EXPORT CUresult cuStreamIsCapturing(CUstream hStream, OUT CUstreamCaptureStatus *captureStatus) {
     require(captureStatus != nullptr);
-    *captureStatus = status_of(stream_to_ask(hStream));
+    *captureStatus = status_of(queried_stream(hStream));
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                cuuint64_t *id_out) {
+EXPORT CUresult cuStreamGetCaptureInfo(CUstream hStream,
+                                       OUT CUstreamCaptureStatus *captureStatus_out,
+                                       OUT cuuint64_t *id_out) {
     info(hStream, captureStatus_out, {id_out});
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                   cuuint64_t *id_out, CUgraph *graph_out,
-                                   const CUgraphNode **dependencies_out,
-                                   size_t *numDependencies_out) {
+EXPORT CUresult cuStreamGetCaptureInfo_v2(CUstream hStream,
+                                          OUT CUstreamCaptureStatus *captureStatus_out,
+                                          OUT cuuint64_t *id_out, OUT CUgraph *graph_out,
+                                          const CUgraphNode **dependencies_out,
+                                          OUT size_t *numDependencies_out) {
     info(hStream, captureStatus_out,
          {id_out, graph_out, dependencies_out, nullptr, numDependencies_out});
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
-                                           size_t numDependencies, unsigned int flags) {
+EXPORT CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
+                                                  size_t numDependencies, unsigned int flags) {
     update_dependencies(hStream, dependencies, nullptr, numDependencies, flags);
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12030
-CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                   cuuint64_t *id_out, CUgraph *graph_out,
-                                   const CUgraphNode **dependencies_out,
-                                   const CUgraphEdgeData **edgeData_out,
-                                   size_t *numDependencies_out) {
+EXPORT CUresult cuStreamGetCaptureInfo_v3(CUstream hStream,
+                                          OUT CUstreamCaptureStatus *captureStatus_out,
+                                          OUT cuuint64_t *id_out, OUT CUgraph *graph_out,
+                                          const CUgraphNode **dependencies_out,
+                                          const CUgraphEdgeData **edgeData_out,
+                                          OUT size_t *numDependencies_out) {
     const EdgeData *edges = nullptr;
     info(hStream, captureStatus_out,
          {id_out, graph_out, dependencies_out, edgeData_out != nullptr ? &edges : nullptr,
@@ -213,15 +216,15 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *capt
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependencies,
-                                              const CUgraphEdgeData *dependencyData,
-                                              size_t numDependencies, unsigned int flags) {
+EXPORT CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependencies,
+                                                     const CUgraphEdgeData *dependencyData,
+                                                     size_t numDependencies, unsigned int flags) {
     update_dependencies(hStream, dependencies, dependencyData, numDependencies, flags);
     return CUDA_SUCCESS;
 }
 #endif
 
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
+EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
     if (mode == nullptr) {
         refuse_fatal("cuThreadExchangeStreamCaptureMode of a null mode");
     }

@@ -1,5 +1,4 @@
 // Enqueues operations and runs them.
-#include "engine/engine.hpp"
 #include "base/immortal.hpp"
 #include "call/call.hpp"
 #include "call/lifecycle.hpp"
@@ -7,6 +6,8 @@
 #include "engine/capture.hpp"
 #include "engine/context.hpp"
 #include "engine/memory.hpp"
+#include "engine/mode.hpp"
+#include "engine/threads.hpp"
 
 #include <algorithm>
 #include <new>
@@ -17,7 +18,7 @@ namespace sim {
 namespace {
 
 // Reports the failure of an operation. Every context that fails has a line with the reason.
-CUresult told(const Operation &operation, CUresult status, std::uint64_t misuses_before) {
+CUresult reported(const Operation &operation, CUresult status, std::uint64_t misuses_before) {
     if (is_sticky(status) && misuses_of_thread() == misuses_before && !operation.done) {
         misuse(describe(operation) + " failed with " + std::to_string(static_cast<int>(status)) +
                ": it was valid when enqueued, but is no longer valid");
@@ -46,11 +47,12 @@ CUresult run_work(Operation &operation, Stream &stream) {
     } catch (const Again &) {
         throw;
     } catch (const Fault &fault) {
-        return fault.intended ? fault.status : told(operation, fault.status, misuses);
+        return fault.intended ? fault.status : reported(operation, fault.status, misuses);
     } catch (const Refusal &refusal) {
         forget_reasons();
-        const bool gone = refusal.status == CUDA_ERROR_INVALID_VALUE;
-        return told(operation, gone ? CUDA_ERROR_ILLEGAL_ADDRESS : refusal.status, misuses);
+        const bool is_invalid = refusal.status == CUDA_ERROR_INVALID_VALUE;
+        return reported(operation, is_invalid ? CUDA_ERROR_ILLEGAL_ADDRESS : refusal.status,
+                        misuses);
     } catch (const std::bad_alloc &) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     } catch (...) {
@@ -96,49 +98,9 @@ void unqueue(Stream &stream, const Ticket &operation) {
     }
 }
 
-void ensure_threads(Stream &stream) {
-    switch (settings().mode) {
-    case Mode::immediate:
-        break;
-    case Mode::threaded:
-        ensure_workers();
-        ensure_worker(stream);
-        break;
-    case Mode::adversarial:
-        ensure_runner();
-        break;
-    }
-}
-
-// A queue has new work.
-void start() noexcept {
-    engine().mode = settings().mode;
-    // An enclosing loop runs work that a client function has enqueued.
-    if (settings().mode != Mode::immediate || executing()) {
-        return;
-    }
-    try {
-        run_all();
-    } catch (...) { // out of memory: the next call that enqueues or waits continues
-    }
-}
-
-// Continues the chain of an earlier operation, unless another operation already continues it.
-void choose_chain(Operation &operation) {
-    const auto open =
-        std::find_if(operation.after.begin(), operation.after.end(), [](const Ticket &earlier) {
-            return !earlier->ordered && !earlier->continued;
-        });
-    operation.chain = open == operation.after.end() ? operation.number : (*open)->chain;
-    if (open != operation.after.end()) {
-        (*open)->continued = true;
-    }
-}
-
 // Everything that can fail. On failure, the operation is not in the queue.
 void put_into_queue(const Ticket &operation, Stream &stream, const std::vector<Ticket> &after) {
     Engine &e = engine();
-    ensure_threads(stream);
     e.busy.reserve(e.busy.size() + 1);
     if (operation->ordered) {
         put_in_order(*operation, stream);
@@ -146,17 +108,13 @@ void put_into_queue(const Ticket &operation, Stream &stream, const std::vector<T
     for (const Ticket &ticket : after) {
         come_after(*operation, ticket);
     }
-    if (!operation->ordered) {
-        choose_chain(*operation);
-    }
+    for_each_mode([&](RunMode &mode) { mode.enqueue(*operation); });
     stream.queue.push_back(operation);
     try {
         if (operation->work.enqueued) {
             operation->work.enqueued(operation);
         }
-        if (operation->work.ready && settings().mode == Mode::immediate) {
-            ensure_runner(); // the operation may have to wait
-        }
+        run_mode().prepare(stream, operation->work);
         reserve_ready(*operation);
     } catch (...) {
         stream.queue.pop_back();
@@ -184,8 +142,8 @@ Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, b
     ++e.queued;
     if (was_idle) {
         stream.busy_since = ++e.times_busy;
-        stream.turn = e.turns;
         e.busy.add(stream);
+        for_each_mode([&](RunMode &mode) { mode.busy(stream); });
     }
     if (ordered) {
         cover_predecessors(*operation);
@@ -198,7 +156,7 @@ Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, b
     if (operation->waits_for == 0) {
         become_ready(*operation);
     }
-    start();
+    run_mode().run_new_work();
     return operation;
 }
 
@@ -211,6 +169,19 @@ Operation::Operation(CUstream_st &its_stream, Work &&its_work, bool is_ordered)
 std::string describe(const Operation &operation) {
     return std::string(operation.work.what) + " (operation " + std::to_string(operation.number) +
            ") in " + operation.stream->describe();
+}
+
+RunMode &run_mode() noexcept {
+    static RunMode *last = &immediate_mode();
+    RunMode *const selected = settings().mode == Mode::immediate  ? &immediate_mode()
+                              : settings().mode == Mode::threaded ? &threaded_mode()
+                                                                  : &adversarial_mode();
+    if (selected != last) {
+        last->leave();
+        last = selected;
+        selected->enter();
+    }
+    return *selected;
 }
 
 Engine &engine() noexcept {
@@ -342,10 +313,7 @@ void stop_engine() {
     e.next_number = 1;
     e.next_stream_id = 1;
     e.host_ns = 0;
-    e.turns = 0;
-    e.ranked = 0;
-    e.seeded = false;
-    restart_adversary();
+    for_each_mode([](RunMode &mode) { mode.restart(); });
 }
 
 } // namespace sim

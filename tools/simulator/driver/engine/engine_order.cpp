@@ -1,6 +1,7 @@
 // Dependencies between operations: order within a stream, the legacy stream, barriers.
 #include "engine/context.hpp"
-#include "engine/engine.hpp"
+#include "engine/mode.hpp"
+#include "engine/threads.hpp"
 
 #include <algorithm>
 
@@ -133,11 +134,6 @@ void reserve_ready(const Operation &operation) {
         stream.polled.reserve(stream.queue.size());
         e.polling.reserve(e.busy.size() + 1);
     }
-    if (e.adversary.in_use) {
-        e.adversary.needed.reserve(e.queued + 1);
-        e.adversary.others.reserve(e.queued + 1);
-        e.adversary.passed.reserve(e.busy.size() + 1);
-    }
 }
 
 void become_ready(Operation &operation) noexcept {
@@ -151,9 +147,7 @@ void become_ready(Operation &operation) noexcept {
     } else {
         e.ready.add(operation);
         stream.ready.add(operation);
-        if (e.adversary.in_use) {
-            adversary_adds(operation);
-        }
+        for_each_mode([&](RunMode &mode) { mode.ready(operation); });
     }
     wake_worker(stream);
 }
@@ -164,9 +158,7 @@ void end_ready(Operation &operation) noexcept {
     if (operation.in_ready != 0) {
         e.ready.remove(operation);
         stream.ready.remove(operation);
-        if (e.adversary.in_use) {
-            adversary_removes(operation);
-        }
+        for_each_mode([&](RunMode &mode) { mode.not_ready(operation); });
     } else if (operation.in_stream != 0) {
         stream.polled.remove(operation);
         if (stream.polled.empty()) {

@@ -3,7 +3,7 @@
 #include "call/faults.hpp"
 #include "call/misuse.hpp"
 #include "engine/context.hpp"
-#include "engine/engine.hpp"
+#include "engine/mode.hpp"
 #include "engine/pool.hpp"
 
 #include <algorithm>
@@ -18,14 +18,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-// How long a thread sleeps before it checks again. In threaded mode the workers wake it.
-microseconds first_pause() {
-    return settings().mode == Mode::threaded ? microseconds(5000) : microseconds(20);
-}
-microseconds longest_pause() {
-    return settings().mode == Mode::threaded ? microseconds(50000) : microseconds(1000);
-}
-
 // The host observes that the operation is done.
 void note_seen(const Operation &operation) {
     engine().host_ns = std::max(engine().host_ns, operation.time_ns);
@@ -36,25 +28,6 @@ void forget_done(std::vector<Ticket> &targets) {
     for (; !targets.empty() && targets.back()->done; targets.pop_back()) {
         note_seen(*targets.back());
     }
-}
-
-// Takes a step towards the targets; false if this thread cannot do so now.
-bool step(const Targets &targets) {
-    switch (settings().mode) {
-    case Mode::immediate: {
-        engine().mode = Mode::immediate;
-        const std::uint64_t before = engine().progress;
-        run_all();
-        return engine().progress != before;
-    }
-    case Mode::adversarial:
-        engine().mode = Mode::adversarial;
-        return adversarial_step(targets);
-    case Mode::threaded:
-        ensure_workers();
-        return false;
-    }
-    return false;
 }
 
 // The unfinished operations, among the targets and their predecessors, whose predecessors are done.
@@ -106,7 +79,7 @@ void report_deadlock(const std::vector<Ticket> &stuck) {
 
 // Whether the operations may still make progress: another thread may run them, write the memory or
 // signal the semaphore that they wait for.
-bool may_go_on(const std::vector<Ticket> &stuck) {
+bool may_progress(const std::vector<Ticket> &stuck) {
     const std::size_t own = executing() ? 1 : 0;
     return engine().running > own ||
            std::any_of(stuck.begin(), stuck.end(), [](const Ticket &operation) {
@@ -116,14 +89,14 @@ bool may_go_on(const std::vector<Ticket> &stuck) {
 
 // Called repeatedly once nothing has made progress for a while. Returns whether it ended an
 // operation.
-bool give_up_if_hopeless(const std::vector<Ticket> &targets, Clock::time_point moved) {
+bool end_deadlock(const std::vector<Ticket> &targets, Clock::time_point moved) {
     const std::vector<Ticket> stuck = stuck_of(targets);
     // Work that is running may take as long as it likes: it is client code.
     const bool running =
         std::any_of(stuck.begin(), stuck.end(), [](const Ticket &t) { return t->running; });
     const auto patience = std::chrono::milliseconds(settings().patience_ms);
     const bool waited_enough = !running && !call_hangs() && Clock::now() - moved > patience;
-    if (!waited_enough && may_go_on(stuck)) {
+    if (!waited_enough && may_progress(stuck)) {
         return false;
     }
     report_deadlock(stuck);
@@ -142,23 +115,6 @@ class Waiting {
     Waiting &operator=(const Waiting &) = delete;
 };
 
-// A query of work that is not done.
-void question(const Targets &targets) {
-    if (settings().mode == Mode::adversarial) {
-        engine().mode = Mode::adversarial;
-        adversarial_question(targets);
-    } else {
-        step(targets);
-    }
-}
-
-// A query of work that is done.
-void question_without_need() {
-    if (settings().mode == Mode::adversarial) {
-        adversarial_turn();
-    }
-}
-
 // Waits for work of a context and returns its error.
 void wait_all(Context &context, std::vector<Ticket> work) {
     wait_for(std::move(work));
@@ -170,8 +126,10 @@ void wait_all(Context &context, std::vector<Ticket> work) {
 
 } // namespace
 
-Targets::Targets(std::vector<Ticket> its_operations)
-    : operations(std::move(its_operations)), number(++engine().waits) {}
+Targets::Targets(std::vector<Ticket> its_operations) : operations(std::move(its_operations)) {
+    static std::uint64_t count = 0; // guarded by the lock
+    number = ++count;
+}
 
 void wait_for(std::vector<Ticket> operations) {
     const Waiting waiting;
@@ -184,20 +142,20 @@ void wait_for(std::vector<Ticket> operations) {
         if (targets.operations.empty()) {
             return;
         }
-        if (step(targets)) {
+        if (run_mode().step(targets)) {
             continue;
         }
         if (engine().progress != progress) {
             progress = engine().progress;
             moved = Clock::now();
-            pause = first_pause();
-        } else if (give_up_if_hopeless(targets.operations, moved)) {
+            pause = run_mode().first_pause();
+        } else if (end_deadlock(targets.operations, moved)) {
             continue;
         }
         std::unique_lock lock(Lock::mutex(), std::adopt_lock);
         Lock::changed().wait_for(lock, pause);
         lock.release();
-        pause = std::min(pause * 2, longest_pause());
+        pause = std::min(pause * 2, run_mode().longest_pause());
     }
 }
 
@@ -216,9 +174,7 @@ void wait_until(const std::function<bool()> &condition, const char *what) {
 }
 
 bool poll(std::vector<Ticket> operations) {
-    if (settings().mode == Mode::immediate) {
-        run_all();
-    }
+    run_mode().before_query();
     Targets targets(std::move(operations));
     std::erase_if(targets.operations, [](const Ticket &ticket) {
         if (ticket->done) {
@@ -227,10 +183,10 @@ bool poll(std::vector<Ticket> operations) {
         return ticket->done;
     });
     if (!targets.operations.empty()) {
-        question(targets);
+        run_mode().query(targets);
         return false;
     }
-    question_without_need();
+    run_mode().query_of_finished();
     return true;
 }
 
@@ -263,7 +219,7 @@ bool finished(Ticket ticket) {
     if (ticket) {
         note_seen(*ticket);
     }
-    question_without_need();
+    run_mode().query_of_finished();
     return true;
 }
 
@@ -280,12 +236,10 @@ bool idle(CUstream_st &stream) {
 }
 
 std::size_t drain() {
-    const auto any_ready = [] { return !engine().ready.empty() || !runnable_polled().empty(); };
     const Targets all;
     while (engine().queued != 0) {
-        const bool active =
-            engine().running != 0 || (settings().mode == Mode::threaded && any_ready());
-        if (!step(all) && !active) {
+        const bool active = engine().running != 0 || run_mode().runs_alone();
+        if (!run_mode().step(all) && !active) {
             break;
         }
         if (active) {

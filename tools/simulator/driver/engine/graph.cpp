@@ -117,7 +117,7 @@ void check_copied(const Graph &from, const char *conditional, const char *memory
 }
 
 // Releases what a node has claimed exclusively.
-void let_go(const Node &node) {
+void release_claims(const Node &node) {
     if (node.content.condition) {
         node.content.condition->used = false;
     }
@@ -183,7 +183,7 @@ Node &add_node(Graph &graph, NodeContent content, const std::vector<Edge> &after
             check_edge_data(*edge.node, node, edge.data);
         }
     } catch (...) {
-        let_go(node);
+        release_claims(node);
         Registry::get().destroy(&node);
         throw;
     }
@@ -232,7 +232,7 @@ void destroy_node(Node &node) {
     for (const Link &link : node.dependents) {
         link.node->dependencies.erase(link.twin);
     }
-    let_go(node);
+    release_claims(node);
     for_each_around(*node.graph, [&](Graph &each) {
         each.memory_nodes -= is_memory_node(node) ? 1 : 0;
         each.conditional_nodes -= node.type() == conditional_node ? 1 : 0;
@@ -352,7 +352,7 @@ CUgraphExec_st::CUgraphExec_st(CUctx_st &its_context, unsigned long long its_fla
 
 namespace sim::driver {
 
-CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
+EXPORT CUresult cuGraphCreate(OUT CUgraph *phGraph, unsigned int flags) {
     require(phGraph != nullptr, "Graph pointer cannot be NULL");
     if (flags != 0) {
         refuse(CUDA_ERROR_INVALID_VALUE, "Invalid flags specified: 0x%x", flags);
@@ -361,7 +361,7 @@ CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphDestroy(CUgraph hGraph) {
+EXPORT CUresult cuGraphDestroy(CUgraph hGraph) {
     Graph &graph = graph_of(hGraph);
     if (graph.owner != nullptr || graph.capturing) {
         misuse(std::string("destruction of a graph that belongs to a ") +
@@ -373,7 +373,7 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphDestroyNode(CUgraphNode hNode) {
+EXPORT CUresult cuGraphDestroyNode(CUgraphNode hNode) {
     Node &node = node_of(hNode);
     require(!node.graph->capturing, CUDA_ERROR_ILLEGAL_STATE);
     require(node.graph->memory_nodes == 0, CUDA_ERROR_NOT_SUPPORTED,
@@ -383,7 +383,7 @@ CUresult cuGraphDestroyNode(CUgraphNode hNode) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
+EXPORT CUresult cuGraphClone(OUT CUgraph *phGraphClone, CUgraph originalGraph) {
     require(phGraphClone != nullptr);
     const Graph &original = graph_of(originalGraph);
     check_copied(original,
@@ -402,31 +402,31 @@ CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
 }
 
 #if CUDA_VERSION >= 13010
-CUresult cuGraphGetId(CUgraph hGraph, unsigned int *graphId) {
+EXPORT CUresult cuGraphGetId(CUgraph hGraph, OUT unsigned int *graphId) {
     require(graphId != nullptr);
     *graphId = graph_of(hGraph).id;
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId) {
+EXPORT CUresult cuGraphExecGetId(CUgraphExec hGraphExec, OUT unsigned int *graphId) {
     require(graphId != nullptr);
     *graphId = exec_of(hGraphExec).id;
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *phGraph) {
+EXPORT CUresult cuGraphNodeGetContainingGraph(CUgraphNode hNode, OUT CUgraph *phGraph) {
     require(phGraph != nullptr);
     *phGraph = node_of(hNode).graph;
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeId) {
+EXPORT CUresult cuGraphNodeGetLocalId(CUgraphNode hNode, OUT unsigned int *nodeId) {
     require(nodeId != nullptr);
     *nodeId = node_of(hNode).number;
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *toolsNodeId) {
+EXPORT CUresult cuGraphNodeGetToolsId(CUgraphNode hNode, OUT unsigned long long *toolsNodeId) {
     require(toolsNodeId != nullptr);
     const Node &node = node_of(hNode);
     *toolsNodeId = (static_cast<unsigned long long>(node.graph->id) << 32) | node.number;

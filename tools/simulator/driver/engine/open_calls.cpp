@@ -129,7 +129,7 @@ void note_export(std::intptr_t descriptor) {
 
 std::size_t for_each_open_call(const std::function<void(const std::string &)> &line) {
     std::size_t count = 0;
-    const auto tell = [&](const std::string &what, const char *how, const Origin &origin) {
+    const auto report = [&](const std::string &what, const char *how, const Origin &origin) {
         ++count;
         line(what + how + origin.text());
     };
@@ -137,23 +137,23 @@ std::size_t for_each_open_call(const std::function<void(const std::string &)> &l
         if (!is_active(retain.device)) {
             continue; // a reset ended it
         }
-        tell("primary context of device " + std::to_string(retain.device), " retained by ",
-             retain.origin);
+        report("primary context of device " + std::to_string(retain.device), " retained by ",
+               retain.origin);
     }
     for (const Push &push : state().pushes) {
         if (const Context *context = living(push.context)) {
-            tell(text_of(*context), " pushed by ", push.origin);
+            report(text_of(*context), " pushed by ", push.origin);
         }
     }
     for (const Peer &peer : state().peers) {
         if (holds(peer)) {
-            tell("access to " + text_of(*peer.to), " enabled by ", peer.origin);
+            report("access to " + text_of(*peer.to), " enabled by ", peer.origin);
         }
     }
     for (const Export &given : state().exports) {
         if (platform::identity_of(given.descriptor) == given.file) {
-            tell("open descriptor " + std::to_string(given.descriptor), " exported by ",
-                 given.origin);
+            report("open descriptor " + std::to_string(given.descriptor), " exported by ",
+                   given.origin);
         }
     }
     return count;

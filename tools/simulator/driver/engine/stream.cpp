@@ -5,6 +5,7 @@
 #include "engine/capture.hpp"
 #include "engine/context.hpp"
 #include "engine/engine.hpp"
+#include "engine/threads.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -5,6 +5,8 @@
 #include "engine/priority_queue.hpp"
 #include "engine/work.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 
 namespace sim {
@@ -16,6 +18,12 @@ using OperationsByAge = PriorityQueue<Operation, &Operation::in_stream, is_older
 class SharedEvent; // shared_state.hpp
 struct StreamGroup;
 struct Worker;
+// What the adversarial mode keeps of a stream: adversarial_mode.cpp.
+struct Turn {
+    CUstream_st *stream;
+    std::uint64_t last = 0; // turn in which it ran or began to wait
+    std::size_t place = 0;  // in the queue of streams with ready operations
+};
 } // namespace sim
 
 struct CUstream_st final : sim::Object {
@@ -42,14 +50,14 @@ struct CUstream_st final : sim::Object {
     // Operations that are not running and whose predecessors are done: without and with
     // Work::ready.
     sim::OperationsByAge ready, polled;
-    sim::StreamGroup *group;      // streams of its context
-    std::uint64_t thread = 0;     // per-thread stream: its thread
-    std::uint64_t turn = 0;       // adversarial mode: last turn in which it ran or began to wait
-    std::uint64_t busy_since = 0; // in the order in which streams became busy
-    std::size_t in_busy = 0, in_polling = 0, in_passed = 0; // places in the queues of engine.hpp
+    sim::StreamGroup *group;                 // streams of its context
+    std::uint64_t thread = 0;                // per-thread stream: its thread
+    std::uint64_t busy_since = 0;            // in the order in which streams became busy
+    std::size_t in_busy = 0, in_polling = 0; // places in the queues of engine.hpp
+    sim::Turn turn{this};
     bool ended = false;     // its handle is invalid; destroyed after its last work and user
     unsigned int users = 0; // InUse
-    std::shared_ptr<sim::Worker> worker; // threaded mode
+    std::shared_ptr<sim::Worker> worker; // see threads.hpp
 };
 
 struct CUevent_st final : sim::Object {

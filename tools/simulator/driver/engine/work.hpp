@@ -51,6 +51,21 @@ struct Work {
 // Thrown by Work::run after a part of the work; it runs again once ready() returns true.
 struct Again {};
 
+// What the adversarial mode keeps of an operation: adversarial_mode.cpp. There may be many
+// operations, so what it compares is in one or two lines of the processor's cache.
+struct Rank {
+    Operation *operation;
+    std::uint64_t needed_by = 0;                // rank of the highest stream that needs it
+    std::uint64_t of_stream = 0, of_part = 0;   // while it is ready
+    std::uint64_t needed_in = 0, target_in = 0; // numbers of waits: it is needed or named there
+    std::size_t place = 0;                      // in the queue of ready operations
+    unsigned int queries = 0;                   // calls that found it unfinished
+    // Operation that is not ordered: the number of the first operation of its chain. Each operation
+    // of a chain has one successor.
+    bool continued = false;
+    std::uint64_t chain = 0;
+};
+
 // Work in a stream's queue.
 struct Operation : std::enable_shared_from_this<Operation> {
     Operation(CUstream_st &its_stream, Work &&its_work, bool is_ordered);
@@ -68,19 +83,9 @@ struct Operation : std::enable_shared_from_this<Operation> {
     CUresult result = CUDA_SUCCESS; // its own, or that of a predecessor
     std::uint64_t begin_ns = 0;     // start on the virtual clock; grows as predecessors finish
     std::uint64_t time_ns = 0;      // end on the virtual clock
-    unsigned int asked = 0;         // adversarial mode: number of queries whether it is done
-    // Operation that is not ordered: the number of the first operation of its chain. Each operation
-    // of a chain has one successor.
-    bool continued = false;
-    std::uint64_t chain = 0;
-    std::uint64_t target_in = 0; // adversarial mode: the wait that names it
-    // What the priority queues of engine.hpp compare, and the places there; in one or two lines of
-    // the processor's cache, since there may be many operations.
-    std::uint64_t number = 0;    // in order of enqueueing
-    std::uint64_t needed_by = 0; // adversarial mode: rank of the highest stream that needs it
-    std::uint64_t stream_rank = 0, part_rank = 0; // the rest of its rank while it is ready
-    std::uint64_t needed_in = 0;                  // the wait that needs it
-    std::size_t in_ranked = 0, in_ready = 0, in_stream = 0;
+    std::uint64_t number = 0;       // in order of enqueueing
+    std::size_t in_ready = 0, in_stream = 0; // places in the queues of engine.hpp and stream.hpp
+    Rank rank{this};
 };
 
 // Makes an operation that is being enqueued wait for another, which may be done or null.

@@ -72,22 +72,10 @@ std::shared_ptr<References> references_of(const Graph &graph) {
 }
 
 namespace driver {
-namespace {
 
-CUresult with_flags(CUgraphExec *output, CUgraph graph, unsigned long long flags) {
-    require(output != nullptr);
-    try {
-        *output = &instantiate(graph, flags);
-    } catch (const PlanProblem &problem) {
-        return problem.status;
-    }
-    return CUDA_SUCCESS;
-}
-
-} // namespace
-
-CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
-                               char *logBuffer, size_t bufferSize) {
+EXPORT CUresult cuGraphInstantiate_v2(OUT CUgraphExec *phGraphExec, CUgraph hGraph,
+                                      CUgraphNode *phErrorNode, char *logBuffer,
+                                      size_t bufferSize) {
     require(phGraphExec != nullptr);
     CUgraphNode wrong = nullptr;
     std::string log;
@@ -107,19 +95,25 @@ CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraph
 }
 
 // The version of CUDA 10.0, with the same signature.
-CUresult cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
-                            char *logBuffer, size_t bufferSize) {
+EXPORT CUresult cuGraphInstantiate(OUT CUgraphExec *phGraphExec, CUgraph hGraph,
+                                   CUgraphNode *phErrorNode, char *logBuffer, size_t bufferSize) {
     return driver::cuGraphInstantiate_v2(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
 }
 
-CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
-                                     unsigned long long flags) {
-    return with_flags(phGraphExec, hGraph, flags);
+EXPORT CUresult cuGraphInstantiateWithFlags(OUT CUgraphExec *output, CUgraph graph,
+                                            unsigned long long flags) {
+    require(output != nullptr);
+    try {
+        *output = &instantiate(graph, flags);
+    } catch (const PlanProblem &problem) {
+        return problem.status;
+    }
+    return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12000
-CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
-                                      CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
+EXPORT CUresult cuGraphInstantiateWithParams(OUT CUgraphExec *phGraphExec, CUgraph hGraph,
+                                             CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
     require(phGraphExec != nullptr && instantiateParams != nullptr);
     CUDA_GRAPH_INSTANTIATE_PARAMS &parameters = *instantiateParams;
     parameters.hErrNode_out = nullptr;
@@ -145,7 +139,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
+EXPORT CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, OUT cuuint64_t *flags) {
     const Exec &exec = exec_of(hGraphExec);
     require(flags != nullptr);
     // Recorded: the upload and node priority flags are not returned.
@@ -155,7 +149,7 @@ CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
 }
 #endif
 
-CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
+EXPORT CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
     potentially_unsafe_call();
     // Recorded: the driver does not return from this call after a reset of the primary context.
     Registry::get().note_use_after_context(

@@ -5,8 +5,8 @@
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"
 #include "engine/context.hpp"
-#include "engine/engine.hpp"
 #include "engine/graph_memory.hpp"
+#include "engine/mode.hpp"
 #include "engine/stream.hpp"
 #include "graph/graph_nodes.hpp"
 #include "graph/graph_plan.hpp"
@@ -80,9 +80,7 @@ void run_step(const Step &step, Stream &stream) {
 
 void run_plan(const Plan &plan, Stream &stream) {
     const bool any = settings().mode == Mode::adversarial;
-    const std::vector<std::size_t> order =
-        any ? any_order(plan, [](std::size_t count) { return engine().random.below(count); })
-            : plan.order;
+    const std::vector<std::size_t> order = any ? any_order(plan, draw) : plan.order;
     for (const std::size_t i : order) {
         run_step(plan.steps[i], stream);
     }
@@ -316,14 +314,14 @@ void upload_graph(Exec &exec, Stream &stream) {
 
 namespace driver {
 
-CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
+EXPORT CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
     Exec &exec = exec_of(hGraphExec);
     launch_graph(exec, stream_of(hStream));
     run_user_destructors();
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
+EXPORT CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
     Exec &exec = exec_of(hGraphExec);
     upload_graph(exec, stream_of(hStream));
     return CUDA_SUCCESS;

@@ -66,8 +66,8 @@ void set_content(CUgraphExec exec, CUgraphNode handle, NodeContent content) {
 
 namespace driver {
 
-CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                            CUgraph childGraph) {
+EXPORT CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                                   CUgraph childGraph) {
     const Graph &child = graph_of(childGraph);
     const unsigned long long flags = exec_of(hGraphExec).flags;
     Step &step = step_of(hGraphExec, hNode);
@@ -83,14 +83,16 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled) {
+EXPORT CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                      unsigned int isEnabled) {
     Step &step = step_of(hGraphExec, hNode);
     check_can_be_disabled(step.type());
     step.enabled = isEnabled != 0;
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled) {
+EXPORT CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                      OUT unsigned int *isEnabled) {
     require(isEnabled != nullptr);
     const Step &step = step_of(hGraphExec, hNode);
     check_can_be_disabled(step.type());

@@ -48,7 +48,7 @@ std::shared_ptr<Conditional> find_condition(std::uint64_t handle) {
     return found == handles().end() ? nullptr : found->second.lock();
 }
 
-NodeContent child_content() {
+NodeContent ChildNode::content() {
     NodeContent content;
     content.work.type = CU_GRAPH_NODE_TYPE_GRAPH;
     content.work.what = "child graph node";
@@ -57,9 +57,9 @@ NodeContent child_content() {
 
 namespace driver {
 
-CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                  const CUgraphNode *dependencies, size_t numDependencies,
-                                  CUgraph childGraph) {
+EXPORT CUresult cuGraphAddChildGraphNode(OUT CUgraphNode *phGraphNode, CUgraph hGraph,
+                                         const CUgraphNode *dependencies, size_t numDependencies,
+                                         CUgraph childGraph) {
     if (childGraph == nullptr) {
         explain("The source graph pointer is NULL");
         refuse(CUDA_ERROR_INVALID_VALUE, "Child graph is not a valid source graph");
@@ -68,20 +68,15 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     need_context_for_kernels(child);
     ChildCopy copy(child);
     copy.give_to(new_node(phGraphNode, hGraph, dependencies, numDependencies, nullptr,
-                          [](Graph &) { return child_content(); }));
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
-    require(phGraph != nullptr);
-    *phGraph = node_of(hNode, CU_GRAPH_NODE_TYPE_GRAPH).graphs.front();
+                          [](Graph &) { return ChildNode::content(); }));
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12030
-CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph,
-                                        CUcontext ctx, unsigned int defaultLaunchValue,
-                                        unsigned int flags) {
+EXPORT CUresult cuGraphConditionalHandleCreate(OUT CUgraphConditionalHandle *pHandle_out,
+                                               CUgraph hGraph, CUcontext ctx,
+                                               unsigned int defaultLaunchValue,
+                                               unsigned int flags) {
     require(pHandle_out != nullptr);
     Graph &graph = graph_of(hGraph);
     if ((flags & ~static_cast<unsigned int>(CU_GRAPH_COND_ASSIGN_DEFAULT)) != 0) {

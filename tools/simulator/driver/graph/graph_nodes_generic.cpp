@@ -8,45 +8,33 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #if CUDA_VERSION >= 12030
 
 namespace sim {
 namespace {
 
+using Kinds =
+    std::tuple<KernelNode, MemcpyNode, MemsetNode, HostNode, ChildNode, EventWaitNode,
+               EventRecordNode, SignalNode, WaitNode, AllocationNode, FreeNode, BatchNode>;
+
+// Calls function(Kind()) for the kind of that type. Empty and conditional nodes are not among them.
+template <class Function>
+bool with_kind(CUgraphNodeType type, const Function &function) {
+    return std::apply(
+        [&](auto... kind) { return ((kind.type == type ? (function(kind), true) : false) || ...); },
+        Kinds());
+}
+
 // The number of bytes of the union that a type uses; the rest must be zero. 0: the type is not
 // simulated.
 std::size_t used_bytes(const CUgraphNodeParams &p) {
-    switch (p.type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-        return sizeof p.kernel;
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-        return sizeof p.memcpy;
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-        return sizeof p.memset;
-    case CU_GRAPH_NODE_TYPE_HOST:
-        return sizeof p.host;
-    case CU_GRAPH_NODE_TYPE_GRAPH:
-        return sizeof p.graph;
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-        return sizeof p.eventWait;
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        return sizeof p.eventRecord;
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
-        return sizeof p.extSemSignal;
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-        return sizeof p.extSemWait;
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-        return sizeof p.alloc;
-    case CU_GRAPH_NODE_TYPE_MEM_FREE:
-        return sizeof p.free;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-        return sizeof p.memOp;
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
-        return sizeof p.conditional;
-    default:
-        return 0;
-    }
+    std::size_t used = p.type == conditional_node ? sizeof p.conditional : 0;
+    with_kind(p.type, [&](auto kind) { used = sizeof kind.in(p); });
+    return used;
 }
 
 constexpr char other_type[] = "Parameter type does not match node type";
@@ -77,37 +65,59 @@ First first_of(const Later &later) {
     return first;
 }
 template <class First, class Later>
-void show_first(Later &later, const First &first) {
+[[maybe_unused]] void show_first(Later &later, const First &first) {
     std::memcpy(static_cast<void *>(&later), &first, sizeof first);
 }
 
-// Content of nodes without members of their own.
-NodeContent simple_content(const CUgraphNodeParams &p) {
-    switch (p.type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-        return kernel_content(kernel_node(p.kernel));
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-        require(p.memcpy.flags == 0 && p.memcpy.reserved == 0);
-        return copy_content(p.memcpy.copyParams, p.memcpy.copyCtx);
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-        return memset_content(first_of<CUDA_MEMSET_NODE_PARAMS>(p.memset), p.memset.ctx);
-    case CU_GRAPH_NODE_TYPE_HOST:
-        return host_content(first_of<CUDA_HOST_NODE_PARAMS>(p.host));
-    case CU_GRAPH_NODE_TYPE_EMPTY:
-        return empty_content();
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-        return event_content(p.type, p.eventWait.event);
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        return event_content(p.type, p.eventRecord.event);
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
-        return signal_content(first_of<CUDA_EXT_SEM_SIGNAL_NODE_PARAMS>(p.extSemSignal));
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-        return wait_content(first_of<CUDA_EXT_SEM_WAIT_NODE_PARAMS>(p.extSemWait));
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-        return batch_content(first_of<CUDA_BATCH_MEM_OP_NODE_PARAMS>(p.memOp));
-    default:
-        refuse(CUDA_ERROR_NOT_SUPPORTED);
+// Each from its member of CUgraphNodeParams.
+template <class Kind>
+std::optional<NodeContent> content_of(const CUgraphNodeParams &p) {
+    const auto &member = Kind::in(p);
+    if constexpr (std::is_same_v<Kind, KernelNode>) {
+        return Kind::content(member);
+    } else if constexpr (std::is_same_v<Kind, MemcpyNode>) {
+        require(member.flags == 0 && member.reserved == 0);
+        return Kind::content(member.copyParams, member.copyCtx);
+    } else if constexpr (std::is_same_v<Kind, MemsetNode>) {
+        return Kind::content(first_of<CUDA_MEMSET_NODE_PARAMS>(member), member.ctx);
+    } else if constexpr (requires(typename Kind::Parameters given) { Kind::content(given); }) {
+        return Kind::content(first_of<typename Kind::Parameters>(member));
+    } else {
+        return {};
     }
+}
+
+#if CUDA_VERSION >= 13020
+template <class Kind>
+void show_in(Node &node, CUgraphNodeParams &p) {
+    auto &member = Kind::in(p);
+    if constexpr (std::is_same_v<Kind, KernelNode>) {
+        Kind::show(node, member);
+    } else if constexpr (std::is_same_v<Kind, MemcpyNode>) {
+        member.copyCtx = node.content.context;
+        Kind::show(node, member.copyParams);
+    } else if constexpr (std::is_same_v<Kind, MemsetNode>) {
+        CUDA_MEMSET_NODE_PARAMS shown;
+        Kind::show(node, shown);
+        show_first(member, shown);
+        member.ctx = node.content.context;
+    } else {
+        typename Kind::Parameters shown;
+        Kind::show(node, shown);
+        show_first(member, shown);
+    }
+}
+#endif
+
+// Content of nodes that need nothing beside it.
+NodeContent simple_content(const CUgraphNodeParams &p) {
+    if (p.type == CU_GRAPH_NODE_TYPE_EMPTY) {
+        return EmptyNode::content();
+    }
+    std::optional<NodeContent> content;
+    with_kind(p.type, [&](auto kind) { content = content_of<decltype(kind)>(p); });
+    require(content.has_value(), CUDA_ERROR_NOT_SUPPORTED);
+    return std::move(*content);
 }
 
 bool moves_child(const CUgraphNodeParams &p) {
@@ -150,7 +160,7 @@ NodeContent condition_content(const Graph &graph, const CUDA_CONDITIONAL_NODE_PA
 NodeContent any_content(Graph &graph, const CUgraphNodeParams &p) {
     switch (p.type) {
     case CU_GRAPH_NODE_TYPE_GRAPH:
-        return child_content();
+        return ChildNode::content();
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
         return allocation_node(graph, first_of<CUDA_MEM_ALLOC_NODE_PARAMS>(p.alloc));
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
@@ -168,8 +178,11 @@ void check_move(const Graph &child, const Graph &parent) {
             child.exec.expired());
 }
 
-void add(CUgraphNode *output, CUgraph handle, const CUgraphNode *dependencies,
-         const void *edge_data, std::size_t count, CUgraphNodeParams *parameters) {
+} // namespace
+
+EXPORT CUresult add_any_node(OUT CUgraphNode *output, CUgraph handle,
+                             const CUgraphNode *dependencies, const void *edge_data,
+                             std::size_t count, CUgraphNodeParams *parameters) {
     check_parameters(parameters);
     CUgraphNodeParams &p = *parameters;
     Graph *child = p.type == CU_GRAPH_NODE_TYPE_GRAPH ? &graph_of(p.graph.graph) : nullptr;
@@ -193,124 +206,50 @@ void add(CUgraphNode *output, CUgraph handle, const CUgraphNode *dependencies,
         add_bodies(node);
         p.conditional.phGraph_out = node.graphs.data();
     }
+    return CUDA_SUCCESS;
 }
 
-void set(CUgraphNode handle, const CUgraphNodeParams *parameters) {
+EXPORT CUresult set_any_node(CUgraphNode handle, const CUgraphNodeParams *parameters) {
     check_parameters(parameters);
     const Node &node = node_of(handle);
     require(node.type() == parameters->type, other_type);
     set_content(handle, simple_content(*parameters));
+    return CUDA_SUCCESS;
 }
 
-} // namespace
+EXPORT CUresult set_any_step(CUgraphExec exec, CUgraphNode node,
+                             const CUgraphNodeParams *parameters) {
+    check_parameters(parameters);
+    require(node_of(node).type() == parameters->type, other_type);
+    if (parameters->type == CU_GRAPH_NODE_TYPE_EMPTY) {
+        exec_of(exec);
+        return CUDA_SUCCESS; // recorded for every empty node, which has no parameters
+    }
+    if (parameters->type == CU_GRAPH_NODE_TYPE_GRAPH) {
+        return driver::cuGraphExecChildGraphNodeSetParams(exec, node, parameters->graph.graph);
+    }
+    set_content(exec, node, simple_content(*parameters));
+    return CUDA_SUCCESS;
+}
 
 namespace driver {
 
-CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-                        size_t numDependencies, CUgraphNodeParams *nodeParams) {
-    add(phGraphNode, hGraph, dependencies, nullptr, numDependencies, nodeParams);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
-                           const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
-                           size_t numDependencies, CUgraphNodeParams *nodeParams) {
-    add(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
-    set(hNode, nodeParams);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                  CUgraphNodeParams *nodeParams) {
-    check_parameters(nodeParams);
-    require(node_of(hNode).type() == nodeParams->type, other_type);
-    if (nodeParams->type == CU_GRAPH_NODE_TYPE_EMPTY) {
-        exec_of(hGraphExec);
-        return CUDA_SUCCESS; // recorded for every empty node, which has no parameters
-    }
-    if (nodeParams->type == CU_GRAPH_NODE_TYPE_GRAPH) {
-        return driver::cuGraphExecChildGraphNodeSetParams(hGraphExec, hNode,
-                                                          nodeParams->graph.graph);
-    }
-    set_content(hGraphExec, hNode, simple_content(*nodeParams));
-    return CUDA_SUCCESS;
-}
-
 #if CUDA_VERSION >= 13020
-CUresult cuGraphNodeGetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
+EXPORT CUresult cuGraphNodeGetParams(CUgraphNode hNode, OUT CUgraphNodeParams *nodeParams) {
     require(nodeParams != nullptr);
     Node &node = node_of(hNode);
     CUgraphNodeParams p;
     std::memset(static_cast<void *>(&p), 0, sizeof p);
     p.type = node.type();
-    switch (node.type()) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-        show_kernel(node, p.kernel);
-        break;
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-        p.memcpy.copyCtx = node.content.context;
-        p.memcpy.copyParams = copy_parameters(node.content);
-        break;
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-        show_first(p.memset, memset_parameters(node.content));
-        p.memset.ctx = node.content.context;
-        break;
-    case CU_GRAPH_NODE_TYPE_HOST:
-        show_first(p.host, host_parameters(node.content));
-        break;
-    case CU_GRAPH_NODE_TYPE_GRAPH:
-        p.graph.graph = node.graphs.front();
-        break;
-    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-        p.eventWait.event = std::any_cast<CUevent>(node.content.work.parameters);
-        break;
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        p.eventRecord.event = std::any_cast<CUevent>(node.content.work.parameters);
-        break;
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
-        show_first(p.extSemSignal, signal_parameters(node.content));
-        break;
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-        show_first(p.extSemWait, wait_parameters(node.content));
-        break;
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-        show_first(p.alloc, allocation_parameters(node.content));
-        break;
-    case CU_GRAPH_NODE_TYPE_MEM_FREE:
-        p.free.dptr = node.content.allocation->address;
-        break;
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
-        show_first(p.memOp, batch_parameters(node.content));
-        break;
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+    with_kind(node.type(), [&](auto kind) { show_in<decltype(kind)>(node, p); });
+    if (node.type() == conditional_node) {
         p.conditional.handle = node.content.condition->handle;
         p.conditional.type = static_cast<CUgraphConditionalNodeType>(node.content.condition->type);
         p.conditional.size = node.content.condition->size;
         p.conditional.phGraph_out = node.graphs.data();
         p.conditional.ctx = node.content.context;
-        break;
-    default:
-        break;
     }
     *nodeParams = p;
-    return CUDA_SUCCESS;
-}
-#endif
-
-#if CUDA_VERSION >= 13040
-CUresult cuGraphAddNode_v3(CUgraphNode *phGraphNode, CUgraph hGraph,
-                           const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
-                           size_t numDependencies, CUgraphNodeParams *nodeParams) {
-    add(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphNodeSetParams_v2(CUgraphNode hNode, CUgraphNodeParams *nodeParams) {
-    set(hNode, nodeParams);
     return CUDA_SUCCESS;
 }
 #endif

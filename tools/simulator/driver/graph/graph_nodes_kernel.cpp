@@ -11,32 +11,35 @@
 namespace sim {
 namespace {
 
-template <class Parameters>
-KernelNode first_version(const Parameters &p) {
-    return {reinterpret_cast<void *>(p.func),
-            {p.gridDimX, p.gridDimY, p.gridDimZ},
-            {p.blockDimX, p.blockDimY, p.blockDimZ},
-            p.sharedMemBytes,
-            p.kernelParams,
-            p.extra,
-            nullptr};
-}
+// Parameters of a kernel node, from any version of the structure.
+struct KernelParameters {
+    void *function; // CUfunction or CUkernel
+    unsigned int grid[3], block[3], shared_bytes;
+    void **arguments;
+    void **extra;
+    CUcontext context;
+};
 
-#if CUDA_VERSION >= 12000
-// A function or a kernel; a kernel may have a context.
 template <class Parameters>
-KernelNode any_version(const Parameters &parameters) {
-    KernelNode node = first_version(parameters);
-    require((parameters.func == nullptr) != (parameters.kern == nullptr));
-    if (parameters.kern != nullptr) {
-        node.function = reinterpret_cast<void *>(parameters.kern);
+KernelParameters kernel_of(const Parameters &p) {
+    KernelParameters kernel = {reinterpret_cast<void *>(p.func),
+                               {p.gridDimX, p.gridDimY, p.gridDimZ},
+                               {p.blockDimX, p.blockDimY, p.blockDimZ},
+                               p.sharedMemBytes,
+                               p.kernelParams,
+                               p.extra,
+                               nullptr};
+    if constexpr (requires { p.kern; }) { // a function or a kernel; a kernel may have a context
+        require((p.func == nullptr) != (p.kern == nullptr));
+        if (p.kern != nullptr) {
+            kernel.function = reinterpret_cast<void *>(p.kern);
+        }
+        if (p.ctx != nullptr) {
+            kernel.context = &checked_context(p.ctx);
+        }
     }
-    if (parameters.ctx != nullptr) {
-        node.context = &checked_context(parameters.ctx);
-    }
-    return node;
+    return kernel;
 }
-#endif
 
 KernelLaunch &launch_of(NodeContent &content) {
     return std::any_cast<KernelLaunch &>(content.work.parameters);
@@ -49,36 +52,6 @@ void show_arguments(Node &node) {
         node.argument_pointers.push_back(argument.data());
     }
 }
-
-template <class Parameters>
-void show(Node &node, Parameters &out) {
-    show_arguments(node);
-    const KernelLaunch &launch = launch_of(node.content);
-    out = {};
-    out.gridDimX = launch.grid[0];
-    out.gridDimY = launch.grid[1];
-    out.gridDimZ = launch.grid[2];
-    out.blockDimX = launch.block[0];
-    out.blockDimY = launch.block[1];
-    out.blockDimZ = launch.block[2];
-    out.sharedMemBytes = launch.shared_bytes;
-    out.kernelParams = node.argument_pointers.empty() ? nullptr : node.argument_pointers.data();
-    // The first version of the structure has only a function; a kernel's handle takes its place.
-    out.func = reinterpret_cast<CUfunction>(launch.function);
-}
-
-#if CUDA_VERSION >= 12000
-template <class Parameters>
-void show_any_version(Node &node, Parameters &out) {
-    show(node, out);
-    Object *function = Registry::get().find(launch_of(node.content).function);
-    if (function != nullptr && function->kind == Kind::kernel) {
-        out.func = nullptr;
-        out.kern = reinterpret_cast<CUkernel>(function);
-    }
-    out.ctx = node.content.context;
-}
-#endif
 
 // Attributes of kernel nodes, by number: headers name them from different versions on.
 void check_attribute(unsigned int id) {
@@ -115,30 +88,6 @@ void set_launch(Node &node, KernelLaunch launch) {
 
 } // namespace
 
-KernelNode kernel_node(const CUDA_KERNEL_NODE_PARAMS_v1 &parameters) {
-    return first_version(parameters);
-}
-
-#if CUDA_VERSION >= 12000
-KernelNode kernel_node(const CUDA_KERNEL_NODE_PARAMS_v2 &parameters) {
-    return any_version(parameters);
-}
-#endif
-
-#if CUDA_VERSION >= 12000
-void show_kernel(Node &node, CUDA_KERNEL_NODE_PARAMS_v2 &out) {
-    show_any_version(node, out);
-}
-#endif
-#if CUDA_VERSION >= 12030
-void show_kernel(Node &node, CUDA_KERNEL_NODE_PARAMS_v3 &out) {
-    show_any_version(node, out);
-}
-KernelNode kernel_node(const CUDA_KERNEL_NODE_PARAMS_v3 &parameters) {
-    return any_version(parameters);
-}
-#endif
-
 CUctx_st *kernel_context(const NodeContent &content) {
     const auto &launch = std::any_cast<const KernelLaunch &>(content.work.parameters);
     const Object *function = Registry::get().find(launch.function);
@@ -164,7 +113,7 @@ void need_context_for(const void *handle) {
 }
 
 // A function runs in the current context, and so does a kernel without a context.
-void need_context(const KernelNode &node) {
+void need_context(const KernelParameters &node) {
     if (current_or_null() == nullptr) {
         need_context_for(node.function);
         require(node.context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "NULL is not a valid context");
@@ -188,83 +137,61 @@ void need_context_for_kernels(const Graph &graph) {
     }
 }
 
-NodeContent kernel_content(const KernelNode &node) {
-    require(node.function != nullptr);
-    need_context(node);
+template <class Parameters>
+NodeContent KernelNode::content(const Parameters &parameters) {
+    const KernelParameters kernel = kernel_of(parameters);
+    require(kernel.function != nullptr);
+    need_context(kernel);
     NodeContent content;
-    content.context = node.context;
-    content.work = kernel_work(kernel_launch(node.function, node.grid, node.block,
-                                             node.shared_bytes, node.arguments, node.extra),
+    content.context = kernel.context;
+    content.work = kernel_work(kernel_launch(kernel.function, kernel.grid, kernel.block,
+                                             kernel.shared_bytes, kernel.arguments, kernel.extra),
                                "kernel node");
     CUctx_st *bound = kernel_context(content);
     content.home = bound != nullptr ? bound : current_or_null();
     return content;
 }
 
-namespace driver {
-
-CUresult cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                              const CUgraphNode *dependencies, size_t numDependencies,
-                              const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
-    require(nodeParams != nullptr);
-    new_node(phGraphNode, hGraph, dependencies, numDependencies, nullptr,
-             [&](Graph &) { return kernel_content(kernel_node(*nodeParams)); });
-    return CUDA_SUCCESS;
+template <class Parameters>
+void KernelNode::show(Node &node, Parameters &out) {
+    show_arguments(node);
+    const KernelLaunch &launch = launch_of(node.content);
+    out = {};
+    out.gridDimX = launch.grid[0];
+    out.gridDimY = launch.grid[1];
+    out.gridDimZ = launch.grid[2];
+    out.blockDimX = launch.block[0];
+    out.blockDimY = launch.block[1];
+    out.blockDimZ = launch.block[2];
+    out.sharedMemBytes = launch.shared_bytes;
+    out.kernelParams = node.argument_pointers.empty() ? nullptr : node.argument_pointers.data();
+    // The first version of the structure has only a function; a kernel's handle takes its place.
+    out.func = reinterpret_cast<CUfunction>(launch.function);
+    if constexpr (requires { out.kern; }) {
+        Object *function = Registry::get().find(launch.function);
+        if (function != nullptr && function->kind == Kind::kernel) {
+            out.func = nullptr;
+            out.kern = reinterpret_cast<decltype(out.kern)>(function);
+        }
+        out.ctx = node.content.context;
+    }
 }
 
-CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
-    require(nodeParams != nullptr);
-    show(node_of(hNode, CU_GRAPH_NODE_TYPE_KERNEL), *nodeParams);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphKernelNodeSetParams(CUgraphNode hNode,
-                                    const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
-    require(nodeParams != nullptr);
-    set_content(hNode, kernel_content(kernel_node(*nodeParams)));
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                        const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams) {
-    require(nodeParams != nullptr);
-    set_content(hGraphExec, hNode, kernel_content(kernel_node(*nodeParams)));
-    return CUDA_SUCCESS;
-}
-
+template NodeContent KernelNode::content(const CUDA_KERNEL_NODE_PARAMS_v1 &);
+template void KernelNode::show(Node &, CUDA_KERNEL_NODE_PARAMS_v1 &);
 #if CUDA_VERSION >= 12000
-CUresult cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                 const CUgraphNode *dependencies, size_t numDependencies,
-                                 const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    require(nodeParams != nullptr);
-    new_node(phGraphNode, hGraph, dependencies, numDependencies, nullptr,
-             [&](Graph &) { return kernel_content(kernel_node(*nodeParams)); });
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    require(nodeParams != nullptr);
-    show_kernel(node_of(hNode, CU_GRAPH_NODE_TYPE_KERNEL), *nodeParams);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode hNode,
-                                       const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    require(nodeParams != nullptr);
-    set_content(hNode, kernel_content(kernel_node(*nodeParams)));
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                           const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    require(nodeParams != nullptr);
-    set_content(hGraphExec, hNode, kernel_content(kernel_node(*nodeParams)));
-    return CUDA_SUCCESS;
-}
+template NodeContent KernelNode::content(const CUDA_KERNEL_NODE_PARAMS_v2 &);
+template void KernelNode::show(Node &, CUDA_KERNEL_NODE_PARAMS_v2 &);
+#endif
+#if CUDA_VERSION >= 12030
+template NodeContent KernelNode::content(const CUDA_KERNEL_NODE_PARAMS_v3 &);
+template void KernelNode::show(Node &, CUDA_KERNEL_NODE_PARAMS_v3 &);
 #endif
 
-CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
-                                       CUkernelNodeAttrValue *value_out) {
+namespace driver {
+
+EXPORT CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                              OUT CUkernelNodeAttrValue *value_out) {
     require(value_out != nullptr);
     check_attribute(attr);
     Node &node = node_of(hNode);
@@ -274,8 +201,8 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
-                                       const CUkernelNodeAttrValue *value) {
+EXPORT CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                              const CUkernelNodeAttrValue *value) {
     require(value != nullptr);
     check_attribute(attr);
     Node &node = node_of(hNode, CU_GRAPH_NODE_TYPE_KERNEL);
@@ -292,7 +219,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
+EXPORT CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
     Node &to = node_of(dst);
     require(to.type() == CU_GRAPH_NODE_TYPE_KERNEL, "Destination node is not a kernel node");
     KernelLaunch launch = launch_of(to.content);

@@ -1,4 +1,5 @@
 // The structure of graphs: nodes, edges and their data, and DOT output.
+#include "graph/graph_structure.hpp"
 #include "driver_functions.hpp"
 #include "engine/graph.hpp"
 
@@ -72,37 +73,6 @@ void return_edges(const Links &edges, CUgraphNode *nodes, void *data, std::size_
         });
 }
 
-void return_all_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to, void *data,
-                      std::size_t *count) {
-    const Graph &graph = graph_of(handle);
-    require(count != nullptr && (from == nullptr) == (to == nullptr) &&
-            (data == nullptr || from != nullptr));
-    struct Whole {
-        Node *from;
-        Edge edge;
-    };
-    std::vector<Whole> all;
-    for (Node *node : graph.nodes) {
-        if (from != nullptr) {
-            check_lossless(node->dependents, data);
-        }
-        for (const Edge &edge : node->dependents) {
-            all.push_back({node, edge});
-        }
-    }
-    return_list(
-        all, count, from != nullptr,
-        [=](std::size_t i, const Whole &whole) {
-            from[i] = whole.from;
-            to[i] = whole.edge.node;
-            put_data(data, i, whole.edge.data);
-        },
-        [=](std::size_t i) {
-            from[i] = to[i] = nullptr;
-            put_data(data, i, {});
-        });
-}
-
 EdgeData data_at(const void *data, std::size_t index) {
     EdgeData value;
     if (data != nullptr) {
@@ -150,36 +120,6 @@ void add_edge(const Pair &pair, const EdgeData &data, std::size_t index) {
     }
 }
 
-// All or nothing: edges added before a failure are removed again.
-void add_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to, const void *data,
-               std::size_t count) {
-    const Graph &graph = graph_of(handle);
-    require(count == 0 || (from != nullptr && to != nullptr));
-    std::size_t done = 0;
-    try {
-        for (; done < count; ++done) {
-            const Pair pair = pair_at(graph, from, to, done);
-            add_edge(pair, data_at(data, done), done);
-        }
-    } catch (...) {
-        while (done > 0) {
-            --done;
-            remove_edge(pair_at(graph, from, to, done), data_at(data, done), done);
-        }
-        throw;
-    }
-}
-
-void remove_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to, const void *data,
-                  std::size_t count) {
-    const Graph &graph = graph_of(handle);
-    require(count == 0 || (from != nullptr && to != nullptr));
-    require(graph.memory_nodes == 0, CUDA_ERROR_NOT_SUPPORTED);
-    for (std::size_t i = 0; i < count; ++i) {
-        remove_edge(pair_at(graph, from, to, i), data_at(data, i), i);
-    }
-}
-
 const char *type_name(CUgraphNodeType type) {
     static constexpr const char *names[] = {"KERNEL",         "MEMCPY",       "MEMSET",
                                             "HOST",           "GRAPH",        "EMPTY",
@@ -216,92 +156,106 @@ void print_graph(std::ostream &out, const Graph &graph, unsigned int flags) {
 
 } // namespace
 
+#if CUDA_VERSION >= 12030
+static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData));
+#endif
+
+CUresult get_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to, void *data,
+                   std::size_t *count) {
+    const Graph &graph = graph_of(handle);
+    require(count != nullptr && (from == nullptr) == (to == nullptr) &&
+            (data == nullptr || from != nullptr));
+    struct Whole {
+        Node *from;
+        Edge edge;
+    };
+    std::vector<Whole> all;
+    for (Node *node : graph.nodes) {
+        if (from != nullptr) {
+            check_lossless(node->dependents, data);
+        }
+        for (const Edge &edge : node->dependents) {
+            all.push_back({node, edge});
+        }
+    }
+    return_list(
+        all, count, from != nullptr,
+        [=](std::size_t i, const Whole &whole) {
+            from[i] = whole.from;
+            to[i] = whole.edge.node;
+            put_data(data, i, whole.edge.data);
+        },
+        [=](std::size_t i) {
+            from[i] = to[i] = nullptr;
+            put_data(data, i, {});
+        });
+    return CUDA_SUCCESS;
+}
+
+CUresult get_dependencies(CUgraphNode node, CUgraphNode *nodes, void *data, std::size_t *count) {
+    return_edges(node_of(node).dependencies, nodes, data, count);
+    return CUDA_SUCCESS;
+}
+
+CUresult get_dependents(CUgraphNode node, CUgraphNode *nodes, void *data, std::size_t *count) {
+    return_edges(node_of(node).dependents, nodes, data, count);
+    return CUDA_SUCCESS;
+}
+
+// All or nothing: edges added before a failure are removed again.
+CUresult add_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to, const void *data,
+                   std::size_t count) {
+    const Graph &graph = graph_of(handle);
+    require(count == 0 || (from != nullptr && to != nullptr));
+    std::size_t done = 0;
+    try {
+        for (; done < count; ++done) {
+            const Pair pair = pair_at(graph, from, to, done);
+            add_edge(pair, data_at(data, done), done);
+        }
+    } catch (...) {
+        while (done > 0) {
+            --done;
+            remove_edge(pair_at(graph, from, to, done), data_at(data, done), done);
+        }
+        throw;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult remove_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
+                      const void *data, std::size_t count) {
+    const Graph &graph = graph_of(handle);
+    require(count == 0 || (from != nullptr && to != nullptr));
+    require(graph.memory_nodes == 0, CUDA_ERROR_NOT_SUPPORTED);
+    for (std::size_t i = 0; i < count; ++i) {
+        remove_edge(pair_at(graph, from, to, i), data_at(data, i), i);
+    }
+    return CUDA_SUCCESS;
+}
+
 namespace driver {
 
-CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type) {
+EXPORT CUresult cuGraphNodeGetType(CUgraphNode hNode, OUT CUgraphNodeType *type) {
     require(type != nullptr);
     *type = node_of(hNode).type();
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes) {
+EXPORT CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes) {
     return_nodes(graph_of(hGraph).nodes, nodes, numNodes);
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes) {
+EXPORT CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes) {
     std::list<Node *> roots = graph_of(hGraph).nodes;
     std::erase_if(roots, [](const Node *node) { return !node->dependencies.empty(); });
     return_nodes(roots, rootNodes, numRootNodes);
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges) {
-    return_all_edges(hGraph, from, to, nullptr, numEdges);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
-                                    size_t *numDependencies) {
-    return_edges(node_of(hNode).dependencies, dependencies, nullptr, numDependencies);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                      size_t *numDependentNodes) {
-    return_edges(node_of(hNode).dependents, dependentNodes, nullptr, numDependentNodes);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                size_t numDependencies) {
-    add_edges(hGraph, from, to, nullptr, numDependencies);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                   size_t numDependencies) {
-    remove_edges(hGraph, from, to, nullptr, numDependencies);
-    return CUDA_SUCCESS;
-}
-
-#if CUDA_VERSION >= 12030
-static_assert(sizeof(EdgeData) == sizeof(CUgraphEdgeData));
-
-CUresult cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
-                            CUgraphEdgeData *edgeData, size_t *numEdges) {
-    return_all_edges(hGraph, from, to, edgeData, numEdges);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *dependencies,
-                                       CUgraphEdgeData *edgeData, size_t *numDependencies) {
-    return_edges(node_of(hNode).dependencies, dependencies, edgeData, numDependencies);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                         CUgraphEdgeData *edgeData, size_t *numDependentNodes) {
-    return_edges(node_of(hNode).dependents, dependentNodes, edgeData, numDependentNodes);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                   const CUgraphEdgeData *edgeData, size_t numDependencies) {
-    add_edges(hGraph, from, to, edgeData, numDependencies);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
-                                      const CUgraphNode *to, const CUgraphEdgeData *edgeData,
-                                      size_t numDependencies) {
-    remove_edges(hGraph, from, to, edgeData, numDependencies);
-    return CUDA_SUCCESS;
-}
-#endif
-
-CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
-                                CUgraph hClonedGraph) {
+EXPORT CUresult cuGraphNodeFindInClone(OUT CUgraphNode *phNode, CUgraphNode hOriginalNode,
+                                       CUgraph hClonedGraph) {
     require(phNode != nullptr);
     const Node &original = node_of(hOriginalNode);
     for (Node *node : graph_of(hClonedGraph).nodes) {
@@ -315,7 +269,7 @@ CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
            "cuGraphExecUpdate or cuGraphInstantiate");
 }
 
-CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
+EXPORT CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
     const Graph &graph = graph_of(hGraph);
     require(path != nullptr);
     std::ofstream file(path);

@@ -145,15 +145,15 @@ void update(CUgraphExec exec_handle, CUgraph graph_handle) {
     run_user_destructors();
 }
 
-// Passes the result to the client through `tell(problem)`. Recorded: calls that fail also report
+// Passes the result to the client through `deliver(problem)`. Recorded: calls that fail also report
 // success there.
-template <class Tell>
-CUresult update(CUgraphExec exec, CUgraph graph, const Tell &tell) {
-    tell(UpdateProblem{});
+template <class Deliver>
+CUresult update(CUgraphExec exec, CUgraph graph, const Deliver &deliver) {
+    deliver(UpdateProblem{});
     try {
         update(exec, graph);
     } catch (const UpdateProblem &problem) {
-        tell(problem);
+        deliver(problem);
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     }
     return CUDA_SUCCESS;
@@ -168,8 +168,9 @@ void update_plan(std::shared_ptr<Plan> &plan, const Graph &graph, unsigned long 
 
 namespace driver {
 
-CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out,
-                           CUgraphExecUpdateResult *updateResult_out) {
+EXPORT CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
+                                  CUgraphNode *hErrorNode_out,
+                                  CUgraphExecUpdateResult *updateResult_out) {
     require(updateResult_out != nullptr);
     return update(hGraphExec, hGraph, [&](const UpdateProblem &problem) {
         if (hErrorNode_out != nullptr) {
@@ -180,8 +181,8 @@ CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *
 }
 
 #if CUDA_VERSION >= 12000
-CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
-                              CUgraphExecUpdateResultInfo *resultInfo) {
+EXPORT CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
+                                     CUgraphExecUpdateResultInfo *resultInfo) {
     require(resultInfo != nullptr);
     return update(hGraphExec, hGraph, [&](const UpdateProblem &problem) {
         resultInfo->result = static_cast<CUgraphExecUpdateResult>(problem.result);

@@ -34,8 +34,8 @@ void take_from_client(CUuserObject_st &object, unsigned int count) {
 
 namespace driver {
 
-CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
-                            unsigned int initialRefcount, unsigned int flags) {
+EXPORT CUresult cuUserObjectCreate(OUT CUuserObject *object_out, void *ptr, CUhostFn destroy,
+                                   unsigned int initialRefcount, unsigned int flags) {
     require(object_out != nullptr);
     require(destroy != nullptr, "destroy callback cannot be NULL");
     if (flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) {
@@ -47,7 +47,7 @@ CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destro
     return CUDA_SUCCESS;
 }
 
-CUresult cuUserObjectRetain(CUuserObject object, unsigned int count) {
+EXPORT CUresult cuUserObjectRetain(CUuserObject object, unsigned int count) {
     check_count(count);
     CUuserObject_st &target = user_object(object);
     target.owned += count;
@@ -56,7 +56,7 @@ CUresult cuUserObjectRetain(CUuserObject object, unsigned int count) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuUserObjectRelease(CUuserObject object, unsigned int count) {
+EXPORT CUresult cuUserObjectRelease(CUuserObject object, unsigned int count) {
     check_count(count);
     CUuserObject_st &target = user_object(object);
     take_from_client(target, count);
@@ -65,8 +65,8 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned int count) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
-                                 unsigned int flags) {
+EXPORT CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
+                                        unsigned int flags) {
     check_count(count);
     if ((flags & ~static_cast<unsigned int>(CU_GRAPH_USER_OBJECT_MOVE)) != 0) {
         refuse(CUDA_ERROR_INVALID_VALUE, "Invalid flags: 0x%x", flags);
@@ -84,7 +84,7 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned in
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count) {
+EXPORT CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count) {
     check_count(count);
     Graph &owner = graph_of(graph);
     CUuserObject_st &target = user_object(object);

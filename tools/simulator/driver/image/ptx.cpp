@@ -379,14 +379,14 @@ class Reader {
 
     // A device function: prototype or body.
     void read_function() {
-        ImageKernel nowhere;
+        ImageKernel discarded;
         while (!in_.token().is("{") && !in_.token().is(";")) {
             if (in_.take().kind == Token::Kind::end) {
                 in_.fail();
             }
         }
         if (!in_.accept(";")) {
-            read_body(nowhere);
+            read_body(discarded);
         }
     }
 

@@ -39,8 +39,9 @@ int device_of_range(CUdeviceptr address, std::size_t size) {
 
 namespace driver {
 
-CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
-                                       CUmemRangeHandleType handleType, unsigned long long flags) {
+EXPORT CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
+                                              CUmemRangeHandleType handleType,
+                                              unsigned long long flags) {
     const std::size_t page = platform::page_size();
     require(handle != nullptr && handleType == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
     require((flags & ~by_pcie) == 0 && size != 0 && dptr % page == 0 && size % page == 0);
@@ -57,8 +58,8 @@ CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t si
 #endif
 }
 
-CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
-                                    CUflushGPUDirectRDMAWritesScope scope) {
+EXPORT CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
+                                           CUflushGPUDirectRDMAWritesScope scope) {
     const Context &context = current_context();
     require(target == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX &&
             (scope == CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER ||

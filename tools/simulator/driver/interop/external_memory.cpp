@@ -95,8 +95,8 @@ int make_memory_fd(std::size_t size) {
 
 namespace sim::driver {
 
-CUresult cuImportExternalMemory(CUexternalMemory *extMem_out,
-                                const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *memHandleDesc) {
+EXPORT CUresult cuImportExternalMemory(OUT CUexternalMemory *extMem_out,
+                                       const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *memHandleDesc) {
     potentially_unsafe_call();
     Context &context = current_context();
     require(extMem_out != nullptr && memHandleDesc != nullptr);
@@ -112,8 +112,9 @@ CUresult cuImportExternalMemory(CUexternalMemory *extMem_out,
     return CUDA_SUCCESS;
 }
 
-CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternalMemory extMem,
-                                         const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *bufferDesc) {
+EXPORT CUresult
+cuExternalMemoryGetMappedBuffer(OUT CUdeviceptr *devPtr, CUexternalMemory extMem,
+                                const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *bufferDesc) {
     ExternalMemory &memory = usable_import(extMem);
     require(devPtr != nullptr && bufferDesc != nullptr);
     require(bufferDesc->flags == 0 && all_zero(bufferDesc->reserved));
@@ -122,8 +123,8 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternalMemory e
     return CUDA_SUCCESS;
 }
 
-CUresult cuExternalMemoryGetMappedMipmappedArray(
-    CUmipmappedArray *mipmap, CUexternalMemory extMem,
+EXPORT CUresult cuExternalMemoryGetMappedMipmappedArray(
+    OUT CUmipmappedArray *mipmap, CUexternalMemory extMem,
     const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *mipmapDesc) {
     ExternalMemory &memory = usable_import(extMem);
     require(mipmap != nullptr && mipmapDesc != nullptr && all_zero(mipmapDesc->reserved));
@@ -140,7 +141,7 @@ CUresult cuExternalMemoryGetMappedMipmappedArray(
     return CUDA_SUCCESS;
 }
 
-CUresult cuDestroyExternalMemory(CUexternalMemory extMem) {
+EXPORT CUresult cuDestroyExternalMemory(CUexternalMemory extMem) {
     potentially_unsafe_call();
     Registry::get().destroy(&checked_external(extMem));
     return CUDA_SUCCESS;

@@ -204,8 +204,8 @@ int make_semaphore_fd(std::uint64_t initial) {
 
 namespace sim::driver {
 
-CUresult cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
-                                   const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *semHandleDesc) {
+EXPORT CUresult cuImportExternalSemaphore(
+    OUT CUexternalSemaphore *extSem_out, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *semHandleDesc) {
     Context &context = current_context();
     require(extSem_out != nullptr && semHandleDesc != nullptr);
     check_descriptor(*semHandleDesc, context.device);
@@ -216,9 +216,10 @@ CUresult cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
     return CUDA_SUCCESS;
 }
 
-CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
-                                         const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray,
-                                         unsigned int numExtSems, CUstream stream) {
+EXPORT CUresult
+cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
+                                const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray,
+                                unsigned int numExtSems, CUstream stream) {
     Stream &on = stream_of(stream);
     auto signals = copied<SemaphoreSignals>(extSemArray, paramsArray, numExtSems);
     if (std::count(extSemArray, extSemArray + numExtSems, nullptr) != 0) {
@@ -229,9 +230,9 @@ CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
     return CUDA_SUCCESS;
 }
 
-CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
-                                       const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray,
-                                       unsigned int numExtSems, CUstream stream) {
+EXPORT CUresult cuWaitExternalSemaphoresAsync(
+    const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray,
+    unsigned int numExtSems, CUstream stream) {
     Stream &on = stream_of(stream);
     auto waits = copied<SemaphoreWaits>(extSemArray, paramsArray, numExtSems);
     check_context(waits, on);
@@ -239,7 +240,7 @@ CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
     return CUDA_SUCCESS;
 }
 
-CUresult cuDestroyExternalSemaphore(CUexternalSemaphore extSem) {
+EXPORT CUresult cuDestroyExternalSemaphore(CUexternalSemaphore extSem) {
     ExternalSemaphore &semaphore = checked_external(extSem);
     if (is_queued(semaphore)) {
         misuse("enqueued work still needs " + semaphore.describe());

@@ -141,7 +141,7 @@ void check_cache_config(int config) {
 
 namespace sim::driver {
 
-CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc) {
+EXPORT CUresult cuFuncGetAttribute(OUT int *pi, CUfunction_attribute attrib, CUfunction hfunc) {
     require(pi != nullptr);
     const Function &function = function_of(hfunc);
     check_usable(*function.context);
@@ -150,7 +150,7 @@ CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfu
     return CUDA_SUCCESS;
 }
 
-CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
+EXPORT CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
     Function &function = function_of(hfunc);
     check_usable(*function.context);
     FunctionSettings changed = settings_of(function);
@@ -159,13 +159,13 @@ CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int v
     return CUDA_SUCCESS;
 }
 
-CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
+EXPORT CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
     check_cache_config(config);
     own_settings(function_of(hfunc)).cache_config = config;
     return CUDA_SUCCESS;
 }
 
-CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config) {
+EXPORT CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config) {
     const int value = static_cast<int>(config);
     if (value < CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE ||
         value > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE) {
@@ -175,21 +175,21 @@ CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc) {
+EXPORT CUresult cuFuncGetModule(OUT CUmodule *hmod, CUfunction hfunc) {
     require(hmod != nullptr);
     *hmod = function_of(hfunc).module;
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12030
-CUresult cuFuncGetName(const char **name, CUfunction hfunc) {
+EXPORT CUresult cuFuncGetName(const char **name, CUfunction hfunc) {
     require(name != nullptr, "name cannot be NULL");
     require(hfunc != nullptr, "hfunc cannot be NULL");
     *name = code_of(callable(hfunc)).name.c_str();
     return CUDA_SUCCESS;
 }
 
-CUresult cuKernelGetName(const char **name, CUkernel hfunc) {
+EXPORT CUresult cuKernelGetName(const char **name, CUkernel hfunc) {
     require(name != nullptr && hfunc != nullptr);
     *name = checked(hfunc).code.name.c_str();
     return CUDA_SUCCESS;
@@ -197,37 +197,37 @@ CUresult cuKernelGetName(const char **name, CUkernel hfunc) {
 #endif
 
 #if CUDA_VERSION >= 12040
-CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
-                            size_t *paramSize) {
+EXPORT CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
+                                   size_t *paramSize) {
     require(paramOffset != nullptr); // the handle is checked later
     give_parameter(code_of(callable(func)), paramIndex, *paramOffset, paramSize);
     return CUDA_SUCCESS;
 }
 
-CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
-                              size_t *paramSize) {
+EXPORT CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
+                                     size_t *paramSize) {
     current_context();
     require(paramOffset != nullptr);
     give_parameter(checked(kernel).code, paramIndex, *paramOffset, paramSize);
     return CUDA_SUCCESS;
 }
 
-CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function) {
+EXPORT CUresult cuFuncIsLoaded(OUT CUfunctionLoadingState *state, CUfunction function) {
     require(state != nullptr);
-    const Function &asked = function_of(function);
-    *state = asked.loaded || !loads_lazily() ? CU_FUNCTION_LOADING_STATE_LOADED
-                                             : CU_FUNCTION_LOADING_STATE_UNLOADED;
+    const Function &queried = function_of(function);
+    *state = queried.loaded || !loads_lazily() ? CU_FUNCTION_LOADING_STATE_LOADED
+                                               : CU_FUNCTION_LOADING_STATE_UNLOADED;
     return CUDA_SUCCESS;
 }
 
-CUresult cuFuncLoad(CUfunction function) {
+EXPORT CUresult cuFuncLoad(CUfunction function) {
     function_of(function).loaded = true;
     return CUDA_SUCCESS;
 }
 #endif
 
 #if CUDA_VERSION >= 12000
-CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
+EXPORT CUresult cuKernelGetFunction(OUT CUfunction *pFunc, CUkernel kernel) {
     require(pFunc != nullptr);
     Function &function = function_in(checked(kernel), current_context());
     function.loaded = true;
@@ -235,15 +235,17 @@ CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev) {
-    Kernel &asked = checked(kernel);
+EXPORT CUresult cuKernelGetAttribute(OUT int *pi, CUfunction_attribute attrib, CUkernel kernel,
+                                     CUdevice dev) {
+    Kernel &queried = checked(kernel);
     require(pi != nullptr);
     device(dev, "dev");
-    *pi = attribute_of(asked.code, *asked.image, settings_of(asked, dev), dev, attrib);
+    *pi = attribute_of(queried.code, *queried.image, settings_of(queried, dev), dev, attrib);
     return CUDA_SUCCESS;
 }
 
-CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev) {
+EXPORT CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel,
+                                     CUdevice dev) {
     Kernel &changed = checked(kernel);
     device(dev, "dev");
     if (static_cast<int>(attrib) < CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
@@ -254,7 +256,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel ker
     return CUDA_SUCCESS;
 }
 
-CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
+EXPORT CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
     Kernel &changed = checked(kernel);
     device(dev, "dev");
     check_cache_config(config);
@@ -264,7 +266,7 @@ CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice d
 #endif
 
 #if CUDA_VERSION >= 12050
-CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel) {
+EXPORT CUresult cuKernelGetLibrary(OUT CUlibrary *pLib, CUkernel kernel) {
     require(pLib != nullptr);
     *pLib = checked(kernel).library;
     return CUDA_SUCCESS;

@@ -162,9 +162,9 @@ void check_clusters(const LaunchTarget &target, const KernelLaunch &launch) {
                           : static_cast<unsigned int>(target.settings.cluster[i]);
     }
     const bool is_required = required[0] != 0 || required[1] != 0 || required[2] != 0;
-    const CUlaunchAttribute *asked = find_attribute(launch, launch_cluster);
-    if (asked != nullptr) {
-        const auto &dimensions = asked->value.clusterDim;
+    const CUlaunchAttribute *attribute = find_attribute(launch, launch_cluster);
+    if (attribute != nullptr) {
+        const auto &dimensions = attribute->value.clusterDim;
         const unsigned int cluster[3] = {dimensions.x, dimensions.y, dimensions.z};
         require(!is_required || std::equal(cluster, cluster + 3, required), invalid_cluster_size);
         check_cluster(target, launch, cluster);
@@ -175,7 +175,7 @@ void check_clusters(const LaunchTarget &target, const KernelLaunch &launch) {
         // The union members in older headers have the same layout.
         const auto &dimensions = preferred->value.clusterDim;
         const unsigned int cluster[3] = {dimensions.x, dimensions.y, dimensions.z};
-        const auto &regular = asked ? asked->value.clusterDim : dimensions;
+        const auto &regular = attribute ? attribute->value.clusterDim : dimensions;
         const unsigned int unit[3] = {regular.x, regular.y, regular.z};
         for (int i = 0; i < 3; ++i) {
             require(cluster[i] != 0 && unit[i] != 0 && cluster[i] % unit[i] == 0 &&

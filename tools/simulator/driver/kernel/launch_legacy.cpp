@@ -53,7 +53,7 @@ void launch(CUfunction handle, int width, int height, CUstream_st &stream, const
 
 namespace sim::driver {
 
-CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
+EXPORT CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
     Function &function = function_of(hfunc);
     require(x >= 0 && y >= 0 && z >= 0);
     check_block(
@@ -68,52 +68,52 @@ CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
+EXPORT CUresult cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
     function_of(hfunc).legacy.shared_bytes = bytes;
     return CUDA_SUCCESS;
 }
 
-CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
+EXPORT CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
     Function &function = function_of(hfunc);
     check_parameter_bytes(function, 0, numbytes);
     function.legacy.parameters.resize(numbytes);
     return CUDA_SUCCESS;
 }
 
-CUresult cuParamSeti(CUfunction hfunc, int offset, unsigned int value) {
+EXPORT CUresult cuParamSeti(CUfunction hfunc, int offset, unsigned int value) {
     set_parameter(hfunc, offset, &value, sizeof value);
     return CUDA_SUCCESS;
 }
 
-CUresult cuParamSetf(CUfunction hfunc, int offset, float value) {
+EXPORT CUresult cuParamSetf(CUfunction hfunc, int offset, float value) {
     set_parameter(hfunc, offset, &value, sizeof value);
     return CUDA_SUCCESS;
 }
 
-CUresult cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numbytes) {
+EXPORT CUresult cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numbytes) {
     set_parameter(hfunc, offset, ptr, numbytes);
     return CUDA_SUCCESS;
 }
 
 // Drivers also reject a reference that the kernel does not use; the simulator cannot tell.
-CUresult cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef) {
+EXPORT CUresult cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef) {
     function_of(hfunc);
     checked(hTexRef);
     require(texunit == CU_PARAM_TR_DEFAULT);
     return CUDA_SUCCESS;
 }
 
-CUresult cuLaunch(CUfunction f) {
+EXPORT CUresult cuLaunch(CUfunction f) {
     launch(f, 1, 1, stream_of(nullptr), "cuLaunch");
     return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchGrid(CUfunction f, int grid_width, int grid_height) {
+EXPORT CUresult cuLaunchGrid(CUfunction f, int grid_width, int grid_height) {
     launch(f, grid_width, grid_height, stream_of(nullptr), "cuLaunchGrid");
     return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
+EXPORT CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
     launch(f, grid_width, grid_height, stream_of(hStream), "cuLaunchGridAsync");
     return CUDA_SUCCESS;
 }

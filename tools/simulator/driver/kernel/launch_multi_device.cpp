@@ -70,8 +70,8 @@ Launches prepare(const CUDA_LAUNCH_PARAMS *list, unsigned int count) {
 
 namespace sim::driver {
 
-CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParamsList,
-                                              unsigned int numDevices, unsigned int flags) {
+EXPORT CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParamsList,
+                                                     unsigned int numDevices, unsigned int flags) {
     require(launchParamsList != nullptr && numDevices != 0);
     require((flags & ~(no_pre_launch_sync | no_post_launch_sync)) == 0,
             "Invalid flags argument specified");
@@ -91,9 +91,9 @@ CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParamsLi
     }
     if ((flags & no_post_launch_sync) == 0) {
         for (Stream *stream : launches.streams) {
-            Work nothing;
-            nothing.what = "cuLaunchCooperativeKernelMultiDevice";
-            enqueue(*stream, std::move(nothing), after);
+            Work empty;
+            empty.what = "cuLaunchCooperativeKernelMultiDevice";
+            enqueue(*stream, std::move(empty), after);
         }
     }
     return CUDA_SUCCESS;

@@ -36,10 +36,10 @@ CUlibrary load(const void *bytes, std::optional<std::size_t> size, JitOptions op
 
 namespace sim::driver {
 
-CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
-                           void **jitOptionsValues, unsigned int numJitOptions,
-                           CUlibraryOption *libraryOptions, void **libraryOptionValues,
-                           unsigned int numLibraryOptions) {
+EXPORT CUresult cuLibraryLoadData(OUT CUlibrary *library, const void *code,
+                                  CUjit_option *jitOptions, void **jitOptionsValues,
+                                  unsigned int numJitOptions, CUlibraryOption *libraryOptions,
+                                  void **libraryOptionValues, unsigned int numLibraryOptions) {
     require(library != nullptr);
     require(code != nullptr, "code cannot be NULL");
     check_options(libraryOptions, libraryOptionValues, numLibraryOptions);
@@ -47,10 +47,10 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
     return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions,
-                               void **jitOptionsValues, unsigned int numJitOptions,
-                               CUlibraryOption *libraryOptions, void **libraryOptionValues,
-                               unsigned int numLibraryOptions) {
+EXPORT CUresult cuLibraryLoadFromFile(OUT CUlibrary *library, const char *fileName,
+                                      CUjit_option *jitOptions, void **jitOptionsValues,
+                                      unsigned int numJitOptions, CUlibraryOption *libraryOptions,
+                                      void **libraryOptionValues, unsigned int numLibraryOptions) {
     require(library != nullptr && fileName != nullptr);
     check_options(libraryOptions, libraryOptionValues, numLibraryOptions);
     const std::string bytes = read_file(fileName);
@@ -59,7 +59,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
     return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryUnload(CUlibrary handle) {
+EXPORT CUresult cuLibraryUnload(CUlibrary handle) {
     potentially_unsafe_call();
     require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE, "library cannot be NULL");
     Library &library = checked(handle);
@@ -73,7 +73,7 @@ CUresult cuLibraryUnload(CUlibrary handle) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name) {
+EXPORT CUresult cuLibraryGetKernel(OUT CUkernel *pKernel, CUlibrary library, const char *name) {
     require(pKernel != nullptr && name != nullptr);
     const auto &kernels = checked(library).kernels;
     const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel *kernel) {
@@ -87,13 +87,14 @@ CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *na
 }
 
 #if CUDA_VERSION >= 12040
-CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib) {
+EXPORT CUresult cuLibraryGetKernelCount(OUT unsigned int *count, CUlibrary lib) {
     require(count != nullptr);
     *count = static_cast<unsigned int>(checked(lib).kernels.size());
     return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib) {
+EXPORT CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
+                                          CUlibrary lib) {
     require(kernels != nullptr);
     const Library &library = checked(lib);
     std::copy_n(library.kernels.begin(), std::min<std::size_t>(numKernels, library.kernels.size()),
@@ -102,14 +103,15 @@ CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, C
 }
 #endif
 
-CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
+EXPORT CUresult cuLibraryGetModule(OUT CUmodule *pMod, CUlibrary library) {
     require(pMod != nullptr);
     Library &from = checked(library);
     *pMod = &library_module(from, current_context());
     return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name) {
+EXPORT CUresult cuLibraryGetGlobal(OUT CUdeviceptr *dptr, OUT size_t *bytes, CUlibrary library,
+                                   const char *name) {
     require((dptr != nullptr || bytes != nullptr) && name != nullptr);
     Library &from = checked(library);
     const Module &module = library_module(from, current_context());
@@ -119,8 +121,8 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
     return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
-                             const char *name) {
+EXPORT CUresult cuLibraryGetManaged(OUT CUdeviceptr *dptr, OUT size_t *bytes, CUlibrary library,
+                                    const char *name) {
     require((dptr != nullptr || bytes != nullptr) && name != nullptr);
     Library &from = checked(library);
     const ImageVariable *variable = from.image->variable(name);
@@ -136,7 +138,8 @@ CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library
     return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol) {
+EXPORT CUresult cuLibraryGetUnifiedFunction(OUT void **fptr, CUlibrary library,
+                                            const char *symbol) {
     require(fptr != nullptr && symbol != nullptr);
     checked(library);
     // Simulated code has none. It is also the status of a missing name.

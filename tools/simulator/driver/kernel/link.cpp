@@ -143,17 +143,17 @@ void check_type(CUjitInputType type) {
 
 namespace sim::driver {
 
-CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optionValues,
-                         CUlinkState *stateOut) {
+EXPORT CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **optionValues,
+                                OUT CUlinkState *stateOut) {
     require(stateOut != nullptr);
     current_context();
     *stateOut = Registry::get().make<CUlinkState_st>(JitOptions(numOptions, options, optionValues));
     return CUDA_SUCCESS;
 }
 
-CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
-                          const char *name, unsigned int numOptions, CUjit_option *options,
-                          void **optionValues) {
+EXPORT CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
+                                 const char *name, unsigned int numOptions, CUjit_option *options,
+                                 void **optionValues) {
     CUlinkState_st &link = checked(state);
     check_type(type);
     require(data != nullptr && size != 0);
@@ -163,8 +163,9 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, si
     return CUDA_SUCCESS;
 }
 
-CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path,
-                          unsigned int numOptions, CUjit_option *options, void **optionValues) {
+EXPORT CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path,
+                                 unsigned int numOptions, CUjit_option *options,
+                                 void **optionValues) {
     CUlinkState_st &link = checked(state);
     check_type(type);
     require(path != nullptr);
@@ -173,7 +174,7 @@ CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *pa
     return CUDA_SUCCESS;
 }
 
-CUresult cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
+EXPORT CUresult cuLinkComplete(CUlinkState state, OUT void **cubinOut, OUT size_t *sizeOut) {
     CUlinkState_st &link = checked(state);
     require(cubinOut != nullptr && link.has_input);
     if (link.linked.empty()) {
@@ -187,7 +188,7 @@ CUresult cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuLinkDestroy(CUlinkState state) {
+EXPORT CUresult cuLinkDestroy(CUlinkState state) {
     Registry::get().destroy(&checked(state));
     return CUDA_SUCCESS;
 }

@@ -68,7 +68,7 @@ void give_variable(std::uintptr_t address, CUdeviceptr *dptr, std::size_t *bytes
 
 namespace sim::driver {
 
-CUresult cuModuleLoad(CUmodule *module, const char *fname) {
+EXPORT CUresult cuModuleLoad(OUT CUmodule *module, const char *fname) {
     require(module != nullptr && fname != nullptr);
     current_context();
     const std::string bytes = read_file(fname);
@@ -76,27 +76,27 @@ CUresult cuModuleLoad(CUmodule *module, const char *fname) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleLoadData(CUmodule *module, const void *image) {
+EXPORT CUresult cuModuleLoadData(OUT CUmodule *module, const void *image) {
     require(module != nullptr);
     *module = load(image, {}, {});
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
-                            CUjit_option *options, void **optionValues) {
+EXPORT CUresult cuModuleLoadDataEx(OUT CUmodule *module, const void *image, unsigned int numOptions,
+                                   CUjit_option *options, void **optionValues) {
     require(module != nullptr);
     current_context();
     *module = load(image, {}, JitOptions(numOptions, options, optionValues));
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
+EXPORT CUresult cuModuleLoadFatBinary(OUT CUmodule *module, const void *fatCubin) {
     require(module != nullptr);
     *module = load(fatCubin, {}, {});
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleUnload(CUmodule hmod) {
+EXPORT CUresult cuModuleUnload(CUmodule hmod) {
     potentially_unsafe_call();
     Module &module = module_to_unload(hmod);
     require(module.library == nullptr, CUDA_ERROR_NOT_PERMITTED);
@@ -105,7 +105,7 @@ CUresult cuModuleUnload(CUmodule hmod) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
+EXPORT CUresult cuModuleGetLoadingMode(OUT CUmoduleLoadingMode *mode) {
     if (mode == nullptr) {
         refuse_fatal("cuModuleGetLoadingMode into a null pointer");
     }
@@ -113,7 +113,7 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
+EXPORT CUresult cuModuleGetFunction(OUT CUfunction *hfunc, CUmodule hmod, const char *name) {
     Module &module = checked(hmod);
     require(hfunc != nullptr);
     require(name != nullptr, "name cannot be NULL");
@@ -129,14 +129,14 @@ CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 }
 
 #if CUDA_VERSION >= 12040
-CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod) {
+EXPORT CUresult cuModuleGetFunctionCount(OUT unsigned int *count, CUmodule mod) {
     require(count != nullptr);
     *count = static_cast<unsigned int>(checked(mod).functions.size());
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
-                                    CUmodule mod) {
+EXPORT CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
+                                           CUmodule mod) {
     require(functions != nullptr);
     const Module &module = checked(mod);
     std::copy_n(module.functions.begin(),
@@ -145,7 +145,8 @@ CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunct
 }
 #endif
 
-CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name) {
+EXPORT CUresult cuModuleGetGlobal_v2(OUT CUdeviceptr *dptr, OUT size_t *bytes, CUmodule hmod,
+                                     const char *name) {
     Module &module = checked(hmod);
     require(dptr != nullptr || bytes != nullptr, "dptr and bytes cannot be NULL");
     require(name != nullptr);
@@ -154,14 +155,14 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, c
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name) {
+EXPORT CUresult cuModuleGetTexRef(OUT CUtexref *pTexRef, CUmodule hmod, const char *name) {
     const Module &module = checked(hmod);
     require(pTexRef != nullptr);
     *pTexRef = member(module.textures, name);
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name) {
+EXPORT CUresult cuModuleGetSurfRef(OUT CUsurfref *pSurfRef, CUmodule hmod, const char *name) {
     const Module &module = checked(hmod);
     require(pSurfRef != nullptr);
     *pSurfRef = member(module.surfaces, name);

@@ -95,27 +95,27 @@ Potential best_block(CUfunction handle, CUoccupancyB2DSize size_of, std::size_t 
     return best;
 }
 
-struct ClusterQuestion {
+struct ClusterQuery {
     const Function &function;
     KernelLaunch launch;
     unsigned int block;
 };
 
-[[maybe_unused]] ClusterQuestion cluster_question(CUfunction handle, const CUlaunchConfig *config) {
+[[maybe_unused]] ClusterQuery cluster_query(CUfunction handle, const CUlaunchConfig *config) {
     require(config != nullptr && (config->numAttrs == 0 || config->attrs != nullptr));
     Context &context =
         config->hStream != nullptr ? *stream_of(config->hStream).context : current_context();
-    ClusterQuestion question{function_in(callable(handle), context), {}, 0};
+    ClusterQuery query{function_in(callable(handle), context), {}, 0};
     if (config->numAttrs != 0) {
-        question.launch.attributes.assign(config->attrs, config->attrs + config->numAttrs);
+        query.launch.attributes.assign(config->attrs, config->attrs + config->numAttrs);
     }
     require(config->blockDimX != 0 && config->blockDimY != 0 && config->blockDimZ != 0);
     const std::uint64_t layer = std::uint64_t(config->blockDimX) * config->blockDimY;
     const std::uint64_t threads = layer > UINT_MAX ? layer : layer * config->blockDimZ; // 64 bits
     require(attribute_or(context.device, 120, 0) != 0, CUDA_ERROR_NOT_SUPPORTED);
     // A block that is too large has 0 active blocks.
-    question.block = static_cast<unsigned int>(std::min<std::uint64_t>(threads, UINT_MAX));
-    return question;
+    query.block = static_cast<unsigned int>(std::min<std::uint64_t>(threads, UINT_MAX));
+    return query;
 }
 
 // The required cluster size in blocks; 0: none.
@@ -151,24 +151,26 @@ int active_blocks(const ImageKernel &code, const FunctionSettings &settings, CUd
 
 namespace sim::driver {
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func, int blockSize,
-                                                     size_t dynamicSMemSize) {
+EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(OUT int *numBlocks, CUfunction func,
+                                                            int blockSize, size_t dynamicSMemSize) {
     require(numBlocks != nullptr);
     *numBlocks = blocks_of(function_of(func), blockSize, dynamicSMemSize);
     return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func,
-                                                              int blockSize, size_t dynamicSMemSize,
-                                                              unsigned int flags) {
+EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(OUT int *numBlocks,
+                                                                     CUfunction func, int blockSize,
+                                                                     size_t dynamicSMemSize,
+                                                                     unsigned int flags) {
     require(numBlocks != nullptr && flags <= CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE);
     *numBlocks = blocks_of(function_of(func), blockSize, dynamicSMemSize);
     return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func,
-                                          CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                          size_t dynamicSMemSize, int blockSizeLimit) {
+EXPORT CUresult cuOccupancyMaxPotentialBlockSize(OUT int *minGridSize, OUT int *blockSize,
+                                                 CUfunction func,
+                                                 CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                                 size_t dynamicSMemSize, int blockSizeLimit) {
     require(minGridSize != nullptr && blockSize != nullptr);
     const Potential best =
         best_block(func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit);
@@ -177,18 +179,18 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfu
     return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
-                                                   CUfunction func,
-                                                   CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                                   size_t dynamicSMemSize, int blockSizeLimit,
-                                                   unsigned int flags) {
+EXPORT CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(
+    OUT int *minGridSize, OUT int *blockSize, CUfunction func,
+    CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit,
+    unsigned int flags) {
     require(flags <= CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE);
     return driver::cuOccupancyMaxPotentialBlockSize(
         minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit);
 }
 
-CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func,
-                                                 int numBlocks, int blockSize) {
+EXPORT CUresult cuOccupancyAvailableDynamicSMemPerBlock(OUT size_t *dynamicSmemSize,
+                                                        CUfunction func, int numBlocks,
+                                                        int blockSize) {
     require(dynamicSmemSize != nullptr && numBlocks > 0);
     const Function &function = function_of(func);
     require(numBlocks <= blocks_of(function, blockSize, 0));
@@ -203,23 +205,23 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunc
     return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
-                                            const CUlaunchConfig *config) {
+EXPORT CUresult cuOccupancyMaxPotentialClusterSize(OUT int *clusterSize, CUfunction func,
+                                                   const CUlaunchConfig *config) {
     require(clusterSize != nullptr);
-    const ClusterQuestion question = cluster_question(func, config);
-    const unsigned int required = required_cluster(question.function);
-    const bool large = settings_of(question.function).non_portable_cluster;
+    const ClusterQuery query = cluster_query(func, config);
+    const unsigned int required = required_cluster(query.function);
+    const bool large = settings_of(query.function).non_portable_cluster;
     *clusterSize = required != 0 ? static_cast<int>(required) : large ? 16 : 8;
     return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
-                                      const CUlaunchConfig *config) {
+EXPORT CUresult cuOccupancyMaxActiveClusters(OUT int *numClusters, CUfunction func,
+                                             const CUlaunchConfig *config) {
     require(numClusters != nullptr);
-    const ClusterQuestion question = cluster_question(func, config);
-    const Function &function = question.function;
+    const ClusterQuery query = cluster_query(func, config);
+    const Function &function = query.function;
     const unsigned int required = required_cluster(function);
-    const CUlaunchAttribute *given = find_attribute(question.launch, launch_cluster);
+    const CUlaunchAttribute *given = find_attribute(query.launch, launch_cluster);
     require(required != 0 || given != nullptr);
     std::uint64_t size = required;
     if (given != nullptr) {
@@ -229,7 +231,7 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
                 static_cast<CUresult>(912)); // INVALID_CLUSTER_SIZE
     }
     const CUdevice device = function.context->device;
-    const int blocks = active_blocks(function.code, settings_of(function), device, question.block,
+    const int blocks = active_blocks(function.code, settings_of(function), device, query.block,
                                      config->sharedMemBytes);
     const auto all = static_cast<std::uint64_t>(blocks) *
                      static_cast<std::uint64_t>(Multiprocessor(device).count);

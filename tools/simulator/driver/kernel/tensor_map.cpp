@@ -105,13 +105,13 @@ void write(const Tensor &t, const void *box, std::size_t box_bytes) {
 
 namespace sim::driver {
 
-CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType,
-                                cuuint32_t tensorRank, void *globalAddress,
-                                const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
-                                const cuuint32_t *boxDim, const cuuint32_t *elementStrides,
-                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                                CUtensorMapL2promotion l2Promotion,
-                                CUtensorMapFloatOOBfill oobFill) {
+EXPORT CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType,
+                                       cuuint32_t tensorRank, void *globalAddress,
+                                       const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
+                                       const cuuint32_t *boxDim, const cuuint32_t *elementStrides,
+                                       CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                       CUtensorMapL2promotion l2Promotion,
+                                       CUtensorMapFloatOOBfill oobFill) {
     const Tensor tensor{tensorMap,      static_cast<int>(tensorDataType),
                         tensorRank,     globalAddress,
                         globalDim,      globalStrides,
@@ -128,14 +128,13 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tens
     return CUDA_SUCCESS;
 }
 
-CUresult cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType,
-                                 cuuint32_t tensorRank, void *globalAddress,
-                                 const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
-                                 const int *pixelBoxLowerCorner, const int *pixelBoxUpperCorner,
-                                 cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn,
-                                 const cuuint32_t *elementStrides, CUtensorMapInterleave interleave,
-                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
-                                 CUtensorMapFloatOOBfill oobFill) {
+EXPORT CUresult cuTensorMapEncodeIm2col(
+    CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
+    void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
+    const int *pixelBoxLowerCorner, const int *pixelBoxUpperCorner, cuuint32_t channelsPerPixel,
+    cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave,
+    CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
+    CUtensorMapFloatOOBfill oobFill) {
     const Tensor tensor{tensorMap,      static_cast<int>(tensorDataType),
                         tensorRank,     globalAddress,
                         globalDim,      globalStrides,
@@ -164,7 +163,7 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType ten
     return CUDA_SUCCESS;
 }
 
-CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
+EXPORT CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
     require(tensorMap != nullptr && reinterpret_cast<std::uintptr_t>(tensorMap) % 64 == 0);
     require(tensorMap->opaque[0] == magic); // made by one of the calls above
     const int type = static_cast<int>(tensorMap->opaque[2] & 0xff);

@@ -140,9 +140,9 @@ unsigned long long handle_of(const Object *object) {
 
 namespace sim::driver {
 
-CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc,
-                           const CUDA_TEXTURE_DESC *pTexDesc,
-                           const CUDA_RESOURCE_VIEW_DESC *pResViewDesc) {
+EXPORT CUresult cuTexObjectCreate(OUT CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc,
+                                  const CUDA_TEXTURE_DESC *pTexDesc,
+                                  const CUDA_RESOURCE_VIEW_DESC *pResViewDesc) {
     require(pTexObject != nullptr && pResDesc != nullptr && pTexDesc != nullptr);
     Context &context = current_context();
     check_resource(*pResDesc, context);
@@ -160,7 +160,7 @@ CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pR
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexObjectDestroy(CUtexObject texObject) {
+EXPORT CUresult cuTexObjectDestroy(CUtexObject texObject) {
     current_context();
     if (texObject != 0) {
         Registry::get().destroy(&object_of<TextureObject>(texObject));
@@ -168,26 +168,28 @@ CUresult cuTexObjectDestroy(CUtexObject texObject) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexObject texObject) {
+EXPORT CUresult cuTexObjectGetResourceDesc(OUT CUDA_RESOURCE_DESC *pResDesc,
+                                           CUtexObject texObject) {
     require(pResDesc != nullptr);
     *pResDesc = object_of<TextureObject>(texObject).resource;
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject) {
+EXPORT CUresult cuTexObjectGetTextureDesc(OUT CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject) {
     require(pTexDesc != nullptr);
     *pTexDesc = object_of<TextureObject>(texObject).texture;
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
-                                        CUtexObject texObject) {
+EXPORT CUresult cuTexObjectGetResourceViewDesc(OUT CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
+                                               CUtexObject texObject) {
     require(pResViewDesc != nullptr);
     *pResViewDesc = object_of<TextureObject>(texObject).view;
     return CUDA_SUCCESS;
 }
 
-CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pResDesc) {
+EXPORT CUresult cuSurfObjectCreate(OUT CUsurfObject *pSurfObject,
+                                   const CUDA_RESOURCE_DESC *pResDesc) {
     require(pSurfObject != nullptr && pResDesc != nullptr);
     Context &context = current_context();
     require(pResDesc->resType == CU_RESOURCE_TYPE_ARRAY && pResDesc->flags == 0);
@@ -201,7 +203,7 @@ CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC 
     return CUDA_SUCCESS;
 }
 
-CUresult cuSurfObjectDestroy(CUsurfObject surfObject) {
+EXPORT CUresult cuSurfObjectDestroy(CUsurfObject surfObject) {
     current_context();
     if (surfObject != 0) {
         Registry::get().destroy(&object_of<SurfaceObject>(surfObject));
@@ -209,7 +211,8 @@ CUresult cuSurfObjectDestroy(CUsurfObject surfObject) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUsurfObject surfObject) {
+EXPORT CUresult cuSurfObjectGetResourceDesc(OUT CUDA_RESOURCE_DESC *pResDesc,
+                                            CUsurfObject surfObject) {
     require(pResDesc != nullptr);
     *pResDesc = object_of<SurfaceObject>(surfObject).resource;
     return CUDA_SUCCESS;

@@ -64,4 +64,30 @@ std::size_t linear_element(CUarray_format format, unsigned int channels);
 // The maximum number of elements of this size in a texture of linear memory.
 std::size_t most_linear_elements(CUdevice device, std::size_t element);
 
+template <class T>
+CUresult give(T *output, const T &value) {
+    require(output != nullptr);
+    *output = value;
+    return CUDA_SUCCESS;
+}
+
+// --- entry points, which ../forwarded.txt lists: recorded, any value is accepted
+
+template <auto property>
+CUresult set_property(CUtexref texture, auto value) {
+    checked(texture).*property = value;
+    return CUDA_SUCCESS;
+}
+template <auto property, class Value>
+CUresult get_property(Value *output, CUtexref texture) {
+    return give(output, static_cast<Value>(checked(texture).*property));
+}
+// Memory or an array; fails if none is bound.
+template <auto property, class Value>
+CUresult get_bound(Value *output, auto reference) {
+    const auto &object = checked(reference);
+    require(object.*property != Value{});
+    return give(output, object.*property);
+}
+
 } // namespace sim

@@ -39,33 +39,25 @@ CUdeviceptr texture_alignment(const TextureReference &texture) {
         attribute_or(texture.context->device, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512));
 }
 
-// Returns one property.
-template <class T>
-CUresult give(T *output, const T &value) {
-    require(output != nullptr);
-    *output = value;
-    return CUDA_SUCCESS;
-}
-
 } // namespace
 } // namespace sim
 
 namespace sim::driver {
 
-CUresult cuTexRefCreate(CUtexref *pTexRef) {
+EXPORT CUresult cuTexRefCreate(OUT CUtexref *pTexRef) {
     require(pTexRef != nullptr);
     *pTexRef = Registry::get().make<TextureReference>(current_context(), nullptr);
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefDestroy(CUtexref hTexRef) {
+EXPORT CUresult cuTexRefDestroy(CUtexref hTexRef) {
     TextureReference &texture = checked(hTexRef);
     require(texture.module == nullptr); // destroyed with its module
     Registry::get().destroy(&texture);
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) {
+EXPORT CUresult cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) {
     TextureReference &texture = checked(hTexRef);
     require((Flags & ~CU_TRSA_OVERRIDE_FORMAT) == 0);
     checked(hArray);
@@ -74,8 +66,8 @@ CUresult cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags) 
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray,
-                                   unsigned int Flags) {
+EXPORT CUresult cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray,
+                                          unsigned int Flags) {
     TextureReference &texture = checked(hTexRef);
     require((Flags & ~CU_TRSA_OVERRIDE_FORMAT) == 0);
     checked(hMipmappedArray);
@@ -84,8 +76,8 @@ CUresult cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmapped
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetAddress_v2(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr,
-                               size_t bytes) {
+EXPORT CUresult cuTexRefSetAddress_v2(OUT size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr,
+                                      size_t bytes) {
     TextureReference &texture = checked(hTexRef);
     if (dptr == 0 || bytes == 0) {
         unbind(texture);
@@ -105,8 +97,8 @@ CUresult cuTexRefSetAddress_v2(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc,
-                                 CUdeviceptr dptr, size_t Pitch) {
+EXPORT CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc,
+                                        CUdeviceptr dptr, size_t Pitch) {
     TextureReference &texture = checked(hTexRef);
     require(desc != nullptr && desc->Width != 0 && desc->Height != 0);
     check_format(desc->Format, static_cast<int>(desc->NumChannels));
@@ -121,7 +113,7 @@ CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents) {
+EXPORT CUresult cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents) {
     TextureReference &texture = checked(hTexRef);
     check_format(fmt, NumPackedComponents);
     texture.format = fmt;
@@ -129,7 +121,7 @@ CUresult cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedCo
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
+EXPORT CUresult cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
     TextureReference &texture = checked(hTexRef);
     require(dim >= 0 && dim < 3 && static_cast<int>(am) >= CU_TR_ADDRESS_MODE_WRAP &&
             static_cast<int>(am) <= CU_TR_ADDRESS_MODE_BORDER);
@@ -137,42 +129,22 @@ CUresult cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
-    checked(hTexRef).filter = fm; // recorded: any value is accepted
-    return CUDA_SUCCESS;
-}
-
-CUresult cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
-    checked(hTexRef).mipmap_filter = fm;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias) {
-    checked(hTexRef).bias = bias;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp,
-                                     float maxMipmapLevelClamp) {
+EXPORT CUresult cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp,
+                                            float maxMipmapLevelClamp) {
     TextureReference &texture = checked(hTexRef);
     texture.min_clamp = minMipmapLevelClamp;
     texture.max_clamp = maxMipmapLevelClamp;
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso) {
-    checked(hTexRef).anisotropy = maxAniso;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor) {
+EXPORT CUresult cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor) {
     TextureReference &texture = checked(hTexRef);
     require(pBorderColor != nullptr);
     std::copy_n(pBorderColor, texture.border.size(), texture.border.begin());
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
+EXPORT CUresult cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
     constexpr unsigned int known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES |
                                    CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION;
     TextureReference &texture = checked(hTexRef);
@@ -181,35 +153,14 @@ CUresult cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefGetAddress_v2(CUdeviceptr *pdptr, CUtexref hTexRef) {
-    const TextureReference &texture = checked(hTexRef);
-    require(texture.address != 0);
-    return give(pdptr, texture.address);
-}
-
-CUresult cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef) {
-    const TextureReference &texture = checked(hTexRef);
-    require(texture.array != nullptr);
-    return give(phArray, texture.array);
-}
-
-CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray, CUtexref hTexRef) {
-    const TextureReference &texture = checked(hTexRef);
-    require(texture.mipmapped != nullptr);
-    return give(phMipmappedArray, texture.mipmapped);
-}
-
-CUresult cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim) {
+EXPORT CUresult cuTexRefGetAddressMode(OUT CUaddress_mode *pam, CUtexref hTexRef, int dim) {
     const TextureReference &texture = checked(hTexRef);
     require(dim >= 0 && dim < 3);
     return give(pam, texture.address_modes[static_cast<std::size_t>(dim)]);
 }
 
-CUresult cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
-    return give(pfm, checked(hTexRef).filter);
-}
-
-CUresult cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref hTexRef) {
+EXPORT CUresult cuTexRefGetFormat(OUT CUarray_format *pFormat, OUT int *pNumChannels,
+                                  CUtexref hTexRef) {
     const TextureReference &texture = checked(hTexRef);
     require(pFormat != nullptr || pNumChannels != nullptr);
     if (pFormat != nullptr) {
@@ -221,16 +172,8 @@ CUresult cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref 
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef) {
-    return give(pfm, checked(hTexRef).mipmap_filter);
-}
-
-CUresult cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef) {
-    return give(pbias, checked(hTexRef).bias);
-}
-
-CUresult cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp, float *pmaxMipmapLevelClamp,
-                                     CUtexref hTexRef) {
+EXPORT CUresult cuTexRefGetMipmapLevelClamp(OUT float *pminMipmapLevelClamp,
+                                            OUT float *pmaxMipmapLevelClamp, CUtexref hTexRef) {
     const TextureReference &texture = checked(hTexRef);
     require(pminMipmapLevelClamp != nullptr && pmaxMipmapLevelClamp != nullptr);
     *pminMipmapLevelClamp = texture.min_clamp;
@@ -238,33 +181,19 @@ CUresult cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp, float *pmaxMip
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef) {
-    return give(pmaxAniso, static_cast<int>(checked(hTexRef).anisotropy));
-}
-
-CUresult cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef) {
+EXPORT CUresult cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef) {
     const TextureReference &texture = checked(hTexRef);
     require(pBorderColor != nullptr);
     std::copy(texture.border.begin(), texture.border.end(), pBorderColor);
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef) {
-    return give(pFlags, checked(hTexRef).flags);
-}
-
-CUresult cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags) {
+EXPORT CUresult cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags) {
     SurfaceReference &surface = checked(hSurfRef);
     require(Flags == 0);
     checked(hArray);
     surface.array = hArray;
     return CUDA_SUCCESS;
-}
-
-CUresult cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef) {
-    const SurfaceReference &surface = checked(hSurfRef);
-    require(surface.array != nullptr);
-    return give(phArray, surface.array);
 }
 
 } // namespace sim::driver

@@ -104,7 +104,8 @@ void describe_tiles(Properties &properties, const CUDA_ARRAY3D_DESCRIPTOR &d, un
 
 namespace sim::driver {
 
-CUresult cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray) {
+EXPORT CUresult cuArrayCreate_v2(OUT CUarray *pHandle,
+                                 const CUDA_ARRAY_DESCRIPTOR *pAllocateArray) {
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     if (pAllocateArray != nullptr) {
         wide = widened(*pAllocateArray);
@@ -113,12 +114,13 @@ CUresult cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAlloca
     return CUDA_SUCCESS;
 }
 
-CUresult cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray) {
+EXPORT CUresult cuArray3DCreate_v2(OUT CUarray *pHandle,
+                                   const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray) {
     create_array(pHandle, pAllocateArray);
     return CUDA_SUCCESS;
 }
 
-CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
+EXPORT CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
     const CUDA_ARRAY3D_DESCRIPTOR &wide = usable_array(hArray).descriptor;
     require(pArrayDescriptor != nullptr);
     pArrayDescriptor->Width = wide.Width;
@@ -128,14 +130,15 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarra
     return CUDA_SUCCESS;
 }
 
-CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
+EXPORT CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor,
+                                          CUarray hArray) {
     const Array &array = usable_array(hArray);
     require(pArrayDescriptor != nullptr);
     *pArrayDescriptor = array.descriptor;
     return CUDA_SUCCESS;
 }
 
-CUresult cuArrayDestroy(CUarray hArray) {
+EXPORT CUresult cuArrayDestroy(CUarray hArray) {
     Array &array = checked(hArray);
     if (array.whole != nullptr) {
         // The recorded driver returns success and crashes later.
@@ -145,9 +148,9 @@ CUresult cuArrayDestroy(CUarray hArray) {
     return end_array(hArray);
 }
 
-CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
-                                const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
-                                unsigned int numMipmapLevels) {
+EXPORT CUresult cuMipmappedArrayCreate(OUT CUmipmappedArray *pHandle,
+                                       const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
+                                       unsigned int numMipmapLevels) {
     potentially_unsafe_call();
     Context &context = current_context();
     require(pHandle != nullptr && pMipmappedArrayDesc != nullptr);
@@ -155,36 +158,37 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     return CUDA_SUCCESS;
 }
 
-CUresult cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
-                                  unsigned int level) {
+EXPORT CUresult cuMipmappedArrayGetLevel(OUT CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
+                                         unsigned int level) {
     const MipmappedArray &whole = checked(hMipmappedArray);
     require(pLevelArray != nullptr && level < whole.levels.size());
     *pLevelArray = whole.levels[level];
     return CUDA_SUCCESS;
 }
 
-CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
+EXPORT CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
     return end_array(hMipmappedArray);
 }
 
 #if CUDA_VERSION >= 11020
 // No array of the supported formats has planes.
-CUresult cuArrayGetPlane(CUarray *, CUarray hArray, unsigned int) {
+EXPORT CUresult cuArrayGetPlane(OUT CUarray *, CUarray hArray, unsigned int) {
     usable_array(hArray);
     return CUDA_ERROR_INVALID_VALUE;
 }
 #endif
 
 #if CUDA_VERSION >= 11010
-CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUarray array) {
+EXPORT CUresult cuArrayGetSparseProperties(OUT CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
+                                           CUarray array) {
     require(sparseProperties != nullptr);
     const Array &checked_array = checked(array);
     describe_tiles(*sparseProperties, checked_array.descriptor, 1);
     return CUDA_SUCCESS;
 }
 
-CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
-                                             CUmipmappedArray mipmap) {
+EXPORT CUresult cuMipmappedArrayGetSparseProperties(
+    OUT CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUmipmappedArray mipmap) {
     require(sparseProperties != nullptr);
     const MipmappedArray &whole = checked(mipmap);
     describe_tiles(*sparseProperties, whole.descriptor,
@@ -195,8 +199,8 @@ CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *spars
 
 #if CUDA_VERSION >= 11060
 // Recorded: the device is not checked.
-CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
-                                      CUarray array, CUdevice) {
+EXPORT CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
+                                             CUarray array, CUdevice) {
     require(memoryRequirements != nullptr);
     const Array &checked_array = checked(array);
     require((checked_array.descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) != 0);
@@ -206,8 +210,8 @@ CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequ
     return CUDA_SUCCESS;
 }
 
-CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
-                                               CUmipmappedArray mipmap, CUdevice) {
+EXPORT CUresult cuMipmappedArrayGetMemoryRequirements(
+    OUT CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUmipmappedArray mipmap, CUdevice) {
     const MipmappedArray &whole = checked(mipmap, CUDA_ERROR_INVALID_VALUE);
     require(memoryRequirements != nullptr);
     require((whole.descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) != 0);

@@ -1,4 +1,5 @@
 #include "memory/copy.hpp"
+#include "call/call.hpp"
 #include "call/misuse.hpp"
 #include "call/settings.hpp"
 #include "engine/capture.hpp"
@@ -7,6 +8,7 @@
 #include "memory/virtual_memory.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -372,34 +374,27 @@ CUDA_MEMCPY3D_PEER widened(const CUDA_MEMCPY2D &copy) {
 }
 
 CUDA_MEMCPY3D_PEER widened(const CUDA_MEMCPY3D &copy) {
-    CUDA_MEMCPY3D_PEER wide{};
-    wide.srcXInBytes = copy.srcXInBytes;
-    wide.srcY = copy.srcY;
-    wide.srcZ = copy.srcZ;
-    wide.srcLOD = copy.srcLOD;
-    wide.srcMemoryType = copy.srcMemoryType;
-    wide.srcHost = copy.srcHost;
-    wide.srcDevice = copy.srcDevice;
-    wide.srcArray = copy.srcArray;
-    wide.srcPitch = copy.srcPitch;
-    wide.srcHeight = copy.srcHeight;
-    wide.dstXInBytes = copy.dstXInBytes;
-    wide.dstY = copy.dstY;
-    wide.dstZ = copy.dstZ;
-    wide.dstLOD = copy.dstLOD;
-    wide.dstMemoryType = copy.dstMemoryType;
-    wide.dstHost = copy.dstHost;
-    wide.dstDevice = copy.dstDevice;
-    wide.dstArray = copy.dstArray;
-    wide.dstPitch = copy.dstPitch;
-    wide.dstHeight = copy.dstHeight;
-    wide.WidthInBytes = copy.WidthInBytes;
-    wide.Height = copy.Height;
-    wide.Depth = copy.Depth;
-    return wide;
+    return with_contexts(copy, nullptr, nullptr);
 }
 
-CUDA_MEMCPY3D_PEER with_checked_contexts(const CUDA_MEMCPY3D_PEER &copy, const char *what) {
+static_assert(offsetof(CUDA_MEMCPY3D, reserved0) == offsetof(CUDA_MEMCPY3D_PEER, srcContext) &&
+              offsetof(CUDA_MEMCPY3D, reserved1) == offsetof(CUDA_MEMCPY3D_PEER, dstContext) &&
+              offsetof(CUDA_MEMCPY3D, Depth) == offsetof(CUDA_MEMCPY3D_PEER, Depth));
+CUDA_MEMCPY3D_PEER with_contexts(const CUDA_MEMCPY3D &copy, CUcontext destination,
+                                 CUcontext source) {
+    auto between = std::bit_cast<CUDA_MEMCPY3D_PEER>(copy);
+    between.dstContext = destination;
+    between.srcContext = source;
+    return between;
+}
+CUDA_MEMCPY3D without_contexts(const CUDA_MEMCPY3D_PEER &copy) {
+    auto without = copy;
+    without.dstContext = without.srcContext = nullptr;
+    return std::bit_cast<CUDA_MEMCPY3D>(without);
+}
+
+CUDA_MEMCPY3D_PEER with_checked_contexts(const CUDA_MEMCPY3D_PEER &copy) {
+    const char *const what = Call::current()->base();
     check_named_device(copy.srcContext, copy.srcDevice, what);
     check_named_device(copy.dstContext, copy.dstDevice, what);
     return copy;
@@ -407,7 +402,8 @@ CUDA_MEMCPY3D_PEER with_checked_contexts(const CUDA_MEMCPY3D_PEER &copy, const c
 
 namespace {
 
-CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what, const Submit &put) {
+CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const Submit &put) {
+    const char *const what = Call::current()->base();
     current_context();
     Stream &stream = stream_of(nullptr);
     const Copy copy(parameters);
@@ -441,13 +437,13 @@ CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what, const 
 
 } // namespace
 
-CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
-    return copy_now(parameters, what, submit);
+CUresult copy_now(const CUDA_MEMCPY3D_PEER &parameters) {
+    return copy_now(parameters, submit);
 }
 
-CUresult copy_now_between_contexts(const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
-    const std::vector<Context *> contexts = contexts_of(with_checked_contexts(parameters, what));
-    return copy_now(parameters, what, [&contexts](Stream &stream, Work work) {
+CUresult copy_now_between_contexts(const CUDA_MEMCPY3D_PEER &parameters) {
+    const std::vector<Context *> contexts = contexts_of(with_checked_contexts(parameters));
+    return copy_now(parameters, [&contexts](Stream &stream, Work work) {
         return submit_between(contexts, stream, std::move(work));
     });
 }
@@ -458,13 +454,14 @@ namespace {
 // contexts.
 int copying_device(const CUDA_MEMCPY3D_PEER &parameters, const Stream &stream) {
     const Context *const current = living_current();
-    const bool is_asked = current != nullptr && parameters.srcContext == nullptr;
-    return is_asked ? current->device : stream.context->device;
+    const bool uses_current = current != nullptr && parameters.srcContext == nullptr;
+    return uses_current ? current->device : stream.context->device;
 }
 
 } // namespace
 
-CUresult copy_later(CUstream handle, const CUDA_MEMCPY3D_PEER &parameters, const char *what) {
+CUresult copy_later(CUstream handle, const CUDA_MEMCPY3D_PEER &parameters) {
+    const char *const what = Call::current()->base();
     Stream &stream = stream_of(handle);
     check_usable(*stream.context);
     const Copy copy(parameters);

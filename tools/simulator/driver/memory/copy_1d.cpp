@@ -1,4 +1,5 @@
-// Copies of one row between addresses of any kind, devices and arrays.
+// Copies of one row between addresses of any kind, devices and arrays; most are in
+// ../forwarded.txt.
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/stream.hpp"
@@ -8,23 +9,17 @@
 namespace sim {
 namespace {
 
-constexpr CUmemorytype on_host = CU_MEMORYTYPE_HOST;
-constexpr CUmemorytype on_device = CU_MEMORYTYPE_DEVICE;
-constexpr CUmemorytype anywhere = CU_MEMORYTYPE_UNIFIED;
-
-// Makes one side a row of an array, in place of the address from linear_copy().
-CUDA_MEMCPY3D_PEER to_array(CUDA_MEMCPY3D_PEER copy, CUarray array, std::size_t offset) {
-    copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    copy.dstArray = array;
-    copy.dstXInBytes = offset;
-    return copy;
+CUDA_MEMCPY3D_PEER row_of(const RowEnd &to, const RowEnd &from, std::size_t bytes) {
+    auto row = linear_copy(to.type, to.address, from.type, from.address, bytes);
+    row.dstArray = to.array;
+    row.dstXInBytes = to.offset;
+    row.srcArray = from.array;
+    row.srcXInBytes = from.offset;
+    return row;
 }
 
-CUDA_MEMCPY3D_PEER from_array(CUDA_MEMCPY3D_PEER copy, CUarray array, std::size_t offset) {
-    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    copy.srcArray = array;
-    copy.srcXInBytes = offset;
-    return copy;
+CUDA_MEMCPY3D_PEER row_anywhere(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+    return linear_copy(CU_MEMORYTYPE_UNIFIED, to, CU_MEMORYTYPE_UNIFIED, from, bytes);
 }
 
 bool is_of_several_mappings(CUdeviceptr address, std::size_t size) {
@@ -35,124 +30,60 @@ bool is_of_several_mappings(CUdeviceptr address, std::size_t size) {
 
 // Recorded: without a current context, such a copy fails if the range at `looked_at` extends into
 // another mapping. That is the source; for cuMemcpyHtoDAsync, it is the destination.
-CUresult copy_row_later(CUstream handle, const CUDA_MEMCPY3D_PEER &row, CUdeviceptr looked_at,
-                        const char *what) {
+CUresult copy_row_later(CUstream handle, const CUDA_MEMCPY3D_PEER &row, CUdeviceptr looked_at) {
     const Stream &stream = stream_of(handle);
     if (current_or_null() == nullptr && stream.capture == nullptr) {
         require(!is_of_several_mappings(looked_at, row.WidthInBytes),
                 "Copy range not fully allocated");
     }
-    return copy_later(handle, row, what);
+    return copy_later(handle, row);
 }
 
 } // namespace
+
+CUresult copy_row(RowEnd to, RowEnd from, std::size_t bytes) {
+    return copy_now(row_of(to, from, bytes));
+}
+
+CUresult copy_row(RowEnd to, RowEnd from, std::size_t bytes, CUstream stream) {
+    const CUdeviceptr looked_at = from.type == CU_MEMORYTYPE_HOST ? to.address : from.address;
+    return copy_row_later(stream, row_of(to, from, bytes), looked_at);
+}
+
+CUresult copy_row_anywhere(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+    return copy_now(row_anywhere(to, from, bytes));
+}
+
+CUresult copy_row_anywhere(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+    return copy_row_later(stream, row_anywhere(to, from, bytes), from);
+}
+
+CUresult copy_row_of_array(RowEnd to, RowEnd from, std::size_t bytes,
+                           std::optional<CUstream> stream) {
+    const auto row = row_of(to, from, bytes);
+    return stream ? copy_later(*stream, row) : copy_now(row);
+}
+
 } // namespace sim
 
 namespace sim::driver {
 
-CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
-    return copy_now(linear_copy(anywhere, dst, anywhere, src, ByteCount), "cuMemcpy");
-}
-
-CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream) {
-    return copy_row_later(hStream, linear_copy(anywhere, dst, anywhere, src, ByteCount), src,
-                          "cuMemcpyAsync");
-}
-
-CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount) {
-    return copy_now(linear_copy(on_device, dstDevice, on_host, address_of(srcHost), ByteCount),
-                    "cuMemcpyHtoD");
-}
-
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
-                              CUstream hStream) {
-    return copy_row_later(
-        hStream, linear_copy(on_device, dstDevice, on_host, address_of(srcHost), ByteCount),
-        dstDevice, "cuMemcpyHtoDAsync");
-}
-
-CUresult cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
-    return copy_now(linear_copy(on_host, address_of(dstHost), on_device, srcDevice, ByteCount),
-                    "cuMemcpyDtoH");
-}
-
-CUresult cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
-                              CUstream hStream) {
-    return copy_row_later(
-        hStream, linear_copy(on_host, address_of(dstHost), on_device, srcDevice, ByteCount),
-        srcDevice, "cuMemcpyDtoHAsync");
-}
-
-CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount) {
-    return copy_now(linear_copy(on_device, dstDevice, on_device, srcDevice, ByteCount),
-                    "cuMemcpyDtoD");
-}
-
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
-                              CUstream hStream) {
-    return copy_row_later(hStream,
-                          linear_copy(on_device, dstDevice, on_device, srcDevice, ByteCount),
-                          srcDevice, "cuMemcpyDtoDAsync");
-}
-
-CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
-                      CUcontext srcContext, size_t ByteCount) {
+EXPORT CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                             CUcontext srcContext, size_t ByteCount) {
     current_context();
-    auto copy = linear_copy(on_device, dstDevice, on_device, srcDevice, ByteCount);
+    auto copy = row_of(dstDevice, srcDevice, ByteCount);
     copy.dstContext = dstContext;
     copy.srcContext = srcContext;
-    return copy_now_between_contexts(copy, "cuMemcpyPeer");
+    return copy_now_between_contexts(copy);
 }
 
-CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
-                           CUcontext srcContext, size_t ByteCount, CUstream hStream) {
-    auto copy = linear_copy(on_device, dstDevice, on_device, srcDevice, ByteCount);
+EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
+                                  CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount,
+                                  CUstream hStream) {
+    auto copy = row_of(dstDevice, srcDevice, ByteCount);
     copy.dstContext = dstContext;
     copy.srcContext = srcContext;
-    return copy_later(hStream, with_checked_contexts(copy, "cuMemcpyPeerAsync"),
-                      "cuMemcpyPeerAsync");
-}
-
-CUresult cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
-                         size_t ByteCount) {
-    const auto copy = linear_copy(on_device, 0, on_device, srcDevice, ByteCount);
-    return copy_now(to_array(copy, dstArray, dstOffset), "cuMemcpyDtoA");
-}
-
-CUresult cuMemcpyAtoD_v2(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
-                         size_t ByteCount) {
-    const auto copy = linear_copy(on_device, dstDevice, on_device, 0, ByteCount);
-    return copy_now(from_array(copy, srcArray, srcOffset), "cuMemcpyAtoD");
-}
-
-CUresult cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const void *srcHost,
-                         size_t ByteCount) {
-    const auto copy = linear_copy(on_device, 0, on_host, address_of(srcHost), ByteCount);
-    return copy_now(to_array(copy, dstArray, dstOffset), "cuMemcpyHtoA");
-}
-
-CUresult cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *srcHost,
-                              size_t ByteCount, CUstream hStream) {
-    const auto copy = linear_copy(on_device, 0, on_host, address_of(srcHost), ByteCount);
-    return copy_later(hStream, to_array(copy, dstArray, dstOffset), "cuMemcpyHtoAAsync");
-}
-
-CUresult cuMemcpyAtoH_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
-    const auto copy = linear_copy(on_host, address_of(dstHost), on_device, 0, ByteCount);
-    return copy_now(from_array(copy, srcArray, srcOffset), "cuMemcpyAtoH");
-}
-
-CUresult cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount,
-                              CUstream hStream) {
-    const auto copy = linear_copy(on_host, address_of(dstHost), on_device, 0, ByteCount);
-    return copy_later(hStream, from_array(copy, srcArray, srcOffset), "cuMemcpyAtoHAsync");
-}
-
-CUresult cuMemcpyAtoA_v2(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
-                         size_t ByteCount) {
-    const auto copy = linear_copy(on_device, 0, on_device, 0, ByteCount);
-    return copy_now(from_array(to_array(copy, dstArray, dstOffset), srcArray, srcOffset),
-                    "cuMemcpyAtoA");
+    return copy_later(hStream, with_checked_contexts(copy));
 }
 
 } // namespace sim::driver

@@ -241,29 +241,29 @@ void batch_3d(size_t count, CUDA_MEMCPY3D_BATCH_OP *operations, unsigned long lo
 
 namespace sim::driver {
 
-CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-                            CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
-                            size_t *failIdx, CUstream hStream) {
+EXPORT CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
+                                   size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs,
+                                   size_t numAttrs, size_t *failIdx, CUstream hStream) {
     batch_1d(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream, failIdx);
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, size_t *failIdx,
-                              unsigned long long flags, CUstream hStream) {
+EXPORT CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList, size_t *failIdx,
+                                     unsigned long long flags, CUstream hStream) {
     batch_3d(numOps, opList, flags, hStream, failIdx);
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 13000
-CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-                               CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
-                               CUstream hStream) {
+EXPORT CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
+                                      size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs,
+                                      size_t numAttrs, CUstream hStream) {
     batch_1d(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream, nullptr);
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
-                                 unsigned long long flags, CUstream hStream) {
+EXPORT CUresult cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
+                                        unsigned long long flags, CUstream hStream) {
     batch_3d(numOps, opList, flags, hStream, nullptr);
     return CUDA_SUCCESS;
 }

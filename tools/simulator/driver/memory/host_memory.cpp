@@ -75,7 +75,7 @@ const Range &mapped_range(const void *host) {
 
 namespace sim::driver {
 
-CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
+EXPORT CUresult cuMemHostAlloc(OUT void **pp, size_t bytesize, unsigned int Flags) {
     potentially_unsafe_call();
     current_context();
     require(pp != nullptr && (Flags & ~allocation_flags) == 0);
@@ -83,7 +83,7 @@ CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemAllocHost_v2(void **pp, size_t bytesize) {
+EXPORT CUresult cuMemAllocHost_v2(OUT void **pp, size_t bytesize) {
     potentially_unsafe_call();
     current_context();
     require(pp != nullptr);
@@ -91,7 +91,7 @@ CUresult cuMemAllocHost_v2(void **pp, size_t bytesize) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemFreeHost(void *p) {
+EXPORT CUresult cuMemFreeHost(void *p) {
     if (p == nullptr) {
         return CUDA_SUCCESS;
     }
@@ -100,7 +100,7 @@ CUresult cuMemFreeHost(void *p) {
     return end(address_of(p));
 }
 
-CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags) {
+EXPORT CUresult cuMemHostGetDevicePointer_v2(OUT CUdeviceptr *pdptr, void *p, unsigned int Flags) {
     current_context();
     require(pdptr != nullptr && Flags == 0);
     require(mapped_range(p).memory != Memory::managed);
@@ -108,14 +108,14 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int 
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p) {
+EXPORT CUresult cuMemHostGetFlags(OUT unsigned int *pFlags, void *p) {
     current_context();
     require(pFlags != nullptr);
     *pFlags = mapped_range(p).flags;
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
+EXPORT CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
     potentially_unsafe_call();
     Context &context = current_context();
     require(p != nullptr, "Value of parameter pBase cannot be NULL");
@@ -145,7 +145,7 @@ CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
 
 // Recorded for the first ABI, which is otherwise the same: memory that is already registered is
 // refused without a reason.
-CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) {
+EXPORT CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) {
     try {
         return driver::cuMemHostRegister_v2(p, bytesize, Flags);
     } catch (const Refusal &) {
@@ -154,7 +154,7 @@ CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) {
     }
 }
 
-CUresult cuMemHostUnregister(void *p) {
+EXPORT CUresult cuMemHostUnregister(void *p) {
     potentially_unsafe_call();
     require(p != nullptr, "Specified pointer cannot be NULL");
     require(range_of_kind(address_of(p), Memory::registered, "cuMemHostUnregister") != nullptr,

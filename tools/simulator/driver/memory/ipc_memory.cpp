@@ -255,7 +255,7 @@ bool can_export_ipc(const Range &range) noexcept {
 
 namespace sim::driver {
 
-CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
+EXPORT CUresult cuIpcGetMemHandle(OUT CUipcMemHandle *pHandle, CUdeviceptr dptr) {
     current_context();
     require(pHandle != nullptr, "pHandle cannot be NULL");
     require(dptr != 0, "devPtr cannot be NULL");
@@ -270,7 +270,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags) {
+EXPORT CUresult cuIpcOpenMemHandle_v2(OUT CUdeviceptr *pdptr, CUipcMemHandle handle,
+                                      unsigned int Flags) {
     Context &context = current_context();
     require(pdptr != nullptr, "pdptr cannot be NULL");
     require(Flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS,
@@ -290,7 +291,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle, unsign
     return CUDA_SUCCESS;
 }
 
-CUresult cuIpcCloseMemHandle(CUdeviceptr dptr) {
+EXPORT CUresult cuIpcCloseMemHandle(CUdeviceptr dptr) {
     current_context();
     const auto address = static_cast<std::uintptr_t>(dptr);
     if (opened_range(address).second.references == 1) {

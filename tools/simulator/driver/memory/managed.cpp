@@ -237,7 +237,7 @@ ManagedState &managed_state(const Range &range) noexcept {
 
 namespace sim::driver {
 
-CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
+EXPORT CUresult cuMemAllocManaged(OUT CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
     potentially_unsafe_call();
     Context &context = current_context();
     require(dptr != nullptr);
@@ -254,20 +254,21 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device) {
+EXPORT CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
+                            CUdevice device) {
     advise(devPtr, count, advice, place_of(device), CUDA_ERROR_INVALID_DEVICE);
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
-                            CUstream hStream) {
+EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
+                                   CUstream hStream) {
     prefetch(hStream, devPtr, count, place_of(dstDevice), "cuMemPrefetchAsync");
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12020
-CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
-                        CUmemLocation location) {
+EXPORT CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
+                               CUmemLocation location) {
     const bool ignored = advice == CU_MEM_ADVISE_SET_READ_MOSTLY ||
                          advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY ||
                          advice == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
@@ -275,8 +276,8 @@ CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
-                               unsigned int flags, CUstream hStream) {
+EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
+                                      unsigned int flags, CUstream hStream) {
     stream_of(hStream);
     require(flags == 0, "Invalid flags");
     prefetch(hStream, devPtr, count, place_of(location), "cuMemPrefetchAsync");
@@ -285,10 +286,10 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation l
 #endif
 
 #if CUDA_VERSION >= 13000
-CUresult cuMemPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
-                                 CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs,
-                                 size_t numPrefetchLocs, unsigned long long flags,
-                                 CUstream hStream) {
+EXPORT CUresult cuMemPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
+                                        CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs,
+                                        size_t numPrefetchLocs, unsigned long long flags,
+                                        CUstream hStream) {
     Stream &stream = checked_batch(dptrs, sizes, count, flags, hStream);
     const InUse in_use(stream);
     const auto places = places_of(count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs);
@@ -300,8 +301,8 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemDiscardBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
-                                unsigned long long flags, CUstream hStream) {
+EXPORT CUresult cuMemDiscardBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
+                                       unsigned long long flags, CUstream hStream) {
     Stream &stream = checked_batch(dptrs, sizes, count, flags, hStream);
     const InUse in_use(stream);
     for (size_t i = 0; i < count; ++i) {
@@ -313,10 +314,10 @@ CUresult cuMemDiscardBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
-                                           CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs,
-                                           size_t numPrefetchLocs, unsigned long long flags,
-                                           CUstream hStream) {
+EXPORT CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
+                                                  CUmemLocation *prefetchLocs,
+                                                  size_t *prefetchLocIdxs, size_t numPrefetchLocs,
+                                                  unsigned long long flags, CUstream hStream) {
     Stream &stream = checked_batch(dptrs, sizes, count, flags, hStream);
     const InUse in_use(stream);
     const auto places = places_of(count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs);
@@ -332,8 +333,8 @@ CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, si
 }
 #endif
 
-CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute,
-                                CUdeviceptr devPtr, size_t count) {
+EXPORT CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute,
+                                       CUdeviceptr devPtr, size_t count) {
     current_context();
     check_range_attribute(data, dataSize, attribute);
     managed_range(devPtr, count);
@@ -341,8 +342,9 @@ CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribu
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_attribute *attributes,
-                                 size_t numAttributes, CUdeviceptr devPtr, size_t count) {
+EXPORT CUresult cuMemRangeGetAttributes(void **data, size_t *dataSizes,
+                                        CUmem_range_attribute *attributes, size_t numAttributes,
+                                        CUdeviceptr devPtr, size_t count) {
     current_context();
     require(numAttributes != 0 && data != nullptr && dataSizes != nullptr && attributes != nullptr);
     for (size_t i = 0; i < numAttributes; ++i) {
@@ -355,8 +357,8 @@ CUresult cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_att
     return CUDA_SUCCESS;
 }
 
-CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
-                                unsigned int flags) {
+EXPORT CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
+                                       unsigned int flags) {
     Stream &stream = stream_of(hStream);
     check_usable(*stream.context);
     if (flags == 0) {

@@ -57,7 +57,7 @@ Range &freed_range(std::uintptr_t address) {
 
 namespace sim::driver {
 
-CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
+EXPORT CUresult cuMemGetInfo_v2(OUT size_t *free, OUT size_t *total) {
     const Device &device = sim::device(current_context().device);
     const std::size_t memory = device_memory(device.ordinal);
     const std::size_t limit = std::min(device_limit(device.ordinal), memory);
@@ -70,7 +70,7 @@ CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
+EXPORT CUresult cuMemAlloc_v2(OUT CUdeviceptr *dptr, size_t bytesize) {
     potentially_unsafe_call();
     Context &context = current_context();
     require(dptr != nullptr, "NULL return value pointer");
@@ -80,8 +80,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
-                            unsigned int ElementSizeBytes) {
+EXPORT CUresult cuMemAllocPitch_v2(OUT CUdeviceptr *dptr, OUT size_t *pPitch, size_t WidthInBytes,
+                                   size_t Height, unsigned int ElementSizeBytes) {
     potentially_unsafe_call();
     Context &context = current_context();
     require(dptr != nullptr && pPitch != nullptr);
@@ -99,7 +99,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInByt
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemFree_v2(CUdeviceptr dptr) {
+EXPORT CUresult cuMemFree_v2(CUdeviceptr dptr) {
     if (dptr == 0) {
         return CUDA_SUCCESS;
     }
@@ -121,7 +121,8 @@ CUresult cuMemFree_v2(CUdeviceptr dptr) {
     return failed;
 }
 
-CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
+EXPORT CUresult cuMemGetAddressRange_v2(OUT CUdeviceptr *pbase, OUT size_t *psize,
+                                        CUdeviceptr dptr) {
     const Context &context = current_context();
     if (pbase == nullptr && psize == nullptr) {
         return CUDA_SUCCESS; // recorded for every address

@@ -1,6 +1,6 @@
 #include "memory/memset.hpp"
+#include "call/call.hpp"
 #include "call/misuse.hpp"
-#include "driver_functions.hpp"
 #include "engine/capture.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
@@ -67,57 +67,6 @@ bool is_empty(const MemsetParameters &p) {
     return p.width == 0 || p.height == 0;
 }
 
-CUresult set_now(const MemsetParameters &parameters, const char *what) {
-    Context &context = current_context();
-    Stream &stream = stream_of(nullptr);
-    Work work = memset_work(parameters, what);
-    if (is_empty(parameters)) {
-        return CUDA_SUCCESS;
-    }
-    refuse_capturing(stream);
-    const Range &range = device_range(parameters.address, 1, true);
-    check_reach(context, range, what);
-    check_access_by(context.device, parameters.address, span_of(parameters), true);
-    const bool waits =
-        range.on_host() || range.sync_memops; // otherwise only ordered with device work
-    work.synchronous = true;
-    const Ticket ticket = submit(stream, std::move(work));
-    return waits && ticket ? wait(ticket) : CUDA_SUCCESS;
-}
-
-CUresult set_later(CUstream handle, const MemsetParameters &parameters, const char *what) {
-    Stream &stream = stream_of(handle);
-    check_usable(*stream.context);
-    refuse_invalidated(stream);
-    Work work = memset_work(parameters, what);
-    if (is_empty(parameters)) {
-        return CUDA_SUCCESS;
-    }
-    if (stream.capture == nullptr) { // a node is checked when it runs
-        check_reach(*stream.context, device_range(parameters.address, 1, true), what);
-        check_access_by(stream.context->device, parameters.address, span_of(parameters), true);
-    }
-    submit(stream, std::move(work));
-    return CUDA_SUCCESS;
-}
-
-// Recorded: the bytes of a row are computed modulo 2^64; with a result of 0, nothing is set.
-template <class Value>
-MemsetParameters one_row(CUdeviceptr address, Value value, std::size_t count) {
-    const std::size_t taken = count * sizeof value / sizeof value;
-    if (taken != count) {
-        misuse("memset of " + std::to_string(count) + " elements of " +
-               std::to_string(sizeof value) + " bytes exceeds the address space");
-    }
-    return {address, 0, value, sizeof value, taken, 1};
-}
-
-template <class Value>
-MemsetParameters rows(CUdeviceptr address, std::size_t pitch, Value value, std::size_t width,
-                      std::size_t height) {
-    return {address, pitch, value, sizeof value, width, height};
-}
-
 } // namespace
 
 Work memset_work(const MemsetParameters &p, const char *what) {
@@ -151,62 +100,50 @@ Work memset_work(const MemsetParameters &p, const char *what) {
     return work;
 }
 
+CUresult set_now(const MemsetParameters &parameters) {
+    const char *const what = Call::current()->base();
+    Context &context = current_context();
+    Stream &stream = stream_of(nullptr);
+    Work work = memset_work(parameters, what);
+    if (is_empty(parameters)) {
+        return CUDA_SUCCESS;
+    }
+    refuse_capturing(stream);
+    const Range &range = device_range(parameters.address, 1, true);
+    check_reach(context, range, what);
+    check_access_by(context.device, parameters.address, span_of(parameters), true);
+    const bool waits =
+        range.on_host() || range.sync_memops; // otherwise only ordered with device work
+    work.synchronous = true;
+    const Ticket ticket = submit(stream, std::move(work));
+    return waits && ticket ? wait(ticket) : CUDA_SUCCESS;
+}
+
+CUresult set_later(CUstream handle, const MemsetParameters &parameters) {
+    const char *const what = Call::current()->base();
+    Stream &stream = stream_of(handle);
+    check_usable(*stream.context);
+    refuse_invalidated(stream);
+    Work work = memset_work(parameters, what);
+    if (is_empty(parameters)) {
+        return CUDA_SUCCESS;
+    }
+    if (stream.capture == nullptr) { // a node is checked when it runs
+        check_reach(*stream.context, device_range(parameters.address, 1, true), what);
+        check_access_by(stream.context->device, parameters.address, span_of(parameters), true);
+    }
+    submit(stream, std::move(work));
+    return CUDA_SUCCESS;
+}
+
+// Recorded: the bytes of a row are computed modulo 2^64; with a result of 0, nothing is set.
+std::size_t elements_of_row(std::size_t count, std::size_t size) {
+    const std::size_t taken = count * size / size;
+    if (taken != count) {
+        misuse("memset of " + std::to_string(count) + " elements of " + std::to_string(size) +
+               " bytes exceeds the address space");
+    }
+    return taken;
+}
+
 } // namespace sim
-
-namespace sim::driver {
-
-CUresult cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N) {
-    return set_now(one_row(dstDevice, uc, N), "cuMemsetD8");
-}
-
-CUresult cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short us, size_t N) {
-    return set_now(one_row(dstDevice, us, N), "cuMemsetD16");
-}
-
-CUresult cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N) {
-    return set_now(one_row(dstDevice, ui, N), "cuMemsetD32");
-}
-
-CUresult cuMemsetD2D8_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
-                         size_t Height) {
-    return set_now(rows(dstDevice, dstPitch, uc, Width, Height), "cuMemsetD2D8");
-}
-
-CUresult cuMemsetD2D16_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
-                          size_t Height) {
-    return set_now(rows(dstDevice, dstPitch, us, Width, Height), "cuMemsetD2D16");
-}
-
-CUresult cuMemsetD2D32_v2(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
-                          size_t Height) {
-    return set_now(rows(dstDevice, dstPitch, ui, Width, Height), "cuMemsetD2D32");
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream) {
-    return set_later(hStream, one_row(dstDevice, uc, N), "cuMemsetD8Async");
-}
-
-CUresult cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream) {
-    return set_later(hStream, one_row(dstDevice, us, N), "cuMemsetD16Async");
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream) {
-    return set_later(hStream, one_row(dstDevice, ui, N), "cuMemsetD32Async");
-}
-
-CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
-                           size_t Height, CUstream hStream) {
-    return set_later(hStream, rows(dstDevice, dstPitch, uc, Width, Height), "cuMemsetD2D8Async");
-}
-
-CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
-                            size_t Height, CUstream hStream) {
-    return set_later(hStream, rows(dstDevice, dstPitch, us, Width, Height), "cuMemsetD2D16Async");
-}
-
-CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
-                            size_t Height, CUstream hStream) {
-    return set_later(hStream, rows(dstDevice, dstPitch, ui, Width, Height), "cuMemsetD2D32Async");
-}
-
-} // namespace sim::driver

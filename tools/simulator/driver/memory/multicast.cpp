@@ -107,8 +107,9 @@ void check_team_complete(const PhysicalMemory &object) {
 
 namespace driver {
 
-CUresult cuMulticastGetGranularity(size_t *granularity, const CUmulticastObjectProp *prop,
-                                   CUmulticastGranularity_flags option) {
+EXPORT CUresult cuMulticastGetGranularity(OUT size_t *granularity,
+                                          const CUmulticastObjectProp *prop,
+                                          CUmulticastGranularity_flags option) {
     require(granularity != nullptr);
     check_properties(prop);
     require(option == CU_MULTICAST_GRANULARITY_MINIMUM ||
@@ -118,8 +119,8 @@ CUresult cuMulticastGetGranularity(size_t *granularity, const CUmulticastObjectP
     return CUDA_SUCCESS;
 }
 
-CUresult cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle,
-                           const CUmulticastObjectProp *prop) {
+EXPORT CUresult cuMulticastCreate(OUT CUmemGenericAllocationHandle *mcHandle,
+                                  const CUmulticastObjectProp *prop) {
     require(mcHandle != nullptr);
     check_properties(prop);
     require(any_device_supports(), CUDA_ERROR_NOT_SUPPORTED);
@@ -134,7 +135,7 @@ CUresult cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle,
     return CUDA_SUCCESS;
 }
 
-CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev) {
+EXPORT CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev) {
     PhysicalMemory &object = multicast_object(mcHandle);
     device(dev);
     require(device_has(dev, multicast_supported), CUDA_ERROR_NOT_SUPPORTED);
@@ -146,39 +147,39 @@ CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice de
     return CUDA_SUCCESS;
 }
 
-CUresult cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
-                            CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size,
-                            unsigned long long flags) {
+EXPORT CUresult cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
+                                   CUmemGenericAllocationHandle memHandle, size_t memOffset,
+                                   size_t size, unsigned long long flags) {
     bind_memory(mcHandle, Mapping::host_access, mcOffset, memHandle, memOffset, size, flags);
     return CUDA_SUCCESS;
 }
 
-CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
-                             CUdeviceptr memptr, size_t size, unsigned long long flags) {
+EXPORT CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
+                                    CUdeviceptr memptr, size_t size, unsigned long long flags) {
     bind_address(mcHandle, Mapping::host_access, mcOffset, memptr, size, flags);
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 13010
-CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset,
-                               CUmemGenericAllocationHandle memHandle, size_t memOffset,
-                               size_t size, unsigned long long flags) {
+EXPORT CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                      size_t mcOffset, CUmemGenericAllocationHandle memHandle,
+                                      size_t memOffset, size_t size, unsigned long long flags) {
     device(dev);
     bind_memory(mcHandle, dev, mcOffset, memHandle, memOffset, size, flags);
     return CUDA_SUCCESS;
 }
 
-CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
-                                size_t mcOffset, CUdeviceptr memptr, size_t size,
-                                unsigned long long flags) {
+EXPORT CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                       size_t mcOffset, CUdeviceptr memptr, size_t size,
+                                       unsigned long long flags) {
     device(dev);
     bind_address(mcHandle, dev, mcOffset, memptr, size, flags);
     return CUDA_SUCCESS;
 }
 #endif
 
-CUresult cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset,
-                           size_t size) {
+EXPORT CUresult cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                  size_t mcOffset, size_t size) {
     PhysicalMemory &object = multicast_object(mcHandle);
     device(dev);
     check_part(mcOffset, size, object.size);

@@ -96,7 +96,7 @@ CUdeviceptr mapping_start(const Range &range, CUdeviceptr address) {
     return range.base + offset;
 }
 
-CUresult answer(void *data, int attribute, CUdeviceptr address, Range &range) {
+CUresult return_attribute(void *data, int attribute, CUdeviceptr address, Range &range) {
     const bool plain = range.memory == Memory::device;
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -189,7 +189,7 @@ std::size_t size_of(int attribute) {
 }
 
 // The call for several attributes succeeds for an unknown address and returns these values.
-void answer_unknown(void *data, int attribute, CUdeviceptr address) {
+void return_unknown(void *data, int attribute, CUdeviceptr address) {
     std::memset(data, 0, size_of(attribute));
     if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER) {
         write(data, address);
@@ -203,14 +203,14 @@ void answer_unknown(void *data, int attribute, CUdeviceptr address) {
 
 namespace sim::driver {
 
-CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr) {
+EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr) {
     Range *range = known(ptr);
     require(data != nullptr && is_attribute(attribute) && range != nullptr);
-    return answer(data, attribute, ptr, *range);
+    return return_attribute(data, attribute, ptr, *range);
 }
 
-CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
-                                void **data, CUdeviceptr ptr) {
+EXPORT CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
+                                       void **data, CUdeviceptr ptr) {
     require(numAttributes != 0 && attributes != nullptr && data != nullptr);
     for (unsigned int i = 0; i < numAttributes; ++i) {
         require(is_attribute(attributes[i]) && data[i] != nullptr);
@@ -218,15 +218,16 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
     Range *range = known(ptr);
     for (unsigned int i = 0; i < numAttributes; ++i) {
         if (range == nullptr) {
-            answer_unknown(data[i], attributes[i], ptr);
+            return_unknown(data[i], attributes[i], ptr);
         } else {
-            answer(data[i], attributes[i], ptr, *range);
+            return_attribute(data[i], attributes[i], ptr, *range);
         }
     }
     return CUDA_SUCCESS;
 }
 
-CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr) {
+EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                                      CUdeviceptr ptr) {
     potentially_unsafe_call();
     Range *range = known(ptr);
     require(value != nullptr && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && range != nullptr);

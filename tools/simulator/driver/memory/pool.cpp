@@ -114,7 +114,7 @@ Pool &pool_to_destroy(CUmemoryPool handle) try { return pool_of(handle); } catch
 
 namespace driver {
 
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
+EXPORT CUresult cuDeviceGetDefaultMemPool(OUT CUmemoryPool *pool_out, CUdevice dev) {
     device(dev, "dev");
     require_pools(dev);
     require(pool_out != nullptr);
@@ -122,41 +122,43 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
+EXPORT CUresult cuDeviceGetMemPool(OUT CUmemoryPool *pool, CUdevice dev) {
     require_pools(dev);
     require(pool != nullptr);
     *pool = &current_pool(dev);
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
+EXPORT CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
     require_pools(dev);
     set_current_pool(dev, pool_of(pool));
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 13000
-CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
-                                CUmemAllocationType type) {
+EXPORT CUresult cuMemGetDefaultMemPool(OUT CUmemoryPool *pool_out, CUmemLocation *location,
+                                       CUmemAllocationType type) {
     require(pool_out != nullptr);
     *pool_out = &default_pool(pool_device(location, type));
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type) {
+EXPORT CUresult cuMemGetMemPool(OUT CUmemoryPool *pool, CUmemLocation *location,
+                                CUmemAllocationType type) {
     require(pool != nullptr);
     *pool = &current_pool(pool_device(location, type));
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool) {
+EXPORT CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type,
+                                CUmemoryPool pool) {
     const int ordinal = pool_device(location, type);
     set_current_pool(ordinal, pool_of(pool));
     return CUDA_SUCCESS;
 }
 #endif
 
-CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
+EXPORT CUresult cuMemPoolCreate(OUT CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
     potentially_unsafe_call();
     require(pool != nullptr, "pool cannot be NULL");
     check_properties(poolProps);
@@ -176,7 +178,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     potentially_unsafe_call();
     Pool &object = pool_to_destroy(pool);
     require(!object.state->is_default, "Cannot destroy a default mempool");

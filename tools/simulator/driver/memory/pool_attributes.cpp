@@ -120,14 +120,14 @@ void check_grant(const PoolState &pool, const CUmemAccessDesc &grant) {
 
 namespace driver {
 
-CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+EXPORT CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
     const Pool &object = pool_of(pool);
     require(value != nullptr);
     get_attribute(*object.state, attr, value);
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
     const Pool &object = pool_of(pool);
     require(value != nullptr);
     require(!object.state->imported, "Set Attribute operation is only supported with pools created "
@@ -136,14 +136,14 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
+EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
     potentially_unsafe_call();
     require(pool != nullptr, "Parameter pool cannot be NULL");
     pool_of(pool).state->trim(minBytesToKeep);
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) {
+EXPORT CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) {
     PoolState &state = *pool_of(pool).state;
     require(map != nullptr);
     for (std::size_t i = 0; i != count; ++i) {
@@ -155,8 +155,8 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
-                            CUmemLocation *location) {
+EXPORT CUresult cuMemPoolGetAccess(OUT CUmemAccess_flags *flags, CUmemoryPool memPool,
+                                   CUmemLocation *location) {
     const PoolState &state = *pool_of(memPool).state;
     require(flags != nullptr && location != nullptr);
     require(static_cast<int>(location->type) == location::device);

@@ -72,9 +72,9 @@ void enter_slot(PoolFile &file, const PoolPointer &pointer) {
 
 namespace driver {
 
-CUresult cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
-                                          CUmemAllocationHandleType handleType,
-                                          unsigned long long flags) {
+EXPORT CUresult cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
+                                                 CUmemAllocationHandleType handleType,
+                                                 unsigned long long flags) {
     PoolState &state = *pool_of(pool).state;
     const auto type = static_cast<unsigned int>(handleType);
     require(handle_out != nullptr);
@@ -91,9 +91,9 @@ CUresult cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle,
-                                            CUmemAllocationHandleType handleType,
-                                            unsigned long long flags) {
+EXPORT CUresult cuMemPoolImportFromShareableHandle(OUT CUmemoryPool *pool_out, void *handle,
+                                                   CUmemAllocationHandleType handleType,
+                                                   unsigned long long flags) {
     require(pool_out != nullptr);
     const auto type = static_cast<unsigned int>(handleType);
     require(flags == 0, "flags must be 0");
@@ -113,7 +113,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdeviceptr ptr) {
+EXPORT CUresult cuMemPoolExportPointer(OUT CUmemPoolPtrExportData *shareData_out, CUdeviceptr ptr) {
     require(shareData_out != nullptr);
     const Range *range = AddressSpace::get().find_base(ptr);
     if (range == nullptr) {
@@ -136,8 +136,8 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdevicep
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
-                                CUmemPoolPtrExportData *shareData) {
+EXPORT CUresult cuMemPoolImportPointer(OUT CUdeviceptr *ptr_out, CUmemoryPool pool,
+                                       CUmemPoolPtrExportData *shareData) {
     require(ptr_out != nullptr);
     Pool &object = pool_of(pool);
     require(shareData != nullptr && object.state->imported);

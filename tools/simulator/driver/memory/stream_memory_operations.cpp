@@ -116,8 +116,6 @@ void check_value(const Context &context, CUdeviceptr address, std::size_t width,
     require(in_reach(context, range));
 }
 
-enum class Abi { first, second };
-
 // The first ABI is disabled unless the kernel module enables it; it adds a weaker write.
 void require_first_abi(CUdevice device, std::size_t width) {
     const auto attribute = static_cast<CUdevice_attribute>(width == 8 ? 93 : 92);
@@ -225,9 +223,6 @@ Work batch_memory_work(std::vector<CUstreamBatchMemOpParams> operations, unsigne
     return work;
 }
 
-} // namespace sim
-
-namespace sim::driver {
 namespace {
 
 CUresult submit_batch(Abi abi, CUstream handle, const CUstreamBatchMemOpParams *operations,
@@ -250,92 +245,51 @@ CUresult submit_batch(Abi abi, CUstream handle, const CUstreamBatchMemOpParams *
     return CUDA_SUCCESS;
 }
 
-CUresult wait_value(Abi abi, CUstream stream, CUstreamBatchMemOpType type, CUdeviceptr address,
-                    cuuint64_t value, unsigned int flags, const char *what) {
+const char *name_of(CUstreamBatchMemOpType type) {
+    switch (type) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+        return "cuStreamWaitValue32";
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+        return "cuStreamWaitValue64";
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+        return "cuStreamWriteValue32";
+    default:
+        return "cuStreamWriteValue64";
+    }
+}
+
+} // namespace
+} // namespace sim
+
+namespace sim::driver {
+
+EXPORT CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
+                                      CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
+    return submit_batch(Abi::second, stream, paramArray, count, flags, "cuStreamBatchMemOp");
+}
+
+EXPORT CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
+                                   CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
+    return submit_batch(Abi::first, stream, paramArray, count, flags, "cuStreamBatchMemOp");
+}
+
+} // namespace sim::driver
+
+namespace sim {
+
+// Waits and writes have the same members.
+CUresult submit_value(Abi abi, CUstreamBatchMemOpType type, CUstream stream, CUdeviceptr address,
+                      cuuint64_t value, unsigned int flags) {
     CUstreamBatchMemOpParams parameters{};
     parameters.waitValue.operation = type;
     parameters.waitValue.address = address;
-    if (type == CU_STREAM_MEM_OP_WAIT_VALUE_64) {
+    if (width_of(parameters) == 8) {
         parameters.waitValue.value64 = value;
     } else {
         parameters.waitValue.value = static_cast<cuuint32_t>(value);
     }
     parameters.waitValue.flags = flags;
-    return submit_batch(abi, stream, &parameters, 1, 0, what);
+    return submit_batch(abi, stream, &parameters, 1, 0, name_of(type));
 }
 
-CUresult write_value(Abi abi, CUstream stream, CUstreamBatchMemOpType type, CUdeviceptr address,
-                     cuuint64_t value, unsigned int flags, const char *what) {
-    CUstreamBatchMemOpParams parameters{};
-    parameters.writeValue.operation = type;
-    parameters.writeValue.address = address;
-    if (type == CU_STREAM_MEM_OP_WRITE_VALUE_64) {
-        parameters.writeValue.value64 = value;
-    } else {
-        parameters.writeValue.value = static_cast<cuuint32_t>(value);
-    }
-    parameters.writeValue.flags = flags;
-    return submit_batch(abi, stream, &parameters, 1, 0, what);
-}
-
-} // namespace
-
-CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                unsigned int flags) {
-    return wait_value(Abi::second, stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags,
-                      "cuStreamWaitValue32");
-}
-
-CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                unsigned int flags) {
-    return wait_value(Abi::second, stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags,
-                      "cuStreamWaitValue64");
-}
-
-CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                 unsigned int flags) {
-    return write_value(Abi::second, stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags,
-                       "cuStreamWriteValue32");
-}
-
-CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                 unsigned int flags) {
-    return write_value(Abi::second, stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags,
-                       "cuStreamWriteValue64");
-}
-
-CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned int count,
-                               CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
-    return submit_batch(Abi::second, stream, paramArray, count, flags, "cuStreamBatchMemOp");
-}
-
-CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                             unsigned int flags) {
-    return wait_value(Abi::first, stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags,
-                      "cuStreamWaitValue32");
-}
-
-CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                             unsigned int flags) {
-    return wait_value(Abi::first, stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags,
-                      "cuStreamWaitValue64");
-}
-
-CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                              unsigned int flags) {
-    return write_value(Abi::first, stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags,
-                       "cuStreamWriteValue32");
-}
-
-CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                              unsigned int flags) {
-    return write_value(Abi::first, stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags,
-                       "cuStreamWriteValue64");
-}
-
-CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
-                            CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
-    return submit_batch(Abi::first, stream, paramArray, count, flags, "cuStreamBatchMemOp");
-}
-
-} // namespace sim::driver
+} // namespace sim

@@ -201,7 +201,7 @@ void end_pool_memory_of(int device) {
 
 namespace driver {
 
-CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
+EXPORT CUresult cuMemAllocAsync(OUT CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
     require(dptr != nullptr);
     CUstream_st &stream = stream_of(hStream);
     require_pools(stream.context->device);
@@ -210,15 +210,15 @@ CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
-                                 CUstream hStream) {
+EXPORT CUresult cuMemAllocFromPoolAsync(OUT CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+                                        CUstream hStream) {
     require(dptr != nullptr);
     CUstream_st &stream = stream_of(hStream);
     *dptr = allocate_async(stream, pool_of(pool), bytesize, "cuMemAllocFromPoolAsync");
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
+EXPORT CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     CUstream_st &stream = stream_of(hStream);
     if (stream.capture != nullptr) {
         if (dptr == 0) {

@@ -118,7 +118,8 @@ void check_mapped(const Range &range, std::size_t offset, std::size_t size, bool
 
 namespace driver {
 
-CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count) {
+EXPORT CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
+                               size_t count) {
     require(desc != nullptr, "Parameter map(Access descriptor array) cannot be NULL");
     require(count != 0, "Parameter count cannot be 0");
     Range &range = reserved_range(ptr, size);
@@ -150,7 +151,8 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *des
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr) {
+EXPORT CUresult cuMemGetAccess(OUT unsigned long long *flags, const CUmemLocation *location,
+                               CUdeviceptr ptr) {
     require(flags != nullptr && location != nullptr);
     const int who = accessor(*location);
     const Mapping *mapping = mapping_at(ptr);

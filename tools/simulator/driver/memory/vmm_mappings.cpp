@@ -3,10 +3,11 @@
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
-#include "engine/stream.hpp"
+#include "engine/engine.hpp"
 #include "memory/virtual_memory.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace sim {
 namespace {
@@ -69,38 +70,37 @@ Mapping::Mapping(PhysicalMemory &of, std::size_t where, std::size_t inside)
 // A reservation counts enqueued operations as a whole; this finds those that use a part.
 std::size_t queued_users(CUdeviceptr address, std::size_t size, std::optional<CUdevice> device) {
     std::size_t count = 0;
-    Registry::get().for_each([&](const Object &object) {
-        if (!Stream::is(object.kind)) {
-            return;
-        }
-        const auto &stream = static_cast<const Stream &>(object);
-        if (!device || stream.context->device == *device) {
+    for (const Stream *stream : engine().busy) {
+        if (!device || stream->context->device == *device) {
             count += static_cast<std::size_t>(
-                std::count_if(stream.queue.begin(), stream.queue.end(),
+                std::count_if(stream->queue.begin(), stream->queue.end(),
                               [=](const Ticket &ticket) { return uses(*ticket, address, size); }));
         }
-    });
+    }
     return count;
 }
 
 std::vector<Mapping *> whole_mappings(const Range &range, std::size_t offset, std::size_t size,
                                       const char *reason) {
+    const auto &mappings = reservation_of(range).mappings;
+    const std::size_t end = offset + size;
+    auto next = mappings.lower_bound(offset);
+    if (next != mappings.begin()) {
+        const auto &[begin, before] = *std::prev(next);
+        require(begin + before->size <= offset, reason);
+    }
     std::vector<Mapping *> found;
-    for (const auto &[begin, mapping] : reservation_of(range).mappings) {
-        const std::size_t end = begin + mapping->size;
-        if (end <= offset || begin >= offset + size) {
-            continue;
-        }
-        require(begin >= offset && end <= offset + size, reason);
-        found.push_back(mapping);
+    for (; next != mappings.end() && next->first < end; ++next) {
+        require(next->first + next->second->size <= end, reason);
+        found.push_back(next->second);
     }
     return found;
 }
 
 namespace driver {
 
-CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
-                  unsigned long long flags) {
+EXPORT CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
+                         CUmemGenericAllocationHandle handle, unsigned long long flags) {
     // Recorded: checked before the sizes.
     require(offset == 0, CUDA_ERROR_NOT_SUPPORTED, "Specifying an offset is not supported");
     require(flags == 0, "Parameter flags must be 0");
@@ -129,7 +129,7 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
+EXPORT CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
     const std::size_t granularity = vmm_granularity();
     require(ptr % granularity == 0 && size % granularity == 0);
     Range &range = reserved_range(ptr, size);

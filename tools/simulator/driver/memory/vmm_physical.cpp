@@ -110,8 +110,9 @@ void end_if_unused(PhysicalMemory &memory) {
 
 namespace driver {
 
-CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
-                                       CUmemAllocationGranularity_flags option) {
+EXPORT CUresult cuMemGetAllocationGranularity(OUT size_t *granularity,
+                                              const CUmemAllocationProp *prop,
+                                              CUmemAllocationGranularity_flags option) {
     require(granularity != nullptr, "granularity return pointer cannot be NULL");
     check_properties(prop);
     require(option == CU_MEM_ALLOC_GRANULARITY_MINIMUM ||
@@ -121,8 +122,8 @@ CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocatio
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
-                     const CUmemAllocationProp *prop, unsigned long long flags) {
+EXPORT CUresult cuMemCreate(OUT CUmemGenericAllocationHandle *handle, size_t size,
+                            const CUmemAllocationProp *prop, unsigned long long flags) {
     require(handle != nullptr);
     check_properties(prop);
     require(flags == 0, "Parameter flags must be 0");
@@ -145,14 +146,14 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
     PhysicalMemory &memory = physical_memory(handle);
     --memory.references;
     end_if_unused(memory);
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr) {
+EXPORT CUresult cuMemRetainAllocationHandle(OUT CUmemGenericAllocationHandle *handle, void *addr) {
     require(handle != nullptr);
     Mapping *mapping = mapping_at(reinterpret_cast<std::uintptr_t>(addr));
     if (mapping == nullptr) {
@@ -166,8 +167,8 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void 
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
-                                                CUmemGenericAllocationHandle handle) {
+EXPORT CUresult cuMemGetAllocationPropertiesFromHandle(OUT CUmemAllocationProp *prop,
+                                                       CUmemGenericAllocationHandle handle) {
     require(prop != nullptr);
     const PhysicalMemory &memory = physical_memory(handle);
     require(!memory.multicast());

@@ -82,8 +82,8 @@ Mapping *mapping_at(CUdeviceptr address) noexcept {
 
 namespace driver {
 
-CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
-                             unsigned long long flags) {
+EXPORT CUresult cuMemAddressReserve(OUT CUdeviceptr *ptr, size_t size, size_t alignment,
+                                    CUdeviceptr addr, unsigned long long flags) {
     require(ptr != nullptr, "Parameter ptr cannot be NULL");
     const std::size_t page = platform::page_size();
     require(flags == 0, "Parameter flags must be 0");
@@ -116,7 +116,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
+EXPORT CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
     Range &range = reserved_range(ptr, 1, "requested to free");
     require(range.base == ptr && range.size == size);
     require(reservation_of(range).mappings.empty(), "Address range contains existing mapping");

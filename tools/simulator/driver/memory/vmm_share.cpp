@@ -87,9 +87,10 @@ std::size_t physical_memory_size(const platform::File &file) {
 
 namespace driver {
 
-CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle handle,
-                                      CUmemAllocationHandleType handleType,
-                                      unsigned long long flags) {
+EXPORT CUresult cuMemExportToShareableHandle(void *shareableHandle,
+                                             CUmemGenericAllocationHandle handle,
+                                             CUmemAllocationHandleType handleType,
+                                             unsigned long long flags) {
     const PhysicalMemory &memory = physical_memory(handle);
     const auto type = static_cast<unsigned int>(handleType);
     require(shareableHandle != nullptr, "Parameter shareableHandle cannot be NULL");
@@ -103,8 +104,9 @@ CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocat
     return CUDA_SUCCESS;
 }
 
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *osHandle,
-                                        CUmemAllocationHandleType shHandleType) {
+EXPORT CUresult cuMemImportFromShareableHandle(OUT CUmemGenericAllocationHandle *handle,
+                                               void *osHandle,
+                                               CUmemAllocationHandleType shHandleType) {
     require(handle != nullptr);
     const auto type = static_cast<unsigned int>(shHandleType);
     check_handle_types(type);

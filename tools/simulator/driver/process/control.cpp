@@ -122,7 +122,7 @@ void control_clear_calls() {
 
 // Collects lines under the lock, then passes them to the client without it, since it may call CUDA.
 template <class Collect>
-std::size_t tell(cushim_sim_line line, void *user, const Collect &collect) {
+std::size_t list_lines(cushim_sim_line line, void *user, const Collect &collect) {
     std::vector<std::string> lines;
     {
         const Held held(Lock::mutex());
@@ -137,11 +137,11 @@ std::size_t tell(cushim_sim_line line, void *user, const Collect &collect) {
 }
 
 std::size_t control_leaks(cushim_sim_line line, void *user) {
-    return tell(line, user, for_each_leak);
+    return list_lines(line, user, for_each_leak);
 }
 
 std::size_t control_misuses(cushim_sim_line line, void *user) {
-    return tell(line, user, for_each_misuse);
+    return list_lines(line, user, for_each_misuse);
 }
 
 std::size_t control_drain() {
@@ -185,12 +185,12 @@ void control_clear_misuses() {
 }
 
 std::size_t control_idle_kernels(cushim_sim_line line, void *user) {
-    return tell(line, user, for_each_idle_kernel);
+    return list_lines(line, user, for_each_idle_kernel);
 }
 
 std::size_t control_notes(cushim_sim_line line, void *user) {
-    return tell(line, user,
-                [](const Line &each) { std::for_each(notes().begin(), notes().end(), each); });
+    return list_lines(
+        line, user, [](const Line &each) { std::for_each(notes().begin(), notes().end(), each); });
 }
 
 constexpr cushim_sim control = {

@@ -35,7 +35,7 @@ const char *words_of(const Code &code) {
 }
 
 // For an unknown code the call fails and sets its output to null, which no other failing call does.
-CUresult tell(CUresult error, const char **text, const char *(*part)(const Code &)) {
+CUresult return_text(CUresult error, const char **text, const char *(*part)(const Code &)) {
     require(text != nullptr);
     if (process_state() == CUDA_ERROR_DEINITIALIZED) {
         *text = nullptr;
@@ -50,12 +50,12 @@ CUresult tell(CUresult error, const char **text, const char *(*part)(const Code 
 
 namespace driver {
 
-CUresult cuGetErrorName(CUresult error, const char **pStr) {
-    return tell(error, pStr, name_of);
+EXPORT ANY_TIME CUresult cuGetErrorName(CUresult error, const char **pStr) {
+    return return_text(error, pStr, name_of);
 }
 
-CUresult cuGetErrorString(CUresult error, const char **pStr) {
-    return tell(error, pStr, words_of);
+EXPORT ANY_TIME CUresult cuGetErrorString(CUresult error, const char **pStr) {
+    return return_text(error, pStr, words_of);
 }
 
 } // namespace driver

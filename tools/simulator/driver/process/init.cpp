@@ -7,14 +7,14 @@
 
 namespace sim::driver {
 
-CUresult cuInit(unsigned int Flags) {
+EXPORT ANY_TIME CUresult cuInit(unsigned int Flags) {
     require(Flags == 0);
     initialise();
     return CUDA_SUCCESS;
 }
 
 // Permitted before cuInit and in a child of fork; fails once the process exits.
-CUresult cuDriverGetVersion(int *driverVersion) {
+EXPORT ANY_TIME CUresult cuDriverGetVersion(OUT int *driverVersion) {
     require(process_state() != CUDA_ERROR_DEINITIALIZED, CUDA_ERROR_DEINITIALIZED);
     require(driverVersion != nullptr);
     *driverVersion = driver_version();

@@ -20,15 +20,17 @@ struct CUasyncCallbackEntry_st final : sim::Object {
 
 namespace sim::driver {
 
-CUresult cuDeviceRegisterAsyncNotification(CUdevice device, CUasyncCallback callbackFunc,
-                                           void *userData, CUasyncCallbackHandle *callback) {
+EXPORT CUresult cuDeviceRegisterAsyncNotification(CUdevice device, CUasyncCallback callbackFunc,
+                                                  void *userData,
+                                                  OUT CUasyncCallbackHandle *callback) {
     sim::device(device, "device");
     require(callbackFunc != nullptr && callback != nullptr);
     *callback = Registry::get().make<CUasyncCallbackEntry_st>(device, callbackFunc, userData);
     return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceUnregisterAsyncNotification(CUdevice device, CUasyncCallbackHandle callback) {
+EXPORT CUresult cuDeviceUnregisterAsyncNotification(CUdevice device,
+                                                    CUasyncCallbackHandle callback) {
     sim::device(device, "device");
     CUasyncCallbackEntry_st &entry = checked(callback, CUDA_ERROR_INVALID_VALUE);
     require(entry.device == device);

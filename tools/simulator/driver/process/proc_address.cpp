@@ -54,7 +54,7 @@ bool of_this_driver(const Row &row) {
 
 enum class Outcome { found, not_found, version_not_sufficient };
 
-struct Answer {
+struct Lookup {
     Outcome outcome;
     void *address = nullptr;
 };
@@ -64,7 +64,7 @@ bool newer(const Row &row, const Row *than) {
            (row.introduced == than->introduced && row.abi > than->abi);
 }
 
-Answer newest_of(const std::vector<const Row *> &rows, unsigned int version) {
+Lookup newest_of(const std::vector<const Row *> &rows, unsigned int version) {
     Outcome without = Outcome::not_found;
     const Row *best = nullptr;
     for (const Row *row : rows) {
@@ -81,14 +81,14 @@ Answer newest_of(const std::vector<const Row *> &rows, unsigned int version) {
     }
     // If the variant lacks the newest ABI, an older one does not replace it.
     return std::strcmp(best->name, sim_variant_lacks) == 0
-               ? Answer{Outcome::not_found}
-               : Answer{Outcome::found, const_cast<void *>(best->address)};
+               ? Lookup{Outcome::not_found}
+               : Lookup{Outcome::found, const_cast<void *>(best->address)};
 }
 
 // Headers before CUDA 11.3 do not name the flags.
 constexpr cuuint64_t legacy_stream = 1, per_thread_stream = 2;
 
-Answer look_up(const char *symbol, void **pfn, int version, cuuint64_t flags) {
+Lookup look_up(const char *symbol, void **pfn, int version, cuuint64_t flags) {
     if ((flags & ~(legacy_stream | per_thread_stream)) != 0) {
         refuse(CUDA_ERROR_INVALID_VALUE, "Invalid flags: 0x%llx",
                static_cast<unsigned long long>(flags));
@@ -107,9 +107,9 @@ Answer look_up(const char *symbol, void **pfn, int version, cuuint64_t flags) {
         return {Outcome::not_found};
     }
     if ((flags & per_thread_stream) != 0) {
-        const Answer answer = newest_of(family->per_thread, static_cast<unsigned int>(version));
-        if (answer.outcome != Outcome::not_found) {
-            return answer;
+        const Lookup found = newest_of(family->per_thread, static_cast<unsigned int>(version));
+        if (found.outcome != Outcome::not_found) {
+            return found;
         }
     }
     return newest_of(family->legacy, static_cast<unsigned int>(version));
@@ -119,25 +119,27 @@ Answer look_up(const char *symbol, void **pfn, int version, cuuint64_t flags) {
 
 namespace driver {
 
-CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags) {
-    const Answer answer = look_up(symbol, pfn, cudaVersion, flags);
-    require(answer.outcome == Outcome::found, CUDA_ERROR_NOT_FOUND);
-    *pfn = answer.address;
+EXPORT ANY_TIME CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion,
+                                          cuuint64_t flags) {
+    const Lookup found = look_up(symbol, pfn, cudaVersion, flags);
+    require(found.outcome == Outcome::found, CUDA_ERROR_NOT_FOUND);
+    *pfn = found.address;
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12000
-CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
-                             CUdriverProcAddressQueryResult *symbolStatus) {
-    const Answer answer = look_up(symbol, pfn, cudaVersion, flags);
-    *pfn = answer.address;
+EXPORT ANY_TIME CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion,
+                                             cuuint64_t flags,
+                                             CUdriverProcAddressQueryResult *symbolStatus) {
+    const Lookup found = look_up(symbol, pfn, cudaVersion, flags);
+    *pfn = found.address;
     if (symbolStatus != nullptr) {
         constexpr CUdriverProcAddressQueryResult results[] = {
             CU_GET_PROC_ADDRESS_SUCCESS,
             CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND,
             CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT,
         };
-        *symbolStatus = results[static_cast<int>(answer.outcome)];
+        *symbolStatus = results[static_cast<int>(found.outcome)];
     }
     return CUDA_SUCCESS;
 }

@@ -4,12 +4,12 @@
 
 namespace sim::driver {
 
-CUresult cuProfilerStart() {
+EXPORT CUresult cuProfilerStart() {
     current_context();
     return CUDA_SUCCESS;
 }
 
-CUresult cuProfilerStop() {
+EXPORT CUresult cuProfilerStop() {
     current_context();
     return CUDA_SUCCESS;
 }

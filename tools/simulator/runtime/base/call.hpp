@@ -4,6 +4,7 @@
 
 #include "runtime/base/failure.hpp"
 
+#include "driver/base/export.hpp"
 #include "driver/process/runtime_hooks.hpp"
 
 namespace sim::runtime {

@@ -26,7 +26,7 @@ class Entry<CUresult(Arguments...)> {
 
     cudaError_t operator()(Arguments... arguments) const {
         const Pointer function = find();
-        return function ? answer(function(arguments...)) : cudaErrorCallRequiresNewerDriver;
+        return function ? runtime_status(function(arguments...)) : cudaErrorCallRequiresNewerDriver;
     }
 
   private:

@@ -58,9 +58,6 @@ inline cudaMipmappedArray_t mipmapped_of(CUmipmappedArray array) noexcept {
 inline CUexternalMemory memory_of(cudaExternalMemory_t memory) noexcept {
     return reinterpret_cast<CUexternalMemory>(memory);
 }
-inline CUexternalSemaphore semaphore_of(cudaExternalSemaphore_t semaphore) noexcept {
-    return reinterpret_cast<CUexternalSemaphore>(semaphore);
-}
 inline const CUexternalSemaphore *
 semaphores_of(const cudaExternalSemaphore_t *semaphores) noexcept {
     return reinterpret_cast<const CUexternalSemaphore *>(semaphores);

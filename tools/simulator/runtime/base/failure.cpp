@@ -22,7 +22,7 @@ void fail(cudaError_t status, const char *reason) {
     fail(status);
 }
 
-cudaError_t answer(CUresult status) noexcept {
+cudaError_t runtime_status(CUresult status) noexcept {
     for (const Difference &difference : differences) {
         if (difference.driver == static_cast<int>(status)) {
             return static_cast<cudaError_t>(difference.runtime);

@@ -34,6 +34,6 @@ inline void demand(cudaError_t status) {
 }
 
 // The runtime's status for a driver status.
-cudaError_t answer(CUresult status) noexcept;
+cudaError_t runtime_status(CUresult status) noexcept;
 
 } // namespace sim::runtime

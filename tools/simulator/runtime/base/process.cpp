@@ -73,7 +73,7 @@ CUcontext current_or_null() {
 }
 
 // Whether this is a primary context that the runtime has released since it was made current.
-bool let_go(CUcontext context) {
+bool was_released(CUcontext context) {
     Process &all = process();
     const std::lock_guard<std::mutex> held(locks().contexts);
     if (all.epoch != Call::current().epoch()) {
@@ -135,7 +135,7 @@ void need_context() {
     const std::uint64_t resets = process().resets.load(std::memory_order_acquire);
     const bool known = context != nullptr && context == state.good && resets == state.good_at;
     if (!known || state.chosen) {
-        if (context == nullptr || state.chosen || let_go(context)) {
+        if (context == nullptr || state.chosen || was_released(context)) {
             demand(CU_ANY(cuCtxSetCurrent)(primary_context(own_device())));
             state.chosen = false;
         } else {
@@ -160,9 +160,9 @@ int device_count() {
 int known_device_count() {
     int count = 0;
     const cudaError_t status = CU_ANY(cuDeviceGetCount)(&count);
-    const bool cannot_tell =
+    const bool cannot_query =
         status == cudaErrorInitializationError || status == cudaErrorNotPermitted;
-    if (const int counted = process().counted; cannot_tell && counted >= 0) {
+    if (const int counted = process().counted; cannot_query && counted >= 0) {
         return counted;
     }
     demand(status);
@@ -206,7 +206,8 @@ int current_device() {
     const Thread &state = thread();
     const CUcontext context = state.chosen ? nullptr : current_or_null();
     CUdevice device = 0;
-    if (context != nullptr && !let_go(context) && CU_ANY(cuCtxGetDevice)(&device) == cudaSuccess) {
+    if (context != nullptr && !was_released(context) &&
+        CU_ANY(cuCtxGetDevice)(&device) == cudaSuccess) {
         return device;
     }
     return own_device();

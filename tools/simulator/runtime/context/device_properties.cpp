@@ -217,23 +217,23 @@ bool serves(const cudaDeviceProp &wish, const cudaDeviceProp &found) {
 #if CUDART_VERSION >= 12000 && CUDART_VERSION < 13000
 // The function for clients built with CUDA 11's headers, whose structure ends where CUDA 12 appends
 // fields.
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int device) {
+EXPORT cudaError_t cudaGetDeviceProperties(OUT cudaDeviceProp *prop, int device) {
     require(prop != nullptr);
     const cudaDeviceProp found = properties_of(device);
     std::memcpy(static_cast<void *>(prop), &found, offsetof(cudaDeviceProp, hostRegisterSupported));
     return cudaSuccess;
 }
 
-cudaError_t cudaGetDeviceProperties_v2(cudaDeviceProp *prop, int device) {
+EXPORT cudaError_t cudaGetDeviceProperties_v2(OUT cudaDeviceProp *prop, int device) {
 #else
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp *prop, int device) {
+EXPORT cudaError_t cudaGetDeviceProperties(OUT cudaDeviceProp *prop, int device) {
 #endif
     require(prop != nullptr);
     *prop = properties_of(device);
     return cudaSuccess;
 }
 
-cudaError_t cudaChooseDevice(int *device, const cudaDeviceProp *prop) {
+EXPORT cudaError_t cudaChooseDevice(OUT int *device, const cudaDeviceProp *prop) {
     require(device != nullptr && prop != nullptr);
     // Recorded: a child of fork may choose a device too. Device properties are not available there.
     const int count = in_forked_child() ? 0 : device_count();

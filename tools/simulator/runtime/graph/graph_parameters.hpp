@@ -1,4 +1,5 @@
-// Conversion of node parameters between the runtime's and the driver's structures.
+// Parameters of graph nodes, from the runtime's to the driver's structures and back. A kind of node
+// has one function for each structure that a call reads or writes; forward.hpp calls them.
 #pragma once
 
 #include "runtime/base/failure.hpp"
@@ -13,41 +14,48 @@ using DriverKernelNode = CUDA_KERNEL_NODE_PARAMS_v2;
 using DriverKernelNode = CUDA_KERNEL_NODE_PARAMS;
 #endif
 
-// The function is looked up as for a launch. KernelNode: cudaKernelNodeParams, …V2.
-DriverKernelNode kernel_node(const cudaKernelNodeParams *given);
-cudaKernelNodeParams shown(const DriverKernelNode &node);
-
-CUDA_MEMSET_NODE_PARAMS memset_node(const cudaMemsetParams *given);
-cudaMemsetParams shown(const CUDA_MEMSET_NODE_PARAMS &node);
-
-CUDA_HOST_NODE_PARAMS host_node(const cudaHostNodeParams *given);
-
-// Owns copies of the arrays that the parameters point to.
-class SignalNode {
-  public:
-    explicit SignalNode(const cudaExternalSemaphoreSignalNodeParams *given);
-    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *get() const { return &node_; }
-
-  private:
-    std::vector<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> signals_;
-    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS node_{};
-};
-class WaitNode {
-  public:
-    explicit WaitNode(const cudaExternalSemaphoreWaitNodeParams *given);
-    const CUDA_EXT_SEM_WAIT_NODE_PARAMS *get() const { return &node_; }
-
-  private:
-    std::vector<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> waits_;
-    CUDA_EXT_SEM_WAIT_NODE_PARAMS node_{};
+// Arrays that converted parameters point to.
+struct Lists {
+    std::vector<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> signals;
+    std::vector<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> waits;
 };
 
-// Copies of one row of bytes: between host memory and a symbol, and plain ones.
+// The kernel is looked up as for a launch.
+void to_driver(DriverKernelNode &node, const cudaKernelNodeParams &given, Lists &);
+void to_driver(CUDA_MEMCPY3D &node, const cudaMemcpy3DParms &given, Lists &);
+void to_driver(CUDA_MEMSET_NODE_PARAMS &node, const cudaMemsetParams &given, Lists &);
+void to_driver(CUDA_HOST_NODE_PARAMS &node, const cudaHostNodeParams &given, Lists &);
+void to_driver(CUDA_EXT_SEM_SIGNAL_NODE_PARAMS &node,
+               const cudaExternalSemaphoreSignalNodeParams &given, Lists &lists);
+void to_driver(CUDA_EXT_SEM_WAIT_NODE_PARAMS &node,
+               const cudaExternalSemaphoreWaitNodeParams &given, Lists &lists);
+
+void to_runtime(cudaKernelNodeParams &out, const DriverKernelNode &node);
+void to_runtime(cudaMemcpy3DParms &out, const CUDA_MEMCPY3D &node);
+void to_runtime(cudaMemsetParams &out, const CUDA_MEMSET_NODE_PARAMS &node);
+void to_runtime(cudaHostNodeParams &out, const CUDA_HOST_NODE_PARAMS &node);
+
+template <class Parameters>
+constexpr bool is_also_read = false;
+#if CUDART_VERSION >= 12020
+// Any kind. Only outputs are written.
+void to_driver(CUgraphNodeParams &node, const cudaGraphNodeParams &given, Lists &lists);
+void to_runtime(cudaGraphNodeParams &out, const CUgraphNodeParams &node);
+template <>
+inline constexpr bool is_also_read<cudaGraphNodeParams> = true;
+#endif
+
+// Copies of one row of bytes: between any two addresses, and to or from a symbol.
 CUDA_MEMCPY3D row_of_bytes(void *destination, const void *source, size_t count,
                            cudaMemcpyKind kind);
 CUDA_MEMCPY3D to_symbol(const void *symbol, const void *source, size_t count, size_t offset,
                         cudaMemcpyKind kind);
 CUDA_MEMCPY3D from_symbol(void *destination, const void *symbol, size_t count, size_t offset,
                           cudaMemcpyKind kind);
+
+#if CUDART_VERSION >= 13010
+// The context of an execution context; of null, the current context.
+CUcontext context_of(cudaExecutionContext_t given);
+#endif
 
 } // namespace sim::runtime

@@ -27,7 +27,7 @@ CUfunction_attribute settable(cudaFuncAttribute attribute) {
 
 } // namespace
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attr, const void *func) {
+EXPORT cudaError_t cudaFuncGetAttributes(OUT cudaFuncAttributes *attr, const void *func) {
     require(attr != nullptr);
     const CUfunction function = function_of(func);
     const auto size = [&](CUfunction_attribute of) {
@@ -62,36 +62,21 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attr, const void *func) {
     return cudaSuccess;
 }
 
-cudaError_t cudaFuncSetAttribute(const void *func, cudaFuncAttribute attr, int value) {
+EXPORT cudaError_t cudaFuncSetAttribute(const void *func, cudaFuncAttribute attr, int value) {
     const CUfunction_attribute which = settable(attr);
     return CU(cuFuncSetAttribute)(function_of(func), which, value);
 }
 
-cudaError_t cudaFuncSetCacheConfig(const void *func, cudaFuncCache cacheConfig) {
-    return CU(cuFuncSetCacheConfig)(function_of(func), same<CUfunc_cache>(cacheConfig));
-}
-
-cudaError_t cudaFuncSetSharedMemConfig(const void *func, cudaSharedMemConfig config) {
-    return CU(cuFuncSetSharedMemConfig)(function_of(func), same<CUsharedconfig>(config));
-}
-
 #if CUDART_VERSION >= 12030
-cudaError_t cudaFuncGetName(const char **name, const void *func) {
+EXPORT cudaError_t cudaFuncGetName(const char **name, const void *func) {
     require(name != nullptr);
     return CU(cuKernelGetName)(name, kernel_of(func));
 }
 #endif
 
-#if CUDART_VERSION >= 12040
-cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
-                                 size_t *paramSize) {
-    return CU(cuKernelGetParamInfo)(kernel_of(func), paramIndex, paramOffset, paramSize);
-}
-#endif
-
 #if CUDART_VERSION >= 12080
-cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attr, int value,
-                                            int device) {
+EXPORT cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attr,
+                                                   int value, int device) {
     return CU(cuKernelSetAttribute)(settable(attr), value, kernel, checked_device(device, "dev"));
 }
 #endif

@@ -72,8 +72,8 @@ CUlaunchConfig launch_configuration(const cudaLaunchConfig_t *config) {
     return launch;
 }
 
-cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
-                             size_t sharedMem, cudaStream_t stream) {
+EXPORT cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+                                    size_t sharedMem, cudaStream_t stream) {
     const CUfunction function = launched(func);
     return explained(CU(cuLaunchKernel)(function, gridDim.x, gridDim.y, gridDim.z, blockDim.x,
                                         blockDim.y, blockDim.z, shared_size(sharedMem),
@@ -81,15 +81,16 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
                      func, gridDim, blockDim);
 }
 
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args) {
+EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
+                                       void **args) {
     const CUlaunchConfig launch = launch_configuration(config);
     const CUfunction function = launched(func);
     return explained(CU(cuLaunchKernelEx)(&launch, function, args, nullptr), func, config->gridDim,
                      config->blockDim);
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
-                                        size_t sharedMem, cudaStream_t stream) {
+EXPORT cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim,
+                                               void **args, size_t sharedMem, cudaStream_t stream) {
     const CUfunction function = launched(func);
     return explained(CU(cuLaunchCooperativeKernel)(function, gridDim.x, gridDim.y, gridDim.z,
                                                    blockDim.x, blockDim.y, blockDim.z,
@@ -98,8 +99,9 @@ cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blo
 }
 
 #if CUDART_VERSION < 13000
-cudaError_t cudaLaunchCooperativeKernelMultiDevice(cudaLaunchParams *launchParamsList,
-                                                   unsigned int numDevices, unsigned int flags) {
+EXPORT cudaError_t cudaLaunchCooperativeKernelMultiDevice(cudaLaunchParams *launchParamsList,
+                                                          unsigned int numDevices,
+                                                          unsigned int flags) {
     require(launchParamsList != nullptr && numDevices != 0);
     need_context();
     std::vector<CUDA_LAUNCH_PARAMS> launches;

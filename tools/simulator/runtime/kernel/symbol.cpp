@@ -71,21 +71,21 @@ void check_symbol(const void *function) {
 
 // --- entry points. Recorded: an invalid symbol is reported before a null output.
 
-cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol) {
+EXPORT cudaError_t cudaGetSymbolAddress(OUT void **devPtr, const void *symbol) {
     const Variable variable = variable_of(symbol);
     require(devPtr != nullptr);
     *devPtr = pointer(variable.address);
     return cudaSuccess;
 }
 
-cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol) {
+EXPORT cudaError_t cudaGetSymbolSize(OUT size_t *size, const void *symbol) {
     const Variable variable = variable_of(symbol);
     require(size != nullptr);
     *size = variable.size;
     return cudaSuccess;
 }
 
-cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr) {
+EXPORT cudaError_t cudaGetFuncBySymbol(OUT cudaFunction_t *functionPtr, const void *symbolPtr) {
     check_symbol(symbolPtr);
     const CUfunction function = function_of(symbolPtr);
     require(functionPtr != nullptr);
@@ -94,7 +94,7 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolP
 }
 
 #if CUDART_VERSION >= 12010
-cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
+EXPORT cudaError_t cudaGetKernel(OUT cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
     require(kernelPtr != nullptr);
     check_symbol(entryFuncAddr);
     *kernelPtr = kernel_of(entryFuncAddr);

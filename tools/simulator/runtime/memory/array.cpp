@@ -20,46 +20,40 @@ CUDA_ARRAY3D_DESCRIPTOR descriptor(const cudaChannelFormatDesc *desc, const cuda
 
 } // namespace
 
-cudaError_t cudaMallocArray(cudaArray_t *array, const cudaChannelFormatDesc *desc, size_t width,
-                            size_t height, unsigned int flags) {
+EXPORT cudaError_t cudaMallocArray(OUT cudaArray_t *array, const cudaChannelFormatDesc *desc,
+                                   size_t width, size_t height, unsigned int flags) {
     require(array != nullptr, "arrayPtr cannot be NULL");
     require(desc != nullptr, "desc cannot be NULL");
     const CUDA_ARRAY3D_DESCRIPTOR wanted = descriptor(desc, {width, height, 0}, flags);
     return CU(cuArray3DCreate_v2)(array_out(array), &wanted);
 }
 
-cudaError_t cudaMalloc3DArray(cudaArray_t *array, const cudaChannelFormatDesc *desc,
-                              cudaExtent extent, unsigned int flags) {
+EXPORT cudaError_t cudaMalloc3DArray(OUT cudaArray_t *array, const cudaChannelFormatDesc *desc,
+                                     cudaExtent extent, unsigned int flags) {
     const CUDA_ARRAY3D_DESCRIPTOR wanted = descriptor(desc, extent, flags);
     return CU(cuArray3DCreate_v2)(array_out(array), &wanted);
 }
 
-cudaError_t cudaFreeArray(cudaArray_t array) {
+EXPORT cudaError_t cudaFreeArray(cudaArray_t array) {
     need_context();
     return array ? CU(cuArrayDestroy)(array_of(array)) : cudaSuccess;
 }
 
-cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
-                                     const cudaChannelFormatDesc *desc, cudaExtent extent,
-                                     unsigned int numLevels, unsigned int flags) {
+EXPORT cudaError_t cudaMallocMipmappedArray(OUT cudaMipmappedArray_t *mipmappedArray,
+                                            const cudaChannelFormatDesc *desc, cudaExtent extent,
+                                            unsigned int numLevels, unsigned int flags) {
     require(mipmappedArray != nullptr, "mipmappedArrayPtr cannot be NULL");
     const CUDA_ARRAY3D_DESCRIPTOR wanted = descriptor(desc, extent, flags);
     return CU(cuMipmappedArrayCreate)(mipmapped_out(mipmappedArray), &wanted, numLevels);
 }
 
-cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray) {
+EXPORT cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray) {
     need_context();
     return mipmappedArray ? CU(cuMipmappedArrayDestroy)(mipmapped_of(mipmappedArray)) : cudaSuccess;
 }
 
-cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
-                                       cudaMipmappedArray_const_t mipmappedArray,
-                                       unsigned int level) {
-    return CU(cuMipmappedArrayGetLevel)(array_out(levelArray), mipmapped_of(mipmappedArray), level);
-}
-
-cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc *desc, cudaExtent *extent, unsigned int *flags,
-                             cudaArray_t array) {
+EXPORT cudaError_t cudaArrayGetInfo(OUT cudaChannelFormatDesc *desc, OUT cudaExtent *extent,
+                                    OUT unsigned int *flags, cudaArray_t array) {
     const CUDA_ARRAY3D_DESCRIPTOR found = descriptor_of(array_of(array));
     if (desc != nullptr) {
         *desc = channel_of({found.Format, found.NumChannels});
@@ -73,40 +67,11 @@ cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc *desc, cudaExtent *extent, un
     return cudaSuccess;
 }
 
-cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc *desc, cudaArray_const_t array) {
+EXPORT cudaError_t cudaGetChannelDesc(OUT cudaChannelFormatDesc *desc, cudaArray_const_t array) {
     require(desc != nullptr);
     const CUDA_ARRAY3D_DESCRIPTOR found = descriptor_of(array_of(array));
     *desc = channel_of({found.Format, found.NumChannels});
     return cudaSuccess;
-}
-
-cudaError_t cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArray, unsigned int planeIdx) {
-    return CU(cuArrayGetPlane)(array_out(pPlaneArray), array_of(hArray), planeIdx);
-}
-
-cudaError_t cudaArrayGetMemoryRequirements(cudaArrayMemoryRequirements *memoryRequirements,
-                                           cudaArray_t array, int device) {
-    return CU(cuArrayGetMemoryRequirements)(
-        same_memory<CUDA_ARRAY_MEMORY_REQUIREMENTS>(memoryRequirements), array_of(array), device);
-}
-
-cudaError_t cudaMipmappedArrayGetMemoryRequirements(cudaArrayMemoryRequirements *memoryRequirements,
-                                                    cudaMipmappedArray_t mipmap, int device) {
-    return CU(cuMipmappedArrayGetMemoryRequirements)(
-        same_memory<CUDA_ARRAY_MEMORY_REQUIREMENTS>(memoryRequirements), mipmapped_of(mipmap),
-        device);
-}
-
-cudaError_t cudaArrayGetSparseProperties(cudaArraySparseProperties *sparseProperties,
-                                         cudaArray_t array) {
-    return CU(cuArrayGetSparseProperties)(
-        same_memory<CUDA_ARRAY_SPARSE_PROPERTIES>(sparseProperties), array_of(array));
-}
-
-cudaError_t cudaMipmappedArrayGetSparseProperties(cudaArraySparseProperties *sparseProperties,
-                                                  cudaMipmappedArray_t mipmap) {
-    return CU(cuMipmappedArrayGetSparseProperties)(
-        same_memory<CUDA_ARRAY_SPARSE_PROPERTIES>(sparseProperties), mipmapped_of(mipmap));
 }
 
 } // namespace sim::runtime

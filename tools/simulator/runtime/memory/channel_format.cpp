@@ -125,12 +125,14 @@ std::size_t element_size(CUarray array) {
 
 // --- entry points
 
-cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind f) {
+EXPORT ANY_TIME cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                            cudaChannelFormatKind f) {
     return {x, y, z, w, f};
 }
 
-cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,
-                                                 const cudaChannelFormatDesc *fmtDesc, int device) {
+EXPORT cudaError_t cudaDeviceGetTexture1DLinearMaxWidth(OUT size_t *maxWidthInElements,
+                                                        const cudaChannelFormatDesc *fmtDesc,
+                                                        int device) {
     require(maxWidthInElements != nullptr && fmtDesc != nullptr);
     const Format format = format_of(*fmtDesc);
     return CU_ANY(cuDeviceGetTexture1DLinearMaxWidth)(

@@ -6,23 +6,18 @@
 #include "runtime/memory/copy_submit.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace sim::runtime {
 namespace {
 
-cudaError_t run(const CUDA_MEMCPY3D &copy, const std::optional<cudaStream_t> &stream) {
-    return stream ? run_copy(copy, *stream) : run_copy(copy);
-}
-
 // An empty copy succeeds, whatever its other arguments.
-constexpr bool nothing(size_t width, size_t height) {
+constexpr bool is_empty(size_t width, size_t height) {
     return width == 0 || height == 0;
 }
 
 CUDA_MEMCPY3D to_array(cudaArray_t array, size_t x, size_t y, const void *source, size_t pitch,
                        size_t width, size_t height, cudaMemcpyKind kind) {
-    if (nothing(width, height)) {
+    if (is_empty(width, height)) {
         return {};
     }
     check_pitch(pitch, width);
@@ -34,7 +29,7 @@ CUDA_MEMCPY3D to_array(cudaArray_t array, size_t x, size_t y, const void *source
 
 CUDA_MEMCPY3D from_array(void *destination, size_t pitch, cudaArray_const_t array, size_t x,
                          size_t y, size_t width, size_t height, cudaMemcpyKind kind) {
-    if (nothing(width, height)) {
+    if (is_empty(width, height)) {
         return {};
     }
     check_pitch(pitch, width);
@@ -46,7 +41,7 @@ CUDA_MEMCPY3D from_array(void *destination, size_t pitch, cudaArray_const_t arra
 
 CUDA_MEMCPY3D between_arrays(const End &to, const End &from, size_t width, size_t height,
                              cudaMemcpyKind kind) {
-    if (nothing(width, height)) {
+    if (is_empty(width, height)) {
         return {};
     }
     require(kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
@@ -83,35 +78,38 @@ cudaMemcpyKind known_kind(cudaMemcpyKind kind) {
     return static_cast<unsigned int>(kind) <= cudaMemcpyDefault ? kind : cudaMemcpyDefault;
 }
 
-cudaError_t bytes_to_array(cudaArray_t array, size_t x, size_t y, const void *source, size_t count,
-                           cudaMemcpyKind kind, const std::optional<cudaStream_t> &stream) {
-    need_context();
-    if (count == 0) {
-        return cudaSuccess;
-    }
-    Cursor at(array, x, y);
-    for (size_t done = 0; done < count;) {
-        const size_t part = std::min(count - done, at.left_in_row());
-        const auto *from = static_cast<const std::byte *>(source) + done;
-        demand(run(to_array(array, at.x, at.y, from, part, part, 1, known_kind(kind)), stream));
-        at.advance(part);
-        done += part;
-    }
-    return cudaSuccess;
+} // namespace
+
+cudaError_t copy_2d_to_array(cudaArray_t array, size_t x, size_t y, const void *from, size_t pitch,
+                             size_t width, size_t height, cudaMemcpyKind kind,
+                             const InStream &stream) {
+    return run_copy(to_array(array, x, y, from, pitch, width, height, kind), stream);
 }
 
-cudaError_t bytes_from_array(void *destination, cudaArray_const_t array, size_t x, size_t y,
-                             size_t count, cudaMemcpyKind kind,
-                             const std::optional<cudaStream_t> &stream) {
-    need_context();
-    if (count == 0) {
-        return cudaSuccess;
-    }
-    Cursor at(array, x, y);
+cudaError_t copy_2d_from_array(void *to, size_t pitch, cudaArray_const_t array, size_t x, size_t y,
+                               size_t width, size_t height, cudaMemcpyKind kind,
+                               const InStream &stream) {
+    return run_copy(from_array(to, pitch, array, x, y, width, height, kind), stream);
+}
+
+EXPORT cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
+                                            cudaArray_const_t src, size_t wOffsetSrc,
+                                            size_t hOffsetSrc, size_t width, size_t height,
+                                            cudaMemcpyKind kind) {
+    return run_copy(between_arrays(in_array(dst, wOffsetDst, hOffsetDst),
+                                   in_array(src, wOffsetSrc, hOffsetSrc), width, height, kind));
+}
+
+// --- consecutive bytes, across the ends of rows
+
+namespace {
+
+// copy(cursor, offset, bytes) copies a part of a row.
+template <class CopyPart>
+cudaError_t copy_parts(Cursor at, size_t count, const CopyPart &copy) {
     for (size_t done = 0; done < count;) {
         const size_t part = std::min(count - done, at.left_in_row());
-        auto *to = static_cast<std::byte *>(destination) + done;
-        demand(run(from_array(to, part, array, at.x, at.y, part, 1, known_kind(kind)), stream));
+        demand(copy(at, done, part));
         at.advance(part);
         done += part;
     }
@@ -120,62 +118,31 @@ cudaError_t bytes_from_array(void *destination, cudaArray_const_t array, size_t 
 
 } // namespace
 
-cudaError_t cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
-                                size_t spitch, size_t width, size_t height, cudaMemcpyKind kind) {
-    return run_copy(to_array(dst, wOffset, hOffset, src, spitch, width, height, kind));
+cudaError_t bytes_to_array(cudaArray_t array, size_t x, size_t y, const void *source, size_t count,
+                           cudaMemcpyKind kind, const InStream &stream) {
+    need_context();
+    const auto *bytes = static_cast<const std::byte *>(source);
+    const auto copy = [&](const Cursor &at, size_t done, size_t part) {
+        return copy_2d_to_array(array, at.x, at.y, bytes + done, part, part, 1, known_kind(kind),
+                                stream);
+    };
+    return count == 0 ? cudaSuccess : copy_parts({array, x, y}, count, copy);
 }
 
-cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
-                                     const void *src, size_t spitch, size_t width, size_t height,
-                                     cudaMemcpyKind kind, cudaStream_t stream) {
-    return run_copy(to_array(dst, wOffset, hOffset, src, spitch, width, height, kind), stream);
+cudaError_t bytes_from_array(void *destination, cudaArray_const_t array, size_t x, size_t y,
+                             size_t count, cudaMemcpyKind kind, const InStream &stream) {
+    need_context();
+    auto *bytes = static_cast<std::byte *>(destination);
+    const auto copy = [&](const Cursor &at, size_t done, size_t part) {
+        return copy_2d_from_array(bytes + done, part, array, at.x, at.y, part, 1, known_kind(kind),
+                                  stream);
+    };
+    return count == 0 ? cudaSuccess : copy_parts({array, x, y}, count, copy);
 }
 
-cudaError_t cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset,
-                                  size_t hOffset, size_t width, size_t height,
-                                  cudaMemcpyKind kind) {
-    return run_copy(from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind));
-}
-
-cudaError_t cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArray_const_t src,
-                                       size_t wOffset, size_t hOffset, size_t width, size_t height,
-                                       cudaMemcpyKind kind, cudaStream_t stream) {
-    return run_copy(from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind), stream);
-}
-
-cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
-                                     cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
-                                     size_t width, size_t height, cudaMemcpyKind kind) {
-    return run_copy(between_arrays(in_array(dst, wOffsetDst, hOffsetDst),
-                                   in_array(src, wOffsetSrc, hOffsetSrc), width, height, kind));
-}
-
-// --- consecutive bytes, across the ends of rows
-
-cudaError_t cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
-                              size_t count, cudaMemcpyKind kind) {
-    return bytes_to_array(dst, wOffset, hOffset, src, count, kind, {});
-}
-
-cudaError_t cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
-                                   size_t count, cudaMemcpyKind kind, cudaStream_t stream) {
-    return bytes_to_array(dst, wOffset, hOffset, src, count, kind, stream);
-}
-
-cudaError_t cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset,
-                                size_t count, cudaMemcpyKind kind) {
-    return bytes_from_array(dst, src, wOffset, hOffset, count, kind, {});
-}
-
-cudaError_t cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset,
-                                     size_t hOffset, size_t count, cudaMemcpyKind kind,
-                                     cudaStream_t stream) {
-    return bytes_from_array(dst, src, wOffset, hOffset, count, kind, stream);
-}
-
-cudaError_t cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
-                                   cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
-                                   size_t count, cudaMemcpyKind kind) {
+EXPORT cudaError_t cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
+                                          cudaArray_const_t src, size_t wOffsetSrc,
+                                          size_t hOffsetSrc, size_t count, cudaMemcpyKind kind) {
     need_context();
     if (count == 0) {
         return cudaSuccess;

@@ -21,46 +21,34 @@ CUstream created(cudaStream_t stream) {
 #endif
 
 #if CUDART_VERSION >= 13000
-cudaError_t cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs, const size_t *sizes,
-                                 size_t count, cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
-                                 size_t numAttrs, cudaStream_t stream) {
+EXPORT cudaError_t cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs,
+                                        const size_t *sizes, size_t count,
+                                        cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
+                                        size_t numAttrs, cudaStream_t stream) {
     return CU(cuMemcpyBatchAsync_v2)(addresses(dsts), addresses(srcs), const_cast<size_t *>(sizes),
                                      count, same_memory<CUmemcpyAttributes>(attrs), attrsIdxs,
                                      numAttrs, created(stream));
 }
 
-cudaError_t cudaMemcpy3DBatchAsync(size_t numOps, cudaMemcpy3DBatchOp *opList,
-                                   unsigned long long flags, cudaStream_t stream) {
+EXPORT cudaError_t cudaMemcpy3DBatchAsync(size_t numOps, cudaMemcpy3DBatchOp *opList,
+                                          unsigned long long flags, cudaStream_t stream) {
     return CU(cuMemcpy3DBatchAsync_v2)(numOps, same_memory<CUDA_MEMCPY3D_BATCH_OP>(opList), flags,
                                        created(stream));
 }
 #elif CUDART_VERSION >= 12080
-cudaError_t cudaMemcpyBatchAsync(void **dsts, void **srcs, size_t *sizes, size_t count,
-                                 cudaMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
-                                 size_t *failIdx, cudaStream_t stream) {
+EXPORT cudaError_t cudaMemcpyBatchAsync(void **dsts, void **srcs, size_t *sizes, size_t count,
+                                        cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
+                                        size_t numAttrs, size_t *failIdx, cudaStream_t stream) {
     return CU(cuMemcpyBatchAsync)(addresses(dsts), addresses(srcs), sizes, count,
                                   same_memory<CUmemcpyAttributes>(attrs), attrsIdxs, numAttrs,
                                   failIdx, created(stream));
 }
 
-cudaError_t cudaMemcpy3DBatchAsync(size_t numOps, cudaMemcpy3DBatchOp *opList, size_t *failIdx,
-                                   unsigned long long flags, cudaStream_t stream) {
+EXPORT cudaError_t cudaMemcpy3DBatchAsync(size_t numOps, cudaMemcpy3DBatchOp *opList,
+                                          size_t *failIdx, unsigned long long flags,
+                                          cudaStream_t stream) {
     return CU(cuMemcpy3DBatchAsync)(numOps, same_memory<CUDA_MEMCPY3D_BATCH_OP>(opList), failIdx,
                                     flags, created(stream));
-}
-#endif
-
-#if CUDART_VERSION >= 13020
-cudaError_t cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t size,
-                                          cudaMemcpyAttributes *attr, cudaStream_t stream) {
-    return CU(cuMemcpyWithAttributesAsync)(
-        address(dst), address(src), size, same_memory<CUmemcpyAttributes>(attr), stream_of(stream));
-}
-
-cudaError_t cudaMemcpy3DWithAttributesAsync(cudaMemcpy3DBatchOp *op, unsigned long long flags,
-                                            cudaStream_t stream) {
-    return CU(cuMemcpy3DWithAttributesAsync)(same_memory<CUDA_MEMCPY3D_BATCH_OP>(op), flags,
-                                             stream_of(stream));
 }
 #endif
 

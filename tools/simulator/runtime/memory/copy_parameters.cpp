@@ -3,6 +3,8 @@
 #include "runtime/base/driver_equivalents.hpp"
 #include "runtime/memory/channel_format.hpp"
 
+#include <bit>
+
 namespace sim::runtime {
 namespace {
 
@@ -135,28 +137,9 @@ CUDA_MEMCPY3D_PEER copy_of(const cudaMemcpy3DPeerParms *parameters) {
         end_of(parameters->dstArray, parameters->dstPtr, parameters->dstPos, CU_MEMORYTYPE_DEVICE),
         end_of(parameters->srcArray, parameters->srcPtr, parameters->srcPos, CU_MEMORYTYPE_DEVICE),
         parameters->extent);
-    CUDA_MEMCPY3D_PEER peer{};
-    peer.srcXInBytes = copy.srcXInBytes;
-    peer.srcY = copy.srcY;
-    peer.srcZ = copy.srcZ;
-    peer.srcMemoryType = copy.srcMemoryType;
-    peer.srcDevice = copy.srcDevice;
-    peer.srcArray = copy.srcArray;
+    auto peer = std::bit_cast<CUDA_MEMCPY3D_PEER>(copy); // which has contexts for reserved fields
     peer.srcContext = primary_context(parameters->srcDevice);
-    peer.srcPitch = copy.srcPitch;
-    peer.srcHeight = copy.srcHeight;
-    peer.dstXInBytes = copy.dstXInBytes;
-    peer.dstY = copy.dstY;
-    peer.dstZ = copy.dstZ;
-    peer.dstMemoryType = copy.dstMemoryType;
-    peer.dstDevice = copy.dstDevice;
-    peer.dstArray = copy.dstArray;
     peer.dstContext = primary_context(parameters->dstDevice);
-    peer.dstPitch = copy.dstPitch;
-    peer.dstHeight = copy.dstHeight;
-    peer.WidthInBytes = copy.WidthInBytes;
-    peer.Height = copy.Height;
-    peer.Depth = copy.Depth;
     return peer;
 }
 

@@ -2,12 +2,11 @@
 #include "runtime/base/driver_api.hpp"
 #include "runtime/base/driver_equivalents.hpp"
 #include "runtime/memory/channel_format.hpp"
-#include "runtime/memory/external_parameters.hpp"
 
 namespace sim::runtime {
 
-cudaError_t cudaImportExternalMemory(cudaExternalMemory_t *extMem_out,
-                                     const cudaExternalMemoryHandleDesc *memHandleDesc) {
+EXPORT cudaError_t cudaImportExternalMemory(OUT cudaExternalMemory_t *extMem_out,
+                                            const cudaExternalMemoryHandleDesc *memHandleDesc) {
     require(memHandleDesc != nullptr);
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC handle{};
     handle.type = same<CUexternalMemoryHandleType>(memHandleDesc->type);
@@ -19,8 +18,9 @@ cudaError_t cudaImportExternalMemory(cudaExternalMemory_t *extMem_out,
     return CU(cuImportExternalMemory)(reinterpret_cast<CUexternalMemory *>(extMem_out), &handle);
 }
 
-cudaError_t cudaExternalMemoryGetMappedBuffer(void **devPtr, cudaExternalMemory_t extMem,
-                                              const cudaExternalMemoryBufferDesc *bufferDesc) {
+EXPORT cudaError_t
+cudaExternalMemoryGetMappedBuffer(OUT void **devPtr, cudaExternalMemory_t extMem,
+                                  const cudaExternalMemoryBufferDesc *bufferDesc) {
     require(bufferDesc != nullptr);
     CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer{};
     buffer.offset = bufferDesc->offset;
@@ -29,9 +29,9 @@ cudaError_t cudaExternalMemoryGetMappedBuffer(void **devPtr, cudaExternalMemory_
     return CU(cuExternalMemoryGetMappedBuffer)(address_out(devPtr), memory_of(extMem), &buffer);
 }
 
-cudaError_t
-cudaExternalMemoryGetMappedMipmappedArray(cudaMipmappedArray_t *mipmap, cudaExternalMemory_t extMem,
-                                          const cudaExternalMemoryMipmappedArrayDesc *mipmapDesc) {
+EXPORT cudaError_t cudaExternalMemoryGetMappedMipmappedArray(
+    OUT cudaMipmappedArray_t *mipmap, cudaExternalMemory_t extMem,
+    const cudaExternalMemoryMipmappedArrayDesc *mipmapDesc) {
     require(mipmapDesc != nullptr);
     const Format format = format_of(mipmapDesc->formatDesc);
     CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC wanted{};
@@ -44,12 +44,8 @@ cudaExternalMemoryGetMappedMipmappedArray(cudaMipmappedArray_t *mipmap, cudaExte
                                                        &wanted);
 }
 
-cudaError_t cudaDestroyExternalMemory(cudaExternalMemory_t extMem) {
-    return CU(cuDestroyExternalMemory)(memory_of(extMem));
-}
-
-cudaError_t cudaImportExternalSemaphore(cudaExternalSemaphore_t *extSem_out,
-                                        const cudaExternalSemaphoreHandleDesc *semHandleDesc) {
+EXPORT cudaError_t cudaImportExternalSemaphore(
+    OUT cudaExternalSemaphore_t *extSem_out, const cudaExternalSemaphoreHandleDesc *semHandleDesc) {
     require(semHandleDesc != nullptr);
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC handle{};
     handle.type = same<CUexternalSemaphoreHandleType>(semHandleDesc->type);
@@ -59,71 +55,5 @@ cudaError_t cudaImportExternalSemaphore(cudaExternalSemaphore_t *extSem_out,
     return CU(cuImportExternalSemaphore)(reinterpret_cast<CUexternalSemaphore *>(extSem_out),
                                          &handle);
 }
-
-cudaError_t cudaDestroyExternalSemaphore(cudaExternalSemaphore_t extSem) {
-    return CU(cuDestroyExternalSemaphore)(semaphore_of(extSem));
-}
-
-namespace {
-
-template <class Parameters>
-cudaError_t signal(const cudaExternalSemaphore_t *semaphores, const Parameters *parameters,
-                   unsigned int count, cudaStream_t stream) {
-    require(parameters != nullptr || count == 0);
-    const auto signals = signals_of(parameters, count);
-    return CU(cuSignalExternalSemaphoresAsync)(semaphores_of(semaphores), signals.data(), count,
-                                               stream_of(stream));
-}
-
-template <class Parameters>
-cudaError_t wait(const cudaExternalSemaphore_t *semaphores, const Parameters *parameters,
-                 unsigned int count, cudaStream_t stream) {
-    require(parameters != nullptr || count == 0);
-    const auto waits = waits_of(parameters, count);
-    return CU(cuWaitExternalSemaphoresAsync)(semaphores_of(semaphores), waits.data(), count,
-                                             stream_of(stream));
-}
-
-} // namespace
-
-#if CUDART_VERSION >= 13000
-cudaError_t cudaSignalExternalSemaphoresAsync(const cudaExternalSemaphore_t *extSemArray,
-                                              const cudaExternalSemaphoreSignalParams *paramsArray,
-                                              unsigned int numExtSems, cudaStream_t stream) {
-    return signal(extSemArray, paramsArray, numExtSems, stream);
-}
-
-cudaError_t cudaWaitExternalSemaphoresAsync(const cudaExternalSemaphore_t *extSemArray,
-                                            const cudaExternalSemaphoreWaitParams *paramsArray,
-                                            unsigned int numExtSems, cudaStream_t stream) {
-    return wait(extSemArray, paramsArray, numExtSems, stream);
-}
-#else
-cudaError_t
-cudaSignalExternalSemaphoresAsync(const cudaExternalSemaphore_t *extSemArray,
-                                  const cudaExternalSemaphoreSignalParams_v1 *paramsArray,
-                                  unsigned int numExtSems, cudaStream_t stream) {
-    return signal(extSemArray, paramsArray, numExtSems, stream);
-}
-
-cudaError_t cudaWaitExternalSemaphoresAsync(const cudaExternalSemaphore_t *extSemArray,
-                                            const cudaExternalSemaphoreWaitParams_v1 *paramsArray,
-                                            unsigned int numExtSems, cudaStream_t stream) {
-    return wait(extSemArray, paramsArray, numExtSems, stream);
-}
-
-cudaError_t
-cudaSignalExternalSemaphoresAsync_v2(const cudaExternalSemaphore_t *extSemArray,
-                                     const cudaExternalSemaphoreSignalParams *paramsArray,
-                                     unsigned int numExtSems, cudaStream_t stream) {
-    return signal(extSemArray, paramsArray, numExtSems, stream);
-}
-
-cudaError_t cudaWaitExternalSemaphoresAsync_v2(const cudaExternalSemaphore_t *extSemArray,
-                                               const cudaExternalSemaphoreWaitParams *paramsArray,
-                                               unsigned int numExtSems, cudaStream_t stream) {
-    return wait(extSemArray, paramsArray, numExtSems, stream);
-}
-#endif
 
 } // namespace sim::runtime

@@ -1,8 +1,10 @@
 // Parameters of signals and waits on external semaphores, for both versions of the runtime API.
 #pragma once
 
-#include "runtime/base/runtime_headers.hpp"
+#include "runtime/base/driver_api.hpp"
+#include "runtime/base/driver_equivalents.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace sim::runtime {
@@ -29,23 +31,39 @@ CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait_of(const Parameters &given) {
 }
 
 template <class Parameters>
-std::vector<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> signals_of(const Parameters *given,
-                                                              unsigned int count) {
-    std::vector<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> signals;
-    for (unsigned int index = 0; index < count; ++index) {
-        signals.push_back(signal_of(given[index]));
-    }
+auto signals_of(const Parameters *given, unsigned int count) {
+    std::vector<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> signals(count);
+    std::transform(given, given + count, signals.begin(), signal_of<Parameters>);
     return signals;
 }
 
 template <class Parameters>
-std::vector<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> waits_of(const Parameters *given,
-                                                          unsigned int count) {
-    std::vector<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> waits;
-    for (unsigned int index = 0; index < count; ++index) {
-        waits.push_back(wait_of(given[index]));
-    }
+auto waits_of(const Parameters *given, unsigned int count) {
+    std::vector<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> waits(count);
+    std::transform(given, given + count, waits.begin(), wait_of<Parameters>);
     return waits;
+}
+
+// --- entry points, which ../forward/forwarded.txt lists
+
+template <class Parameters>
+cudaError_t signal_semaphores(const cudaExternalSemaphore_t *semaphores,
+                              const Parameters *parameters, unsigned int count,
+                              cudaStream_t stream) {
+    require(parameters != nullptr || count == 0);
+    const auto signals = signals_of(parameters, count);
+    return CU(cuSignalExternalSemaphoresAsync)(semaphores_of(semaphores), signals.data(), count,
+                                               stream_of(stream));
+}
+
+template <class Parameters>
+cudaError_t wait_for_semaphores(const cudaExternalSemaphore_t *semaphores,
+                                const Parameters *parameters, unsigned int count,
+                                cudaStream_t stream) {
+    require(parameters != nullptr || count == 0);
+    const auto waits = waits_of(parameters, count);
+    return CU(cuWaitExternalSemaphoresAsync)(semaphores_of(semaphores), waits.data(), count,
+                                             stream_of(stream));
 }
 
 } // namespace sim::runtime

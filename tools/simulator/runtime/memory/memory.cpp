@@ -1,4 +1,4 @@
-// Device memory: allocation, release, memory info.
+// Allocation and release of device, host and managed memory.
 #include "runtime/base/driver_api.hpp"
 
 namespace sim::runtime {
@@ -10,7 +10,7 @@ constexpr unsigned int pitch_element = 4;
 } // namespace
 
 // An allocation of 0 bytes succeeds with a null pointer.
-cudaError_t cudaMalloc(void **devPtr, size_t size) {
+EXPORT cudaError_t cudaMalloc(OUT void **devPtr, size_t size) {
     require(devPtr != nullptr, "devPtr cannot be NULL");
     need_context();
     if (size == 0) {
@@ -20,12 +20,13 @@ cudaError_t cudaMalloc(void **devPtr, size_t size) {
     return CU(cuMemAlloc_v2)(address_out(devPtr), size);
 }
 
-cudaError_t cudaFree(void *devPtr) {
+EXPORT cudaError_t cudaFree(void *devPtr) {
     need_context();
     return devPtr ? CU(cuMemFree_v2)(address(devPtr)) : cudaSuccess;
 }
 
-cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height) {
+EXPORT cudaError_t cudaMallocPitch(OUT void **devPtr, OUT size_t *pitch, size_t width,
+                                   size_t height) {
     require(devPtr != nullptr && pitch != nullptr);
     need_context();
     if (width == 0 || height == 0) {
@@ -36,7 +37,7 @@ cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t h
     return CU(cuMemAllocPitch_v2)(address_out(devPtr), pitch, width, height, pitch_element);
 }
 
-cudaError_t cudaMalloc3D(cudaPitchedPtr *pitchedDevPtr, cudaExtent extent) {
+EXPORT cudaError_t cudaMalloc3D(OUT cudaPitchedPtr *pitchedDevPtr, cudaExtent extent) {
     require(pitchedDevPtr != nullptr);
     need_context();
     cudaPitchedPtr made{nullptr, 0, extent.width, extent.height};
@@ -51,8 +52,27 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr *pitchedDevPtr, cudaExtent extent) {
     return cudaSuccess;
 }
 
-cudaError_t cudaMemGetInfo(size_t *free, size_t *total) {
-    return CU(cuMemGetInfo_v2)(free, total);
+EXPORT cudaError_t cudaHostAlloc(OUT void **pHost, size_t size, unsigned int flags) {
+    if (size == 0) {
+        flags = 0; // recorded: for 0 bytes, the flags are not checked
+    }
+    return CU(cuMemHostAlloc)(pHost, size, flags);
+}
+
+EXPORT cudaError_t cudaFreeHost(void *ptr) {
+    need_context();
+    return ptr ? CU(cuMemFreeHost)(ptr) : cudaSuccess;
+}
+
+// As for cudaMalloc, 0 bytes are not an error.
+EXPORT cudaError_t cudaMallocManaged(OUT void **devPtr, size_t size, unsigned int flags) {
+    require(devPtr != nullptr);
+    need_context();
+    if (size == 0) {
+        *devPtr = nullptr;
+        return cudaSuccess;
+    }
+    return CU(cuMemAllocManaged)(address_out(devPtr), size, flags);
 }
 
 } // namespace sim::runtime

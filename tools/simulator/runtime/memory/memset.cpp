@@ -1,7 +1,5 @@
 // Memsets.
-#include "runtime/base/driver_api.hpp"
-
-#include <optional>
+#include "runtime/memory/copy_submit.hpp"
 
 namespace sim::runtime {
 namespace {
@@ -11,9 +9,20 @@ unsigned char byte_of(int value) noexcept {
     return static_cast<unsigned char>(value);
 }
 
+} // namespace
+
+cudaError_t set_bytes(void *memory, int value, size_t count, const InStream &stream) {
+    return stream ? CU(cuMemsetD8Async)(address(memory), byte_of(value), count, stream_of(*stream))
+                  : CU_SYNC(cuMemsetD8_v2)(address(memory), byte_of(value), count);
+}
+
+cudaError_t set_2d(void *memory, size_t pitch, int value, size_t width, size_t height,
+                   const InStream &stream) {
+    return set_3d({memory, pitch, width, height}, value, {width, height, 1}, stream);
+}
+
 // Fills plane by plane: rows of a plane are `pitch` bytes apart, planes `ysize` rows.
-cudaError_t fill(const cudaPitchedPtr &memory, int value, const cudaExtent &extent,
-                 const std::optional<cudaStream_t> &stream) {
+cudaError_t set_3d(cudaPitchedPtr memory, int value, cudaExtent extent, const InStream &stream) {
     need_context();
     if (extent.width == 0 || extent.height == 0 || extent.depth == 0) {
         return cudaSuccess;
@@ -35,34 +44,6 @@ cudaError_t fill(const cudaPitchedPtr &memory, int value, const cudaExtent &exte
                                                  extent.height));
     }
     return cudaSuccess;
-}
-
-} // namespace
-
-cudaError_t cudaMemset(void *devPtr, int value, size_t count) {
-    return CU_SYNC(cuMemsetD8_v2)(address(devPtr), byte_of(value), count);
-}
-
-cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream) {
-    return CU(cuMemsetD8Async)(address(devPtr), byte_of(value), count, stream_of(stream));
-}
-
-cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height) {
-    return fill({devPtr, pitch, width, height}, value, {width, height, 1}, {});
-}
-
-cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width, size_t height,
-                              cudaStream_t stream) {
-    return fill({devPtr, pitch, width, height}, value, {width, height, 1}, stream);
-}
-
-cudaError_t cudaMemset3D(cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent) {
-    return fill(pitchedDevPtr, value, extent, {});
-}
-
-cudaError_t cudaMemset3DAsync(cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent,
-                              cudaStream_t stream) {
-    return fill(pitchedDevPtr, value, extent, stream);
 }
 
 } // namespace sim::runtime

@@ -7,17 +7,17 @@ namespace {
 constexpr int no_device = -2;
 
 template <class T>
-bool ask(T &value, CUpointer_attribute attribute, const void *pointer) {
+bool query(T &value, CUpointer_attribute attribute, const void *pointer) {
     return CU(cuPointerGetAttribute)(&value, attribute, address(pointer)) == cudaSuccess;
 }
 
 cudaMemoryType type_of(const void *pointer) {
     CUmemorytype type{};
-    if (!ask(type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer)) {
+    if (!query(type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer)) {
         return cudaMemoryTypeUnregistered;
     }
     unsigned int managed = 0;
-    if (ask(managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer) && managed != 0) {
+    if (query(managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer) && managed != 0) {
         return cudaMemoryTypeManaged;
     }
     return type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
@@ -26,7 +26,7 @@ cudaMemoryType type_of(const void *pointer) {
 } // namespace
 
 // Memory that CUDA does not know is not an error: its type is unregistered.
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *ptr) {
+EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *ptr) {
     require(attributes != nullptr);
     need_context();
     cudaPointerAttributes found{};
@@ -37,13 +37,13 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const vo
         *attributes = found;
         return cudaSuccess;
     }
-    (void)ask(found.device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr);
+    (void)query(found.device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr);
     CUdeviceptr device_address = 0;
-    if (ask(device_address, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, ptr)) {
+    if (query(device_address, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, ptr)) {
         found.devicePointer = pointer(device_address);
     }
     void *host = nullptr;
-    if (found.type != cudaMemoryTypeDevice && ask(host, CU_POINTER_ATTRIBUTE_HOST_POINTER, ptr)) {
+    if (found.type != cudaMemoryTypeDevice && query(host, CU_POINTER_ATTRIBUTE_HOST_POINTER, ptr)) {
         found.hostPointer = host;
     }
     *attributes = found;

@@ -3,6 +3,9 @@
 #include "runtime/base/driver_equivalents.hpp"
 #include "runtime/memory/channel_format.hpp"
 
+#include <algorithm>
+#include <type_traits>
+
 namespace sim::runtime {
 namespace {
 
@@ -87,34 +90,47 @@ unsigned int flags_of(const Texture &given) {
     return flags;
 }
 
+// Between the structures of the driver and of the runtime, either way.
+template <class To, class From>
+void copy_view(To &to, const From &from) {
+    to.format = same<decltype(to.format)>(from.format);
+    to.width = from.width;
+    to.height = from.height;
+    to.depth = from.depth;
+    to.firstMipmapLevel = from.firstMipmapLevel;
+    to.lastMipmapLevel = from.lastMipmapLevel;
+    to.firstLayer = from.firstLayer;
+    to.lastLayer = from.lastLayer;
+}
+template <class To, class From>
+void copy_sampling(To &to, const From &from) {
+    for (int dimension = 0; dimension < 3; ++dimension) {
+        to.addressMode[dimension] =
+            same<std::remove_cvref_t<decltype(*to.addressMode)>>(from.addressMode[dimension]);
+    }
+    to.filterMode = same<decltype(to.filterMode)>(from.filterMode);
+    to.maxAnisotropy = from.maxAnisotropy;
+    to.mipmapFilterMode = same<decltype(to.mipmapFilterMode)>(from.mipmapFilterMode);
+    to.mipmapLevelBias = from.mipmapLevelBias;
+    to.minMipmapLevelClamp = from.minMipmapLevelClamp;
+    to.maxMipmapLevelClamp = from.maxMipmapLevelClamp;
+    std::copy_n(from.borderColor, 4, to.borderColor);
+}
+
 template <class Texture>
 CUDA_TEXTURE_DESC texture_of(const Texture *given) {
     require(given != nullptr);
     CUDA_TEXTURE_DESC texture{};
-    for (int dimension = 0; dimension < 3; ++dimension) {
-        texture.addressMode[dimension] = same<CUaddress_mode>(given->addressMode[dimension]);
-    }
-    texture.filterMode = same<CUfilter_mode>(given->filterMode);
+    copy_sampling(texture, *given);
     texture.flags = flags_of(*given);
-    texture.maxAnisotropy = given->maxAnisotropy;
-    texture.mipmapFilterMode = same<CUfilter_mode>(given->mipmapFilterMode);
-    texture.mipmapLevelBias = given->mipmapLevelBias;
-    texture.minMipmapLevelClamp = given->minMipmapLevelClamp;
-    texture.maxMipmapLevelClamp = given->maxMipmapLevelClamp;
-    for (int channel = 0; channel < 4; ++channel) {
-        texture.borderColor[channel] = given->borderColor[channel];
-    }
     return texture;
 }
 
 template <class Texture>
 Texture shown(const CUDA_TEXTURE_DESC &texture) {
     Texture seen{};
-    for (int dimension = 0; dimension < 3; ++dimension) {
-        seen.addressMode[dimension] = same<cudaTextureAddressMode>(texture.addressMode[dimension]);
-    }
+    copy_sampling(seen, texture);
     const auto has = [&](unsigned int flag) { return (texture.flags & flag) != 0 ? 1 : 0; };
-    seen.filterMode = same<cudaTextureFilterMode>(texture.filterMode);
     seen.readMode =
         has(CU_TRSF_READ_AS_INTEGER) ? cudaReadModeElementType : cudaReadModeNormalizedFloat;
     seen.normalizedCoords = has(CU_TRSF_NORMALIZED_COORDINATES);
@@ -122,14 +138,6 @@ Texture shown(const CUDA_TEXTURE_DESC &texture) {
     seen.disableTrilinearOptimization = has(CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION);
     if constexpr (requires { seen.seamlessCubemap; }) {
         seen.seamlessCubemap = has(CU_TRSF_SEAMLESS_CUBEMAP);
-    }
-    seen.maxAnisotropy = texture.maxAnisotropy;
-    seen.mipmapFilterMode = same<cudaTextureFilterMode>(texture.mipmapFilterMode);
-    seen.mipmapLevelBias = texture.mipmapLevelBias;
-    seen.minMipmapLevelClamp = texture.minMipmapLevelClamp;
-    seen.maxMipmapLevelClamp = texture.maxMipmapLevelClamp;
-    for (int channel = 0; channel < 4; ++channel) {
-        seen.borderColor[channel] = texture.borderColor[channel];
     }
     return seen;
 }
@@ -141,14 +149,7 @@ cudaError_t create_texture(cudaTextureObject_t *object, const cudaResourceDesc *
     const CUDA_TEXTURE_DESC as = texture_of(texture);
     CUDA_RESOURCE_VIEW_DESC through{};
     if (view != nullptr) {
-        through.format = same<CUresourceViewFormat>(view->format);
-        through.width = view->width;
-        through.height = view->height;
-        through.depth = view->depth;
-        through.firstMipmapLevel = view->firstMipmapLevel;
-        through.lastMipmapLevel = view->lastMipmapLevel;
-        through.firstLayer = view->firstLayer;
-        through.lastLayer = view->lastLayer;
+        copy_view(through, *view);
     }
     return CU(cuTexObjectCreate)(object, &of, &as, view ? &through : nullptr);
 }
@@ -165,38 +166,34 @@ cudaError_t show_texture(Texture *output, cudaTextureObject_t object) {
 
 } // namespace
 
-cudaError_t cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
-                                    const cudaResourceDesc *pResDesc,
-                                    const cudaTextureDesc *pTexDesc,
-                                    const cudaResourceViewDesc *pResViewDesc) {
+EXPORT cudaError_t cudaCreateTextureObject(OUT cudaTextureObject_t *pTexObject,
+                                           const cudaResourceDesc *pResDesc,
+                                           const cudaTextureDesc *pTexDesc,
+                                           const cudaResourceViewDesc *pResViewDesc) {
     return create_texture(pTexObject, pResDesc, pTexDesc, pResViewDesc);
 }
 
-cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc *pTexDesc,
-                                            cudaTextureObject_t texObject) {
+EXPORT cudaError_t cudaGetTextureObjectTextureDesc(OUT cudaTextureDesc *pTexDesc,
+                                                   cudaTextureObject_t texObject) {
     return show_texture(pTexDesc, texObject);
 }
 
 #if CUDART_VERSION < 12000
-cudaError_t cudaCreateTextureObject_v2(cudaTextureObject_t *pTexObject,
-                                       const cudaResourceDesc *pResDesc,
-                                       const cudaTextureDesc_v2 *pTexDesc,
-                                       const cudaResourceViewDesc *pResViewDesc) {
+EXPORT cudaError_t cudaCreateTextureObject_v2(OUT cudaTextureObject_t *pTexObject,
+                                              const cudaResourceDesc *pResDesc,
+                                              const cudaTextureDesc_v2 *pTexDesc,
+                                              const cudaResourceViewDesc *pResViewDesc) {
     return create_texture(pTexObject, pResDesc, pTexDesc, pResViewDesc);
 }
 
-cudaError_t cudaGetTextureObjectTextureDesc_v2(cudaTextureDesc_v2 *pTexDesc,
-                                               cudaTextureObject_t texObject) {
+EXPORT cudaError_t cudaGetTextureObjectTextureDesc_v2(OUT cudaTextureDesc_v2 *pTexDesc,
+                                                      cudaTextureObject_t texObject) {
     return show_texture(pTexDesc, texObject);
 }
 #endif
 
-cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texObject) {
-    return CU(cuTexObjectDestroy)(texObject);
-}
-
-cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc *pResDesc,
-                                             cudaTextureObject_t texObject) {
+EXPORT cudaError_t cudaGetTextureObjectResourceDesc(OUT cudaResourceDesc *pResDesc,
+                                                    cudaTextureObject_t texObject) {
     require(pResDesc != nullptr);
     CUDA_RESOURCE_DESC resource{};
     demand(CU(cuTexObjectGetResourceDesc)(&resource, texObject));
@@ -204,36 +201,24 @@ cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc *pResDesc,
     return cudaSuccess;
 }
 
-cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc *pResViewDesc,
-                                                 cudaTextureObject_t texObject) {
+EXPORT cudaError_t cudaGetTextureObjectResourceViewDesc(OUT cudaResourceViewDesc *pResViewDesc,
+                                                        cudaTextureObject_t texObject) {
     require(pResViewDesc != nullptr);
     CUDA_RESOURCE_VIEW_DESC view{};
     demand(CU(cuTexObjectGetResourceViewDesc)(&view, texObject));
-    cudaResourceViewDesc seen{};
-    seen.format = same<cudaResourceViewFormat>(view.format);
-    seen.width = view.width;
-    seen.height = view.height;
-    seen.depth = view.depth;
-    seen.firstMipmapLevel = view.firstMipmapLevel;
-    seen.lastMipmapLevel = view.lastMipmapLevel;
-    seen.firstLayer = view.firstLayer;
-    seen.lastLayer = view.lastLayer;
-    *pResViewDesc = seen;
+    *pResViewDesc = {};
+    copy_view(*pResViewDesc, view);
     return cudaSuccess;
 }
 
-cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
-                                    const cudaResourceDesc *pResDesc) {
+EXPORT cudaError_t cudaCreateSurfaceObject(OUT cudaSurfaceObject_t *pSurfObject,
+                                           const cudaResourceDesc *pResDesc) {
     const CUDA_RESOURCE_DESC resource = resource_of(pResDesc);
     return CU(cuSurfObjectCreate)(pSurfObject, &resource);
 }
 
-cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject) {
-    return CU(cuSurfObjectDestroy)(surfObject);
-}
-
-cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc *pResDesc,
-                                             cudaSurfaceObject_t surfObject) {
+EXPORT cudaError_t cudaGetSurfaceObjectResourceDesc(OUT cudaResourceDesc *pResDesc,
+                                                    cudaSurfaceObject_t surfObject) {
     require(pResDesc != nullptr || surfObject != 0, cudaErrorInvalidDevice); // recorded
     require(pResDesc != nullptr);
     CUDA_RESOURCE_DESC resource{};

@@ -1,5 +1,5 @@
 // Copies and memsets in streams, between devices, in batches.
-#include "../../record.hpp"
+#include "../parameters.hpp"
 
 #include <vector>
 
@@ -22,7 +22,7 @@ struct Buffers {
         d.cuStreamCreate(&s, 0);
     }
     ~Buffers() {
-        ask("cuStreamSynchronize at the end", d.cuStreamSynchronize(s));
+        ASK(cuStreamSynchronize, " at the end", s);
         d.cuStreamDestroy(s);
         d.cuMemFree(p);
         d.cuMemFree(q);
@@ -30,127 +30,86 @@ struct Buffers {
     }
 };
 
-CUDA_MEMCPY3D block(CUdeviceptr from, CUdeviceptr to) {
-    CUDA_MEMCPY3D copy{};
-    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.srcDevice = from;
-    copy.dstDevice = to;
-    copy.srcPitch = copy.dstPitch = 64;
-    copy.srcHeight = copy.dstHeight = 4;
-    copy.WidthInBytes = 32;
-    copy.Height = 4;
-    copy.Depth = 2;
-    return copy;
-}
-
 } // namespace
 
-void stream_copies() {
-    if (!start()) {
-        return;
-    }
+SECTION("stream_copies", start) {
     const Buffers b;
     const auto host = reinterpret_cast<CUdeviceptr>(b.host);
-    ask("cuMemcpy to 0", d.cuMemcpy(0, b.p, 16));
-    ask("cuMemcpyDtoD to 0", d.cuMemcpyDtoD(0, b.p, 16));
-    ask("cuMemcpyAsync", d.cuMemcpyAsync(b.p, host, 16, b.s));
-    ask("cuMemcpyAsync to 0", d.cuMemcpyAsync(0, host, 16, b.s));
-    ask("cuMemcpyHtoDAsync", d.cuMemcpyHtoDAsync(b.p, b.host, 16, b.s));
-    ask("cuMemcpyHtoDAsync to 0", d.cuMemcpyHtoDAsync(0, b.host, 16, b.s));
-    ask("cuMemcpyHtoDAsync null source", d.cuMemcpyHtoDAsync(b.p, nullptr, 16, b.s));
-    ask("cuMemcpyDtoHAsync", d.cuMemcpyDtoHAsync(b.host, b.p, 16, b.s));
-    ask("cuMemcpyDtoHAsync from 0", d.cuMemcpyDtoHAsync(b.host, 0, 16, b.s));
-    ask("cuMemcpyDtoDAsync", d.cuMemcpyDtoDAsync(b.q, b.p, 16, b.s));
-    ask("cuMemcpyDtoDAsync from 0", d.cuMemcpyDtoDAsync(b.q, 0, 16, b.s));
-    ask("cuMemcpyDtoDAsync 0 bytes", d.cuMemcpyDtoDAsync(b.q, b.p, 0, b.s));
-    ask("cuMemcpyPeer from 0", d.cuMemcpyPeer(b.p, context(), 0, context(), 16));
-    ask("cuMemcpyPeerAsync", d.cuMemcpyPeerAsync(b.p, context(), b.q, context(), 16, b.s));
-    ask("cuMemcpyPeerAsync from 0", d.cuMemcpyPeerAsync(b.p, context(), 0, context(), 16, b.s));
-    CUDA_MEMCPY2D two{};
+    ASK(cuMemcpy, " to 0", 0, b.p, 16);
+    ASK(cuMemcpyDtoD, " to 0", 0, b.p, 16);
+    ASK(cuMemcpyAsync, "", b.p, host, 16, b.s);
+    ASK(cuMemcpyAsync, " to 0", 0, host, 16, b.s);
+    ASK(cuMemcpyHtoDAsync, "", b.p, b.host, 16, b.s);
+    ASK(cuMemcpyHtoDAsync, " to 0", 0, b.host, 16, b.s);
+    ASK(cuMemcpyHtoDAsync, " null source", b.p, nullptr, 16, b.s);
+    ASK(cuMemcpyDtoHAsync, "", b.host, b.p, 16, b.s);
+    ASK(cuMemcpyDtoHAsync, " from 0", b.host, 0, 16, b.s);
+    ASK(cuMemcpyDtoDAsync, "", b.q, b.p, 16, b.s);
+    ASK(cuMemcpyDtoDAsync, " from 0", b.q, 0, 16, b.s);
+    ASK(cuMemcpyDtoDAsync, " 0 bytes", b.q, b.p, 0, b.s);
+    ASK(cuMemcpyPeer, " from 0", b.p, context(), 0, context(), 16);
+    ASK(cuMemcpyPeerAsync, "", b.p, context(), b.q, context(), 16, b.s);
+    ASK(cuMemcpyPeerAsync, " from 0", b.p, context(), 0, context(), 16, b.s);
+    auto two = copy_of<CUDA_MEMCPY2D>(b.p, 0, 32, 64, 4);
     two.srcMemoryType = CU_MEMORYTYPE_HOST;
     two.srcHost = b.host;
-    two.srcPitch = two.dstPitch = 64;
-    two.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    two.dstDevice = b.p;
-    two.WidthInBytes = 32;
-    two.Height = 4;
-    ask("cuMemcpy2DUnaligned", d.cuMemcpy2DUnaligned(&two));
-    ask("cuMemcpy2DAsync", d.cuMemcpy2DAsync(&two, b.s));
+    ASK(cuMemcpy2DUnaligned, "", &two);
+    ASK(cuMemcpy2DAsync, "", &two, b.s);
     two.srcPitch = 16;
-    ask("cuMemcpy2DUnaligned pitch under width", d.cuMemcpy2DUnaligned(&two));
-    ask("cuMemcpy2DAsync pitch under width", d.cuMemcpy2DAsync(&two, b.s));
-    auto three = block(b.p, b.q);
-    ask("cuMemcpy3DAsync", d.cuMemcpy3DAsync(&three, b.s));
+    ASK(cuMemcpy2DUnaligned, " pitch under width", &two);
+    ASK(cuMemcpy2DAsync, " pitch under width", &two, b.s);
+    auto three = copy_of<CUDA_MEMCPY3D>(b.q, b.p, 32, 64, 4, 2);
+    ASK(cuMemcpy3DAsync, "", &three, b.s);
     three.srcPitch = 16;
-    ask("cuMemcpy3DAsync pitch under width", d.cuMemcpy3DAsync(&three, b.s));
-    CUDA_MEMCPY3D_PEER peer{};
-    peer.srcMemoryType = peer.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    peer.srcDevice = b.p;
-    peer.dstDevice = b.q;
+    ASK(cuMemcpy3DAsync, " pitch under width", &three, b.s);
+    auto peer = copy_of<CUDA_MEMCPY3D_PEER>(b.q, b.p, 32, 64, 4, 2);
     peer.srcContext = peer.dstContext = context();
-    peer.srcPitch = peer.dstPitch = 64;
-    peer.srcHeight = peer.dstHeight = 4;
-    peer.WidthInBytes = 32;
-    peer.Height = 4;
-    peer.Depth = 2;
-    ask("cuMemcpy3DPeer", d.cuMemcpy3DPeer(&peer));
-    ask("cuMemcpy3DPeerAsync", d.cuMemcpy3DPeerAsync(&peer, b.s));
+    ASK(cuMemcpy3DPeer, "", &peer);
+    ASK(cuMemcpy3DPeerAsync, "", &peer, b.s);
     peer.srcPitch = 16;
-    ask("cuMemcpy3DPeer pitch under width", d.cuMemcpy3DPeer(&peer));
-    ask("cuMemcpy3DPeerAsync pitch under width", d.cuMemcpy3DPeerAsync(&peer, b.s));
+    ASK(cuMemcpy3DPeer, " pitch under width", &peer);
+    ASK(cuMemcpy3DPeerAsync, " pitch under width", &peer, b.s);
 }
 
-void memsets() {
-    if (!start()) {
-        return;
-    }
+SECTION("memsets", start) {
     const Buffers b;
-    ask("cuMemsetD8", d.cuMemsetD8(b.p, 1, 16));
-    ask("cuMemsetD16", d.cuMemsetD16(b.p, 1, 16));
-    ask("cuMemsetD16 of garbage", d.cuMemsetD16(garbage, 1, 16));
-    ask("cuMemsetD32", d.cuMemsetD32(b.p, 1, 16));
-    ask("cuMemsetD8Async", d.cuMemsetD8Async(b.p, 1, 16, b.s));
-    ask("cuMemsetD8Async at 0", d.cuMemsetD8Async(0, 1, 16, b.s));
-    ask("cuMemsetD8Async 0 bytes", d.cuMemsetD8Async(b.p, 1, 0, b.s));
-    ask("cuMemsetD16Async", d.cuMemsetD16Async(b.p, 1, 16, b.s));
-    ask("cuMemsetD16Async unaligned", d.cuMemsetD16Async(b.p + 1, 1, 16, b.s));
-    ask("cuMemsetD32Async", d.cuMemsetD32Async(b.p, 1, 16, b.s));
-    ask("cuMemsetD32Async unaligned", d.cuMemsetD32Async(b.p + 2, 1, 16, b.s));
-    ask("cuMemsetD2D16", d.cuMemsetD2D16(b.p, 64, 1, 16, 4));
-    ask("cuMemsetD2D16 unaligned", d.cuMemsetD2D16(b.p + 1, 64, 1, 16, 4));
-    ask("cuMemsetD2D16 width over pitch", d.cuMemsetD2D16(b.p, 64, 1, 33, 4));
-    ask("cuMemsetD2D32", d.cuMemsetD2D32(b.p, 64, 1, 16, 4));
-    ask("cuMemsetD2D8Async", d.cuMemsetD2D8Async(b.p, 64, 1, 32, 4, b.s));
-    ask("cuMemsetD2D8Async width over pitch", d.cuMemsetD2D8Async(b.p, 64, 1, 65, 4, b.s));
-    ask("cuMemsetD2D16Async", d.cuMemsetD2D16Async(b.p, 64, 1, 16, 4, b.s));
-    ask("cuMemsetD2D16Async width over pitch", d.cuMemsetD2D16Async(b.p, 64, 1, 33, 4, b.s));
-    ask("cuMemsetD2D32Async", d.cuMemsetD2D32Async(b.p, 64, 1, 16, 4, b.s));
-    ask("cuMemsetD2D32Async width over pitch", d.cuMemsetD2D32Async(b.p, 64, 1, 17, 4, b.s));
+    ASK(cuMemsetD8, "", b.p, 1, 16);
+    ASK(cuMemsetD16, "", b.p, 1, 16);
+    ASK(cuMemsetD16, " of garbage", garbage, 1, 16);
+    ASK(cuMemsetD32, "", b.p, 1, 16);
+    ASK(cuMemsetD8Async, "", b.p, 1, 16, b.s);
+    ASK(cuMemsetD8Async, " at 0", 0, 1, 16, b.s);
+    ASK(cuMemsetD8Async, " 0 bytes", b.p, 1, 0, b.s);
+    ASK(cuMemsetD16Async, "", b.p, 1, 16, b.s);
+    ASK(cuMemsetD16Async, " unaligned", b.p + 1, 1, 16, b.s);
+    ASK(cuMemsetD32Async, "", b.p, 1, 16, b.s);
+    ASK(cuMemsetD32Async, " unaligned", b.p + 2, 1, 16, b.s);
+    ASK(cuMemsetD2D16, "", b.p, 64, 1, 16, 4);
+    ASK(cuMemsetD2D16, " unaligned", b.p + 1, 64, 1, 16, 4);
+    ASK(cuMemsetD2D16, " width over pitch", b.p, 64, 1, 33, 4);
+    ASK(cuMemsetD2D32, "", b.p, 64, 1, 16, 4);
+    ASK(cuMemsetD2D8Async, "", b.p, 64, 1, 32, 4, b.s);
+    ASK(cuMemsetD2D8Async, " width over pitch", b.p, 64, 1, 65, 4, b.s);
+    ASK(cuMemsetD2D16Async, "", b.p, 64, 1, 16, 4, b.s);
+    ASK(cuMemsetD2D16Async, " width over pitch", b.p, 64, 1, 33, 4, b.s);
+    ASK(cuMemsetD2D32Async, "", b.p, 64, 1, 16, 4, b.s);
+    ASK(cuMemsetD2D32Async, " width over pitch", b.p, 64, 1, 17, 4, b.s);
 }
 
-void batch_copies() {
-    if (!start()) {
-        return;
-    }
+SECTION("batch_copies", start) {
     const Buffers b;
     CUdeviceptr to[] = {b.p, b.p + 4096}, from[] = {b.q, b.q + 4096};
     std::size_t sizes[] = {64, 128}, first[] = {0};
-    CUmemcpyAttributes how{};
-    how.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-    ask("cuMemcpyBatchAsync", d.cuMemcpyBatchAsync(to, from, sizes, 2, &how, first, 1, b.s));
-    ask("cuMemcpyBatchAsync of 0 copies",
-        d.cuMemcpyBatchAsync(to, from, sizes, 0, &how, first, 1, b.s));
-    ask("cuMemcpyBatchAsync without attributes",
-        d.cuMemcpyBatchAsync(to, from, sizes, 2, nullptr, nullptr, 0, b.s));
-    ask("cuMemcpyBatchAsync in the default stream",
-        d.cuMemcpyBatchAsync(to, from, sizes, 2, &how, first, 1, nullptr));
+    CUmemcpyAttributes how{.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+    ASK(cuMemcpyBatchAsync, "", to, from, sizes, 2, &how, first, 1, b.s);
+    ASK(cuMemcpyBatchAsync, " of 0 copies", to, from, sizes, 0, &how, first, 1, b.s);
+    ASK(cuMemcpyBatchAsync, " without attributes", to, from, sizes, 2, nullptr, nullptr, 0, b.s);
+    ASK(cuMemcpyBatchAsync, " in the default stream", to, from, sizes, 2, &how, first, 1, nullptr);
     sizes[1] = 0;
-    ask("cuMemcpyBatchAsync with a size of 0",
-        d.cuMemcpyBatchAsync(to, from, sizes, 2, &how, first, 1, b.s));
+    ASK(cuMemcpyBatchAsync, " with a size of 0", to, from, sizes, 2, &how, first, 1, b.s);
     sizes[1] = 128;
     how.srcAccessOrder = static_cast<CUmemcpySrcAccessOrder>(77);
-    ask("cuMemcpyBatchAsync access order 77",
-        d.cuMemcpyBatchAsync(to, from, sizes, 2, &how, first, 1, b.s));
+    ASK(cuMemcpyBatchAsync, " access order 77", to, from, sizes, 2, &how, first, 1, b.s);
     CUDA_MEMCPY3D_BATCH_OP op{};
     op.src.type = op.dst.type = CU_MEMCPY_OPERAND_TYPE_POINTER;
     op.src.op.ptr.ptr = b.q;
@@ -158,12 +117,12 @@ void batch_copies() {
     op.extent.width = 64;
     op.extent.height = op.extent.depth = 1;
     op.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-    ask("cuMemcpy3DBatchAsync", d.cuMemcpy3DBatchAsync(1, &op, 0, b.s));
-    ask("cuMemcpy3DBatchAsync of 0 copies", d.cuMemcpy3DBatchAsync(0, &op, 0, b.s));
-    ask("cuMemcpy3DBatchAsync flags 1", d.cuMemcpy3DBatchAsync(1, &op, 1, b.s));
-    ask("cuMemcpy3DBatchAsync in the default stream", d.cuMemcpy3DBatchAsync(1, &op, 0, nullptr));
+    ASK(cuMemcpy3DBatchAsync, "", 1, &op, 0, b.s);
+    ASK(cuMemcpy3DBatchAsync, " of 0 copies", 0, &op, 0, b.s);
+    ASK(cuMemcpy3DBatchAsync, " flags 1", 1, &op, 1, b.s);
+    ASK(cuMemcpy3DBatchAsync, " in the default stream", 1, &op, 0, nullptr);
     op.src.type = static_cast<CUmemcpy3DOperandType>(77);
-    ask("cuMemcpy3DBatchAsync operand 77", d.cuMemcpy3DBatchAsync(1, &op, 0, b.s));
+    ASK(cuMemcpy3DBatchAsync, " operand 77", 1, &op, 0, b.s);
 }
 
 } // namespace record::QUESTIONS

@@ -1,5 +1,6 @@
 // Copies and memsets enqueued in a stream of device 0's primary context while another context or no
 // context is current. The supported kinds of memory differ, since some memory belongs to a context.
+#include "../parameters.hpp"
 #include "../two_devices/two_devices.hpp"
 
 #include <cstdlib>
@@ -16,7 +17,7 @@ constexpr std::size_t length = 512;
 std::string place;
 
 void ask_here(const std::string &what, CUresult status) {
-    ask((place + ": " + what).c_str(), status);
+    ask(place + ": " + what, status);
 }
 
 struct Kind {
@@ -27,20 +28,15 @@ struct Kind {
 
 // Two adjacent mappings with access for device 0.
 CUdeviceptr two_mappings(std::size_t &unit) {
-    CUmemAllocationProp prop{};
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemAllocationProp prop{.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                             .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
     d.cuMemGetAllocationGranularity(&unit, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-    CUdeviceptr address = 0;
-    d.cuMemAddressReserve(&address, 2 * unit, 0, 0, 0);
+    CUdeviceptr address = MAKE(cuMemAddressReserve, 2 * unit, 0, 0, 0);
     for (const std::size_t offset : {std::size_t{0}, unit}) {
-        CUmemGenericAllocationHandle handle = 0;
-        d.cuMemCreate(&handle, unit, &prop, 0);
+        CUmemGenericAllocationHandle handle = MAKE(cuMemCreate, unit, &prop, 0);
         d.cuMemMap(address + offset, unit, 0, handle, 0);
     }
-    CUmemAccessDesc access{};
-    access.location = prop.location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CUmemAccessDesc access{.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     d.cuMemSetAccess(address, 2 * unit, &access, 1);
     return address;
 }
@@ -58,14 +54,12 @@ struct Memories {
     std::vector<char> registered = std::vector<char>(2 * length);
 
     Memories() {
-        CUdeviceptr pooled = 0, managed = 0;
-        void *pinned = nullptr;
         std::size_t unit = 0;
         d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
         d.cuMemAlloc(&plain, 2 * length);
-        d.cuMemAllocAsync(&pooled, 2 * length, stream);
-        d.cuMemAllocManaged(&managed, 2 * length, CU_MEM_ATTACH_GLOBAL);
-        d.cuMemAllocHost(&pinned, 2 * length);
+        CUdeviceptr pooled = MAKE(cuMemAllocAsync, 2 * length, stream);
+        CUdeviceptr managed = MAKE(cuMemAllocManaged, 2 * length, CU_MEM_ATTACH_GLOBAL);
+        void *pinned = MAKE(cuMemAllocHost, 2 * length);
         d.cuMemHostRegister(registered.data(), 2 * length, 0);
         const CUdeviceptr mapped = two_mappings(unit);
         d.cuStreamSynchronize(stream);
@@ -80,26 +74,10 @@ struct Memories {
     }
 };
 
-CUDA_MEMCPY2D rows(CUdeviceptr to, CUdeviceptr from) {
-    CUDA_MEMCPY2D copy{};
+// The driver finds out where the memory is.
+template <class Copy>
+Copy unified(Copy copy) {
     copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-    copy.srcDevice = from;
-    copy.dstDevice = to;
-    copy.srcPitch = copy.dstPitch = 64;
-    copy.WidthInBytes = 64;
-    copy.Height = 4;
-    return copy;
-}
-
-CUDA_MEMCPY3D block(CUdeviceptr to, CUdeviceptr from) {
-    CUDA_MEMCPY3D copy{};
-    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-    copy.srcDevice = from;
-    copy.dstDevice = to;
-    copy.srcPitch = copy.dstPitch = 64;
-    copy.srcHeight = copy.dstHeight = 2;
-    copy.WidthInBytes = 64;
-    copy.Height = copy.Depth = 2;
     return copy;
 }
 
@@ -108,9 +86,9 @@ void ask_pair(const Memories &of, const Kind &to, const Kind &from) {
     const std::string pair = std::string(from.name) + " to " + to.name;
     const CUdeviceptr target = to.address + length;
     ask_here("cuMemcpyAsync, " + pair, d.cuMemcpyAsync(target, from.address, length, of.stream));
-    const CUDA_MEMCPY2D copy_2d = rows(target, from.address);
+    const auto copy_2d = unified(copy_of<CUDA_MEMCPY2D>(target, from.address, 64, 64, 4));
     ask_here("cuMemcpy2DAsync, " + pair, d.cuMemcpy2DAsync(&copy_2d, of.stream));
-    const CUDA_MEMCPY3D copy_3d = block(target, from.address);
+    const auto copy_3d = unified(copy_of<CUDA_MEMCPY3D>(target, from.address, 64, 64, 2, 2));
     ask_here("cuMemcpy3DAsync, " + pair, d.cuMemcpy3DAsync(&copy_3d, of.stream));
     if (!to.on_host && !from.on_host) {
         ask_here("cuMemcpyDtoDAsync, " + pair,
@@ -148,10 +126,7 @@ void ask_everything(Memories &of, CUcontext own) {
 
 } // namespace
 
-void copies_elsewhere() {
-    if (!start()) {
-        return;
-    }
+SECTION("copies_elsewhere", start) {
     const CUcontext own = context();
     Memories memories;
     place = "none";
@@ -168,9 +143,10 @@ void copies_elsewhere() {
 
 namespace two_devices {
 
-void copies_elsewhere() {
+SECTION("copies_elsewhere") {
     apart("apart", [](const Sides &of) {
         Memories memories;
+        title.clear(); // `place` is in each question
         place = "of the other device";
         of.one.enter();
         ask_everything(memories, of.zero.context);
@@ -178,6 +154,7 @@ void copies_elsewhere() {
     apart("peers", [](const Sides &of) {
         of.enable();
         Memories memories;
+        title.clear();
         place = "of the other device, with access";
         of.one.enter();
         ask_everything(memories, of.zero.context);

@@ -1,6 +1,6 @@
 // Streams, events, modules, launches, resolution of names.
-#include "../../record.hpp"
 #include "../../trace.hpp"
+#include "../parameters.hpp"
 
 #include <cstring>
 #include <vector>
@@ -26,66 +26,54 @@ const char ptx[] = R"(.version 7.0
 }
 )";
 
-void streams() {
-    if (!start()) {
-        return;
-    }
+SECTION("streams", start) {
     CUstream s = nullptr, high = nullptr;
     unsigned int flags = 99;
     int priority = 99;
     unsigned long long id = 0;
     CUcontext of = nullptr;
-    ask("cuStreamCreate(null)", d.cuStreamCreate(nullptr, 0));
-    ask("cuStreamCreate flags 2", d.cuStreamCreate(&s, 2));
-    ask("cuStreamCreate non-blocking", d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-    ask("cuStreamGetFlags", d.cuStreamGetFlags(s, &flags));
-    note("flags", flags);
-    ask("cuStreamGetFlags(null stream)", d.cuStreamGetFlags(nullptr, &flags));
-    note("flags", flags);
-    ask("cuStreamGetFlags(per thread)", d.cuStreamGetFlags(CU_STREAM_PER_THREAD, &flags));
-    note("flags", flags);
-    ask("cuStreamCreateWithPriority -100", d.cuStreamCreateWithPriority(&high, 0, -100));
-    ask("cuStreamGetPriority", d.cuStreamGetPriority(high, &priority));
-    note("priority", priority);
-    ask("cuStreamCreateWithPriority 100", d.cuStreamCreateWithPriority(&high, 0, 100));
+    ASK(cuStreamCreate, "(null)", nullptr, 0);
+    ASK(cuStreamCreate, " flags 2", &s, 2);
+    ASK(cuStreamCreate, " non-blocking", &s, CU_STREAM_NON_BLOCKING);
+    ASK(cuStreamGetFlags, "", s, &flags).note("flags", flags);
+    ASK(cuStreamGetFlags, "(null stream)", nullptr, &flags).note("flags", flags);
+    ASK(cuStreamGetFlags, "(per thread)", CU_STREAM_PER_THREAD, &flags).note("flags", flags);
+    ASK(cuStreamCreateWithPriority, " -100", &high, 0, -100);
+    ASK(cuStreamGetPriority, "", high, &priority).note("priority", priority);
+    ASK(cuStreamCreateWithPriority, " 100", &high, 0, 100);
     d.cuStreamGetPriority(high, &priority);
     note("priority", priority);
-    ask("cuStreamGetPriority(null stream)", d.cuStreamGetPriority(nullptr, &priority));
-    note("priority", priority);
-    ask("cuStreamGetCtx", d.cuStreamGetCtx(s, &of));
-    note("the primary one", of == context());
-    ask("cuStreamGetId(null stream)", d.cuStreamGetId(nullptr, &id));
-    note("id", static_cast<long long>(id));
-    ask("cuStreamGetId(per thread)", d.cuStreamGetId(CU_STREAM_PER_THREAD, &id));
-    note("id", static_cast<long long>(id));
-    ask("cuStreamQuery(idle)", d.cuStreamQuery(s));
-    ask("cuStreamQuery(null stream)", d.cuStreamQuery(nullptr));
-    ask("cuStreamSynchronize(per thread)", d.cuStreamSynchronize(CU_STREAM_PER_THREAD));
-    ask("cuStreamDestroy(null stream)", d.cuStreamDestroy(nullptr));
-    ask("cuStreamDestroy(legacy)", d.cuStreamDestroy(CU_STREAM_LEGACY));
-    ask("cuStreamWaitEvent(null event)", d.cuStreamWaitEvent(s, nullptr, 0));
-    CUevent event = nullptr;
-    d.cuEventCreate(&event, 0);
-    ask("cuStreamWaitEvent(never recorded)", d.cuStreamWaitEvent(s, event, 0));
-    ask("cuStreamWaitEvent(flags 2)", d.cuStreamWaitEvent(s, event, 2));
-    ask("cuLaunchHostFunc(null)", d.cuLaunchHostFunc(s, nullptr, nullptr));
+    ASK(cuStreamGetPriority, "(null stream)", nullptr, &priority).note("priority", priority);
+    ASK(cuStreamGetCtx, "", s, &of).note("the primary one", of == context());
+    ASK(cuStreamGetId, "(null stream)", nullptr, &id).note("id", id);
+    ASK(cuStreamGetId, "(per thread)", CU_STREAM_PER_THREAD, &id).note("id", id);
+    ASK(cuStreamQuery, "(idle)", s);
+    ASK(cuStreamQuery, "(null stream)", nullptr);
+    ASK(cuStreamSynchronize, "(per thread)", CU_STREAM_PER_THREAD);
+    ASK(cuStreamDestroy, "(null stream)", nullptr);
+    ASK(cuStreamDestroy, "(legacy)", CU_STREAM_LEGACY);
+    ASK(cuStreamWaitEvent, "(null event)", s, nullptr, 0);
+    CUevent event = MAKE(cuEventCreate, 0);
+    ASK(cuStreamWaitEvent, "(never recorded)", s, event, 0);
+    ASK(cuStreamWaitEvent, "(flags 2)", s, event, 2);
+    ASK(cuLaunchHostFunc, "(null)", s, nullptr, nullptr);
     static CUresult inside[6];
     static CUevent inner_event = nullptr;
     inner_event = event;
-    ask("cuLaunchHostFunc", d.cuLaunchHostFunc(
-                                s,
-                                [](void *) {
-                                    CUdeviceptr p = 0;
-                                    CUcontext current = nullptr;
-                                    int count = 0;
-                                    inside[0] = d.cuMemAlloc(&p, 16);
-                                    inside[1] = d.cuCtxGetCurrent(&current);
-                                    inside[2] = d.cuDeviceGetCount(&count);
-                                    inside[3] = d.cuEventQuery(inner_event);
-                                    inside[4] = d.cuDriverGetVersion(&count);
-                                    inside[5] = d.cuStreamQuery(nullptr);
-                                },
-                                nullptr));
+    ASK(
+        cuLaunchHostFunc, "", s,
+        [](void *) {
+            CUdeviceptr p = 0;
+            CUcontext current = nullptr;
+            int count = 0;
+            inside[0] = d.cuMemAlloc(&p, 16);
+            inside[1] = d.cuCtxGetCurrent(&current);
+            inside[2] = d.cuDeviceGetCount(&count);
+            inside[3] = d.cuEventQuery(inner_event);
+            inside[4] = d.cuDriverGetVersion(&count);
+            inside[5] = d.cuStreamQuery(nullptr);
+        },
+        nullptr);
     d.cuStreamSynchronize(s);
     ask("inside: cuMemAlloc", inside[0]);
     ask("inside: cuCtxGetCurrent", inside[1]);
@@ -93,102 +81,83 @@ void streams() {
     ask("inside: cuEventQuery", inside[3]);
     ask("inside: cuDriverGetVersion", inside[4]);
     ask("inside: cuStreamQuery", inside[5]);
-    ask("cuStreamAddCallback flags 1",
-        d.cuStreamAddCallback(s, [](CUstream, CUresult, void *) {}, nullptr, 1));
-    ask("cuStreamAddCallback(null)", d.cuStreamAddCallback(s, nullptr, nullptr, 0));
-    CUdeviceptr word = 0;
-    d.cuMemAlloc(&word, 64);
+    ASK(cuStreamAddCallback, " flags 1", s, [](CUstream, CUresult, void *) {}, nullptr, 1);
+    ASK(cuStreamAddCallback, "(null)", s, nullptr, nullptr, 0);
+    CUdeviceptr word = MAKE(cuMemAlloc, 64);
     d.cuMemsetD8(word, 0, 64);
-    ask("cuStreamWriteValue32", d.cuStreamWriteValue32(s, word, 5, 0));
-    ask("cuStreamWriteValue32 unaligned", d.cuStreamWriteValue32(s, word + 1, 5, 0));
-    ask("cuStreamWriteValue32 flags 0x80", d.cuStreamWriteValue32(s, word, 5, 0x80));
-    ask("cuStreamWriteValue32 of garbage", d.cuStreamWriteValue32(s, 0x1234560, 5, 0));
-    ask("cuStreamWaitValue32 satisfied",
-        d.cuStreamWaitValue32(s, word, 5, CU_STREAM_WAIT_VALUE_EQ));
-    ask("cuStreamWaitValue32 flags 0x10", d.cuStreamWaitValue32(s, word, 5, 0x10));
-    ask("cuStreamBatchMemOp of 0", d.cuStreamBatchMemOp(s, 0, nullptr, 0));
+    ASK(cuStreamWriteValue32, "", s, word, 5, 0);
+    ASK(cuStreamWriteValue32, " unaligned", s, word + 1, 5, 0);
+    ASK(cuStreamWriteValue32, " flags 0x80", s, word, 5, 0x80);
+    ASK(cuStreamWriteValue32, " of garbage", s, 0x1234560, 5, 0);
+    ASK(cuStreamWaitValue32, " satisfied", s, word, 5, CU_STREAM_WAIT_VALUE_EQ);
+    ASK(cuStreamWaitValue32, " flags 0x10", s, word, 5, 0x10);
+    ASK(cuStreamBatchMemOp, " of 0", s, 0, nullptr, 0);
     CUstreamBatchMemOpParams op{};
     op.operation = static_cast<CUstreamBatchMemOpType>(77);
-    ask("cuStreamBatchMemOp operation 77", d.cuStreamBatchMemOp(s, 1, &op, 0));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
+    ASK(cuStreamBatchMemOp, " operation 77", s, 1, &op, 0);
+    ASK(cuStreamSynchronize, "", s);
     CUlaunchAttributeValue value{};
-    ask("cuStreamGetAttribute priority",
-        d.cuStreamGetAttribute(s, static_cast<CUstreamAttrID>(8), &value));
-    ask("cuStreamGetAttribute 77",
-        d.cuStreamGetAttribute(s, static_cast<CUstreamAttrID>(77), &value));
-    ask("cuStreamGetAttribute synchronization policy",
-        d.cuStreamGetAttribute(s, static_cast<CUstreamAttrID>(3), &value));
-    ask("cuStreamCopyAttributes", d.cuStreamCopyAttributes(high, s));
-    ask("cuStreamDestroy", d.cuStreamDestroy(s));
+    ASK(cuStreamGetAttribute, " priority", s, static_cast<CUstreamAttrID>(8), &value);
+    ASK(cuStreamGetAttribute, " 77", s, static_cast<CUstreamAttrID>(77), &value);
+    ASK(cuStreamGetAttribute, " synchronization policy", s, static_cast<CUstreamAttrID>(3), &value);
+    ASK(cuStreamCopyAttributes, "", high, s);
+    ASK(cuStreamDestroy, "", s);
     d.cuStreamDestroy(high);
     d.cuEventDestroy(event);
     d.cuMemFree(word);
 }
 
-void events() {
-    if (!start()) {
-        return;
-    }
-    CUevent a = nullptr, b = nullptr, untimed = nullptr;
+SECTION("events", start) {
+    CUevent a = nullptr;
     float ms = -1;
-    ask("cuEventCreate(null)", d.cuEventCreate(nullptr, 0));
-    ask("cuEventCreate flags 0x80", d.cuEventCreate(&a, 0x80));
+    ASK(cuEventCreate, "(null)", nullptr, 0);
+    ASK(cuEventCreate, " flags 0x80", &a, 0x80);
     d.cuEventCreate(&a, 0);
-    d.cuEventCreate(&b, 0);
-    d.cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING);
-    ask("cuEventQuery, never recorded", d.cuEventQuery(a));
-    ask("cuEventSynchronize, never recorded", d.cuEventSynchronize(a));
-    ask("cuEventElapsedTime, never recorded", d.cuEventElapsedTime(&ms, a, b));
-    ask("cuEventRecord", d.cuEventRecord(a, nullptr));
-    ask("cuEventElapsedTime, one never recorded", d.cuEventElapsedTime(&ms, a, b));
-    ask("cuEventRecord untimed", d.cuEventRecord(untimed, nullptr));
+    CUevent b = MAKE(cuEventCreate, 0);
+    CUevent untimed = MAKE(cuEventCreate, CU_EVENT_DISABLE_TIMING);
+    ASK(cuEventQuery, ", never recorded", a);
+    ASK(cuEventSynchronize, ", never recorded", a);
+    ASK(cuEventElapsedTime, ", never recorded", &ms, a, b);
+    ASK(cuEventRecord, "", a, nullptr);
+    ASK(cuEventElapsedTime, ", one never recorded", &ms, a, b);
+    ASK(cuEventRecord, " untimed", untimed, nullptr);
     d.cuCtxSynchronize();
-    ask("cuEventQuery", d.cuEventQuery(a));
-    ask("cuEventElapsedTime, untimed", d.cuEventElapsedTime(&ms, a, untimed));
-    ask("cuEventElapsedTime of itself", d.cuEventElapsedTime(&ms, a, a));
-    note("milliseconds, times 1000", static_cast<long long>(ms * 1000));
-    ask("cuEventElapsedTime(null)", d.cuEventElapsedTime(nullptr, a, a));
-    ask("cuEventRecord(null)", d.cuEventRecord(nullptr, nullptr));
-    ask("cuEventRecordWithFlags 2", d.cuEventRecordWithFlags(a, nullptr, 2));
-    ask("cuEventRecordWithFlags external, no capture",
-        d.cuEventRecordWithFlags(a, nullptr, CU_EVENT_RECORD_EXTERNAL));
-    ask("cuEventQuery(null)", d.cuEventQuery(nullptr));
-    ask("cuEventDestroy(null)", d.cuEventDestroy(nullptr));
+    ASK(cuEventQuery, "", a);
+    ASK(cuEventElapsedTime, ", untimed", &ms, a, untimed);
+    ASK(cuEventElapsedTime, " of itself", &ms, a, a).note("milliseconds, times 1000", ms * 1000);
+    ASK(cuEventElapsedTime, "(null)", nullptr, a, a);
+    ASK(cuEventRecord, "(null)", nullptr, nullptr);
+    ASK(cuEventRecordWithFlags, " 2", a, nullptr, 2);
+    ASK(cuEventRecordWithFlags, " external, no capture", a, nullptr, CU_EVENT_RECORD_EXTERNAL);
+    ASK(cuEventQuery, "(null)", nullptr);
+    ASK(cuEventDestroy, "(null)", nullptr);
     CUcontext other = nullptr;
-    CUstream foreign = nullptr;
-    ask("cuCtxCreate_v2", d.cuCtxCreate_v2(&other, 0, 0));
-    d.cuStreamCreate(&foreign, 0);
-    ask("cuEventRecord on another context's stream", d.cuEventRecord(a, foreign));
-    ask("cuStreamWaitEvent on another context's stream", d.cuStreamWaitEvent(foreign, a, 0));
+    ASK(cuCtxCreate_v2, "", &other, 0, 0);
+    CUstream foreign = MAKE(cuStreamCreate, 0);
+    ASK(cuEventRecord, " on another context's stream", a, foreign);
+    ASK(cuStreamWaitEvent, " on another context's stream", foreign, a, 0);
     CUdeviceptr p = 0;
-    ask("cuMemAlloc in the other context", d.cuMemAlloc(&p, 64));
+    ASK(cuMemAlloc, " in the other context", &p, 64);
     d.cuCtxSetCurrent(context());
-    ask("cuMemsetD8 of the other context's memory", d.cuMemsetD8(p, 0, 64));
-    ask("cuMemFree of the other context's memory", d.cuMemFree(p));
-    ask("cuStreamSynchronize of the other context's stream", d.cuStreamSynchronize(foreign));
-    ask("cuStreamDestroy of the other context's stream", d.cuStreamDestroy(foreign));
+    ASK(cuMemsetD8, " of the other context's memory", p, 0, 64);
+    ASK(cuMemFree, " of the other context's memory", p);
+    ASK(cuStreamSynchronize, " of the other context's stream", foreign);
+    ASK(cuStreamDestroy, " of the other context's stream", foreign);
     d.cuCtxDestroy(other);
-    ask("cuEventDestroy", d.cuEventDestroy(a));
+    ASK(cuEventDestroy, "", a);
     d.cuEventDestroy(b);
     d.cuEventDestroy(untimed);
 }
 
-void no_context() {
-    if (!start()) {
-        return;
-    }
-    CUstream s = nullptr;
-    CUevent e = nullptr;
-    CUdeviceptr p = 0;
-    void *pinned = nullptr;
+SECTION("no_context", start) {
     CUmodule module = nullptr, second = nullptr;
     CUfunction function = nullptr;
-    d.cuStreamCreate(&s, 0);
-    d.cuEventCreate(&e, 0);
-    d.cuMemAlloc(&p, 4096);
-    d.cuMemHostAlloc(&pinned, 4096, 0);
-    ask("cuModuleLoadData", d.cuModuleLoadData(&module, ptx));
-    ask("cuModuleGetFunction", d.cuModuleGetFunction(&function, module, "empty"));
+    CUstream s = MAKE(cuStreamCreate, 0);
+    CUevent e = MAKE(cuEventCreate, 0);
+    CUdeviceptr p = MAKE(cuMemAlloc, 4096);
+    void *pinned = MAKE(cuMemHostAlloc, 4096, 0);
+    ASK(cuModuleLoadData, "", &module, ptx);
+    ASK(cuModuleGetFunction, "", &function, module, "empty");
     d.cuCtxSetCurrent(nullptr);
     CUdeviceptr q = 0;
     void *h = nullptr;
@@ -199,73 +168,66 @@ void no_context() {
     CUstream other = nullptr;
     CUevent event = nullptr;
     std::size_t bytes = 0;
-    ask("cuMemAlloc", d.cuMemAlloc(&q, 16));
-    ask("cuMemAllocManaged", d.cuMemAllocManaged(&q, 16, CU_MEM_ATTACH_GLOBAL));
-    ask("cuMemAllocHost", d.cuMemAllocHost(&h, 16));
-    ask("cuMemHostAlloc", d.cuMemHostAlloc(&h, 16, 0));
-    ask("cuMemHostRegister", d.cuMemHostRegister(&bytes, sizeof bytes, 0));
-    ask("cuMemGetInfo", d.cuMemGetInfo(&bytes, &bytes));
-    ask("cuMemHostGetDevicePointer", d.cuMemHostGetDevicePointer(&q, pinned, 0));
-    ask("cuMemGetAddressRange", d.cuMemGetAddressRange(&q, &bytes, p));
-    ask("cuPointerGetAttribute(DEVICE_POINTER)",
-        d.cuPointerGetAttribute(&q, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, p));
+    ASK(cuMemAlloc, "", &q, 16);
+    ASK(cuMemAllocManaged, "", &q, 16, CU_MEM_ATTACH_GLOBAL);
+    ASK(cuMemAllocHost, "", &h, 16);
+    ASK(cuMemHostAlloc, "", &h, 16, 0);
+    ASK(cuMemHostRegister, "", &bytes, sizeof bytes, 0);
+    ASK(cuMemGetInfo, "", &bytes, &bytes);
+    ASK(cuMemHostGetDevicePointer, "", &q, pinned, 0);
+    ASK(cuMemGetAddressRange, "", &q, &bytes, p);
+    ASK(cuPointerGetAttribute, "(DEVICE_POINTER)", &q, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, p);
     unsigned int type = 0;
-    ask("cuPointerGetAttribute(MEMORY_TYPE)",
-        d.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
+    ASK(cuPointerGetAttribute, "(MEMORY_TYPE)", &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p);
     CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_DEVICE_POINTER;
     void *output = &q;
-    ask("cuPointerGetAttributes(DEVICE_POINTER)",
-        d.cuPointerGetAttributes(1, &attribute, &output, p));
-    note("device pointer", static_cast<long long>(q));
-    ask("cuStreamCreate", d.cuStreamCreate(&other, 0));
-    ask("cuEventCreate", d.cuEventCreate(&event, 0));
-    ask("cuModuleLoadData", d.cuModuleLoadData(&second, ptx));
-    ask("cuModuleGetFunction", d.cuModuleGetFunction(&function, module, "empty"));
-    ask("cuModuleGetGlobal", d.cuModuleGetGlobal(&q, &bytes, module, "counter"));
-    ask("cuStreamQuery(null stream)", d.cuStreamQuery(nullptr));
-    ask("cuStreamSynchronize(null stream)", d.cuStreamSynchronize(nullptr));
-    ask("cuStreamQuery(per thread)", d.cuStreamQuery(CU_STREAM_PER_THREAD));
-    ask("cuEventRecord(e, s)", d.cuEventRecord(e, s));
-    ask("cuEventRecord(e, null stream)", d.cuEventRecord(e, nullptr));
+    ASK(cuPointerGetAttributes, "(DEVICE_POINTER)", 1, &attribute, &output, p);
+    note("device pointer", q);
+    ASK(cuStreamCreate, "", &other, 0);
+    ASK(cuEventCreate, "", &event, 0);
+    ASK(cuModuleLoadData, "", &second, ptx);
+    ASK(cuModuleGetFunction, "", &function, module, "empty");
+    ASK(cuModuleGetGlobal, "", &q, &bytes, module, "counter");
+    ASK(cuStreamQuery, "(null stream)", nullptr);
+    ASK(cuStreamSynchronize, "(null stream)", nullptr);
+    ASK(cuStreamQuery, "(per thread)", CU_STREAM_PER_THREAD);
+    ASK(cuEventRecord, "(e, s)", e, s);
+    ASK(cuEventRecord, "(e, null stream)", e, nullptr);
     ask("cuEventQuery", d.cuEventSynchronize(e));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
-    ask("cuMemcpyHtoDAsync", d.cuMemcpyHtoDAsync(p, pinned, 16, s));
-    ask("cuMemcpyHtoD", d.cuMemcpyHtoD(p, pinned, 16));
-    ask("cuMemsetD8Async", d.cuMemsetD8Async(p, 0, 16, s));
-    ask("cuMemsetD8", d.cuMemsetD8(p, 0, 16));
-    ask("cuLaunchKernel", d.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, s, nullptr, nullptr));
-    ask("cuLibraryLoadData",
-        d.cuLibraryLoadData(&library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0));
-    ask("cuLibraryGetKernel", d.cuLibraryGetKernel(&kernel, library, "empty"));
-    ask("cuLaunchKernel of a CUkernel", d.cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1,
-                                                         1, 1, 1, 1, 0, s, nullptr, nullptr));
-    ask("cuKernelGetFunction", d.cuKernelGetFunction(&function, kernel));
-    ask("cuLibraryGetGlobal", d.cuLibraryGetGlobal(&q, &bytes, library, "counter"));
-    ask("cuLibraryGetModule", d.cuLibraryGetModule(&second, library));
-    ask("cuLibraryUnload", d.cuLibraryUnload(library));
-    ask("cuGraphCreate", d.cuGraphCreate(&graph, 0));
-    ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
-    ask("cuGraphDestroy", d.cuGraphDestroy(graph));
-    ask("cuStreamBeginCapture", d.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
-    ask("cuStreamEndCapture", d.cuStreamEndCapture(s, &graph));
+    ASK(cuStreamSynchronize, "", s);
+    ASK(cuMemcpyHtoDAsync, "", p, pinned, 16, s);
+    ASK(cuMemcpyHtoD, "", p, pinned, 16);
+    ASK(cuMemsetD8Async, "", p, 0, 16, s);
+    ASK(cuMemsetD8, "", p, 0, 16);
+    ASK(cuLaunchKernel, "", function, 1, 1, 1, 1, 1, 1, 0, s, nullptr, nullptr);
+    ASK(cuLibraryLoadData, "", &library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    ASK(cuLibraryGetKernel, "", &kernel, library, "empty");
+    ASK(cuLaunchKernel, " of a CUkernel", reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 1, 1, 1, 0,
+        s, nullptr, nullptr);
+    ASK(cuKernelGetFunction, "", &function, kernel);
+    ASK(cuLibraryGetGlobal, "", &q, &bytes, library, "counter");
+    ASK(cuLibraryGetModule, "", &second, library);
+    ASK(cuLibraryUnload, "", library);
+    ASK(cuGraphCreate, "", &graph, 0);
+    ASK(cuGraphInstantiateWithFlags, "", &exec, graph, 0);
+    ASK(cuGraphDestroy, "", graph);
+    ASK(cuStreamBeginCapture, "", s, CU_STREAM_CAPTURE_MODE_RELAXED);
+    ASK(cuStreamEndCapture, "", s, &graph);
     d.cuGraphDestroy(graph);
     CUipcMemHandle handle{};
-    ask("cuIpcGetMemHandle", d.cuIpcGetMemHandle(&handle, p));
-    ask("cuIpcCloseMemHandle(own)", d.cuIpcCloseMemHandle(p));
-    ask("cuMemAllocAsync", d.cuMemAllocAsync(&q, 64, s));
-    ask("cuMemFreeAsync", d.cuMemFreeAsync(q, s));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
-    ask("cuMemFreeHost", d.cuMemFreeHost(pinned));
-    ask("cuMemFree", d.cuMemFree(p));
-    ask("cuStreamDestroy", d.cuStreamDestroy(s));
-    ask("cuEventDestroy", d.cuEventDestroy(e));
-    ask("cuModuleUnload", d.cuModuleUnload(module));
+    ASK(cuIpcGetMemHandle, "", &handle, p);
+    ASK(cuIpcCloseMemHandle, "(own)", p);
+    ASK(cuMemAllocAsync, "", &q, 64, s);
+    ASK(cuMemFreeAsync, "", q, s);
+    ASK(cuStreamSynchronize, "", s);
+    ASK(cuMemFreeHost, "", pinned);
+    ASK(cuMemFree, "", p);
+    ASK(cuStreamDestroy, "", s);
+    ASK(cuEventDestroy, "", e);
+    ASK(cuModuleUnload, "", module);
 }
 
-void modules() {
-    if (!start()) {
-        return;
-    }
+SECTION_ONCE("modules", start) {
     CUmodule module = nullptr;
     CUfunction function = nullptr;
     CUdeviceptr p = 0;
@@ -275,120 +237,99 @@ void modules() {
     const char newer[256] = ".version 99.0\n.target sm_70\n.address_size 64\n";
     const char bad[256] =
         ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { nonsense; }\n";
-    ask("cuModuleLoadData(null)", d.cuModuleLoadData(&module, nullptr));
-    ask("cuModuleLoadData(garbage)", d.cuModuleLoadData(&module, garbage));
-    ask("cuModuleLoadData(empty)", d.cuModuleLoadData(&module, ""));
-    ask("cuModuleLoadData(.target first)", d.cuModuleLoadData(&module, only_target));
-    ask("cuModuleLoadData(version 99)", d.cuModuleLoadData(&module, newer));
-    ask("cuModuleLoadData(bad syntax)", d.cuModuleLoadData(&module, bad));
-    ask("cuModuleLoad(missing file)", d.cuModuleLoad(&module, "/nonexistent/file.ptx"));
-    ask("cuModuleLoadFatBinary(garbage)", d.cuModuleLoadFatBinary(&module, garbage));
+    ASK(cuModuleLoadData, "(null)", &module, nullptr);
+    ASK(cuModuleLoadData, "(garbage)", &module, garbage);
+    ASK(cuModuleLoadData, "(empty)", &module, "");
+    ASK(cuModuleLoadData, "(.target first)", &module, only_target);
+    ASK(cuModuleLoadData, "(version 99)", &module, newer);
+    ASK(cuModuleLoadData, "(bad syntax)", &module, bad);
+    ASK(cuModuleLoad, "(missing file)", &module, "/nonexistent/file.ptx");
+    ASK(cuModuleLoadFatBinary, "(garbage)", &module, garbage);
     char log[512] = "";
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
-    ask("cuModuleLoadDataEx(bad syntax)", d.cuModuleLoadDataEx(&module, bad, 2, options, values));
+    ASK(cuModuleLoadDataEx, "(bad syntax)", &module, bad, 2, options, values);
     note("log is written", std::strlen(log) > 0);
     note("log size is written back", reinterpret_cast<std::intptr_t>(values[1]) != sizeof log);
     CUjit_option unknown[] = {static_cast<CUjit_option>(999)};
-    ask("cuModuleLoadDataEx(option 999)", d.cuModuleLoadDataEx(&module, ptx, 1, unknown, values));
-    ask("cuModuleLoadData", d.cuModuleLoadData(&module, ptx));
-    ask("cuModuleGetFunction(missing)", d.cuModuleGetFunction(&function, module, "nothing"));
-    ask("cuModuleGetFunction(null name)", d.cuModuleGetFunction(&function, module, nullptr));
-    ask("cuModuleGetFunction(empty name)", d.cuModuleGetFunction(&function, module, ""));
-    ask("cuModuleGetFunction", d.cuModuleGetFunction(&function, module, "add"));
-    ask("cuModuleGetGlobal", d.cuModuleGetGlobal(&p, &bytes, module, "table"));
-    note("size", static_cast<long long>(bytes));
-    ask("cuModuleGetGlobal(missing)", d.cuModuleGetGlobal(&p, &bytes, module, "nothing"));
-    ask("cuModuleGetGlobal(null, null)", d.cuModuleGetGlobal(nullptr, nullptr, module, "table"));
-    ask("cuMemFree of a global", d.cuMemFree(p));
+    ASK(cuModuleLoadDataEx, "(option 999)", &module, ptx, 1, unknown, values);
+    ASK(cuModuleLoadData, "", &module, ptx);
+    ASK(cuModuleGetFunction, "(missing)", &function, module, "nothing");
+    ASK(cuModuleGetFunction, "(null name)", &function, module, nullptr);
+    ASK(cuModuleGetFunction, "(empty name)", &function, module, "");
+    ASK(cuModuleGetFunction, "", &function, module, "add");
+    ASK(cuModuleGetGlobal, "", &p, &bytes, module, "table").note("size", bytes);
+    ASK(cuModuleGetGlobal, "(missing)", &p, &bytes, module, "nothing");
+    ASK(cuModuleGetGlobal, "(null, null)", nullptr, nullptr, module, "table");
+    ASK(cuMemFree, " of a global", p);
     unsigned int count = 0;
-    ask("cuModuleGetFunctionCount", d.cuModuleGetFunctionCount(&count, module));
-    note("functions", count);
+    ASK(cuModuleGetFunctionCount, "", &count, module).note("functions", count);
     std::size_t offset = 77, size = 77;
-    CUfunction limited = nullptr;
-    d.cuModuleGetFunction(&limited, module, "limited");
+    CUfunction limited = MAKE(cuModuleGetFunction, module, "limited");
     for (std::size_t i = 0; i < 4; ++i) {
-        ask("cuFuncGetParamInfo", d.cuFuncGetParamInfo(limited, i, &offset, &size));
-        note("offset", static_cast<long long>(offset));
-        note("size", static_cast<long long>(size));
+        ASK(cuFuncGetParamInfo, "", limited, i, &offset, &size).note("offset", offset);
+        note("size", size);
     }
-    ask("cuFuncGetParamInfo(size null)", d.cuFuncGetParamInfo(limited, 0, &offset, nullptr));
+    ASK(cuFuncGetParamInfo, "(size null)", limited, 0, &offset, nullptr);
     const char *name = nullptr;
-    ask("cuFuncGetName", d.cuFuncGetName(&name, function));
-    note("name", name);
-    ask("cuFuncGetName(null function)", d.cuFuncGetName(&name, nullptr));
-    ask("cuFuncGetName(null)", d.cuFuncGetName(nullptr, function));
+    ASK(cuFuncGetName, "", &name, function).note("name", name);
+    ASK(cuFuncGetName, "(null function)", &name, nullptr);
+    ASK(cuFuncGetName, "(null)", nullptr, function);
     int value = 0;
     for (int i = 0; i < 20; ++i) {
         const std::string what = "function attribute " + std::to_string(i);
-        ask(what.c_str(),
-            d.cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(i), limited));
+        ask(what, d.cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(i), limited));
     }
     d.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, limited);
     note("max threads of limited", value);
     d.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
     note("max threads of add", value);
-    ask("cuFuncSetAttribute(dynamic shared 100 KiB)",
-        d.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100 << 10));
-    ask("cuFuncSetAttribute(dynamic shared 1 MiB)",
-        d.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1 << 20));
-    ask("cuFuncSetAttribute(max threads)",
-        d.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 32));
+    ASK(cuFuncSetAttribute, "(dynamic shared 100 KiB)", function,
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100 << 10);
+    ASK(cuFuncSetAttribute, "(dynamic shared 1 MiB)", function,
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1 << 20);
+    ASK(cuFuncSetAttribute, "(max threads)", function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 32);
     CUmodule of = nullptr;
-    ask("cuFuncGetModule", d.cuFuncGetModule(&of, function));
-    note("the module", of == module);
-    ask("cuFuncIsLoaded",
-        d.cuFuncIsLoaded(reinterpret_cast<CUfunctionLoadingState *>(&value), function));
+    ASK(cuFuncGetModule, "", &of, function).note("the module", of == module);
+    ASK(cuFuncIsLoaded, "", reinterpret_cast<CUfunctionLoadingState *>(&value), function);
     CUmoduleLoadingMode mode{};
-    ask("cuModuleGetLoadingMode", d.cuModuleGetLoadingMode(&mode));
-    note("mode", mode);
-    ask("cuModuleUnload", d.cuModuleUnload(module));
+    ASK(cuModuleGetLoadingMode, "", &mode).note("mode", mode);
+    ASK(cuModuleUnload, "", module);
     CUlibrary library = nullptr;
     CUkernel kernel = nullptr;
-    ask("cuLibraryLoadData(garbage)",
-        d.cuLibraryLoadData(&library, garbage, nullptr, nullptr, 0, nullptr, nullptr, 0));
-    ask("cuLibraryLoadData",
-        d.cuLibraryLoadData(&library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0));
-    ask("cuLibraryGetKernel(missing)", d.cuLibraryGetKernel(&kernel, library, "nothing"));
-    ask("cuLibraryGetKernel", d.cuLibraryGetKernel(&kernel, library, "add"));
-    ask("cuKernelGetName", d.cuKernelGetName(&name, kernel));
-    note("name", name);
-    ask("cuLibraryGetKernelCount", d.cuLibraryGetKernelCount(&count, library));
-    note("kernels", count);
-    ask("cuKernelGetParamInfo", d.cuKernelGetParamInfo(kernel, 1, &offset, &size));
-    note("offset", static_cast<long long>(offset));
-    ask("cuKernelGetAttribute",
-        d.cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel, 0));
-    ask("cuKernelGetAttribute(dev 99)",
-        d.cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel, 99));
-    ask("cuLibraryGetManaged(counter)", d.cuLibraryGetManaged(&p, &bytes, library, "counter"));
-    ask("cuLibraryUnload", d.cuLibraryUnload(library));
+    ASK(cuLibraryLoadData, "(garbage)", &library, garbage, nullptr, nullptr, 0, nullptr, nullptr,
+        0);
+    ASK(cuLibraryLoadData, "", &library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    ASK(cuLibraryGetKernel, "(missing)", &kernel, library, "nothing");
+    ASK(cuLibraryGetKernel, "", &kernel, library, "add");
+    ASK(cuKernelGetName, "", &name, kernel).note("name", name);
+    ASK(cuLibraryGetKernelCount, "", &count, library).note("kernels", count);
+    ASK(cuKernelGetParamInfo, "", kernel, 1, &offset, &size).note("offset", offset);
+    ASK(cuKernelGetAttribute, "", &value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel, 0);
+    ASK(cuKernelGetAttribute, "(dev 99)", &value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel,
+        99);
+    ASK(cuLibraryGetManaged, "(counter)", &p, &bytes, library, "counter");
+    ASK(cuLibraryUnload, "", library);
     CUlinkState link = nullptr;
-    ask("cuLinkCreate", d.cuLinkCreate(0, nullptr, nullptr, &link));
-    ask("cuLinkAddData(garbage)",
-        d.cuLinkAddData(link, CU_JIT_INPUT_PTX, const_cast<char *>(garbage), sizeof garbage, "x", 0,
-                        nullptr, nullptr));
-    ask("cuLinkDestroy", d.cuLinkDestroy(link));
-    ask("cuLinkCreate", d.cuLinkCreate(0, nullptr, nullptr, &link));
-    ask("cuLinkAddData", d.cuLinkAddData(link, CU_JIT_INPUT_PTX, const_cast<char *>(ptx),
-                                         sizeof ptx, "x", 0, nullptr, nullptr));
+    ASK(cuLinkCreate, "", 0, nullptr, nullptr, &link);
+    ASK(cuLinkAddData, "(garbage)", link, CU_JIT_INPUT_PTX, const_cast<char *>(garbage),
+        sizeof garbage, "x", 0, nullptr, nullptr);
+    ASK(cuLinkDestroy, "", link);
+    ASK(cuLinkCreate, "", 0, nullptr, nullptr, &link);
+    ASK(cuLinkAddData, "", link, CU_JIT_INPUT_PTX, const_cast<char *>(ptx), sizeof ptx, "x", 0,
+        nullptr, nullptr);
     void *image = nullptr;
-    ask("cuLinkComplete", d.cuLinkComplete(link, &image, &bytes));
+    ASK(cuLinkComplete, "", link, &image, &bytes);
     ask("cuModuleLoadData of what was linked",
         image ? d.cuModuleLoadData(&module, image) : CUDA_ERROR_UNKNOWN);
-    ask("cuLinkDestroy", d.cuLinkDestroy(link));
+    ASK(cuLinkDestroy, "", link);
 }
 
-void launches() {
-    if (!start()) {
-        return;
-    }
-    CUmodule module = nullptr;
-    CUfunction add = nullptr, limited = nullptr, empty = nullptr;
-    d.cuModuleLoadData(&module, ptx);
-    d.cuModuleGetFunction(&add, module, "add");
-    d.cuModuleGetFunction(&limited, module, "limited");
-    d.cuModuleGetFunction(&empty, module, "empty");
+SECTION("launches", start) {
+    CUmodule module = MAKE(cuModuleLoadData, ptx);
+    CUfunction add = MAKE(cuModuleGetFunction, module, "add");
+    CUfunction limited = MAKE(cuModuleGetFunction, module, "limited");
+    CUfunction empty = MAKE(cuModuleGetFunction, module, "empty");
     CUdeviceptr p = 0;
     unsigned int n = 3;
     void *parameters[] = {&p, &n};
@@ -427,33 +368,29 @@ void launches() {
     launch("launch: packed buffer too long", add, 1, 1, 1, 1, 1, 1, 0, nullptr, extra);
     size = 12;
     launch("launch: both", add, 1, 1, 1, 1, 1, 1, 0, parameters, extra);
-    ask("cuCtxSynchronize", d.cuCtxSynchronize());
-    ask("cuLaunchCooperativeKernel",
-        d.cuLaunchCooperativeKernel(empty, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr));
-    ask("cuLaunchCooperativeKernel, grid 1000000",
-        d.cuLaunchCooperativeKernel(empty, 1000000, 1, 1, 1024, 1, 1, 0, nullptr, nullptr));
-    CUlaunchConfig config{};
-    config.gridDimX = config.gridDimY = config.gridDimZ = 1;
-    config.blockDimX = config.blockDimY = config.blockDimZ = 1;
-    ask("cuLaunchKernelEx", d.cuLaunchKernelEx(&config, empty, nullptr, nullptr));
-    ask("cuLaunchKernelEx(null)", d.cuLaunchKernelEx(nullptr, empty, nullptr, nullptr));
+    ASK(cuCtxSynchronize, "");
+    ASK(cuLaunchCooperativeKernel, "", empty, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr);
+    ASK(cuLaunchCooperativeKernel, ", grid 1000000", empty, 1000000, 1, 1, 1024, 1, 1, 0, nullptr,
+        nullptr);
+    auto config = launch_of<CUlaunchConfig>(1);
+    ASK(cuLaunchKernelEx, "", &config, empty, nullptr, nullptr);
+    ASK(cuLaunchKernelEx, "(null)", nullptr, empty, nullptr, nullptr);
     CUlaunchAttribute attribute{};
     config.attrs = &attribute;
     config.numAttrs = 1;
     attribute.id = static_cast<CUlaunchAttributeID>(99);
-    ask("cuLaunchKernelEx attribute 99", d.cuLaunchKernelEx(&config, empty, nullptr, nullptr));
+    ASK(cuLaunchKernelEx, " attribute 99", &config, empty, nullptr, nullptr);
     attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     attribute.value.clusterDim.x = 3;
     attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
-    ask("cuLaunchKernelEx cluster 3, grid 1", d.cuLaunchKernelEx(&config, empty, nullptr, nullptr));
+    ASK(cuLaunchKernelEx, " cluster 3, grid 1", &config, empty, nullptr, nullptr);
     attribute.value.clusterDim.x = 16;
     config.gridDimX = 16;
-    ask("cuLaunchKernelEx cluster 16", d.cuLaunchKernelEx(&config, empty, nullptr, nullptr));
+    ASK(cuLaunchKernelEx, " cluster 16", &config, empty, nullptr, nullptr);
     attribute.value.clusterDim.x = 0;
-    ask("cuLaunchKernelEx cluster 0", d.cuLaunchKernelEx(&config, empty, nullptr, nullptr));
+    ASK(cuLaunchKernelEx, " cluster 0", &config, empty, nullptr, nullptr);
     int blocks = 0;
-    ask("cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 256, 0));
+    ASK(cuOccupancyMaxActiveBlocksPerMultiprocessor, "", &blocks, empty, 256, 0);
     note("blocks of 256", blocks);
     d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 32, 0);
     note("blocks of 32", blocks);
@@ -463,14 +400,11 @@ void launches() {
     ask("occupancy, block 2048",
         d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 2048, 0));
     int min_grid = 0, block = 0;
-    ask("cuOccupancyMaxPotentialBlockSize",
-        d.cuOccupancyMaxPotentialBlockSize(&min_grid, &block, empty, nullptr, 0, 0));
+    ASK(cuOccupancyMaxPotentialBlockSize, "", &min_grid, &block, empty, nullptr, 0, 0);
     note("grid", min_grid);
     note("block", block);
-    CUcontext other = nullptr;
-    CUstream foreign = nullptr;
-    d.cuCtxCreate_v2(&other, 0, 0);
-    d.cuStreamCreate(&foreign, 0);
+    CUcontext other = MAKE(cuCtxCreate_v2, 0, 0);
+    CUstream foreign = MAKE(cuStreamCreate, 0);
     ask("launch into another context's stream",
         d.cuLaunchKernel(empty, 1, 1, 1, 1, 1, 1, 0, foreign, nullptr, nullptr));
     ask("launch with another context current",
@@ -478,7 +412,7 @@ void launches() {
     d.cuCtxDestroy(other);
 }
 
-void resolution() {
+SECTION_ONCE("resolution") {
     d.cuInit(0);
     int version = 0;
     d.cuDriverGetVersion(&version);
@@ -487,7 +421,7 @@ void resolution() {
         auto result = static_cast<CUdriverProcAddressQueryResult>(77);
         const std::string what = std::string(name ? name : "(null)") + " " +
                                  std::to_string(requested) + " flags " + std::to_string(flags);
-        ask(what.c_str(), d.cuGetProcAddress_v2(name, &pointer, requested, flags, &result));
+        ask(what, d.cuGetProcAddress_v2(name, &pointer, requested, flags, &result));
         note("result", result);
         note("pointer", pointer == nullptr                       ? "null"
                         : pointer == reinterpret_cast<void *>(1) ? "untouched"
@@ -513,11 +447,10 @@ void resolution() {
     look_up("cuGetProcAddress", 11030, 0);
     look_up("cuGetProcAddress", 12000, 0);
     void *pointer = reinterpret_cast<void *>(1);
-    ask("cuGetProcAddress_v2 without a result",
-        d.cuGetProcAddress_v2("cuNothing", &pointer, 12000, 0, nullptr));
+    ASK(cuGetProcAddress_v2, " without a result", "cuNothing", &pointer, 12000, 0, nullptr);
     note("pointer is null", pointer == nullptr);
-    ask("cuGetProcAddress_v2 without a result, too old",
-        d.cuGetProcAddress_v2("cuGreenCtxCreate", &pointer, 12000, 0, nullptr));
+    ASK(cuGetProcAddress_v2, " without a result, too old", "cuGreenCtxCreate", &pointer, 12000, 0,
+        nullptr);
     pointer = reinterpret_cast<void *>(1);
     using First = CUresult (*)(const char *, void **, int, cuuint64_t);
     void *first = nullptr;
@@ -551,7 +484,7 @@ void resolution() {
         d.cuGetProcAddress_v2(each.name, &pointer, each.version, 0, &unused);
         const std::string what =
             std::string(each.name) + " " + std::to_string(each.version) + " is that export";
-        note(what.c_str(), pointer == each.expected);
+        note(what, pointer == each.expected);
     }
 }
 

@@ -9,13 +9,11 @@ namespace record::QUESTIONS {
 namespace {
 
 int new_descriptor(std::size_t size) {
-    CUmemAllocationProp prop{};
-    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    CUmemGenericAllocationHandle handle = 0;
+    CUmemAllocationProp prop{.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                             .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                             .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
     int fd = -1;
-    d.cuMemCreate(&handle, size, &prop, 0);
+    CUmemGenericAllocationHandle handle = MAKE(cuMemCreate, size, &prop, 0);
     d.cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     d.cuMemRelease(handle);
     return fd;
@@ -24,12 +22,10 @@ int new_descriptor(std::size_t size) {
 template <class Add, class Get, class Set, class SetExec, class Params>
 void ask_node(const std::string &kind, CUgraph graph, Add add, Get get, Set set, SetExec set_exec,
               Params params) {
-    CUgraphNode node = nullptr, empty = nullptr;
-    const auto ask_of = [&](const char *what, CUresult status) {
-        ask((kind + ": " + what).c_str(), status);
-    };
+    CUgraphNode node = nullptr;
+    const auto ask_of = [&](const char *what, CUresult status) { ask(kind + ": " + what, status); };
     ask_of("add", add(&node, graph, &params));
-    d.cuGraphAddEmptyNode(&empty, graph, nullptr, 0);
+    CUgraphNode empty = MAKE(cuGraphAddEmptyNode, graph, nullptr, 0);
     Params back{};
     ask_of("get", get(node, &back));
     note("semaphores", back.numExtSems);
@@ -45,38 +41,29 @@ void ask_node(const std::string &kind, CUgraph graph, Add add, Get get, Set set,
 
 } // namespace
 
-void external_arrays() {
-    if (!start()) {
-        return;
-    }
+SECTION("external_arrays", start) {
     constexpr std::size_t size = 2 << 20;
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC from{};
     from.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
     from.handle.fd = new_descriptor(size);
     from.size = size;
     CUexternalMemory memory = nullptr;
-    ask("cuImportExternalMemory", d.cuImportExternalMemory(&memory, &from));
-    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC levels{};
-    levels.arrayDesc.Width = levels.arrayDesc.Height = 64;
-    levels.arrayDesc.Format = CU_AD_FORMAT_FLOAT;
-    levels.arrayDesc.NumChannels = 1;
-    levels.numLevels = 1;
+    ASK(cuImportExternalMemory, "", &memory, &from);
+    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC levels{
+        .arrayDesc = {.Width = 64, .Height = 64, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1},
+        .numLevels = 1};
     CUmipmappedArray array = nullptr, refused = nullptr;
-    ask("cuExternalMemoryGetMappedMipmappedArray",
-        d.cuExternalMemoryGetMappedMipmappedArray(&array, memory, &levels));
+    ASK(cuExternalMemoryGetMappedMipmappedArray, "", &array, memory, &levels);
     if (array) {
-        ask("cuMipmappedArrayDestroy", d.cuMipmappedArrayDestroy(array));
+        ASK(cuMipmappedArrayDestroy, "", array);
     }
     levels.arrayDesc.Height = 60000;
-    ask("cuExternalMemoryGetMappedMipmappedArray larger than the memory",
-        d.cuExternalMemoryGetMappedMipmappedArray(&refused, memory, &levels));
-    ask("cuDestroyExternalMemory", d.cuDestroyExternalMemory(memory));
+    ASK(cuExternalMemoryGetMappedMipmappedArray, " larger than the memory", &refused, memory,
+        &levels);
+    ASK(cuDestroyExternalMemory, "", memory);
 }
 
-void external_semaphores() {
-    if (!start()) {
-        return;
-    }
+SECTION("external_semaphores", start) {
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC from{};
     from.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
     from.handle.fd = new_descriptor(2 << 20);
@@ -88,8 +75,7 @@ void external_semaphores() {
     }
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal{};
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait{};
-    CUgraph graph = nullptr;
-    d.cuGraphCreate(&graph, 0);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
     ask_node(
         "signal node", graph,
         [](CUgraphNode *node, CUgraph g, auto *params) {
@@ -111,29 +97,22 @@ void external_semaphores() {
         [](auto... a) { return d.cuGraphExecExternalSemaphoresWaitNodeSetParams(a...); },
         CUDA_EXT_SEM_WAIT_NODE_PARAMS{&semaphore, &wait, 1});
     d.cuGraphDestroy(graph);
-    ask("cuDestroyExternalSemaphore", d.cuDestroyExternalSemaphore(semaphore));
+    ASK(cuDestroyExternalSemaphore, "", semaphore);
 }
 
-void dma_buffers() {
-    if (!start()) {
-        return;
-    }
+SECTION("dma_buffers", start) {
     constexpr std::size_t size = 2 << 20;
-    CUdeviceptr p = 0;
     int fd = -1;
-    d.cuMemAlloc(&p, size);
+    CUdeviceptr p = MAKE(cuMemAlloc, size);
     constexpr auto dma_buf = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
     const CUresult status = d.cuMemGetHandleForAddressRange(&fd, p, size, dma_buf, 0);
     ask("cuMemGetHandleForAddressRange", status);
     if (status == CUDA_SUCCESS) {
         close(fd);
     }
-    ask("cuMemGetHandleForAddressRange of 100 bytes",
-        d.cuMemGetHandleForAddressRange(&fd, p, 100, dma_buf, 0));
-    ask("cuMemGetHandleForAddressRange of 0 bytes",
-        d.cuMemGetHandleForAddressRange(&fd, p, 0, dma_buf, 0));
-    ask("cuMemGetHandleForAddressRange flags 0x80",
-        d.cuMemGetHandleForAddressRange(&fd, p, size, dma_buf, 0x80));
+    ASK(cuMemGetHandleForAddressRange, " of 100 bytes", &fd, p, 100, dma_buf, 0);
+    ASK(cuMemGetHandleForAddressRange, " of 0 bytes", &fd, p, 0, dma_buf, 0);
+    ASK(cuMemGetHandleForAddressRange, " flags 0x80", &fd, p, size, dma_buf, 0x80);
     d.cuMemFree(p);
 }
 

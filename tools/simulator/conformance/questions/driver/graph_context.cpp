@@ -1,5 +1,5 @@
 // Graph calls that require a current context although their nodes name one.
-#include "../../record.hpp"
+#include "../parameters.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -48,111 +48,72 @@ void drop(const Parts &parts) {
     d.cuLibraryUnload(parts.library);
 }
 
-CUDA_KERNEL_NODE_PARAMS kernel_in(const Parts &parts, CUcontext context) {
-    CUDA_KERNEL_NODE_PARAMS launch{};
-    launch.gridDimX = launch.gridDimY = launch.gridDimZ = 1;
-    launch.blockDimX = launch.blockDimY = launch.blockDimZ = 1;
-    launch.kern = parts.kernel;
-    launch.ctx = context;
-    return launch;
-}
-
-CUDA_MEMSET_NODE_PARAMS fill_of(CUdeviceptr memory, unsigned int value) {
-    CUDA_MEMSET_NODE_PARAMS fill{};
-    fill.dst = memory;
-    fill.value = value;
-    fill.elementSize = 4;
-    fill.width = 16;
-    fill.height = 1;
-    return fill;
-}
-
-CUDA_MEMCPY3D copy_of(CUdeviceptr memory) {
-    CUDA_MEMCPY3D copy{};
-    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.srcDevice = memory;
-    copy.dstDevice = memory + 1024;
-    copy.WidthInBytes = 64;
-    copy.Height = copy.Depth = 1;
-    return copy;
-}
-
 void add_nodes(CUgraph graph, const Parts &parts, CUcontext context) {
     CUgraphNode node = nullptr;
-    const CUDA_KERNEL_NODE_PARAMS in_context = kernel_in(parts, context);
-    ask("cuGraphAddKernelNode of a kernel in a context",
-        d.cuGraphAddKernelNode(&node, graph, nullptr, 0, &in_context));
-    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 1);
-    ask("cuGraphAddMemsetNode", d.cuGraphAddMemsetNode(&node, graph, nullptr, 0, &fill, context));
-    const CUDA_MEMCPY3D copy = copy_of(parts.memory);
-    ask("cuGraphAddMemcpyNode", d.cuGraphAddMemcpyNode(&node, graph, nullptr, 0, &copy, context));
-    CUDA_HOST_NODE_PARAMS host{};
-    host.fn = [](void *) {};
-    ask("cuGraphAddHostNode", d.cuGraphAddHostNode(&node, graph, nullptr, 0, &host));
-    ask("cuGraphAddEmptyNode", d.cuGraphAddEmptyNode(&node, graph, nullptr, 0));
-    ask("cuGraphAddEventRecordNode",
-        d.cuGraphAddEventRecordNode(&node, graph, nullptr, 0, parts.event));
-    ask("cuGraphAddEventWaitNode",
-        d.cuGraphAddEventWaitNode(&node, graph, nullptr, 0, parts.event));
+    const CUDA_KERNEL_NODE_PARAMS in_context = launch_of(parts.kernel, context);
+    ASK(cuGraphAddKernelNode, " of a kernel in a context", &node, graph, nullptr, 0, &in_context);
+    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 1, 4, 16);
+    ASK(cuGraphAddMemsetNode, "", &node, graph, nullptr, 0, &fill, context);
+    const auto copy = copy_of<CUDA_MEMCPY3D>(parts.memory + 1024, parts.memory, 64);
+    ASK(cuGraphAddMemcpyNode, "", &node, graph, nullptr, 0, &copy, context);
+    CUDA_HOST_NODE_PARAMS host{.fn = [](void *) {}};
+    ASK(cuGraphAddHostNode, "", &node, graph, nullptr, 0, &host);
+    ASK(cuGraphAddEmptyNode, "", &node, graph, nullptr, 0);
+    ASK(cuGraphAddEventRecordNode, "", &node, graph, nullptr, 0, parts.event);
+    ASK(cuGraphAddEventWaitNode, "", &node, graph, nullptr, 0, parts.event);
 }
 
 // The nodes belong to a graph that was built with a current context.
 void change_nodes(const Parts &parts, CUcontext context, CUgraphNode kernel_node,
                   CUgraphNode fill_node) {
-    const CUDA_KERNEL_NODE_PARAMS launch = kernel_in(parts, context);
-    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 2);
-    ask("cuGraphKernelNodeSetParams", d.cuGraphKernelNodeSetParams(kernel_node, &launch));
-    ask("cuGraphMemsetNodeSetParams", d.cuGraphMemsetNodeSetParams(fill_node, &fill));
+    const CUDA_KERNEL_NODE_PARAMS launch = launch_of(parts.kernel, context);
+    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 2, 4, 16);
+    ASK(cuGraphKernelNodeSetParams, "", kernel_node, &launch);
+    ASK(cuGraphMemsetNodeSetParams, "", fill_node, &fill);
 }
 
 void change_exec(CUgraphExec exec, const Parts &parts, CUcontext context, CUgraphNode kernel_node,
                  CUgraphNode fill_node) {
-    const CUDA_KERNEL_NODE_PARAMS launch = kernel_in(parts, context);
-    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 3);
-    ask("cuGraphExecKernelNodeSetParams",
-        d.cuGraphExecKernelNodeSetParams(exec, kernel_node, &launch));
-    ask("cuGraphExecMemsetNodeSetParams",
-        d.cuGraphExecMemsetNodeSetParams(exec, fill_node, &fill, context));
+    const CUDA_KERNEL_NODE_PARAMS launch = launch_of(parts.kernel, context);
+    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 3, 4, 16);
+    ASK(cuGraphExecKernelNodeSetParams, "", exec, kernel_node, &launch);
+    ASK(cuGraphExecMemsetNodeSetParams, "", exec, fill_node, &fill, context);
 }
 
 } // namespace
 
-void graphs_without_context() {
+SECTION("graphs_without_context") {
     Parts parts;
     if (!start() || !make(parts)) {
         return;
     }
     const CUcontext primary = context();
-    const CUDA_KERNEL_NODE_PARAMS launch = kernel_in(parts, primary);
-    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 1);
-    CUgraph graph = nullptr, other = nullptr, clone = nullptr;
-    CUgraphNode kernel_node = nullptr, fill_node = nullptr;
-    CUgraphExec exec = nullptr;
-    d.cuGraphCreate(&graph, 0);
-    d.cuGraphAddKernelNode(&kernel_node, graph, nullptr, 0, &launch);
-    d.cuGraphAddMemsetNode(&fill_node, graph, &kernel_node, 1, &fill, primary);
-    d.cuGraphInstantiateWithFlags(&exec, graph, 0);
+    const CUDA_KERNEL_NODE_PARAMS launch = launch_of(parts.kernel, primary);
+    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 1, 4, 16);
+    CUgraph other = nullptr, clone = nullptr;
+    CUgraph graph = MAKE(cuGraphCreate, 0);
+    CUgraphNode kernel_node = MAKE(cuGraphAddKernelNode, graph, nullptr, 0, &launch);
+    CUgraphNode fill_node = MAKE(cuGraphAddMemsetNode, graph, &kernel_node, 1, &fill, primary);
+    CUgraphExec exec = MAKE(cuGraphInstantiateWithFlags, graph, 0);
 
     d.cuCtxSetCurrent(nullptr);
-    ask("cuGraphCreate", d.cuGraphCreate(&other, 0));
+    ASK(cuGraphCreate, "", &other, 0);
     add_nodes(other, parts, primary);
     change_nodes(parts, primary, kernel_node, fill_node);
-    ask("cuGraphClone", d.cuGraphClone(&clone, graph));
+    ASK(cuGraphClone, "", &clone, graph);
     change_exec(exec, parts, primary, kernel_node, fill_node);
     CUgraphExecUpdateResultInfo info{};
-    ask("cuGraphExecUpdate", d.cuGraphExecUpdate(exec, graph, &info));
-    ask("cuGraphUpload", d.cuGraphUpload(exec, parts.stream));
-    ask("cuGraphLaunch", d.cuGraphLaunch(exec, parts.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(parts.stream));
-    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
-    ask("cuGraphDestroy", d.cuGraphDestroy(other));
+    ASK(cuGraphExecUpdate, "", exec, graph, &info);
+    ASK(cuGraphUpload, "", exec, parts.stream);
+    ASK(cuGraphLaunch, "", exec, parts.stream);
+    ASK(cuStreamSynchronize, "", parts.stream);
+    ASK(cuGraphExecDestroy, "", exec);
+    ASK(cuGraphDestroy, "", other);
     CUcontext current = nullptr;
-    ask("cuCtxGetCurrent", d.cuCtxGetCurrent(&current));
-    note("a context became current", current != nullptr);
+    ASK(cuCtxGetCurrent, "", &current).note("a context became current", current != nullptr);
     // Must be last: this call crashes the process if the node names a function.
-    const CUDA_KERNEL_NODE_PARAMS nowhere = kernel_in(parts, nullptr);
-    ask("cuGraphAddKernelNode of a kernel in none",
-        d.cuGraphAddKernelNode(&kernel_node, graph, nullptr, 0, &nowhere));
+    const CUDA_KERNEL_NODE_PARAMS nowhere = launch_of(parts.kernel, nullptr);
+    ASK(cuGraphAddKernelNode, " of a kernel in none", &kernel_node, graph, nullptr, 0, &nowhere);
 
     d.cuCtxSetCurrent(primary);
     d.cuGraphDestroy(clone);
@@ -174,31 +135,26 @@ struct EventNodes {
         d.cuGraphAddEventRecordNode(&recording, graph, &waiting, 1, event);
     }
     ~EventNodes() {
-        ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+        ASK(cuGraphExecDestroy, "", exec);
         d.cuGraphDestroy(graph);
     }
     EventNodes(const EventNodes &) = delete;
     EventNodes &operator=(const EventNodes &) = delete;
 
-    void instantiate() {
-        ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
-    }
+    void instantiate() { ASK(cuGraphInstantiateWithFlags, "", &exec, graph, 0); }
     void set(CUevent event) const {
-        ask("cuGraphExecEventWaitNodeSetEvent",
-            d.cuGraphExecEventWaitNodeSetEvent(exec, waiting, event));
-        ask("cuGraphExecEventRecordNodeSetEvent",
-            d.cuGraphExecEventRecordNodeSetEvent(exec, recording, event));
+        ASK(cuGraphExecEventWaitNodeSetEvent, "", exec, waiting, event);
+        ASK(cuGraphExecEventRecordNodeSetEvent, "", exec, recording, event);
     }
     void update(CUevent event) {
-        ask("cuGraphEventWaitNodeSetEvent", d.cuGraphEventWaitNodeSetEvent(waiting, event));
-        ask("cuGraphEventRecordNodeSetEvent", d.cuGraphEventRecordNodeSetEvent(recording, event));
+        ASK(cuGraphEventWaitNodeSetEvent, "", waiting, event);
+        ASK(cuGraphEventRecordNodeSetEvent, "", recording, event);
         CUgraphExecUpdateResultInfo info{};
-        ask("cuGraphExecUpdate", d.cuGraphExecUpdate(exec, graph, &info));
-        note("result", info.result);
+        ASK(cuGraphExecUpdate, "", exec, graph, &info).note("result", info.result);
     }
     void launch(CUstream stream) const {
-        ask("cuGraphLaunch", d.cuGraphLaunch(exec, stream));
-        ask("cuStreamSynchronize", d.cuStreamSynchronize(stream));
+        ASK(cuGraphLaunch, "", exec, stream);
+        ASK(cuStreamSynchronize, "", stream);
     }
 };
 
@@ -235,10 +191,7 @@ void change_events(const char *title, const ContextParts &made_in, const Context
 } // namespace
 
 // Whether nodes of an executable graph accept events of other contexts.
-void graph_event_contexts() {
-    if (!start()) {
-        return;
-    }
+SECTION("graph_event_contexts", start) {
     CUcontext created = nullptr;
     ask("cuCtxCreate", d.cuCtxCreate_v2(&created, 0, 0));
     const ContextParts here(context()), there(created);
@@ -251,29 +204,25 @@ void graph_event_contexts() {
 }
 
 // Without cuGraphExecDestroy: driver 580 does not return from it (recordings/README.md).
-void graphs_after_reset() {
-    if (!start()) {
-        return;
-    }
-    CUgraph child = nullptr, graph = nullptr, clone = nullptr;
+SECTION("graphs_after_reset", start) {
+    CUgraph clone = nullptr;
     CUgraphNode node = nullptr;
     CUgraphExec exec = nullptr;
-    d.cuGraphCreate(&child, 0);
-    d.cuGraphCreate(&graph, 0);
+    CUgraph child = MAKE(cuGraphCreate, 0);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
     hold(child);
-    ask("cuGraphAddChildGraphNode", d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child));
-    ask("cuGraphDestroy, the child", d.cuGraphDestroy(child));
-    ask("cuGraphClone", d.cuGraphClone(&clone, graph));
+    ASK(cuGraphAddChildGraphNode, "", &node, graph, nullptr, 0, child);
+    ASK(cuGraphDestroy, ", the child", child);
+    ASK(cuGraphClone, "", &clone, graph);
     hold(graph);
     hold(clone);
     ask("cuGraphInstantiate", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
-    ask("cuDevicePrimaryCtxReset", d.cuDevicePrimaryCtxReset(0));
+    ASK(cuDevicePrimaryCtxReset, "", 0);
     std::size_t count = 0;
-    ask("cuGraphGetNodes then", d.cuGraphGetNodes(graph, nullptr, &count));
-    note("nodes", static_cast<long long>(count));
-    ask("cuGraphDestroy then", d.cuGraphDestroy(graph));
+    ASK(cuGraphGetNodes, " then", graph, nullptr, &count).note("nodes", count);
+    ASK(cuGraphDestroy, " then", graph);
     note("destructors, the executable graph is there", released_soon());
-    ask("cuGraphDestroy then, the clone", d.cuGraphDestroy(clone));
+    ASK(cuGraphDestroy, " then, the clone", clone);
     note("destructors, the clone is gone", released_soon());
 }
 

@@ -1,5 +1,5 @@
 // Stream capture and graphs.
-#include "../../record.hpp"
+#include "../parameters.hpp"
 
 #include <chrono>
 #include <thread>
@@ -9,25 +9,24 @@ namespace record::QUESTIONS {
 namespace {
 
 void begin(CUstream s, CUstreamCaptureMode mode) {
-    ask("cuStreamBeginCapture", d.cuStreamBeginCapture(s, mode));
+    ASK(cuStreamBeginCapture, "", s, mode);
 }
 
 void status(CUstream s) {
     CUstreamCaptureStatus told{};
-    ask("cuStreamIsCapturing", d.cuStreamIsCapturing(s, &told));
-    note("status", told);
+    ASK(cuStreamIsCapturing, "", s, &told).note("status", told);
 }
 
 void end(CUstream s) {
     CUgraph graph = reinterpret_cast<CUgraph>(1);
-    ask("cuStreamEndCapture", d.cuStreamEndCapture(s, &graph));
+    ASK(cuStreamEndCapture, "", s, &graph);
     note("graph", graph == nullptr                        ? "null"
                   : graph == reinterpret_cast<CUgraph>(1) ? "untouched"
                                                           : "set");
     if (graph != nullptr && graph != reinterpret_cast<CUgraph>(1)) {
         std::size_t nodes = 0;
         d.cuGraphGetNodes(graph, nullptr, &nodes);
-        note("nodes", static_cast<long long>(nodes));
+        note("nodes", nodes);
         d.cuGraphDestroy(graph);
     }
 }
@@ -43,19 +42,13 @@ CUresult unsafe() {
 
 } // namespace
 
-void capture() {
-    if (!start()) {
-        return;
-    }
-    CUstream s = nullptr, t = nullptr, free_stream = nullptr;
-    CUevent e = nullptr, f = nullptr;
-    d.cuStreamCreate(&s, 0);
-    d.cuStreamCreate(&t, 0);
-    d.cuStreamCreate(&free_stream, CU_STREAM_NON_BLOCKING);
-    d.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING);
-    d.cuEventCreate(&f, CU_EVENT_DISABLE_TIMING);
-    CUdeviceptr p = 0;
-    d.cuMemAlloc(&p, 4096);
+SECTION("capture", start) {
+    CUstream s = MAKE(cuStreamCreate, 0);
+    CUstream t = MAKE(cuStreamCreate, 0);
+    MAKE(cuStreamCreate, CU_STREAM_NON_BLOCKING);
+    CUevent e = MAKE(cuEventCreate, CU_EVENT_DISABLE_TIMING);
+    CUevent f = MAKE(cuEventCreate, CU_EVENT_DISABLE_TIMING);
+    CUdeviceptr p = MAKE(cuMemAlloc, 4096);
     const auto modes = {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
                         CU_STREAM_CAPTURE_MODE_RELAXED};
     ask("begin, mode 7", d.cuStreamBeginCapture(s, static_cast<CUstreamCaptureMode>(7)));
@@ -147,8 +140,8 @@ void capture() {
         static int word;
         return d.cuMemcpyHtoDAsync(p, &word, 4, s);
     });
-    ask("cuEventQuery after the capture", d.cuEventQuery(e));
-    ask("cuStreamWaitEvent on it after the capture", d.cuStreamWaitEvent(t, e, 0));
+    ASK(cuEventQuery, " after the capture", e);
+    ASK(cuStreamWaitEvent, " on it after the capture", t, e, 0);
 
     note("-- fork and join", 0LL);
     begin(s, relaxed);
@@ -187,44 +180,36 @@ void capture() {
     end(t);
     begin(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    ask("cuThreadExchangeStreamCaptureMode", d.cuThreadExchangeStreamCaptureMode(&mode));
-    note("the old mode", mode);
+    ASK(cuThreadExchangeStreamCaptureMode, "", &mode).note("the old mode", mode);
     ask("cuMemAlloc in relaxed interaction", unsafe());
     d.cuThreadExchangeStreamCaptureMode(&mode);
     end(s);
-    CUgraph graph = nullptr;
-    d.cuGraphCreate(&graph, 0);
-    ask("cuStreamBeginCaptureToGraph",
-        d.cuStreamBeginCaptureToGraph(s, graph, nullptr, nullptr, 0, relaxed));
+    CUgraph graph = MAKE(cuGraphCreate, 0);
+    ASK(cuStreamBeginCaptureToGraph, "", s, graph, nullptr, nullptr, 0, relaxed);
     d.cuMemsetD8Async(p, 0, 16, s);
     CUgraph same = nullptr;
-    ask("cuStreamEndCapture", d.cuStreamEndCapture(s, &same));
-    note("the same graph", same == graph);
+    ASK(cuStreamEndCapture, "", s, &same).note("the same graph", same == graph);
     d.cuGraphDestroy(graph);
     begin(s, relaxed);
-    ask("cuStreamDestroy of the capturing stream", d.cuStreamDestroy(s));
+    ASK(cuStreamDestroy, " of the capturing stream", s);
 }
 
-void graphs() {
-    if (!start()) {
-        return;
-    }
-    CUgraph graph = nullptr, other = nullptr, clone = nullptr;
-    CUgraphNode a = nullptr, b = nullptr, c = nullptr, foreign = nullptr;
+SECTION("graphs", start) {
+    CUgraph graph = nullptr, clone = nullptr;
+    CUgraphNode a = nullptr, b = nullptr, c = nullptr;
     CUgraphExec exec = nullptr;
-    CUstream s = nullptr;
-    d.cuStreamCreate(&s, 0);
-    ask("cuGraphCreate(null)", d.cuGraphCreate(nullptr, 0));
-    ask("cuGraphCreate flags 1", d.cuGraphCreate(&graph, 1));
-    ask("cuGraphCreate", d.cuGraphCreate(&graph, 0));
-    d.cuGraphCreate(&other, 0);
+    CUstream s = MAKE(cuStreamCreate, 0);
+    ASK(cuGraphCreate, "(null)", nullptr, 0);
+    ASK(cuGraphCreate, " flags 1", &graph, 1);
+    ASK(cuGraphCreate, "", &graph, 0);
+    CUgraph other = MAKE(cuGraphCreate, 0);
     ask("instantiate empty", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
     ask("launch empty", d.cuGraphLaunch(exec, s));
     ask("destroy exec", d.cuGraphExecDestroy(exec));
     ask("add empty a", d.cuGraphAddEmptyNode(&a, graph, nullptr, 0));
     ask("add empty b after a", d.cuGraphAddEmptyNode(&b, graph, &a, 1));
     ask("add empty c", d.cuGraphAddEmptyNode(&c, graph, nullptr, 0));
-    d.cuGraphAddEmptyNode(&foreign, other, nullptr, 0);
+    CUgraphNode foreign = MAKE(cuGraphAddEmptyNode, other, nullptr, 0);
     CUgraphNode x = nullptr;
     ask("add with a dependency of another graph", d.cuGraphAddEmptyNode(&x, graph, &foreign, 1));
     CUgraphNode twice[2] = {a, a};
@@ -239,27 +224,22 @@ void graphs() {
     ask("instantiate with a cycle", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
     ask("remove it", d.cuGraphRemoveDependencies_v1(graph, &c, &a, 1));
     std::size_t count = 77;
-    ask("cuGraphGetNodes(null, count)", d.cuGraphGetNodes(graph, nullptr, &count));
-    note("nodes", static_cast<long long>(count));
+    ASK(cuGraphGetNodes, "(null, count)", graph, nullptr, &count).note("nodes", count);
     CUgraphNode nodes[8] = {};
     count = 8;
-    ask("cuGraphGetNodes(8)", d.cuGraphGetNodes(graph, nodes, &count));
-    note("count", static_cast<long long>(count));
+    ASK(cuGraphGetNodes, "(8)", graph, nodes, &count).note("count", count);
     note("fourth is null", nodes[3] == nullptr);
     count = 2;
-    ask("cuGraphGetNodes(2)", d.cuGraphGetNodes(graph, nodes, &count));
-    note("count", static_cast<long long>(count));
-    ask("cuGraphGetRootNodes", d.cuGraphGetRootNodes(graph, nullptr, &count));
-    note("roots", static_cast<long long>(count));
+    ASK(cuGraphGetNodes, "(2)", graph, nodes, &count).note("count", count);
+    ASK(cuGraphGetRootNodes, "", graph, nullptr, &count).note("roots", count);
     ask("cuGraphGetEdges", d.cuGraphGetEdges_v1(graph, nullptr, nullptr, &count));
-    note("edges", static_cast<long long>(count));
+    note("edges", count);
     CUgraphNodeType type{};
-    ask("cuGraphNodeGetType", d.cuGraphNodeGetType(a, &type));
-    note("type", type);
-    ask("cuGraphNodeGetType(null)", d.cuGraphNodeGetType(nullptr, &type));
-    ask("cuGraphClone", d.cuGraphClone(&clone, graph));
-    ask("cuGraphNodeFindInClone", d.cuGraphNodeFindInClone(&x, a, clone));
-    ask("cuGraphNodeFindInClone of another graph", d.cuGraphNodeFindInClone(&x, foreign, clone));
+    ASK(cuGraphNodeGetType, "", a, &type).note("type", type);
+    ASK(cuGraphNodeGetType, "(null)", nullptr, &type);
+    ASK(cuGraphClone, "", &clone, graph);
+    ASK(cuGraphNodeFindInClone, "", &x, a, clone);
+    ASK(cuGraphNodeFindInClone, " of another graph", &x, foreign, clone);
     ask("instantiate", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
     CUgraphExec refused = nullptr;
     ask("instantiate flags 0x100", d.cuGraphInstantiateWithFlags(&refused, graph, 0x100));
@@ -269,18 +249,13 @@ void graphs() {
     ask("launch null", d.cuGraphLaunch(nullptr, s));
     ask("destroy the graph before the exec", d.cuGraphDestroy(graph));
     ask("launch", d.cuGraphLaunch(exec, s));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
+    ASK(cuStreamSynchronize, "", s);
     ask("destroy exec", d.cuGraphExecDestroy(exec));
     d.cuGraphDestroy(clone);
     d.cuGraphCreate(&graph, 0);
 
-    CUdeviceptr p = 0;
-    d.cuMemAlloc(&p, 4096);
-    CUDA_MEMSET_NODE_PARAMS set{};
-    set.dst = p;
-    set.elementSize = 1;
-    set.width = 16;
-    set.height = 1;
+    CUdeviceptr p = MAKE(cuMemAlloc, 4096);
+    auto set = fill_of(p, 0, 1, 16);
     ask("add memset", d.cuGraphAddMemsetNode(&a, graph, nullptr, 0, &set, context()));
     set.elementSize = 3;
     ask("add memset, element size 3",
@@ -296,19 +271,17 @@ void graphs() {
     ask("add host", d.cuGraphAddHostNode(&b, graph, nullptr, 0, &host));
     ask("get host params of a memset node", d.cuGraphHostNodeGetParams(a, &host));
     ask("add child", d.cuGraphAddChildGraphNode(&c, graph, nullptr, 0, other));
-    CUevent e = nullptr;
-    d.cuEventCreate(&e, 0);
+    CUevent e = MAKE(cuEventCreate, 0);
     ask("add event record", d.cuGraphAddEventRecordNode(&c, graph, &b, 1, e));
     ask("add event wait", d.cuGraphAddEventWaitNode(&c, graph, &b, 1, e));
     ask("add event record(null)", d.cuGraphAddEventRecordNode(&c, graph, nullptr, 0, nullptr));
     ask("instantiate", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
     ask("launch", d.cuGraphLaunch(exec, s));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
+    ASK(cuStreamSynchronize, "", s);
     unsigned int enabled = 77;
-    ask("cuGraphNodeGetEnabled memset", d.cuGraphNodeGetEnabled(exec, a, &enabled));
-    note("enabled", enabled);
-    ask("cuGraphNodeSetEnabled memset 0", d.cuGraphNodeSetEnabled(exec, a, 0));
-    ask("cuGraphNodeSetEnabled host 0", d.cuGraphNodeSetEnabled(exec, b, 0));
+    ASK(cuGraphNodeGetEnabled, " memset", exec, a, &enabled).note("enabled", enabled);
+    ASK(cuGraphNodeSetEnabled, " memset 0", exec, a, 0);
+    ASK(cuGraphNodeSetEnabled, " host 0", exec, b, 0);
     ask("destroy node", d.cuGraphDestroyNode(a));
     ask("launch after destroying the graph's node", d.cuGraphLaunch(exec, s));
     d.cuStreamSynchronize(s);
@@ -329,9 +302,9 @@ void graphs() {
     ask("instantiate, never freed", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
     ask("launch", d.cuGraphLaunch(exec, s));
     ask("launch again, not freed", d.cuGraphLaunch(exec, s));
-    ask("cuMemFreeAsync of it", d.cuMemFreeAsync(alloc.dptr, s));
+    ASK(cuMemFreeAsync, " of it", alloc.dptr, s);
     ask("launch then", d.cuGraphLaunch(exec, s));
-    ask("cuMemFree of it", d.cuMemFree(alloc.dptr));
+    ASK(cuMemFree, " of it", alloc.dptr);
     d.cuStreamSynchronize(s);
     ask("destroy exec", d.cuGraphExecDestroy(exec));
     ask("auto free: instantiate",
@@ -359,12 +332,11 @@ void graphs() {
     note("-- user objects", 0LL);
     static int destroyed = 0;
     CUuserObject object = nullptr;
-    ask("cuUserObjectCreate flags 0", d.cuUserObjectCreate(&object, nullptr, [](void *) {}, 1, 0));
-    ask("cuUserObjectCreate references 0",
-        d.cuUserObjectCreate(&object, nullptr, [](void *) {}, 0, 1));
-    ask("cuUserObjectCreate",
-        d.cuUserObjectCreate(
-            &object, nullptr, [](void *) { ++destroyed; }, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    ASK(cuUserObjectCreate, " flags 0", &object, nullptr, [](void *) {}, 1, 0);
+    ASK(cuUserObjectCreate, " references 0", &object, nullptr, [](void *) {}, 0, 1);
+    ASK(
+        cuUserObjectCreate, "", &object, nullptr, [](void *) { ++destroyed; }, 1,
+        CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     d.cuGraphCreate(&graph, 0);
     ask("retain 0", d.cuGraphRetainUserObject(graph, object, 0, 0));
     ask("retain flags 2", d.cuGraphRetainUserObject(graph, object, 1, 2));
@@ -381,11 +353,9 @@ void graphs() {
     note("-- conditional nodes", 0LL);
     d.cuGraphCreate(&graph, 0);
     CUgraphConditionalHandle handle = 0;
-    ask("cuGraphConditionalHandleCreate flags 2",
-        d.cuGraphConditionalHandleCreate(&handle, graph, context(), 0, 2));
-    ask("cuGraphConditionalHandleCreate",
-        d.cuGraphConditionalHandleCreate(&handle, graph, context(), 1,
-                                         CU_GRAPH_COND_ASSIGN_DEFAULT));
+    ASK(cuGraphConditionalHandleCreate, " flags 2", &handle, graph, context(), 0, 2);
+    ASK(cuGraphConditionalHandleCreate, "", &handle, graph, context(), 1,
+        CU_GRAPH_COND_ASSIGN_DEFAULT);
     CUgraphNodeParams params{};
     params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
     params.conditional.handle = handle;
@@ -399,40 +369,28 @@ void graphs() {
     note("bodies are given", params.conditional.phGraph_out != nullptr);
     ask("instantiate with empty bodies", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
     ask("launch", d.cuGraphLaunch(exec, s));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
+    ASK(cuStreamSynchronize, "", s);
     d.cuGraphExecDestroy(exec);
     d.cuGraphDestroy(graph);
     params.type = static_cast<CUgraphNodeType>(77);
     d.cuGraphCreate(&graph, 0);
-    ask("cuGraphAddNode type 77", d.cuGraphAddNode(&a, graph, nullptr, nullptr, 0, &params));
+    ASK(cuGraphAddNode, " type 77", &a, graph, nullptr, nullptr, 0, &params);
     CUgraphNodeParams reserved{};
     reserved.type = CU_GRAPH_NODE_TYPE_EMPTY;
     reserved.reserved1[0] = 1;
-    ask("cuGraphAddNode with reserved bytes",
-        d.cuGraphAddNode(&a, graph, nullptr, nullptr, 0, &reserved));
+    ASK(cuGraphAddNode, " with reserved bytes", &a, graph, nullptr, nullptr, 0, &reserved);
     d.cuGraphDestroy(graph);
     d.cuMemFree(p);
 }
 
-void graph_updates() {
-    if (!start()) {
-        return;
-    }
-    CUdeviceptr p = 0;
-    d.cuMemAlloc(&p, 4096);
-    CUDA_MEMSET_NODE_PARAMS set{};
-    set.dst = p;
-    set.elementSize = 1;
-    set.width = 16;
-    set.height = 1;
-    CUmodule module = nullptr;
-    CUfunction empty = nullptr, add = nullptr;
-    d.cuModuleLoadData(&module, ptx);
-    d.cuModuleGetFunction(&empty, module, "empty");
-    d.cuModuleGetFunction(&add, module, "add");
+SECTION_ONCE("graph_updates", start) {
+    CUdeviceptr p = MAKE(cuMemAlloc, 4096);
+    auto set = fill_of(p, 0, 1, 16);
+    CUmodule module = MAKE(cuModuleLoadData, ptx);
+    CUfunction empty = MAKE(cuModuleGetFunction, module, "empty");
+    CUfunction add = MAKE(cuModuleGetFunction, module, "add");
     const auto with = [&](auto build) {
-        CUgraph graph = nullptr;
-        d.cuGraphCreate(&graph, 0);
+        CUgraph graph = MAKE(cuGraphCreate, 0);
         build(graph);
         return graph;
     };
@@ -440,8 +398,7 @@ void graph_updates() {
         CUgraphExec exec = nullptr;
         ask("instantiate", d.cuGraphInstantiateWithFlags(&exec, from, 0));
         CUgraphExecUpdateResultInfo info{};
-        ask(what, d.cuGraphExecUpdate(exec, to, &info));
-        note("result", info.result);
+        ask(what, d.cuGraphExecUpdate(exec, to, &info)).note("result", info.result);
         note("node is told", info.errorNode != nullptr);
         d.cuGraphExecDestroy(exec);
         d.cuGraphDestroy(from);
@@ -461,10 +418,7 @@ void graph_updates() {
     };
     const auto one_empty = [&](CUgraph g) { d.cuGraphAddEmptyNode(&n, g, nullptr, 0); };
     const auto nothing = [&](CUgraph) {};
-    CUDA_KERNEL_NODE_PARAMS kernel{};
-    kernel.func = empty;
-    kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = 1;
-    kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+    auto kernel = launch_of(empty, 1);
     const auto one_kernel = [&](CUgraph g) { d.cuGraphAddKernelNode(&n, g, nullptr, 0, &kernel); };
     compare("the same", with(one_set), with(one_set));
     compare("one node more", with(one_set), with(two_sets));
@@ -496,18 +450,14 @@ void graph_updates() {
     kernel.kernelParams = parameters;
     compare("another function", before, with(one_kernel));
     CUgraph graph = with(one_set);
-    CUgraphExec exec = nullptr;
-    d.cuGraphInstantiateWithFlags(&exec, graph, 0);
+    CUgraphExec exec = MAKE(cuGraphInstantiateWithFlags, graph, 0);
     set.width = 64;
-    ask("cuGraphExecMemsetNodeSetParams",
-        d.cuGraphExecMemsetNodeSetParams(exec, n, &set, context()));
+    ASK(cuGraphExecMemsetNodeSetParams, "", exec, n, &set, context());
     set.height = 2;
     set.pitch = 64;
-    ask("cuGraphExecMemsetNodeSetParams to two rows",
-        d.cuGraphExecMemsetNodeSetParams(exec, n, &set, context()));
-    CUDA_HOST_NODE_PARAMS host{};
-    host.fn = [](void *) {};
-    ask("cuGraphExecHostNodeSetParams of a memset", d.cuGraphExecHostNodeSetParams(exec, n, &host));
+    ASK(cuGraphExecMemsetNodeSetParams, " to two rows", exec, n, &set, context());
+    CUDA_HOST_NODE_PARAMS host{.fn = [](void *) {}};
+    ASK(cuGraphExecHostNodeSetParams, " of a memset", exec, n, &host);
     d.cuGraphExecDestroy(exec);
     d.cuGraphDestroy(graph);
     d.cuMemFree(p);

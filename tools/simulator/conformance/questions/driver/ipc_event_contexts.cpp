@@ -19,7 +19,7 @@ enum class Place { same, other, launched_in_other };
 std::string title;
 
 void ask_here(const char *what, CUresult status) {
-    ask((title + ": " + what).c_str(), status);
+    ask(title + ": " + what, status);
 }
 
 CUevent event_of(Origin origin, const CUipcEventHandle &theirs) {
@@ -50,8 +50,7 @@ void record_it(CUevent event, CUstream stream) {
 }
 
 void wait_in_context(CUevent event, CUstream stream) {
-    CUcontext context = nullptr;
-    d.cuCtxGetCurrent(&context);
+    CUcontext context = MAKE(cuCtxGetCurrent);
     ask_here("cuCtxWaitEvent", d.cuCtxWaitEvent(context, event));
     ask_here("cuStreamSynchronize", d.cuStreamSynchronize(stream));
 }
@@ -65,17 +64,15 @@ void launch(CUgraph graph, CUstream stream) {
 }
 
 void wait_node(CUevent event, CUstream stream) {
-    CUgraph graph = nullptr;
     CUgraphNode node = nullptr;
-    d.cuGraphCreate(&graph, 0);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
     ask_here("cuGraphAddEventWaitNode", d.cuGraphAddEventWaitNode(&node, graph, nullptr, 0, event));
     launch(graph, stream);
 }
 
 void record_node(CUevent event, CUstream stream) {
-    CUgraph graph = nullptr;
     CUgraphNode node = nullptr;
-    d.cuGraphCreate(&graph, 0);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
     ask_here("cuGraphAddEventRecordNode",
              d.cuGraphAddEventRecordNode(&node, graph, nullptr, 0, event));
     launch(graph, stream);
@@ -83,14 +80,10 @@ void record_node(CUevent event, CUstream stream) {
 
 // The node's previous event is in the current context.
 void set_node(CUevent event, CUstream stream) {
-    CUevent before = nullptr;
-    CUgraph graph = nullptr;
-    CUgraphNode node = nullptr;
-    CUgraphExec exec = nullptr;
-    d.cuEventCreate(&before, CU_EVENT_DISABLE_TIMING);
-    d.cuGraphCreate(&graph, 0);
-    d.cuGraphAddEventWaitNode(&node, graph, nullptr, 0, before);
-    d.cuGraphInstantiateWithFlags(&exec, graph, 0);
+    CUevent before = MAKE(cuEventCreate, CU_EVENT_DISABLE_TIMING);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
+    CUgraphNode node = MAKE(cuGraphAddEventWaitNode, graph, nullptr, 0, before);
+    CUgraphExec exec = MAKE(cuGraphInstantiateWithFlags, graph, 0);
     ask_here("cuGraphExecEventWaitNodeSetEvent",
              d.cuGraphExecEventWaitNodeSetEvent(exec, node, event));
     ask_here("cuGraphLaunch", d.cuGraphLaunch(exec, stream));
@@ -151,11 +144,10 @@ void use(const Way &way, Origin origin, Place place, const CUipcEventHandle &the
     }
     const CUevent event = event_of(origin, theirs);
     CUcontext other = nullptr;
-    CUstream stream = nullptr;
     if (place != Place::same) {
         d.cuCtxCreate_v2(&other, 0, 0);
     }
-    d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    CUstream stream = MAKE(cuStreamCreate, CU_STREAM_NON_BLOCKING);
     if (place == Place::launched_in_other) {
         d.cuCtxSetCurrent(context());
     }
@@ -174,7 +166,7 @@ void use_apart(const Way &way, Origin origin, const Where &where, const CUipcEve
     }
     int status = 0;
     waitpid(child, &status, 0);
-    note((title + ": the process's end").c_str(), status);
+    note(title + ": the process's end", status);
 }
 
 void use_everywhere(Origin origin, const CUipcEventHandle &theirs = {}) {
@@ -189,19 +181,19 @@ void use_everywhere(Origin origin, const CUipcEventHandle &theirs = {}) {
 
 } // namespace
 
-void places_of_plain_events() {
+SECTION("places_of_plain_events") {
     use_everywhere(Origin::plain);
 }
 
-void places_of_made_events() {
+SECTION("places_of_made_events") {
     use_everywhere(Origin::made);
 }
 
-void places_of_exported_events() {
+SECTION("places_of_exported_events") {
     use_everywhere(Origin::exported);
 }
 
-void places_of_opened_events() {
+SECTION("places_of_opened_events") {
     const Other maker = fork_off([](const Other &user) {
         CUevent event = nullptr;
         CUipcEventHandle handle{};
@@ -243,24 +235,24 @@ void wait_for_dead(const Other &parent) {
     if (!start()) {
         return;
     }
-    ask("cuIpcOpenEventHandle", d.cuIpcOpenEventHandle(&event, handle));
-    ask("cuEventQuery", d.cuEventQuery(event));
+    ASK(cuIpcOpenEventHandle, "", &event, handle);
+    ASK(cuEventQuery, "", event);
     parent.send('!');
     parent.receive<char>();
     note("the maker is gone", 1);
-    ask("cuEventQuery", d.cuEventQuery(event));
-    ask("cuStreamWaitEvent", d.cuStreamWaitEvent(nullptr, event, 0));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(nullptr));
-    ask("cuEventSynchronize", d.cuEventSynchronize(event));
-    ask("cuIpcOpenEventHandle again", d.cuIpcOpenEventHandle(&again, handle));
-    ask("cuEventRecord", d.cuEventRecord(event, nullptr));
-    ask("cuEventSynchronize", d.cuEventSynchronize(event));
-    ask("cuEventDestroy", d.cuEventDestroy(event));
+    ASK(cuEventQuery, "", event);
+    ASK(cuStreamWaitEvent, "", nullptr, event, 0);
+    ASK(cuStreamSynchronize, "", nullptr);
+    ASK(cuEventSynchronize, "", event);
+    ASK(cuIpcOpenEventHandle, " again", &again, handle);
+    ASK(cuEventRecord, "", event, nullptr);
+    ASK(cuEventSynchronize, "", event);
+    ASK(cuEventDestroy, "", event);
 }
 
 } // namespace
 
-void event_of_killed_maker() {
+SECTION("event_of_killed_maker") {
     const Other user = fork_off(wait_for_dead), maker = fork_off(make_recorded);
     user.send(maker.receive<CUipcEventHandle>());
     user.receive<char>();

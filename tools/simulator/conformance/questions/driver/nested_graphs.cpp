@@ -1,31 +1,13 @@
 // Whether nodes of nested graphs can change an executable graph: nodes of a child graph, of its own
 // child graph, and of a conditional body. CUDA's documentation refers to nodes of the instantiated
 // graph.
-#include "../../record.hpp"
+#include "../parameters.hpp"
 
 namespace record::QUESTIONS {
 
 namespace {
 
 constexpr unsigned int before = 1, after = 2;
-
-CUDA_MEMSET_NODE_PARAMS fill_of(CUdeviceptr p, unsigned int value) {
-    CUDA_MEMSET_NODE_PARAMS fill{};
-    fill.dst = p;
-    fill.elementSize = 4;
-    fill.value = value;
-    fill.width = fill.height = 1;
-    return fill;
-}
-
-CUDA_KERNEL_NODE_PARAMS threads_of(CUfunction function, unsigned int threads) {
-    CUDA_KERNEL_NODE_PARAMS launch{};
-    launch.func = function;
-    launch.gridDimX = launch.gridDimY = launch.gridDimZ = 1;
-    launch.blockDimX = threads;
-    launch.blockDimY = launch.blockDimZ = 1;
-    return launch;
-}
 
 // A memset of one word and an empty kernel.
 struct Work {
@@ -52,8 +34,8 @@ struct Nodes {
 
 Nodes add_work(const Work &work, CUgraph graph) {
     Nodes nodes;
-    const auto fill = fill_of(work.word, before);
-    const auto launch = threads_of(work.empty, 32);
+    const auto fill = fill_of(work.word, before, 4, 1);
+    const auto launch = launch_of(work.empty, 32);
     d.cuGraphAddMemsetNode(&nodes.fill, graph, nullptr, 0, &fill, context());
     d.cuGraphAddKernelNode(&nodes.launch, graph, &nodes.fill, 1, &launch);
     return nodes;
@@ -72,25 +54,24 @@ Nodes nodes_of(CUgraph graph) {
 
 CUgraph inside(CUgraphNode node) {
     CUgraph graph = nullptr;
-    ask("cuGraphChildGraphNodeGetGraph", d.cuGraphChildGraphNodeGetGraph(node, &graph));
+    ASK(cuGraphChildGraphNodeGetGraph, "", node, &graph);
     return graph;
 }
 
 void launch(CUgraphExec exec, CUdeviceptr word) {
     unsigned int value = 77;
     d.cuMemsetD32(word, 0, 1);
-    ask("cuGraphLaunch", d.cuGraphLaunch(exec, nullptr));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(nullptr));
+    ASK(cuGraphLaunch, "", exec, nullptr);
+    ASK(cuStreamSynchronize, "", nullptr);
     d.cuMemcpyDtoH(&value, word, sizeof value);
     note("value", value);
 }
 
 // The nodes are inside the graph at some depth, or were copied into it.
 void change(const Work &work, CUgraphExec exec, const Nodes &nodes) {
-    const auto fill = fill_of(work.word, after);
-    const auto threads = threads_of(work.empty, 64);
-    ask("cuGraphExecMemsetNodeSetParams",
-        d.cuGraphExecMemsetNodeSetParams(exec, nodes.fill, &fill, context()));
+    const auto fill = fill_of(work.word, after, 4, 1);
+    const auto threads = launch_of(work.empty, 64);
+    ASK(cuGraphExecMemsetNodeSetParams, "", exec, nodes.fill, &fill, context());
     launch(exec, work.word);
     CUgraphNodeParams any{};
     any.type = CU_GRAPH_NODE_TYPE_MEMSET;
@@ -99,9 +80,8 @@ void change(const Work &work, CUgraphExec exec, const Nodes &nodes) {
     any.memset.value = after + 1;
     any.memset.width = any.memset.height = 1;
     any.memset.ctx = context();
-    ask("cuGraphExecNodeSetParams", d.cuGraphExecNodeSetParams(exec, nodes.fill, &any));
-    ask("cuGraphExecKernelNodeSetParams",
-        d.cuGraphExecKernelNodeSetParams(exec, nodes.launch, &threads));
+    ASK(cuGraphExecNodeSetParams, "", exec, nodes.fill, &any);
+    ASK(cuGraphExecKernelNodeSetParams, "", exec, nodes.launch, &threads);
     launch(exec, work.word);
     unsigned int enabled = 77;
     const CUresult told = d.cuGraphNodeGetEnabled(exec, nodes.fill, &enabled);
@@ -109,7 +89,7 @@ void change(const Work &work, CUgraphExec exec, const Nodes &nodes) {
     if (told == CUDA_SUCCESS) {
         note("enabled", enabled);
     }
-    ask("cuGraphNodeSetEnabled(0)", d.cuGraphNodeSetEnabled(exec, nodes.fill, 0));
+    ASK(cuGraphNodeSetEnabled, "(0)", exec, nodes.fill, 0);
     launch(exec, work.word);
 }
 
@@ -122,50 +102,40 @@ CUgraphExec instantiate(CUgraph graph) {
 
 } // namespace
 
-void child_graph_nodes() {
-    if (!start()) {
-        return;
-    }
+SECTION("child_graph_nodes", start) {
     const Work work;
-    CUgraph child = nullptr, graph = nullptr;
-    CUgraphNode node = nullptr;
-    d.cuGraphCreate(&child, 0);
-    d.cuGraphCreate(&graph, 0);
+    CUgraph child = MAKE(cuGraphCreate, 0);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
     const Nodes copied = add_work(work, child);
-    d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
+    CUgraphNode node = MAKE(cuGraphAddChildGraphNode, graph, nullptr, 0, child);
     const Nodes inner = nodes_of(inside(node));
     const CUgraphExec exec = instantiate(graph);
     note("nodes of the graph that was copied into the node", 1);
     change(work, exec, copied);
     note("nodes of the graph inside the node", 1);
     change(work, exec, inner);
-    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    ASK(cuGraphExecDestroy, "", exec);
     d.cuGraphDestroy(graph);
     d.cuGraphDestroy(child);
 }
 
-void grandchild_graph_nodes() {
-    if (!start()) {
-        return;
-    }
+SECTION("grandchild_graph_nodes", start) {
     const Work work;
-    CUgraph grandchild = nullptr, child = nullptr, graph = nullptr;
-    CUgraphNode in_child = nullptr, node = nullptr, inner = nullptr;
+    CUgraphNode inner = nullptr;
     std::size_t count = 1;
-    d.cuGraphCreate(&grandchild, 0);
-    d.cuGraphCreate(&child, 0);
-    d.cuGraphCreate(&graph, 0);
+    CUgraph grandchild = MAKE(cuGraphCreate, 0);
+    CUgraph child = MAKE(cuGraphCreate, 0);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
     add_work(work, grandchild);
-    d.cuGraphAddChildGraphNode(&in_child, child, nullptr, 0, grandchild);
-    d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
-    ask("cuGraphGetNodes", d.cuGraphGetNodes(inside(node), &inner, &count));
+    MAKE(cuGraphAddChildGraphNode, child, nullptr, 0, grandchild);
+    CUgraphNode node = MAKE(cuGraphAddChildGraphNode, graph, nullptr, 0, child);
+    ASK(cuGraphGetNodes, "", inside(node), &inner, &count);
     const Nodes nodes = nodes_of(inside(inner));
     const CUgraphExec exec = instantiate(graph);
     change(work, exec, nodes);
-    ask("cuGraphExecChildGraphNodeSetParams of the inner node",
-        d.cuGraphExecChildGraphNodeSetParams(exec, inner, grandchild));
+    ASK(cuGraphExecChildGraphNodeSetParams, " of the inner node", exec, inner, grandchild);
     launch(exec, work.word);
-    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    ASK(cuGraphExecDestroy, "", exec);
     d.cuGraphDestroy(graph);
     d.cuGraphDestroy(child);
     d.cuGraphDestroy(grandchild);
@@ -179,16 +149,15 @@ struct Conditional {
     Conditional() {
         CUgraphConditionalHandle handle = 0;
         d.cuGraphCreate(&graph, 0);
-        ask("cuGraphConditionalHandleCreate",
-            d.cuGraphConditionalHandleCreate(&handle, graph, context(), 1,
-                                             CU_GRAPH_COND_ASSIGN_DEFAULT));
+        ASK(cuGraphConditionalHandleCreate, "", &handle, graph, context(), 1,
+            CU_GRAPH_COND_ASSIGN_DEFAULT);
         CUgraphNodeParams wanted{};
         wanted.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
         wanted.conditional.handle = handle;
         wanted.conditional.type = CU_GRAPH_COND_TYPE_IF;
         wanted.conditional.size = 1;
         wanted.conditional.ctx = context();
-        ask("cuGraphAddNode", d.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &wanted));
+        ASK(cuGraphAddNode, "", &node, graph, nullptr, nullptr, 0, &wanted);
         if (wanted.conditional.phGraph_out) {
             body = wanted.conditional.phGraph_out[0];
         }
@@ -198,10 +167,7 @@ struct Conditional {
     Conditional &operator=(const Conditional &) = delete;
 };
 
-void body_nodes() {
-    if (!start()) {
-        return;
-    }
+SECTION("body_nodes", start) {
     const Work work;
     const Conditional conditional;
     if (!conditional.body) {
@@ -210,7 +176,7 @@ void body_nodes() {
     const Nodes nodes = add_work(work, conditional.body);
     const CUgraphExec exec = instantiate(conditional.graph);
     change(work, exec, nodes);
-    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    ASK(cuGraphExecDestroy, "", exec);
 }
 
 namespace {
@@ -225,47 +191,41 @@ CUgraphExec try_out(CUgraph graph, CUdeviceptr word) {
 }
 
 void try_as_child(CUgraph child, CUdeviceptr word) {
-    CUgraph graph = nullptr;
     CUgraphNode node = nullptr;
-    d.cuGraphCreate(&graph, 0);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
     const CUresult added = d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
     ask("cuGraphAddChildGraphNode", added);
     if (added == CUDA_SUCCESS) {
         if (const CUgraphExec exec = try_out(graph, word)) {
-            ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+            ASK(cuGraphExecDestroy, "", exec);
         }
     }
     CUgraphNodeParams any{};
     any.type = CU_GRAPH_NODE_TYPE_GRAPH;
     any.graph.graph = child;
-    ask("cuGraphAddNode", d.cuGraphAddNode(&node, graph, nullptr, nullptr, 0, &any));
+    ASK(cuGraphAddNode, "", &node, graph, nullptr, nullptr, 0, &any);
     d.cuGraphDestroy(graph);
 }
 
 // An executable graph whose child graph has the same topology as the body.
 void set_to_body(const Work &work, CUgraph body) {
-    CUgraph child = nullptr, graph = nullptr;
-    CUgraphNode node = nullptr;
-    d.cuGraphCreate(&child, 0);
-    d.cuGraphCreate(&graph, 0);
+    CUgraph child = MAKE(cuGraphCreate, 0);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
     add_work(work, child);
-    d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
+    CUgraphNode node = MAKE(cuGraphAddChildGraphNode, graph, nullptr, 0, child);
     const Nodes inner = nodes_of(inside(node));
-    const auto fill = fill_of(work.word, after);
+    const auto fill = fill_of(work.word, after, 4, 1);
     if (const CUgraphExec exec = try_out(graph, work.word)) {
-        ask("cuGraphExecMemsetNodeSetParams",
-            d.cuGraphExecMemsetNodeSetParams(exec, inner.fill, &fill, context()));
-        ask("cuGraphExecChildGraphNodeSetParams",
-            d.cuGraphExecChildGraphNodeSetParams(exec, node, body));
+        ASK(cuGraphExecMemsetNodeSetParams, "", exec, inner.fill, &fill, context());
+        ASK(cuGraphExecChildGraphNodeSetParams, "", exec, node, body);
         launch(exec, work.word);
-        ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+        ASK(cuGraphExecDestroy, "", exec);
     }
     if (const CUgraphExec exec = try_out(child, work.word)) {
         CUgraphExecUpdateResultInfo info{};
-        ask("cuGraphExecUpdate", d.cuGraphExecUpdate(exec, body, &info));
-        note("result", info.result);
+        ASK(cuGraphExecUpdate, "", exec, body, &info).note("result", info.result);
         launch(exec, work.word);
-        ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+        ASK(cuGraphExecDestroy, "", exec);
     }
     d.cuGraphDestroy(graph);
     d.cuGraphDestroy(child);
@@ -274,10 +234,7 @@ void set_to_body(const Work &work, CUgraph body) {
 } // namespace
 
 // Whether a body can be copied like other graphs, and a graph with a conditional node too.
-void bodies_copied() {
-    if (!start()) {
-        return;
-    }
+SECTION("bodies_copied", start) {
     const Work work;
     const Conditional conditional;
     if (!conditional.body) {
@@ -286,7 +243,7 @@ void bodies_copied() {
     add_work(work, conditional.body);
     CUgraph clone = nullptr;
     note("the body", 1);
-    ask("cuGraphClone", d.cuGraphClone(&clone, conditional.body));
+    ASK(cuGraphClone, "", &clone, conditional.body);
     try_out(conditional.body, work.word);
     try_as_child(conditional.body, work.word);
     set_to_body(work, conditional.body);
@@ -300,50 +257,39 @@ void bodies_copied() {
         d.cuGraphDestroy(clone);
     }
     note("a child graph of a body", 1);
-    CUgraph child = nullptr;
     CUgraphNode node = nullptr;
-    d.cuGraphCreate(&child, 0);
+    CUgraph child = MAKE(cuGraphCreate, 0);
     add_work(work, child);
-    ask("cuGraphAddChildGraphNode to the body",
-        d.cuGraphAddChildGraphNode(&node, conditional.body, nullptr, 0, child));
-    ask("cuGraphClone of the graph inside", d.cuGraphClone(&clone, inside(node)));
+    ASK(cuGraphAddChildGraphNode, " to the body", &node, conditional.body, nullptr, 0, child);
+    ASK(cuGraphClone, " of the graph inside", &clone, inside(node));
     try_out(conditional.graph, work.word);
     d.cuGraphDestroy(child);
 }
 
 // Nodes that were added after instantiation, and the effects of setting a node's graph again.
-void inner_graphs_set_anew() {
-    if (!start()) {
-        return;
-    }
+SECTION("inner_graphs_set_anew", start) {
     const Work work;
-    CUgraph child = nullptr, graph = nullptr, clone = nullptr;
-    CUgraphNode node = nullptr, late = nullptr;
-    d.cuGraphCreate(&child, 0);
-    d.cuGraphCreate(&graph, 0);
+    CUgraph clone = nullptr;
+    CUgraphNode late = nullptr;
+    CUgraph child = MAKE(cuGraphCreate, 0);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
     add_work(work, child);
-    d.cuGraphAddChildGraphNode(&node, graph, nullptr, 0, child);
+    CUgraphNode node = MAKE(cuGraphAddChildGraphNode, graph, nullptr, 0, child);
     const CUgraph inner = inside(node);
     const Nodes nodes = nodes_of(inner);
-    ask("cuGraphClone of the graph inside", d.cuGraphClone(&clone, inner));
+    ASK(cuGraphClone, " of the graph inside", &clone, inner);
     const CUgraphExec exec = instantiate(graph);
-    const auto fill = fill_of(work.word, after);
-    ask("cuGraphExecMemsetNodeSetParams",
-        d.cuGraphExecMemsetNodeSetParams(exec, nodes.fill, &fill, context()));
-    ask("cuGraphExecChildGraphNodeSetParams of the clone",
-        d.cuGraphExecChildGraphNodeSetParams(exec, node, clone));
+    const auto fill = fill_of(work.word, after, 4, 1);
+    ASK(cuGraphExecMemsetNodeSetParams, "", exec, nodes.fill, &fill, context());
+    ASK(cuGraphExecChildGraphNodeSetParams, " of the clone", exec, node, clone);
     launch(exec, work.word);
-    ask("cuGraphExecMemsetNodeSetParams after that",
-        d.cuGraphExecMemsetNodeSetParams(exec, nodes.fill, &fill, context()));
+    ASK(cuGraphExecMemsetNodeSetParams, " after that", exec, nodes.fill, &fill, context());
     launch(exec, work.word);
-    ask("cuGraphExecChildGraphNodeSetParams of the graph inside",
-        d.cuGraphExecChildGraphNodeSetParams(exec, node, inner));
+    ASK(cuGraphExecChildGraphNodeSetParams, " of the graph inside", exec, node, inner);
     launch(exec, work.word);
-    ask("cuGraphAddMemsetNode inside",
-        d.cuGraphAddMemsetNode(&late, inner, nullptr, 0, &fill, context()));
-    ask("cuGraphExecMemsetNodeSetParams of that one",
-        d.cuGraphExecMemsetNodeSetParams(exec, late, &fill, context()));
-    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    ASK(cuGraphAddMemsetNode, " inside", &late, inner, nullptr, 0, &fill, context());
+    ASK(cuGraphExecMemsetNodeSetParams, " of that one", exec, late, &fill, context());
+    ASK(cuGraphExecDestroy, "", exec);
     d.cuGraphDestroy(clone);
     d.cuGraphDestroy(graph);
     d.cuGraphDestroy(child);

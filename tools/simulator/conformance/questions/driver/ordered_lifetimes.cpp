@@ -15,7 +15,7 @@ constexpr std::size_t size = 1 << 16;
 std::string title;
 
 void ask_here(const char *what, CUresult status) {
-    ask((title + ": " + what).c_str(), status);
+    ask(title + ": " + what, status);
 }
 
 void apart(const std::string &name, void (*body)(const Other &)) {
@@ -23,14 +23,13 @@ void apart(const std::string &name, void (*body)(const Other &)) {
     const Other other = fork_off(body);
     int status = 0;
     waitpid(other.process, &status, 0);
-    note((name + ": the process's end").c_str(), status);
+    note(name + ": the process's end", status);
 }
 
 // --- captured streams
 
 CUdeviceptr ordered(CUstream stream) {
-    CUdeviceptr p = 0;
-    d.cuMemAllocAsync(&p, size, stream);
+    CUdeviceptr p = MAKE(cuMemAllocAsync, size, stream);
     d.cuStreamSynchronize(stream);
     return p;
 }
@@ -38,7 +37,7 @@ CUdeviceptr ordered(CUstream stream) {
 void end_of(CUstream captured) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     ask_here("cuStreamIsCapturing", d.cuStreamIsCapturing(captured, &status));
-    note((title + ": the capture's status").c_str(), static_cast<long long>(status));
+    note(title + ": the capture's status", status);
     CUgraph graph = nullptr;
     ask_here("cuStreamEndCapture", d.cuStreamEndCapture(captured, &graph));
 }
@@ -55,8 +54,7 @@ CUresult free_relaxed(CUdeviceptr p, CUstream stream) {
 template <CUstreamCaptureMode mode>
 void in_captured(const Other &) {
     start();
-    CUstream s = nullptr;
-    d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+    CUstream s = MAKE(cuStreamCreate, CU_STREAM_NON_BLOCKING);
     const CUdeviceptr p = ordered(s);
     d.cuStreamBeginCapture(s, mode);
     ask_here("cuMemFreeAsync", free_relaxed(p, s));
@@ -68,8 +66,7 @@ void in_captured(const Other &) {
 template <CUstreamCaptureMode mode>
 void in_captured_by_another_thread(const Other &) {
     start();
-    CUstream s = nullptr;
-    d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+    CUstream s = MAKE(cuStreamCreate, CU_STREAM_NON_BLOCKING);
     const CUdeviceptr p = ordered(s);
     d.cuStreamBeginCapture(s, mode);
     CUresult freed = CUDA_SUCCESS;
@@ -86,8 +83,7 @@ void in_captured_by_another_thread(const Other &) {
 // Freed with cuMemFree instead, which waits for users of the memory.
 void by_plain_free(const Other &) {
     start();
-    CUstream s = nullptr;
-    d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+    CUstream s = MAKE(cuStreamCreate, CU_STREAM_NON_BLOCKING);
     const CUdeviceptr p = ordered(s);
     d.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -99,18 +95,16 @@ void by_plain_free(const Other &) {
 // --- resets
 
 CUmemoryPool own_pool() {
-    CUmemPoolProps properties{};
-    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    CUmemoryPool pool = nullptr;
-    d.cuMemPoolCreate(&pool, &properties);
+    CUmemPoolProps properties{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                              .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUmemoryPool pool = MAKE(cuMemPoolCreate, &properties);
     return pool;
 }
 
 void used_of(CUmemoryPool pool, const char *when) {
     cuuint64_t used = 0;
     ask_here(when, d.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
-    note((title + ": bytes in use").c_str(), static_cast<long long>(used));
+    note(title + ": bytes in use", used);
 }
 
 enum class Made { in_primary, in_created };
@@ -121,11 +115,9 @@ template <Made made, bool own>
 void reset_under(const Other &) {
     start();
     const CUcontext primary = context();
-    CUcontext other = nullptr;
-    d.cuCtxCreate_v2(&other, 0, 0);
-    CUstream s = nullptr;
+    CUcontext other = MAKE(cuCtxCreate_v2, 0, 0);
     d.cuCtxSetCurrent(made == Made::in_primary ? primary : other);
-    d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+    CUstream s = MAKE(cuStreamCreate, CU_STREAM_NON_BLOCKING);
     CUmemoryPool pool = nullptr;
     if (own) {
         pool = own_pool();
@@ -144,8 +136,7 @@ void reset_under(const Other &) {
              d.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
     char byte = 0;
     ask_here("cuMemcpyDtoH", d.cuMemcpyDtoH(&byte, p, 1));
-    CUstream late = nullptr;
-    d.cuStreamCreate(&late, CU_STREAM_NON_BLOCKING);
+    CUstream late = MAKE(cuStreamCreate, CU_STREAM_NON_BLOCKING);
     ask_here("cuMemFreeAsync in a stream of the created context", d.cuMemFreeAsync(p, late));
     ask_here("cuStreamSynchronize", d.cuStreamSynchronize(late));
     used_of(pool, "cuMemPoolGetAttribute after the free");
@@ -159,9 +150,8 @@ void reset_under(const Other &) {
 
 void export_memory(const Other &parent) {
     start();
-    CUdeviceptr p = 0;
     CUipcMemHandle handle{};
-    d.cuMemAlloc(&p, size);
+    CUdeviceptr p = MAKE(cuMemAlloc, size);
     d.cuIpcGetMemHandle(&handle, p);
     parent.send(handle);
     parent.receive<char>();
@@ -171,28 +161,25 @@ void open_twice(const Other &parent) {
     const auto handle = parent.receive<CUipcMemHandle>();
     start();
     const CUcontext primary = context();
-    CUcontext other = nullptr;
     CUdeviceptr p = 0, q = 0;
     constexpr unsigned int flags = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
-    ask("cuIpcOpenMemHandle", d.cuIpcOpenMemHandle(&p, handle, flags));
-    d.cuCtxCreate_v2(&other, 0, 0);
-    ask("cuIpcOpenMemHandle in another context of the device",
-        d.cuIpcOpenMemHandle(&q, handle, flags));
-    note("the same address", static_cast<long long>(p == q));
+    ASK(cuIpcOpenMemHandle, "", &p, handle, flags);
+    CUcontext other = MAKE(cuCtxCreate_v2, 0, 0);
+    ASK(cuIpcOpenMemHandle, " in another context of the device", &q, handle, flags);
+    note("the same address", p == q);
     char byte = 0;
-    ask("cuMemcpyDtoH in that context, of the first address", d.cuMemcpyDtoH(&byte, p, 1));
-    ask("cuIpcCloseMemHandle in that context, of the first address", d.cuIpcCloseMemHandle(p));
+    ASK(cuMemcpyDtoH, " in that context, of the first address", &byte, p, 1);
+    ASK(cuIpcCloseMemHandle, " in that context, of the first address", p);
     d.cuCtxSetCurrent(primary);
-    ask("cuIpcCloseMemHandle", d.cuIpcCloseMemHandle(p));
+    ASK(cuIpcCloseMemHandle, "", p);
     d.cuCtxSetCurrent(other);
-    ask("cuIpcOpenMemHandle in the other context, when the first is closed",
-        d.cuIpcOpenMemHandle(&q, handle, flags));
-    ask("cuIpcCloseMemHandle in it", d.cuIpcCloseMemHandle(q));
+    ASK(cuIpcOpenMemHandle, " in the other context, when the first is closed", &q, handle, flags);
+    ASK(cuIpcCloseMemHandle, " in it", q);
 }
 
 } // namespace
 
-void ordered_memory_and_captures() {
+SECTION("ordered_memory_and_captures") {
     apart("in its stream, thread-local", in_captured<CU_STREAM_CAPTURE_MODE_THREAD_LOCAL>);
     apart("in its stream, global", in_captured<CU_STREAM_CAPTURE_MODE_GLOBAL>);
     apart("in its stream, relaxed", in_captured<CU_STREAM_CAPTURE_MODE_RELAXED>);
@@ -203,14 +190,14 @@ void ordered_memory_and_captures() {
     apart("freed at once", by_plain_free);
 }
 
-void ordered_memory_and_resets() {
+SECTION("ordered_memory_and_resets") {
     apart("the default pool's, of the primary context", reset_under<Made::in_primary, false>);
     apart("the default pool's, of a created context", reset_under<Made::in_created, false>);
     apart("an own pool's, of the primary context", reset_under<Made::in_primary, true>);
     apart("an own pool's, of a created context", reset_under<Made::in_created, true>);
 }
 
-void ipc_memory_in_two_contexts() {
+SECTION("ipc_memory_in_two_contexts") {
     const Other user = fork_off(open_twice), maker = fork_off(export_memory);
     user.send(maker.receive<CUipcMemHandle>());
     int status = 0;

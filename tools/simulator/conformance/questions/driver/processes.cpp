@@ -18,9 +18,7 @@ void ask_at_exit(const std::string &when) {
     CUcontext current = nullptr;
     CUdeviceptr p = 0;
     int count = 0;
-    const auto ask_then = [&](const char *what, CUresult status) {
-        ask((when + what).c_str(), status);
-    };
+    const auto ask_then = [&](const char *what, CUresult status) { ask(when + what, status); };
     ask_then("cuDriverGetVersion", d.cuDriverGetVersion(&count));
     ask_then("cuInit", d.cuInit(0));
     ask_then("cuDeviceGetCount", d.cuDeviceGetCount(&count));
@@ -43,24 +41,24 @@ Text text_function(const char *name) {
 void ask_names_at_exit(const std::string &when) {
     const char *name = nullptr, *words = nullptr;
     if (name_of != nullptr && words_of != nullptr) {
-        ask((when + "cuGetErrorName(4)").c_str(), name_of(CUDA_ERROR_DEINITIALIZED, &name));
-        note((when + "a name").c_str(), name != nullptr);
-        ask((when + "cuGetErrorString(4)").c_str(), words_of(CUDA_ERROR_DEINITIALIZED, &words));
-        note((when + "words").c_str(), words != nullptr);
+        ask(when + "cuGetErrorName(4)", name_of(CUDA_ERROR_DEINITIALIZED, &name));
+        note(when + "a name", name != nullptr);
+        ask(when + "cuGetErrorString(4)", words_of(CUDA_ERROR_DEINITIALIZED, &words));
+        note(when + "words", words != nullptr);
     }
 }
 
 } // namespace
 
 // Handlers run last-in first-out, and the driver registered its own in cuInit.
-void at_exit() {
+SECTION("at_exit") {
     std::atexit([] { ask_at_exit("behind the driver's handler: "); });
     if (start()) {
         std::atexit([] { ask_at_exit("before the driver's handler: "); });
     }
 }
 
-void names_at_exit() {
+SECTION("names_at_exit") {
     std::atexit([] { ask_names_at_exit("behind the driver's handler: "); });
     if (start()) {
         name_of = text_function("cuGetErrorName");
@@ -70,17 +68,15 @@ void names_at_exit() {
 }
 
 // The parent opens exports of the child, since only calls of this process are traced.
-void ipc_processes() {
+SECTION("ipc_processes") {
     const Other maker = fork_off([](const Other &user) {
         if (!start()) {
             return;
         }
         Handles handles{};
-        CUdeviceptr p = 0;
-        CUevent event = nullptr;
-        d.cuMemAlloc(&p, 1 << 20);
+        CUdeviceptr p = MAKE(cuMemAlloc, 1 << 20);
         d.cuMemsetD8(p, 7, 1 << 20);
-        d.cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+        CUevent event = MAKE(cuEventCreate, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
         d.cuEventRecord(event, nullptr);
         d.cuCtxSynchronize();
         d.cuIpcGetMemHandle(&handles.memory, p);
@@ -101,23 +97,22 @@ void ipc_processes() {
     CUevent event = nullptr;
     unsigned char first = 0;
     constexpr unsigned int lazy = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
-    ask("cuIpcOpenMemHandle", d.cuIpcOpenMemHandle(&p, handles.memory, lazy));
-    ask("cuIpcOpenMemHandle again", d.cuIpcOpenMemHandle(&again, handles.memory, lazy));
+    ASK(cuIpcOpenMemHandle, "", &p, handles.memory, lazy);
+    ASK(cuIpcOpenMemHandle, " again", &again, handles.memory, lazy);
     note("the same address", p == again);
-    ask("cuIpcCloseMemHandle of the second", d.cuIpcCloseMemHandle(again));
-    ask("cuMemcpyDtoH", d.cuMemcpyDtoH(&first, p, 1));
-    note("what the maker wrote", first);
-    ask("cuMemsetD8", d.cuMemsetD8(p, 9, 16));
-    ask("cuCtxSynchronize", d.cuCtxSynchronize());
-    ask("cuMemFree of opened memory", d.cuMemFree(p));
-    ask("cuIpcCloseMemHandle", d.cuIpcCloseMemHandle(p));
-    ask("cuIpcCloseMemHandle again", d.cuIpcCloseMemHandle(p));
-    ask("cuIpcOpenMemHandle_v1", d.cuIpcOpenMemHandle_v1(&p, handles.memory, lazy));
-    ask("cuIpcCloseMemHandle", d.cuIpcCloseMemHandle(p));
-    ask("cuIpcOpenEventHandle", d.cuIpcOpenEventHandle(&event, handles.event));
-    ask("cuEventQuery", d.cuEventQuery(event));
-    ask("cuStreamWaitEvent", d.cuStreamWaitEvent(nullptr, event, 0));
-    ask("cuEventDestroy", d.cuEventDestroy(event));
+    ASK(cuIpcCloseMemHandle, " of the second", again);
+    ASK(cuMemcpyDtoH, "", &first, p, 1).note("what the maker wrote", first);
+    ASK(cuMemsetD8, "", p, 9, 16);
+    ASK(cuCtxSynchronize, "");
+    ASK(cuMemFree, " of opened memory", p);
+    ASK(cuIpcCloseMemHandle, "", p);
+    ASK(cuIpcCloseMemHandle, " again", p);
+    ASK(cuIpcOpenMemHandle_v1, "", &p, handles.memory, lazy);
+    ASK(cuIpcCloseMemHandle, "", p);
+    ASK(cuIpcOpenEventHandle, "", &event, handles.event);
+    ASK(cuEventQuery, "", event);
+    ASK(cuStreamWaitEvent, "", nullptr, event, 0);
+    ASK(cuEventDestroy, "", event);
     maker.send('!');
     waitpid(maker.process, nullptr, 0);
 }

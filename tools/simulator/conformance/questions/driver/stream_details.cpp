@@ -11,40 +11,31 @@ void attributes_of(CUstream s, CUstream other) {
     CUstreamAttrValue value{};
     constexpr auto policy = CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY;
     value.syncPolicy = CU_SYNC_POLICY_YIELD;
-    ask("cuStreamSetAttribute policy", d.cuStreamSetAttribute(s, policy, &value));
+    ASK(cuStreamSetAttribute, " policy", s, policy, &value);
     value.syncPolicy = CU_SYNC_POLICY_AUTO;
-    ask("cuStreamGetAttribute policy", d.cuStreamGetAttribute(s, policy, &value));
-    note("policy", value.syncPolicy);
-    ask("cuStreamCopyAttributes", d.cuStreamCopyAttributes(other, s));
+    ASK(cuStreamGetAttribute, " policy", s, policy, &value).note("policy", value.syncPolicy);
+    ASK(cuStreamCopyAttributes, "", other, s);
     d.cuStreamGetAttribute(other, policy, &value);
     note("policy of the other", value.syncPolicy);
     value.syncPolicy = static_cast<CUsynchronizationPolicy>(77);
-    ask("cuStreamSetAttribute policy 77", d.cuStreamSetAttribute(s, policy, &value));
-    ask("cuStreamSetAttribute 77",
-        d.cuStreamSetAttribute(s, static_cast<CUstreamAttrID>(77), &value));
+    ASK(cuStreamSetAttribute, " policy 77", s, policy, &value);
+    ASK(cuStreamSetAttribute, " 77", s, static_cast<CUstreamAttrID>(77), &value);
 }
 
 } // namespace
 
-void stream_values() {
-    if (!start()) {
-        return;
-    }
-    CUdeviceptr word = 0;
-    CUstream s = nullptr;
-    d.cuMemAlloc(&word, 64);
+SECTION("stream_values", start) {
+    CUdeviceptr word = MAKE(cuMemAlloc, 64);
     d.cuMemsetD8(word, 0, 64);
-    d.cuStreamCreate(&s, 0);
-    ask("cuStreamWriteValue64", d.cuStreamWriteValue64(s, word, 5, 0));
+    CUstream s = MAKE(cuStreamCreate, 0);
+    ASK(cuStreamWriteValue64, "", s, word, 5, 0);
     // At an address that no wait reads, in case the call writes nevertheless.
-    ask("cuStreamWriteValue64 unaligned", d.cuStreamWriteValue64(s, word + 36, 5, 0));
-    ask("cuStreamWriteValue64 of garbage", d.cuStreamWriteValue64(s, garbage, 5, 0));
-    ask("cuStreamWaitValue64 satisfied",
-        d.cuStreamWaitValue64(s, word, 5, CU_STREAM_WAIT_VALUE_EQ));
-    ask("cuStreamWaitValue64 greater or equal",
-        d.cuStreamWaitValue64(s, word, 4, CU_STREAM_WAIT_VALUE_GEQ));
-    ask("cuStreamWaitValue64 unaligned", d.cuStreamWaitValue64(s, word + 4, 0, 0));
-    ask("cuStreamWaitValue64 flags 0x10", d.cuStreamWaitValue64(s, word, 5, 0x10));
+    ASK(cuStreamWriteValue64, " unaligned", s, word + 36, 5, 0);
+    ASK(cuStreamWriteValue64, " of garbage", s, garbage, 5, 0);
+    ASK(cuStreamWaitValue64, " satisfied", s, word, 5, CU_STREAM_WAIT_VALUE_EQ);
+    ASK(cuStreamWaitValue64, " greater or equal", s, word, 4, CU_STREAM_WAIT_VALUE_GEQ);
+    ASK(cuStreamWaitValue64, " unaligned", s, word + 4, 0, 0);
+    ASK(cuStreamWaitValue64, " flags 0x10", s, word, 5, 0x10);
     CUstreamBatchMemOpParams ops[2] = {};
     ops[0].operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
     ops[0].writeValue.address = word + 16;
@@ -53,9 +44,9 @@ void stream_values() {
     ops[1].waitValue.address = word + 16;
     ops[1].waitValue.value = 3;
     ops[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
-    ask("cuStreamBatchMemOp", d.cuStreamBatchMemOp(s, 2, ops, 0));
-    ask("cuStreamBatchMemOp flags 1", d.cuStreamBatchMemOp(s, 2, ops, 1));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
+    ASK(cuStreamBatchMemOp, "", s, 2, ops, 0);
+    ASK(cuStreamBatchMemOp, " flags 1", s, 2, ops, 1);
+    ASK(cuStreamSynchronize, "", s);
     unsigned int value = 0;
     d.cuMemcpyDtoH(&value, word + 16, sizeof value);
     note("value", value);
@@ -63,43 +54,31 @@ void stream_values() {
     d.cuMemFree(word);
 }
 
-void stream_details() {
-    if (!start()) {
-        return;
-    }
-    CUstream s = nullptr, other = nullptr, refused = nullptr;
+SECTION("stream_details", start) {
+    CUstream refused = nullptr;
     CUdevice device = 99;
-    CUevent event = nullptr;
     int priority = 0;
-    d.cuStreamCreate(&s, 0);
-    d.cuStreamCreate(&other, 0);
-    d.cuEventCreate(&event, 0);
-    ask("cuStreamGetDevice", d.cuStreamGetDevice(s, &device));
-    note("device", device);
-    ask("cuStreamGetDevice(null)", d.cuStreamGetDevice(s, nullptr));
-    ask("cuStreamGetPriority(null)", d.cuStreamGetPriority(s, nullptr));
-    ask("cuStreamGetPriority", d.cuStreamGetPriority(s, &priority));
-    ask("cuStreamCreateWithPriority flags 0x80", d.cuStreamCreateWithPriority(&refused, 0x80, 0));
-    ask("cuEventRecordWithFlags", d.cuEventRecordWithFlags(event, s, 0));
-    ask("cuEventRecordWithFlags 0x80", d.cuEventRecordWithFlags(event, s, 0x80));
+    CUstream s = MAKE(cuStreamCreate, 0);
+    CUstream other = MAKE(cuStreamCreate, 0);
+    CUevent event = MAKE(cuEventCreate, 0);
+    ASK(cuStreamGetDevice, "", s, &device).note("device", device);
+    ASK(cuStreamGetDevice, "(null)", s, nullptr);
+    ASK(cuStreamGetPriority, "(null)", s, nullptr);
+    ASK(cuStreamGetPriority, "", s, &priority);
+    ASK(cuStreamCreateWithPriority, " flags 0x80", &refused, 0x80, 0);
+    ASK(cuEventRecordWithFlags, "", event, s, 0);
+    ASK(cuEventRecordWithFlags, " 0x80", event, s, 0x80);
     static int called;
     called = 0;
-    ask("cuStreamAddCallback",
-        d.cuStreamAddCallback(s, [](CUstream, CUresult, void *) { ++called; }, nullptr, 0));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(s));
-    note("the callback was called", called);
+    ASK(cuStreamAddCallback, "", s, [](CUstream, CUresult, void *) { ++called; }, nullptr, 0);
+    ASK(cuStreamSynchronize, "", s).note("the callback was called", called);
     attributes_of(s, other);
     d.cuEventDestroy(event);
     d.cuStreamDestroy(other);
     d.cuStreamDestroy(s);
 }
 
-void capture_details() {
-    if (!start()) {
-        return;
-    }
-    CUstream s = nullptr;
-    CUdeviceptr p = 0;
+SECTION("capture_details", start) {
     CUgraph graph = nullptr, same = nullptr;
     CUgraphNode extra = nullptr;
     CUstreamCaptureStatus status{};
@@ -107,41 +86,34 @@ void capture_details() {
     const CUgraphNode *nodes = nullptr;
     const CUgraphEdgeData *edges = nullptr;
     std::size_t count = 77;
-    d.cuStreamCreate(&s, 0);
-    d.cuMemAlloc(&p, 4096);
-    ask("cuStreamGetCaptureInfo, none",
-        d.cuStreamGetCaptureInfo(s, &status, &id, &graph, &nodes, &edges, &count));
+    CUstream s = MAKE(cuStreamCreate, 0);
+    CUdeviceptr p = MAKE(cuMemAlloc, 4096);
+    ASK(cuStreamGetCaptureInfo, ", none", s, &status, &id, &graph, &nodes, &edges, &count);
     note("status", status);
-    ask("cuStreamUpdateCaptureDependencies, none",
-        d.cuStreamUpdateCaptureDependencies(s, nullptr, nullptr, 0, 0));
-    ask("cuStreamBeginCapture", d.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+    ASK(cuStreamUpdateCaptureDependencies, ", none", s, nullptr, nullptr, 0, 0);
+    ASK(cuStreamBeginCapture, "", s, CU_STREAM_CAPTURE_MODE_RELAXED);
     d.cuMemsetD8Async(p, 0, 16, s);
-    ask("cuStreamGetCaptureInfo",
-        d.cuStreamGetCaptureInfo(s, &status, &id, &graph, &nodes, &edges, &count));
+    ASK(cuStreamGetCaptureInfo, "", s, &status, &id, &graph, &nodes, &edges, &count);
     note("status", status);
-    note("dependencies", static_cast<long long>(count));
-    ask("cuGraphAddEmptyNode", d.cuGraphAddEmptyNode(&extra, graph, nullptr, 0));
-    ask("cuStreamUpdateCaptureDependencies, add",
-        d.cuStreamUpdateCaptureDependencies(s, &extra, nullptr, 1,
-                                            CU_STREAM_ADD_CAPTURE_DEPENDENCIES));
+    note("dependencies", count);
+    ASK(cuGraphAddEmptyNode, "", &extra, graph, nullptr, 0);
+    ASK(cuStreamUpdateCaptureDependencies, ", add", s, &extra, nullptr, 1,
+        CU_STREAM_ADD_CAPTURE_DEPENDENCIES);
     d.cuStreamGetCaptureInfo(s, &status, &id, &graph, &nodes, &edges, &count);
-    note("dependencies", static_cast<long long>(count));
-    ask("cuStreamUpdateCaptureDependencies, set",
-        d.cuStreamUpdateCaptureDependencies(s, &extra, nullptr, 1,
-                                            CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    note("dependencies", count);
+    ASK(cuStreamUpdateCaptureDependencies, ", set", s, &extra, nullptr, 1,
+        CU_STREAM_SET_CAPTURE_DEPENDENCIES);
     d.cuStreamGetCaptureInfo(s, &status, &id, &graph, &nodes, &edges, &count);
-    note("dependencies", static_cast<long long>(count));
-    ask("cuStreamUpdateCaptureDependencies flags 7",
-        d.cuStreamUpdateCaptureDependencies(s, &extra, nullptr, 1, 7));
-    ask("cuStreamEndCapture", d.cuStreamEndCapture(s, &same));
+    note("dependencies", count);
+    ASK(cuStreamUpdateCaptureDependencies, " flags 7", s, &extra, nullptr, 1, 7);
+    ASK(cuStreamEndCapture, "", s, &same);
     d.cuGraphDestroy(same);
     d.cuGraphCreate(&graph, 0);
-    ask("cuStreamBeginCaptureToGraph mode 7",
-        d.cuStreamBeginCaptureToGraph(s, graph, nullptr, nullptr, 0,
-                                      static_cast<CUstreamCaptureMode>(7)));
+    ASK(cuStreamBeginCaptureToGraph, " mode 7", s, graph, nullptr, nullptr, 0,
+        static_cast<CUstreamCaptureMode>(7));
     d.cuGraphDestroy(graph);
     auto mode = static_cast<CUstreamCaptureMode>(7);
-    ask("cuThreadExchangeStreamCaptureMode 7", d.cuThreadExchangeStreamCaptureMode(&mode));
+    ASK(cuThreadExchangeStreamCaptureMode, " 7", &mode);
     d.cuMemFree(p);
     d.cuStreamDestroy(s);
 }

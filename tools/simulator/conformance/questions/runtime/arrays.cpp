@@ -9,118 +9,90 @@ constexpr auto garbage_kind = static_cast<cudaMemcpyKind>(99);
 
 } // namespace
 
-void arrays() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("arrays", begin) {
     cudaArray_t a = nullptr, sparse = nullptr, deferred = nullptr, plane = nullptr;
     const cudaChannelFormatDesc three{8, 8, 8, 0, cudaChannelFormatKindUnsigned};
     const cudaChannelFormatDesc none{};
-    ask("cudaMallocArray(null)", r.cudaMallocArray(nullptr, &four_bytes, 16, 8, 0));
-    ask("cudaMallocArray without a format", r.cudaMallocArray(&a, nullptr, 16, 8, 0));
-    ask("cudaMallocArray of three channels", r.cudaMallocArray(&a, &three, 16, 8, 0));
-    ask("cudaMallocArray of no channel", r.cudaMallocArray(&a, &none, 16, 8, 0));
-    ask("cudaMallocArray 0 x 8", r.cudaMallocArray(&a, &four_bytes, 0, 8, 0));
-    ask("cudaMallocArray(flags 0x1000)", r.cudaMallocArray(&a, &four_bytes, 16, 8, 0x1000));
-    ask("cudaMallocArray 16 x 8", r.cudaMallocArray(&a, &four_bytes, 16, 8, 0));
+    ASK(cudaMallocArray, "(null)", nullptr, &four_bytes, 16, 8, 0);
+    ASK(cudaMallocArray, " without a format", &a, nullptr, 16, 8, 0);
+    ASK(cudaMallocArray, " of three channels", &a, &three, 16, 8, 0);
+    ASK(cudaMallocArray, " of no channel", &a, &none, 16, 8, 0);
+    ASK(cudaMallocArray, " 0 x 8", &a, &four_bytes, 0, 8, 0);
+    ASK(cudaMallocArray, "(flags 0x1000)", &a, &four_bytes, 16, 8, 0x1000);
+    ASK(cudaMallocArray, " 16 x 8", &a, &four_bytes, 16, 8, 0);
     cudaChannelFormatDesc format{};
     cudaExtent extent{};
     unsigned int flags = 77;
-    ask("cudaArrayGetInfo", r.cudaArrayGetInfo(&format, &extent, &flags, a));
-    note("bits of x", format.x);
+    ASK(cudaArrayGetInfo, "", &format, &extent, &flags, a).note("bits of x", format.x);
     note("bits of w", format.w);
-    note("width", static_cast<long long>(extent.width));
-    note("height", static_cast<long long>(extent.height));
-    note("depth", static_cast<long long>(extent.depth));
+    note("width", extent.width);
+    note("height", extent.height);
+    note("depth", extent.depth);
     note("flags", flags);
-    ask("cudaArrayGetInfo of null", r.cudaArrayGetInfo(&format, &extent, &flags, nullptr));
-    ask("cudaGetChannelDesc", r.cudaGetChannelDesc(&format, a));
-    ask("cudaGetChannelDesc of null", r.cudaGetChannelDesc(&format, nullptr));
-    ask("cudaArrayGetPlane of one that has none", r.cudaArrayGetPlane(&plane, a, 0));
+    ASK(cudaArrayGetInfo, " of null", &format, &extent, &flags, nullptr);
+    ASK(cudaGetChannelDesc, "", &format, a);
+    ASK(cudaGetChannelDesc, " of null", &format, nullptr);
+    ASK(cudaArrayGetPlane, " of one that has none", &plane, a, 0);
     format = r.cudaCreateChannelDesc(16, 16, 0, 0, cudaChannelFormatKindFloat);
     note("cudaCreateChannelDesc: bits of y", format.y);
     cudaArrayMemoryRequirements needs{};
-    ask("cudaArrayGetMemoryRequirements of an array with memory",
-        r.cudaArrayGetMemoryRequirements(&needs, a, 0));
+    ASK(cudaArrayGetMemoryRequirements, " of an array with memory", &needs, a, 0);
     cudaArraySparseProperties properties{};
-    ask("cudaArrayGetSparseProperties of a plain array",
-        r.cudaArrayGetSparseProperties(&properties, a));
-    ask("cudaMalloc3DArray, sparse",
-        r.cudaMalloc3DArray(&sparse, &four_bytes, {512, 512, 0}, cudaArraySparse));
-    ask("cudaArrayGetSparseProperties", r.cudaArrayGetSparseProperties(&properties, sparse));
+    ASK(cudaArrayGetSparseProperties, " of a plain array", &properties, a);
+    ASK(cudaMalloc3DArray, ", sparse", &sparse, &four_bytes, {512, 512, 0}, cudaArraySparse);
+    ASK(cudaArrayGetSparseProperties, "", &properties, sparse);
     note("tile width", properties.tileExtent.width);
     note("tile height", properties.tileExtent.height);
-    ask("cudaMalloc3DArray, deferred",
-        r.cudaMalloc3DArray(&deferred, &four_bytes, {64, 64, 0}, cudaArrayDeferredMapping));
-    ask("cudaArrayGetMemoryRequirements", r.cudaArrayGetMemoryRequirements(&needs, deferred, 0));
-    note("size", static_cast<long long>(needs.size));
-    note("alignment", static_cast<long long>(needs.alignment));
-    ask("cudaArrayGetMemoryRequirements(device 1000)",
-        r.cudaArrayGetMemoryRequirements(&needs, deferred, 1000));
-    ask("cudaFreeArray of the deferred", r.cudaFreeArray(deferred));
-    ask("cudaFreeArray of the sparse", r.cudaFreeArray(sparse));
-    ask("cudaFreeArray", r.cudaFreeArray(a));
-    ask("cudaFreeArray(null)", r.cudaFreeArray(nullptr));
-    ask("cudaMalloc3DArray 16 x 8 x 4", r.cudaMalloc3DArray(&a, &four_bytes, {16, 8, 4}, 0));
-    ask("cudaFreeArray", r.cudaFreeArray(a));
-    ask("cudaMalloc3DArray, 3 layers of a cubemap",
-        r.cudaMalloc3DArray(&a, &four_bytes, {16, 16, 3}, cudaArrayCubemap));
-    ask("cudaMalloc3DArray, 4 layers",
-        r.cudaMalloc3DArray(&a, &four_bytes, {16, 16, 4}, cudaArrayLayered));
-    ask("cudaFreeArray", r.cudaFreeArray(a));
+    ASK(cudaMalloc3DArray, ", deferred", &deferred, &four_bytes, {64, 64, 0},
+        cudaArrayDeferredMapping);
+    ASK(cudaArrayGetMemoryRequirements, "", &needs, deferred, 0).note("size", needs.size);
+    note("alignment", needs.alignment);
+    ASK(cudaArrayGetMemoryRequirements, "(device 1000)", &needs, deferred, 1000);
+    ASK(cudaFreeArray, " of the deferred", deferred);
+    ASK(cudaFreeArray, " of the sparse", sparse);
+    ASK(cudaFreeArray, "", a);
+    ASK(cudaFreeArray, "(null)", nullptr);
+    ASK(cudaMalloc3DArray, " 16 x 8 x 4", &a, &four_bytes, {16, 8, 4}, 0);
+    ASK(cudaFreeArray, "", a);
+    ASK(cudaMalloc3DArray, ", 3 layers of a cubemap", &a, &four_bytes, {16, 16, 3},
+        cudaArrayCubemap);
+    ASK(cudaMalloc3DArray, ", 4 layers", &a, &four_bytes, {16, 16, 4}, cudaArrayLayered);
+    ASK(cudaFreeArray, "", a);
 }
 
-void mipmapped_arrays() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("mipmapped_arrays", begin) {
     cudaMipmappedArray_t m = nullptr, sparse = nullptr, deferred = nullptr;
     cudaArray_t level = nullptr;
-    ask("cudaMallocMipmappedArray(null)",
-        r.cudaMallocMipmappedArray(nullptr, &four_bytes, {64, 32, 0}, 3, 0));
-    ask("cudaMallocMipmappedArray(flags 0x1000)",
-        r.cudaMallocMipmappedArray(&m, &four_bytes, {64, 32, 0}, 3, 0x1000));
-    ask("cudaMallocMipmappedArray of 3 levels",
-        r.cudaMallocMipmappedArray(&m, &four_bytes, {64, 32, 0}, 3, 0));
-    ask("cudaGetMipmappedArrayLevel(1)", r.cudaGetMipmappedArrayLevel(&level, m, 1));
+    ASK(cudaMallocMipmappedArray, "(null)", nullptr, &four_bytes, {64, 32, 0}, 3, 0);
+    ASK(cudaMallocMipmappedArray, "(flags 0x1000)", &m, &four_bytes, {64, 32, 0}, 3, 0x1000);
+    ASK(cudaMallocMipmappedArray, " of 3 levels", &m, &four_bytes, {64, 32, 0}, 3, 0);
+    ASK(cudaGetMipmappedArrayLevel, "(1)", &level, m, 1);
     cudaExtent extent{};
-    ask("cudaArrayGetInfo of it", r.cudaArrayGetInfo(nullptr, &extent, nullptr, level));
-    note("width", static_cast<long long>(extent.width));
-    ask("cudaGetMipmappedArrayLevel(3)", r.cudaGetMipmappedArrayLevel(&level, m, 3));
+    ASK(cudaArrayGetInfo, " of it", nullptr, &extent, nullptr, level).note("width", extent.width);
+    ASK(cudaGetMipmappedArrayLevel, "(3)", &level, m, 3);
     cudaArraySparseProperties properties{};
-    ask("cudaMipmappedArrayGetSparseProperties of a plain one",
-        r.cudaMipmappedArrayGetSparseProperties(&properties, m));
+    ASK(cudaMipmappedArrayGetSparseProperties, " of a plain one", &properties, m);
     cudaArrayMemoryRequirements needs{};
-    ask("cudaMipmappedArrayGetMemoryRequirements of one with memory",
-        r.cudaMipmappedArrayGetMemoryRequirements(&needs, m, 0));
-    ask("cudaMallocMipmappedArray, sparse",
-        r.cudaMallocMipmappedArray(&sparse, &four_bytes, {512, 512, 0}, 2, cudaArraySparse));
-    ask("cudaMipmappedArrayGetSparseProperties",
-        r.cudaMipmappedArrayGetSparseProperties(&properties, sparse));
+    ASK(cudaMipmappedArrayGetMemoryRequirements, " of one with memory", &needs, m, 0);
+    ASK(cudaMallocMipmappedArray, ", sparse", &sparse, &four_bytes, {512, 512, 0}, 2,
+        cudaArraySparse);
+    ASK(cudaMipmappedArrayGetSparseProperties, "", &properties, sparse);
     note("tile width", properties.tileExtent.width);
-    ask("cudaMallocMipmappedArray, deferred",
-        r.cudaMallocMipmappedArray(&deferred, &four_bytes, {64, 64, 0}, 2,
-                                   cudaArrayDeferredMapping));
-    ask("cudaMipmappedArrayGetMemoryRequirements",
-        r.cudaMipmappedArrayGetMemoryRequirements(&needs, deferred, 0));
-    ask("cudaFreeMipmappedArray of the deferred", r.cudaFreeMipmappedArray(deferred));
-    ask("cudaFreeMipmappedArray of the sparse", r.cudaFreeMipmappedArray(sparse));
-    ask("cudaFreeMipmappedArray", r.cudaFreeMipmappedArray(m));
-    ask("cudaFreeMipmappedArray(null)", r.cudaFreeMipmappedArray(nullptr));
+    ASK(cudaMallocMipmappedArray, ", deferred", &deferred, &four_bytes, {64, 64, 0}, 2,
+        cudaArrayDeferredMapping);
+    ASK(cudaMipmappedArrayGetMemoryRequirements, "", &needs, deferred, 0);
+    ASK(cudaFreeMipmappedArray, " of the deferred", deferred);
+    ASK(cudaFreeMipmappedArray, " of the sparse", sparse);
+    ASK(cudaFreeMipmappedArray, "", m);
+    ASK(cudaFreeMipmappedArray, "(null)", nullptr);
 }
 
 // Two arrays of 16 x 8 elements of 4 bytes, and memory of 1024 bytes.
-void array_copies() {
-    if (!begin()) {
-        return;
-    }
-    cudaArray_t a = nullptr, b = nullptr;
-    cudaStream_t s = nullptr;
-    void *h = nullptr;
-    r.cudaMallocArray(&a, &four_bytes, 16, 8, 0);
-    r.cudaMallocArray(&b, &four_bytes, 16, 8, 0);
-    r.cudaMallocHost(&h, 1024);
-    r.cudaStreamCreate(&s);
+SECTION("array_copies", begin) {
+    cudaArray_t a = MAKE(cudaMallocArray, &four_bytes, 16, 8, 0);
+    cudaArray_t b = MAKE(cudaMallocArray, &four_bytes, 16, 8, 0);
+    void *h = MAKE(cudaMallocHost, 1024);
+    cudaStream_t s = MAKE(cudaStreamCreate);
     const auto to_device = cudaMemcpyHostToDevice, to_host = cudaMemcpyDeviceToHost;
 
     const auto rows = [&](const char *what, cudaArray_t array, std::size_t x, std::size_t width,
@@ -128,13 +100,13 @@ void array_copies() {
         const std::string of = what;
         const auto in = known_kind ? to_device : garbage_kind;
         const auto out = known_kind ? to_host : garbage_kind;
-        ask(("cudaMemcpy2DToArray " + of).c_str(),
+        ask("cudaMemcpy2DToArray " + of,
             r.cudaMemcpy2DToArray(array, x, 0, h, pitch, width, 2, in));
-        ask(("cudaMemcpy2DFromArray " + of).c_str(),
+        ask("cudaMemcpy2DFromArray " + of,
             r.cudaMemcpy2DFromArray(h, pitch, array, x, 0, width, 2, out));
-        ask(("cudaMemcpy2DToArrayAsync " + of).c_str(),
+        ask("cudaMemcpy2DToArrayAsync " + of,
             r.cudaMemcpy2DToArrayAsync(array, x, 0, h, pitch, width, 2, in, s));
-        ask(("cudaMemcpy2DFromArrayAsync " + of).c_str(),
+        ask("cudaMemcpy2DFromArrayAsync " + of,
             r.cudaMemcpy2DFromArrayAsync(h, pitch, array, x, 0, width, 2, out, s));
     };
     rows("of two rows", a, 0, 64, 64, true);
@@ -147,9 +119,9 @@ void array_copies() {
     const auto between = [&](const char *what, std::size_t x, std::size_t width,
                              cudaMemcpyKind kind) {
         const std::string of = what;
-        ask(("cudaMemcpy2DArrayToArray " + of).c_str(),
+        ask("cudaMemcpy2DArrayToArray " + of,
             r.cudaMemcpy2DArrayToArray(a, x, 0, b, 0, 0, width, 2, kind));
-        ask(("cudaMemcpyArrayToArray " + of).c_str(),
+        ask("cudaMemcpyArrayToArray " + of,
             r.cudaMemcpyArrayToArray(a, x, 0, b, 0, 0, width, kind));
     };
     between("of a row", 0, 64, cudaMemcpyDeviceToDevice);
@@ -161,11 +133,10 @@ void array_copies() {
         const std::string of = what;
         const auto in = known_kind ? to_device : garbage_kind;
         const auto out = known_kind ? to_host : garbage_kind;
-        ask(("cudaMemcpyToArray " + of).c_str(), r.cudaMemcpyToArray(a, x, y, h, count, in));
-        ask(("cudaMemcpyFromArray " + of).c_str(), r.cudaMemcpyFromArray(h, a, x, y, count, out));
-        ask(("cudaMemcpyToArrayAsync " + of).c_str(),
-            r.cudaMemcpyToArrayAsync(a, x, y, h, count, in, s));
-        ask(("cudaMemcpyFromArrayAsync " + of).c_str(),
+        ask("cudaMemcpyToArray " + of, r.cudaMemcpyToArray(a, x, y, h, count, in));
+        ask("cudaMemcpyFromArray " + of, r.cudaMemcpyFromArray(h, a, x, y, count, out));
+        ask("cudaMemcpyToArrayAsync " + of, r.cudaMemcpyToArrayAsync(a, x, y, h, count, in, s));
+        ask("cudaMemcpyFromArrayAsync " + of,
             r.cudaMemcpyFromArrayAsync(h, a, x, y, count, out, s));
     };
     linear("of a row and a half", 0, 0, 96, true);
@@ -173,18 +144,15 @@ void array_copies() {
     linear("past the last row", 0, 7, 65, true);
     linear("of kind 99", 0, 0, 96, false);
 
-    cudaMemcpy3DParms block{};
-    block.srcPtr = {h, 64, 16, 8};
-    block.dstArray = a;
-    block.extent = {16, 8, 1};
-    block.kind = to_device;
-    ask("cudaMemcpy3D into an array", r.cudaMemcpy3D(&block));
+    cudaMemcpy3DParms block{
+        .srcPtr = {h, 64, 16, 8}, .dstArray = a, .extent = {16, 8, 1}, .kind = to_device};
+    ASK(cudaMemcpy3D, " into an array", &block);
     block.extent.width = 17;
-    ask("cudaMemcpy3D past the row's end", r.cudaMemcpy3D(&block));
+    ASK(cudaMemcpy3D, " past the row's end", &block);
     block.extent.width = 16;
     block.dstPtr = block.srcPtr;
-    ask("cudaMemcpy3D into an array and memory", r.cudaMemcpy3D(&block));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(s));
+    ASK(cudaMemcpy3D, " into an array and memory", &block);
+    ASK(cudaStreamSynchronize, "", s);
     r.cudaStreamDestroy(s);
     r.cudaFreeHost(h);
     r.cudaFreeArray(b);
@@ -194,8 +162,7 @@ void array_copies() {
 namespace {
 
 void linear_texture() {
-    void *p = nullptr;
-    r.cudaMalloc(&p, 4096);
+    void *p = MAKE(cudaMalloc, 4096);
     cudaResourceDesc resource{};
     resource.resType = cudaResourceTypeLinear;
     resource.res.linear.devPtr = p;
@@ -203,22 +170,18 @@ void linear_texture() {
     resource.res.linear.sizeInBytes = 4096;
     cudaTextureDesc as{};
     cudaTextureObject_t texture = 0;
-    ask("cudaCreateTextureObject of memory",
-        r.cudaCreateTextureObject(&texture, &resource, &as, nullptr));
+    ASK(cudaCreateTextureObject, " of memory", &texture, &resource, &as, nullptr);
     cudaResourceDesc seen{};
-    ask("cudaGetTextureObjectResourceDesc", r.cudaGetTextureObjectResourceDesc(&seen, texture));
-    note("type", seen.resType);
-    note("size", static_cast<long long>(seen.res.linear.sizeInBytes));
+    ASK(cudaGetTextureObjectResourceDesc, "", &seen, texture).note("type", seen.resType);
+    note("size", seen.res.linear.sizeInBytes);
     cudaResourceViewDesc view{};
-    ask("cudaGetTextureObjectResourceViewDesc without a view",
-        r.cudaGetTextureObjectResourceViewDesc(&view, texture));
-    ask("cudaDestroyTextureObject", r.cudaDestroyTextureObject(texture));
+    ASK(cudaGetTextureObjectResourceViewDesc, " without a view", &view, texture);
+    ASK(cudaDestroyTextureObject, "", texture);
     resource.res.linear.devPtr = static_cast<char *>(p) + 4;
-    ask("cudaCreateTextureObject of memory that is not aligned",
-        r.cudaCreateTextureObject(&texture, &resource, &as, nullptr));
+    ASK(cudaCreateTextureObject, " of memory that is not aligned", &texture, &resource, &as,
+        nullptr);
     resource.resType = static_cast<cudaResourceType>(77);
-    ask("cudaCreateTextureObject of type 77",
-        r.cudaCreateTextureObject(&texture, &resource, &as, nullptr));
+    ASK(cudaCreateTextureObject, " of type 77", &texture, &resource, &as, nullptr);
     r.cudaFree(p);
 }
 
@@ -230,49 +193,38 @@ void texture_of_array(cudaArray_t array) {
     as.addressMode[0] = cudaAddressModeClamp;
     as.filterMode = cudaFilterModePoint;
     as.readMode = cudaReadModeElementType;
-    cudaResourceViewDesc view{};
-    view.format = cudaResViewFormatUnsignedChar4;
-    view.width = 16;
-    view.height = 8;
+    cudaResourceViewDesc view{.format = cudaResViewFormatUnsignedChar4, .width = 16, .height = 8};
     cudaTextureObject_t texture = 0;
-    ask("cudaCreateTextureObject of an array, with a view",
-        r.cudaCreateTextureObject(&texture, &resource, &as, &view));
+    ASK(cudaCreateTextureObject, " of an array, with a view", &texture, &resource, &as, &view);
     cudaTextureDesc seen{};
-    ask("cudaGetTextureObjectTextureDesc", r.cudaGetTextureObjectTextureDesc(&seen, texture));
+    ASK(cudaGetTextureObjectTextureDesc, "", &seen, texture);
     note("address mode", seen.addressMode[0]);
     note("read mode", seen.readMode);
     cudaResourceViewDesc through{};
-    ask("cudaGetTextureObjectResourceViewDesc",
-        r.cudaGetTextureObjectResourceViewDesc(&through, texture));
-    note("format", through.format);
-    note("width", static_cast<long long>(through.width));
-    ask("cudaDestroyTextureObject", r.cudaDestroyTextureObject(texture));
+    ASK(cudaGetTextureObjectResourceViewDesc, "", &through, texture).note("format", through.format);
+    note("width", through.width);
+    ASK(cudaDestroyTextureObject, "", texture);
 }
 
 } // namespace
 
-void textures() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("textures", begin) {
     linear_texture();
-    cudaArray_t plain = nullptr, writable = nullptr;
-    r.cudaMallocArray(&plain, &four_bytes, 16, 8, 0);
-    r.cudaMallocArray(&writable, &four_bytes, 16, 8, cudaArraySurfaceLoadStore);
+    cudaArray_t plain = MAKE(cudaMallocArray, &four_bytes, 16, 8, 0);
+    cudaArray_t writable = MAKE(cudaMallocArray, &four_bytes, 16, 8, cudaArraySurfaceLoadStore);
     texture_of_array(plain);
     cudaResourceDesc resource{}, seen{};
     cudaSurfaceObject_t surface = 0;
     resource.resType = cudaResourceTypeArray;
     resource.res.array.array = plain;
-    ask("cudaCreateSurfaceObject of a plain array", r.cudaCreateSurfaceObject(&surface, &resource));
+    ASK(cudaCreateSurfaceObject, " of a plain array", &surface, &resource);
     resource.res.array.array = writable;
-    ask("cudaCreateSurfaceObject", r.cudaCreateSurfaceObject(&surface, &resource));
-    ask("cudaGetSurfaceObjectResourceDesc", r.cudaGetSurfaceObjectResourceDesc(&seen, surface));
-    note("type", seen.resType);
+    ASK(cudaCreateSurfaceObject, "", &surface, &resource);
+    ASK(cudaGetSurfaceObjectResourceDesc, "", &seen, surface).note("type", seen.resType);
     note("the same array", seen.res.array.array == writable);
-    ask("cudaDestroySurfaceObject", r.cudaDestroySurfaceObject(surface));
+    ASK(cudaDestroySurfaceObject, "", surface);
     resource.resType = static_cast<cudaResourceType>(77);
-    ask("cudaCreateSurfaceObject of type 77", r.cudaCreateSurfaceObject(&surface, &resource));
+    ASK(cudaCreateSurfaceObject, " of type 77", &surface, &resource);
     r.cudaFreeArray(writable);
     r.cudaFreeArray(plain);
 }

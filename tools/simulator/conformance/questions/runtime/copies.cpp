@@ -19,7 +19,7 @@ struct Memory {
         r.cudaStreamCreate(&s);
     }
     ~Memory() {
-        ask("cudaStreamSynchronize", r.cudaStreamSynchronize(s));
+        ASK(cudaStreamSynchronize, "", s);
         r.cudaStreamDestroy(s);
         r.cudaFreeHost(pinned);
         r.cudaFree(p2);
@@ -31,17 +31,14 @@ struct Memory {
 
 } // namespace
 
-void copies() {
-    if (!begin()) {
-        return;
-    }
+SECTION("copies", begin) {
     Memory of;
     const auto copy = [&](const char *what, void *to, const void *from, std::size_t size,
                           int kind) {
         const auto as = static_cast<cudaMemcpyKind>(kind);
         const std::string question = std::string(what) + ", kind " + std::to_string(kind);
-        ask(("cudaMemcpy " + question).c_str(), r.cudaMemcpy(to, from, size, as));
-        ask(("cudaMemcpyAsync " + question).c_str(), r.cudaMemcpyAsync(to, from, size, as, of.s));
+        ask("cudaMemcpy " + question, r.cudaMemcpy(to, from, size, as));
+        ask("cudaMemcpyAsync " + question, r.cudaMemcpyAsync(to, from, size, as, of.s));
     };
     for (const int kind : {0, 1, 2, 3, 4, 99}) {
         copy("device to device", of.p, of.p2, 64, kind);
@@ -54,25 +51,21 @@ void copies() {
     copy("device to pageable", of.h, of.p, 64, 2);
     copy("from null", of.p, nullptr, 64, 1);
     copy("past the end", of.p, of.pinned, 257, 1);
-    ask("cudaMemcpyAsync into the null stream",
-        r.cudaMemcpyAsync(of.p, of.p2, 64, cudaMemcpyDefault, nullptr));
-    ask("cudaMemcpyPeer(0, 0)", r.cudaMemcpyPeer(of.p, 0, of.p2, 0, 64));
-    ask("cudaMemcpyPeer(1000, 0)", r.cudaMemcpyPeer(of.p, 1000, of.p2, 0, 64));
-    ask("cudaMemcpyPeerAsync(0, 0)", r.cudaMemcpyPeerAsync(of.p, 0, of.p2, 0, 64, of.s));
-    ask("cudaMemcpyPeerAsync(0, -1)", r.cudaMemcpyPeerAsync(of.p, 0, of.p2, -1, 64, of.s));
+    ASK(cudaMemcpyAsync, " into the null stream", of.p, of.p2, 64, cudaMemcpyDefault, nullptr);
+    ASK(cudaMemcpyPeer, "(0, 0)", of.p, 0, of.p2, 0, 64);
+    ASK(cudaMemcpyPeer, "(1000, 0)", of.p, 1000, of.p2, 0, 64);
+    ASK(cudaMemcpyPeerAsync, "(0, 0)", of.p, 0, of.p2, 0, 64, of.s);
+    ASK(cudaMemcpyPeerAsync, "(0, -1)", of.p, 0, of.p2, -1, 64, of.s);
 }
 
-void block_copies() {
-    if (!begin()) {
-        return;
-    }
+SECTION("block_copies", begin) {
     Memory of;
     const auto rows = [&](const char *what, std::size_t to_pitch, std::size_t from_pitch,
                           std::size_t width, std::size_t height, cudaMemcpyKind kind) {
         const std::string question = what;
-        ask(("cudaMemcpy2D " + question).c_str(),
+        ask("cudaMemcpy2D " + question,
             r.cudaMemcpy2D(of.p, to_pitch, of.pinned, from_pitch, width, height, kind));
-        ask(("cudaMemcpy2DAsync " + question).c_str(),
+        ask("cudaMemcpy2DAsync " + question,
             r.cudaMemcpy2DAsync(of.p, to_pitch, of.pinned, from_pitch, width, height, kind, of.s));
     };
     rows("of 10 x 2", 32, 16, 10, 2, cudaMemcpyHostToDevice);
@@ -84,15 +77,14 @@ void block_copies() {
     rows("of kind 99", 10, 10, 10, 2, unknown_kind);
     rows("past the end", 64, 64, 64, 5, cudaMemcpyHostToDevice);
 
-    cudaMemcpy3DParms block{};
-    block.srcPtr = {of.pinned, 16, 16, 4};
-    block.dstPtr = {of.p, 32, 32, 4};
-    block.extent = {8, 4, 2};
-    block.kind = cudaMemcpyHostToDevice;
+    cudaMemcpy3DParms block{.srcPtr = {of.pinned, 16, 16, 4},
+                            .dstPtr = {of.p, 32, 32, 4},
+                            .extent = {8, 4, 2},
+                            .kind = cudaMemcpyHostToDevice};
     const auto blocks = [&](const char *what) {
         const std::string question = what;
-        ask(("cudaMemcpy3D " + question).c_str(), r.cudaMemcpy3D(&block));
-        ask(("cudaMemcpy3DAsync " + question).c_str(), r.cudaMemcpy3DAsync(&block, of.s));
+        ask("cudaMemcpy3D " + question, r.cudaMemcpy3D(&block));
+        ask("cudaMemcpy3DAsync " + question, r.cudaMemcpy3DAsync(&block, of.s));
     };
     blocks("of 8 x 4 x 2");
     block.extent.depth = 0;
@@ -104,19 +96,17 @@ void block_copies() {
     block.kind = unknown_kind;
     blocks("of kind 99");
 
-    cudaMemcpy3DPeerParms peers{};
-    peers.srcPtr = {of.p2, 16, 16, 4};
-    peers.dstPtr = {of.p, 32, 32, 4};
-    peers.extent = {8, 4, 2};
-    ask("cudaMemcpy3DPeer(0, 0)", r.cudaMemcpy3DPeer(&peers));
-    ask("cudaMemcpy3DPeerAsync(0, 0)", r.cudaMemcpy3DPeerAsync(&peers, of.s));
+    cudaMemcpy3DPeerParms peers{
+        .srcPtr = {of.p2, 16, 16, 4}, .dstPtr = {of.p, 32, 32, 4}, .extent = {8, 4, 2}};
+    ASK(cudaMemcpy3DPeer, "(0, 0)", &peers);
+    ASK(cudaMemcpy3DPeerAsync, "(0, 0)", &peers, of.s);
     peers.srcDevice = 1000;
-    ask("cudaMemcpy3DPeer(0, 1000)", r.cudaMemcpy3DPeer(&peers));
-    ask("cudaMemcpy3DPeerAsync(0, 1000)", r.cudaMemcpy3DPeerAsync(&peers, of.s));
+    ASK(cudaMemcpy3DPeer, "(0, 1000)", &peers);
+    ASK(cudaMemcpy3DPeerAsync, "(0, 1000)", &peers, of.s);
 }
 
 // Only with CUDA 13 headers, since older ones have other declarations.
-void batches() {
+SECTION("batches") {
 #if CUDART_VERSION >= 13000
     if (!begin()) {
         return;
@@ -130,7 +120,7 @@ void batches() {
         each.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
     }
     const auto copy = [&](const char *what, std::size_t count, std::size_t kinds, cudaStream_t s) {
-        ask((std::string("cudaMemcpyBatchAsync ") + what).c_str(),
+        ask(std::string("cudaMemcpyBatchAsync ") + what,
             r.cudaMemcpyBatchAsync(to, from, sizes, count, attributes, first, kinds, s));
     };
     copy("of two", 2, 1, of.s);
@@ -152,26 +142,22 @@ void batches() {
     block.src.op.ptr.layerHeight = block.dst.op.ptr.layerHeight = 4;
     block.extent = {8, 4, 2};
     block.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
-    ask("cudaMemcpy3DBatchAsync", r.cudaMemcpy3DBatchAsync(1, &block, 0, of.s));
-    ask("cudaMemcpy3DBatchAsync in the null stream",
-        r.cudaMemcpy3DBatchAsync(1, &block, 0, nullptr));
-    ask("cudaMemcpy3DBatchAsync(flags 0x100)", r.cudaMemcpy3DBatchAsync(1, &block, 0x100, of.s));
+    ASK(cudaMemcpy3DBatchAsync, "", 1, &block, 0, of.s);
+    ASK(cudaMemcpy3DBatchAsync, " in the null stream", 1, &block, 0, nullptr);
+    ASK(cudaMemcpy3DBatchAsync, "(flags 0x100)", 1, &block, 0x100, of.s);
     block.extent.width = 0;
-    ask("cudaMemcpy3DBatchAsync of no width", r.cudaMemcpy3DBatchAsync(1, &block, 0, of.s));
+    ASK(cudaMemcpy3DBatchAsync, " of no width", 1, &block, 0, of.s);
     block.extent.width = 17;
-    ask("cudaMemcpy3DBatchAsync, rows too short", r.cudaMemcpy3DBatchAsync(1, &block, 0, of.s));
+    ASK(cudaMemcpy3DBatchAsync, ", rows too short", 1, &block, 0, of.s);
 #endif
 }
 
-void memsets() {
-    if (!begin()) {
-        return;
-    }
+SECTION("memsets", begin) {
     Memory of;
     const auto bytes = [&](const char *what, void *p, std::size_t count) {
         const std::string question = what;
-        ask(("cudaMemset " + question).c_str(), r.cudaMemset(p, 1, count));
-        ask(("cudaMemsetAsync " + question).c_str(), r.cudaMemsetAsync(p, 1, count, of.s));
+        ask("cudaMemset " + question, r.cudaMemset(p, 1, count));
+        ask("cudaMemsetAsync " + question, r.cudaMemsetAsync(p, 1, count, of.s));
     };
     bytes("of device memory", of.p, 256);
     bytes("of nothing", of.p, 0);
@@ -183,8 +169,8 @@ void memsets() {
     const auto rows = [&](const char *what, std::size_t pitch, std::size_t width,
                           std::size_t height) {
         const std::string question = what;
-        ask(("cudaMemset2D " + question).c_str(), r.cudaMemset2D(of.p, pitch, 1, width, height));
-        ask(("cudaMemset2DAsync " + question).c_str(),
+        ask("cudaMemset2D " + question, r.cudaMemset2D(of.p, pitch, 1, width, height));
+        ask("cudaMemset2DAsync " + question,
             r.cudaMemset2DAsync(of.p, pitch, 1, width, height, of.s));
     };
     rows("of 10 x 2", 32, 10, 2);
@@ -193,8 +179,8 @@ void memsets() {
     rows("past the end", 64, 64, 5);
     const auto block = [&](const char *what, cudaPitchedPtr to, cudaExtent extent) {
         const std::string question = what;
-        ask(("cudaMemset3D " + question).c_str(), r.cudaMemset3D(to, 1, extent));
-        ask(("cudaMemset3DAsync " + question).c_str(), r.cudaMemset3DAsync(to, 1, extent, of.s));
+        ask("cudaMemset3D " + question, r.cudaMemset3D(to, 1, extent));
+        ask("cudaMemset3DAsync " + question, r.cudaMemset3DAsync(to, 1, extent, of.s));
     };
     block("of 8 x 4 x 2", {of.p, 16, 16, 4}, {8, 4, 2});
     block("of no width", {of.p, 16, 16, 4}, {0, 4, 2});
@@ -203,24 +189,19 @@ void memsets() {
 }
 
 // Symbols are host addresses that nvcc's code registers; this program has none.
-void symbols() {
-    if (!begin()) {
-        return;
-    }
+SECTION("symbols", begin) {
     int no_symbol = 0, value = 0;
     void *address = nullptr;
     std::size_t size = 0;
-    ask("cudaGetSymbolAddress of none", r.cudaGetSymbolAddress(&address, &no_symbol));
-    ask("cudaGetSymbolSize of none", r.cudaGetSymbolSize(&size, &no_symbol));
-    ask("cudaGetSymbolAddress(null)", r.cudaGetSymbolAddress(&address, nullptr));
-    ask("cudaMemcpyToSymbol of none",
-        r.cudaMemcpyToSymbol(&no_symbol, &value, 4, 0, cudaMemcpyHostToDevice));
-    ask("cudaMemcpyFromSymbol of none",
-        r.cudaMemcpyFromSymbol(&value, &no_symbol, 4, 0, cudaMemcpyDeviceToHost));
-    ask("cudaMemcpyToSymbolAsync of none",
-        r.cudaMemcpyToSymbolAsync(&no_symbol, &value, 4, 0, cudaMemcpyHostToDevice, nullptr));
-    ask("cudaMemcpyFromSymbolAsync of none",
-        r.cudaMemcpyFromSymbolAsync(&value, &no_symbol, 4, 0, cudaMemcpyDeviceToHost, nullptr));
+    ASK(cudaGetSymbolAddress, " of none", &address, &no_symbol);
+    ASK(cudaGetSymbolSize, " of none", &size, &no_symbol);
+    ASK(cudaGetSymbolAddress, "(null)", &address, nullptr);
+    ASK(cudaMemcpyToSymbol, " of none", &no_symbol, &value, 4, 0, cudaMemcpyHostToDevice);
+    ASK(cudaMemcpyFromSymbol, " of none", &value, &no_symbol, 4, 0, cudaMemcpyDeviceToHost);
+    ASK(cudaMemcpyToSymbolAsync, " of none", &no_symbol, &value, 4, 0, cudaMemcpyHostToDevice,
+        nullptr);
+    ASK(cudaMemcpyFromSymbolAsync, " of none", &value, &no_symbol, 4, 0, cudaMemcpyDeviceToHost,
+        nullptr);
 }
 
 } // namespace record::QUESTIONS::runtime

@@ -8,19 +8,17 @@ namespace {
 
 void flags_of_devices() {
     unsigned int flags = 77;
-    ask("cudaGetDeviceFlags(null)", r.cudaGetDeviceFlags(nullptr));
-    ask("cudaGetDeviceFlags", r.cudaGetDeviceFlags(&flags));
-    note("flags", flags);
-    ask("cudaSetDeviceFlags(0xffff)", r.cudaSetDeviceFlags(0xffff));
-    ask("cudaSetDeviceFlags(yield)", r.cudaSetDeviceFlags(cudaDeviceScheduleYield));
+    ASK(cudaGetDeviceFlags, "(null)", nullptr);
+    ASK(cudaGetDeviceFlags, "", &flags).note("flags", flags);
+    ASK(cudaSetDeviceFlags, "(0xffff)", 0xffff);
+    ASK(cudaSetDeviceFlags, "(yield)", cudaDeviceScheduleYield);
     r.cudaGetDeviceFlags(&flags);
     note("flags", flags);
 #if CUDART_VERSION >= 12000
-    ask("cudaInitDevice(1000)", r.cudaInitDevice(1000, 0, 0));
-    ask("cudaInitDevice(0, flags 0xffff, not valid)", r.cudaInitDevice(0, 0xffff, 0));
-    ask("cudaInitDevice(0, flags 0xffff, valid)",
-        r.cudaInitDevice(0, 0xffff, cudaInitDeviceFlagsAreValid));
-    ask("cudaInitDevice(0)", r.cudaInitDevice(0, 0, 0));
+    ASK(cudaInitDevice, "(1000)", 1000, 0, 0);
+    ASK(cudaInitDevice, "(0, flags 0xffff, not valid)", 0, 0xffff, 0);
+    ASK(cudaInitDevice, "(0, flags 0xffff, valid)", 0, 0xffff, cudaInitDeviceFlagsAreValid);
+    ASK(cudaInitDevice, "(0)", 0, 0, 0);
     r.cudaGetDeviceFlags(&flags);
     note("flags", flags);
 #endif
@@ -29,153 +27,118 @@ void flags_of_devices() {
 void bus_ids() {
     char bus[32] = "";
     int device = 77;
-    ask("cudaDeviceGetPCIBusId", r.cudaDeviceGetPCIBusId(bus, sizeof bus, 0));
-    note("its length", static_cast<long long>(std::strlen(bus)));
-    ask("cudaDeviceGetPCIBusId(device 1000)", r.cudaDeviceGetPCIBusId(bus, sizeof bus, 1000));
-    ask("cudaDeviceGetPCIBusId(length 4)", r.cudaDeviceGetPCIBusId(bus, 4, 0));
+    ASK(cudaDeviceGetPCIBusId, "", bus, sizeof bus, 0).note("its length", std::strlen(bus));
+    ASK(cudaDeviceGetPCIBusId, "(device 1000)", bus, sizeof bus, 1000);
+    ASK(cudaDeviceGetPCIBusId, "(length 4)", bus, 4, 0);
     r.cudaDeviceGetPCIBusId(bus, sizeof bus, 0);
-    ask("cudaDeviceGetByPCIBusId", r.cudaDeviceGetByPCIBusId(&device, bus));
-    note("device", device);
-    ask("cudaDeviceGetByPCIBusId(ffff:ff:1f.7)",
-        r.cudaDeviceGetByPCIBusId(&device, "ffff:ff:1f.7"));
-    ask("cudaDeviceGetByPCIBusId(garbage)", r.cudaDeviceGetByPCIBusId(&device, "garbage"));
+    ASK(cudaDeviceGetByPCIBusId, "", &device, bus).note("device", device);
+    ASK(cudaDeviceGetByPCIBusId, "(ffff:ff:1f.7)", &device, "ffff:ff:1f.7");
+    ASK(cudaDeviceGetByPCIBusId, "(garbage)", &device, "garbage");
 }
 
 } // namespace
 
-void devices() {
+SECTION_ONCE("devices") {
     int value = 77;
-    ask("cudaGetDeviceCount(null)", r.cudaGetDeviceCount(nullptr));
-    ask("cudaGetDeviceCount", r.cudaGetDeviceCount(&value));
-    ask("cudaGetDevice(null)", r.cudaGetDevice(nullptr));
-    ask("cudaGetDevice", r.cudaGetDevice(&value));
-    note("device", value);
-    ask("cudaSetValidDevices(null, 1)", r.cudaSetValidDevices(nullptr, 1));
+    ASK(cudaGetDeviceCount, "(null)", nullptr);
+    ASK(cudaGetDeviceCount, "", &value);
+    ASK(cudaGetDevice, "(null)", nullptr);
+    ASK(cudaGetDevice, "", &value).note("device", value);
+    ASK(cudaSetValidDevices, "(null, 1)", nullptr, 1);
     value = 0;
-    ask("cudaSetValidDevices({0}, 1)", r.cudaSetValidDevices(&value, 1));
-    ask("cudaSetValidDevices({0}, -1)", r.cudaSetValidDevices(&value, -1));
-    ask("cudaSetValidDevices(null, 0)", r.cudaSetValidDevices(nullptr, 0));
+    ASK(cudaSetValidDevices, "({0}, 1)", &value, 1);
+    ASK(cudaSetValidDevices, "({0}, -1)", &value, -1);
+    ASK(cudaSetValidDevices, "(null, 0)", nullptr, 0);
     value = 1000;
-    ask("cudaSetValidDevices({1000}, 1)", r.cudaSetValidDevices(&value, 1));
+    ASK(cudaSetValidDevices, "({1000}, 1)", &value, 1);
     flags_of_devices();
-    ask("cudaSetDevice(-1)", r.cudaSetDevice(-1));
-    ask("cudaSetDevice(1000)", r.cudaSetDevice(1000));
-    ask("cudaSetDevice(0)", r.cudaSetDevice(0));
+    ASK(cudaSetDevice, "(-1)", -1);
+    ASK(cudaSetDevice, "(1000)", 1000);
+    ASK(cudaSetDevice, "(0)", 0);
     cudaDeviceProp properties{};
-    ask("cudaGetDeviceProperties(device 1000)", r.cudaGetDeviceProperties(&properties, 1000));
-    ask("cudaGetDeviceProperties", r.cudaGetDeviceProperties(&properties, 0));
-    note("warpSize", properties.warpSize);
+    ASK(cudaGetDeviceProperties, "(device 1000)", &properties, 1000);
+    ASK(cudaGetDeviceProperties, "", &properties, 0).note("warpSize", properties.warpSize);
     note("major", properties.major);
     note("maxThreadsPerBlock", properties.maxThreadsPerBlock);
-    note("totalConstMem", static_cast<long long>(properties.totalConstMem));
-    note("textureAlignment", static_cast<long long>(properties.textureAlignment));
-    ask("cudaChooseDevice", r.cudaChooseDevice(&value, &properties));
-    note("device", value);
-    ask("cudaDeviceGetAttribute(warp size)",
-        r.cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 0));
+    note("totalConstMem", properties.totalConstMem);
+    note("textureAlignment", properties.textureAlignment);
+    ASK(cudaChooseDevice, "", &value, &properties).note("device", value);
+    ASK(cudaDeviceGetAttribute, "(warp size)", &value, cudaDevAttrWarpSize, 0);
     note("warp size", value);
-    ask("cudaDeviceGetAttribute(9999)",
-        r.cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(9999), 0));
-    ask("cudaDeviceGetAttribute(device 1000)",
-        r.cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 1000));
-    ask("cudaDeviceGetAttribute(9999, device 1000)",
-        r.cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(9999), 1000));
+    ASK(cudaDeviceGetAttribute, "(9999)", &value, static_cast<cudaDeviceAttr>(9999), 0);
+    ASK(cudaDeviceGetAttribute, "(device 1000)", &value, cudaDevAttrWarpSize, 1000);
+    ASK(cudaDeviceGetAttribute, "(9999, device 1000)", &value, static_cast<cudaDeviceAttr>(9999),
+        1000);
     bus_ids();
     const cudaChannelFormatDesc floats =
         r.cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
     std::size_t width = 0;
-    ask("cudaDeviceGetTexture1DLinearMaxWidth",
-        r.cudaDeviceGetTexture1DLinearMaxWidth(&width, &floats, 0));
-    note("width", static_cast<long long>(width));
-    ask("cudaDeviceGetTexture1DLinearMaxWidth(device 1000)",
-        r.cudaDeviceGetTexture1DLinearMaxWidth(&width, &floats, 1000));
+    ASK(cudaDeviceGetTexture1DLinearMaxWidth, "", &width, &floats, 0).note("width", width);
+    ASK(cudaDeviceGetTexture1DLinearMaxWidth, "(device 1000)", &width, &floats, 1000);
 }
 
-void limits() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("limits", begin) {
     std::size_t value = 77;
     const auto unknown = static_cast<cudaLimit>(99);
-    ask("cudaDeviceGetLimit(stack)", r.cudaDeviceGetLimit(&value, cudaLimitStackSize));
-    note("stack", static_cast<long long>(value));
-    ask("cudaDeviceGetLimit(99)", r.cudaDeviceGetLimit(&value, unknown));
-    ask("cudaDeviceSetLimit(stack, 2048)", r.cudaDeviceSetLimit(cudaLimitStackSize, 2048));
+    ASK(cudaDeviceGetLimit, "(stack)", &value, cudaLimitStackSize).note("stack", value);
+    ASK(cudaDeviceGetLimit, "(99)", &value, unknown);
+    ASK(cudaDeviceSetLimit, "(stack, 2048)", cudaLimitStackSize, 2048);
     r.cudaDeviceGetLimit(&value, cudaLimitStackSize);
-    note("stack", static_cast<long long>(value));
-    ask("cudaDeviceSetLimit(99)", r.cudaDeviceSetLimit(unknown, 1));
+    note("stack", value);
+    ASK(cudaDeviceSetLimit, "(99)", unknown, 1);
     cudaFuncCache cache{};
-    ask("cudaDeviceGetCacheConfig", r.cudaDeviceGetCacheConfig(&cache));
-    note("cache", cache);
-    ask("cudaDeviceSetCacheConfig(shared)", r.cudaDeviceSetCacheConfig(cudaFuncCachePreferShared));
-    ask("cudaDeviceSetCacheConfig(99)", r.cudaDeviceSetCacheConfig(static_cast<cudaFuncCache>(99)));
+    ASK(cudaDeviceGetCacheConfig, "", &cache).note("cache", cache);
+    ASK(cudaDeviceSetCacheConfig, "(shared)", cudaFuncCachePreferShared);
+    ASK(cudaDeviceSetCacheConfig, "(99)", static_cast<cudaFuncCache>(99));
     cudaSharedMemConfig shared{};
-    ask("cudaDeviceGetSharedMemConfig", r.cudaDeviceGetSharedMemConfig(&shared));
-    note("bank size", shared);
-    ask("cudaDeviceSetSharedMemConfig(8 bytes)",
-        r.cudaDeviceSetSharedMemConfig(cudaSharedMemBankSizeEightByte));
-    ask("cudaDeviceSetSharedMemConfig(99)",
-        r.cudaDeviceSetSharedMemConfig(static_cast<cudaSharedMemConfig>(99)));
+    ASK(cudaDeviceGetSharedMemConfig, "", &shared).note("bank size", shared);
+    ASK(cudaDeviceSetSharedMemConfig, "(8 bytes)", cudaSharedMemBankSizeEightByte);
+    ASK(cudaDeviceSetSharedMemConfig, "(99)", static_cast<cudaSharedMemConfig>(99));
     int least = 77, greatest = 77;
-    ask("cudaDeviceGetStreamPriorityRange", r.cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    note("least", least);
+    ASK(cudaDeviceGetStreamPriorityRange, "", &least, &greatest).note("least", least);
     note("greatest", greatest);
-    ask("cudaDeviceGetStreamPriorityRange(null, null)",
-        r.cudaDeviceGetStreamPriorityRange(nullptr, nullptr));
-    ask("cudaCtxResetPersistingL2Cache", r.cudaCtxResetPersistingL2Cache());
-    ask("cudaDeviceSynchronize", r.cudaDeviceSynchronize());
+    ASK(cudaDeviceGetStreamPriorityRange, "(null, null)", nullptr, nullptr);
+    ASK(cudaCtxResetPersistingL2Cache, "");
+    ASK(cudaDeviceSynchronize, "");
 }
 
 // With one device; two devices have their own sections.
-void peers() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("peers", begin) {
     int value = 77;
-    ask("cudaDeviceCanAccessPeer(0, 0)", r.cudaDeviceCanAccessPeer(&value, 0, 0));
-    note("can access itself", value);
-    ask("cudaDeviceCanAccessPeer(0, 1000)", r.cudaDeviceCanAccessPeer(&value, 0, 1000));
-    ask("cudaDeviceGetP2PAttribute(0, 0)",
-        r.cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 0));
-    ask("cudaDeviceGetP2PAttribute(0, 1000)",
-        r.cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 1000));
-    ask("cudaDeviceGetP2PAttribute(unknown, 0, 0)",
-        r.cudaDeviceGetP2PAttribute(&value, static_cast<cudaDeviceP2PAttr>(77), 0, 0));
-    ask("cudaDeviceEnablePeerAccess(itself)", r.cudaDeviceEnablePeerAccess(0, 0));
-    ask("cudaDeviceEnablePeerAccess(1000)", r.cudaDeviceEnablePeerAccess(1000, 0));
-    ask("cudaDeviceEnablePeerAccess(flags 1)", r.cudaDeviceEnablePeerAccess(0, 1));
-    ask("cudaDeviceDisablePeerAccess(itself)", r.cudaDeviceDisablePeerAccess(0));
-    ask("cudaDeviceDisablePeerAccess(1000)", r.cudaDeviceDisablePeerAccess(1000));
+    ASK(cudaDeviceCanAccessPeer, "(0, 0)", &value, 0, 0).note("can access itself", value);
+    ASK(cudaDeviceCanAccessPeer, "(0, 1000)", &value, 0, 1000);
+    ASK(cudaDeviceGetP2PAttribute, "(0, 0)", &value, cudaDevP2PAttrAccessSupported, 0, 0);
+    ASK(cudaDeviceGetP2PAttribute, "(0, 1000)", &value, cudaDevP2PAttrAccessSupported, 0, 1000);
+    ASK(cudaDeviceGetP2PAttribute, "(unknown, 0, 0)", &value, static_cast<cudaDeviceP2PAttr>(77), 0,
+        0);
+    ASK(cudaDeviceEnablePeerAccess, "(itself)", 0, 0);
+    ASK(cudaDeviceEnablePeerAccess, "(1000)", 1000, 0);
+    ASK(cudaDeviceEnablePeerAccess, "(flags 1)", 0, 1);
+    ASK(cudaDeviceDisablePeerAccess, "(itself)", 0);
+    ASK(cudaDeviceDisablePeerAccess, "(1000)", 1000);
 #if CUDART_VERSION >= 13000
     unsigned int capabilities = 0;
     const cudaAtomicOperation add = cudaAtomicOperationIntegerAdd;
-    ask("cudaDeviceGetHostAtomicCapabilities",
-        r.cudaDeviceGetHostAtomicCapabilities(&capabilities, &add, 1, 0));
-    ask("cudaDeviceGetHostAtomicCapabilities(device 1000)",
-        r.cudaDeviceGetHostAtomicCapabilities(&capabilities, &add, 1, 1000));
-    ask("cudaDeviceGetP2PAtomicCapabilities(0, 1000)",
-        r.cudaDeviceGetP2PAtomicCapabilities(&capabilities, &add, 1, 0, 1000));
+    ASK(cudaDeviceGetHostAtomicCapabilities, "", &capabilities, &add, 1, 0);
+    ASK(cudaDeviceGetHostAtomicCapabilities, "(device 1000)", &capabilities, &add, 1, 1000);
+    ASK(cudaDeviceGetP2PAtomicCapabilities, "(0, 1000)", &capabilities, &add, 1, 0, 1000);
 #endif
 }
 
 // Only the section's own process uses this context.
-void resets() {
-    if (!begin()) {
-        return;
-    }
-    void *p = nullptr;
+SECTION_ONCE("resets", begin) {
     int device = 77;
-    r.cudaMalloc(&p, 16);
-    ask("cudaSetDevice(1000)", r.cudaSetDevice(1000));
-    ask("cudaDeviceReset", r.cudaDeviceReset());
-    ask("cudaPeekAtLastError", r.cudaPeekAtLastError());
-    ask("cudaGetDevice", r.cudaGetDevice(&device));
-    ask("cudaFree of memory of before", r.cudaFree(p));
-    ask("cudaGetLastError", r.cudaGetLastError());
-    ask("cudaMalloc", r.cudaMalloc(&p, 16));
-    ask("cudaFree", r.cudaFree(p));
-    ask("cudaDeviceReset", r.cudaDeviceReset());
-    ask("cudaDeviceReset again", r.cudaDeviceReset());
+    void *p = MAKE(cudaMalloc, 16);
+    ASK(cudaSetDevice, "(1000)", 1000);
+    ASK(cudaDeviceReset, "");
+    ASK(cudaPeekAtLastError, "");
+    ASK(cudaGetDevice, "", &device);
+    ASK(cudaFree, " of memory of before", p);
+    ASK(cudaGetLastError, "");
+    ASK(cudaMalloc, "", &p, 16);
+    ASK(cudaFree, "", p);
+    ASK(cudaDeviceReset, "");
+    ASK(cudaDeviceReset, " again");
 }
 
 } // namespace record::QUESTIONS::runtime

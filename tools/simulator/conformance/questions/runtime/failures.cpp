@@ -9,10 +9,10 @@ constexpr auto garbage_kind = static_cast<cudaMemcpyKind>(99);
 
 void ask_where_nothing_works() {
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    ask("cudaThreadExchangeStreamCaptureMode", r.cudaThreadExchangeStreamCaptureMode(&mode));
-    ask("cudaDestroyTextureObject(0)", r.cudaDestroyTextureObject(0));
-    ask("cudaDestroySurfaceObject(0)", r.cudaDestroySurfaceObject(0));
-    ask("cudaProfilerStop", r.cudaProfilerStop());
+    ASK(cudaThreadExchangeStreamCaptureMode, "", &mode);
+    ASK(cudaDestroyTextureObject, "(0)", 0);
+    ASK(cudaDestroySurfaceObject, "(0)", 0);
+    ASK(cudaProfilerStop, "");
 }
 
 // Recorded: the driver accepts a copy into an array without memory, which then fails the context.
@@ -29,54 +29,41 @@ void ask_about_no_objects() {
     cudaTextureDesc sampling{};
     cudaResourceDesc resource{};
     cudaResourceViewDesc view{};
-    ask("cudaGetTextureObjectTextureDesc of 0", r.cudaGetTextureObjectTextureDesc(&sampling, 0));
-    ask("cudaGetTextureObjectResourceDesc of 0", r.cudaGetTextureObjectResourceDesc(&resource, 0));
-    ask("cudaGetTextureObjectResourceViewDesc of 0",
-        r.cudaGetTextureObjectResourceViewDesc(&view, 0));
-    ask("cudaGetSurfaceObjectResourceDesc of 0", r.cudaGetSurfaceObjectResourceDesc(&resource, 0));
+    ASK(cudaGetTextureObjectTextureDesc, " of 0", &sampling, 0);
+    ASK(cudaGetTextureObjectResourceDesc, " of 0", &resource, 0);
+    ASK(cudaGetTextureObjectResourceViewDesc, " of 0", &view, 0);
+    ASK(cudaGetSurfaceObjectResourceDesc, " of 0", &resource, 0);
     CUDA_TEXTURE_DESC its_sampling{};
     CUDA_RESOURCE_DESC its_resource{};
-    ask("cuTexObjectGetTextureDesc of 0", d.cuTexObjectGetTextureDesc(&its_sampling, 0));
-    ask("cuTexObjectGetResourceDesc of 0", d.cuTexObjectGetResourceDesc(&its_resource, 0));
-    ask("cuSurfObjectGetResourceDesc of 0", d.cuSurfObjectGetResourceDesc(&its_resource, 0));
+    ASK(cuTexObjectGetTextureDesc, " of 0", &its_sampling, 0);
+    ASK(cuTexObjectGetResourceDesc, " of 0", &its_resource, 0);
+    ASK(cuSurfObjectGetResourceDesc, " of 0", &its_resource, 0);
 }
 
 } // namespace
 
-void rarely_failing() {
-    if (!begin()) {
-        return;
-    }
+SECTION("rarely_failing", begin) {
     in_child(ask_where_nothing_works);
     fail_context();
-    ask("cudaPeekAtLastError", r.cudaPeekAtLastError());
+    ASK(cudaPeekAtLastError, "");
     ask_where_nothing_works();
 }
 
-void several_mistakes() {
-    if (!begin()) {
-        return;
-    }
+SECTION("several_mistakes", begin) {
     char bytes[64] = "";
-    void *p = nullptr;
-    r.cudaMalloc(&p, sizeof bytes);
-    ask("cudaMemcpyToSymbol of none, kind 99",
-        r.cudaMemcpyToSymbol(bytes, bytes, 4, 0, garbage_kind));
-    ask("cudaMemcpyFromSymbolAsync of none, kind 99",
-        r.cudaMemcpyFromSymbolAsync(bytes, bytes, 4, 0, garbage_kind, nullptr));
-    ask("cudaFuncSetAttribute of null, 99",
-        r.cudaFuncSetAttribute(nullptr, static_cast<cudaFuncAttribute>(99), 1));
-    cudaArray_t array = nullptr;
+    void *p = MAKE(cudaMalloc, sizeof bytes);
+    ASK(cudaMemcpyToSymbol, " of none, kind 99", bytes, bytes, 4, 0, garbage_kind);
+    ASK(cudaMemcpyFromSymbolAsync, " of none, kind 99", bytes, bytes, 4, 0, garbage_kind, nullptr);
+    ASK(cudaFuncSetAttribute, " of null, 99", nullptr, static_cast<cudaFuncAttribute>(99), 1);
     const cudaChannelFormatDesc one{8, 0, 0, 0, cudaChannelFormatKindUnsigned};
-    r.cudaMallocArray(&array, &one, 16, 4, 0);
-    ask("cudaMemcpy2DToArray of a pitch below the width, kind 99",
-        r.cudaMemcpy2DToArray(array, 0, 0, bytes, 4, 8, 2, garbage_kind));
-    ask("cudaMemcpy2DToArray of null, kind 99",
-        r.cudaMemcpy2DToArray(nullptr, 0, 0, bytes, 8, 8, 2, garbage_kind));
-    ask("cudaMemcpy2DFromArray of null, a pitch below the width",
-        r.cudaMemcpy2DFromArray(bytes, 4, nullptr, 0, 0, 8, 2, cudaMemcpyDeviceToHost));
-    ask("cudaMemcpy2DArrayToArray of nulls, kind 99",
-        r.cudaMemcpy2DArrayToArray(nullptr, 0, 0, nullptr, 0, 0, 8, 2, garbage_kind));
+    cudaArray_t array = MAKE(cudaMallocArray, &one, 16, 4, 0);
+    ASK(cudaMemcpy2DToArray, " of a pitch below the width, kind 99", array, 0, 0, bytes, 4, 8, 2,
+        garbage_kind);
+    ASK(cudaMemcpy2DToArray, " of null, kind 99", nullptr, 0, 0, bytes, 8, 8, 2, garbage_kind);
+    ASK(cudaMemcpy2DFromArray, " of null, a pitch below the width", bytes, 4, nullptr, 0, 0, 8, 2,
+        cudaMemcpyDeviceToHost);
+    ASK(cudaMemcpy2DArrayToArray, " of nulls, kind 99", nullptr, 0, 0, nullptr, 0, 0, 8, 2,
+        garbage_kind);
     r.cudaFreeArray(array);
     r.cudaFree(p);
     ask_about_no_objects();

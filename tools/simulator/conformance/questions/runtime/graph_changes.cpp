@@ -6,9 +6,7 @@ namespace record::QUESTIONS::runtime {
 namespace {
 
 cudaKernelNodeParams launching(void *function) {
-    cudaKernelNodeParams launch{};
-    launch.func = function;
-    launch.gridDim = launch.blockDim = {1, 1, 1};
+    cudaKernelNodeParams launch{.func = function, .gridDim = {1, 1, 1}, .blockDim = {1, 1, 1}};
     return launch;
 }
 
@@ -16,86 +14,66 @@ constexpr auto unknown_kind = static_cast<cudaMemcpyKind>(99);
 
 } // namespace
 
-void graph_kernels() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("graph_kernels", begin) {
     const Graph in;
-    cudaGraphNode_t node = nullptr, other = nullptr;
+    cudaGraphNode_t node = nullptr;
     cudaKernelNodeParams launch = launching(nullptr), seen{};
-    ask("cudaGraphAddKernelNode of null",
-        r.cudaGraphAddKernelNode(&node, in.graph, nullptr, 0, &launch));
+    ASK(cudaGraphAddKernelNode, " of null", &node, in.graph, nullptr, 0, &launch);
     launch.func = kernel("empty");
     if (launch.func == nullptr) {
         return;
     }
-    ask("cudaGraphAddKernelNode", r.cudaGraphAddKernelNode(&node, in.graph, nullptr, 0, &launch));
-    ask("cudaGraphKernelNodeGetParams", r.cudaGraphKernelNodeGetParams(node, &seen));
-    ask("cudaGraphKernelNodeGetParams of an empty node",
-        r.cudaGraphKernelNodeGetParams(in.empty, &seen));
+    ASK(cudaGraphAddKernelNode, "", &node, in.graph, nullptr, 0, &launch);
+    ASK(cudaGraphKernelNodeGetParams, "", node, &seen);
+    ASK(cudaGraphKernelNodeGetParams, " of an empty node", in.empty, &seen);
     launch.blockDim.x = 32;
-    ask("cudaGraphKernelNodeSetParams", r.cudaGraphKernelNodeSetParams(node, &launch));
-    ask("cudaGraphKernelNodeSetParams of an empty node",
-        r.cudaGraphKernelNodeSetParams(in.empty, &launch));
+    ASK(cudaGraphKernelNodeSetParams, "", node, &launch);
+    ASK(cudaGraphKernelNodeSetParams, " of an empty node", in.empty, &launch);
     cudaKernelNodeAttrValue value{};
     const auto cooperative = cudaLaunchAttributeCooperative;
     const auto unknown = static_cast<cudaKernelNodeAttrID>(99);
-    ask("cudaGraphKernelNodeGetAttribute",
-        r.cudaGraphKernelNodeGetAttribute(node, cooperative, &value));
+    ASK(cudaGraphKernelNodeGetAttribute, "", node, cooperative, &value);
     note("cooperative", value.cooperative);
-    ask("cudaGraphKernelNodeGetAttribute(99)",
-        r.cudaGraphKernelNodeGetAttribute(node, unknown, &value));
+    ASK(cudaGraphKernelNodeGetAttribute, "(99)", node, unknown, &value);
     value = {};
     value.cooperative = 1;
-    ask("cudaGraphKernelNodeSetAttribute",
-        r.cudaGraphKernelNodeSetAttribute(node, cooperative, &value));
-    ask("cudaGraphKernelNodeSetAttribute(99)",
-        r.cudaGraphKernelNodeSetAttribute(node, unknown, &value));
-    r.cudaGraphAddKernelNode(&other, in.graph, nullptr, 0, &launch);
-    ask("cudaGraphKernelNodeCopyAttributes", r.cudaGraphKernelNodeCopyAttributes(other, node));
+    ASK(cudaGraphKernelNodeSetAttribute, "", node, cooperative, &value);
+    ASK(cudaGraphKernelNodeSetAttribute, "(99)", node, unknown, &value);
+    cudaGraphNode_t other = MAKE(cudaGraphAddKernelNode, in.graph, nullptr, 0, &launch);
+    ASK(cudaGraphKernelNodeCopyAttributes, "", other, node);
     value = {};
     r.cudaGraphKernelNodeGetAttribute(other, cooperative, &value);
     note("cooperative", value.cooperative);
-    ask("cudaGraphKernelNodeCopyAttributes to an empty node",
-        r.cudaGraphKernelNodeCopyAttributes(in.empty, node));
+    ASK(cudaGraphKernelNodeCopyAttributes, " to an empty node", in.empty, node);
     cudaGraphExec_t exec = nullptr;
-    ask("cudaGraphInstantiateWithFlags", r.cudaGraphInstantiateWithFlags(&exec, in.graph, 0));
+    ASK(cudaGraphInstantiateWithFlags, "", &exec, in.graph, 0);
     launch.blockDim.x = 64;
-    ask("cudaGraphExecKernelNodeSetParams",
-        r.cudaGraphExecKernelNodeSetParams(exec, node, &launch));
-    ask("cudaGraphExecKernelNodeSetParams of an empty node",
-        r.cudaGraphExecKernelNodeSetParams(exec, in.empty, &launch));
-    ask("cudaGraphLaunch", r.cudaGraphLaunch(exec, nullptr));
-    ask("cudaDeviceSynchronize", r.cudaDeviceSynchronize());
-    ask("cudaGraphExecDestroy", r.cudaGraphExecDestroy(exec));
+    ASK(cudaGraphExecKernelNodeSetParams, "", exec, node, &launch);
+    ASK(cudaGraphExecKernelNodeSetParams, " of an empty node", exec, in.empty, &launch);
+    ASK(cudaGraphLaunch, "", exec, nullptr);
+    ASK(cudaDeviceSynchronize, "");
+    ASK(cudaGraphExecDestroy, "", exec);
 }
 
 // Symbols are host addresses that nvcc's code registers; this program has none.
-void graph_symbols() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("graph_symbols", begin) {
     const Graph in;
     int no_symbol = 0;
-    cudaGraphNode_t node = nullptr, none = nullptr;
-    cudaGraphExec_t exec = nullptr;
+    cudaGraphNode_t none = nullptr;
     const auto to = cudaMemcpyHostToDevice, from = cudaMemcpyDeviceToHost;
-    r.cudaGraphAddMemcpyNode1D(&node, in.graph, nullptr, 0, in.p, in.h, 4, to);
-    r.cudaGraphInstantiateWithFlags(&exec, in.graph, 0);
-    ask("cudaGraphAddMemcpyNodeToSymbol of none",
-        r.cudaGraphAddMemcpyNodeToSymbol(&none, in.graph, nullptr, 0, &no_symbol, in.h, 4, 0, to));
-    ask("cudaGraphAddMemcpyNodeFromSymbol of none",
-        r.cudaGraphAddMemcpyNodeFromSymbol(&none, in.graph, nullptr, 0, in.h, &no_symbol, 4, 0,
-                                           from));
-    ask("cudaGraphMemcpyNodeSetParamsToSymbol of none",
-        r.cudaGraphMemcpyNodeSetParamsToSymbol(node, &no_symbol, in.h, 4, 0, to));
-    ask("cudaGraphMemcpyNodeSetParamsFromSymbol of none",
-        r.cudaGraphMemcpyNodeSetParamsFromSymbol(node, in.h, &no_symbol, 4, 0, from));
-    ask("cudaGraphExecMemcpyNodeSetParamsToSymbol of none",
-        r.cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, node, &no_symbol, in.h, 4, 0, to));
-    ask("cudaGraphExecMemcpyNodeSetParamsFromSymbol of none",
-        r.cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, node, in.h, &no_symbol, 4, 0, from));
-    ask("cudaGraphExecDestroy", r.cudaGraphExecDestroy(exec));
+    cudaGraphNode_t node = MAKE(cudaGraphAddMemcpyNode1D, in.graph, nullptr, 0, in.p, in.h, 4, to);
+    cudaGraphExec_t exec = MAKE(cudaGraphInstantiateWithFlags, in.graph, 0);
+    ASK(cudaGraphAddMemcpyNodeToSymbol, " of none", &none, in.graph, nullptr, 0, &no_symbol, in.h,
+        4, 0, to);
+    ASK(cudaGraphAddMemcpyNodeFromSymbol, " of none", &none, in.graph, nullptr, 0, in.h, &no_symbol,
+        4, 0, from);
+    ASK(cudaGraphMemcpyNodeSetParamsToSymbol, " of none", node, &no_symbol, in.h, 4, 0, to);
+    ASK(cudaGraphMemcpyNodeSetParamsFromSymbol, " of none", node, in.h, &no_symbol, 4, 0, from);
+    ASK(cudaGraphExecMemcpyNodeSetParamsToSymbol, " of none", exec, node, &no_symbol, in.h, 4, 0,
+        to);
+    ASK(cudaGraphExecMemcpyNodeSetParamsFromSymbol, " of none", exec, node, in.h, &no_symbol, 4, 0,
+        from);
+    ASK(cudaGraphExecDestroy, "", exec);
 }
 
 // Only with CUDA 13 headers, since older ones declare these functions without edge data.
@@ -115,44 +93,36 @@ void conditional_nodes(const Graph &in) {
     wanted.conditional.type = cudaGraphCondTypeIf;
     wanted.conditional.size = 1;
     cudaGraphNode_t node = nullptr;
-    ask("cudaGraphAddNode, conditional",
-        r.cudaGraphAddNode(&node, in.graph, nullptr, nullptr, 0, &wanted));
+    ASK(cudaGraphAddNode, ", conditional", &node, in.graph, nullptr, nullptr, 0, &wanted);
     note("it has a body", wanted.conditional.phGraph_out != nullptr);
 }
 
 } // namespace
 
-void generic_nodes() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("generic_nodes", begin) {
     const Graph in;
     cudaGraphNode_t node = nullptr, none = nullptr;
     cudaGraphNodeParams wanted{};
     wanted.type = static_cast<cudaGraphNodeType>(99);
-    ask("cudaGraphAddNode of type 99",
-        r.cudaGraphAddNode(&none, in.graph, nullptr, nullptr, 0, &wanted));
+    ASK(cudaGraphAddNode, " of type 99", &none, in.graph, nullptr, nullptr, 0, &wanted);
     wanted.type = cudaGraphNodeTypeMemset;
     wanted.memset.dst = in.p;
     wanted.memset.elementSize = 1;
     wanted.memset.width = 64;
     wanted.memset.height = 1;
-    ask("cudaGraphAddNode, memset",
-        r.cudaGraphAddNode(&node, in.graph, nullptr, nullptr, 0, &wanted));
+    ASK(cudaGraphAddNode, ", memset", &node, in.graph, nullptr, nullptr, 0, &wanted);
     wanted.memset.width = 32;
-    ask("cudaGraphNodeSetParams", r.cudaGraphNodeSetParams(node, &wanted));
-    ask("cudaGraphNodeSetParams of an empty node", r.cudaGraphNodeSetParams(in.empty, &wanted));
+    ASK(cudaGraphNodeSetParams, "", node, &wanted);
+    ASK(cudaGraphNodeSetParams, " of an empty node", in.empty, &wanted);
     cudaGraphExec_t exec = nullptr;
-    ask("cudaGraphInstantiateWithFlags", r.cudaGraphInstantiateWithFlags(&exec, in.graph, 0));
-    ask("cudaGraphExecNodeSetParams", r.cudaGraphExecNodeSetParams(exec, node, &wanted));
-    ask("cudaGraphExecNodeSetParams of an empty node",
-        r.cudaGraphExecNodeSetParams(exec, in.empty, &wanted));
-    ask("cudaGraphExecDestroy", r.cudaGraphExecDestroy(exec));
+    ASK(cudaGraphInstantiateWithFlags, "", &exec, in.graph, 0);
+    ASK(cudaGraphExecNodeSetParams, "", exec, node, &wanted);
+    ASK(cudaGraphExecNodeSetParams, " of an empty node", exec, in.empty, &wanted);
+    ASK(cudaGraphExecDestroy, "", exec);
     wanted = {};
     wanted.type = cudaGraphNodeTypeHost;
     wanted.host.fn = nothing;
-    ask("cudaGraphAddNode, host",
-        r.cudaGraphAddNode(&node, in.graph, &in.empty, nullptr, 1, &wanted));
+    ASK(cudaGraphAddNode, ", host", &node, in.graph, &in.empty, nullptr, 1, &wanted);
     conditional_nodes(in);
 }
 #else
@@ -172,10 +142,9 @@ struct Changing : Graph {
     cudaHostNodeParams host{nothing, nullptr};
 
     Changing() {
-        cudaGraphNode_t inside = nullptr;
         r.cudaEventCreate(&event);
         r.cudaGraphCreate(&inner, 0);
-        r.cudaGraphAddEmptyNode(&inside, inner, nullptr, 0);
+        MAKE(cudaGraphAddEmptyNode, inner, nullptr, 0);
         r.cudaGraphAddMemsetNode(&set, graph, nullptr, 0, &fill);
         r.cudaGraphAddMemcpyNode(&copy, graph, &set, 1, &block);
         line_of.extent = {8, 1, 1};
@@ -190,66 +159,47 @@ struct Changing : Graph {
 
 void change_memory(Changing &in, cudaGraphExec_t exec) {
     in.fill.value = 2;
-    ask("cudaGraphExecMemsetNodeSetParams",
-        r.cudaGraphExecMemsetNodeSetParams(exec, in.set, &in.fill));
-    ask("cudaGraphExecMemsetNodeSetParams of an empty node",
-        r.cudaGraphExecMemsetNodeSetParams(exec, in.empty, &in.fill));
-    ask("cudaGraphExecMemcpyNodeSetParams of a row",
-        r.cudaGraphExecMemcpyNodeSetParams(exec, in.line, &in.line_of));
-    ask("cudaGraphExecMemcpyNodeSetParams of a block",
-        r.cudaGraphExecMemcpyNodeSetParams(exec, in.copy, &in.block));
-    ask("cudaGraphExecMemcpyNodeSetParams of an empty node",
-        r.cudaGraphExecMemcpyNodeSetParams(exec, in.empty, &in.block));
-    ask("cudaGraphExecMemcpyNodeSetParams1D",
-        r.cudaGraphExecMemcpyNodeSetParams1D(exec, in.row, in.p, in.h, 32, cudaMemcpyHostToDevice));
-    ask("cudaGraphExecMemcpyNodeSetParams1D, kind 99",
-        r.cudaGraphExecMemcpyNodeSetParams1D(exec, in.row, in.p, in.h, 32, unknown_kind));
+    ASK(cudaGraphExecMemsetNodeSetParams, "", exec, in.set, &in.fill);
+    ASK(cudaGraphExecMemsetNodeSetParams, " of an empty node", exec, in.empty, &in.fill);
+    ASK(cudaGraphExecMemcpyNodeSetParams, " of a row", exec, in.line, &in.line_of);
+    ASK(cudaGraphExecMemcpyNodeSetParams, " of a block", exec, in.copy, &in.block);
+    ASK(cudaGraphExecMemcpyNodeSetParams, " of an empty node", exec, in.empty, &in.block);
+    ASK(cudaGraphExecMemcpyNodeSetParams1D, "", exec, in.row, in.p, in.h, 32,
+        cudaMemcpyHostToDevice);
+    ASK(cudaGraphExecMemcpyNodeSetParams1D, ", kind 99", exec, in.row, in.p, in.h, 32,
+        unknown_kind);
 }
 
 void change_others(Changing &in, cudaGraphExec_t exec) {
-    ask("cudaGraphExecHostNodeSetParams",
-        r.cudaGraphExecHostNodeSetParams(exec, in.call, &in.host));
-    ask("cudaGraphExecHostNodeSetParams of an empty node",
-        r.cudaGraphExecHostNodeSetParams(exec, in.empty, &in.host));
-    ask("cudaGraphExecChildGraphNodeSetParams",
-        r.cudaGraphExecChildGraphNodeSetParams(exec, in.child, in.inner));
-    ask("cudaGraphExecChildGraphNodeSetParams of an empty node",
-        r.cudaGraphExecChildGraphNodeSetParams(exec, in.empty, in.inner));
-    ask("cudaGraphExecEventRecordNodeSetEvent",
-        r.cudaGraphExecEventRecordNodeSetEvent(exec, in.recording, in.event));
-    ask("cudaGraphExecEventRecordNodeSetEvent of an empty node",
-        r.cudaGraphExecEventRecordNodeSetEvent(exec, in.empty, in.event));
-    ask("cudaGraphExecEventWaitNodeSetEvent",
-        r.cudaGraphExecEventWaitNodeSetEvent(exec, in.waiting, in.event));
-    ask("cudaGraphExecEventWaitNodeSetEvent of an empty node",
-        r.cudaGraphExecEventWaitNodeSetEvent(exec, in.empty, in.event));
+    ASK(cudaGraphExecHostNodeSetParams, "", exec, in.call, &in.host);
+    ASK(cudaGraphExecHostNodeSetParams, " of an empty node", exec, in.empty, &in.host);
+    ASK(cudaGraphExecChildGraphNodeSetParams, "", exec, in.child, in.inner);
+    ASK(cudaGraphExecChildGraphNodeSetParams, " of an empty node", exec, in.empty, in.inner);
+    ASK(cudaGraphExecEventRecordNodeSetEvent, "", exec, in.recording, in.event);
+    ASK(cudaGraphExecEventRecordNodeSetEvent, " of an empty node", exec, in.empty, in.event);
+    ASK(cudaGraphExecEventWaitNodeSetEvent, "", exec, in.waiting, in.event);
+    ASK(cudaGraphExecEventWaitNodeSetEvent, " of an empty node", exec, in.empty, in.event);
     unsigned int enabled = 77;
-    ask("cudaGraphNodeGetEnabled", r.cudaGraphNodeGetEnabled(exec, in.set, &enabled));
-    note("enabled", enabled);
-    ask("cudaGraphNodeSetEnabled(0)", r.cudaGraphNodeSetEnabled(exec, in.set, 0));
+    ASK(cudaGraphNodeGetEnabled, "", exec, in.set, &enabled).note("enabled", enabled);
+    ASK(cudaGraphNodeSetEnabled, "(0)", exec, in.set, 0);
     r.cudaGraphNodeGetEnabled(exec, in.set, &enabled);
     note("enabled", enabled);
-    ask("cudaGraphNodeSetEnabled of an empty node", r.cudaGraphNodeSetEnabled(exec, in.empty, 0));
-    ask("cudaGraphNodeGetEnabled of an empty node",
-        r.cudaGraphNodeGetEnabled(exec, in.empty, &enabled));
+    ASK(cudaGraphNodeSetEnabled, " of an empty node", exec, in.empty, 0);
+    ASK(cudaGraphNodeGetEnabled, " of an empty node", exec, in.empty, &enabled);
 }
 
 } // namespace
 
-void graph_changes() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("graph_changes", begin) {
     Changing in;
     cudaGraphExec_t exec = nullptr;
-    ask("cudaGraphInstantiateWithFlags(0x100)",
-        r.cudaGraphInstantiateWithFlags(&exec, in.graph, 0x100));
-    ask("cudaGraphInstantiateWithFlags", r.cudaGraphInstantiateWithFlags(&exec, in.graph, 0));
+    ASK(cudaGraphInstantiateWithFlags, "(0x100)", &exec, in.graph, 0x100);
+    ASK(cudaGraphInstantiateWithFlags, "", &exec, in.graph, 0);
     change_memory(in, exec);
     change_others(in, exec);
-    ask("cudaGraphLaunch", r.cudaGraphLaunch(exec, nullptr));
-    ask("cudaDeviceSynchronize", r.cudaDeviceSynchronize());
-    ask("cudaGraphExecDestroy", r.cudaGraphExecDestroy(exec));
+    ASK(cudaGraphLaunch, "", exec, nullptr);
+    ASK(cudaDeviceSynchronize, "");
+    ASK(cudaGraphExecDestroy, "", exec);
     r.cudaGraphDestroy(in.inner);
 }
 
@@ -258,36 +208,30 @@ namespace {
 void update(const char *what, cudaGraphExec_t exec, cudaGraph_t graph) {
 #if CUDART_VERSION >= 12000
     cudaGraphExecUpdateResultInfo info{};
-    ask(what, r.cudaGraphExecUpdate(exec, graph, &info));
-    note("result", info.result);
+    ask(what, r.cudaGraphExecUpdate(exec, graph, &info)).note("result", info.result);
 #else
     cudaGraphExecUpdateResult result{};
     cudaGraphNode_t wrong = nullptr;
-    ask(what, r.cudaGraphExecUpdate(exec, graph, &wrong, &result));
-    note("result", result);
+    ask(what, r.cudaGraphExecUpdate(exec, graph, &wrong, &result)).note("result", result);
 #endif
 }
 
 } // namespace
 
-void graph_updates() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("graph_updates", begin) {
     const Graph in;
     cudaGraphExec_t exec = nullptr;
-    cudaGraphNode_t node = nullptr, more = nullptr;
+    cudaGraphNode_t more = nullptr;
     cudaMemsetParams fill = filling(in.p);
-    r.cudaGraphAddMemsetNode(&node, in.graph, &in.empty, 1, &fill);
+    cudaGraphNode_t node = MAKE(cudaGraphAddMemsetNode, in.graph, &in.empty, 1, &fill);
 #if CUDART_VERSION >= 12000
-    ask("cudaGraphInstantiate(0x100)", r.cudaGraphInstantiate(&exec, in.graph, 0x100));
-    ask("cudaGraphInstantiate", r.cudaGraphInstantiate(&exec, in.graph, 0));
+    ASK(cudaGraphInstantiate, "(0x100)", &exec, in.graph, 0x100);
+    ASK(cudaGraphInstantiate, "", &exec, in.graph, 0);
     unsigned long long flags = 77;
-    ask("cudaGraphExecGetFlags", r.cudaGraphExecGetFlags(exec, &flags));
-    note("flags", static_cast<long long>(flags));
-    ask("cudaGraphExecGetFlags(null)", r.cudaGraphExecGetFlags(nullptr, &flags));
+    ASK(cudaGraphExecGetFlags, "", exec, &flags).note("flags", flags);
+    ASK(cudaGraphExecGetFlags, "(null)", nullptr, &flags);
 #else
-    ask("cudaGraphInstantiate", r.cudaGraphInstantiate(&exec, in.graph, nullptr, nullptr, 0));
+    ASK(cudaGraphInstantiate, "", &exec, in.graph, nullptr, nullptr, 0);
 #endif
     update("cudaGraphExecUpdate by its own graph", exec, in.graph);
     fill.value = 3;
@@ -297,58 +241,46 @@ void graph_updates() {
     update("cudaGraphExecUpdate of fewer edges", exec, in.graph);
     r.cudaGraphAddEmptyNode(&more, in.graph, nullptr, 0);
     update("cudaGraphExecUpdate of more nodes", exec, in.graph);
-    cudaGraph_t other = nullptr;
-    r.cudaGraphCreate(&other, 0);
+    cudaGraph_t other = MAKE(cudaGraphCreate, 0);
     update("cudaGraphExecUpdate by an empty graph", exec, other);
     r.cudaGraphDestroy(other);
-    ask("cudaGraphLaunch", r.cudaGraphLaunch(exec, nullptr));
-    ask("cudaGraphExecDestroy(null)", r.cudaGraphExecDestroy(nullptr));
-    ask("cudaGraphExecDestroy", r.cudaGraphExecDestroy(exec));
+    ASK(cudaGraphLaunch, "", exec, nullptr);
+    ASK(cudaGraphExecDestroy, "(null)", nullptr);
+    ASK(cudaGraphExecDestroy, "", exec);
 }
 
-void graph_launches() {
-    if (!begin()) {
-        return;
-    }
+SECTION("graph_launches", begin) {
     const Graph in;
     cudaGraphExec_t exec = nullptr;
-    cudaGraphNode_t node = nullptr;
-    cudaStream_t s = nullptr;
     cudaMemsetParams fill = filling(in.p);
-    r.cudaStreamCreate(&s);
-    r.cudaGraphAddMemsetNode(&node, in.graph, nullptr, 0, &fill);
-    ask("cudaGraphInstantiateWithFlags", r.cudaGraphInstantiateWithFlags(&exec, in.graph, 0));
-    ask("cudaGraphUpload", r.cudaGraphUpload(exec, s));
-    ask("cudaGraphUpload(null)", r.cudaGraphUpload(nullptr, s));
-    ask("cudaGraphLaunch", r.cudaGraphLaunch(exec, s));
-    ask("cudaGraphLaunch in the null stream", r.cudaGraphLaunch(exec, nullptr));
-    ask("cudaGraphLaunch(null)", r.cudaGraphLaunch(nullptr, s));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(s));
+    cudaStream_t s = MAKE(cudaStreamCreate);
+    MAKE(cudaGraphAddMemsetNode, in.graph, nullptr, 0, &fill);
+    ASK(cudaGraphInstantiateWithFlags, "", &exec, in.graph, 0);
+    ASK(cudaGraphUpload, "", exec, s);
+    ASK(cudaGraphUpload, "(null)", nullptr, s);
+    ASK(cudaGraphLaunch, "", exec, s);
+    ASK(cudaGraphLaunch, " in the null stream", exec, nullptr);
+    ASK(cudaGraphLaunch, "(null)", nullptr, s);
+    ASK(cudaStreamSynchronize, "", s);
 #if CUDART_VERSION >= 12000
     cudaGraphExec_t other = nullptr;
-    cudaGraphInstantiateParams parameters{};
-    parameters.flags = cudaGraphInstantiateFlagUpload;
-    parameters.uploadStream = s;
-    ask("cudaGraphInstantiateWithParams",
-        r.cudaGraphInstantiateWithParams(&other, in.graph, &parameters));
+    cudaGraphInstantiateParams parameters{.flags = cudaGraphInstantiateFlagUpload,
+                                          .uploadStream = s};
+    ASK(cudaGraphInstantiateWithParams, "", &other, in.graph, &parameters);
     note("result", parameters.result_out);
-    ask("cudaGraphLaunch", r.cudaGraphLaunch(other, s));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(s));
-    ask("cudaGraphExecDestroy", r.cudaGraphExecDestroy(other));
+    ASK(cudaGraphLaunch, "", other, s);
+    ASK(cudaStreamSynchronize, "", s);
+    ASK(cudaGraphExecDestroy, "", other);
     parameters.flags = 0x100;
-    ask("cudaGraphInstantiateWithParams(0x100)",
-        r.cudaGraphInstantiateWithParams(&other, in.graph, &parameters));
+    ASK(cudaGraphInstantiateWithParams, "(0x100)", &other, in.graph, &parameters);
     note("result", parameters.result_out);
 #endif
-    ask("cudaGraphExecDestroy", r.cudaGraphExecDestroy(exec));
-    ask("cudaStreamDestroy", r.cudaStreamDestroy(s));
+    ASK(cudaGraphExecDestroy, "", exec);
+    ASK(cudaStreamDestroy, "", s);
 }
 
 // No other API shares the semaphore, so no graph with it is launched.
-void semaphore_nodes() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("semaphore_nodes", begin) {
     const Graph in;
     std::size_t size = 0;
     cudaExternalSemaphoreHandleDesc handle{};
@@ -363,50 +295,39 @@ void semaphore_nodes() {
     cudaExternalSemaphoreSignalNodeParams signals{&semaphore, &signal, 1}, signals_seen{};
     cudaExternalSemaphoreWaitNodeParams waits{&semaphore, &wait, 1}, waits_seen{};
     cudaGraphNode_t signalling = nullptr, waiting = nullptr;
-    ask("cudaGraphAddExternalSemaphoresSignalNode",
-        r.cudaGraphAddExternalSemaphoresSignalNode(&signalling, in.graph, nullptr, 0, &signals));
+    ASK(cudaGraphAddExternalSemaphoresSignalNode, "", &signalling, in.graph, nullptr, 0, &signals);
     ask("cudaGraphAddExternalSemaphoresSignalNode after another graph's node", [&] {
         const Graph other;
         cudaGraphNode_t none = nullptr;
         return r.cudaGraphAddExternalSemaphoresSignalNode(&none, in.graph, &other.empty, 1,
                                                           &signals);
     }());
-    ask("cudaGraphAddExternalSemaphoresWaitNode",
-        r.cudaGraphAddExternalSemaphoresWaitNode(&waiting, in.graph, &signalling, 1, &waits));
+    ASK(cudaGraphAddExternalSemaphoresWaitNode, "", &waiting, in.graph, &signalling, 1, &waits);
     ask("cudaGraphAddExternalSemaphoresWaitNode after another graph's node", [&] {
         const Graph other;
         cudaGraphNode_t none = nullptr;
         return r.cudaGraphAddExternalSemaphoresWaitNode(&none, in.graph, &other.empty, 1, &waits);
     }());
-    ask("cudaGraphExternalSemaphoresSignalNodeGetParams",
-        r.cudaGraphExternalSemaphoresSignalNodeGetParams(signalling, &signals_seen));
+    ASK(cudaGraphExternalSemaphoresSignalNodeGetParams, "", signalling, &signals_seen);
     note("semaphores", signals_seen.numExtSems);
-    ask("cudaGraphExternalSemaphoresSignalNodeGetParams of an empty node",
-        r.cudaGraphExternalSemaphoresSignalNodeGetParams(in.empty, &signals_seen));
-    ask("cudaGraphExternalSemaphoresWaitNodeGetParams",
-        r.cudaGraphExternalSemaphoresWaitNodeGetParams(waiting, &waits_seen));
+    ASK(cudaGraphExternalSemaphoresSignalNodeGetParams, " of an empty node", in.empty,
+        &signals_seen);
+    ASK(cudaGraphExternalSemaphoresWaitNodeGetParams, "", waiting, &waits_seen);
     note("semaphores", waits_seen.numExtSems);
-    ask("cudaGraphExternalSemaphoresWaitNodeGetParams of an empty node",
-        r.cudaGraphExternalSemaphoresWaitNodeGetParams(in.empty, &waits_seen));
-    ask("cudaGraphExternalSemaphoresSignalNodeSetParams",
-        r.cudaGraphExternalSemaphoresSignalNodeSetParams(signalling, &signals));
-    ask("cudaGraphExternalSemaphoresSignalNodeSetParams of an empty node",
-        r.cudaGraphExternalSemaphoresSignalNodeSetParams(in.empty, &signals));
-    ask("cudaGraphExternalSemaphoresWaitNodeSetParams",
-        r.cudaGraphExternalSemaphoresWaitNodeSetParams(waiting, &waits));
-    ask("cudaGraphExternalSemaphoresWaitNodeSetParams of an empty node",
-        r.cudaGraphExternalSemaphoresWaitNodeSetParams(in.empty, &waits));
+    ASK(cudaGraphExternalSemaphoresWaitNodeGetParams, " of an empty node", in.empty, &waits_seen);
+    ASK(cudaGraphExternalSemaphoresSignalNodeSetParams, "", signalling, &signals);
+    ASK(cudaGraphExternalSemaphoresSignalNodeSetParams, " of an empty node", in.empty, &signals);
+    ASK(cudaGraphExternalSemaphoresWaitNodeSetParams, "", waiting, &waits);
+    ASK(cudaGraphExternalSemaphoresWaitNodeSetParams, " of an empty node", in.empty, &waits);
     cudaGraphExec_t exec = nullptr;
-    ask("cudaGraphInstantiateWithFlags", r.cudaGraphInstantiateWithFlags(&exec, in.graph, 0));
-    ask("cudaGraphExecExternalSemaphoresSignalNodeSetParams",
-        r.cudaGraphExecExternalSemaphoresSignalNodeSetParams(exec, signalling, &signals));
-    ask("cudaGraphExecExternalSemaphoresSignalNodeSetParams of an empty node",
-        r.cudaGraphExecExternalSemaphoresSignalNodeSetParams(exec, in.empty, &signals));
-    ask("cudaGraphExecExternalSemaphoresWaitNodeSetParams",
-        r.cudaGraphExecExternalSemaphoresWaitNodeSetParams(exec, waiting, &waits));
-    ask("cudaGraphExecExternalSemaphoresWaitNodeSetParams of an empty node",
-        r.cudaGraphExecExternalSemaphoresWaitNodeSetParams(exec, in.empty, &waits));
-    ask("cudaGraphExecDestroy", r.cudaGraphExecDestroy(exec));
+    ASK(cudaGraphInstantiateWithFlags, "", &exec, in.graph, 0);
+    ASK(cudaGraphExecExternalSemaphoresSignalNodeSetParams, "", exec, signalling, &signals);
+    ASK(cudaGraphExecExternalSemaphoresSignalNodeSetParams, " of an empty node", exec, in.empty,
+        &signals);
+    ASK(cudaGraphExecExternalSemaphoresWaitNodeSetParams, "", exec, waiting, &waits);
+    ASK(cudaGraphExecExternalSemaphoresWaitNodeSetParams, " of an empty node", exec, in.empty,
+        &waits);
+    ASK(cudaGraphExecDestroy, "", exec);
 }
 
 } // namespace record::QUESTIONS::runtime

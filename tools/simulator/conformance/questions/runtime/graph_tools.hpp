@@ -30,21 +30,15 @@ struct Graph {
 };
 
 inline cudaMemsetParams filling(void *p) {
-    cudaMemsetParams fill{};
-    fill.dst = p;
-    fill.value = 1;
-    fill.elementSize = 1;
-    fill.width = 64;
-    fill.height = 1;
+    cudaMemsetParams fill{.dst = p, .value = 1, .elementSize = 1, .width = 64, .height = 1};
     return fill;
 }
 
 inline cudaMemcpy3DParms copying(void *to, void *from) {
-    cudaMemcpy3DParms block{};
-    block.srcPtr = {from, 16, 16, 4};
-    block.dstPtr = {to, 32, 32, 4};
-    block.extent = {8, 4, 2};
-    block.kind = cudaMemcpyHostToDevice;
+    cudaMemcpy3DParms block{.srcPtr = {from, 16, 16, 4},
+                            .dstPtr = {to, 32, 32, 4},
+                            .extent = {8, 4, 2},
+                            .kind = cudaMemcpyHostToDevice};
     return block;
 }
 

@@ -8,10 +8,8 @@ namespace record::QUESTIONS::runtime {
 namespace {
 
 cudaMemPoolProps properties_of(int device) {
-    cudaMemPoolProps properties{};
-    properties.allocType = cudaMemAllocationTypePinned;
-    properties.location.type = cudaMemLocationTypeDevice;
-    properties.location.id = device;
+    cudaMemPoolProps properties{.allocType = cudaMemAllocationTypePinned,
+                                .location = {.type = cudaMemLocationTypeDevice, .id = device}};
     return properties;
 }
 
@@ -26,141 +24,117 @@ void pools_of_places([[maybe_unused]] cudaMemPool_t pool) {
     nowhere.id = 1000;
     const auto type = cudaMemAllocationTypePinned;
     cudaMemPool_t found = nullptr;
-    ask("cudaMemGetDefaultMemPool", r.cudaMemGetDefaultMemPool(&found, &here, type));
-    ask("cudaMemGetDefaultMemPool of device 1000",
-        r.cudaMemGetDefaultMemPool(&found, &nowhere, type));
-    ask("cudaMemSetMemPool", r.cudaMemSetMemPool(&here, type, pool));
-    ask("cudaMemSetMemPool of device 1000", r.cudaMemSetMemPool(&nowhere, type, pool));
-    ask("cudaMemGetMemPool", r.cudaMemGetMemPool(&found, &here, type));
-    note("the one that was set", found == pool);
-    ask("cudaMemGetMemPool of device 1000", r.cudaMemGetMemPool(&found, &nowhere, type));
+    ASK(cudaMemGetDefaultMemPool, "", &found, &here, type);
+    ASK(cudaMemGetDefaultMemPool, " of device 1000", &found, &nowhere, type);
+    ASK(cudaMemSetMemPool, "", &here, type, pool);
+    ASK(cudaMemSetMemPool, " of device 1000", &nowhere, type, pool);
+    ASK(cudaMemGetMemPool, "", &found, &here, type).note("the one that was set", found == pool);
+    ASK(cudaMemGetMemPool, " of device 1000", &found, &nowhere, type);
 #endif
 }
 
 } // namespace
 
-void pools() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("pools", begin) {
     cudaMemPool_t usual = nullptr, pool = nullptr, found = nullptr;
-    ask("cudaDeviceGetDefaultMemPool", r.cudaDeviceGetDefaultMemPool(&usual, 0));
-    ask("cudaDeviceGetDefaultMemPool(1000)", r.cudaDeviceGetDefaultMemPool(&found, 1000));
-    ask("cudaDeviceGetMemPool", r.cudaDeviceGetMemPool(&found, 0));
-    note("the default is current", found == usual);
-    ask("cudaDeviceGetMemPool(1000)", r.cudaDeviceGetMemPool(&found, 1000));
-    ask("cudaMemPoolDestroy of the default", r.cudaMemPoolDestroy(usual));
+    ASK(cudaDeviceGetDefaultMemPool, "", &usual, 0);
+    ASK(cudaDeviceGetDefaultMemPool, "(1000)", &found, 1000);
+    ASK(cudaDeviceGetMemPool, "", &found, 0).note("the default is current", found == usual);
+    ASK(cudaDeviceGetMemPool, "(1000)", &found, 1000);
+    ASK(cudaMemPoolDestroy, " of the default", usual);
     cudaMemPoolProps properties = properties_of(1000);
-    ask("cudaMemPoolCreate of device 1000", r.cudaMemPoolCreate(&pool, &properties));
+    ASK(cudaMemPoolCreate, " of device 1000", &pool, &properties);
     properties = properties_of(0);
-    ask("cudaMemPoolCreate", r.cudaMemPoolCreate(&pool, &properties));
+    ASK(cudaMemPoolCreate, "", &pool, &properties);
     unsigned long long value = 77;
     const auto unknown = static_cast<cudaMemPoolAttr>(77);
-    ask("cudaMemPoolGetAttribute(threshold)",
-        r.cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &value));
-    note("threshold", static_cast<long long>(value));
-    ask("cudaMemPoolGetAttribute(77)", r.cudaMemPoolGetAttribute(pool, unknown, &value));
+    ASK(cudaMemPoolGetAttribute, "(threshold)", pool, cudaMemPoolAttrReleaseThreshold, &value);
+    note("threshold", value);
+    ASK(cudaMemPoolGetAttribute, "(77)", pool, unknown, &value);
     value = 1 << 20;
-    ask("cudaMemPoolSetAttribute(threshold)",
-        r.cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &value));
-    ask("cudaMemPoolSetAttribute(reserved now)",
-        r.cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &value));
-    cudaMemAccessDesc access{};
-    access.location = properties.location;
-    access.flags = cudaMemAccessFlagsProtReadWrite;
-    ask("cudaMemPoolSetAccess of the own device", r.cudaMemPoolSetAccess(pool, &access, 1));
+    ASK(cudaMemPoolSetAttribute, "(threshold)", pool, cudaMemPoolAttrReleaseThreshold, &value);
+    ASK(cudaMemPoolSetAttribute, "(reserved now)", pool, cudaMemPoolAttrReservedMemCurrent, &value);
+    cudaMemAccessDesc access{.location = properties.location,
+                             .flags = cudaMemAccessFlagsProtReadWrite};
+    ASK(cudaMemPoolSetAccess, " of the own device", pool, &access, 1);
     access.flags = cudaMemAccessFlagsProtNone;
-    ask("cudaMemPoolSetAccess, none for the own device", r.cudaMemPoolSetAccess(pool, &access, 1));
+    ASK(cudaMemPoolSetAccess, ", none for the own device", pool, &access, 1);
     cudaMemAccessFlags allowed{};
     cudaMemLocation location = properties.location;
-    ask("cudaMemPoolGetAccess", r.cudaMemPoolGetAccess(&allowed, pool, &location));
-    note("access", allowed);
+    ASK(cudaMemPoolGetAccess, "", &allowed, pool, &location).note("access", allowed);
     location.id = 1000;
-    ask("cudaMemPoolGetAccess of device 1000", r.cudaMemPoolGetAccess(&allowed, pool, &location));
-    ask("cudaMemPoolTrimTo", r.cudaMemPoolTrimTo(pool, 0));
-    ask("cudaMemPoolTrimTo(null)", r.cudaMemPoolTrimTo(nullptr, 0));
-    ask("cudaDeviceSetMemPool(null)", r.cudaDeviceSetMemPool(0, nullptr));
-    ask("cudaDeviceSetMemPool", r.cudaDeviceSetMemPool(0, pool));
-    ask("cudaDeviceSetMemPool(1000)", r.cudaDeviceSetMemPool(1000, pool));
+    ASK(cudaMemPoolGetAccess, " of device 1000", &allowed, pool, &location);
+    ASK(cudaMemPoolTrimTo, "", pool, 0);
+    ASK(cudaMemPoolTrimTo, "(null)", nullptr, 0);
+    ASK(cudaDeviceSetMemPool, "(null)", 0, nullptr);
+    ASK(cudaDeviceSetMemPool, "", 0, pool);
+    ASK(cudaDeviceSetMemPool, "(1000)", 1000, pool);
     pools_of_places(pool);
     int fd = -1;
-    ask("cudaMemPoolExportToShareableHandle without a type",
-        r.cudaMemPoolExportToShareableHandle(&fd, pool, cudaMemHandleTypePosixFileDescriptor, 0));
-    ask("cudaMemPoolDestroy of the current one", r.cudaMemPoolDestroy(pool));
+    ASK(cudaMemPoolExportToShareableHandle, " without a type", &fd, pool,
+        cudaMemHandleTypePosixFileDescriptor, 0);
+    ASK(cudaMemPoolDestroy, " of the current one", pool);
     r.cudaDeviceGetMemPool(&found, 0);
     note("the default is current again", found == usual);
 }
 
-void pool_sharing() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("pool_sharing", begin) {
     cudaMemPool_t pool = nullptr, imported = nullptr;
     cudaMemPoolProps properties = properties_of(0);
     const auto type = cudaMemHandleTypePosixFileDescriptor;
     properties.handleTypes = type;
-    ask("cudaMemPoolCreate with descriptors", r.cudaMemPoolCreate(&pool, &properties));
+    ASK(cudaMemPoolCreate, " with descriptors", &pool, &properties);
     int fd = -1;
-    ask("cudaMemPoolExportToShareableHandle(flags 1)",
-        r.cudaMemPoolExportToShareableHandle(&fd, pool, type, 1));
-    ask("cudaMemPoolExportToShareableHandle",
-        r.cudaMemPoolExportToShareableHandle(&fd, pool, type, 0));
-    ask("cudaMemPoolImportFromShareableHandle(flags 1)",
-        r.cudaMemPoolImportFromShareableHandle(&imported, as_handle(fd), type, 1));
-    ask("cudaMemPoolImportFromShareableHandle in the same process",
-        r.cudaMemPoolImportFromShareableHandle(&imported, as_handle(fd), type, 0));
+    ASK(cudaMemPoolExportToShareableHandle, "(flags 1)", &fd, pool, type, 1);
+    ASK(cudaMemPoolExportToShareableHandle, "", &fd, pool, type, 0);
+    ASK(cudaMemPoolImportFromShareableHandle, "(flags 1)", &imported, as_handle(fd), type, 1);
+    ASK(cudaMemPoolImportFromShareableHandle, " in the same process", &imported, as_handle(fd),
+        type, 0);
     close(fd);
-    void *p = nullptr, *plain = nullptr, *opened = nullptr;
+    void *opened = nullptr;
     cudaMemPoolPtrExportData data{}, zeros{};
-    r.cudaMallocFromPoolAsync(&p, 1000, pool, nullptr);
-    r.cudaMalloc(&plain, 1000);
-    ask("cudaMemPoolExportPointer", r.cudaMemPoolExportPointer(&data, p));
-    ask("cudaMemPoolExportPointer of plain memory", r.cudaMemPoolExportPointer(&zeros, plain));
+    void *p = MAKE(cudaMallocFromPoolAsync, 1000, pool, nullptr);
+    void *plain = MAKE(cudaMalloc, 1000);
+    ASK(cudaMemPoolExportPointer, "", &data, p);
+    ASK(cudaMemPoolExportPointer, " of plain memory", &zeros, plain);
     zeros = {};
-    ask("cudaMallocFromPoolAsync of an imported pool",
-        r.cudaMallocFromPoolAsync(&opened, 16, imported, nullptr));
-    ask("cudaMemPoolImportPointer", r.cudaMemPoolImportPointer(&opened, imported, &data));
-    ask("cudaFreeAsync of it", r.cudaFreeAsync(opened, nullptr));
-    ask("cudaMemPoolImportPointer of zeros", r.cudaMemPoolImportPointer(&opened, imported, &zeros));
+    ASK(cudaMallocFromPoolAsync, " of an imported pool", &opened, 16, imported, nullptr);
+    ASK(cudaMemPoolImportPointer, "", &opened, imported, &data);
+    ASK(cudaFreeAsync, " of it", opened, nullptr);
+    ASK(cudaMemPoolImportPointer, " of zeros", &opened, imported, &zeros);
     const int null_device = open("/dev/null", O_RDWR);
     cudaMemPool_t none = nullptr;
-    ask("cudaMemPoolImportFromShareableHandle of /dev/null",
-        r.cudaMemPoolImportFromShareableHandle(&none, as_handle(null_device), type, 0));
+    ASK(cudaMemPoolImportFromShareableHandle, " of /dev/null", &none, as_handle(null_device), type,
+        0);
     close(null_device);
-    ask("cudaFreeAsync", r.cudaFreeAsync(p, nullptr));
-    ask("cudaFree", r.cudaFree(plain));
-    ask("cudaDeviceSynchronize", r.cudaDeviceSynchronize());
-    ask("cudaMemPoolDestroy of the imported one", r.cudaMemPoolDestroy(imported));
-    ask("cudaMemPoolDestroy", r.cudaMemPoolDestroy(pool));
+    ASK(cudaFreeAsync, "", p, nullptr);
+    ASK(cudaFree, "", plain);
+    ASK(cudaDeviceSynchronize, "");
+    ASK(cudaMemPoolDestroy, " of the imported one", imported);
+    ASK(cudaMemPoolDestroy, "", pool);
 }
 
-void stream_memory() {
-    if (!begin()) {
-        return;
-    }
-    cudaMemPool_t pool = nullptr;
-    cudaStream_t s = nullptr;
-    void *p = nullptr, *plain = nullptr;
-    r.cudaDeviceGetDefaultMemPool(&pool, 0);
-    r.cudaStreamCreate(&s);
-    ask("cudaMallocAsync of 0", r.cudaMallocAsync(&p, 0, s));
-    note("its pointer is null", p == nullptr);
-    ask("cudaMallocAsync of 2^50", r.cudaMallocAsync(&p, std::size_t(1) << 50, s));
-    ask("cudaMallocAsync", r.cudaMallocAsync(&p, 1000, s));
-    ask("cudaMemsetAsync of it", r.cudaMemsetAsync(p, 1, 1000, s));
-    ask("cudaFreeAsync interior", r.cudaFreeAsync(static_cast<char *>(p) + 16, s));
-    ask("cudaFreeAsync", r.cudaFreeAsync(p, s));
-    ask("cudaFreeAsync again", r.cudaFreeAsync(p, s));
-    ask("cudaFreeAsync(null)", r.cudaFreeAsync(nullptr, s));
-    ask("cudaMallocAsync in the null stream", r.cudaMallocAsync(&p, 1000, nullptr));
-    ask("cudaFree of it", r.cudaFree(p));
-    ask("cudaMallocFromPoolAsync", r.cudaMallocFromPoolAsync(&p, 1000, pool, s));
-    ask("cudaFreeAsync", r.cudaFreeAsync(p, s));
-    ask("cudaMallocFromPoolAsync of null", r.cudaMallocFromPoolAsync(&p, 1000, nullptr, s));
-    r.cudaMalloc(&plain, 1000);
-    ask("cudaFreeAsync of cudaMalloc's", r.cudaFreeAsync(plain, s));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(s));
-    ask("cudaStreamDestroy", r.cudaStreamDestroy(s));
+SECTION("stream_memory", begin) {
+    void *p = nullptr;
+    cudaMemPool_t pool = MAKE(cudaDeviceGetDefaultMemPool, 0);
+    cudaStream_t s = MAKE(cudaStreamCreate);
+    ASK(cudaMallocAsync, " of 0", &p, 0, s).note("its pointer is null", p == nullptr);
+    ASK(cudaMallocAsync, " of 2^50", &p, std::size_t(1) << 50, s);
+    ASK(cudaMallocAsync, "", &p, 1000, s);
+    ASK(cudaMemsetAsync, " of it", p, 1, 1000, s);
+    ASK(cudaFreeAsync, " interior", static_cast<char *>(p) + 16, s);
+    ASK(cudaFreeAsync, "", p, s);
+    ASK(cudaFreeAsync, " again", p, s);
+    ASK(cudaFreeAsync, "(null)", nullptr, s);
+    ASK(cudaMallocAsync, " in the null stream", &p, 1000, nullptr);
+    ASK(cudaFree, " of it", p);
+    ASK(cudaMallocFromPoolAsync, "", &p, 1000, pool, s);
+    ASK(cudaFreeAsync, "", p, s);
+    ASK(cudaMallocFromPoolAsync, " of null", &p, 1000, nullptr, s);
+    void *plain = MAKE(cudaMalloc, 1000);
+    ASK(cudaFreeAsync, " of cudaMalloc's", plain, s);
+    ASK(cudaStreamSynchronize, "", s);
+    ASK(cudaStreamDestroy, "", s);
 }
 
 } // namespace record::QUESTIONS::runtime

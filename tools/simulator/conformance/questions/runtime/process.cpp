@@ -8,8 +8,7 @@ namespace record::QUESTIONS::runtime {
 namespace {
 
 bool has_current_context() {
-    CUcontext current = nullptr;
-    d.cuCtxGetCurrent(&current);
+    CUcontext current = MAKE(cuCtxGetCurrent);
     return current != nullptr;
 }
 
@@ -44,33 +43,29 @@ void at_exit(const char *which) {
 
 } // namespace
 
-void process() {
+SECTION_ONCE("process") {
     int value = 77;
     unsigned int flags = 77;
-    ask("cudaPeekAtLastError, first of all", r.cudaPeekAtLastError());
-    ask("cudaGetLastError", r.cudaGetLastError());
-    ask("cudaDriverGetVersion(null)", r.cudaDriverGetVersion(nullptr));
-    ask("cudaDriverGetVersion", r.cudaDriverGetVersion(&value));
-    ask("cudaRuntimeGetVersion(null)", r.cudaRuntimeGetVersion(nullptr));
-    ask("cudaRuntimeGetVersion", r.cudaRuntimeGetVersion(&value));
-    ask("cudaGetLastError after these", r.cudaGetLastError());
-    ask("cudaGetDeviceFlags", r.cudaGetDeviceFlags(&flags));
-    note("flags", flags);
-    ask("cudaGetDevice", r.cudaGetDevice(&value));
-    note("device", value);
+    ASK(cudaPeekAtLastError, ", first of all");
+    ASK(cudaGetLastError, "");
+    ASK(cudaDriverGetVersion, "(null)", nullptr);
+    ASK(cudaDriverGetVersion, "", &value);
+    ASK(cudaRuntimeGetVersion, "(null)", nullptr);
+    ASK(cudaRuntimeGetVersion, "", &value);
+    ASK(cudaGetLastError, " after these");
+    ASK(cudaGetDeviceFlags, "", &flags).note("flags", flags);
+    ASK(cudaGetDevice, "", &value).note("device", value);
     note("a context is current", has_current_context());
-    ask("cudaSetDevice(-1)", r.cudaSetDevice(-1));
-    note("a context is current", has_current_context());
-    ask("cudaSetDevice(0)", r.cudaSetDevice(0));
-    note("a context is current", has_current_context());
-    ask("cudaEventCreate", r.cudaEventCreate(&parents_event));
+    ASK(cudaSetDevice, "(-1)", -1).note("a context is current", has_current_context());
+    ASK(cudaSetDevice, "(0)", 0).note("a context is current", has_current_context());
+    ASK(cudaEventCreate, "", &parents_event);
     in_child(ask_child);
     ask("parent: cudaEventQuery", r.cudaEventQuery(parents_event));
     ask("parent: cudaGetLastError", r.cudaGetLastError());
     ask("parent: cudaEventDestroy", r.cudaEventDestroy(parents_event));
 }
 
-void at_the_end() {
+SECTION_ONCE("at_the_end") {
     std::atexit([] { at_exit("registered before the first call"); });
     if (begin()) {
         std::atexit([] { at_exit("registered after the first call"); });
@@ -78,10 +73,7 @@ void at_the_end() {
 }
 
 // Which calls set and which calls clear the thread's last error.
-void errors() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("errors", begin) {
     void *p = nullptr;
     note("name of 0", r.cudaGetErrorName(cudaSuccess));
     note("text of 0", r.cudaGetErrorString(cudaSuccess));
@@ -91,78 +83,68 @@ void errors() {
     note("text of 700", r.cudaGetErrorString(cudaErrorIllegalAddress));
     note("name of 999999", r.cudaGetErrorName(static_cast<cudaError_t>(999999)));
     note("text of 999999", r.cudaGetErrorString(static_cast<cudaError_t>(999999)));
-    ask("cudaPeekAtLastError", r.cudaPeekAtLastError());
-    ask("cudaSetDevice(1000)", r.cudaSetDevice(1000));
-    ask("cudaMalloc of 16", r.cudaMalloc(&p, 16));
-    ask("cudaPeekAtLastError", r.cudaPeekAtLastError());
-    ask("cudaPeekAtLastError again", r.cudaPeekAtLastError());
-    ask("cudaFree of garbage", r.cudaFree(reinterpret_cast<void *>(0x1234560)));
-    ask("cudaPeekAtLastError, the newer one", r.cudaPeekAtLastError());
+    ASK(cudaPeekAtLastError, "");
+    ASK(cudaSetDevice, "(1000)", 1000);
+    ASK(cudaMalloc, " of 16", &p, 16);
+    ASK(cudaPeekAtLastError, "");
+    ASK(cudaPeekAtLastError, " again");
+    ASK(cudaFree, " of garbage", reinterpret_cast<void *>(0x1234560));
+    ASK(cudaPeekAtLastError, ", the newer one");
     cudaError_t there = cudaErrorUnknown;
     std::thread([&] { there = r.cudaPeekAtLastError(); }).join();
     ask("cudaPeekAtLastError of another thread", there);
-    ask("cudaGetLastError", r.cudaGetLastError());
-    ask("cudaGetLastError again", r.cudaGetLastError());
+    ASK(cudaGetLastError, "");
+    ASK(cudaGetLastError, " again");
     ask("a failed call of the driver", d.cuCtxGetDevice(nullptr));
-    ask("cudaPeekAtLastError after it", r.cudaPeekAtLastError());
-    cudaStream_t s = nullptr;
-    cudaEvent_t e = nullptr;
-    r.cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
-    r.cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
+    ASK(cudaPeekAtLastError, " after it");
+    cudaStream_t s = MAKE(cudaStreamCreateWithFlags, cudaStreamNonBlocking);
+    cudaEvent_t e = MAKE(cudaEventCreateWithFlags, cudaEventDisableTiming);
     r.cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed);
-    ask("cudaStreamQuery of a capture", r.cudaStreamQuery(s));
-    ask("cudaPeekAtLastError", r.cudaPeekAtLastError());
+    ASK(cudaStreamQuery, " of a capture", s);
+    ASK(cudaPeekAtLastError, "");
     cudaGraph_t graph = nullptr;
-    ask("cudaStreamEndCapture, invalidated", r.cudaStreamEndCapture(s, &graph));
-    ask("cudaGetLastError", r.cudaGetLastError());
-    ask("cudaMalloc of 2^63", r.cudaMalloc(&p, std::size_t(1) << 63));
-    ask("cudaMalloc of 16 after it", r.cudaMalloc(&p, 16));
-    ask("cudaGetLastError", r.cudaGetLastError());
-    ask("cudaEventDestroy", r.cudaEventDestroy(e));
-    ask("cudaStreamDestroy", r.cudaStreamDestroy(s));
-    ask("cudaGetLastError", r.cudaGetLastError());
+    ASK(cudaStreamEndCapture, ", invalidated", s, &graph);
+    ASK(cudaGetLastError, "");
+    ASK(cudaMalloc, " of 2^63", &p, std::size_t(1) << 63);
+    ASK(cudaMalloc, " of 16 after it", &p, 16);
+    ASK(cudaGetLastError, "");
+    ASK(cudaEventDestroy, "", e);
+    ASK(cudaStreamDestroy, "", s);
+    ASK(cudaGetLastError, "");
 }
 
 // Which of several errors a call reports.
-void order_of_errors() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("order_of_errors", begin) {
     constexpr auto unknown_kind = static_cast<cudaMemcpyKind>(99);
     const cudaChannelFormatDesc three{8, 8, 8, 0, cudaChannelFormatKindUnsigned};
     void *p = nullptr;
     char bus[32] = "";
     cudaArray_t array = nullptr;
-    ask("cudaMalloc(null, 2^50)", r.cudaMalloc(nullptr, std::size_t(1) << 50));
-    ask("cudaMallocManaged of 0, flags 0", r.cudaMallocManaged(&p, 0, 0));
-    ask("cudaHostAlloc of 0, flags 0x100", r.cudaHostAlloc(&p, 0, 0x100));
-    ask("cudaHostRegister of null, 0 bytes, flags 0x80", r.cudaHostRegister(nullptr, 0, 0x80));
-    ask("cudaMallocArray of three channels, 0 x 8, flags 0x1000",
-        r.cudaMallocArray(&array, &three, 0, 8, 0x1000));
-    ask("cudaMemcpy of nulls, kind 99", r.cudaMemcpy(nullptr, nullptr, 1, unknown_kind));
-    ask("cudaMemcpyPeer of nulls, devices 1000 and -1",
-        r.cudaMemcpyPeer(nullptr, 1000, nullptr, -1, 1));
+    ASK(cudaMalloc, "(null, 2^50)", nullptr, std::size_t(1) << 50);
+    ASK(cudaMallocManaged, " of 0, flags 0", &p, 0, 0);
+    ASK(cudaHostAlloc, " of 0, flags 0x100", &p, 0, 0x100);
+    ASK(cudaHostRegister, " of null, 0 bytes, flags 0x80", nullptr, 0, 0x80);
+    ASK(cudaMallocArray, " of three channels, 0 x 8, flags 0x1000", &array, &three, 0, 8, 0x1000);
+    ASK(cudaMemcpy, " of nulls, kind 99", nullptr, nullptr, 1, unknown_kind);
+    ASK(cudaMemcpyPeer, " of nulls, devices 1000 and -1", nullptr, 1000, nullptr, -1, 1);
     r.cudaMalloc(&p, 256);
-    ask("cudaMemcpy2D of a pitch below the width, kind 99",
-        r.cudaMemcpy2D(p, 5, bus, 5, 10, 2, unknown_kind));
-    ask("cudaDeviceGetPCIBusId of device 1000, length 4", r.cudaDeviceGetPCIBusId(bus, 4, 1000));
-    ask("cudaDeviceEnablePeerAccess(1000, flags 1)", r.cudaDeviceEnablePeerAccess(1000, 1));
-    ask("cudaStreamCreateWithFlags(null, 0x10)", r.cudaStreamCreateWithFlags(nullptr, 0x10));
-    ask("cudaLaunchKernel of null, no blocks",
-        r.cudaLaunchKernel(nullptr, {0, 1, 1}, {2048, 1, 1}, nullptr, 0, nullptr));
-    cudaStream_t s = nullptr;
+    ASK(cudaMemcpy2D, " of a pitch below the width, kind 99", p, 5, bus, 5, 10, 2, unknown_kind);
+    ASK(cudaDeviceGetPCIBusId, " of device 1000, length 4", bus, 4, 1000);
+    ASK(cudaDeviceEnablePeerAccess, "(1000, flags 1)", 1000, 1);
+    ASK(cudaStreamCreateWithFlags, "(null, 0x10)", nullptr, 0x10);
+    ASK(cudaLaunchKernel, " of null, no blocks", nullptr, {0, 1, 1}, {2048, 1, 1}, nullptr, 0,
+        nullptr);
     cudaGraph_t graph = nullptr;
-    r.cudaStreamCreate(&s);
+    cudaStream_t s = MAKE(cudaStreamCreate);
     r.cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed);
-    ask("cudaStreamSynchronize of a capture", r.cudaStreamSynchronize(s));
-    ask("cudaMemcpyAsync into it, kind 99", r.cudaMemcpyAsync(p, bus, 16, unknown_kind, s));
-    ask("cudaMemsetAsync of null into it", r.cudaMemsetAsync(nullptr, 0, 16, s));
-    ask("cudaLaunchKernel of null into it",
-        r.cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, s));
-    ask("cudaStreamEndCapture", r.cudaStreamEndCapture(s, &graph));
-    ask("cudaGetLastError", r.cudaGetLastError());
-    ask("cudaStreamDestroy", r.cudaStreamDestroy(s));
-    ask("cudaFree", r.cudaFree(p));
+    ASK(cudaStreamSynchronize, " of a capture", s);
+    ASK(cudaMemcpyAsync, " into it, kind 99", p, bus, 16, unknown_kind, s);
+    ASK(cudaMemsetAsync, " of null into it", nullptr, 0, 16, s);
+    ASK(cudaLaunchKernel, " of null into it", nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, s);
+    ASK(cudaStreamEndCapture, "", s, &graph);
+    ASK(cudaGetLastError, "");
+    ASK(cudaStreamDestroy, "", s);
+    ASK(cudaFree, "", p);
 }
 
 } // namespace record::QUESTIONS::runtime

@@ -41,34 +41,32 @@ void open_handles(int from, int to) {
 }
 
 void own_handles(Handles &handles, void *p, cudaEvent_t event) {
-    void *opened = nullptr, *pinned = nullptr;
-    cudaEvent_t other = nullptr, plain = nullptr;
+    void *opened = nullptr;
+    cudaEvent_t other = nullptr;
     Handles zeros{};
-    ask("cudaIpcGetMemHandle", r.cudaIpcGetMemHandle(&handles.memory, p));
-    ask("cudaIpcGetMemHandle of null", r.cudaIpcGetMemHandle(&zeros.memory, nullptr));
-    r.cudaMallocHost(&pinned, 4096);
-    ask("cudaIpcGetMemHandle of pinned memory", r.cudaIpcGetMemHandle(&zeros.memory, pinned));
+    ASK(cudaIpcGetMemHandle, "", &handles.memory, p);
+    ASK(cudaIpcGetMemHandle, " of null", &zeros.memory, nullptr);
+    void *pinned = MAKE(cudaMallocHost, 4096);
+    ASK(cudaIpcGetMemHandle, " of pinned memory", &zeros.memory, pinned);
     r.cudaFreeHost(pinned);
     zeros = {};
-    ask("cudaIpcOpenMemHandle in the same process",
-        r.cudaIpcOpenMemHandle(&opened, handles.memory, cudaIpcMemLazyEnablePeerAccess));
-    ask("cudaIpcOpenMemHandle of zeros",
-        r.cudaIpcOpenMemHandle(&opened, zeros.memory, cudaIpcMemLazyEnablePeerAccess));
-    ask("cudaIpcCloseMemHandle of own memory", r.cudaIpcCloseMemHandle(p));
-    ask("cudaIpcGetEventHandle", r.cudaIpcGetEventHandle(&handles.event, event));
-    r.cudaEventCreateWithFlags(&plain, cudaEventDisableTiming);
-    ask("cudaIpcGetEventHandle of a plain event", r.cudaIpcGetEventHandle(&zeros.event, plain));
+    ASK(cudaIpcOpenMemHandle, " in the same process", &opened, handles.memory,
+        cudaIpcMemLazyEnablePeerAccess);
+    ASK(cudaIpcOpenMemHandle, " of zeros", &opened, zeros.memory, cudaIpcMemLazyEnablePeerAccess);
+    ASK(cudaIpcCloseMemHandle, " of own memory", p);
+    ASK(cudaIpcGetEventHandle, "", &handles.event, event);
+    cudaEvent_t plain = MAKE(cudaEventCreateWithFlags, cudaEventDisableTiming);
+    ASK(cudaIpcGetEventHandle, " of a plain event", &zeros.event, plain);
     r.cudaEventDestroy(plain);
     zeros = {};
-    ask("cudaIpcOpenEventHandle in the same process",
-        r.cudaIpcOpenEventHandle(&other, handles.event));
-    ask("cudaIpcOpenEventHandle of zeros", r.cudaIpcOpenEventHandle(&other, zeros.event));
+    ASK(cudaIpcOpenEventHandle, " in the same process", &other, handles.event);
+    ASK(cudaIpcOpenEventHandle, " of zeros", &other, zeros.event);
 }
 
 } // namespace
 
 // The other process is a child forked before the first call, so both can use the device.
-void ipc() {
+SECTION_ONCE("ipc") {
     int to_child[2], to_parent[2];
     if (pipe(to_child) != 0 || pipe(to_parent) != 0) {
         return;
@@ -104,8 +102,8 @@ void ipc() {
     int status = 0;
     waitpid(child, &status, 0);
     note("the other process's end", status);
-    ask("cudaEventDestroy", r.cudaEventDestroy(event));
-    ask("cudaFree", r.cudaFree(p));
+    ASK(cudaEventDestroy, "", event);
+    ASK(cudaFree, "", p);
 }
 
 namespace {
@@ -114,100 +112,83 @@ void external_buffers(cudaExternalMemory_t memory, std::size_t size) {
     cudaExternalMemoryBufferDesc buffer{};
     void *p = nullptr, *none = nullptr;
     buffer.size = size;
-    ask("cudaExternalMemoryGetMappedBuffer",
-        r.cudaExternalMemoryGetMappedBuffer(&p, memory, &buffer));
+    ASK(cudaExternalMemoryGetMappedBuffer, "", &p, memory, &buffer);
     buffer.offset = size / 2;
-    ask("cudaExternalMemoryGetMappedBuffer past the end",
-        r.cudaExternalMemoryGetMappedBuffer(&none, memory, &buffer));
+    ASK(cudaExternalMemoryGetMappedBuffer, " past the end", &none, memory, &buffer);
     buffer.offset = 0;
     buffer.flags = 1;
-    ask("cudaExternalMemoryGetMappedBuffer(flags 1)",
-        r.cudaExternalMemoryGetMappedBuffer(&none, memory, &buffer));
-    ask("cudaMemset of the buffer", r.cudaMemset(p, 1, size));
-    ask("cudaDeviceSynchronize", r.cudaDeviceSynchronize());
-    ask("cudaFree of the buffer", r.cudaFree(p));
+    ASK(cudaExternalMemoryGetMappedBuffer, "(flags 1)", &none, memory, &buffer);
+    ASK(cudaMemset, " of the buffer", p, 1, size);
+    ASK(cudaDeviceSynchronize, "");
+    ASK(cudaFree, " of the buffer", p);
 }
 
 } // namespace
 
 // The driver's own memory, which imports like that of another API.
-void external() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("external", begin) {
     std::size_t size = 0;
     cudaExternalMemoryHandleDesc handle{};
     cudaExternalMemory_t memory = nullptr, none = nullptr;
     handle.type = cudaExternalMemoryHandleTypeOpaqueFd;
     handle.handle.fd = open("/dev/null", O_RDWR);
     handle.size = 1 << 16;
-    ask("cudaImportExternalMemory of /dev/null", r.cudaImportExternalMemory(&none, &handle));
+    ASK(cudaImportExternalMemory, " of /dev/null", &none, &handle);
     handle.handle.fd = shared_descriptor(size);
     handle.size = size;
     handle.type = static_cast<cudaExternalMemoryHandleType>(77);
-    ask("cudaImportExternalMemory of type 77", r.cudaImportExternalMemory(&none, &handle));
+    ASK(cudaImportExternalMemory, " of type 77", &none, &handle);
     handle.type = cudaExternalMemoryHandleTypeOpaqueFd;
-    ask("cudaImportExternalMemory", r.cudaImportExternalMemory(&memory, &handle));
+    ASK(cudaImportExternalMemory, "", &memory, &handle);
     external_buffers(memory, size);
-    ask("cudaDestroyExternalMemory(null)", r.cudaDestroyExternalMemory(nullptr));
-    ask("cudaDestroyExternalMemory", r.cudaDestroyExternalMemory(memory));
+    ASK(cudaDestroyExternalMemory, "(null)", nullptr);
+    ASK(cudaDestroyExternalMemory, "", memory);
     cudaExternalSemaphoreHandleDesc semaphore{};
     cudaExternalSemaphore_t imported = nullptr;
     semaphore.type = cudaExternalSemaphoreHandleTypeOpaqueFd;
     semaphore.handle.fd = open("/dev/null", O_RDWR);
-    ask("cudaImportExternalSemaphore of /dev/null",
-        r.cudaImportExternalSemaphore(&imported, &semaphore));
+    ASK(cudaImportExternalSemaphore, " of /dev/null", &imported, &semaphore);
     semaphore.handle.fd = shared_descriptor(size);
-    ask("cudaImportExternalSemaphore of memory",
-        r.cudaImportExternalSemaphore(&imported, &semaphore));
-    ask("cudaDestroyExternalSemaphore(null)", r.cudaDestroyExternalSemaphore(nullptr));
-    ask("cudaDestroyExternalSemaphore", r.cudaDestroyExternalSemaphore(imported));
+    ASK(cudaImportExternalSemaphore, " of memory", &imported, &semaphore);
+    ASK(cudaDestroyExternalSemaphore, "(null)", nullptr);
+    ASK(cudaDestroyExternalSemaphore, "", imported);
 }
 
 // Mapped from memory without an image layout, in the section's own process, which has not used the
 // driver before.
-void external_arrays() {
-    if (!begin()) {
-        return;
-    }
+SECTION_ONCE("external_arrays", begin) {
     std::size_t size = 0;
     cudaExternalMemoryHandleDesc handle{};
     cudaExternalMemory_t memory = nullptr;
     handle.type = cudaExternalMemoryHandleTypeOpaqueFd;
     handle.handle.fd = shared_descriptor(size);
     handle.size = size;
-    ask("cudaImportExternalMemory", r.cudaImportExternalMemory(&memory, &handle));
+    ASK(cudaImportExternalMemory, "", &memory, &handle);
     cudaExternalMemoryMipmappedArrayDesc description{};
     description.formatDesc = {8, 8, 8, 8, cudaChannelFormatKindUnsigned};
     description.extent = {64, 64, 0};
     description.numLevels = 1;
     cudaMipmappedArray_t array = nullptr;
     description.flags = 0x1000;
-    ask("cudaExternalMemoryGetMappedMipmappedArray(flags 0x1000)",
-        r.cudaExternalMemoryGetMappedMipmappedArray(&array, memory, &description));
+    ASK(cudaExternalMemoryGetMappedMipmappedArray, "(flags 0x1000)", &array, memory, &description);
     description.flags = 0;
     const cudaError_t mapped =
         r.cudaExternalMemoryGetMappedMipmappedArray(&array, memory, &description);
     ask("cudaExternalMemoryGetMappedMipmappedArray", mapped);
     if (mapped == cudaSuccess) {
-        ask("cudaFreeMipmappedArray", r.cudaFreeMipmappedArray(array));
+        ASK(cudaFreeMipmappedArray, "", array);
     }
-    ask("cudaDestroyExternalMemory", r.cudaDestroyExternalMemory(memory));
+    ASK(cudaDestroyExternalMemory, "", memory);
 }
 
 // Semaphores are not signaled or waited for, since only another API can create one for that.
-void semaphores() {
-    if (!begin()) {
-        return;
-    }
+SECTION("semaphores", begin) {
     cudaExternalSemaphore_t none = nullptr;
     cudaExternalSemaphoreSignalParams signal{};
     cudaExternalSemaphoreWaitParams wait{};
 #if CUDART_VERSION >= 13000
-    ask("cudaSignalExternalSemaphoresAsync of none",
-        r.cudaSignalExternalSemaphoresAsync(&none, &signal, 0, nullptr));
-    ask("cudaWaitExternalSemaphoresAsync of none",
-        r.cudaWaitExternalSemaphoresAsync(&none, &wait, 0, nullptr));
+    ASK(cudaSignalExternalSemaphoresAsync, " of none", &none, &signal, 0, nullptr);
+    ASK(cudaWaitExternalSemaphoresAsync, " of none", &none, &wait, 0, nullptr);
 #else
     ask("cudaSignalExternalSemaphoresAsync of none",
         r.cudaSignalExternalSemaphoresAsync_v2(&none, &signal, 0, nullptr));

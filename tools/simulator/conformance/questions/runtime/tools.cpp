@@ -7,15 +7,7 @@
 
 #include <sys/wait.h>
 
-namespace record {
-
-#ifndef CUDA_API_PER_THREAD_DEFAULT_STREAM
-void ask(const char *question, cudaError_t status) {
-    ask(question, static_cast<CUresult>(status));
-}
-#endif
-
-namespace QUESTIONS::runtime {
+namespace record::QUESTIONS::runtime {
 
 bool begin() {
     return r.cudaSetDevice(0) == cudaSuccess && r.cudaFree(nullptr) == cudaSuccess;
@@ -24,11 +16,10 @@ bool begin() {
 void *kernel([[maybe_unused]] const char *name) {
 #if CUDART_VERSION >= 12000
     static CUlibrary library = nullptr;
-    CUkernel found = nullptr;
     if (library == nullptr) {
         d.cuLibraryLoadData(&library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0);
     }
-    d.cuLibraryGetKernel(&found, library, name);
+    CUkernel found = MAKE(cuLibraryGetKernel, library, name);
     return found;
 #else
     return nullptr;
@@ -50,10 +41,9 @@ void in_child(void (*body)()) {
 }
 
 int shared_descriptor(std::size_t &size) {
-    CUmemAllocationProp property{};
-    property.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    property.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    property.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemAllocationProp property{.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
     CUmemGenericAllocationHandle handle = 0;
     int fd = -1;
     d.cuMemGetAllocationGranularity(&size, &property, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
@@ -64,5 +54,4 @@ int shared_descriptor(std::size_t &size) {
     return fd;
 }
 
-} // namespace QUESTIONS::runtime
-} // namespace record
+} // namespace record::QUESTIONS::runtime

@@ -24,27 +24,26 @@ void ask_about_pair(int from, int to) {
 }
 
 void enable_and_disable(const Sides &of) {
-    ask("cuCtxDisablePeerAccess, not enabled", d.cuCtxDisablePeerAccess(of.one.context));
-    ask("cuCtxEnablePeerAccess(flags 1)", d.cuCtxEnablePeerAccess(of.one.context, 1));
-    ask("cuCtxEnablePeerAccess(null, flags 1)", d.cuCtxEnablePeerAccess(nullptr, 1));
-    ask("cuCtxEnablePeerAccess(null)", d.cuCtxEnablePeerAccess(nullptr, 0));
-    ask("cuCtxDisablePeerAccess(null)", d.cuCtxDisablePeerAccess(nullptr));
-    ask("cuCtxEnablePeerAccess", d.cuCtxEnablePeerAccess(of.one.context, 0));
-    ask("cuCtxEnablePeerAccess again", d.cuCtxEnablePeerAccess(of.one.context, 0));
-    ask("cuCtxEnablePeerAccess again(flags 1)", d.cuCtxEnablePeerAccess(of.one.context, 1));
+    ASK(cuCtxDisablePeerAccess, ", not enabled", of.one.context);
+    ASK(cuCtxEnablePeerAccess, "(flags 1)", of.one.context, 1);
+    ASK(cuCtxEnablePeerAccess, "(null, flags 1)", nullptr, 1);
+    ASK(cuCtxEnablePeerAccess, "(null)", nullptr, 0);
+    ASK(cuCtxDisablePeerAccess, "(null)", nullptr);
+    ASK(cuCtxEnablePeerAccess, "", of.one.context, 0);
+    ASK(cuCtxEnablePeerAccess, " again", of.one.context, 0);
+    ASK(cuCtxEnablePeerAccess, " again(flags 1)", of.one.context, 1);
     of.one.enter();
-    ask("cuCtxDisablePeerAccess the other way round", d.cuCtxDisablePeerAccess(of.zero.context));
+    ASK(cuCtxDisablePeerAccess, " the other way round", of.zero.context);
     of.zero.enter();
-    ask("cuCtxDisablePeerAccess", d.cuCtxDisablePeerAccess(of.one.context));
-    ask("cuCtxDisablePeerAccess again", d.cuCtxDisablePeerAccess(of.one.context));
+    ASK(cuCtxDisablePeerAccess, "", of.one.context);
+    ASK(cuCtxDisablePeerAccess, " again", of.one.context);
     of.enable();
     of.disable();
     d.cuCtxSetCurrent(nullptr);
-    ask("cuCtxEnablePeerAccess without a context", d.cuCtxEnablePeerAccess(of.one.context, 0));
-    ask("cuCtxEnablePeerAccess(null) without a context", d.cuCtxEnablePeerAccess(nullptr, 0));
-    ask("cuCtxEnablePeerAccess(flags 1) without a context",
-        d.cuCtxEnablePeerAccess(of.one.context, 1));
-    ask("cuCtxDisablePeerAccess without a context", d.cuCtxDisablePeerAccess(of.one.context));
+    ASK(cuCtxEnablePeerAccess, " without a context", of.one.context, 0);
+    ASK(cuCtxEnablePeerAccess, "(null) without a context", nullptr, 0);
+    ASK(cuCtxEnablePeerAccess, "(flags 1) without a context", of.one.context, 1);
+    ASK(cuCtxDisablePeerAccess, " without a context", of.one.context);
     of.zero.enter();
 }
 
@@ -54,20 +53,19 @@ void enable_for_contexts(const Sides &of) {
     ask("cuCtxCreate on 0", d.cuCtxCreate_v2(&here, 0, 0));
     ask("cuCtxCreate on 1", d.cuCtxCreate_v2(&there, 0, 1));
     of.zero.enter();
-    ask("cuCtxEnablePeerAccess of one of the own device", d.cuCtxEnablePeerAccess(here, 0));
-    ask("cuCtxDisablePeerAccess of one of the own device", d.cuCtxDisablePeerAccess(here));
-    ask("cuCtxEnablePeerAccess of the made one", d.cuCtxEnablePeerAccess(there, 0));
-    ask("cuCtxDisablePeerAccess of the primary one", d.cuCtxDisablePeerAccess(of.one.context));
-    ask("cuCtxEnablePeerAccess of the primary one, too",
-        d.cuCtxEnablePeerAccess(of.one.context, 0));
+    ASK(cuCtxEnablePeerAccess, " of one of the own device", here, 0);
+    ASK(cuCtxDisablePeerAccess, " of one of the own device", here);
+    ASK(cuCtxEnablePeerAccess, " of the made one", there, 0);
+    ASK(cuCtxDisablePeerAccess, " of the primary one", of.one.context);
+    ASK(cuCtxEnablePeerAccess, " of the primary one, too", of.one.context, 0);
     d.cuCtxSetCurrent(here);
-    ask("cuCtxDisablePeerAccess in another context", d.cuCtxDisablePeerAccess(of.one.context));
-    ask("cuCtxEnablePeerAccess in another context", d.cuCtxEnablePeerAccess(of.one.context, 0));
-    ask("cuCtxDestroy of it", d.cuCtxDestroy(here));
+    ASK(cuCtxDisablePeerAccess, " in another context", of.one.context);
+    ASK(cuCtxEnablePeerAccess, " in another context", of.one.context, 0);
+    ASK(cuCtxDestroy, " of it", here);
     of.zero.enter();
-    ask("cuCtxDisablePeerAccess of the made one", d.cuCtxDisablePeerAccess(there));
-    ask("cuCtxDisablePeerAccess of the primary one", d.cuCtxDisablePeerAccess(of.one.context));
-    ask("cuCtxDestroy on 1", d.cuCtxDestroy(there));
+    ASK(cuCtxDisablePeerAccess, " of the made one", there);
+    ASK(cuCtxDisablePeerAccess, " of the primary one", of.one.context);
+    ASK(cuCtxDestroy, " on 1", there);
 }
 
 // --- accesses to the other device's memory
@@ -82,29 +80,27 @@ void synchronize_here(const Sides &of) {
 }
 
 void set_at_once(const Sides &of) {
-    ask("cuMemsetD8", d.cuMemsetD8(of.one.memory, 7, 16));
+    ASK(cuMemsetD8, "", of.one.memory, 7, 16);
     synchronize_here(of);
 }
 
 void set_in_stream(const Sides &of) {
-    ask("cuMemsetD8Async", d.cuMemsetD8Async(of.one.memory, 7, 16, of.zero.stream));
+    ASK(cuMemsetD8Async, "", of.one.memory, 7, 16, of.zero.stream);
     synchronize_here(of);
 }
 
 void set_rows(const Sides &of) {
-    ask("cuMemsetD2D8", d.cuMemsetD2D8(of.one.memory, 64, 7, 32, 4));
+    ASK(cuMemsetD2D8, "", of.one.memory, 64, 7, 32, 4);
     synchronize_here(of);
 }
 
 void write_value(const Sides &of) {
-    ask("cuStreamWriteValue32",
-        d.cuStreamWriteValue32(of.zero.stream, of.one.memory, 0x07070707, 0));
+    ASK(cuStreamWriteValue32, "", of.zero.stream, of.one.memory, 0x07070707, 0);
     synchronize_here(of);
 }
 
 void wait_for_value(const Sides &of) {
-    ask("cuStreamWaitValue32",
-        d.cuStreamWaitValue32(of.zero.stream, of.one.memory, 0, CU_STREAM_WAIT_VALUE_GEQ));
+    ASK(cuStreamWaitValue32, "", of.zero.stream, of.one.memory, 0, CU_STREAM_WAIT_VALUE_GEQ);
     synchronize_here(of);
 }
 
@@ -121,7 +117,7 @@ constexpr struct {
 
 } // namespace
 
-void peers() {
+SECTION("peers") {
     Sides of;
     if (!begin(of)) {
         return;
@@ -131,15 +127,15 @@ void peers() {
     ask_about_pair(1, 1);
     ask_about_pair(1, 99);
     int value = 77;
-    ask("cuDeviceCanAccessPeer(null, 0, 1)", d.cuDeviceCanAccessPeer(nullptr, 0, 1));
-    ask("cuDeviceCanAccessPeer(-1, 1)", d.cuDeviceCanAccessPeer(&value, -1, 1));
-    ask("cuDeviceGetP2PAttribute(null, 0, 1)",
-        d.cuDeviceGetP2PAttribute(nullptr, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1));
+    ASK(cuDeviceCanAccessPeer, "(null, 0, 1)", nullptr, 0, 1);
+    ASK(cuDeviceCanAccessPeer, "(-1, 1)", &value, -1, 1);
+    ASK(cuDeviceGetP2PAttribute, "(null, 0, 1)", nullptr, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED,
+        0, 1);
     enable_and_disable(of);
     enable_for_contexts(of);
 }
 
-void reach() {
+SECTION("reach") {
     for (const auto &way : ways) {
         const std::string name = way.name;
         apart(name, way.go);

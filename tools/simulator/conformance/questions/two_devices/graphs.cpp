@@ -1,4 +1,5 @@
 // Captures that span two devices, and graphs with nodes of both.
+#include "../parameters.hpp"
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
@@ -6,8 +7,7 @@ namespace record::QUESTIONS::two_devices {
 namespace {
 
 void begin_capture(const Sides &of) {
-    ask("cuStreamBeginCapture",
-        d.cuStreamBeginCapture(of.zero.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    ASK(cuStreamBeginCapture, "", of.zero.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 }
 
 // Launches the graph in a stream of each device.
@@ -15,188 +15,143 @@ void run(CUgraph graph, const Sides &of) {
     CUgraphExec exec = nullptr;
     std::size_t nodes = 0;
     tell("cuGraphGetNodes", d.cuGraphGetNodes(graph, nullptr, &nodes), nodes);
-    ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
-    ask("cuGraphLaunch, stream of 0", d.cuGraphLaunch(exec, of.zero.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.zero.stream));
-    note("1 holds it", of.one.holds(7));
+    ASK(cuGraphInstantiateWithFlags, "", &exec, graph, 0);
+    ASK(cuGraphLaunch, ", stream of 0", exec, of.zero.stream);
+    ASK(cuStreamSynchronize, "", of.zero.stream).note("1 holds it", of.one.holds(7));
     of.one.fill(1);
-    ask("cuGraphLaunch, stream of 1", d.cuGraphLaunch(exec, of.one.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));
-    note("1 holds it", of.one.holds(7));
-    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    ASK(cuGraphLaunch, ", stream of 1", exec, of.one.stream);
+    ASK(cuStreamSynchronize, "", of.one.stream).note("1 holds it", of.one.holds(7));
+    ASK(cuGraphExecDestroy, "", exec);
 }
 
 // Begins in device 0's stream, forks to device 1's by an event, and joins by an event of device 1.
 void fork_and_join(const Sides &of) {
     CUgraph graph = nullptr;
     begin_capture(of);
-    ask("cuEventRecord", d.cuEventRecord(of.zero.event, of.zero.stream));
-    ask("cuStreamWaitEvent in 1's", d.cuStreamWaitEvent(of.one.stream, of.zero.event, 0));
-    ask("cuMemsetD8Async in 1's", d.cuMemsetD8Async(of.one.memory, 7, 16, of.one.stream));
-    ask("cuEventRecord in 1's", d.cuEventRecord(of.one.event, of.one.stream));
-    ask("cuStreamWaitEvent in 0's", d.cuStreamWaitEvent(of.zero.stream, of.one.event, 0));
-    ask("cuStreamEndCapture", d.cuStreamEndCapture(of.zero.stream, &graph));
+    ASK(cuEventRecord, "", of.zero.event, of.zero.stream);
+    ASK(cuStreamWaitEvent, " in 1's", of.one.stream, of.zero.event, 0);
+    ASK(cuMemsetD8Async, " in 1's", of.one.memory, 7, 16, of.one.stream);
+    ASK(cuEventRecord, " in 1's", of.one.event, of.one.stream);
+    ASK(cuStreamWaitEvent, " in 0's", of.zero.stream, of.one.event, 0);
+    ASK(cuStreamEndCapture, "", of.zero.stream, &graph);
     run(graph, of);
 }
 
 void wrong_event(const Sides &of) {
     CUgraph graph = nullptr;
     begin_capture(of);
-    ask("cuEventRecord of 1's", d.cuEventRecord(of.one.event, of.zero.stream));
-    ask("cuStreamEndCapture", d.cuStreamEndCapture(of.zero.stream, &graph));
-    note("there is a graph", graph != nullptr);
+    ASK(cuEventRecord, " of 1's", of.one.event, of.zero.stream);
+    ASK(cuStreamEndCapture, "", of.zero.stream, &graph).note("there is a graph", graph != nullptr);
 }
 
 void capture_copies(const Sides &of) {
     CUgraph graph = nullptr;
     of.zero.fill(7);
     begin_capture(of);
-    ask("cuMemcpyPeerAsync", d.cuMemcpyPeerAsync(of.one.memory, of.one.context, of.zero.memory,
-                                                 of.zero.context, 64, of.zero.stream));
-    ask("cuMemcpyDtoDAsync",
-        d.cuMemcpyDtoDAsync(of.one.memory + 64, of.zero.memory, 64, of.zero.stream));
-    ask("cuStreamEndCapture", d.cuStreamEndCapture(of.zero.stream, &graph));
+    ASK(cuMemcpyPeerAsync, "", of.one.memory, of.one.context, of.zero.memory, of.zero.context, 64,
+        of.zero.stream);
+    ASK(cuMemcpyDtoDAsync, "", of.one.memory + 64, of.zero.memory, 64, of.zero.stream);
+    ASK(cuStreamEndCapture, "", of.zero.stream, &graph);
     run(graph, of);
 }
 
 void capture_block(const Sides &of) {
     CUgraph graph = nullptr;
-    CUDA_MEMCPY3D_PEER block{};
-    block.srcMemoryType = block.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    block.srcDevice = of.zero.memory;
-    block.dstDevice = of.one.memory;
+    auto block = copy_of<CUDA_MEMCPY3D_PEER>(of.one.memory, of.zero.memory, 64);
     block.srcContext = of.zero.context;
     block.dstContext = of.one.context;
-    block.WidthInBytes = 64;
-    block.Height = block.Depth = 1;
     of.zero.fill(7);
     begin_capture(of);
-    ask("cuMemcpy3DPeerAsync", d.cuMemcpy3DPeerAsync(&block, of.zero.stream));
-    ask("cuStreamEndCapture", d.cuStreamEndCapture(of.zero.stream, &graph));
+    ASK(cuMemcpy3DPeerAsync, "", &block, of.zero.stream);
+    ASK(cuStreamEndCapture, "", of.zero.stream, &graph);
     run(graph, of);
 }
 
 void capture_set_of_other(const Sides &of) {
     CUgraph graph = nullptr;
     begin_capture(of);
-    ask("cuMemsetD8Async of 1's", d.cuMemsetD8Async(of.one.memory, 7, 16, of.zero.stream));
-    ask("cuStreamEndCapture", d.cuStreamEndCapture(of.zero.stream, &graph));
-    note("there is a graph", graph != nullptr);
+    ASK(cuMemsetD8Async, " of 1's", of.one.memory, 7, 16, of.zero.stream);
+    ASK(cuStreamEndCapture, "", of.zero.stream, &graph).note("there is a graph", graph != nullptr);
 }
 
 // --- added nodes
 
 CUDA_MEMSET_NODE_PARAMS set_of(CUdeviceptr memory) {
-    CUDA_MEMSET_NODE_PARAMS set{};
-    set.dst = memory;
-    set.value = 7;
-    set.elementSize = 1;
-    set.width = 16;
-    set.height = 1;
-    return set;
-}
-
-CUDA_MEMCPY3D copy_of(const Side &to, const Side &from) {
-    CUDA_MEMCPY3D copy{};
-    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.srcDevice = from.memory;
-    copy.dstDevice = to.memory;
-    copy.WidthInBytes = 64;
-    copy.Height = copy.Depth = 1;
-    return copy;
+    return fill_of(memory, 7, 1, 16);
 }
 
 void set_nodes(const Sides &of) {
-    CUgraph graph = nullptr;
     CUgraphNode node = nullptr;
     CUgraphExec exec = nullptr;
     const auto ones = set_of(of.one.memory), zeros = set_of(of.zero.memory);
-    d.cuGraphCreate(&graph, 0);
-    ask("cuGraphAddMemsetNode in 1's context",
-        d.cuGraphAddMemsetNode(&node, graph, nullptr, 0, &ones, of.one.context));
+    CUgraph graph = MAKE(cuGraphCreate, 0);
+    ASK(cuGraphAddMemsetNode, " in 1's context", &node, graph, nullptr, 0, &ones, of.one.context);
     run(graph, of);
-    ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
-    ask("cuGraphExecMemsetNodeSetParams of 1's in 1's context",
-        d.cuGraphExecMemsetNodeSetParams(exec, node, &ones, of.one.context));
-    ask("cuGraphExecMemsetNodeSetParams of 0's in 0's context",
-        d.cuGraphExecMemsetNodeSetParams(exec, node, &zeros, of.zero.context));
-    ask("cuGraphExecMemsetNodeSetParams of 0's in 1's context",
-        d.cuGraphExecMemsetNodeSetParams(exec, node, &zeros, of.one.context));
-    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    ASK(cuGraphInstantiateWithFlags, "", &exec, graph, 0);
+    ASK(cuGraphExecMemsetNodeSetParams, " of 1's in 1's context", exec, node, &ones,
+        of.one.context);
+    ASK(cuGraphExecMemsetNodeSetParams, " of 0's in 0's context", exec, node, &zeros,
+        of.zero.context);
+    ASK(cuGraphExecMemsetNodeSetParams, " of 0's in 1's context", exec, node, &zeros,
+        of.one.context);
+    ASK(cuGraphExecDestroy, "", exec);
 }
 
 void set_node_in_wrong_context(const Sides &of) {
-    CUgraph graph = nullptr;
     CUgraphNode node = nullptr;
     CUgraphExec exec = nullptr;
     const auto ones = set_of(of.one.memory);
-    d.cuGraphCreate(&graph, 0);
-    ask("cuGraphAddMemsetNode of 1's in 0's context",
-        d.cuGraphAddMemsetNode(&node, graph, nullptr, 0, &ones, of.zero.context));
-    ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CUgraph graph = MAKE(cuGraphCreate, 0);
+    ASK(cuGraphAddMemsetNode, " of 1's in 0's context", &node, graph, nullptr, 0, &ones,
+        of.zero.context);
+    ASK(cuGraphInstantiateWithFlags, "", &exec, graph, 0);
 }
 
 void copy_nodes(const Sides &of) {
-    CUgraph graph = nullptr;
     CUgraphNode node = nullptr;
     CUgraphExec exec = nullptr;
-    const auto up = copy_of(of.one, of.zero), down = copy_of(of.zero, of.one);
+    const auto up = copy_of<CUDA_MEMCPY3D>(of.one.memory, of.zero.memory, 64);
+    const auto down = copy_of<CUDA_MEMCPY3D>(of.zero.memory, of.one.memory, 64);
     of.zero.fill(7);
-    d.cuGraphCreate(&graph, 0);
-    ask("cuGraphAddMemcpyNode in 0's context",
-        d.cuGraphAddMemcpyNode(&node, graph, nullptr, 0, &up, of.zero.context));
+    CUgraph graph = MAKE(cuGraphCreate, 0);
+    ASK(cuGraphAddMemcpyNode, " in 0's context", &node, graph, nullptr, 0, &up, of.zero.context);
     run(graph, of);
-    ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
-    ask("cuGraphExecMemcpyNodeSetParams the other way round",
-        d.cuGraphExecMemcpyNodeSetParams(exec, node, &down, of.zero.context));
-    ask("cuGraphExecMemcpyNodeSetParams in 1's context",
-        d.cuGraphExecMemcpyNodeSetParams(exec, node, &up, of.one.context));
-    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    ASK(cuGraphInstantiateWithFlags, "", &exec, graph, 0);
+    ASK(cuGraphExecMemcpyNodeSetParams, " the other way round", exec, node, &down, of.zero.context);
+    ASK(cuGraphExecMemcpyNodeSetParams, " in 1's context", exec, node, &up, of.one.context);
+    ASK(cuGraphExecDestroy, "", exec);
 }
 
 void event_nodes(const Sides &of) {
-    CUgraph graph = nullptr;
-    CUgraphNode recording = nullptr, waiting = nullptr, set = nullptr;
+    CUgraphNode recording = nullptr, waiting = nullptr;
     const auto ones = set_of(of.one.memory);
-    d.cuGraphCreate(&graph, 0);
-    ask("cuGraphAddEventRecordNode of 1's",
-        d.cuGraphAddEventRecordNode(&recording, graph, nullptr, 0, of.one.event));
-    ask("cuGraphAddEventWaitNode for 1's",
-        d.cuGraphAddEventWaitNode(&waiting, graph, &recording, 1, of.one.event));
-    d.cuGraphAddMemsetNode(&set, graph, &waiting, 1, &ones, of.one.context);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
+    ASK(cuGraphAddEventRecordNode, " of 1's", &recording, graph, nullptr, 0, of.one.event);
+    ASK(cuGraphAddEventWaitNode, " for 1's", &waiting, graph, &recording, 1, of.one.event);
+    MAKE(cuGraphAddMemsetNode, graph, &waiting, 1, &ones, of.one.context);
     run(graph, of);
 }
 
 void kernel_nodes(const Sides &of) {
-    CUlibrary library = nullptr;
-    CUkernel kernel = nullptr;
-    CUgraph graph = nullptr;
-    CUgraphNode node = nullptr, set = nullptr;
+    CUgraphNode node = nullptr;
     CUgraphExec exec = nullptr;
-    CUDA_KERNEL_NODE_PARAMS launch{};
     const auto ones = set_of(of.one.memory);
-    d.cuLibraryLoadData(&library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0);
-    d.cuLibraryGetKernel(&kernel, library, "empty");
-    launch.gridDimX = launch.gridDimY = launch.gridDimZ = 1;
-    launch.blockDimX = launch.blockDimY = launch.blockDimZ = 1;
-    launch.kern = kernel;
-    launch.ctx = of.one.context;
-    d.cuGraphCreate(&graph, 0);
-    ask("cuGraphAddKernelNode in 1's context",
-        d.cuGraphAddKernelNode(&node, graph, nullptr, 0, &launch));
-    d.cuGraphAddMemsetNode(&set, graph, &node, 1, &ones, of.one.context);
+    CUlibrary library = MAKE(cuLibraryLoadData, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    CUkernel kernel = MAKE(cuLibraryGetKernel, library, "empty");
+    auto launch = launch_of(kernel, of.one.context);
+    CUgraph graph = MAKE(cuGraphCreate, 0);
+    ASK(cuGraphAddKernelNode, " in 1's context", &node, graph, nullptr, 0, &launch);
+    MAKE(cuGraphAddMemsetNode, graph, &node, 1, &ones, of.one.context);
     run(graph, of);
-    ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    ASK(cuGraphInstantiateWithFlags, "", &exec, graph, 0);
     launch.ctx = of.zero.context;
-    ask("cuGraphExecKernelNodeSetParams in 0's context",
-        d.cuGraphExecKernelNodeSetParams(exec, node, &launch));
-    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    ASK(cuGraphExecKernelNodeSetParams, " in 0's context", exec, node, &launch);
+    ASK(cuGraphExecDestroy, "", exec);
 }
 
 void memory_nodes(const Sides &of) {
     CUDA_MEM_ALLOC_NODE_PARAMS allocation{};
     CUmemAccessDesc access{};
-    CUgraph graph = nullptr;
     CUgraphNode node = nullptr, set = nullptr, end = nullptr;
     CUgraphExec exec = nullptr;
     access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -207,24 +162,23 @@ void memory_nodes(const Sides &of) {
     allocation.accessDescs = &access;
     allocation.accessDescCount = 1;
     allocation.bytesize = 4096;
-    d.cuGraphCreate(&graph, 0);
-    ask("cuGraphAddMemAllocNode with access of 1",
-        d.cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &allocation));
+    CUgraph graph = MAKE(cuGraphCreate, 0);
+    ASK(cuGraphAddMemAllocNode, " with access of 1", &node, graph, nullptr, 0, &allocation);
     const auto in_one = set_of(allocation.dptr);
-    ask("cuGraphAddMemsetNode of it in 1's context",
-        d.cuGraphAddMemsetNode(&set, graph, &node, 1, &in_one, of.one.context));
-    ask("cuGraphAddMemFreeNode", d.cuGraphAddMemFreeNode(&end, graph, &set, 1, allocation.dptr));
-    ask("cuGraphInstantiateWithFlags", d.cuGraphInstantiateWithFlags(&exec, graph, 0));
-    ask("cuGraphLaunch, stream of 1", d.cuGraphLaunch(exec, of.one.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));
-    ask("cuGraphLaunch, stream of 0", d.cuGraphLaunch(exec, of.zero.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.zero.stream));
-    ask("cuGraphExecDestroy", d.cuGraphExecDestroy(exec));
+    ASK(cuGraphAddMemsetNode, " of it in 1's context", &set, graph, &node, 1, &in_one,
+        of.one.context);
+    ASK(cuGraphAddMemFreeNode, "", &end, graph, &set, 1, allocation.dptr);
+    ASK(cuGraphInstantiateWithFlags, "", &exec, graph, 0);
+    ASK(cuGraphLaunch, ", stream of 1", exec, of.one.stream);
+    ASK(cuStreamSynchronize, "", of.one.stream);
+    ASK(cuGraphLaunch, ", stream of 0", exec, of.zero.stream);
+    ASK(cuStreamSynchronize, "", of.zero.stream);
+    ASK(cuGraphExecDestroy, "", exec);
 }
 
 } // namespace
 
-void captures() {
+SECTION("captures") {
     apart("forked and joined", fork_and_join);
     apart("an event of the other device", wrong_event);
     apart("copies", capture_copies);
@@ -232,7 +186,7 @@ void captures() {
     apart("the other device's memory", capture_set_of_other);
 }
 
-void graphs() {
+SECTION("graphs") {
     apart("memset nodes", set_nodes);
     apart("a memset node in the wrong context", set_node_in_wrong_context);
     apart("copy nodes", copy_nodes);

@@ -8,10 +8,8 @@ namespace record::QUESTIONS::two_devices {
 namespace {
 
 CUmemAccessDesc access_of(int device, CUmemAccess_flags flags) {
-    CUmemAccessDesc access{};
-    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    access.location.id = device;
-    access.flags = flags;
+    CUmemAccessDesc access{.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+                           .flags = flags};
     return access;
 }
 
@@ -32,9 +30,9 @@ struct Mapping {
         prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
         tell("cuMemGetAllocationGranularity",
              d.cuMemGetAllocationGranularity(&size, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM), size);
-        ask("cuMemCreate", d.cuMemCreate(&handle, size, &prop, 0));
+        ASK(cuMemCreate, "", &handle, size, &prop, 0);
         d.cuMemAddressReserve(&address, size, 0, 0, 0);
-        ask("cuMemMap", d.cuMemMap(address, size, 0, handle, 0));
+        ASK(cuMemMap, "", address, size, 0, handle, 0);
     }
 
     void allow(const char *question, int device, CUmemAccess_flags flags) const {
@@ -63,18 +61,18 @@ void change_access(const Sides &) {
     const CUmemAccessDesc both[] = {access_of(0, to_write), access_of(1, to_read)},
                           partly[] = {access_of(1, to_write), access_of(99, to_write)},
                           twice[] = {access_of(1, to_write), access_of(1, to_read)};
-    ask("cuMemSetAccess of both", d.cuMemSetAccess(memory.address, memory.size, both, 2));
+    ASK(cuMemSetAccess, " of both", memory.address, memory.size, both, 2);
     memory.tell_access();
-    ask("cuMemSetAccess of 1 and 99", d.cuMemSetAccess(memory.address, memory.size, partly, 2));
+    ASK(cuMemSetAccess, " of 1 and 99", memory.address, memory.size, partly, 2);
     memory.tell_access();
-    ask("cuMemSetAccess of 1 twice", d.cuMemSetAccess(memory.address, memory.size, twice, 2));
+    ASK(cuMemSetAccess, " of 1 twice", memory.address, memory.size, twice, 2);
     memory.tell_access();
     int ordinal = 77;
     tell("DEVICE_ORDINAL",
          d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory.address),
          ordinal);
-    ask("cuMemUnmap", d.cuMemUnmap(memory.address, memory.size));
-    ask("cuMemMap again", d.cuMemMap(memory.address, memory.size, 0, memory.handle, 0));
+    ASK(cuMemUnmap, "", memory.address, memory.size);
+    ASK(cuMemMap, " again", memory.address, memory.size, 0, memory.handle, 0);
     memory.tell_access();
 }
 
@@ -121,23 +119,20 @@ void mapped_again(const Sides &of) {
     memory.allow("cuMemSetAccess of 0", 0, to_write);
     int fd = -1;
     CUmemGenericAllocationHandle imported = 0;
-    CUdeviceptr address = 0;
     CUmemAllocationProp prop{};
-    ask("cuMemExportToShareableHandle",
-        d.cuMemExportToShareableHandle(&fd, memory.handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                       0));
+    ASK(cuMemExportToShareableHandle, "", &fd, memory.handle,
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     of.one.enter();
-    ask("cuMemImportFromShareableHandle in 1's context",
-        d.cuMemImportFromShareableHandle(&imported,
-                                         reinterpret_cast<void *>(static_cast<std::intptr_t>(fd)),
-                                         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    ASK(cuMemImportFromShareableHandle, " in 1's context", &imported,
+        reinterpret_cast<void *>(static_cast<std::intptr_t>(fd)),
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     close(fd);
     tell("cuMemGetAllocationPropertiesFromHandle",
          d.cuMemGetAllocationPropertiesFromHandle(&prop, imported), prop.location.id);
-    d.cuMemAddressReserve(&address, memory.size, 0, 0, 0);
-    ask("cuMemMap", d.cuMemMap(address, memory.size, 0, imported, 0));
+    CUdeviceptr address = MAKE(cuMemAddressReserve, memory.size, 0, 0, 0);
+    ASK(cuMemMap, "", address, memory.size, 0, imported, 0);
     const CUmemAccessDesc access = access_of(1, to_write);
-    ask("cuMemSetAccess of 1", d.cuMemSetAccess(address, memory.size, &access, 1));
+    ASK(cuMemSetAccess, " of 1", address, memory.size, &access, 1);
     use(address, of.one);
     of.zero.enter();
     unsigned char first = 0;
@@ -146,7 +141,7 @@ void mapped_again(const Sides &of) {
 
 } // namespace
 
-void virtual_memory() {
+SECTION("virtual_memory") {
     apart("access", change_access);
     apart("for both", mapped_for_both);
     use_apart("for 0, used by 1", &Sides::one, mapped_for_zero);

@@ -10,8 +10,8 @@ namespace {
 void tell_attributes(const std::string &what, CUdeviceptr p, const Sides &of) {
     CUcontext context = nullptr;
     const std::string name = what + ": CONTEXT";
-    ask(name.c_str(), d.cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, p));
-    note((name + " is 1's").c_str(), context == of.one.context);
+    ask(name, d.cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, p));
+    note(name + " is 1's", context == of.one.context);
     const struct {
         const char *name;
         CUpointer_attribute which;
@@ -30,8 +30,8 @@ void tell_attributes(const std::string &what, CUdeviceptr p, const Sides &of) {
     }
     CUdeviceptr device = 0;
     const std::string pointer = what + ": DEVICE_POINTER";
-    ask(pointer.c_str(), d.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, p));
-    note((pointer + " is the same").c_str(), device == p);
+    ask(pointer, d.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, p));
+    note(pointer + " is the same", device == p);
 }
 
 // Created while device 1's context is current.
@@ -58,19 +58,17 @@ void use_host_memory(const Sides &of) {
     const auto address = [](void *h) { return reinterpret_cast<CUdeviceptr>(h); };
     tell_attributes("1's pinned memory", address(host.pinned), of);
     tell_attributes("1's registered memory", address(host.pages), of);
-    ask("cuMemHostGetDevicePointer", d.cuMemHostGetDevicePointer(&p, host.pinned, 0));
-    ask("cuMemHostGetDevicePointer of portable memory",
-        d.cuMemHostGetDevicePointer(&p, host.portable, 0));
-    ask("cuMemHostGetDevicePointer of registered memory",
-        d.cuMemHostGetDevicePointer(&p, host.pages, 0));
+    ASK(cuMemHostGetDevicePointer, "", &p, host.pinned, 0);
+    ASK(cuMemHostGetDevicePointer, " of portable memory", &p, host.portable, 0);
+    ASK(cuMemHostGetDevicePointer, " of registered memory", &p, host.pages, 0);
     tell("cuMemHostGetFlags", d.cuMemHostGetFlags(&flags, host.pinned), flags);
-    ask("cuMemsetD8 of pinned memory", d.cuMemsetD8(address(host.pinned), 7, 16));
-    ask("cuMemcpyDtoH into it", d.cuMemcpyDtoH(host.pinned, of.zero.memory, 16));
-    ask("cuMemHostRegister again", d.cuMemHostRegister(host.pages, 4096, 0));
-    ask("cuMemHostUnregister", d.cuMemHostUnregister(host.pages));
-    ask("cuMemFreeHost", d.cuMemFreeHost(host.pinned));
+    ASK(cuMemsetD8, " of pinned memory", address(host.pinned), 7, 16);
+    ASK(cuMemcpyDtoH, " into it", host.pinned, of.zero.memory, 16);
+    ASK(cuMemHostRegister, " again", host.pages, 4096, 0);
+    ASK(cuMemHostUnregister, "", host.pages);
+    ASK(cuMemFreeHost, "", host.pinned);
     d.cuCtxSetCurrent(nullptr);
-    ask("cuMemFreeHost without a context", d.cuMemFreeHost(host.portable));
+    ASK(cuMemFreeHost, " without a context", host.portable);
 }
 
 void use_device_memory(const Sides &of) {
@@ -79,28 +77,25 @@ void use_device_memory(const Sides &of) {
     int on = 1;
     tell_attributes("1's memory", of.one.memory, of);
     tell("cuMemGetAddressRange", d.cuMemGetAddressRange(&base, &size, of.one.memory + 8), size);
-    ask("cuPointerSetAttribute(SYNC_MEMOPS)",
-        d.cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, of.one.memory));
+    ASK(cuPointerSetAttribute, "(SYNC_MEMOPS)", &on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+        of.one.memory);
     of.enable();
     tell_attributes("1's memory with access", of.one.memory, of);
-    ask("cuMemGetAddressRange with access",
-        d.cuMemGetAddressRange(&base, &size, of.one.memory + 8));
+    ASK(cuMemGetAddressRange, " with access", &base, &size, of.one.memory + 8);
     of.disable();
     d.cuCtxSetCurrent(nullptr);
     tell_attributes("1's memory without a context", of.one.memory, of);
-    ask("cuMemGetAddressRange without a context",
-        d.cuMemGetAddressRange(&base, &size, of.one.memory + 8));
+    ASK(cuMemGetAddressRange, " without a context", &base, &size, of.one.memory + 8);
     of.zero.enter();
-    ask("cuMemFree", d.cuMemFree(of.one.memory));
-    ask("cuMemFree again", d.cuMemFree(of.one.memory));
+    ASK(cuMemFree, "", of.one.memory);
+    ASK(cuMemFree, " again", of.one.memory);
     d.cuCtxSetCurrent(nullptr);
-    ask("cuMemFree without a context", d.cuMemFree(of.zero.memory));
+    ASK(cuMemFree, " without a context", of.zero.memory);
 }
 
 // --- arrays and code
 
 void use_array(const Sides &of) {
-    CUarray array = nullptr;
     CUDA_ARRAY3D_DESCRIPTOR shape{};
     CUtexObject texture = 0;
     CUDA_RESOURCE_DESC resource{};
@@ -111,52 +106,47 @@ void use_array(const Sides &of) {
     shape.Format = CU_AD_FORMAT_UNSIGNED_INT8;
     shape.NumChannels = 1;
     of.one.enter();
-    d.cuArray3DCreate(&array, &shape);
+    CUarray array = MAKE(cuArray3DCreate, &shape);
     of.zero.enter();
-    ask("cuArray3DGetDescriptor", d.cuArray3DGetDescriptor(&shape, array));
-    ask("cuMemcpyHtoA", d.cuMemcpyHtoA(array, 0, bytes, sizeof bytes));
-    ask("cuMemcpyDtoA from 0's memory", d.cuMemcpyDtoA(array, 0, of.zero.memory, 16));
+    ASK(cuArray3DGetDescriptor, "", &shape, array);
+    ASK(cuMemcpyHtoA, "", array, 0, bytes, sizeof bytes);
+    ASK(cuMemcpyDtoA, " from 0's memory", array, 0, of.zero.memory, 16);
     ask("0 synchronized", d.cuCtxSynchronize());
     resource.resType = CU_RESOURCE_TYPE_ARRAY;
     resource.res.array.hArray = array;
-    ask("cuTexObjectCreate", d.cuTexObjectCreate(&texture, &resource, &sampling, nullptr));
-    ask("cuArrayDestroy", d.cuArrayDestroy(array));
+    ASK(cuTexObjectCreate, "", &texture, &resource, &sampling, nullptr);
+    ASK(cuArrayDestroy, "", array);
 }
 
 // From memory of device 0 to an array of device 1, and back.
 void copy_array(const Sides &of) {
-    CUarray array = nullptr;
-    CUDA_ARRAY3D_DESCRIPTOR shape{};
-    shape.Width = 64;
-    shape.Height = 4;
-    shape.Format = CU_AD_FORMAT_UNSIGNED_INT8;
-    shape.NumChannels = 1;
+    CUDA_ARRAY3D_DESCRIPTOR shape{
+        .Width = 64, .Height = 4, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1};
     of.one.enter();
-    d.cuArray3DCreate(&array, &shape);
+    CUarray array = MAKE(cuArray3DCreate, &shape);
     of.zero.enter();
-    CUDA_MEMCPY3D_PEER block{};
-    block.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-    block.srcDevice = of.zero.memory;
-    block.srcContext = of.zero.context;
-    block.srcPitch = 64;
-    block.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    block.dstArray = array;
-    block.dstContext = of.one.context;
-    block.WidthInBytes = 64;
-    block.Height = 4;
-    block.Depth = 1;
+    CUDA_MEMCPY3D_PEER block{.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                             .srcDevice = of.zero.memory,
+                             .srcContext = of.zero.context,
+                             .srcPitch = 64,
+                             .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                             .dstArray = array,
+                             .dstContext = of.one.context,
+                             .WidthInBytes = 64,
+                             .Height = 4,
+                             .Depth = 1};
     of.zero.fill(7);
-    ask("cuMemcpy3DPeer to an array", d.cuMemcpy3DPeer(&block));
+    ASK(cuMemcpy3DPeer, " to an array", &block);
     block.dstMemoryType = CU_MEMORYTYPE_DEVICE;
     block.dstDevice = of.one.memory;
     block.dstPitch = 64;
     block.srcMemoryType = CU_MEMORYTYPE_ARRAY;
     block.srcArray = array;
     block.srcContext = of.one.context;
-    ask("cuMemcpy3DPeer from an array", d.cuMemcpy3DPeer(&block));
+    ASK(cuMemcpy3DPeer, " from an array", &block);
     of.synchronize();
     note("it arrived", of.one.holds(7));
-    ask("cuArrayDestroy", d.cuArrayDestroy(array));
+    ASK(cuArrayDestroy, "", array);
 }
 
 CUresult launch(CUfunction function, CUstream stream) {
@@ -164,22 +154,18 @@ CUresult launch(CUfunction function, CUstream stream) {
 }
 
 void use_module(const Sides &of) {
-    CUmodule module = nullptr;
     CUfunction function = nullptr;
     CUdeviceptr global = 0;
     std::size_t size = 0;
     int value = 0, blocks = 0;
     of.one.enter();
-    d.cuModuleLoadData(&module, ptx);
+    CUmodule module = MAKE(cuModuleLoadData, ptx);
     of.zero.enter();
-    ask("cuModuleGetFunction", d.cuModuleGetFunction(&function, module, "empty"));
-    ask("cuModuleGetGlobal", d.cuModuleGetGlobal(&global, &size, module, "counter"));
-    ask("cuFuncGetAttribute",
-        d.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
-    ask("cuFuncSetAttribute",
-        d.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024));
-    ask("cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        d.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 32, 0));
+    ASK(cuModuleGetFunction, "", &function, module, "empty");
+    ASK(cuModuleGetGlobal, "", &global, &size, module, "counter");
+    ASK(cuFuncGetAttribute, "", &value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
+    ASK(cuFuncSetAttribute, "", function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024);
+    ASK(cuOccupancyMaxActiveBlocksPerMultiprocessor, "", &blocks, function, 32, 0);
     ask("cuLaunchKernel, stream of 1", launch(function, of.one.stream));
     ask("cuLaunchKernel, stream of 0", launch(function, of.zero.stream));
     ask("cuLaunchKernel, null stream", launch(function, nullptr));
@@ -187,33 +173,30 @@ void use_module(const Sides &of) {
     d.cuCtxSetCurrent(nullptr);
     ask("cuLaunchKernel without a context, stream of 1", launch(function, of.one.stream));
     of.zero.enter();
-    ask("cuModuleUnload", d.cuModuleUnload(module));
+    ASK(cuModuleUnload, "", module);
 }
 
 void use_library(const Sides &of) {
-    CUlibrary library = nullptr;
-    CUkernel kernel = nullptr;
     CUfunction zeros = nullptr, ones = nullptr;
     CUdeviceptr global = 0, other = 0;
     std::size_t size = 0;
     int value = 0;
-    d.cuLibraryLoadData(&library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0);
-    d.cuLibraryGetKernel(&kernel, library, "empty");
+    CUlibrary library = MAKE(cuLibraryLoadData, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0);
+    CUkernel kernel = MAKE(cuLibraryGetKernel, library, "empty");
     const auto either = reinterpret_cast<CUfunction>(kernel);
     ask("cuLaunchKernel of a CUkernel, stream of 0", launch(either, of.zero.stream));
     ask("cuLaunchKernel of a CUkernel, stream of 1", launch(either, of.one.stream));
-    ask("cuKernelGetFunction", d.cuKernelGetFunction(&zeros, kernel));
-    ask("cuLibraryGetGlobal", d.cuLibraryGetGlobal(&global, &size, library, "counter"));
+    ASK(cuKernelGetFunction, "", &zeros, kernel);
+    ASK(cuLibraryGetGlobal, "", &global, &size, library, "counter");
     of.one.enter();
-    ask("cuKernelGetFunction in 1's context", d.cuKernelGetFunction(&ones, kernel));
+    ASK(cuKernelGetFunction, " in 1's context", &ones, kernel);
     note("the same function", zeros == ones);
-    ask("cuLibraryGetGlobal in 1's context",
-        d.cuLibraryGetGlobal(&other, &size, library, "counter"));
+    ASK(cuLibraryGetGlobal, " in 1's context", &other, &size, library, "counter");
     note("the same address", global == other);
     of.zero.enter();
     ask("cuLaunchKernel of 1's function, stream of 0", launch(ones, of.zero.stream));
-    ask("cuKernelSetAttribute of 1",
-        d.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024, kernel, 1));
+    ASK(cuKernelSetAttribute, " of 1", CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1024,
+        kernel, 1);
     for (const int device : {0, 1}) {
         tell("cuKernelGetAttribute of " + std::to_string(device),
              d.cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel,
@@ -221,7 +204,7 @@ void use_library(const Sides &of) {
              value);
     }
     of.synchronize();
-    ask("cuLibraryUnload", d.cuLibraryUnload(library));
+    ASK(cuLibraryUnload, "", library);
 }
 
 // --- managed memory
@@ -233,13 +216,12 @@ void advise(const Sides &of) {
     int value = 77, users[3] = {77, 77, 77};
     one.type = CU_MEM_LOCATION_TYPE_DEVICE;
     one.id = 1;
-    ask("cuMemAllocManaged", d.cuMemAllocManaged(&p, size, CU_MEM_ATTACH_GLOBAL));
+    ASK(cuMemAllocManaged, "", &p, size, CU_MEM_ATTACH_GLOBAL);
     tell_attributes("managed memory", p, of);
-    ask("cuMemAdvise preferred location",
-        d.cuMemAdvise(p, size, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, one));
-    ask("cuMemAdvise accessed by", d.cuMemAdvise(p, size, CU_MEM_ADVISE_SET_ACCESSED_BY, one));
-    ask("cuMemPrefetchAsync, stream of 0", d.cuMemPrefetchAsync(p, size, one, 0, of.zero.stream));
-    ask("cuMemPrefetchAsync, stream of 1", d.cuMemPrefetchAsync(p, size, one, 0, of.one.stream));
+    ASK(cuMemAdvise, " preferred location", p, size, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, one);
+    ASK(cuMemAdvise, " accessed by", p, size, CU_MEM_ADVISE_SET_ACCESSED_BY, one);
+    ASK(cuMemPrefetchAsync, ", stream of 0", p, size, one, 0, of.zero.stream);
+    ASK(cuMemPrefetchAsync, ", stream of 1", p, size, one, 0, of.one.stream);
     of.synchronize();
     const auto tell_of_range = [&](const char *name, CUmem_range_attribute which) {
         tell(name, d.cuMemRangeGetAttribute(&value, sizeof value, which, p, size), value);
@@ -251,28 +233,28 @@ void advise(const Sides &of) {
     for (const int user : users) {
         tell("accessed by", status, user);
     }
-    ask("cuMemsetD8Async, stream of 0", d.cuMemsetD8Async(p, 7, 16, of.zero.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.zero.stream));
-    ask("cuMemsetD8Async, stream of 1", d.cuMemsetD8Async(p, 7, 16, of.one.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));
-    ask("cuMemFree", d.cuMemFree(p));
+    ASK(cuMemsetD8Async, ", stream of 0", p, 7, 16, of.zero.stream);
+    ASK(cuStreamSynchronize, "", of.zero.stream);
+    ASK(cuMemsetD8Async, ", stream of 1", p, 7, 16, of.one.stream);
+    ASK(cuStreamSynchronize, "", of.one.stream);
+    ASK(cuMemFree, "", p);
 }
 
 } // namespace
 
-void pointers() {
+SECTION("pointers") {
     apart("device memory", use_device_memory);
     apart("host memory", use_host_memory);
 }
 
-void objects() {
+SECTION("objects") {
     apart("an array", use_array);
     apart("copies of an array", copy_array);
     apart("a module", use_module);
     apart("a library", use_library);
 }
 
-void managed() {
+SECTION("managed") {
     apart("managed memory", advise);
 }
 

@@ -8,10 +8,8 @@ namespace record::QUESTIONS::two_devices {
 namespace {
 
 CUmemAccessDesc access_of(int device, CUmemAccess_flags flags) {
-    CUmemAccessDesc access{};
-    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    access.location.id = device;
-    access.flags = flags;
+    CUmemAccessDesc access{.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+                           .flags = flags};
     return access;
 }
 
@@ -24,7 +22,7 @@ CUmemoryPool make_pool(int device) {
     props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     props.location.id = device;
-    ask("cuMemPoolCreate", d.cuMemPoolCreate(&pool, &props));
+    ASK(cuMemPoolCreate, "", &pool, &props);
     return pool;
 }
 
@@ -38,8 +36,8 @@ void allow(const char *question, CUmemoryPool pool, int device, CUmemAccess_flag
 
 CUdeviceptr allocate(CUmemoryPool pool, const Side &side) {
     CUdeviceptr p = 0;
-    ask("cuMemAllocFromPoolAsync", d.cuMemAllocFromPoolAsync(&p, 4096, pool, side.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(side.stream));
+    ASK(cuMemAllocFromPoolAsync, "", &p, 4096, pool, side.stream);
+    ASK(cuStreamSynchronize, "", side.stream);
     return p;
 }
 
@@ -57,17 +55,17 @@ void change_pool_access(const Sides &of) {
     allow("cuMemPoolSetAccess of 99", pool, 99, to_write);
     const CUmemAccessDesc partly[] = {access_of(1, to_write), access_of(99, to_write)},
                           twice[] = {access_of(1, to_write), access_of(1, none)};
-    ask("cuMemPoolSetAccess of 1 and 99", d.cuMemPoolSetAccess(pool, partly, 2));
+    ASK(cuMemPoolSetAccess, " of 1 and 99", pool, partly, 2);
     tell("cuMemPoolGetAccess", d.cuMemPoolGetAccess(&told, pool, &one), told);
-    ask("cuMemPoolSetAccess of 1 twice", d.cuMemPoolSetAccess(pool, twice, 2));
+    ASK(cuMemPoolSetAccess, " of 1 twice", pool, twice, 2);
     tell("cuMemPoolGetAccess", d.cuMemPoolGetAccess(&told, pool, &one), told);
-    ask("cuMemPoolSetAccess of none of them", d.cuMemPoolSetAccess(pool, partly, 0));
-    ask("cuDeviceGetDefaultMemPool", d.cuDeviceGetDefaultMemPool(&usual, 0));
+    ASK(cuMemPoolSetAccess, " of none of them", pool, partly, 0);
+    ASK(cuDeviceGetDefaultMemPool, "", &usual, 0);
     allow("cuMemPoolSetAccess of the default one", usual, 1, to_write);
-    ask("cuDeviceSetMemPool of 1", d.cuDeviceSetMemPool(1, pool));
+    ASK(cuDeviceSetMemPool, " of 1", 1, pool);
     of.enable();
     tell("cuMemPoolGetAccess with peer access", d.cuMemPoolGetAccess(&told, pool, &one), told);
-    ask("cuMemPoolDestroy", d.cuMemPoolDestroy(pool));
+    ASK(cuMemPoolDestroy, "", pool);
 }
 
 CUdeviceptr pool_without_access(const Sides &of) {
@@ -102,13 +100,13 @@ void pool_in_other_stream(const Sides &of) {
     int ordinal = 77;
     tell("DEVICE_ORDINAL",
          d.cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p), ordinal);
-    ask("cuMemFreeAsync in 1's stream", d.cuMemFreeAsync(p, of.one.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));
+    ASK(cuMemFreeAsync, " in 1's stream", p, of.one.stream);
+    ASK(cuStreamSynchronize, "", of.one.stream);
     const CUdeviceptr other = allocate(pool, of.zero);
-    ask("cuMemFreeAsync in 1's stream", d.cuMemFreeAsync(other, of.one.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));
+    ASK(cuMemFreeAsync, " in 1's stream", other, of.one.stream);
+    ASK(cuStreamSynchronize, "", of.one.stream);
     of.one.enter();
-    ask("cuMemFree in 1's context", d.cuMemFree(allocate(pool, of.zero)));
+    ASK(cuMemFree, " in 1's context", allocate(pool, of.zero));
 }
 
 // An imported pool has its own access list.
@@ -121,17 +119,16 @@ void pool_imported(const Sides &of) {
     props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     props.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    ask("cuMemPoolCreate", d.cuMemPoolCreate(&pool, &props));
+    ASK(cuMemPoolCreate, "", &pool, &props);
     allow("cuMemPoolSetAccess", pool, 1, to_write);
     const CUdeviceptr p = allocate(pool, of.zero);
-    ask("cuMemPoolExportToShareableHandle",
-        d.cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    ask("cuMemPoolExportPointer", d.cuMemPoolExportPointer(&data, p));
+    ASK(cuMemPoolExportToShareableHandle, "", &fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        0);
+    ASK(cuMemPoolExportPointer, "", &data, p);
     of.one.enter();
-    ask("cuMemPoolImportFromShareableHandle in 1's context",
-        d.cuMemPoolImportFromShareableHandle(
-            &imported, reinterpret_cast<void *>(static_cast<std::intptr_t>(fd)),
-            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    ASK(cuMemPoolImportFromShareableHandle, " in 1's context", &imported,
+        reinterpret_cast<void *>(static_cast<std::intptr_t>(fd)),
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     close(fd);
     CUmemAccess_flags told{};
     for (const int device : {0, 1}) {
@@ -139,15 +136,14 @@ void pool_imported(const Sides &of) {
         tell("cuMemPoolGetAccess of " + std::to_string(device),
              d.cuMemPoolGetAccess(&told, imported, &where), told);
     }
-    ask("cuMemPoolImportPointer in 1's context",
-        d.cuMemPoolImportPointer(&opened, imported, &data));
+    ASK(cuMemPoolImportPointer, " in 1's context", &opened, imported, &data);
     allow("cuMemPoolSetAccess of the imported one", imported, 1, to_write);
     use(opened, of.one);
 }
 
 } // namespace
 
-void pools() {
+SECTION("pools") {
     apart("access", change_pool_access);
     use_apart("without access", &Sides::one, pool_without_access);
     use_apart("with peer access", &Sides::one, pool_with_peers);

@@ -45,37 +45,36 @@ void tell_whose(CUdeviceptr p, const Sides &of) {
 void use_made(CUdeviceptr p, const Side &side) {
     unsigned char first = 0;
     tell("what the maker set", d.cuMemcpyDtoH(&first, p, 1), first);
-    ask("cuMemcpyDtoD from it", d.cuMemcpyDtoD(side.memory, p, 16));
-    ask("cuMemsetD8Async", d.cuMemsetD8Async(p, 7, 16, side.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(side.stream));
+    ASK(cuMemcpyDtoD, " from it", side.memory, p, 16);
+    ASK(cuMemsetD8Async, "", p, 7, 16, side.stream);
+    ASK(cuStreamSynchronize, "", side.stream);
 }
 
 void memory_in_one(const Sides &of) {
     CUdeviceptr p = 0, again = 0;
     of.one.enter();
-    ask("cuIpcOpenMemHandle(flags 0)", d.cuIpcOpenMemHandle(&p, handles.memory, 0));
-    ask("cuIpcOpenMemHandle", d.cuIpcOpenMemHandle(&p, handles.memory, lazy));
+    ASK(cuIpcOpenMemHandle, "(flags 0)", &p, handles.memory, 0);
+    ASK(cuIpcOpenMemHandle, "", &p, handles.memory, lazy);
     tell_whose(p, of);
     use_made(p, of.one);
     of.zero.enter();
-    ask("cuIpcOpenMemHandle in 0's context, too",
-        d.cuIpcOpenMemHandle(&again, handles.memory, lazy));
+    ASK(cuIpcOpenMemHandle, " in 0's context, too", &again, handles.memory, lazy);
     note("the same address", p == again);
-    ask("cuCtxDisablePeerAccess of 1", d.cuCtxDisablePeerAccess(of.one.context));
+    ASK(cuCtxDisablePeerAccess, " of 1", of.one.context);
     of.one.enter();
-    ask("cuCtxDisablePeerAccess of 0", d.cuCtxDisablePeerAccess(of.zero.context));
+    ASK(cuCtxDisablePeerAccess, " of 0", of.zero.context);
     of.zero.enter();
-    ask("cuIpcCloseMemHandle in 0's context", d.cuIpcCloseMemHandle(p));
+    ASK(cuIpcCloseMemHandle, " in 0's context", p);
     of.one.enter();
-    ask("cuIpcCloseMemHandle in 1's context", d.cuIpcCloseMemHandle(p));
-    ask("cuIpcCloseMemHandle again", d.cuIpcCloseMemHandle(p));
+    ASK(cuIpcCloseMemHandle, " in 1's context", p);
+    ASK(cuIpcCloseMemHandle, " again", p);
 }
 
 void memory_in_zero(const Sides &of) {
     CUdeviceptr p = 0;
-    ask("cuIpcOpenMemHandle", d.cuIpcOpenMemHandle(&p, handles.memory, lazy));
+    ASK(cuIpcOpenMemHandle, "", &p, handles.memory, lazy);
     tell_whose(p, of);
-    ask("cuMemcpyPeer to 1", d.cuMemcpyPeer(of.one.memory, of.one.context, p, of.zero.context, 16));
+    ASK(cuMemcpyPeer, " to 1", of.one.memory, of.one.context, p, of.zero.context, 16);
     note("it arrived", of.one.holds(7));
     of.one.enter();
     use_made(p, of.one);
@@ -89,36 +88,35 @@ void memory_in_zero_with_access(const Sides &of) {
 void event_waited_for(const Sides &of) {
     CUevent event = nullptr;
     of.one.enter();
-    ask("cuIpcOpenEventHandle", d.cuIpcOpenEventHandle(&event, handles.event));
-    ask("cuEventQuery", d.cuEventQuery(event));
-    ask("cuEventSynchronize", d.cuEventSynchronize(event));
-    ask("cuStreamWaitEvent", d.cuStreamWaitEvent(of.one.stream, event, 0));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));
-    ask("cuEventDestroy", d.cuEventDestroy(event));
+    ASK(cuIpcOpenEventHandle, "", &event, handles.event);
+    ASK(cuEventQuery, "", event);
+    ASK(cuEventSynchronize, "", event);
+    ASK(cuStreamWaitEvent, "", of.one.stream, event, 0);
+    ASK(cuStreamSynchronize, "", of.one.stream);
+    ASK(cuEventDestroy, "", event);
 }
 
 void event_recorded(const Sides &of) {
     CUevent event = nullptr;
     of.one.enter();
-    ask("cuIpcOpenEventHandle", d.cuIpcOpenEventHandle(&event, handles.event));
-    ask("cuEventRecord", d.cuEventRecord(event, of.one.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));
-    ask("cuEventSynchronize", d.cuEventSynchronize(event));
+    ASK(cuIpcOpenEventHandle, "", &event, handles.event);
+    ASK(cuEventRecord, "", event, of.one.stream);
+    ASK(cuStreamSynchronize, "", of.one.stream);
+    ASK(cuEventSynchronize, "", event);
 }
 
 // An interprocess event that this process created in device 0's context.
 void own_event(const Sides &of) {
-    CUevent event = nullptr;
-    d.cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
-    ask("cuEventRecord, stream of 0", d.cuEventRecord(event, of.zero.stream));
-    ask("cuEventRecord, stream of 1", d.cuEventRecord(event, of.one.stream));
-    ask("cuStreamWaitEvent, stream of 1", d.cuStreamWaitEvent(of.one.stream, event, 0));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(of.one.stream));
+    CUevent event = MAKE(cuEventCreate, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING);
+    ASK(cuEventRecord, ", stream of 0", event, of.zero.stream);
+    ASK(cuEventRecord, ", stream of 1", event, of.one.stream);
+    ASK(cuStreamWaitEvent, ", stream of 1", of.one.stream, event, 0);
+    ASK(cuStreamSynchronize, "", of.one.stream);
 }
 
 } // namespace
 
-void ipc() {
+SECTION("ipc") {
     const Other maker = fork_off(make);
     handles = maker.receive<Handles>();
     apart("memory in 1's context", memory_in_one);

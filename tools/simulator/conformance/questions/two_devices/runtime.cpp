@@ -17,7 +17,7 @@ bool are_two() {
     int count = 0;
     const bool two = r.cudaGetDeviceCount(&count) == cudaSuccess && count > 1;
     if (!two) {
-        record::note("two devices", "not asked here");
+        note("two devices", "not asked here");
     }
     return two;
 }
@@ -38,50 +38,43 @@ void ask_about_atomics() {
 #if CUDART_VERSION >= 13000
     unsigned int capabilities = 0;
     const cudaAtomicOperation add = cudaAtomicOperationIntegerAdd;
-    ask("cudaDeviceGetP2PAtomicCapabilities(0, 1)",
-        r.cudaDeviceGetP2PAtomicCapabilities(&capabilities, &add, 1, 0, 1));
-    ask("cudaDeviceGetP2PAtomicCapabilities of none",
-        r.cudaDeviceGetP2PAtomicCapabilities(&capabilities, &add, 0, 0, 1));
+    ASK(cudaDeviceGetP2PAtomicCapabilities, "(0, 1)", &capabilities, &add, 1, 0, 1);
+    ASK(cudaDeviceGetP2PAtomicCapabilities, " of none", &capabilities, &add, 0, 0, 1);
 #endif
 }
 
 } // namespace
 
-void runtime_peers() {
+SECTION("runtime peers") {
     if (!are_two()) {
         return;
     }
     ask_about_pair(0, 1);
     ask_about_pair(1, 0);
     ask_about_pair(1, 1);
-    ask("cudaDeviceGetP2PAttribute(null, 0, 1)",
-        r.cudaDeviceGetP2PAttribute(nullptr, cudaDevP2PAttrAccessSupported, 0, 1));
-    ask("cudaDeviceCanAccessPeer(null, 0, 1)", r.cudaDeviceCanAccessPeer(nullptr, 0, 1));
+    ASK(cudaDeviceGetP2PAttribute, "(null, 0, 1)", nullptr, cudaDevP2PAttrAccessSupported, 0, 1);
+    ASK(cudaDeviceCanAccessPeer, "(null, 0, 1)", nullptr, 0, 1);
     ask_about_atomics();
-    ask("cudaGetLastError", r.cudaGetLastError());
-    note("0 is in use", is_active(0));
+    ASK(cudaGetLastError, "").note("0 is in use", is_active(0)).note("1 is in use", is_active(1));
+    ASK(cudaDeviceDisablePeerAccess, "(1), not enabled", 1).note("0 is in use", is_active(0));
     note("1 is in use", is_active(1));
-    ask("cudaDeviceDisablePeerAccess(1), not enabled", r.cudaDeviceDisablePeerAccess(1));
-    note("0 is in use", is_active(0));
+    ASK(cudaDeviceEnablePeerAccess, "(1, flags 1)", 1, 1);
+    ASK(cudaDeviceEnablePeerAccess, "(1)", 1, 0).note("0 is in use", is_active(0));
     note("1 is in use", is_active(1));
-    ask("cudaDeviceEnablePeerAccess(1, flags 1)", r.cudaDeviceEnablePeerAccess(1, 1));
-    ask("cudaDeviceEnablePeerAccess(1)", r.cudaDeviceEnablePeerAccess(1, 0));
-    note("0 is in use", is_active(0));
-    note("1 is in use", is_active(1));
-    ask("cudaDeviceEnablePeerAccess(1) again", r.cudaDeviceEnablePeerAccess(1, 0));
-    ask("cudaGetLastError", r.cudaGetLastError());
-    ask("cudaSetDevice(1)", r.cudaSetDevice(1));
-    ask("cudaDeviceDisablePeerAccess(0), not enabled", r.cudaDeviceDisablePeerAccess(0));
-    ask("cudaDeviceEnablePeerAccess(0)", r.cudaDeviceEnablePeerAccess(0, 0));
-    ask("cudaDeviceDisablePeerAccess(0)", r.cudaDeviceDisablePeerAccess(0));
-    ask("cudaSetDevice(0)", r.cudaSetDevice(0));
-    ask("cudaDeviceDisablePeerAccess(1)", r.cudaDeviceDisablePeerAccess(1));
-    ask("cudaDeviceDisablePeerAccess(1) again", r.cudaDeviceDisablePeerAccess(1));
-    ask("cudaGetLastError", r.cudaGetLastError());
+    ASK(cudaDeviceEnablePeerAccess, "(1) again", 1, 0);
+    ASK(cudaGetLastError, "");
+    ASK(cudaSetDevice, "(1)", 1);
+    ASK(cudaDeviceDisablePeerAccess, "(0), not enabled", 0);
+    ASK(cudaDeviceEnablePeerAccess, "(0)", 0, 0);
+    ASK(cudaDeviceDisablePeerAccess, "(0)", 0);
+    ASK(cudaSetDevice, "(0)", 0);
+    ASK(cudaDeviceDisablePeerAccess, "(1)", 1);
+    ASK(cudaDeviceDisablePeerAccess, "(1) again", 1);
+    ASK(cudaGetLastError, "");
 }
 
 // Which calls initialize the second device's context.
-void runtime_first_use() {
+SECTION("runtime first_use") {
     if (!are_two()) {
         return;
     }
@@ -92,21 +85,21 @@ void runtime_first_use() {
     void *zeros = nullptr, *ones = nullptr;
     int device = 77, both[] = {1, 0};
     used();
-    ask("cudaSetValidDevices({1, 0})", r.cudaSetValidDevices(both, 2));
+    ASK(cudaSetValidDevices, "({1, 0})", both, 2);
     tell("cudaGetDevice", r.cudaGetDevice(&device), device);
-    ask("cudaFree(null)", r.cudaFree(nullptr));
+    ASK(cudaFree, "(null)", nullptr);
     used();
     tell("cudaGetDevice", r.cudaGetDevice(&device), device);
-    ask("cudaSetDevice(0)", r.cudaSetDevice(0));
+    ASK(cudaSetDevice, "(0)", 0);
     used();
-    ask("cudaMalloc on 0", r.cudaMalloc(&zeros, 256));
-    ask("cudaMemcpyPeer(0, 1) within 0", r.cudaMemcpyPeer(zeros, 0, zeros, 1, 16));
+    ASK(cudaMalloc, " on 0", &zeros, 256);
+    ASK(cudaMemcpyPeer, "(0, 1) within 0", zeros, 0, zeros, 1, 16);
     used();
-    ask("cudaSetDevice(1)", r.cudaSetDevice(1));
+    ASK(cudaSetDevice, "(1)", 1);
     used();
-    ask("cudaMalloc on 1", r.cudaMalloc(&ones, 256));
+    ASK(cudaMalloc, " on 1", &ones, 256);
     used();
-    ask("cudaGetLastError", r.cudaGetLastError());
+    ASK(cudaGetLastError, "");
 }
 
 // --- streams and events
@@ -120,52 +113,50 @@ void use_ones_stream(const Sides &of) {
     int device = 77;
     unsigned int flags = 77;
     r.cudaSetDevice(0);
-    ask("cudaStreamQuery", r.cudaStreamQuery(stream));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(stream));
-    ask("cudaStreamGetFlags", r.cudaStreamGetFlags(stream, &flags));
+    ASK(cudaStreamQuery, "", stream);
+    ASK(cudaStreamSynchronize, "", stream);
+    ASK(cudaStreamGetFlags, "", stream, &flags);
 #if CUDART_VERSION >= 12080
     tell("cudaStreamGetDevice", r.cudaStreamGetDevice(stream, &device), device);
 #endif
-    ask("cudaLaunchHostFunc", r.cudaLaunchHostFunc(stream, [](void *) {}, nullptr));
-    ask("cudaMemsetAsync", r.cudaMemsetAsync(memory, 7, 16, stream));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(stream));
-    note("it was set", of.one.holds(7));
-    ask("cudaMallocAsync", r.cudaMallocAsync(&p, 4096, stream));
+    ASK(cudaLaunchHostFunc, "", stream, [](void *) {}, nullptr);
+    ASK(cudaMemsetAsync, "", memory, 7, 16, stream);
+    ASK(cudaStreamSynchronize, "", stream).note("it was set", of.one.holds(7));
+    ASK(cudaMallocAsync, "", &p, 4096, stream);
     cudaPointerAttributes told{};
     tell("cudaPointerGetAttributes", r.cudaPointerGetAttributes(&told, p), told.device);
-    ask("cudaFreeAsync", r.cudaFreeAsync(p, stream));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(stream));
+    ASK(cudaFreeAsync, "", p, stream);
+    ASK(cudaStreamSynchronize, "", stream);
     void *const kernel = runtime::kernel("empty");
-    ask("cudaLaunchKernel", r.cudaLaunchKernel(kernel, {1, 1, 1}, {1, 1, 1}, nullptr, 0, stream));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(stream));
-    ask("cudaStreamDestroy", r.cudaStreamDestroy(stream));
+    ASK(cudaLaunchKernel, "", kernel, {1, 1, 1}, {1, 1, 1}, nullptr, 0, stream);
+    ASK(cudaStreamSynchronize, "", stream);
+    ASK(cudaStreamDestroy, "", stream);
     tell("cudaGetDevice", r.cudaGetDevice(&device), device);
-    ask("cudaGetLastError", r.cudaGetLastError());
+    ASK(cudaGetLastError, "");
 }
 
 void use_ones_event(const Sides &of) {
     const cudaEvent_t zeros = of.zero.event, ones = of.one.event;
-    cudaEvent_t timed = nullptr, ones_timed = nullptr;
     float time = 0;
     r.cudaSetDevice(1);
-    r.cudaEventCreate(&ones_timed);
+    cudaEvent_t ones_timed = MAKE(cudaEventCreate);
     r.cudaSetDevice(0);
-    r.cudaEventCreate(&timed);
-    ask("cudaEventRecord of 1's, stream of 1", r.cudaEventRecord(ones, of.one.stream));
-    ask("cudaEventRecord of 1's, stream of 0", r.cudaEventRecord(ones, of.zero.stream));
-    ask("cudaEventRecord of 1's, null stream", r.cudaEventRecord(ones, nullptr));
-    ask("cudaEventRecord of 0's, stream of 1", r.cudaEventRecord(zeros, of.one.stream));
-    ask("cudaStreamWaitEvent for 1's, stream of 0", r.cudaStreamWaitEvent(of.zero.stream, ones, 0));
-    ask("cudaStreamWaitEvent for 1's, null stream", r.cudaStreamWaitEvent(nullptr, ones, 0));
-    ask("cudaStreamWaitEvent for 0's, stream of 1", r.cudaStreamWaitEvent(of.one.stream, zeros, 0));
-    ask("cudaEventSynchronize of 1's", r.cudaEventSynchronize(ones));
-    ask("cudaEventQuery of 1's", r.cudaEventQuery(ones));
-    ask("cudaEventRecord, timed", r.cudaEventRecord(timed, of.zero.stream));
-    ask("cudaEventRecord of 1's, timed", r.cudaEventRecord(ones_timed, of.one.stream));
+    cudaEvent_t timed = MAKE(cudaEventCreate);
+    ASK(cudaEventRecord, " of 1's, stream of 1", ones, of.one.stream);
+    ASK(cudaEventRecord, " of 1's, stream of 0", ones, of.zero.stream);
+    ASK(cudaEventRecord, " of 1's, null stream", ones, nullptr);
+    ASK(cudaEventRecord, " of 0's, stream of 1", zeros, of.one.stream);
+    ASK(cudaStreamWaitEvent, " for 1's, stream of 0", of.zero.stream, ones, 0);
+    ASK(cudaStreamWaitEvent, " for 1's, null stream", nullptr, ones, 0);
+    ASK(cudaStreamWaitEvent, " for 0's, stream of 1", of.one.stream, zeros, 0);
+    ASK(cudaEventSynchronize, " of 1's", ones);
+    ASK(cudaEventQuery, " of 1's", ones);
+    ASK(cudaEventRecord, ", timed", timed, of.zero.stream);
+    ASK(cudaEventRecord, " of 1's, timed", ones_timed, of.one.stream);
     of.synchronize();
-    ask("cudaEventElapsedTime", r.cudaEventElapsedTime(&time, timed, ones_timed));
-    ask("cudaEventDestroy of 1's", r.cudaEventDestroy(ones_timed));
-    ask("cudaGetLastError", r.cudaGetLastError());
+    ASK(cudaEventElapsedTime, "", &time, timed, ones_timed);
+    ASK(cudaEventDestroy, " of 1's", ones_timed);
+    ASK(cudaGetLastError, "");
 }
 
 // The null stream and new objects belong to the chosen device.
@@ -174,35 +165,34 @@ void use_chosen(const Sides &of) {
     void *const zeros = reinterpret_cast<void *>(of.zero.memory);
     cudaStream_t stream = nullptr;
     r.cudaSetDevice(1);
-    ask("cudaMemset of 1's where 1 is chosen", r.cudaMemset(ones, 7, 16));
-    ask("cudaStreamCreate", r.cudaStreamCreate(&stream));
-    ask("cudaMemcpyAsync from 0's", r.cudaMemcpyAsync(ones, zeros, 16, cudaMemcpyDefault, stream));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(stream));
-    ask("cudaFree of 0's where 1 is chosen", r.cudaFree(zeros));
+    ASK(cudaMemset, " of 1's where 1 is chosen", ones, 7, 16);
+    ASK(cudaStreamCreate, "", &stream);
+    ASK(cudaMemcpyAsync, " from 0's", ones, zeros, 16, cudaMemcpyDefault, stream);
+    ASK(cudaStreamSynchronize, "", stream);
+    ASK(cudaFree, " of 0's where 1 is chosen", zeros);
     r.cudaSetDevice(0);
-    ask("cudaStreamDestroy where 0 is chosen", r.cudaStreamDestroy(stream));
-    ask("cudaFree of 1's where 0 is chosen", r.cudaFree(ones));
-    ask("cudaGetLastError", r.cudaGetLastError());
+    ASK(cudaStreamDestroy, " where 0 is chosen", stream);
+    ASK(cudaFree, " of 1's where 0 is chosen", ones);
+    ASK(cudaGetLastError, "");
 }
 
 void set_without_access(const Sides &of) {
     r.cudaSetDevice(0);
-    ask("cudaMemset of 1's", r.cudaMemset(reinterpret_cast<void *>(of.one.memory), 7, 16));
-    ask("cudaDeviceSynchronize", r.cudaDeviceSynchronize());
-    ask("cudaGetLastError", r.cudaGetLastError());
+    ASK(cudaMemset, " of 1's", reinterpret_cast<void *>(of.one.memory), 7, 16);
+    ASK(cudaDeviceSynchronize, "");
+    ASK(cudaGetLastError, "");
     r.cudaSetDevice(1);
-    ask("cudaDeviceSynchronize of 1", r.cudaDeviceSynchronize());
-    note("it arrived", of.one.holds(7));
+    ASK(cudaDeviceSynchronize, " of 1").note("it arrived", of.one.holds(7));
 }
 
 void set_with_access(const Sides &of) {
     r.cudaSetDevice(0);
-    ask("cudaDeviceEnablePeerAccess", r.cudaDeviceEnablePeerAccess(1, 0));
-    ask("cuCtxEnablePeerAccess, too", d.cuCtxEnablePeerAccess(of.one.context, 0));
+    ASK(cudaDeviceEnablePeerAccess, "", 1, 0);
+    ASK(cuCtxEnablePeerAccess, ", too", of.one.context, 0);
     set_without_access(of);
     r.cudaSetDevice(0);
-    ask("cuCtxDisablePeerAccess", d.cuCtxDisablePeerAccess(of.one.context));
-    ask("cudaDeviceDisablePeerAccess, too", r.cudaDeviceDisablePeerAccess(1));
+    ASK(cuCtxDisablePeerAccess, "", of.one.context);
+    ASK(cudaDeviceDisablePeerAccess, ", too", 1);
 }
 
 // --- resets
@@ -210,25 +200,24 @@ void set_with_access(const Sides &of) {
 void reset_one(const Sides &of) {
     void *p = nullptr;
     r.cudaSetDevice(0);
-    ask("cudaDeviceEnablePeerAccess", r.cudaDeviceEnablePeerAccess(1, 0));
+    ASK(cudaDeviceEnablePeerAccess, "", 1, 0);
     r.cudaSetDevice(1);
-    ask("cudaDeviceReset of 1", r.cudaDeviceReset());
-    ask("cudaMalloc on 1", r.cudaMalloc(&p, 256));
+    ASK(cudaDeviceReset, " of 1");
+    ASK(cudaMalloc, " on 1", &p, 256);
     r.cudaSetDevice(0);
-    ask("cudaDeviceSynchronize of 0", r.cudaDeviceSynchronize());
-    ask("cudaMemset of 0's", r.cudaMemset(reinterpret_cast<void *>(of.zero.memory), 7, 16));
+    ASK(cudaDeviceSynchronize, " of 0");
+    ASK(cudaMemset, " of 0's", reinterpret_cast<void *>(of.zero.memory), 7, 16);
     note("0 was set", of.zero.holds(7));
-    ask("cudaFree of what was 1's", r.cudaFree(reinterpret_cast<void *>(of.one.memory)));
-    ask("cudaDeviceDisablePeerAccess", r.cudaDeviceDisablePeerAccess(1));
-    ask("cudaDeviceEnablePeerAccess", r.cudaDeviceEnablePeerAccess(1, 0));
-    ask("cudaMemcpyPeer to 1's",
-        r.cudaMemcpyPeer(p, 1, reinterpret_cast<void *>(of.zero.memory), 0, 16));
-    ask("cudaGetLastError", r.cudaGetLastError());
+    ASK(cudaFree, " of what was 1's", reinterpret_cast<void *>(of.one.memory));
+    ASK(cudaDeviceDisablePeerAccess, "", 1);
+    ASK(cudaDeviceEnablePeerAccess, "", 1, 0);
+    ASK(cudaMemcpyPeer, " to 1's", p, 1, reinterpret_cast<void *>(of.zero.memory), 0, 16);
+    ASK(cudaGetLastError, "");
 }
 
 } // namespace
 
-void runtime_streams() {
+SECTION("runtime streams") {
     apart("a stream", use_ones_stream);
     apart("events", use_ones_event);
     apart("the chosen device", use_chosen);
@@ -236,7 +225,7 @@ void runtime_streams() {
     apart("set with access", set_with_access);
 }
 
-void runtime_resets() {
+SECTION("runtime resets") {
     apart("1 was reset", reset_one);
 }
 

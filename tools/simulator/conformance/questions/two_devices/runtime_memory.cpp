@@ -15,10 +15,9 @@ void tell_of(const std::string &what, const void *p) {
 }
 
 void tell_pointers(const Sides &of) {
-    void *pinned = nullptr, *managed = nullptr;
     r.cudaSetDevice(1);
-    r.cudaMallocHost(&pinned, 4096);
-    r.cudaMallocManaged(&managed, 4096, cudaMemAttachGlobal);
+    void *pinned = MAKE(cudaMallocHost, 4096);
+    void *managed = MAKE(cudaMallocManaged, 4096, cudaMemAttachGlobal);
     for (const int device : {0, 1}) {
         const std::string where = std::to_string(device) + " chosen: ";
         r.cudaSetDevice(device);
@@ -28,8 +27,8 @@ void tell_pointers(const Sides &of) {
         tell_of(where + "1's managed memory", managed);
     }
     r.cudaSetDevice(0);
-    ask("cudaFreeHost", r.cudaFreeHost(pinned));
-    ask("cudaFree of managed memory", r.cudaFree(managed));
+    ASK(cudaFreeHost, "", pinned);
+    ASK(cudaFree, " of managed memory", managed);
 }
 
 void advise(const Sides &of) {
@@ -37,30 +36,24 @@ void advise(const Sides &of) {
     void *p = nullptr;
     int last = 77;
     r.cudaSetDevice(0);
-    ask("cudaMallocManaged", r.cudaMallocManaged(&p, size, cudaMemAttachGlobal));
+    ASK(cudaMallocManaged, "", &p, size, cudaMemAttachGlobal);
 #if CUDART_VERSION >= 13000
-    cudaMemLocation one{};
-    one.type = cudaMemLocationTypeDevice;
-    one.id = 1;
-    ask("cudaMemAdvise", r.cudaMemAdvise(p, size, cudaMemAdviseSetAccessedBy, one));
-    ask("cudaMemPrefetchAsync, stream of 0",
-        r.cudaMemPrefetchAsync(p, size, one, 0, of.zero.stream));
-    ask("cudaMemPrefetchAsync, stream of 1",
-        r.cudaMemPrefetchAsync(p, size, one, 0, of.one.stream));
+    cudaMemLocation one{.type = cudaMemLocationTypeDevice, .id = 1};
+    ASK(cudaMemAdvise, "", p, size, cudaMemAdviseSetAccessedBy, one);
+    ASK(cudaMemPrefetchAsync, ", stream of 0", p, size, one, 0, of.zero.stream);
+    ASK(cudaMemPrefetchAsync, ", stream of 1", p, size, one, 0, of.one.stream);
 #endif
     of.synchronize();
     tell("last prefetch location",
          r.cudaMemRangeGetAttribute(&last, sizeof last, cudaMemRangeAttributeLastPrefetchLocation,
                                     p, size),
          last);
-    ask("cudaFree", r.cudaFree(p));
+    ASK(cudaFree, "", p);
 }
 
 cudaMemAccessDesc access_of(int device, cudaMemAccessFlags flags) {
-    cudaMemAccessDesc access{};
-    access.location.type = cudaMemLocationTypeDevice;
-    access.location.id = device;
-    access.flags = flags;
+    cudaMemAccessDesc access{.location = {.type = cudaMemLocationTypeDevice, .id = device},
+                             .flags = flags};
     return access;
 }
 
@@ -71,7 +64,7 @@ void change_pool(const Sides &of) {
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
     r.cudaSetDevice(0);
-    ask("cudaMemPoolCreate", r.cudaMemPoolCreate(&pool, &properties));
+    ASK(cudaMemPoolCreate, "", &pool, &properties);
     const auto allow = [&](const char *question, cudaMemAccessFlags flags) {
         const cudaMemAccessDesc access = access_of(1, flags);
         cudaMemLocation one = access.location;
@@ -81,32 +74,31 @@ void change_pool(const Sides &of) {
     };
     allow("cudaMemPoolSetAccess to read", cudaMemAccessFlagsProtRead);
     allow("cudaMemPoolSetAccess", cudaMemAccessFlagsProtReadWrite);
-    ask("cudaMallocFromPoolAsync", r.cudaMallocFromPoolAsync(&p, 4096, pool, of.zero.stream));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(of.zero.stream));
+    ASK(cudaMallocFromPoolAsync, "", &p, 4096, pool, of.zero.stream);
+    ASK(cudaStreamSynchronize, "", of.zero.stream);
     tell_of("its memory", p);
     r.cudaSetDevice(1);
-    ask("cudaMemset where 1 is chosen", r.cudaMemset(p, 7, 16));
-    ask("cudaDeviceSynchronize", r.cudaDeviceSynchronize());
-    ask("cudaFreeAsync in 1's stream", r.cudaFreeAsync(p, of.one.stream));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(of.one.stream));
-    ask("cudaMallocFromPoolAsync in 1's stream",
-        r.cudaMallocFromPoolAsync(&p, 4096, pool, of.one.stream));
-    ask("cudaFreeAsync", r.cudaFreeAsync(p, of.one.stream));
-    ask("cudaStreamSynchronize", r.cudaStreamSynchronize(of.one.stream));
+    ASK(cudaMemset, " where 1 is chosen", p, 7, 16);
+    ASK(cudaDeviceSynchronize, "");
+    ASK(cudaFreeAsync, " in 1's stream", p, of.one.stream);
+    ASK(cudaStreamSynchronize, "", of.one.stream);
+    ASK(cudaMallocFromPoolAsync, " in 1's stream", &p, 4096, pool, of.one.stream);
+    ASK(cudaFreeAsync, "", p, of.one.stream);
+    ASK(cudaStreamSynchronize, "", of.one.stream);
     allow("cudaMemPoolSetAccess to none", cudaMemAccessFlagsProtNone);
-    ask("cudaDeviceSetMemPool(1)", r.cudaDeviceSetMemPool(1, pool));
-    ask("cudaMemPoolDestroy", r.cudaMemPoolDestroy(pool));
-    ask("cudaGetLastError", r.cudaGetLastError());
+    ASK(cudaDeviceSetMemPool, "(1)", 1, pool);
+    ASK(cudaMemPoolDestroy, "", pool);
+    ASK(cudaGetLastError, "");
 }
 
 } // namespace
 
-void runtime_memory() {
+SECTION("runtime memory") {
     apart("pointers", tell_pointers);
     apart("managed memory", advise);
 }
 
-void runtime_pools() {
+SECTION("runtime pools") {
     apart("a pool", change_pool);
 }
 

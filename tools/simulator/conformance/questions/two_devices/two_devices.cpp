@@ -11,9 +11,6 @@ namespace record::QUESTIONS::two_devices {
 
 namespace {
 
-// The prefix of each question of a process.
-std::string title;
-
 bool make(Side &side, CUdevice device) {
     side.device = device;
     return d.cuDevicePrimaryCtxRetain(&side.context, device) == CUDA_SUCCESS &&
@@ -25,25 +22,12 @@ bool make(Side &side, CUdevice device) {
 
 } // namespace
 
-void ask(const char *question, CUresult status) {
-    record::ask((title + question).c_str(), status);
-}
-
-void ask(const char *question, cudaError_t status) {
-    ask(question, static_cast<CUresult>(status));
-}
-
-void note(const char *what, long long value) {
-    record::note((title + what).c_str(), value);
-}
-
 void Side::enter() const {
     d.cuCtxSetCurrent(context);
 }
 
 void Side::fill(unsigned char value) const {
-    CUcontext before = nullptr;
-    d.cuCtxGetCurrent(&before);
+    CUcontext before = MAKE(cuCtxGetCurrent);
     enter();
     d.cuMemsetD8(memory, value, size);
     d.cuCtxSynchronize();
@@ -51,9 +35,8 @@ void Side::fill(unsigned char value) const {
 }
 
 bool Side::holds(unsigned char value) const {
-    CUcontext before = nullptr;
     unsigned char first[4] = "";
-    d.cuCtxGetCurrent(&before);
+    CUcontext before = MAKE(cuCtxGetCurrent);
     enter();
     const CUresult status = d.cuMemcpyDtoH(first, memory, sizeof first);
     d.cuCtxSetCurrent(before);
@@ -61,8 +44,7 @@ bool Side::holds(unsigned char value) const {
 }
 
 void Sides::synchronize() const {
-    CUcontext before = nullptr;
-    d.cuCtxGetCurrent(&before);
+    CUcontext before = MAKE(cuCtxGetCurrent);
     for (const Side *side : {&zero, &one}) {
         side->enter();
         d.cuCtxSynchronize();
@@ -72,22 +54,22 @@ void Sides::synchronize() const {
 
 void Sides::enable() const {
     one.enter();
-    ask("cuCtxEnablePeerAccess of 0", d.cuCtxEnablePeerAccess(zero.context, 0));
+    ASK(cuCtxEnablePeerAccess, " of 0", zero.context, 0);
     zero.enter();
-    ask("cuCtxEnablePeerAccess of 1", d.cuCtxEnablePeerAccess(one.context, 0));
+    ASK(cuCtxEnablePeerAccess, " of 1", one.context, 0);
 }
 
 void Sides::disable() const {
     one.enter();
-    ask("cuCtxDisablePeerAccess of 0", d.cuCtxDisablePeerAccess(zero.context));
+    ASK(cuCtxDisablePeerAccess, " of 0", zero.context);
     zero.enter();
-    ask("cuCtxDisablePeerAccess of 1", d.cuCtxDisablePeerAccess(one.context));
+    ASK(cuCtxDisablePeerAccess, " of 1", one.context);
 }
 
 bool begin(Sides &sides) {
     int count = 0;
     if (d.cuInit(0) != CUDA_SUCCESS || d.cuDeviceGetCount(&count) != CUDA_SUCCESS || count < 2) {
-        record::note((title + "two devices").c_str(), "not asked here");
+        note("two devices", "not asked here");
         return false;
     }
     const bool made = make(sides.one, 1) && make(sides.zero, 0);
@@ -115,34 +97,34 @@ void apart(const std::string &name, const std::function<void(const Sides &)> &bo
     alarm(60); // restarts the section's limit: some sections have many processes
     int status = 0;
     waitpid(child, &status, 0);
-    record::note((name + ": the process's end").c_str(), status);
+    note(name + ": the process's end", status);
 }
 
 namespace {
 
 void read_bytes(CUdeviceptr p, const Side &) {
     unsigned char first = 0;
-    ask("cuMemcpyDtoH", d.cuMemcpyDtoH(&first, p, 1));
+    ASK(cuMemcpyDtoH, "", &first, p, 1);
 }
 
 void write_bytes(CUdeviceptr p, const Side &) {
     const unsigned char first = 3;
-    ask("cuMemcpyHtoD", d.cuMemcpyHtoD(p, &first, 1));
+    ASK(cuMemcpyHtoD, "", p, &first, 1);
 }
 
 void copy_from(CUdeviceptr p, const Side &side) {
-    ask("cuMemcpyDtoD from it", d.cuMemcpyDtoD(side.memory, p, 16));
+    ASK(cuMemcpyDtoD, " from it", side.memory, p, 16);
     ask("synchronized", d.cuCtxSynchronize());
 }
 
 void copy_to(CUdeviceptr p, const Side &side) {
-    ask("cuMemcpyDtoD to it", d.cuMemcpyDtoD(p, side.memory, 16));
+    ASK(cuMemcpyDtoD, " to it", p, side.memory, 16);
     ask("synchronized", d.cuCtxSynchronize());
 }
 
 void set_bytes(CUdeviceptr p, const Side &side) {
-    ask("cuMemsetD8Async", d.cuMemsetD8Async(p, 7, 16, side.stream));
-    ask("cuStreamSynchronize", d.cuStreamSynchronize(side.stream));
+    ASK(cuMemsetD8Async, "", p, 7, 16, side.stream);
+    ASK(cuStreamSynchronize, "", side.stream);
 }
 
 constexpr struct {

@@ -6,19 +6,9 @@
 #include <functional>
 #include <string>
 
-namespace record {
-
-namespace legacy {
-extern const Sections all_of_two_devices;
-}
-namespace per_thread {
-extern const Sections all_of_two_devices;
-}
-
-} // namespace record
-
 namespace record::QUESTIONS::two_devices {
 
+constexpr char section_prefix[] = "two devices " PER_THREAD;
 // A device's primary context and objects in it.
 struct Side {
     static constexpr std::size_t size = 1 << 16;
@@ -55,44 +45,5 @@ void apart(const std::string &name, const std::function<void(const Sides &)> &bo
 void use(CUdeviceptr p, const Side &side);
 void use_apart(const std::string &name, Side Sides::*side,
                const std::function<CUdeviceptr(const Sides &)> &prepare);
-
-// Prints the question with its process's name as prefix.
-void ask(const char *question, CUresult status);
-void ask(const char *question, cudaError_t status);
-void note(const char *what, long long value);
-
-// Prints a question and, if the call succeeded, its output.
-template <class Status, class Value>
-void tell(const std::string &question, Status status, const Value &value) {
-    ask(question.c_str(), status);
-    if (static_cast<int>(status) == 0) {
-        note(question.c_str(), static_cast<long long>(value));
-    }
-}
-
-void peers();
-void reach();
-void copies();
-void wrong_copies();
-void copies_elsewhere();
-void streams();
-void events();
-void captures();
-void graphs();
-void pointers();
-void objects();
-void managed();
-void virtual_memory();
-void pools();
-void ipc();
-void failures();
-
-void runtime_peers();
-void runtime_first_use();
-void runtime_copies();
-void runtime_streams();
-void runtime_memory();
-void runtime_pools();
-void runtime_resets();
 
 } // namespace record::QUESTIONS::two_devices

@@ -1,5 +1,6 @@
 // Copies between two devices whose contexts, sizes or streams do not match the memory. Each
 // question has its own process.
+#include "../parameters.hpp"
 #include "two_devices.hpp"
 
 namespace record::QUESTIONS::two_devices {
@@ -10,8 +11,7 @@ void told(const Sides &of, const char *question, CUresult status) {
     ask(question, status);
     ask("0 synchronized", d.cuCtxSynchronize());
     of.one.enter();
-    ask("1 synchronized", d.cuCtxSynchronize());
-    note("it arrived", of.one.holds(5));
+    ask("1 synchronized", d.cuCtxSynchronize()).note("it arrived", of.one.holds(5));
 }
 
 void fill(const Sides &of) {
@@ -29,14 +29,9 @@ void with_contexts(const Sides &of, CUcontext to, CUcontext from) {
          d.cuMemcpyPeerAsync(of.one.memory, to, of.zero.memory, from, 64, of.zero.stream));
     of.zero.enter();
     fill(of);
-    CUDA_MEMCPY3D_PEER block{};
-    block.srcMemoryType = block.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    block.srcDevice = of.zero.memory;
-    block.dstDevice = of.one.memory;
+    auto block = copy_of<CUDA_MEMCPY3D_PEER>(of.one.memory, of.zero.memory, 64);
     block.srcContext = from;
     block.dstContext = to;
-    block.WidthInBytes = 64;
-    block.Height = block.Depth = 1;
     told(of, "cuMemcpy3DPeer", d.cuMemcpy3DPeer(&block));
 }
 
@@ -70,19 +65,15 @@ void made_context(const Sides &of) {
 void nothing_current(const Sides &of) {
     fill(of);
     d.cuCtxSetCurrent(nullptr);
-    ask("cuMemcpyPeer",
-        d.cuMemcpyPeer(of.one.memory, of.one.context, of.zero.memory, of.zero.context, 64));
+    ASK(cuMemcpyPeer, "", of.one.memory, of.one.context, of.zero.memory, of.zero.context, 64);
     note("it arrived", of.one.holds(5));
     fill(of);
-    ask("cuMemcpyPeerAsync, stream of 0",
-        d.cuMemcpyPeerAsync(of.one.memory, of.one.context, of.zero.memory, of.zero.context, 64,
-                            of.zero.stream));
-    ask("cuMemcpyPeerAsync, null stream",
-        d.cuMemcpyPeerAsync(of.one.memory, of.one.context, of.zero.memory, of.zero.context, 64,
-                            nullptr));
-    ask("cuMemcpyDtoD", d.cuMemcpyDtoD(of.one.memory, of.zero.memory, 64));
-    ask("cuMemcpyDtoDAsync, stream of 0",
-        d.cuMemcpyDtoDAsync(of.one.memory, of.zero.memory, 64, of.zero.stream));
+    ASK(cuMemcpyPeerAsync, ", stream of 0", of.one.memory, of.one.context, of.zero.memory,
+        of.zero.context, 64, of.zero.stream);
+    ASK(cuMemcpyPeerAsync, ", null stream", of.one.memory, of.one.context, of.zero.memory,
+        of.zero.context, 64, nullptr);
+    ASK(cuMemcpyDtoD, "", of.one.memory, of.zero.memory, 64);
+    ASK(cuMemcpyDtoDAsync, ", stream of 0", of.one.memory, of.zero.memory, 64, of.zero.stream);
 }
 
 void no_bytes(const Sides &of) {
@@ -92,8 +83,7 @@ void no_bytes(const Sides &of) {
     copy("cuMemcpyPeer of 0 bytes", of.one.context, of.zero.context);
     copy("cuMemcpyPeer of 0 bytes, contexts swapped", of.zero.context, of.one.context);
     copy("cuMemcpyPeer of 0 bytes, no contexts", nullptr, nullptr);
-    ask("cuMemcpyPeer of 0 bytes from null to null",
-        d.cuMemcpyPeer(0, of.one.context, 0, of.zero.context, 0));
+    ASK(cuMemcpyPeer, " of 0 bytes from null to null", 0, of.one.context, 0, of.zero.context, 0);
 }
 
 void too_many_bytes(const Sides &of) {
@@ -103,29 +93,27 @@ void too_many_bytes(const Sides &of) {
 }
 
 void from_the_host(const Sides &of) {
-    void *pinned = nullptr;
     char pageable[64] = "";
-    d.cuMemHostAlloc(&pinned, 64, 0);
+    void *pinned = MAKE(cuMemHostAlloc, 64, 0);
     const auto address = [](void *p) { return reinterpret_cast<CUdeviceptr>(p); };
-    ask("cuMemcpyPeer of pinned memory",
-        d.cuMemcpyPeer(of.one.memory, of.one.context, address(pinned), of.zero.context, 64));
-    ask("cuMemcpyPeer of pinned memory, another context's",
-        d.cuMemcpyPeer(of.one.memory, of.one.context, address(pinned), of.one.context, 64));
-    ask("cuMemcpyPeer of pageable memory",
-        d.cuMemcpyPeer(of.one.memory, of.one.context, address(pageable), of.zero.context, 64));
+    ASK(cuMemcpyPeer, " of pinned memory", of.one.memory, of.one.context, address(pinned),
+        of.zero.context, 64);
+    ASK(cuMemcpyPeer, " of pinned memory, another context's", of.one.memory, of.one.context,
+        address(pinned), of.one.context, 64);
+    ASK(cuMemcpyPeer, " of pageable memory", of.one.memory, of.one.context, address(pageable),
+        of.zero.context, 64);
     ask("0 synchronized", d.cuCtxSynchronize());
 }
 
 void from_freed(const Sides &of) {
     d.cuMemFree(of.zero.memory);
-    ask("cuMemcpyPeer",
-        d.cuMemcpyPeer(of.one.memory, of.one.context, of.zero.memory, of.zero.context, 64));
+    ASK(cuMemcpyPeer, "", of.one.memory, of.one.context, of.zero.memory, of.zero.context, 64);
     ask("0 synchronized", d.cuCtxSynchronize());
 }
 
 } // namespace
 
-void wrong_copies() {
+SECTION("wrong_copies") {
     apart("contexts swapped", swapped);
     apart("0's context for both", all_of_zero);
     apart("1's context for both", all_of_one);

@@ -1,0 +1,227 @@
+// What a kind of node is. Adding a node, setting it, and setting it in an executable graph are one
+// path each for all kinds (adding.cpp, exec.cpp), which call the functions of a NodeKind.
+//
+// A kind is a struct in kinds/, derived from KindDefaults, whose members it may replace. It has
+// these members; those in brackets may be missing:
+//     Node                           its parameters, of cushim/detail/node_kinds.hpp
+//     names                          the public functions for it, which errors name
+//     native<api>(node, context)     CUDA's parameters
+//     Add, [Set], [SetInExec]        CUDA's functions that take them; each is a Both
+//     [Get], [Native]                CUDA's function that reads them back, and their type
+//     [add<api>(new_node, node)], [set<api>(native, to, context)], [set_in_exec<api>(in_exec, to)]
+//                                    instead of native() with Add, Set or SetInExec, if one call is
+//                                    not enough
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "api.hpp"
+#include "base/with_memory.hpp"
+
+namespace cushim::detail {
+
+// What is the same for most kinds.
+struct KindDefaults {
+    // Whether it is a copy or a fill of 0 elements, which CUDA rejects.
+    static bool is_empty(const auto &) noexcept { return false; }
+    // The errors that can be detected here.
+    static Result<void> check(const auto &) noexcept { return {}; }
+    // Whether the driver needs the graph's context to be current for adding the node; the runtime
+    // always does.
+    static bool needs_context(const auto &) noexcept { return true; }
+    // add_owners(node, states) adds the owners that the node uses, if the header cannot list them.
+    static constexpr std::nullptr_t add_owners = nullptr;
+};
+
+// A concept, since clang 14 rejects a requires-expression whose parameter has no type.
+template <class Entry, class... Arguments>
+concept Takes =
+    requires(typename Entry::pfn entry, Arguments... arguments) { entry(arguments...); };
+
+// A call of a CUDA function, with the context as an additional argument if the function has it, as
+// few driver functions do.
+template <class Entry, class... Arguments>
+Result<void> call_with(CUcontext context, Arguments... arguments) noexcept {
+    if constexpr (Takes<Entry, Arguments..., CUcontext>) {
+        return call<Entry>(arguments..., context);
+    } else {
+        return call<Entry>(arguments...);
+    }
+}
+
+// A node that is to be added.
+struct NewNode {
+    template <class Entry, class... Parameters>
+    Result<void> add_by(Parameters... parameters) const noexcept {
+        return call_with<Entry>(context, node, graph, dependencies, count, parameters...);
+    }
+
+    CUgraphNode *node; // output
+    CUgraph graph;
+    const CUgraphNode *dependencies;
+    std::size_t count;
+    CUcontext context; // of the graph
+};
+
+// The kernel of a node of an executable graph, and launch attributes that the node has.
+struct KnownLaunch {
+    CUfunction kernel = nullptr; // null: the driver was not asked yet
+    bool is_cooperative = false;
+    std::optional<int> priority = {};
+    Dim3 cluster = {0, 0, 0};
+
+    friend bool operator==(const KnownLaunch &, const KnownLaunch &) noexcept = default;
+};
+
+// A node of an executable graph.
+struct NodeInExec {
+    template <class Entry, class Parameters>
+    Result<void> set_by(Parameters parameters) const noexcept {
+        return call_with<Entry>(context, exec, node, parameters);
+    }
+
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUcontext context;
+    KnownLaunch *known = nullptr; // null: not stored
+};
+
+struct NodeNames {
+    const char *add;
+    const char *set = nullptr;
+    const char *set_in_exec = nullptr;
+    const char *work = nullptr; // what is_empty() is about: "copy"
+};
+
+struct NodeKind {
+    // One API's functions for the kind. Null: no public function needs it.
+    struct Calls {
+        Result<void> (*add)(const NewNode &place, const void *node) noexcept;
+        Result<void> (*set)(CUgraphNode node, const void *to, CUcontext context) noexcept;
+        Result<void> (*set_in_exec)(const NodeInExec &node, const void *to) noexcept;
+    };
+
+    const Calls &calls(Api api) const noexcept { return calls_of[api == Api::runtime]; }
+
+    // The result of use(uses), with all owners that the node uses: those that the header lists, or
+    // those that only the kind can list.
+    template <class Use>
+    auto with_owners(const void *node, const NodeUses &of_header, const Use &use) const noexcept {
+        if (add_owners == nullptr) [[likely]] {
+            return use(of_header);
+        }
+        return with_memory([&] {
+            std::vector<State *> states;
+            add_owners(node, states);
+            return use(NodeUses{states});
+        });
+    }
+
+    // The members of the struct, for parameters without their type.
+    NodeNames names;
+    bool (*is_empty)(const void *node) noexcept;
+    Result<void> (*check)(const void *node) noexcept;
+    bool (*needs_context)(const void *node) noexcept;
+    void (*add_owners)(const void *node, std::vector<State *> &states); // null: see above
+    Calls calls_of[2]; // of the driver, of the runtime
+};
+
+// CUDA's function that adds a node of any type.
+#if CUDA_VERSION >= 12020
+using GenericParameters = Both<CUgraphNodeParams, cudaGraphNodeParams>;
+using AddGeneric = Both<entry::cuGraphAddNode_v1, entry::cudaGraphAddNode>;
+#else
+using GenericParameters = Both<void, void>;
+using AddGeneric =
+    Both<InNewerHeaders<"cuGraphAddNode", 12020>, InNewerHeaders<"cudaGraphAddNode", 12020>>;
+#endif
+template <Api api>
+Result<void> add_generic_node(const NewNode &place, In<GenericParameters, api> *native) noexcept {
+    if constexpr (api == Api::runtime && CUDART_VERSION >= 13000) {
+        return call<In<AddGeneric, api>>(place.node, place.graph, place.dependencies, nullptr,
+                                         place.count, native);
+    } else {
+        return needs(Feature::graph_generic_nodes, place.add_by<In<AddGeneric, api>>(native));
+    }
+}
+
+// --- the functions of a NodeKind, from those of a kind
+
+template <class Kind>
+const typename Kind::Node &as(const void *node) noexcept {
+    return *static_cast<const typename Kind::Node *>(node);
+}
+
+// Calls use(parameters): CUDA takes structs by their address, and handles by value. A native()
+// with arrays has parameters().
+template <class Kind, Api api, class Use>
+Result<void> with_native(const void *node, CUcontext context, const Use &use) noexcept {
+    return with_memory([&] {
+        auto native = Kind::template native<api>(as<Kind>(node), context);
+        if constexpr (requires { native.parameters(); }) {
+            return use(native.parameters());
+        } else if constexpr (std::is_class_v<decltype(native)>) {
+            return use(&native);
+        } else {
+            return use(native);
+        }
+    });
+}
+
+template <class Kind, Api api>
+Result<void> add_kind(const NewNode &place, const void *node) noexcept {
+    if constexpr (requires { Kind::template add<api>(place, as<Kind>(node)); }) {
+        return Kind::template add<api>(place, as<Kind>(node));
+    } else {
+        return with_native<Kind, api>(node, place.context, [&](auto parameters) noexcept {
+            return place.add_by<In<typename Kind::Add, api>>(parameters);
+        });
+    }
+}
+
+template <class Kind, Api api>
+Result<void> set_kind(CUgraphNode node, const void *to, CUcontext context) noexcept {
+    if constexpr (requires { Kind::template set<api>(node, as<Kind>(to), context); }) {
+        return Kind::template set<api>(node, as<Kind>(to), context);
+    } else {
+        return with_native<Kind, api>(to, context, [&](auto parameters) noexcept {
+            return call<In<typename Kind::Set, api>>(node, parameters);
+        });
+    }
+}
+
+template <class Kind, Api api>
+Result<void> set_kind_in_exec(const NodeInExec &node, const void *to) noexcept {
+    if constexpr (requires { Kind::template set_in_exec<api>(node, as<Kind>(to)); }) {
+        return Kind::template set_in_exec<api>(node, as<Kind>(to));
+    } else {
+        return with_native<Kind, api>(to, node.context, [&](auto parameters) noexcept {
+            return node.set_by<In<typename Kind::SetInExec, api>>(parameters);
+        });
+    }
+}
+
+template <class Kind, Api api>
+constexpr NodeKind::Calls calls_of() noexcept {
+    NodeKind::Calls calls{add_kind<Kind, api>, nullptr, nullptr};
+    if constexpr (Kind::names.set != nullptr) {
+        calls.set = set_kind<Kind, api>;
+    }
+    if constexpr (Kind::names.set_in_exec != nullptr) {
+        calls.set_in_exec = set_kind_in_exec<Kind, api>;
+    }
+    return calls;
+}
+
+template <class Kind>
+inline constexpr NodeKind node_kind = {
+    Kind::names,
+    [](const void *node) noexcept { return Kind::is_empty(as<Kind>(node)); },
+    [](const void *node) noexcept { return Kind::check(as<Kind>(node)); },
+    [](const void *node) noexcept { return Kind::needs_context(as<Kind>(node)); },
+    Kind::add_owners,
+    {calls_of<Kind, Api::driver>(), calls_of<Kind, Api::runtime>()},
+};
+
+} // namespace cushim::detail

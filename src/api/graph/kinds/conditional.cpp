@@ -1,0 +1,199 @@
+// Conditional nodes, their conditions and their bodies.
+#include <cushim/graph_conditional.hpp>
+
+#include <algorithm>
+
+#include "context/requirements.hpp"
+#include "graph/adding.hpp"
+#include "graph/kind.hpp"
+#include "graph/reading.hpp"
+
+namespace cushim {
+namespace detail {
+namespace {
+
+using CreateCondition =
+    Both<entry::cuGraphConditionalHandleCreate, entry::cudaGraphConditionalHandleCreate>;
+#if CUDA_VERSION >= 12030
+using Condition = Both<CUgraphConditionalHandle, cudaGraphConditionalHandle>;
+#else
+using Condition = Both<unsigned long long, unsigned long long>;
+#endif
+
+struct ConditionalKind : KindDefaults {
+    using Node = ConditionalNode;
+    static constexpr NodeNames names = {nullptr}; // each public function has a name of its own
+
+    template <Api api>
+    static Result<void> add([[maybe_unused]] const NewNode &place,
+                            [[maybe_unused]] const ConditionalNode &node) noexcept {
+#if CUDA_VERSION >= 12030
+        In<GenericParameters, api> native{};
+        native.type = static_cast<decltype(native.type)>(GraphNodeType::conditional);
+        auto &conditional = native.conditional;
+        conditional.handle = node.condition;
+        conditional.type = static_cast<decltype(conditional.type)>(node.type);
+        conditional.size = static_cast<unsigned int>(node.bodies.size());
+        if constexpr (api == Api::driver) {
+            conditional.ctx = place.context;
+        }
+        CUSHIM_TRY_VOID(add_generic_node<api>(place, &native));
+        std::copy_n(conditional.phGraph_out, node.bodies.size(), node.bodies.data());
+        return {};
+#else
+        return call<In<CreateCondition, api>>();
+#endif
+    }
+};
+
+} // namespace
+
+const NodeKind &kind_of(const ConditionalNode &) noexcept {
+    return node_kind<ConditionalKind>;
+}
+
+} // namespace detail
+
+namespace {
+
+using detail::GraphState;
+
+// A conditional node with this number of bodies.
+Result<GraphCases> add_conditional(Graph &graph, const GraphDependencies &dependencies,
+                                   const GraphCondition &condition, GraphConditionalType type,
+                                   std::size_t bodies) noexcept {
+    CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
+    if (detail::GraphAccess::graph_of(condition) != state->identity->id) {
+        return Error::invalid_argument(condition.native() == 0
+                                           ? "the GraphCondition is empty"
+                                           : "the condition belongs to another graph");
+    }
+    if (type == GraphConditionalType::switch_ || bodies > 1) { // which older drivers lack
+        CUSHIM_TRY_VOID(detail::require_feature(Feature::graph_conditional_switch));
+    }
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    return detail::with_memory([&]() -> Result<GraphCases> {
+        // Everything that allocates comes first.
+        GraphNode &user = state->identity->user_of(condition.native());
+        if (state->identity->has(user)) {
+            return Error::invalid_argument("the condition already has a conditional node; create "
+                                           "a condition for each node with "
+                                           "Graph::create_condition()");
+        }
+        std::vector<CUgraph> natives(bodies);
+        GraphCases added;
+        added.bodies.reserve(bodies);
+        CUSHIM_TRY(added.node,
+                   detail::add_node(graph, dependencies.nodes(),
+                                    detail::ConditionalNode{type, condition.native(), natives},
+                                    detail::no_uses));
+        for (const CUgraph native : natives) {
+            Result<Graph> body = detail::graph_inside(*state, added.node.native(), native);
+            if (!body) {
+                (void)detail::destroy_native_node(state->api(), added.node.native());
+                state->identity->forget(added.node.native());
+                return body.error();
+            }
+            added.bodies.push_back(std::move(*body));
+        }
+        user = added.node;
+        return added;
+    });
+}
+
+GraphBody with_body(GraphCases &&added) noexcept {
+    return {added.node, std::move(added.bodies[0])};
+}
+GraphBranches with_branches(GraphCases &&added) noexcept {
+    return {added.node, std::move(added.bodies[0]), std::move(added.bodies[1])};
+}
+
+Result<GraphCondition> create_condition(const Graph &graph,
+                                        const GraphConditionOptions &options) noexcept {
+    CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
+    CUSHIM_TRY(const ContextScope scope, state->enter());
+    return detail::by_api(state->api(), [&](auto api) -> Result<GraphCondition> {
+        using Create = detail::In<detail::CreateCondition, api>;
+        const unsigned int flags = options.assign_initial ? 1 : 0; // CU_GRAPH_COND_ASSIGN_DEFAULT
+        detail::In<detail::Condition, api> handle = 0;
+        if constexpr (api == Api::driver) {
+            CUSHIM_TRY_VOID(detail::call<Create>(&handle, state->graph, state->context,
+                                                 options.initial, flags));
+        } else {                                      // uses the current context
+            if constexpr (!detail::Lacking<Create>) { // libcudart may not report an old driver
+                CUSHIM_TRY_VOID(detail::require_feature(Feature::graph_conditional_nodes,
+                                                        "cudaGraphConditionalHandleCreate"));
+            }
+            CUSHIM_TRY_VOID(detail::call<Create>(&handle, state->graph, options.initial, flags));
+        }
+        return detail::GraphAccess::condition(handle, state->identity->id);
+    });
+}
+
+} // namespace
+
+Result<GraphCondition> Graph::create_condition(const GraphConditionOptions &options) noexcept {
+    return detail::named("Graph::create_condition", cushim::create_condition(*this, options));
+}
+
+Result<GraphBody> Graph::add_if_node(const GraphDependencies &dependencies,
+                                     const GraphCondition &condition) noexcept {
+    return detail::named("Graph::add_if_node", add_conditional(*this, dependencies, condition,
+                                                               GraphConditionalType::if_, 1)
+                                                   .transform(with_body));
+}
+
+Result<GraphBranches> Graph::add_if_else_node(const GraphDependencies &dependencies,
+                                              const GraphCondition &condition) noexcept {
+    return detail::named("Graph::add_if_else_node", add_conditional(*this, dependencies, condition,
+                                                                    GraphConditionalType::if_, 2)
+                                                        .transform(with_branches));
+}
+
+Result<GraphBody> Graph::add_while_node(const GraphDependencies &dependencies,
+                                        const GraphCondition &condition) noexcept {
+    return detail::named("Graph::add_while_node", add_conditional(*this, dependencies, condition,
+                                                                  GraphConditionalType::while_, 1)
+                                                      .transform(with_body));
+}
+
+Result<GraphCases> Graph::add_switch_node(const GraphDependencies &dependencies,
+                                          const GraphCondition &condition,
+                                          std::size_t cases) noexcept {
+    constexpr std::size_t most = 0xffffffff;
+    return detail::named("Graph::add_switch_node", [&]() noexcept -> Result<GraphCases> {
+        if (cases == 0 || cases > most) {
+            return detail::invalid_argument("%zu cases requested, minimum 1, limit %zu", cases,
+                                            most);
+        }
+        return add_conditional(*this, dependencies, condition, GraphConditionalType::switch_,
+                               cases);
+    });
+}
+
+// CUDA's struct has only handles and numbers, which are the same in both APIs: read through the
+// driver.
+Result<ConditionalNodeParams> Graph::conditional_params(const GraphNode &node) const noexcept {
+    using namespace detail;
+    return read_params<ConditionalNodeParams>(
+        "Graph::conditional_params", *this, node, {GraphNodeType::conditional},
+        [](auto, [[maybe_unused]] const FoundNode &found) -> Result<ConditionalNodeParams> {
+#if CUDA_VERSION >= 13020
+            CUgraphNodeParams native{};
+            CUSHIM_TRY_VOID(call<entry::cuGraphNodeGetParams>(found.native, &native));
+            const CUDA_CONDITIONAL_NODE_PARAMS &conditional = native.conditional;
+            ConditionalNodeParams params{
+                static_cast<GraphConditionalType>(conditional.type), conditional.handle, {}};
+            for (unsigned int index = 0; index < conditional.size; ++index) {
+                CUSHIM_TRY(Graph body,
+                           graph_inside(found.graph, found.native, conditional.phGraph_out[index]));
+                params.bodies.push_back(std::move(body));
+            }
+            return params;
+#else
+            return Error::requires_newer_headers("cuGraphNodeGetParams", Version::of(13, 2));
+#endif
+        });
+}
+
+} // namespace cushim

@@ -1,0 +1,70 @@
+// Fills.
+#include "graph/kind.hpp"
+#include "graph/reading.hpp"
+#include "memory/pitched_copy.hpp"
+
+namespace cushim {
+namespace detail {
+namespace {
+
+struct MemsetKind : KindDefaults {
+    using Node = PitchedFill;
+    static constexpr NodeNames names = {"Graph::add_memset_node", "Graph::set_memset_node",
+                                        "GraphExec::set_memset_node", "fill"};
+    using Native = Both<CUDA_MEMSET_NODE_PARAMS, cudaMemsetParams>;
+    using Add = Both<entry::cuGraphAddMemsetNode, entry::cudaGraphAddMemsetNode>;
+    using Set = Both<entry::cuGraphMemsetNodeSetParams, entry::cudaGraphMemsetNodeSetParams>;
+    using SetInExec =
+        Both<entry::cuGraphExecMemsetNodeSetParams, entry::cudaGraphExecMemsetNodeSetParams>;
+    using Get = Both<entry::cuGraphMemsetNodeGetParams, entry::cudaGraphMemsetNodeGetParams>;
+
+    static bool is_empty(const PitchedFill &fill) noexcept { return fill.to.extent.empty(); }
+    static bool needs_context(const PitchedFill &) noexcept { return false; }
+
+    // CUDA's node supports rows, but not layers.
+    static Result<void> check(const PitchedFill &fill) noexcept {
+        CUSHIM_TRY_VOID(detail::check(fill));
+        const auto &[address, extent, pitch] = fill.to;
+        if (extent.depth > 1 && pitch.layer != extent.height) {
+            return invalid_argument("layer pitch %zu rows, height %zu rows: the layers of a memset "
+                                    "node must be adjacent; add a memset node for each layer",
+                                    pitch.layer, extent.height);
+        }
+        return {};
+    }
+
+    template <Api api>
+    static auto native(const PitchedFill &fill, CUcontext) noexcept {
+        In<Native, api> native{};
+        native.dst = native_pointer<api>(fill.to.address);
+        native.pitch = fill.to.pitch.row;
+        native.value = fill.value;
+        native.elementSize = static_cast<unsigned int>(fill.element.size);
+        native.width = fill.to.extent.width;
+        native.height = fill.to.extent.height * fill.to.extent.depth;
+        return native;
+    }
+};
+
+} // namespace
+
+const NodeKind &kind_of(const PitchedFill &) noexcept {
+    return node_kind<MemsetKind>;
+}
+
+} // namespace detail
+
+Result<MemsetNodeParams> Graph::memset_params(const GraphNode &node) const noexcept {
+    return detail::read_back<detail::MemsetKind>("Graph::memset_params", *this, node,
+                                                 GraphNodeType::memset, [](const auto &native) {
+                                                     MemsetNodeParams params;
+                                                     params.to = {detail::address_of(native.dst),
+                                                                  {native.width, native.height, 1},
+                                                                  {native.pitch, native.height}};
+                                                     params.element_size = native.elementSize;
+                                                     params.value = native.value;
+                                                     return params;
+                                                 });
+}
+
+} // namespace cushim

@@ -1,0 +1,2 @@
+/* A library without contents. */
+typedef int empty;
