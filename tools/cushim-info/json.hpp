@@ -23,6 +23,7 @@ std::string json_object(const std::vector<JsonMember> &members);
 template <typename List, typename Function>
 std::string json_array(const List &list, Function value_of) {
     std::vector<std::string> elements;
+    elements.reserve(std::size(list));
     for (const auto &element : list) {
         elements.push_back(value_of(element));
     }

@@ -91,6 +91,7 @@ std::string machine_object(const Surroundings &machine) {
 std::string report_as_json(const Info &info, bool with_symbols) {
     const std::string why_not = why_no_usable_device(info);
     std::vector<JsonMember> libraries;
+    libraries.reserve(info.further.size());
     for (const Library &library : info.further) {
         libraries.emplace_back(library.name, library_object(library, with_symbols, "version"));
     }
