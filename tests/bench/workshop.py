@@ -158,8 +158,7 @@ class Simulator:
 
     def __init__(self, folder, headers_dir):
         place = "tools/simulator/variants/current"
-        build(folder, "g++", ["-Dsimulator=enabled", f"-Dheaders_dir={headers_dir}"],
-              [f"{place}/cuda:shared_library", f"{place}/cudart:shared_library"])
+        build(folder, "g++", ["-Dsimulator=enabled", f"-Dheaders_dir={headers_dir}"], ["cuda", "cudart"])
         (runtime,) = (folder / place).glob("libcudart.so.[0-9.]*[0-9]")
         self.place = tempfile.TemporaryDirectory(prefix="cushim-bench-", dir="/tmp")
         self.environment = {
