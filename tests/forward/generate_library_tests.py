@@ -23,8 +23,9 @@ DEPRECATED = '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"'
 
 
 def status_types(rows):
-    """The type that most functions return. The values of other types are bytes."""
-    return (collections.Counter(row["result"] for row in rows).most_common(1)[0][0],)
+    """The type that most functions return, other than pointers. The values of other types are bytes."""
+    counts = collections.Counter(row["result"] for row in rows if "*" not in row["result"])
+    return tuple(result for result, _ in counts.most_common(1))
 
 
 def fake_source(described, rows, statuses):
