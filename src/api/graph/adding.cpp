@@ -105,16 +105,11 @@ Result<GraphNode> add_node(const Graph &graph, std::span<const GraphNode> before
     NodeHandles handles;
     CUSHIM_TRY_VOID(handles.fill(*state->identity, before, {"dependencies"}));
     CUgraphNode added = nullptr;
-    const Api api = state->api();
-    const auto add = [&]() noexcept -> Result<void> {
-        const NewNode place = {&added, state->graph, handles.data(), handles.size(),
-                               state->context};
-        // The runtime would initialize the primary context if none is current.
-        if (api == Api::driver && !node.kind.needs_context(node.values)) {
-            return node.kind.calls(api).add(place, node.values);
-        }
-        CUSHIM_TRY(const ContextScope scope, state->enter());
-        return node.kind.calls(api).add(place, node.values);
+    const auto add = [&]() noexcept {
+        return with_calls(state->api(), state->context, node, [&](const auto &calls) noexcept {
+            return calls.add({&added, state->graph, handles.data(), handles.size(), state->context},
+                             node.values);
+        });
     };
     CUSHIM_TRY_VOID(keeping(*state, std::move(owners), add, added));
     return state->identity->name(added);

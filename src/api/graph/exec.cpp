@@ -69,12 +69,13 @@ Result<GraphExec> take_exec(const Context &context, Api api, CUgraphExec exec,
 
 using Place = detail::ExecUses::Place;
 
-// The graph's context is current.
 Result<void> call_set(const GraphExecState &state, const GraphNode &node, const NodeParameters &to,
                       Place *place) noexcept {
-    return to.kind.calls(state.api).set_in_exec(
-        {state.exec, node.native(), state.context, place != nullptr ? &place->known : nullptr},
-        to.values);
+    return detail::with_calls(state.api, state.context, to, [&](const auto &calls) noexcept {
+        return calls.set_in_exec({state.exec, node.native(), state.context,
+                                  place != nullptr ? &place->known : nullptr},
+                                 to.values);
+    });
 }
 
 // The node then uses `kept`, which may be null.
@@ -105,7 +106,6 @@ Result<void> GraphExec::set(const GraphNode &node, const NodeParameters &to,
         CUSHIM_TRY(const detail::ExecNode at, exec_node(*state, node));
         CUSHIM_TRY_VOID(
             detail::check_replacement(to, "to skip the node, call GraphExec::set_enabled()"));
-        CUSHIM_TRY(const ContextScope scope, state->enter());
         Place *const place = state->uses ? state->uses->find(node.native()) : nullptr;
         if (place != nullptr && place->keeps(owners)) {
             return call_set(*state, node, to, place);

@@ -66,14 +66,13 @@ std::shared_ptr<GraphIdentity> GraphIdentity::inside(CUgraphNode node, CUgraph g
     return inside.emplace_back(Inner{graph, std::make_shared<GraphIdentity>(*this, node)}).identity;
 }
 
-const GraphIdentity &GraphIdentity::identity_of(const GraphNode &node) const noexcept {
-    if (!has(node) && tables_) {
-        for (const auto &[outer, inside] : tables_->inner) {
-            for (const Inner &inner : inside) {
-                const GraphIdentity &found = inner.identity->identity_of(node);
-                if (found.has(node) || found.had(node)) {
-                    return found;
-                }
+const GraphIdentity &
+GraphIdentity::nested_identity_of(const GraphNode &node) const noexcept {
+    for (const auto &[outer, inside] : tables_->inner) {
+        for (const Inner &inner : inside) {
+            const GraphIdentity &found = inner.identity->identity_of(node);
+            if (found.has(node) || found.had(node)) {
+                return found;
             }
         }
     }

@@ -72,7 +72,9 @@ class GraphIdentity {
     std::shared_ptr<GraphIdentity> inside(CUgraphNode node, CUgraph graph);
     // The identity for the node's graph if it is this one or nested in it at any depth; otherwise
     // this one.
-    const GraphIdentity &identity_of(const GraphNode &node) const noexcept;
+    const GraphIdentity &identity_of(const GraphNode &node) const noexcept {
+        return has(node) || !tables_ ? *this : nested_identity_of(node);
+    }
     // The nodes that contain this graph, from the innermost; empty if none does.
     std::vector<CUgraphNode> path() const;
 
@@ -116,6 +118,7 @@ class GraphIdentity {
         return last_id_.fetch_add(1, std::memory_order_relaxed) + 1;
     }
     void end_nested() noexcept;
+    const GraphIdentity &nested_identity_of(const GraphNode &node) const noexcept;
     Tables &tables();
     unsigned long long name_of(CUgraphNode node) const noexcept {
         return any_gone_ ? find_name(node) : id;

@@ -27,8 +27,8 @@ struct KindDefaults {
     static bool is_empty(const auto &) noexcept { return false; }
     // The errors that can be detected here.
     static Result<void> check(const auto &) noexcept { return {}; }
-    // Whether the driver needs the graph's context to be current for adding the node; the runtime
-    // always does.
+    // Whether the driver needs the graph's context to be current for adding the node, and for
+    // setting it in an executable graph; the runtime always does.
     static bool needs_context(const auto &) noexcept { return true; }
     // add_owners(node, states) adds the owners that the node uses, if the header cannot list them.
     static constexpr std::nullptr_t add_owners = nullptr;

@@ -126,6 +126,7 @@ struct KernelKind : KindDefaults {
         KnownLaunch *const known = has_others ? nullptr : node.known;
         return explained_launch<api>(to, node.context, [&]() noexcept -> Result<void> {
             if (known == nullptr || *known != launch) {
+                CUSHIM_TRY(const ContextScope scope, ContextScope::enter(node.context));
                 CUSHIM_TRY_VOID(require_same_attributes({api, node.node, to, node.context}));
             }
             CUSHIM_TRY_VOID(with_parameters<api>(
