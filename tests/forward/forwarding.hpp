@@ -79,6 +79,9 @@ inline void forward_all(const Library &library, std::size_t pointers) {
 inline void answers_differ(const Library &library) {
     std::set<std::string> answers;
     for (unsigned int row = 0; row != library.rows.count; ++row) {
+        if (row % 1000 == 0) { // NPP has more functions than there are statuses
+            answers.clear();
+        }
         INFO(library.rows[row].name);
         const std::string answer = answer_of(library.fake, row);
         CHECK((answer.empty() || answers.insert(answer).second));

@@ -24,7 +24,7 @@ DEPRECATED = '#pragma GCC diagnostic ignored "-Wdeprecated-declarations"'
 
 def status_types(rows):
     """The type that most functions return, other than pointers. The values of other types are bytes."""
-    counts = collections.Counter(row["result"] for row in rows if "*" not in row["result"])
+    counts = collections.Counter(row["result"] for row in rows if "*" not in row["result"] and row["result"] != "void")
     return tuple(result for result, _ in counts.most_common(1))
 
 
