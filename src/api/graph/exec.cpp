@@ -72,9 +72,9 @@ using Place = detail::ExecUses::Place;
 Result<void> call_set(const GraphExecState &state, const GraphNode &node, const NodeParameters &to,
                       Place *place) noexcept {
     return detail::with_calls(state.api, state.context, to, [&](const auto &calls) noexcept {
-        return calls.set_in_exec({state.exec, node.native(), state.context,
-                                  place != nullptr ? &place->known : nullptr},
-                                 to.values);
+        return calls.set_in_exec(
+            {state.exec, node.native(), state.context, place != nullptr ? &place->known : nullptr},
+            to.values);
     });
 }
 

@@ -66,8 +66,7 @@ std::shared_ptr<GraphIdentity> GraphIdentity::inside(CUgraphNode node, CUgraph g
     return inside.emplace_back(Inner{graph, std::make_shared<GraphIdentity>(*this, node)}).identity;
 }
 
-const GraphIdentity &
-GraphIdentity::nested_identity_of(const GraphNode &node) const noexcept {
+const GraphIdentity &GraphIdentity::nested_identity_of(const GraphNode &node) const noexcept {
     for (const auto &[outer, inside] : tables_->inner) {
         for (const Inner &inner : inside) {
             const GraphIdentity &found = inner.identity->identity_of(node);
