@@ -107,8 +107,9 @@ TEST_CASE("A device is usable only if all queries succeeded") {
 
 TEST_CASE("The command line is parsed") {
     CHECK(parse_options({}).error.empty());
-    const Options all = parse_options({"--symbols", "--check", "--json", "--help", "--version"});
-    CHECK((all.symbols && all.check && all.json && all.help && all.version));
+    const Options all =
+        parse_options({"--symbols", "--check", "--json", "--help", "--version", "--link-dir"});
+    CHECK((all.symbols && all.check && all.json && all.help && all.version && all.link_dir));
     CHECK(parse_options({"--jsonx"}).error == "unknown option '--jsonx'");
     CHECK(parse_options({"--json", "x"}).error == "unexpected argument 'x'");
     CHECK(parse_options({""}).error == "unexpected argument ''");

@@ -1,8 +1,10 @@
 // cushim-info: reports the CUDA libraries and devices that cushim finds, and problems with them.
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "gather.hpp"
@@ -43,6 +45,20 @@ int check(const cushim_info::Info &info) {
     return exit_failed;
 }
 
+// Found from this program's own file, so that an installation can be moved.
+int print_link_dir() {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::path program = fs::read_symlink("/proc/self/exe", error);
+    const fs::path folder = (program.parent_path() / CUSHIM_LINK_DIR).lexically_normal();
+    if (error || !fs::is_directory(folder, error)) {
+        std::fprintf(stderr, "cushim-info: %s does not exist; it is installed on Linux, by Meson\n",
+                     folder.string().c_str());
+        return exit_failed;
+    }
+    return print(folder.string() + "\n");
+}
+
 int run(const cushim_info::Options &options) {
     if (options.help) {
         return print(cushim_info::help_text());
@@ -50,6 +66,9 @@ int run(const cushim_info::Options &options) {
     if (options.version) {
         return print(std::string("cushim-info ") + cushim_version() + ", CUDA " +
                      cushim_info::version_text(cushim_headers_version()) + " headers\n");
+    }
+    if (options.link_dir) {
+        return print_link_dir();
     }
     const cushim_info::Info info = cushim_info::gather();
     const int printed = print_report(info, options);

@@ -16,6 +16,8 @@ bool set_option(Options &options, std::string_view argument) {
         options.help = true;
     } else if (argument == "--version") {
         options.version = true;
+    } else if (argument == "--link-dir") {
+        options.link_dir = true;
     } else {
         return false;
     }
@@ -43,6 +45,7 @@ Options parse_options(const std::vector<std::string_view> &arguments) {
 
 std::string_view help_text() {
     return "usage: cushim-info [--symbols] [--check] [--json]\n"
+           "       cushim-info --link-dir\n"
            "\n"
            "Prints the CUDA driver and runtime libraries that cushim finds on this machine, why\n"
            "other candidates were rejected, how many entry points resolve, the devices, and\n"
@@ -55,6 +58,8 @@ std::string_view help_text() {
            "  --json     print one JSON object instead of text; with --symbols it holds every\n"
            "             entry point too\n"
            "  --version  print the version of cushim and of the CUDA headers it was built with\n"
+           "  --link-dir print the folder with which -lcuda and -lcudart mean cushim's drop-ins,\n"
+           "             for -L (Linux, installed)\n"
            "  --help     print this\n"
            "\n"
            "Environment:\n"

@@ -13,6 +13,7 @@ struct Options {
     bool json = false;
     bool help = false;
     bool version = false;
+    bool link_dir = false;
     std::string error; // an error in the command line; "" if none
 };
 
