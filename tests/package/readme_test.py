@@ -119,7 +119,7 @@ class Readme(consumer.ConsumerTest):
 
     def test_commands_of_the_dropin_page_work(self):
         commands = [text for language, text in readme.blocks('src/dropin/README.md') if language == 'sh']
-        self.assertEqual(len(commands), 4)
+        self.assertEqual(len(commands), 5)
         for command in commands:
             check = self.check_driver_api if 'cushim-dropin-driver' in command else self.check_existing
             if self.can_run(command):
