@@ -2,7 +2,7 @@
 #ifndef CUSHIM_CAPTURE_MODE_HPP
 #define CUSHIM_CAPTURE_MODE_HPP
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 #include <cushim/text.hpp>
 
 namespace cushim {

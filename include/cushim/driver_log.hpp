@@ -23,7 +23,7 @@
 #ifndef CUSHIM_DRIVER_LOG_HPP
 #define CUSHIM_DRIVER_LOG_HPP
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 
 namespace cushim {
 

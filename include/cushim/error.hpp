@@ -4,7 +4,7 @@
 #ifndef CUSHIM_ERROR_HPP
 #define CUSHIM_ERROR_HPP
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 #include <cushim/loader.h>
 #include <cushim/text.hpp>
 #include <cushim/version.hpp>

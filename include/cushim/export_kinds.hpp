@@ -2,7 +2,7 @@
 #ifndef CUSHIM_EXPORT_KINDS_HPP
 #define CUSHIM_EXPORT_KINDS_HPP
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 
 namespace cushim {
 

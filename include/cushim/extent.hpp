@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 
 namespace cushim {
 

@@ -8,7 +8,7 @@
 #ifndef CUSHIM_FEATURE_HPP
 #define CUSHIM_FEATURE_HPP
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 #include <cushim/text.hpp>
 #include <cushim/version.hpp>
 

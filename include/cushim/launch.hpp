@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 #include <cushim/detail/launch_types.hpp>
 
 namespace cushim {

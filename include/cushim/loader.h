@@ -2,7 +2,7 @@
  * the search. C++ programs use loader.hpp, the same in C++ terms. All functions work for every
  * library that cushim was built with: the driver, the runtime, and further ones such as NVML.
  *
- * Usable from C11 and C++20; needs no CUDA header. Part of the library cushim-core, which needs no
+ * Usable from C11 and C++11; needs no CUDA header. Part of the library cushim-core, which needs no
  * C++ runtime.
  *
  * Nothing here has to be called: the first call of any table function loads what it needs. No

@@ -2,7 +2,7 @@
 #ifndef CUSHIM_TEARDOWN_HPP
 #define CUSHIM_TEARDOWN_HPP
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 
 namespace cushim {
 

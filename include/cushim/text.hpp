@@ -21,7 +21,7 @@
 #ifndef CUSHIM_TEXT_HPP
 #define CUSHIM_TEXT_HPP
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 
 namespace cushim {
 

@@ -2,7 +2,7 @@
 #ifndef CUSHIM_WIN32_HANDLE_HPP
 #define CUSHIM_WIN32_HANDLE_HPP
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 
 namespace cushim {
 

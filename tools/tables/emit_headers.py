@@ -121,7 +121,7 @@ def slots_header(table, packed):
     """The C part of the table: the loader and the drop-in, which are C, need no more."""
     api = table.api
     text = NOTICE.format(version=version_text(packed))
-    text += f'/* The slots of the CUDA {api.key} API, one per exported name. C11 and C++20. */\n'
+    text += f'/* The slots of the CUDA {api.key} API, one per exported name. C11 and C++11. */\n'
     text += f'#include <cushim/detail/{api.key}_headers.h>\n'
     text += ''.join(f'struct {tag};\n' for tag in table.forward_declared)
     text += slots(table)
@@ -149,7 +149,7 @@ def table_header(table, packed):
     api = table.api
     text = NOTICE.format(version=version_text(packed))
     text += f'/* Table functions of the CUDA {api.key} API, one per exported name. See table.hpp. */\n'
-    text += f'#include <cushim/detail/{api.key}_slots.h>\n'
+    text += f'#include <cushim/detail/cpp20.hpp>\n#include <cushim/detail/{api.key}_slots.h>\n'
     return text + table_class(table, 'CUSHIM_LOCAL')
 
 
@@ -210,7 +210,7 @@ def entries_header(table, packed):
 
 def first_calls_header(table, packed):
     text = NOTICE.format(version=version_text(packed))
-    text += f'/* The first-call functions of the CUDA {table.api.key} API. C11 and C++20. */\n'
+    text += f'/* The first-call functions of the CUDA {table.api.key} API. C11 and C++11. */\n'
     text += f'#include <cushim/detail/{table.api.key}_slots.h>\n'
     return text + first_calls(table, 'CUSHIM_CORE_API')
 

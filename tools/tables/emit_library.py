@@ -111,7 +111,7 @@ def table_header(table):
             f'/* Table functions of {api.title}, one per exported name: see <cushim/table.hpp>. */\n'
             f'#if {missing}\n'
             f'#include "cushim: {" or ".join(table.headers)} not found. Add -I with the folder of the '
-            f'headers of {api.title}."\n#endif\n')
+            f'headers of {api.title}."\n#endif\n#include <cushim/detail/cpp20.hpp>\n')
     text += ''.join(f'#include <{header}>\n' for header in table.headers)
     text += f'#include "{api.key}_library.h"\n'
     if api.major is not None:

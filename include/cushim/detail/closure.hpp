@@ -6,7 +6,7 @@
 #include <new>
 #include <type_traits>
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 
 namespace cushim::detail {
 

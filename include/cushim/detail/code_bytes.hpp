@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <new>
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 
 namespace cushim::detail {
 

@@ -1,21 +1,9 @@
 /* The base of all public headers: visibility, and the atomic load of a slot.
  *
- * Usable from C11 and C++20. Includes nothing.
+ * Usable from C11 and C++11. Includes nothing.
  */
 #ifndef CUSHIM_DETAIL_CONFIG_H
 #define CUSHIM_DETAIL_CONFIG_H
-
-#ifdef _MSVC_LANG
-#define CUSHIM_DETAIL_LANGUAGE _MSVC_LANG
-#elif defined(__cplusplus)
-#define CUSHIM_DETAIL_LANGUAGE __cplusplus
-#else
-#define CUSHIM_DETAIL_LANGUAGE 202002L
-#endif
-/* Not "C++20": the first compilers with C++20 report a number between C++17 and C++20. */
-#if CUSHIM_DETAIL_LANGUAGE <= 201703L
-#error "cushim needs C++20: compile with -std=c++20 or /std:c++20, or newer."
-#endif
 
 /* Marks of declarations. Static libraries are hidden: a plugin that contains cushim keeps its copy
  * to itself, and two copies in a process do not use each other's functions.

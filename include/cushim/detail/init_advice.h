@@ -1,4 +1,4 @@
-/* What to do if cuInit fails, for the wrappers and cushim-info. Usable from C11 and C++20. */
+/* What to do if cuInit fails, for the wrappers and cushim-info. Usable from C11 and C++11. */
 #ifndef CUSHIM_DETAIL_INIT_ADVICE_H
 #define CUSHIM_DETAIL_INIT_ADVICE_H
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 
 namespace cushim::detail {
 

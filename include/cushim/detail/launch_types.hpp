@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include <cushim/detail/cpp20.hpp>
 #include <cushim/detail/driver_headers.h>
 
 namespace cushim::detail {

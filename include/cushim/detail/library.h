@@ -1,5 +1,5 @@
 /* What the generated code of a further library (NVML, NVRTC, ...) and the loader share: how the
- * library is found, and the first call of its functions. Usable from C11 and C++20.
+ * library is found, and the first call of its functions. Usable from C11 and C++11.
  *
  * Programs do not include this header; they use <cushim/NAME_table.hpp> and loader.h.
  */

@@ -1,4 +1,4 @@
-/* What the C++ headers and the wrappers need of the loader. Usable from C11 and C++20. */
+/* What the C++ headers and the wrappers need of the loader. Usable from C11 and C++11. */
 #ifndef CUSHIM_DETAIL_LOADER_H
 #define CUSHIM_DETAIL_LOADER_H
 

@@ -7,7 +7,7 @@
  * A source file that is always linked contains, at file scope,
  *     CUSHIM_MARK(name_of_the_object, CUSHIM_MARK_LIBRARY, "nvml");
  *
- * Usable from C11 and C++20.
+ * Usable from C11 and C++11.
  */
 #ifndef CUSHIM_DETAIL_MARKER_H
 #define CUSHIM_DETAIL_MARKER_H

@@ -1,4 +1,4 @@
-/* What the generated first-call functions of a table need. Usable from C11 and C++20. */
+/* What the generated first-call functions of a table need. Usable from C11 and C++11. */
 #ifndef CUSHIM_DETAIL_ROWS_H
 #define CUSHIM_DETAIL_ROWS_H
 

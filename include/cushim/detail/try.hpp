@@ -2,7 +2,7 @@
 #ifndef CUSHIM_DETAIL_TRY_HPP
 #define CUSHIM_DETAIL_TRY_HPP
 
-#include <cushim/detail/config.h>
+#include <cushim/detail/cpp20.hpp>
 
 namespace cushim::detail {
 
