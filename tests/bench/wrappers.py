@@ -34,7 +34,7 @@ LIMITS = {
     "graph, memcpy node": (None, 0),
     "graph, host node": (None, 0),
     "graph, kernel node": (None, 1),
-    "executable graph, memset node": (None, 1),
+    "executable graph, memset node": (None, 0),
     "executable graph, kernel node": (None, 1),
     "runtime graph, empty node": (None, 1),
     "runtime graph, memset node": (None, 1),
