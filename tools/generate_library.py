@@ -25,6 +25,8 @@ def parse_arguments():
     job.add_argument('--output', help='folder to write to')
     job.add_argument('--probe', action='store_true',
                      help='only find the headers: print the folder of the first one')
+    job.add_argument('--link-name', action='store_true',
+                     help='print the name for -l on Linux; an empty line if it has none')
     job.add_argument('--list', action='store_true', help='print the names of the described libraries')
     parser.add_argument('--include', action='append', default=[], help='folder of headers')
     parser.add_argument('--style', choices=['gcc', 'msvc'], default='gcc',
@@ -39,7 +41,7 @@ def parse_arguments():
     end = own.index('--') if '--' in own else len(own)
     arguments = parser.parse_args(own[:end])
     arguments.compiler = own[end + 1:]
-    if not arguments.list and not (arguments.library and arguments.compiler):
+    if not arguments.list and not (arguments.library and (arguments.compiler or arguments.link_name)):
         parser.error('LIBRARY -- COMPILER is missing')
     return arguments
 
@@ -69,6 +71,9 @@ def write_depfile(path, output, table):
 
 def generate(arguments):
     described = description.read(description.path_of(arguments.library))
+    if arguments.link_name:
+        print(described.link_name)
+        return
     preprocessor = model.Preprocessor(arguments.compiler, arguments.include, arguments.style)
     if arguments.probe:
         print(preprocessor.where(library.find_headers(described, preprocessor)[0]))

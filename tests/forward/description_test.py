@@ -120,6 +120,17 @@ class Mistakes(unittest.TestCase):
         run = Run(library='cusomething')
         self.assertIn('no library is called cusomething; known: cublas, cublaslt, ', run.messages)
 
+    def test_name_for_the_linker(self):
+        linux = 'linux = libthing.so.{major}\n'
+        for line, name in ((linux, 'thing'), ('linux  =  libthing-ml.so.1 libthing.so\n', 'thing-ml'),
+                           ('linux = thing.plugin\n', ''), ('windows = thing.dll\n', '')):
+            with self.subTest(line), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder, 'thing.txt')
+                path.write_text(DESCRIPTION.replace(linux, line), encoding='utf-8')
+                done = subprocess.run([sys.executable, GENERATOR, '--link-name', path], capture_output=True, text=True,
+                                      check=False)
+                self.assertEqual((done.returncode, done.stdout), (0, f'{name}\n'), done.stderr)
+
     def test_functions_of_cuda(self):
         for pattern in ('cu*', 'cuInit', 'cuMem[A-Z]*'):
             self.check(DESCRIPTION.replace('thing[A-Z]*', f'thing* {pattern}'), 'thing.txt:4',

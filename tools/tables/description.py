@@ -88,6 +88,12 @@ class Description:
         """The file names, with marks such as {major}."""
         return self.names_by_major.get((system, major)) or self.words(system)
 
+    @property
+    def link_name(self):
+        """What -l names on Linux: nvidia-ml for libnvidia-ml.so.1. Empty if no file has such a name."""
+        found = re.match(r'lib(.+?)\.so\b', (self.words('linux') or [''])[0])
+        return found[1] if found else ''
+
     def needs_cuda(self, major):
         names = self.words('packages') + [n for system in SYSTEMS for n in self.names(system, major)]
         return any('{cuda}' in name for name in names)

@@ -22,8 +22,8 @@ Result<GraphNode> add_node(const Graph &graph, std::span<const GraphNode> before
 // Calls CUDA to destroy a node. The graph's identity is unchanged.
 Result<void> destroy_native_node(Api api, CUgraphNode node) noexcept;
 
-// The result of use(calls) with the functions of the node's kind, in the context if CUDA needs it
-// to be current. The runtime would initialize the primary context if none is.
+// The result of use(calls), where `calls` are the functions for this kind of node, in the context
+// if CUDA needs it to be current. The runtime would initialize the primary context if none is.
 template <class Use>
 Result<void> with_calls(Api api, CUcontext context, const NodeParameters &node,
                         const Use &use) noexcept {
