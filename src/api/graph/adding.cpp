@@ -40,12 +40,12 @@ struct RawKind : KindDefaults {
     }
 };
 
-Result<void> check_element(const GraphIdentity &identity, std::span<const GraphNode> nodes,
-                           const GraphNode &node, const ArrayName &name) noexcept {
+Error wrong_element(const GraphState &graph, std::span<const GraphNode> nodes,
+                    const GraphNode &node, const ArrayName &name) noexcept {
     char element[60];
     std::snprintf(element, sizeof element, "%s[%zu]%s", name.array,
                   static_cast<std::size_t>(&node - nodes.data()), name.member);
-    return check_node(identity, node, element);
+    return not_of_graph(node, graph.id, element);
 }
 
 // Changes a node by `change()`, and keeps the resources that it then uses alive. A new node may
@@ -73,7 +73,7 @@ const NodeKind &kind_of(const RawNode &) noexcept {
     return node_kind<RawKind>;
 }
 
-Result<void> NodeHandles::fill(const GraphIdentity &identity, std::span<const GraphNode> nodes,
+Result<void> NodeHandles::fill(const GraphState &graph, std::span<const GraphNode> nodes,
                                const ArrayName &name) noexcept {
     CUgraphNode *to = few_.data();
     if (nodes.size() > few_.size()) {
@@ -84,8 +84,8 @@ Result<void> NodeHandles::fill(const GraphIdentity &identity, std::span<const Gr
         }
     }
     for (const GraphNode &node : nodes) {
-        if (!node || !identity.has(node)) [[unlikely]] {
-            return check_element(identity, nodes, node, name); // returns the reason
+        if (!graph.has(node)) [[unlikely]] {
+            return wrong_element(graph, nodes, node, name);
         }
         to[count_++] = node.native();
     }
@@ -103,16 +103,16 @@ Result<GraphNode> add_node(const Graph &graph, std::span<const GraphNode> before
     }
     CUSHIM_TRY_VOID(node.kind.check(node.values));
     NodeHandles handles;
-    CUSHIM_TRY_VOID(handles.fill(*state->identity, before, {"dependencies"}));
+    CUSHIM_TRY_VOID(handles.fill(*state, before, {"dependencies"}));
     CUgraphNode added = nullptr;
     const auto add = [&]() noexcept {
-        return with_calls(state->api(), state->context, node, [&](const auto &calls) noexcept {
+        return with_calls(state->api, state->context, node, [&](const auto &calls) noexcept {
             return calls.add({&added, state->graph, handles.data(), handles.size(), state->context},
                              node.values);
         });
     };
     CUSHIM_TRY_VOID(keeping(*state, std::move(owners), add, added));
-    return state->identity->name(added);
+    return state->name(added);
 }
 
 Result<void> check_replacement(const NodeParameters &to, const char *remedy) noexcept {
@@ -154,26 +154,27 @@ namespace {
 Result<void> set_node(const Graph &graph, const GraphNode &node, const NodeParameters &to,
                       NewUses &&uses) noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
-    CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
+    CUSHIM_TRY_VOID(state->check(node));
     CUSHIM_TRY_VOID(
         detail::check_replacement(to, "to remove the node, call Graph::destroy_node()"));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return detail::keeping(*state, std::move(uses), [&]() noexcept {
-        return to.kind.calls(state->api()).set(node.native(), to.values, state->context);
+        return to.kind.calls(state->api).set(node.native(), to.values, state->context);
     });
 }
 
 Result<void> destroy_node_of(const Graph &graph, const GraphNode &node) noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
-    CUSHIM_TRY_VOID(detail::check_node(*state->identity, node));
+    CUSHIM_TRY_VOID(state->check(node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return detail::with_memory([&]() -> Result<void> {
-        state->identity->prepare_to_forget(node.native());
+        detail::GraphIdentity &identity = *state->identity();
+        identity.prepare_to_forget(node.native());
         Result<void> destroyed = detail::explained(
-            detail::destroy_native_node(state->api(), node.native()), CUDA_ERROR_NOT_SUPPORTED,
+            detail::destroy_native_node(state->api, node.native()), CUDA_ERROR_NOT_SUPPORTED,
             "nodes of a graph with memory nodes cannot be destroyed");
         if (destroyed || detail::may_be_done(destroyed.error())) {
-            state->identity->forget(node.native());
+            identity.forget(node.native());
         }
         return destroyed;
     });

@@ -19,7 +19,7 @@ namespace cushim::detail {
 Result<GraphNode> add_node(const Graph &graph, std::span<const GraphNode> before,
                            const NodeParameters &node, const NodeUses &uses) noexcept;
 
-// Calls CUDA to destroy a node. The graph's identity is unchanged.
+// Calls CUDA to destroy a node. The graph's state is unchanged.
 Result<void> destroy_native_node(Api api, CUgraphNode node) noexcept;
 
 // The result of use(calls), where `calls` are the functions for this kind of node, in the context
@@ -47,7 +47,7 @@ struct ArrayName {
 // The handles of existing nodes; more than 16 are stored on the heap.
 class NodeHandles {
   public:
-    Result<void> fill(const GraphIdentity &identity, std::span<const GraphNode> nodes,
+    Result<void> fill(const GraphState &graph, std::span<const GraphNode> nodes,
                       const ArrayName &name) noexcept;
 
     // Null without nodes, as CUDA requires.

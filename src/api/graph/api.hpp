@@ -1,7 +1,7 @@
 // The two APIs of graphs. Their handles are the same types, and most functions and structs differ
 // in the name only. `Both` names such a pair, and one text serves both APIs:
 //
-//     call_of<Both<entry::cuGraphClone, entry::cudaGraphClone>>(state.api(), &clone, graph)
+//     call_of<Both<entry::cuGraphClone, entry::cudaGraphClone>>(state.api, &clone, graph)
 //
 // Driver functions have the signatures of the oldest ABI that suffices, runtime functions those of
 // the headers' major version.

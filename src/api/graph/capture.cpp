@@ -214,15 +214,15 @@ Result<void> Stream::begin_capture_to(Graph &graph, const GraphDependencies &dep
         CUSHIM_TRY_VOID(detail::require(*this, empty));
         CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
         detail::NodeHandles before;
-        CUSHIM_TRY_VOID(before.fill(*state->identity, dependencies.nodes(), {"dependencies"}));
+        CUSHIM_TRY_VOID(before.fill(*state, dependencies.nodes(), {"dependencies"}));
         CUSHIM_TRY(const ContextScope scope, state->enter());
         Result<void> called =
-            detail::needs(Feature::capture_to_graph, detail::by_api(state->api(), [&](auto of) {
+            detail::needs(Feature::capture_to_graph, detail::by_api(state->api, [&](auto of) {
                               return detail::call<detail::In<BeginCaptureTo, of>>(
                                   native(), state->graph, before.data(), nullptr, before.size(),
                                   static_cast<detail::In<NativeMode, of>>(mode));
                           }));
-        return note_begun(state->api(), *this, state->context, state->outermost, std::move(called));
+        return note_begun(state->api, *this, state->context, state->outermost, std::move(called));
     });
 }
 
@@ -231,7 +231,7 @@ Result<void> Stream::end_capture_to(const Graph &graph) const noexcept {
         CUSHIM_TRY_VOID(detail::require(*this, empty));
         // The capture ends whatever is wrong with the graph.
         const auto state = detail::state_of_graph(graph);
-        const Ended ended = state ? end_whatever((*state)->api(), *this, (*state)->context)
+        const Ended ended = state ? end_whatever((*state)->api, *this, (*state)->context)
                                   : end_whatever(Api::driver, *this, nullptr);
         const bool is_given = state && ended.graph == (*state)->graph;
         if (!is_given) {

@@ -85,11 +85,11 @@ Result<void> change_edges(const Graph &graph, const Edges &edges) noexcept {
         return {};
     }
     NodeHandles from, to;
-    CUSHIM_TRY_VOID(from.fill(*state->identity, edges.from, edges.from_name));
-    CUSHIM_TRY_VOID(to.fill(*state->identity, edges.to, edges.to_name));
+    CUSHIM_TRY_VOID(from.fill(*state, edges.from, edges.from_name));
+    CUSHIM_TRY_VOID(to.fill(*state, edges.to, edges.to_name));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return detail::with_memory([&] {
-        return detail::by_api(state->api(), [&](auto api) {
+        return detail::by_api(state->api, [&](auto api) {
             std::vector<In<EdgeData, api>> data(edges.data != nullptr ? count : 0);
             for (std::size_t index = 0; index < data.size(); ++index) {
                 data[index].from_port = edges.data[index].from_port;
@@ -183,8 +183,8 @@ Result<std::vector<GraphEdge>> Graph::edges() const noexcept {
                        }));
             std::vector<GraphEdge> edges;
             for (std::size_t index = 0; index < from.size(); ++index) {
-                edges.push_back({state.identity->node(from[index]),
-                                 state.identity->node(to[index]),
+                edges.push_back({state.name(from[index]),
+                                 state.name(to[index]),
                                  {data[index].from_port, data[index].to_port, data[index].type}});
             }
             return edges;

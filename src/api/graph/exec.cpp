@@ -46,7 +46,7 @@ Result<detail::ExecNode> exec_node(const GraphExecState &state, const GraphNode 
     }
     const detail::GraphIdentity &identity = state.identity->identity_of(node);
     if (!identity.has(node)) [[unlikely]] {
-        CUSHIM_TRY_VOID(detail::check_node(identity, node));
+        return detail::not_of_graph(node, identity.id, "the node");
     }
     return detail::ExecNode{node.native(), identity};
 }
@@ -120,7 +120,7 @@ Result<void> GraphExec::set_child_graph_node(const GraphNode &node, const Graph 
     return named("GraphExec::set_child_graph_node", [&]() noexcept -> Result<void> {
         CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
         CUSHIM_TRY(GraphState *const inner, state_of_graph(child, "the child Graph is empty"));
-        if (inner->api() != state->api) {
+        if (inner->api != state->api) {
             return detail::other_api(state->api, "the executable graph", "the child graph");
         }
         CUSHIM_TRY(const detail::ExecNode at, exec_node(*state, node));

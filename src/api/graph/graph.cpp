@@ -14,35 +14,16 @@ namespace detail {
 
 Result<NewState<GraphState>> make_graph_state(const Context &context, Api api) noexcept {
     CUSHIM_TRY_VOID(require(context, "the Context is empty"));
-    return with_memory([&]() -> Result<NewState<GraphState>> {
-        return make_state<GraphState>(context, std::make_shared<GraphIdentity>(api));
-    });
+    return make_state<GraphState>(context, api);
 }
 
 Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) noexcept {
     return with_memory([&]() -> Result<Graph> {
-        CUSHIM_TRY(auto state, make_state<GraphState>(around.shared_context(),
-                                                      around.identity->inside(node, graph)));
+        CUSHIM_TRY(auto state,
+                   make_state<GraphState>(around, around.identity()->inside(node, graph)));
         state->graph = graph;
-        state->outermost = around.outermost;
-        state->keep_outer = KeepAlive(&around);
         return lend_graph(state);
     });
-}
-
-Result<void> check_node(const GraphIdentity &identity, const GraphNode &node,
-                        const char *what) noexcept {
-    if (!node) {
-        return invalid_argument("%s is an empty GraphNode", what);
-    }
-    if (!identity.has(node)) {
-        return invalid_argument(identity.had(node) ? "%s was destroyed"
-                                : identity.may_have_had(node)
-                                    ? "%s was destroyed or belongs to another graph"
-                                    : "%s belongs to another graph",
-                                what);
-    }
-    return {};
 }
 
 Error other_api(Api api, const char *graph, const char *other) noexcept {
@@ -116,21 +97,20 @@ Result<Graph> rt::borrow_graph(const Context &context, CUgraph graph) noexcept {
 
 Api Graph::api() const noexcept {
     const auto state = state_of_graph(*this);
-    return state ? (*state)->api() : Api::loader;
+    return state ? (*state)->api : Api::loader;
 }
 
 Result<Graph> Graph::clone() const noexcept {
     return named("Graph::clone", [this]() noexcept -> Result<Graph> {
         CUSHIM_TRY(GraphState *const original, state_of_graph(*this));
-        CUSHIM_TRY(auto state,
-                   detail::make_graph_state(original->shared_context(), original->api()));
+        CUSHIM_TRY(auto state, detail::make_graph_state(original->shared_context(), original->api));
         CUSHIM_TRY(const ContextScope scope, original->enter());
         CUSHIM_TRY_VOID(original->copied([&]() noexcept {
             using Clone = Both<entry::cuGraphClone, entry::cudaGraphClone>;
             const detail::RelativesGuard guard;
-            return detail::explained(
-                call_of<Clone>(original->api(), &state->graph, original->graph),
-                CUDA_ERROR_NOT_SUPPORTED, "a graph with memory nodes cannot be cloned");
+            return detail::explained(call_of<Clone>(original->api, &state->graph, original->graph),
+                                     CUDA_ERROR_NOT_SUPPORTED,
+                                     "a graph with memory nodes cannot be cloned");
         }));
         Graph clone = detail::own_graph(state);
         auto uses = original->uses().share();
@@ -159,7 +139,7 @@ Result<void> Graph::keep_alive(const Graph &other) noexcept {
             return Error::invalid_argument(
                 "the graph would keep itself alive, and never be destroyed");
         }
-        if (kept != nullptr && &state->identity->outermost() == &kept->identity->outermost()) {
+        if (kept != nullptr && state->outermost == kept->outermost) {
             return Error::invalid_argument(
                 "both graphs are parts of one graph, which would keep itself alive, and never be "
                 "destroyed");

@@ -2,77 +2,61 @@
 
 #include <algorithm>
 
+#include "base/ranges.hpp"
 #include "reading.hpp"
 
 namespace cushim::detail {
 namespace {
 
-Result<bool> has_node(Api api, CUgraph graph, CUgraphNode node) {
-    CUSHIM_TRY(const std::vector<CUgraphNode> nodes, native_nodes(api, graph));
-    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
-}
+constexpr unsigned long long of_one_node = 1ULL << 63; // in names that are not numbers of graphs
 
 } // namespace
 
-GraphIdentity::Tables::~Tables() = default;
-
-GraphIdentity::GraphIdentity(GraphIdentity &around, CUgraphNode node) noexcept
-    : api(around.api), id(next_id()), around_(&around), node_(node) {}
-
-GraphIdentity::Tables &GraphIdentity::tables() {
-    if (!tables_) {
-        tables_ = std::make_unique<Tables>();
+Error not_of_graph(const GraphNode &node, unsigned long long id, const char *what) noexcept {
+    if (!node) {
+        return invalid_argument("%s is an empty GraphNode", what);
     }
-    return *tables_;
-}
-
-unsigned long long GraphIdentity::find_name(CUgraphNode node) const noexcept {
-    if (!tables_) {
-        return id; // the graph was destroyed
-    }
-    const auto found = tables_->names.find(node);
-    return found == tables_->names.end() ? id : found->second;
+    const unsigned long long name = GraphAccess::name(node);
+    return invalid_argument(name == id                  ? "%s was destroyed"
+                            : (name & of_one_node) != 0 ? "%s was destroyed or belongs to another "
+                                                          "graph"
+                                                        : "%s belongs to another graph",
+                            what);
 }
 
 Result<GraphNode> GraphIdentity::find(CUgraph graph, CUgraphNode native) const {
-    if (native == nullptr) {
-        return GraphNode();
+    CUSHIM_TRY(const std::vector<CUgraphNode> nodes, native_nodes(api, graph));
+    if (std::find(nodes.begin(), nodes.end(), native) != nodes.end()) {
+        return name(native);
     }
-    CUSHIM_TRY(const bool is_here, has_node(api, graph, native));
-    if (is_here) {
-        return node(native);
-    }
-    if (!tables_) {
-        return GraphNode();
-    }
-    for (const auto &[outer, inside] : tables_->inner) {
-        for (const Inner &inner : inside) {
-            CUSHIM_TRY(GraphNode found, inner.identity->find(inner.graph, native));
-            if (found) {
-                return found;
-            }
+    for (const auto &[place, identity] : nested_) {
+        CUSHIM_TRY(GraphNode found, identity->find(place.second, native));
+        if (found) {
+            return found;
         }
     }
     return GraphNode();
 }
 
 std::shared_ptr<GraphIdentity> GraphIdentity::inside(CUgraphNode node, CUgraph graph) {
-    std::vector<Inner> &inside = tables().inner[node];
-    for (const Inner &inner : inside) {
-        if (inner.graph == graph) {
-            return inner.identity;
-        }
+    const std::pair place(node, graph);
+    const auto known = nested_.find(place);
+    if (known != nested_.end()) {
+        return known->second;
     }
-    return inside.emplace_back(Inner{graph, std::make_shared<GraphIdentity>(*this, node)}).identity;
+    auto identity = std::make_shared<GraphIdentity>(*this, node);
+    nested_.emplace(place, identity);
+    return identity;
 }
 
-const GraphIdentity &GraphIdentity::nested_identity_of(const GraphNode &node) const noexcept {
-    for (const auto &[outer, inside] : tables_->inner) {
-        for (const Inner &inner : inside) {
-            const GraphIdentity &found = inner.identity->identity_of(node);
-            if (found.has(node) || found.had(node)) {
-                return found;
-            }
+const GraphIdentity &GraphIdentity::identity_of(const GraphNode &node) const noexcept {
+    if (has(node)) {
+        return *this;
+    }
+    for (const auto &[place, identity] : nested_) {
+        const GraphIdentity &found = identity->identity_of(node);
+        if (found.has(node) || GraphAccess::name(node) == found.id) {
+            return found;
         }
     }
     return *this;
@@ -86,42 +70,27 @@ std::vector<CUgraphNode> GraphIdentity::path() const {
     return path;
 }
 
-const GraphIdentity &GraphIdentity::outermost() const noexcept {
-    const GraphIdentity *identity = this;
-    while (identity->around_ != nullptr) {
-        identity = identity->around_;
-    }
-    return *identity;
-}
-
-void GraphIdentity::prepare_to_forget(CUgraphNode node) {
-    tables().names.try_emplace(node, id);
-    any_gone_ = true;
-}
-
 void GraphIdentity::forget(CUgraphNode node) noexcept {
-    if (!tables_) {
-        return;
-    }
-    auto &inner = tables_->inner;
-    if (const auto known = tables_->names.find(node); known != tables_->names.end()) {
+    if (const auto known = names_.find(node); known != names_.end()) {
         known->second = next_id() | of_one_node;
     }
-    if (const auto inside = inner.find(node); inside != inner.end()) {
-        for (const Inner &each : inside->second) {
-            each.identity->end();
+    std::erase_if(nested_, [node](const auto &nested) noexcept {
+        const auto &[place, identity] = nested;
+        if (place.first == node) {
+            identity->end();
         }
-        inner.erase(inside);
-    }
+        return place.first == node;
+    });
 }
 
-void GraphIdentity::end_nested() noexcept {
-    for (const auto &[node, inside] : tables_->inner) {
-        for (const Inner &inner : inside) {
-            inner.identity->end();
-        }
+void GraphIdentity::end() noexcept {
+    alive_ = false;
+    for (const auto &[place, identity] : nested_) {
+        identity->end();
     }
-    tables_.reset();
+    nested_.clear();
+    names_.clear();
+    users_.clear();
 }
 
 } // namespace cushim::detail

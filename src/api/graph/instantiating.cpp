@@ -192,9 +192,11 @@ const char *text_of_reason(InstantiateResult result, bool device_launch) noexcep
 }
 
 // The node that CUDA reports as the cause of a failure.
-Result<GraphNode> find_node(const GraphState &graph, CUgraphNode native) noexcept {
-    return detail::with_memory(
-        [&]() -> Result<GraphNode> { return graph.identity->find(graph.graph, native); });
+Result<GraphNode> find_node(GraphState &graph, CUgraphNode native) noexcept {
+    if (native == nullptr) {
+        return GraphNode();
+    }
+    return detail::with_memory([&] { return graph.identity()->find(graph.graph, native); });
 }
 
 Error not_instantiated(const Error &error, GraphState &graph, const NativeFailure &why,
@@ -205,7 +207,7 @@ Error not_instantiated(const Error &error, GraphState &graph, const NativeFailur
     if (why.node == nullptr) {
         return has_text(why.result) ? detail::explained(error, "%s", reason) : error;
     }
-    const Result<GraphNodeType> type = detail::native_type(graph.api(), why.node);
+    const Result<GraphNodeType> type = detail::native_type(graph.api, why.node);
     return detail::explained(error, "%s: node 0x%llx, type %s", reason, detail::number_of(why.node),
                              type ? to_text(*type).c_str() : "unknown");
 }
@@ -219,13 +221,15 @@ Result<GraphExec> Graph::instantiate(const InstantiateOptions &options) const no
         if (options.upload != nullptr) {
             CUSHIM_TRY_VOID(detail::require(*options.upload, "the Stream for the upload is empty"));
         }
-        CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(*graph, graph->identity));
+        CUSHIM_TRY(auto state, detail::with_memory([&] {
+                       return detail::make_state<GraphExecState>(*graph, graph->identity());
+                   }));
         state->is_kept_by_cuda = options.kept_by_cuda || options.device_launch;
         CUSHIM_TRY(const ContextScope scope, graph->enter());
         NativeFailure why;
         const auto done = copy_with_uses(*state.operator->(), *graph, [&]() -> Result<bool> {
             CUSHIM_TRY_VOID(
-                instantiate_native(graph->api(), &state->exec, graph->graph, options, why));
+                instantiate_native(graph->api, &state->exec, graph->graph, options, why));
             return true;
         });
         if (!done) {
@@ -311,7 +315,7 @@ Result<GraphUpdate> GraphExec::update(const Graph &graph) noexcept {
     return named("GraphExec::update", [&]() noexcept -> Result<GraphUpdate> {
         CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
         CUSHIM_TRY(GraphState *const from, state_of_graph(graph));
-        if (from->api() != state->api) {
+        if (from->api != state->api) {
             return detail::other_api(state->api, "the executable graph", "the graph");
         }
         CUSHIM_TRY(const ContextScope scope, state->enter());

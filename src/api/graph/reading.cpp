@@ -38,7 +38,7 @@ std::vector<GraphNode> nodes_of(const GraphState &state, const std::vector<CUgra
     std::vector<GraphNode> nodes;
     nodes.reserve(natives.size());
     for (const CUgraphNode native : natives) {
-        nodes.push_back(state.identity->node(native));
+        nodes.push_back(state.name(native));
     }
     return nodes;
 }
@@ -60,7 +60,7 @@ static_assert(int(cudaGraphNodeTypeConditional) == int(GraphNodeType::conditiona
 
 Result<FoundNode> node_of_type(GraphState &graph, const GraphNode &node,
                                std::initializer_list<GraphNodeType> types) noexcept {
-    CUSHIM_TRY(const GraphNodeType found, native_type(graph.api(), node.native()));
+    CUSHIM_TRY(const GraphNodeType found, native_type(graph.api, node.native()));
     for (const GraphNodeType type : types) {
         if (type == found) {
             return FoundNode{graph, node.native(), type};
@@ -110,15 +110,15 @@ Result<GraphNode> Graph::find_in_clone(const Graph &original,
     return named("Graph::find_in_clone", [&]() noexcept -> Result<GraphNode> {
         CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
         CUSHIM_TRY(GraphState *const from, state_of_graph(original, "the original Graph is empty"));
-        CUSHIM_TRY_VOID(detail::check_node(*from->identity, node));
+        CUSHIM_TRY_VOID(from->check(node));
         CUSHIM_TRY(const ContextScope scope, state->enter());
         CUgraphNode found = nullptr;
         const detail::RelativesGuard guard;
         CUSHIM_TRY_VOID(detail::explained(
-            call_of<Find>(state->api(), &found, node.native(), state->graph),
+            call_of<Find>(state->api, &found, node.native(), state->graph),
             CUDA_ERROR_INVALID_VALUE,
             "the graph is not a clone of the original, or has no copy of this node"));
-        return state->identity->node(found);
+        return state->name(found);
     });
 }
 
@@ -132,7 +132,7 @@ Result<void> Graph::debug_dot(const char *path, unsigned int flags) const noexce
             return Error::invalid_argument("the path is null");
         }
         CUSHIM_TRY(const ContextScope scope, state->enter());
-        return detail::explained(call_of<Print>(state->api(), state->graph, path, flags),
+        return detail::explained(call_of<Print>(state->api, state->graph, path, flags),
                                  CUDA_ERROR_OPERATING_SYSTEM, "the file cannot be written");
     });
 }

@@ -50,10 +50,10 @@ auto read_graph(const char *function, const Graph &graph, const GraphNode *node,
         return with_memory([&]() -> Value {
             CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
             if (node != nullptr) {
-                CUSHIM_TRY_VOID(check_node(*state->identity, *node));
+                CUSHIM_TRY_VOID(state->check(*node));
             }
             CUSHIM_TRY(const ContextScope scope, state->enter());
-            return by_api(state->api(), [&](auto api) { return read(api, *state); });
+            return by_api(state->api, [&](auto api) { return read(api, *state); });
         });
     });
 }

@@ -32,8 +32,12 @@ Destroyed destroy_by(const InContext &in, Api api, Handle handle) noexcept {
 }
 
 struct GraphState final : InContext {
-    GraphState(const Context &in, std::shared_ptr<GraphIdentity> of) noexcept
-        : InContext(in, InCapture::safe), identity(std::move(of)) {}
+    GraphState(const Context &in, Api of) noexcept
+        : InContext(in, InCapture::safe), api(of), id(GraphIdentity::next_id()) {}
+    // Of a graph nested in a node of `around`.
+    GraphState(GraphState &around, std::shared_ptr<GraphIdentity> nested) noexcept
+        : InContext(around, InCapture::safe), api(around.api), id(nested->id),
+          outermost(around.outermost), keep_outer(&around), identity_(std::move(nested)) {}
     ~GraphState() override {
         if (is_captured_into) {
             forget_target(*this);
@@ -41,12 +45,13 @@ struct GraphState final : InContext {
     }
 
     Destroyed destroy() noexcept override {
-        identity->end();
-        return destroy_by<entry::cuGraphDestroy, entry::cudaGraphDestroy>(*this, api(), graph);
+        if (identity_ != nullptr) {
+            identity_->end();
+        }
+        return destroy_by<entry::cuGraphDestroy, entry::cudaGraphDestroy>(*this, api, graph);
     }
     // A reset destroys the objects in the context, but not graphs.
     bool is_gone() const noexcept override { return false; }
-    Api api() const noexcept { return identity->api; }
     // What the nodes use: the outermost graph keeps it.
     KeptResources &uses() noexcept { return outermost->own_uses_; }
     // Calls `copy`, which copies the graph, so that CUDA does not keep the resources for the copy.
@@ -55,16 +60,40 @@ struct GraphState final : InContext {
         return own_uses_.without(copy);
     }
 
-    const std::shared_ptr<GraphIdentity> identity;
+    bool is_alive() const noexcept { return identity_ == nullptr || identity_->is_alive(); }
+    // See GraphIdentity. The name of a null handle is empty.
+    GraphNode name(CUgraphNode native) const noexcept {
+        return native == nullptr      ? GraphNode()
+               : identity_ != nullptr ? identity_->name(native)
+                                      : GraphAccess::node(native, id);
+    }
+    bool has(const GraphNode &node) const noexcept {
+        return identity_ != nullptr ? identity_->has(node) : GraphAccess::name(node) == id;
+    }
+    // invalid_argument unless it is an existing node of this graph. `what` is the argument.
+    Result<void> check(const GraphNode &node, const char *what = "the node") const noexcept {
+        return has(node) ? Result<void>() : not_of_graph(node, id, what);
+    }
+    // Throws std::bad_alloc.
+    const std::shared_ptr<GraphIdentity> &identity() {
+        if (identity_ == nullptr) {
+            identity_ = std::make_shared<GraphIdentity>(api, id);
+        }
+        return identity_;
+    }
+
+    const Api api;
+    const unsigned long long id; // of its identity
     CUgraph graph = nullptr;
     // For a graph nested in a node, which is never owned; the graph around it is kept alive.
-    GraphState *outermost = this;
-    KeepAlive keep_outer;
+    GraphState *const outermost = this;
+    const KeepAlive keep_outer;
     bool is_captured_into = false; // note_capture() was called
     InstantiateFailure failure;    // of the last instantiate() that failed
 
   private:
-    KeptResources own_uses_{graph, identity->id, generation};
+    std::shared_ptr<GraphIdentity> identity_; // null until it is needed
+    KeptResources own_uses_{graph, id, generation};
 };
 
 // Null for an empty Graph.
@@ -78,7 +107,7 @@ inline Result<GraphState *> state_of_graph(const Graph &graph,
     if (state == nullptr) {
         return Error::invalid_argument(empty);
     }
-    if (!state->identity->is_alive()) {
+    if (!state->is_alive()) {
         return Error::invalid_argument("the node that contains this graph was destroyed");
     }
     return state;
@@ -89,7 +118,7 @@ Result<NewState<GraphState>> make_graph_state(const Context &context, Api api) n
 Result<Graph> graph_inside(GraphState &around, CUgraphNode node, CUgraph graph) noexcept;
 inline Graph own_graph(NewState<GraphState> &state) noexcept {
     GraphState *const owned = state.take();
-    release_before_exit(owned->api()); // such graphs are destroyed on cushim's thread, too
+    release_before_exit(owned->api); // such graphs are destroyed on cushim's thread, too
     Graph graph;
     Access::set(graph, owned->graph, owned);
     return graph;
@@ -101,10 +130,6 @@ inline Graph lend_graph(NewState<GraphState> &state) noexcept {
     Access::state(graph)->owned.store(false, std::memory_order_relaxed);
     return graph;
 }
-
-// invalid_argument unless the name refers to a node of this graph. `what` is the argument.
-Result<void> check_node(const GraphIdentity &identity, const GraphNode &node,
-                        const char *what = "the node") noexcept;
 
 // unsupported_platform: the other graph belongs to the other API.
 Error other_api(Api api, const char *graph, const char *other) noexcept;

@@ -37,8 +37,8 @@ Result<GraphNode> add_child_graph(const Graph &graph, const GraphDependencies &d
                                   const Graph &child) noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
     CUSHIM_TRY(GraphState *const inner, state_of_graph(child, "the child Graph is empty"));
-    if (state->api() != inner->api()) {
-        return other_api(state->api(), "the graph", "the child graph");
+    if (state->api != inner->api) {
+        return other_api(state->api, "the graph", "the child graph");
     }
     auto uses = inner->uses().share();
     CUSHIM_TRY_VOID(state->uses().prepare(uses));

@@ -63,7 +63,7 @@ Result<GraphCases> add_conditional(Graph &graph, const GraphDependencies &depend
                                    const GraphCondition &condition, GraphConditionalType type,
                                    std::size_t bodies) noexcept {
     CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
-    if (detail::GraphAccess::graph_of(condition) != state->identity->id) {
+    if (detail::GraphAccess::graph_of(condition) != state->id) {
         return Error::invalid_argument(condition.native() == 0
                                            ? "the GraphCondition is empty"
                                            : "the condition belongs to another graph");
@@ -74,8 +74,8 @@ Result<GraphCases> add_conditional(Graph &graph, const GraphDependencies &depend
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return detail::with_memory([&]() -> Result<GraphCases> {
         // Everything that allocates comes first.
-        GraphNode &user = state->identity->user_of(condition.native());
-        if (state->identity->has(user)) {
+        GraphNode &user = state->identity()->user_of(condition.native());
+        if (state->has(user)) {
             return Error::invalid_argument("the condition already has a conditional node; create "
                                            "a condition for each node with "
                                            "Graph::create_condition()");
@@ -90,8 +90,8 @@ Result<GraphCases> add_conditional(Graph &graph, const GraphDependencies &depend
         for (const CUgraph native : natives) {
             Result<Graph> body = detail::graph_inside(*state, added.node.native(), native);
             if (!body) {
-                (void)detail::destroy_native_node(state->api(), added.node.native());
-                state->identity->forget(added.node.native());
+                (void)detail::destroy_native_node(state->api, added.node.native());
+                state->identity()->forget(added.node.native());
                 return body.error();
             }
             added.bodies.push_back(std::move(*body));
@@ -112,7 +112,7 @@ Result<GraphCondition> create_condition(const Graph &graph,
                                         const GraphConditionOptions &options) noexcept {
     CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return detail::by_api(state->api(), [&](auto api) -> Result<GraphCondition> {
+    return detail::by_api(state->api, [&](auto api) -> Result<GraphCondition> {
         using Create = detail::In<detail::CreateCondition, api>;
         const unsigned int flags = options.assign_initial ? 1 : 0; // CU_GRAPH_COND_ASSIGN_DEFAULT
         detail::In<detail::Condition, api> handle = 0;
@@ -126,7 +126,7 @@ Result<GraphCondition> create_condition(const Graph &graph,
             }
             CUSHIM_TRY_VOID(detail::call<Create>(&handle, state->graph, options.initial, flags));
         }
-        return detail::GraphAccess::condition(handle, state->identity->id);
+        return detail::GraphAccess::condition(handle, state->id);
     });
 }
 
