@@ -138,13 +138,15 @@ DriverLog reasons_for([[maybe_unused]] Api api, [[maybe_unused]] int status,
 
 } // namespace detail
 
+using namespace detail;
+
 DriverLog last_driver_log() noexcept {
 #if CUDA_VERSION >= 12090
-    const detail::Log log(0);
-    DriverLog text = detail::joined(log.failure(), "\n");
+    const Log log(0);
+    DriverLog text = joined(log.failure(), "\n");
     std::size_t length = std::strlen(text.characters);
-    detail::append(text, length, length == 0 || log.failure().returning.empty() ? "" : "\n");
-    detail::append(text, length, log.failure().returning);
+    append(text, length, length == 0 || log.failure().returning.empty() ? "" : "\n");
+    append(text, length, log.failure().returning);
     return text;
 #else
     return {};

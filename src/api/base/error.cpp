@@ -20,6 +20,8 @@
 
 namespace cushim {
 
+using namespace detail;
+
 // The detail and the driver's reasons follow in the same block.
 struct ErrorText {
     std::atomic<int> owners{1};
@@ -157,13 +159,13 @@ void destroy_text(ErrorText *text) {
 } // namespace
 
 Error::Error(const ErrorParts &parts, const cushim_report *report) noexcept
-    : entry_point_(detail::or_empty(parts.entry_point)), about_(report), status_(parts.status),
+    : entry_point_(or_empty(parts.entry_point)), about_(report), status_(parts.status),
       required_(parts.required), installed_(parts.installed), kind_(parts.kind), api_(parts.api),
       library_(static_cast<unsigned short>(library_in(parts))) {
     if (api_ == Api::library) {
-        about_ = detail::or_empty(parts.status_name);
+        about_ = or_empty(parts.status_name);
     }
-    const char *detail = detail::or_empty(parts.detail);
+    const char *detail = or_empty(parts.detail);
     if (*detail != '\0') {
         text_ = make_text(detail);
     }
@@ -205,10 +207,9 @@ Error Error::status(Api api, int status, const char *entry_point, const char *de
         parts.installed = installed_version(CUSHIM_LIBRARY_DRIVER);
     }
     Error error(parts, report_behind(api, status, parts.kind));
-    const DriverLog reasons = may_have_reasons(api, status)
-                                  ? detail::reasons_for(api, status, error.entry_point_)
-                                  : DriverLog();
-    detail = detail::or_empty(detail);
+    const DriverLog reasons =
+        may_have_reasons(api, status) ? reasons_for(api, status, error.entry_point_) : DriverLog();
+    detail = or_empty(detail);
     if (*detail != '\0' || *reasons.c_str() != '\0') {
         error.text_ = make_text(detail, reasons.c_str());
     }
@@ -285,7 +286,7 @@ const char *Error::message() const noexcept {
     if (text == nullptr) {
         ErrorText *const made = make_text("");
         if (made == nullptr) {
-            return detail::sentence_of(kind_);
+            return sentence_of(kind_);
         }
         if (publish(text_, text, made)) {
             text = made;
@@ -295,12 +296,12 @@ const char *Error::message() const noexcept {
     }
     char *message = text->message.load(std::memory_order_acquire);
     if (message == nullptr) {
-        char *const made = detail::make_message(
-            *this,
-            {function_, report(), api_ == Api::library ? static_cast<const char *>(about_) : "",
-             text->detail(), text->reasons()});
+        char *const made =
+            make_message(*this, {function_, report(),
+                                 api_ == Api::library ? static_cast<const char *>(about_) : "",
+                                 text->detail(), text->reasons()});
         if (made == nullptr) {
-            return detail::sentence_of(kind_);
+            return sentence_of(kind_);
         }
         if (text->message.compare_exchange_strong(message, made)) {
             return made;

@@ -300,8 +300,10 @@ const char *sentence_of(ErrorKind kind) noexcept {
 
 } // namespace detail
 
+using namespace detail;
+
 const char *name(ErrorKind kind) noexcept {
-    return detail::kind_text(kind).name;
+    return kind_text(kind).name;
 }
 
 } // namespace cushim

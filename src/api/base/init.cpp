@@ -12,21 +12,20 @@
 
 namespace cushim {
 
-namespace {
+using namespace detail;
 
-using detail::call;
-using detail::named;
+namespace {
 
 // `visible` is CUDA_VISIBLE_DEVICES; null if it is not set.
 Error without_device(const Error &error, const char *visible) noexcept {
     if (visible != nullptr) {
-        return detail::explained(error,
-                                 "the driver found no device with CUDA_VISIBLE_DEVICES=%s; "
-                                 "correct or unset that variable",
-                                 visible);
+        return explained(error,
+                         "the driver found no device with CUDA_VISIBLE_DEVICES=%s; "
+                         "correct or unset that variable",
+                         visible);
     }
     const bool is_chosen = cushim_is_chosen_by_path(CUSHIM_LIBRARY_DRIVER) != 0;
-    return detail::explained(
+    return explained(
         error, "the driver found no device; check that nvidia-smi lists one%s",
         is_chosen ? ""
                   : "; if this is a container, start it with GPU access (docker run --gpus all)");
@@ -35,7 +34,7 @@ Error without_device(const Error &error, const char *visible) noexcept {
 /* The driver's own texts are "initialization error" and "no CUDA-capable device is detected". */
 Error not_initialised(const Error &error, unsigned int now) noexcept {
     if (error.status() == CUDA_ERROR_NOT_INITIALIZED && now > 1) {
-        return detail::explained(
+        return explained(
             error, "this process was forked from a process that used CUDA, and CUDA does not work "
                    "in it; fork before the first use of CUDA, or start a program with exec");
     }
@@ -44,13 +43,13 @@ Error not_initialised(const Error &error, unsigned int now) noexcept {
         return without_device(error, visible);
     }
     if (error.status() == CUDA_ERROR_INVALID_DEVICE && visible != nullptr) {
-        return detail::explained(error,
-                                 "CUDA_VISIBLE_DEVICES=%s names a device twice, or one that the "
-                                 "driver rejects; correct or unset that variable",
-                                 visible);
+        return explained(error,
+                         "CUDA_VISIBLE_DEVICES=%s names a device twice, or one that the "
+                         "driver rejects; correct or unset that variable",
+                         visible);
     }
     const char *const advice = cushim_init_advice(error.status());
-    return advice != nullptr ? detail::explained(error, "%s", advice) : error;
+    return advice != nullptr ? explained(error, "%s", advice) : error;
 }
 
 Result<void> call_init(unsigned int now) noexcept {
@@ -70,7 +69,7 @@ std::atomic<unsigned int> initialised{0};
 std::atomic<entry::cuInit::pfn> initialised_by{nullptr};
 
 entry::cuInit::pfn current_function() noexcept {
-    return detail::function_of<entry::cuInit>();
+    return function_of<entry::cuInit>();
 }
 
 } // namespace
@@ -94,7 +93,7 @@ Result<void> init() noexcept {
         // Registered right after cuInit, so that both run before the driver's teardown, in reverse
         // order.
         cushim_watch_exit();
-        detail::release_before_exit(Api::driver);
+        release_before_exit(Api::driver);
         initialised_by.store(current_function(), std::memory_order_relaxed);
         initialised.store(now, std::memory_order_release);
         return {};

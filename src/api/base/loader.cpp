@@ -8,9 +8,9 @@
 
 namespace cushim {
 
-namespace {
+using namespace detail;
 
-using detail::named;
+namespace {
 
 Result<void> loaded(cushim_library library) noexcept {
     if (cushim_load(library) == CUSHIM_STATE_LOADED) {
@@ -32,9 +32,9 @@ Error too_long(const Settings &settings) noexcept {
     const std::size_t driver = length_of(settings.driver_path),
                       runtime = length_of(settings.runtime_path);
     const bool is_driver = driver > limit;
-    return detail::invalid_argument("Settings::%s has %zu bytes and exceeds the limit of %zu bytes",
-                                    is_driver ? "driver_path" : "runtime_path",
-                                    is_driver ? driver : runtime, limit);
+    return invalid_argument("Settings::%s has %zu bytes and exceeds the limit of %zu bytes",
+                            is_driver ? "driver_path" : "runtime_path",
+                            is_driver ? driver : runtime, limit);
 }
 
 } // namespace
@@ -65,7 +65,7 @@ Result<void> configure(const Settings &settings) noexcept {
                 "the search for the CUDA libraries has already begun; call configure() before the "
                 "first CUDA call");
         case CUSHIM_CONFIGURE_NO_MEMORY:
-            return detail::no_host_memory();
+            return no_host_memory();
         case CUSHIM_CONFIGURE_INVALID:
             break;
         }

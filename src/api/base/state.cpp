@@ -11,6 +11,9 @@
 #include "resets.hpp"
 
 namespace cushim {
+
+using namespace detail;
+
 namespace {
 
 // The current sink and the next: a fork during a change leaves the current one intact.
@@ -19,40 +22,40 @@ constinit TeardownSinkSetting sinks[2];
 constinit std::atomic<unsigned int> sink_index{0};
 
 TeardownSinkSetting current_sink() noexcept {
-    const detail::LockGuard guard(sink_lock);
+    const LockGuard guard(sink_lock);
     return sinks[sink_index.load(std::memory_order_relaxed)];
 }
 
 // During exit, a driver call in a destructor may crash; in a child of fork it would only return an
 // error, and the object belongs to the parent. After a reset, destroying a stream crashes.
-[[gnu::always_inline]] inline bool may_destroy(const detail::State &state) noexcept {
+[[gnu::always_inline]] inline bool may_destroy(const State &state) noexcept {
     if (!state.owned.load(std::memory_order_relaxed)) [[unlikely]] {
         return false;
     }
     if (cushim_may_call(state.generation) == 0) [[unlikely]] {
         return false;
     }
-    if (detail::any_reset.load(std::memory_order_acquire)) [[unlikely]] {
+    if (any_reset.load(std::memory_order_acquire)) [[unlikely]] {
         return !state.is_gone();
     }
     return true;
 }
 
-[[gnu::always_inline]] inline detail::Destroyed destroy(detail::State &state) noexcept {
+[[gnu::always_inline]] inline Destroyed destroy(State &state) noexcept {
     if (!may_destroy(state)) [[unlikely]] {
         return {};
     }
-    if (state.in_capture == detail::InCapture::safe) {
+    if (state.in_capture == InCapture::safe) {
         return state.destroy();
     }
-    const detail::RelaxedCapture relaxed;
+    const RelaxedCapture relaxed;
     return state.destroy();
 }
 
 } // namespace
 
 TeardownSinkSetting set_teardown_sink(TeardownSinkSetting setting) noexcept {
-    const detail::LockGuard guard(sink_lock);
+    const LockGuard guard(sink_lock);
     const unsigned int before = sink_index.load(std::memory_order_relaxed);
     sinks[1 - before] = setting;
     sink_index.store(1 - before, std::memory_order_release);

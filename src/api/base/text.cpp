@@ -18,9 +18,10 @@
 #include "state.hpp"
 
 namespace cushim {
-namespace {
 
-using detail::enum_text;
+using namespace detail;
+
+namespace {
 
 Text empty_text(const char *type) noexcept {
     Text text;
@@ -163,7 +164,7 @@ Text to_text(const Stream &stream) noexcept {
     if (stream.native() == CU_STREAM_PER_THREAD) {
         return {"Stream(per_thread)"};
     }
-    return detail::text_of("Stream", stream);
+    return text_of("Stream", stream);
 }
 
 Text to_text(Device device) noexcept {
@@ -176,7 +177,7 @@ Text to_text(const GraphNode &node) noexcept {
     }
     Text text;
     std::snprintf(text.characters, sizeof text.characters, "GraphNode(0x%llx)",
-                  detail::number_of(node.native()));
+                  number_of(node.native()));
     return text;
 }
 

@@ -14,15 +14,12 @@
 #include "on_device.hpp"
 
 namespace cushim {
+
+using namespace detail;
+
 namespace {
 
-using detail::call;
-using detail::Destroyed;
-using detail::named;
-using detail::on_device;
-using detail::status_of;
-
-struct PrimaryContextState final : detail::State {
+struct PrimaryContextState final : State {
     explicit PrimaryContextState(Device of) noexcept : device(of) { device_ordinal = of.native(); }
     Destroyed destroy() noexcept override {
         return {call<entry::cuDevicePrimaryCtxRelease>(device.native()), device.native()};
@@ -30,7 +27,7 @@ struct PrimaryContextState final : detail::State {
     const Device device;
 };
 
-struct CreatedContextState final : detail::State {
+struct CreatedContextState final : State {
     Destroyed destroy() noexcept override { return {call<entry::cuCtxDestroy>(context), context}; }
     CUcontext context = nullptr;
 };
@@ -56,19 +53,18 @@ void destroy_if_current(CUcontext context) noexcept {
 
 Error not_created(const Error &error, Device device, unsigned int flags) noexcept {
     if (error.status() != CUDA_ERROR_INVALID_VALUE) {
-        return detail::refused_device(error, device.native());
+        return refused_device(error, device.native());
     }
     constexpr unsigned int all = CU_CTX_FLAGS_MASK, scheduling = CU_CTX_SCHED_MASK;
     if ((flags & ~all) != 0) {
-        return detail::explained(error, "flags 0x%x contain unknown bits 0x%x", flags,
-                                 flags & ~all);
+        return explained(error, "flags 0x%x contain unknown bits 0x%x", flags, flags & ~all);
     }
     return std::popcount(flags & scheduling) > 1
-               ? detail::explained(error,
-                                   "flags 0x%x contain several CU_CTX_SCHED_... flags; pass "
-                                   "one of them",
-                                   flags)
-               : detail::explained(error, "the driver does not support flags 0x%x", flags);
+               ? explained(error,
+                           "flags 0x%x contain several CU_CTX_SCHED_... flags; pass "
+                           "one of them",
+                           flags)
+               : explained(error, "the driver does not support flags 0x%x", flags);
 }
 
 const char *name_of(CUlimit limit) noexcept {
@@ -93,12 +89,11 @@ Error refused_limit(const Error &error, CUlimit limit,
     const char *const name = name_of(limit);
     std::size_t ignored = 0;
     if (value != nullptr && status_of<entry::cuCtxGetLimit>(&ignored, limit) == CUDA_SUCCESS) {
-        return detail::explained(error, "%s (%u) cannot be set to %zu",
-                                 name != nullptr ? name : "CUlimit", limit, *value);
+        return explained(error, "%s (%u) cannot be set to %zu", name != nullptr ? name : "CUlimit",
+                         limit, *value);
     }
-    return name != nullptr
-               ? detail::explained(error, "the device does not support %s (%u)", name, limit)
-               : detail::explained(error, "the driver has no CUlimit %u", limit);
+    return name != nullptr ? explained(error, "the device does not support %s (%u)", name, limit)
+                           : explained(error, "the driver has no CUlimit %u", limit);
 }
 
 Error refused_peer(const Error &error, const Context &context, const Context &peer) noexcept {
@@ -109,15 +104,13 @@ Error refused_peer(const Error &error, const Context &context, const Context &pe
     const int from = own->native(), to = other->native();
     switch (error.status()) {
     case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
-        return detail::explained(
-            error, "device %d cannot access device %d; check with Device::can_access() first", from,
-            to);
+        return explained(error,
+                         "device %d cannot access device %d; check with Device::can_access() first",
+                         from, to);
     case CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
-        return detail::explained(error, "access from device %d to device %d is already enabled",
-                                 from, to);
+        return explained(error, "access from device %d to device %d is already enabled", from, to);
     case CUDA_ERROR_PEER_ACCESS_NOT_ENABLED:
-        return detail::explained(error, "access from device %d to device %d is not enabled", from,
-                                 to);
+        return explained(error, "access from device %d to device %d is not enabled", from, to);
     default:
         return error;
     }
@@ -127,14 +120,14 @@ Error refused_peer(const Error &error, const Context &context, const Context &pe
 
 // --- scope
 
-ContextScope::ContextScope(unsigned int pushed, detail::State *state) noexcept
+ContextScope::ContextScope(unsigned int pushed, State *state) noexcept
     : pushed_(pushed), kept_(state) {
     if (kept_ != nullptr) {
-        detail::add_owner(kept_);
+        add_owner(kept_);
     }
 }
 
-Result<ContextScope> ContextScope::enter(CUcontext context, detail::State *state) noexcept {
+Result<ContextScope> ContextScope::enter(CUcontext context, State *state) noexcept {
     return named("Context::enter", [&]() -> Result<ContextScope> {
         if (context == nullptr) [[unlikely]] {
             return Error::invalid_argument("the Context is empty");
@@ -158,7 +151,7 @@ void ContextScope::leave(unsigned int pushed) noexcept {
         return;
     }
     CUcontext popped = nullptr;
-    detail::report_teardown({call<entry::cuCtxPopCurrent>(&popped), popped});
+    report_teardown({call<entry::cuCtxPopCurrent>(&popped), popped});
 }
 
 // --- creation
@@ -166,7 +159,7 @@ void ContextScope::leave(unsigned int pushed) noexcept {
 Result<Context> Context::primary(Device device) noexcept {
     return named("Context::primary", [&]() -> Result<Context> {
         CUSHIM_TRY_VOID(init());
-        CUSHIM_TRY(auto state, detail::make_state<PrimaryContextState>(device));
+        CUSHIM_TRY(auto state, make_state<PrimaryContextState>(device));
         CUcontext context = nullptr;
         CUSHIM_TRY_VOID(
             on_device(device, call<entry::cuDevicePrimaryCtxRetain>(&context, device.native())));
@@ -177,7 +170,7 @@ Result<Context> Context::primary(Device device) noexcept {
 Result<Context> Context::create(Device device, unsigned int flags) noexcept {
     return named("Context::create", [&]() -> Result<Context> {
         CUSHIM_TRY_VOID(init());
-        CUSHIM_TRY(auto state, detail::make_state<CreatedContextState>());
+        CUSHIM_TRY(auto state, make_state<CreatedContextState>());
         state->device_ordinal = device.native();
         if (const auto made = call<entry::cuCtxCreate_v2>(&state->context, flags, device.native());
             !made) {
@@ -194,8 +187,8 @@ Result<Context> Context::create(Device device, unsigned int flags) noexcept {
 
 Result<Context> Context::adopt(CUcontext context) noexcept {
     return named("Context::adopt", [&]() -> Result<Context> {
-        CUSHIM_TRY_VOID(detail::require_handle(context));
-        CUSHIM_TRY(auto state, detail::make_state<CreatedContextState>());
+        CUSHIM_TRY_VOID(require_handle(context));
+        CUSHIM_TRY(auto state, make_state<CreatedContextState>());
         state->context = context;
         return Context(context, state.take());
     });
@@ -225,9 +218,9 @@ Result<void> Context::reset_primary(Device device) noexcept {
             CUSHIM_TRY(const Context active, primary(device)); // provides the handle
             context = active.native();
         }
-        const detail::ResetInProgress no_uncertain_calls;
+        const ResetInProgress no_uncertain_calls;
         CUSHIM_TRY_VOID(call<entry::cuDevicePrimaryCtxReset>(device.native()));
-        detail::note_reset(device.native(), context);
+        note_reset(device.native(), context);
         return {};
     });
 }
@@ -236,7 +229,7 @@ Result<void> Context::reset_primary(Device device) noexcept {
 
 Result<void> Context::make_current() const noexcept {
     return named("Context::make_current", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(*this, "the Context is empty"));
+        CUSHIM_TRY_VOID(require(*this, "the Context is empty"));
         return call<entry::cuCtxSetCurrent>(native());
     });
 }
@@ -305,7 +298,7 @@ Result<StreamPriorities> Context::stream_priorities() const noexcept {
 
 Result<void> Context::enable_peer_access(const Context &peer) const noexcept {
     return named("Context::enable_peer_access", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(peer, "the peer's Context is empty"));
+        CUSHIM_TRY_VOID(require(peer, "the peer's Context is empty"));
         CUSHIM_TRY(const ContextScope scope, enter());
         const Result<void> enabled = call<entry::cuCtxEnablePeerAccess>(peer.native(), 0);
         return enabled ? enabled : refused_peer(enabled.error(), *this, peer);
@@ -314,7 +307,7 @@ Result<void> Context::enable_peer_access(const Context &peer) const noexcept {
 
 Result<void> Context::disable_peer_access(const Context &peer) const noexcept {
     return named("Context::disable_peer_access", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(peer, "the peer's Context is empty"));
+        CUSHIM_TRY_VOID(require(peer, "the peer's Context is empty"));
         CUSHIM_TRY(const ContextScope scope, enter());
         const Result<void> disabled = call<entry::cuCtxDisablePeerAccess>(peer.native());
         return disabled ? disabled : refused_peer(disabled.error(), *this, peer);

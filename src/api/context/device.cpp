@@ -13,14 +13,11 @@
 
 namespace cushim {
 
+using namespace detail;
+
 static_assert(sizeof(DeviceUuid) == sizeof(CUuuid));
 
 namespace {
-
-using detail::call;
-using detail::named;
-using detail::on_device;
-using detail::status_of;
 
 Error no_such_uuid(const DeviceUuid &uuid, int devices) noexcept {
     char text[160] = "no device has the UUID GPU-";
@@ -39,18 +36,18 @@ Error no_such_bus_id(const Error &error, const char *id) noexcept {
         return error;
     }
     if (id == nullptr) {
-        return detail::explained(error, "the PCI bus ID is null");
+        return explained(error, "the PCI bus ID is null");
     }
-    return detail::explained(
+    return explained(
         error, "no device has the PCI bus ID \"%.40s\"; expected a form such as 0000:3b:00.0", id);
 }
 
 Error no_attribute(const Error &error, CUdevice_attribute attribute, int ordinal) noexcept {
     if (error.status() == CUDA_ERROR_INVALID_VALUE) {
-        return detail::explained(error, "the driver has no device attribute %d",
-                                 static_cast<int>(attribute));
+        return explained(error, "the driver has no device attribute %d",
+                         static_cast<int>(attribute));
     }
-    return detail::refused_device(error, ordinal);
+    return refused_device(error, ordinal);
 }
 
 // The one of two devices that does not exist.
@@ -58,15 +55,15 @@ Error refused_pair(const Error &error, int ordinal, int peer) noexcept {
     int count = 0;
     const bool is_peer = status_of<entry::cuDeviceGetCount>(&count) == CUDA_SUCCESS &&
                          ordinal >= 0 && ordinal < count;
-    return detail::refused_device(error, is_peer ? peer : ordinal);
+    return refused_device(error, is_peer ? peer : ordinal);
 }
 
 Error no_peer_attribute(const Error &error, CUdevice_P2PAttribute attribute, int ordinal,
                         int peer) noexcept {
     if (error.status() == CUDA_ERROR_INVALID_VALUE) {
-        return detail::explained(
-            error, "the driver has no P2P attribute %d for device %d and its peer, device %d",
-            static_cast<int>(attribute), ordinal, peer);
+        return explained(error,
+                         "the driver has no P2P attribute %d for device %d and its peer, device %d",
+                         static_cast<int>(attribute), ordinal, peer);
     }
     return refused_pair(error, ordinal, peer);
 }
@@ -94,7 +91,7 @@ Result<Device> Device::get(int ordinal) noexcept {
 Result<std::vector<Device>> Device::all() noexcept {
     return named("Device::all", [&]() -> Result<std::vector<Device>> {
         CUSHIM_TRY(const int devices, count());
-        return detail::with_memory([&]() -> Result<std::vector<Device>> {
+        return with_memory([&]() -> Result<std::vector<Device>> {
             std::vector<Device> all;
             all.reserve(static_cast<std::size_t>(devices));
             for (int ordinal = 0; ordinal < devices; ++ordinal) {

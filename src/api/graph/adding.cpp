@@ -128,23 +128,20 @@ Result<void> destroy_native_node(Api api, CUgraphNode node) noexcept {
 
 } // namespace detail
 
-using detail::GraphState;
-using detail::NewUses;
-using detail::NodeParameters;
-using detail::state_of_graph;
+using namespace detail;
 
 Result<GraphNode> Graph::add(const GraphDependencies &dependencies, const NodeParameters &node,
-                             const detail::NodeUses &uses) noexcept {
-    return detail::named(node.kind.names.add, [&]() noexcept {
-        return node.kind.with_owners(node.values, uses, [&](const detail::NodeUses &all) noexcept {
-            return detail::add_node(*this, dependencies.nodes(), node, all);
+                             const NodeUses &uses) noexcept {
+    return named(node.kind.names.add, [&]() noexcept {
+        return node.kind.with_owners(node.values, uses, [&](const NodeUses &all) noexcept {
+            return add_node(*this, dependencies.nodes(), node, all);
         });
     });
 }
 
 Result<GraphNode> Graph::add_node_raw(const GraphDependencies &dependencies,
                                       void *parameters) noexcept {
-    return add(dependencies, detail::RawNode{parameters});
+    return add(dependencies, RawNode{parameters});
 }
 
 // --- setting and destroying nodes
@@ -155,10 +152,9 @@ Result<void> set_node(const Graph &graph, const GraphNode &node, const NodeParam
                       NewUses &&uses) noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
     CUSHIM_TRY_VOID(state->check(node));
-    CUSHIM_TRY_VOID(
-        detail::check_replacement(to, "to remove the node, call Graph::destroy_node()"));
+    CUSHIM_TRY_VOID(check_replacement(to, "to remove the node, call Graph::destroy_node()"));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return detail::keeping(*state, std::move(uses), [&]() noexcept {
+    return keeping(*state, std::move(uses), [&]() noexcept {
         return to.kind.calls(state->api).set(node.native(), to.values, state->context);
     });
 }
@@ -167,13 +163,13 @@ Result<void> destroy_node_of(const Graph &graph, const GraphNode &node) noexcept
     CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
     CUSHIM_TRY_VOID(state->check(node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return detail::with_memory([&]() -> Result<void> {
-        detail::GraphIdentity &identity = *state->identity();
+    return with_memory([&]() -> Result<void> {
+        GraphIdentity &identity = *state->identity();
         identity.prepare_to_forget(node.native());
-        Result<void> destroyed = detail::explained(
-            detail::destroy_native_node(state->api, node.native()), CUDA_ERROR_NOT_SUPPORTED,
-            "nodes of a graph with memory nodes cannot be destroyed");
-        if (destroyed || detail::may_be_done(destroyed.error())) {
+        Result<void> destroyed =
+            explained(destroy_native_node(state->api, node.native()), CUDA_ERROR_NOT_SUPPORTED,
+                      "nodes of a graph with memory nodes cannot be destroyed");
+        if (destroyed || may_be_done(destroyed.error())) {
             identity.forget(node.native());
         }
         return destroyed;
@@ -183,16 +179,16 @@ Result<void> destroy_node_of(const Graph &graph, const GraphNode &node) noexcept
 } // namespace
 
 Result<void> Graph::set(const GraphNode &node, const NodeParameters &to,
-                        const detail::NodeUses &uses) noexcept {
-    return detail::named(to.kind.names.set, [&]() noexcept {
-        return to.kind.with_owners(to.values, uses, [&](const detail::NodeUses &all) noexcept {
+                        const NodeUses &uses) noexcept {
+    return named(to.kind.names.set, [&]() noexcept {
+        return to.kind.with_owners(to.values, uses, [&](const NodeUses &all) noexcept {
             return set_node(*this, node, to, NewUses(all));
         });
     });
 }
 
 Result<void> Graph::destroy_node(const GraphNode &node) noexcept {
-    return detail::named("Graph::destroy_node", destroy_node_of(*this, node));
+    return named("Graph::destroy_node", destroy_node_of(*this, node));
 }
 
 } // namespace cushim

@@ -9,18 +9,18 @@
 #include "state.hpp"
 
 namespace cushim {
+
+using namespace detail;
+
 namespace {
 
 static_assert(int(CUDA_ERROR_STREAM_CAPTURE_UNJOINED) == int(cudaErrorStreamCaptureUnjoined));
 
-using detail::context_of;
-using detail::GraphState;
-
-using BeginCapture = detail::Both<entry::cuStreamBeginCapture, entry::cudaStreamBeginCapture>;
-using EndCapture = detail::Both<entry::cuStreamEndCapture, entry::cudaStreamEndCapture>;
-using NativeMode = detail::Both<CUstreamCaptureMode, cudaStreamCaptureMode>;
+using BeginCapture = Both<entry::cuStreamBeginCapture, entry::cudaStreamBeginCapture>;
+using EndCapture = Both<entry::cuStreamEndCapture, entry::cudaStreamEndCapture>;
+using NativeMode = Both<CUstreamCaptureMode, cudaStreamCaptureMode>;
 using BeginCaptureTo =
-    detail::Both<entry::cuStreamBeginCaptureToGraph, entry::cudaStreamBeginCaptureToGraph>;
+    Both<entry::cuStreamBeginCaptureToGraph, entry::cudaStreamBeginCaptureToGraph>;
 static_assert(int(cudaStreamCaptureModeRelaxed) == int(CaptureMode::relaxed));
 
 constexpr const char *empty = "the Stream is empty";
@@ -28,7 +28,7 @@ constexpr const char *empty = "the Stream is empty";
 // Ends the capture if at all possible, whatever the status. If the first call fails for a temporary
 // reason, a second one ends it; *graph may then hold the captured graph too.
 Result<void> end_at_last(Api api, CUstream stream, CUgraph *graph) noexcept {
-    Result<void> ended = detail::call_of<EndCapture>(api, stream, graph);
+    Result<void> ended = call_of<EndCapture>(api, stream, graph);
     if (ended) {
         return *graph != nullptr
                    ? Result<void>()
@@ -39,11 +39,11 @@ Result<void> end_at_last(Api api, CUstream stream, CUgraph *graph) noexcept {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const bool is_known = driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS;
     const bool may_go_on = !is_known || status != CU_STREAM_CAPTURE_STATUS_NONE;
-    if (may_go_on && !detail::call_of<EndCapture>(api, stream, graph)) {
+    if (may_go_on && !call_of<EndCapture>(api, stream, graph)) {
         *graph = nullptr;
     }
-    return detail::explained(std::move(ended), CUDA_ERROR_ILLEGAL_STATE,
-                             "the stream is not being captured");
+    return explained(std::move(ended), CUDA_ERROR_ILLEGAL_STATE,
+                     "the stream is not being captured");
 }
 
 // The driver needs no current context. If the runtime's cannot be entered, the driver ends the
@@ -62,7 +62,7 @@ Result<void> end(Api api, const Stream &stream, CUcontext context, CUgraph *grap
 
 // A capture that has ended.
 struct Ended {
-    using Kind = detail::CaptureTarget::Kind;
+    using Kind = CaptureTarget::Kind;
 
     Result<void> result;
     CUgraph graph = nullptr;
@@ -72,16 +72,16 @@ struct Ended {
 
 Ended end_whatever(Api api, const Stream &stream, CUcontext context) noexcept {
     // After the end, CUDA does not tell whose graph it is, so a failed question is repeated.
-    const auto asked = detail::capture_in(stream.native());
-    const auto known = asked ? asked : detail::capture_in(stream.native());
-    const auto capture = known ? *known : detail::CaptureInProgress();
-    Ended ended{{}, nullptr, capture.id, detail::target_of(capture).kind};
+    const auto asked = capture_in(stream.native());
+    const auto known = asked ? asked : capture_in(stream.native());
+    const auto capture = known ? *known : CaptureInProgress();
+    Ended ended{{}, nullptr, capture.id, target_of(capture).kind};
     ended.result = end(api, stream, context, &ended.graph);
     if (ended.graph != nullptr) {
-        detail::forget_capture(capture);
+        forget_capture(capture);
     }
     if (!asked && (ended.result || ended.result.error().status() != asked.error().status())) {
-        detail::report_teardown({asked.error(), stream.native()});
+        report_teardown({asked.error(), stream.native()});
     }
     return ended;
 }
@@ -89,18 +89,18 @@ Ended end_whatever(Api api, const Stream &stream, CUcontext context) noexcept {
 // Destroys a new graph that the caller does not receive.
 void drop(const Ended &ended) noexcept {
     if (ended.graph != nullptr && ended.kind == Ended::Kind::made_by_capture) {
-        detail::report_teardown(detail::destroy_native_graph(ended.graph));
+        report_teardown(destroy_native_graph(ended.graph));
     }
 }
 
 Error not_begun(const Error &error, const Stream &stream) noexcept {
     if (error.status() == CUDA_ERROR_ILLEGAL_STATE) {
-        return detail::explained(error, "the stream is already being captured");
+        return explained(error, "the stream is already being captured");
     }
     if (error.status() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
         stream.native() == CU_STREAM_LEGACY) {
-        return detail::explained(error, "the legacy default stream cannot be captured; create a "
-                                        "stream with Stream::create()");
+        return explained(error, "the legacy default stream cannot be captured; create a "
+                                "stream with Stream::create()");
     }
     return error;
 }
@@ -112,41 +112,40 @@ Result<void> note_begun(Api api, const Stream &stream, CUcontext context, GraphS
                         Result<void> &&called) noexcept {
     const bool is_called = called.has_value();
     Result<void> begun =
-        is_called ? detail::note_capture(stream.native(), context, into) : std::move(called);
+        is_called ? note_capture(stream.native(), context, into) : std::move(called);
     if (begun) {
         return begun;
     }
     const Error &error = begun.error();
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if ((is_called || detail::may_be_done(error)) && error.status() != CUDA_ERROR_ILLEGAL_STATE &&
+    if ((is_called || may_be_done(error)) && error.status() != CUDA_ERROR_ILLEGAL_STATE &&
         driver().cuStreamIsCapturing(stream.native(), &status) == CUDA_SUCCESS &&
         status != CU_STREAM_CAPTURE_STATUS_NONE) {
         CUgraph graph = nullptr;
         (void)end(api, stream, context, &graph);
         if (graph != nullptr && into == nullptr) {
-            detail::report_teardown(detail::destroy_native_graph(graph));
+            report_teardown(destroy_native_graph(graph));
         }
     }
     return not_begun(error, stream);
 }
 
 Result<void> begin(Api api, const Stream &stream, CaptureMode mode) noexcept {
-    CUSHIM_TRY_VOID(detail::require(stream, empty));
+    CUSHIM_TRY_VOID(require(stream, empty));
     CUSHIM_TRY(const Context context, context_of(stream));
     CUSHIM_TRY(const ContextScope scope, context.enter());
-    Result<void> called = detail::by_api(api, [&](auto of) {
-        return detail::call<detail::In<BeginCapture, of>>(
-            stream.native(), static_cast<detail::In<NativeMode, of>>(mode));
+    Result<void> called = by_api(api, [&](auto of) {
+        return call<In<BeginCapture, of>>(stream.native(), static_cast<In<NativeMode, of>>(mode));
     });
     return note_begun(api, stream, context.native(), nullptr, std::move(called));
 }
 
 Result<Graph> end_new(Api api, const Stream &stream) noexcept {
-    CUSHIM_TRY_VOID(detail::require(stream, empty));
+    CUSHIM_TRY_VOID(require(stream, empty));
     // The capture ends whatever else fails.
     const auto context = context_of(stream);
-    auto state = context ? detail::make_graph_state(*context, api)
-                         : Result<detail::NewState<GraphState>>(context.error());
+    auto state =
+        context ? make_graph_state(*context, api) : Result<NewState<GraphState>>(context.error());
     const Ended ended = end_whatever(api, stream, context ? context->native() : nullptr);
     if (!ended.result || !state) {
         drop(ended);
@@ -163,7 +162,7 @@ Result<Graph> end_new(Api api, const Stream &stream) noexcept {
     }
     (*state)->graph = ended.graph;
     const bool is_new = ended.kind == Ended::Kind::made_by_capture;
-    Graph graph = is_new ? detail::own_graph(*state) : detail::lend_graph(*state);
+    Graph graph = is_new ? own_graph(*state) : lend_graph(*state);
     CUSHIM_TRY_VOID((*state)->uses().take_over(ended.id));
     return graph;
 }
@@ -193,44 +192,43 @@ void detail::report_unheard(const Error &error) noexcept {
 }
 
 Result<void> Stream::begin_capture(CaptureMode mode) const noexcept {
-    return detail::named("Stream::begin_capture", begin(Api::driver, *this, mode));
+    return named("Stream::begin_capture", begin(Api::driver, *this, mode));
 }
 
 Result<Graph> Stream::end_capture() const noexcept {
-    return detail::named("Stream::end_capture", end_new(Api::driver, *this));
+    return named("Stream::end_capture", end_new(Api::driver, *this));
 }
 
 Result<void> rt::begin_capture(const Stream &stream, CaptureMode mode) noexcept {
-    return detail::named("rt::begin_capture", begin(Api::runtime, stream, mode));
+    return named("rt::begin_capture", begin(Api::runtime, stream, mode));
 }
 
 Result<Graph> rt::end_capture(const Stream &stream) noexcept {
-    return detail::named("rt::end_capture", end_new(Api::runtime, stream));
+    return named("rt::end_capture", end_new(Api::runtime, stream));
 }
 
 Result<void> Stream::begin_capture_to(Graph &graph, const GraphDependencies &dependencies,
                                       CaptureMode mode) const noexcept {
-    return detail::named("Stream::begin_capture_to", [&]() noexcept -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
-        CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
-        detail::NodeHandles before;
+    return named("Stream::begin_capture_to", [&]() noexcept -> Result<void> {
+        CUSHIM_TRY_VOID(require(*this, empty));
+        CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
+        NodeHandles before;
         CUSHIM_TRY_VOID(before.fill(*state, dependencies.nodes(), {"dependencies"}));
         CUSHIM_TRY(const ContextScope scope, state->enter());
-        Result<void> called =
-            detail::needs(Feature::capture_to_graph, detail::by_api(state->api, [&](auto of) {
-                              return detail::call<detail::In<BeginCaptureTo, of>>(
-                                  native(), state->graph, before.data(), nullptr, before.size(),
-                                  static_cast<detail::In<NativeMode, of>>(mode));
-                          }));
+        Result<void> called = needs(Feature::capture_to_graph, by_api(state->api, [&](auto of) {
+                                        return call<In<BeginCaptureTo, of>>(
+                                            native(), state->graph, before.data(), nullptr,
+                                            before.size(), static_cast<In<NativeMode, of>>(mode));
+                                    }));
         return note_begun(state->api, *this, state->context, state->outermost, std::move(called));
     });
 }
 
 Result<void> Stream::end_capture_to(const Graph &graph) const noexcept {
-    return detail::named("Stream::end_capture_to", [&]() noexcept -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+    return named("Stream::end_capture_to", [&]() noexcept -> Result<void> {
+        CUSHIM_TRY_VOID(require(*this, empty));
         // The capture ends whatever is wrong with the graph.
-        const auto state = detail::state_of_graph(graph);
+        const auto state = state_of_graph(graph);
         const Ended ended = state ? end_whatever((*state)->api, *this, (*state)->context)
                                   : end_whatever(Api::driver, *this, nullptr);
         const bool is_given = state && ended.graph == (*state)->graph;
@@ -252,10 +250,10 @@ Result<void> Stream::end_capture_to(const Graph &graph) const noexcept {
 }
 
 Result<CaptureStatus> Stream::capture_status() const noexcept {
-    return detail::named("Stream::capture_status", [&]() noexcept -> Result<CaptureStatus> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+    return named("Stream::capture_status", [&]() noexcept -> Result<CaptureStatus> {
+        CUSHIM_TRY_VOID(require(*this, empty));
         CUstreamCaptureStatus status{};
-        CUSHIM_TRY_VOID(detail::call<entry::cuStreamIsCapturing>(native(), &status));
+        CUSHIM_TRY_VOID(call<entry::cuStreamIsCapturing>(native(), &status));
         return static_cast<CaptureStatus>(status);
     });
 }

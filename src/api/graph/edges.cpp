@@ -5,14 +5,10 @@
 #include "reading.hpp"
 
 namespace cushim {
-namespace {
 
-using detail::Both;
-using detail::GraphState;
-using detail::In;
-using detail::named;
-using detail::NodeHandles;
-using detail::state_of_graph;
+using namespace detail;
+
+namespace {
 
 // The functions for edges with data. Without data, CUDA has other functions, which are the only
 // ones in older drivers; since CUDA 13, the runtime has one for both.
@@ -38,8 +34,8 @@ using GetDependentsWithData =
     Both<entry::cuGraphNodeGetDependentNodes_v2, entry::cudaGraphNodeGetDependentNodes_v2>;
 #else
 using EdgeData = Both<GraphEdgeData, GraphEdgeData>;
-using AddWithData = Both<detail::InNewerHeaders<"CUgraphEdgeData", 12030>,
-                         detail::InNewerHeaders<"cudaGraphEdgeData", 12030>>;
+using AddWithData =
+    Both<InNewerHeaders<"CUgraphEdgeData", 12030>, InNewerHeaders<"cudaGraphEdgeData", 12030>>;
 using RemoveWithData = AddWithData;
 using GetWithData = AddWithData;
 using GetDependenciesWithData = AddWithData;
@@ -56,11 +52,11 @@ using GetDependents =
 template <class Plain, class WithData, class Data, class Count, class... Arguments>
 Result<void> call_edges(bool with_data, Data *data, Count count, Arguments... arguments) noexcept {
     if constexpr (std::is_same_v<Plain, WithData>) {
-        return detail::call<Plain>(arguments..., data, count);
+        return call<Plain>(arguments..., data, count);
     } else {
-        return with_data ? detail::needs(Feature::graph_edge_data,
-                                         detail::call<WithData>(arguments..., data, count))
-                         : detail::call<Plain>(arguments..., count);
+        return with_data
+                   ? needs(Feature::graph_edge_data, call<WithData>(arguments..., data, count))
+                   : call<Plain>(arguments..., count);
     }
 }
 
@@ -69,7 +65,7 @@ Result<void> call_edges(bool with_data, Data *data, Count count, Arguments... ar
 struct Edges {
     std::span<const GraphNode> from, to;
     const GraphEdgeData *data = nullptr; // null if no edge has data
-    detail::ArrayName from_name = {"from"}, to_name = {"to"};
+    ArrayName from_name = {"from"}, to_name = {"to"};
 };
 
 template <class Change, class ChangeWithData>
@@ -77,7 +73,7 @@ Result<void> change_edges(const Graph &graph, const Edges &edges) noexcept {
     CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
     const std::size_t count = edges.from.size();
     if (count != edges.to.size()) {
-        return detail::invalid_argument(
+        return invalid_argument(
             "`from` has size %zu, but `to` has size %zu; the sizes must be equal", count,
             edges.to.size());
     }
@@ -88,8 +84,8 @@ Result<void> change_edges(const Graph &graph, const Edges &edges) noexcept {
     CUSHIM_TRY_VOID(from.fill(*state, edges.from, edges.from_name));
     CUSHIM_TRY_VOID(to.fill(*state, edges.to, edges.to_name));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return detail::with_memory([&] {
-        return detail::by_api(state->api, [&](auto api) {
+    return with_memory([&] {
+        return by_api(state->api, [&](auto api) {
             std::vector<In<EdgeData, api>> data(edges.data != nullptr ? count : 0);
             for (std::size_t index = 0; index < data.size(); ++index) {
                 data[index].from_port = edges.data[index].from_port;
@@ -105,7 +101,7 @@ Result<void> change_edges(const Graph &graph, const Edges &edges) noexcept {
 
 template <class Change, class ChangeWithData>
 Result<void> change_edges(const Graph &graph, std::span<const GraphEdge> edges) noexcept {
-    return detail::with_memory([&] {
+    return with_memory([&] {
         std::vector<GraphNode> from, to;
         std::vector<GraphEdgeData> data;
         bool has_data = false;
@@ -132,17 +128,17 @@ bool reads_data() noexcept {
 template <class GetThese, class GetTheseWithData>
 Result<std::vector<GraphNode>> neighbours(const char *function, const Graph &graph,
                                           const GraphNode &node) noexcept {
-    return detail::read_graph(
+    return read_graph(
         function, graph, &node, [&](auto api, GraphState &state) -> Result<std::vector<GraphNode>> {
             std::vector<In<EdgeData, api>> data;
             CUSHIM_TRY(const auto natives,
-                       detail::read_natives([&](CUgraphNode *nodes, std::size_t *count) {
+                       read_natives([&](CUgraphNode *nodes, std::size_t *count) {
                            data.resize(nodes != nullptr ? *count : 0);
                            return call_edges<In<GetThese, api>, In<GetTheseWithData, api>>(
                                reads_data(), data.empty() ? nullptr : data.data(), count,
                                node.native(), nodes);
                        }));
-            return detail::nodes_of(state, natives);
+            return nodes_of(state, natives);
         });
 }
 
@@ -168,13 +164,12 @@ Result<void> Graph::remove_dependencies(std::span<const GraphEdge> edges) noexce
 }
 
 Result<std::vector<GraphEdge>> Graph::edges() const noexcept {
-    return detail::read_graph(
+    return read_graph(
         "Graph::edges", *this, nullptr,
         [](auto api, GraphState &state) -> Result<std::vector<GraphEdge>> {
             std::vector<CUgraphNode> to;
             std::vector<In<EdgeData, api>> data;
-            CUSHIM_TRY(const auto from,
-                       detail::read_natives([&](CUgraphNode *nodes, std::size_t *count) {
+            CUSHIM_TRY(const auto from, read_natives([&](CUgraphNode *nodes, std::size_t *count) {
                            to.resize(nodes != nullptr ? *count : 0);
                            data.resize(to.size());
                            return call_edges<In<Get, api>, In<GetWithData, api>>(

@@ -13,6 +13,8 @@
 
 namespace cushim {
 
+using namespace detail;
+
 GraphExec detail::own_exec(NewState<GraphExecState> &state) noexcept {
     GraphExec exec;
     const CUgraphExec native = state->exec;
@@ -22,56 +24,44 @@ GraphExec detail::own_exec(NewState<GraphExecState> &state) noexcept {
 
 namespace {
 
-using detail::Both;
-using detail::by_api;
-using detail::call;
-using detail::call_of;
-using detail::GraphExecState;
-using detail::GraphState;
-using detail::In;
-using detail::named;
-using detail::NodeParameters;
-using detail::state_of_exec;
-using detail::state_of_graph;
-
 /* A node of the graph, or of a graph nested in it. CUDA's documentation refers to nodes "in the
  * non-executable graph, from which the executable graph was instantiated". The sections
  * child_graph_nodes, grandchild_graph_nodes and body_nodes of cushim-conformance record that driver
  * 580 accepts nested nodes. CUDA checks whether the node existed at instantiation. */
-Result<detail::ExecNode> exec_node(const GraphExecState &state, const GraphNode &node) noexcept {
+Result<ExecNode> exec_node(const GraphExecState &state, const GraphNode &node) noexcept {
     if (!state.identity) {
         return Error::invalid_argument(
             "the executable graph is adopted or borrowed, and its nodes are unknown; create it "
             "with Graph::instantiate()");
     }
-    const detail::GraphIdentity &identity = state.identity->identity_of(node);
+    const GraphIdentity &identity = state.identity->identity_of(node);
     if (!identity.has(node)) [[unlikely]] {
-        return detail::not_of_graph(node, identity.id, "the node");
+        return not_of_graph(node, identity.id, "the node");
     }
-    return detail::ExecNode{node.native(), identity};
+    return ExecNode{node.native(), identity};
 }
 
 Result<GraphExec> take_exec(const Context &context, Api api, CUgraphExec exec,
                             bool is_borrowed) noexcept {
-    CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+    CUSHIM_TRY_VOID(require(context, "the Context is empty"));
     if (exec == nullptr) {
         return Error::invalid_argument("the handle is null");
     }
-    CUSHIM_TRY(auto state, detail::make_state<GraphExecState>(context, api));
+    CUSHIM_TRY(auto state, make_state<GraphExecState>(context, api));
     state->exec = exec;
     state->is_kept_by_cuda = is_borrowed;
-    GraphExec taken = detail::own_exec(state);
+    GraphExec taken = own_exec(state);
     state->owned.store(!is_borrowed, std::memory_order_relaxed);
     return taken;
 }
 
 // --- setting nodes
 
-using Place = detail::ExecUses::Place;
+using Place = ExecUses::Place;
 
 Result<void> call_set(const GraphExecState &state, const GraphNode &node, const NodeParameters &to,
                       Place *place) noexcept {
-    return detail::with_calls(state.api, state.context, to, [&](const auto &calls) noexcept {
+    return with_calls(state.api, state.context, to, [&](const auto &calls) noexcept {
         return calls.set_in_exec(
             {state.exec, node.native(), state.context, place != nullptr ? &place->known : nullptr},
             to.values);
@@ -79,9 +69,8 @@ Result<void> call_set(const GraphExecState &state, const GraphNode &node, const 
 }
 
 // The node then uses `kept`, which may be null.
-Result<void> set_keeping(GraphExecState &state, const detail::ExecNode &at, const GraphNode &node,
-                         const NodeParameters &to,
-                         std::unique_ptr<detail::KeptUses> kept) noexcept {
+Result<void> set_keeping(GraphExecState &state, const ExecNode &at, const GraphNode &node,
+                         const NodeParameters &to, std::unique_ptr<KeptUses> kept) noexcept {
     Place *place = nullptr;
     if (kept) {
         CUSHIM_TRY_VOID(state.make_uses());
@@ -99,18 +88,17 @@ Result<void> set_keeping(GraphExecState &state, const detail::ExecNode &at, cons
 } // namespace
 
 Result<void> GraphExec::set(const GraphNode &node, const NodeParameters &to,
-                            const detail::NodeUses &uses) noexcept {
-    const auto set_node = [&](const detail::NodeUses &all) noexcept -> Result<void> {
-        detail::NewUses owners(all);
+                            const NodeUses &uses) noexcept {
+    const auto set_node = [&](const NodeUses &all) noexcept -> Result<void> {
+        NewUses owners(all);
         CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-        CUSHIM_TRY(const detail::ExecNode at, exec_node(*state, node));
-        CUSHIM_TRY_VOID(
-            detail::check_replacement(to, "to skip the node, call GraphExec::set_enabled()"));
+        CUSHIM_TRY(const ExecNode at, exec_node(*state, node));
+        CUSHIM_TRY_VOID(check_replacement(to, "to skip the node, call GraphExec::set_enabled()"));
         Place *const place = state->uses ? state->uses->find(node.native()) : nullptr;
         if (place != nullptr && place->keeps(owners)) {
             return call_set(*state, node, to, place);
         }
-        CUSHIM_TRY(auto kept, detail::keep_uses(std::move(owners)));
+        CUSHIM_TRY(auto kept, keep_uses(std::move(owners)));
         return set_keeping(*state, at, node, to, std::move(kept));
     };
     return named(to.kind.names.set_in_exec, to.kind.with_owners(to.values, uses, set_node));
@@ -121,14 +109,14 @@ Result<void> GraphExec::set_child_graph_node(const GraphNode &node, const Graph 
         CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
         CUSHIM_TRY(GraphState *const inner, state_of_graph(child, "the child Graph is empty"));
         if (inner->api != state->api) {
-            return detail::other_api(state->api, "the executable graph", "the child graph");
+            return other_api(state->api, "the executable graph", "the child graph");
         }
-        CUSHIM_TRY(const detail::ExecNode at, exec_node(*state, node));
+        CUSHIM_TRY(const ExecNode at, exec_node(*state, node));
         CUSHIM_TRY(const ContextScope scope, state->enter());
-        CUSHIM_TRY(auto kept, detail::keep_uses(inner->uses().share()));
+        CUSHIM_TRY(auto kept, keep_uses(inner->uses().share()));
         return inner->copied([&]() noexcept {
-            Result<void> done = set_keeping(*state, at, node, detail::ChildGraphNode{inner->graph},
-                                            std::move(kept));
+            Result<void> done =
+                set_keeping(*state, at, node, ChildGraphNode{inner->graph}, std::move(kept));
             if (done && state->uses) {
                 state->uses->end_inside(node.native());
             }
@@ -150,20 +138,19 @@ Result<void> call_enabled(const GraphExec &exec, const GraphNode &node, Value va
     CUSHIM_TRY(GraphExecState *const state, state_of_exec(exec));
     CUSHIM_TRY_VOID(exec_node(*state, node));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    Result<void> done =
-        detail::needs(Feature::graph_node_enable,
-                      call_of<Function>(state->api, state->exec, node.native(), value));
+    Result<void> done = needs(Feature::graph_node_enable,
+                              call_of<Function>(state->api, state->exec, node.native(), value));
     if (done || done.error().status() != CUDA_ERROR_INVALID_VALUE) {
         return done;
     }
-    const Result<GraphNodeType> type = detail::native_type(state->api, node.native());
+    const Result<GraphNodeType> type = native_type(state->api, node.native());
     if (!type || *type == GraphNodeType::kernel || *type == GraphNodeType::memcpy ||
         *type == GraphNodeType::memset) {
         return done;
     }
-    return detail::explained(
-        done.error(), "the node has type %s; only kernel, memcpy and memset nodes can be disabled",
-        to_text(*type).c_str());
+    return explained(done.error(),
+                     "the node has type %s; only kernel, memcpy and memset nodes can be disabled",
+                     to_text(*type).c_str());
 }
 
 } // namespace

@@ -39,32 +39,28 @@ Error other_api(Api api, const char *graph, const char *other) noexcept {
 
 } // namespace detail
 
-using detail::Both;
-using detail::call_of;
-using detail::GraphState;
-using detail::named;
-using detail::state_of_graph;
+using namespace detail;
 
 namespace {
 
 Result<Graph> create_graph(const Context &context, Api api) noexcept {
-    CUSHIM_TRY(auto state, detail::make_graph_state(context, api));
+    CUSHIM_TRY(auto state, make_graph_state(context, api));
     if (api == Api::driver) { // needs no context
-        CUSHIM_TRY_VOID(detail::call<entry::cuGraphCreate>(&state->graph, 0u));
-        return detail::own_graph(state);
+        CUSHIM_TRY_VOID(call<entry::cuGraphCreate>(&state->graph, 0u));
+        return own_graph(state);
     }
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(detail::call<entry::cudaGraphCreate>(&state->graph, 0u));
-    return detail::own_graph(state);
+    CUSHIM_TRY_VOID(call<entry::cudaGraphCreate>(&state->graph, 0u));
+    return own_graph(state);
 }
 
 // A new Graph for an existing graph.
 Result<Graph> take_graph(const Context &context, Api api, CUgraph graph,
-                         Graph (*take)(detail::NewState<GraphState> &) noexcept) noexcept {
+                         Graph (*take)(NewState<GraphState> &) noexcept) noexcept {
     if (graph == nullptr) {
         return Error::invalid_argument("the handle is null");
     }
-    CUSHIM_TRY(auto state, detail::make_graph_state(context, api));
+    CUSHIM_TRY(auto state, make_graph_state(context, api));
     state->graph = graph;
     return take(state);
 }
@@ -76,11 +72,11 @@ Result<Graph> Graph::create(const Context &context) noexcept {
 }
 
 Result<Graph> Graph::adopt(const Context &context, CUgraph graph) noexcept {
-    return named("Graph::adopt", take_graph(context, Api::driver, graph, detail::own_graph));
+    return named("Graph::adopt", take_graph(context, Api::driver, graph, own_graph));
 }
 
 Result<Graph> Graph::borrow(const Context &context, CUgraph graph) noexcept {
-    return named("Graph::borrow", take_graph(context, Api::driver, graph, detail::lend_graph));
+    return named("Graph::borrow", take_graph(context, Api::driver, graph, lend_graph));
 }
 
 Result<Graph> rt::create_graph(const Context &context) noexcept {
@@ -88,11 +84,11 @@ Result<Graph> rt::create_graph(const Context &context) noexcept {
 }
 
 Result<Graph> rt::adopt_graph(const Context &context, CUgraph graph) noexcept {
-    return named("rt::adopt_graph", take_graph(context, Api::runtime, graph, detail::own_graph));
+    return named("rt::adopt_graph", take_graph(context, Api::runtime, graph, own_graph));
 }
 
 Result<Graph> rt::borrow_graph(const Context &context, CUgraph graph) noexcept {
-    return named("rt::borrow_graph", take_graph(context, Api::runtime, graph, detail::lend_graph));
+    return named("rt::borrow_graph", take_graph(context, Api::runtime, graph, lend_graph));
 }
 
 Api Graph::api() const noexcept {
@@ -103,16 +99,16 @@ Api Graph::api() const noexcept {
 Result<Graph> Graph::clone() const noexcept {
     return named("Graph::clone", [this]() noexcept -> Result<Graph> {
         CUSHIM_TRY(GraphState *const original, state_of_graph(*this));
-        CUSHIM_TRY(auto state, detail::make_graph_state(original->shared_context(), original->api));
+        CUSHIM_TRY(auto state, make_graph_state(original->shared_context(), original->api));
         CUSHIM_TRY(const ContextScope scope, original->enter());
         CUSHIM_TRY_VOID(original->copied([&]() noexcept {
             using Clone = Both<entry::cuGraphClone, entry::cudaGraphClone>;
-            const detail::RelativesGuard guard;
-            return detail::explained(call_of<Clone>(original->api, &state->graph, original->graph),
-                                     CUDA_ERROR_NOT_SUPPORTED,
-                                     "a graph with memory nodes cannot be cloned");
+            const RelativesGuard guard;
+            return explained(call_of<Clone>(original->api, &state->graph, original->graph),
+                             CUDA_ERROR_NOT_SUPPORTED,
+                             "a graph with memory nodes cannot be cloned");
         }));
-        Graph clone = detail::own_graph(state);
+        Graph clone = own_graph(state);
         auto uses = original->uses().share();
         CUSHIM_TRY_VOID(state->uses().prepare(uses));
         state->uses().keep(std::move(uses));
@@ -120,9 +116,9 @@ Result<Graph> Graph::clone() const noexcept {
     });
 }
 
-Result<void> Graph::keep(const detail::NodeUses &uses) noexcept {
+Result<void> Graph::keep(const NodeUses &uses) noexcept {
     return named("Graph::keep_alive", [&]() noexcept -> Result<void> {
-        detail::NewUses owners(uses);
+        NewUses owners(uses);
         CUSHIM_TRY(GraphState *const state, state_of_graph(*this));
         CUSHIM_TRY(const ContextScope scope, state->enter());
         CUSHIM_TRY_VOID(state->uses().prepare(owners));
@@ -134,7 +130,7 @@ Result<void> Graph::keep(const detail::NodeUses &uses) noexcept {
 Result<void> Graph::keep_alive(const Graph &other) noexcept {
     return named("Graph::keep_alive", [&]() noexcept -> Result<void> {
         CUSHIM_TRY(const GraphState *const state, state_of_graph(*this));
-        const GraphState *const kept = detail::any_state_of(other);
+        const GraphState *const kept = any_state_of(other);
         if (kept == state) {
             return Error::invalid_argument(
                 "the graph would keep itself alive, and never be destroyed");
@@ -144,7 +140,7 @@ Result<void> Graph::keep_alive(const Graph &other) noexcept {
                 "both graphs are parts of one graph, which would keep itself alive, and never be "
                 "destroyed");
         }
-        return keep({detail::States(other)});
+        return keep({States(other)});
     });
 }
 

@@ -116,12 +116,14 @@ Result<void> launch(const Stream &stream, const Closure &closure) noexcept {
 
 namespace cushim {
 
-Result<void> Stream::launch_closure(detail::Closure closure) const noexcept {
-    return detail::named("Stream::launch_host_function", detail::launch(*this, closure));
+using namespace detail;
+
+Result<void> Stream::launch_closure(Closure closure) const noexcept {
+    return named("Stream::launch_host_function", launch(*this, closure));
 }
 
 void wait_for_released_closures() noexcept {
-    detail::wait_for_released();
+    wait_for_released();
 }
 
 } // namespace cushim

@@ -10,17 +10,10 @@
 #include "relatives.hpp"
 
 namespace cushim {
-namespace {
 
-using detail::Both;
-using detail::by_api;
-using detail::call;
-using detail::call_of;
-using detail::GraphExecState;
-using detail::GraphState;
-using detail::In;
-using detail::named;
-using detail::state_of_graph;
+using namespace detail;
+
+namespace {
 
 // Calls `copy`, which returns whether it copied the graph to the executable graph. If so,
 // the latter keeps the graph's resources alive.
@@ -34,12 +27,12 @@ Result<void> copy_with_uses(GraphExecState &state, GraphState &graph, const Copy
         return {};
     }
     CUSHIM_TRY_VOID(state.make_uses());
-    CUSHIM_TRY(auto kept, detail::keep_uses(graph.uses().share()));
+    CUSHIM_TRY(auto kept, keep_uses(graph.uses().share()));
     const Result<bool> copied = graph.copied(copy);
     if (copied && *copied) {
         state.uses->keep(std::move(kept));
     } else if (!copied && state.owned.load(std::memory_order_relaxed) &&
-               detail::may_be_done(copied.error())) {
+               may_be_done(copied.error())) {
         state.uses->keep_also(std::move(kept)); // it may be updated
     }
     CUSHIM_TRY_VOID(copied);
@@ -83,15 +76,14 @@ Result<void> require_options(Api api, const InstantiateOptions &options) noexcep
         CUSHIM_TRY_VOID(require_headers(api, options));
     }
     if (options.device_launch) {
-        CUSHIM_TRY_VOID(detail::require_feature(
-            Feature::graph_device_launch, either(api, "CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH",
-                                                 "cudaGraphInstantiateFlagDeviceLaunch")));
+        CUSHIM_TRY_VOID(require_feature(Feature::graph_device_launch,
+                                        either(api, "CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH",
+                                               "cudaGraphInstantiateFlagDeviceLaunch")));
     }
     if (options.use_node_priority) {
-        CUSHIM_TRY_VOID(
-            detail::require_feature(Feature::graph_node_priorities,
-                                    either(api, "CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY",
-                                           "cudaGraphInstantiateFlagUseNodePriority")));
+        CUSHIM_TRY_VOID(require_feature(Feature::graph_node_priorities,
+                                        either(api, "CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY",
+                                               "cudaGraphInstantiateFlagUseNodePriority")));
     }
     return require_headers(api, options);
 }
@@ -139,7 +131,7 @@ Result<void> instantiate_with_params(CUgraphExec *exec, CUgraph graph,
 Result<void> instantiate_native(Api of, CUgraphExec *exec, CUgraph graph,
                                 const InstantiateOptions &options,
                                 NativeFailure &failure) noexcept {
-    const detail::RelativesGuard guard;
+    const RelativesGuard guard;
     CUSHIM_TRY_VOID(require_options(of, options));
 #if CUDA_VERSION >= 12000
     if (of == Api::runtime || options.upload != nullptr ||
@@ -196,7 +188,7 @@ Result<GraphNode> find_node(GraphState &graph, CUgraphNode native) noexcept {
     if (native == nullptr) {
         return GraphNode();
     }
-    return detail::with_memory([&] { return graph.identity()->find(graph.graph, native); });
+    return with_memory([&] { return graph.identity()->find(graph.graph, native); });
 }
 
 Error not_instantiated(const Error &error, GraphState &graph, const NativeFailure &why,
@@ -205,11 +197,11 @@ Error not_instantiated(const Error &error, GraphState &graph, const NativeFailur
     graph.failure = {why.result, node ? *node : GraphNode()};
     const char *const reason = text_of_reason(why.result, device_launch);
     if (why.node == nullptr) {
-        return has_text(why.result) ? detail::explained(error, "%s", reason) : error;
+        return has_text(why.result) ? explained(error, "%s", reason) : error;
     }
-    const Result<GraphNodeType> type = detail::native_type(graph.api, why.node);
-    return detail::explained(error, "%s: node 0x%llx, type %s", reason, detail::number_of(why.node),
-                             type ? to_text(*type).c_str() : "unknown");
+    const Result<GraphNodeType> type = native_type(graph.api, why.node);
+    return explained(error, "%s: node 0x%llx, type %s", reason, number_of(why.node),
+                     type ? to_text(*type).c_str() : "unknown");
 }
 
 } // namespace
@@ -219,10 +211,10 @@ Result<GraphExec> Graph::instantiate(const InstantiateOptions &options) const no
         CUSHIM_TRY(GraphState *const graph, state_of_graph(*this));
         graph->failure = {};
         if (options.upload != nullptr) {
-            CUSHIM_TRY_VOID(detail::require(*options.upload, "the Stream for the upload is empty"));
+            CUSHIM_TRY_VOID(require(*options.upload, "the Stream for the upload is empty"));
         }
-        CUSHIM_TRY(auto state, detail::with_memory([&] {
-                       return detail::make_state<GraphExecState>(*graph, graph->identity());
+        CUSHIM_TRY(auto state, with_memory([&] {
+                       return make_state<GraphExecState>(*graph, graph->identity());
                    }));
         state->is_kept_by_cuda = options.kept_by_cuda || options.device_launch;
         CUSHIM_TRY(const ContextScope scope, graph->enter());
@@ -235,12 +227,12 @@ Result<GraphExec> Graph::instantiate(const InstantiateOptions &options) const no
         if (!done) {
             return not_instantiated(done.error(), *graph, why, options.device_launch);
         }
-        return detail::own_exec(state);
+        return own_exec(state);
     });
 }
 
 InstantiateFailure Graph::instantiate_failure() const noexcept {
-    const GraphState *const state = detail::any_state_of(*this);
+    const GraphState *const state = any_state_of(*this);
     return state != nullptr ? state->failure : InstantiateFailure();
 }
 
@@ -260,21 +252,21 @@ template <class Entry, class Status>
 Result<void> refused_or(Status status, const NativeUpdate &update) noexcept {
     const bool is_refused = static_cast<int>(status) == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE &&
                             update.result != GraphUpdateResult::success;
-    return is_refused ? Result<void>() : detail::checked<Entry>(status);
+    return is_refused ? Result<void>() : checked<Entry>(status);
 }
 
 // The functions before CUDA 12.
 template <class Entry, class Native>
 Result<void> update_by_older(CUgraphExec exec, CUgraph graph, NativeUpdate &update) noexcept {
     Native result{};
-    const auto status = detail::status_of<Entry>(exec, graph, &update.node, &result);
+    const auto status = status_of<Entry>(exec, graph, &update.node, &result);
     update.result = static_cast<GraphUpdateResult>(result);
     return refused_or<Entry>(status, update);
 }
 template <class Entry, class Info>
 Result<void> update_by_newer(CUgraphExec exec, CUgraph graph, NativeUpdate &update) noexcept {
     Info info{};
-    const auto status = detail::status_of<Entry>(exec, graph, &info);
+    const auto status = status_of<Entry>(exec, graph, &info);
     update = {static_cast<GraphUpdateResult>(info.result), info.errorNode, info.errorFromNode};
     return refused_or<Entry>(status, update);
 }
@@ -302,9 +294,9 @@ Result<void> update_native(Api api, CUgraphExec exec, CUgraph graph,
         return {};
     }
     // Not an error here, so the caller's next cudaGetLastError() must not return it.
-    const cudaError_t last = detail::status_of<entry::cudaGetLastError>();
+    const cudaError_t last = status_of<entry::cudaGetLastError>();
     return last == cudaErrorGraphExecUpdateFailure ? Result<void>()
-                                                   : detail::checked<entry::cudaGetLastError>(last);
+                                                   : checked<entry::cudaGetLastError>(last);
 }
 static_assert(int(cudaGraphExecUpdateErrorAttributesChanged) ==
               int(GraphUpdateResult::attributes_changed));
@@ -316,7 +308,7 @@ Result<GraphUpdate> GraphExec::update(const Graph &graph) noexcept {
         CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
         CUSHIM_TRY(GraphState *const from, state_of_graph(graph));
         if (from->api != state->api) {
-            return detail::other_api(state->api, "the executable graph", "the graph");
+            return other_api(state->api, "the executable graph", "the graph");
         }
         CUSHIM_TRY(const ContextScope scope, state->enter());
         NativeUpdate update;

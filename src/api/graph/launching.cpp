@@ -7,12 +7,10 @@
 #include "exec_state.hpp"
 
 namespace cushim {
-namespace {
 
-using detail::call;
-using detail::GraphExecState;
-using detail::named;
-using detail::state_of_exec;
+using namespace detail;
+
+namespace {
 
 constexpr const char *no_stream = "the Stream is empty";
 
@@ -22,17 +20,16 @@ Error not_launched(const Error &error, const Stream &stream) noexcept {
         error.status() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
         driver().cuStreamIsCapturing(stream.native(), &capture) == CUDA_SUCCESS &&
         capture != CU_STREAM_CAPTURE_STATUS_NONE;
-    return is_captured
-               ? detail::explained(error, "the stream is being captured; add the graph with "
+    return is_captured ? explained(error, "the stream is being captured; add the graph with "
                                           "Graph::add_child_graph_node()")
-               : error;
+                       : error;
 }
 
 template <class Launch>
 Result<void> launch_native(GraphExecState &state, const Stream &stream) noexcept {
     const Result<void> launched = call<Launch>(state.exec, stream.native());
     if (!launched) [[unlikely]] {
-        if (state.uses && detail::may_be_done(launched.error())) {
+        if (state.uses && may_be_done(launched.error())) {
             state.uses->maybe_launched(stream);
         }
         return not_launched(launched.error(), stream);
@@ -48,7 +45,7 @@ Result<void> launch_native(GraphExecState &state, const Stream &stream) noexcept
 Result<void> GraphExec::launch(const Stream &stream) const noexcept {
     return named("GraphExec::launch", [&]() noexcept -> Result<void> {
         CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-        CUSHIM_TRY_VOID(detail::require(stream, no_stream));
+        CUSHIM_TRY_VOID(require(stream, no_stream));
         // The driver launches without a current context; the runtime would initialize one.
         if (state->api == Api::driver) {
             return launch_native<entry::cuGraphLaunch>(*state, stream);
@@ -61,7 +58,7 @@ Result<void> GraphExec::launch(const Stream &stream) const noexcept {
 Result<void> GraphExec::launched(const Stream &stream) const noexcept {
     return named("GraphExec::launched", [&]() noexcept -> Result<void> {
         CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-        CUSHIM_TRY_VOID(detail::require(stream, no_stream));
+        CUSHIM_TRY_VOID(require(stream, no_stream));
         if (state->uses) {
             state->uses->launched(stream);
         }
@@ -72,10 +69,10 @@ Result<void> GraphExec::launched(const Stream &stream) const noexcept {
 Result<void> GraphExec::upload(const Stream &stream) const noexcept {
     return named("GraphExec::upload", [&]() noexcept -> Result<void> {
         CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
-        CUSHIM_TRY_VOID(detail::require(stream, no_stream));
+        CUSHIM_TRY_VOID(require(stream, no_stream));
         CUSHIM_TRY(const ContextScope scope, state->enter());
-        return detail::call_of<detail::Both<entry::cuGraphUpload, entry::cudaGraphUpload>>(
-            state->api, state->exec, stream.native());
+        return call_of<Both<entry::cuGraphUpload, entry::cudaGraphUpload>>(state->api, state->exec,
+                                                                           stream.native());
     });
 }
 

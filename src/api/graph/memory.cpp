@@ -7,18 +7,20 @@
 #include "context/in_context.hpp"
 
 namespace cushim {
+
+using namespace detail;
+
 namespace {
 
 Result<std::size_t> attribute(Device device, CUgraphMem_attribute which) noexcept {
     cuuint64_t value = 0;
-    CUSHIM_TRY_VOID(
-        detail::call<entry::cuDeviceGetGraphMemAttribute>(device.native(), which, &value));
+    CUSHIM_TRY_VOID(call<entry::cuDeviceGetGraphMemAttribute>(device.native(), which, &value));
     return static_cast<std::size_t>(value);
 }
 
 Result<void> reset(Device device, CUgraphMem_attribute which) noexcept {
     cuuint64_t value = 0;
-    return detail::call<entry::cuDeviceSetGraphMemAttribute>(device.native(), which, &value);
+    return call<entry::cuDeviceSetGraphMemAttribute>(device.native(), which, &value);
 }
 
 } // namespace
@@ -37,7 +39,7 @@ Result<void> detail::GraphMemory::free(const Stream &stream) const noexcept {
 }
 
 Result<GraphMemoryUsage> graph_memory_usage(Device device) noexcept {
-    return detail::named("graph_memory_usage", [&]() noexcept -> Result<GraphMemoryUsage> {
+    return named("graph_memory_usage", [&]() noexcept -> Result<GraphMemoryUsage> {
         GraphMemoryUsage usage;
         CUSHIM_TRY(usage.used, attribute(device, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT));
         CUSHIM_TRY(usage.used_high, attribute(device, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH));
@@ -48,15 +50,14 @@ Result<GraphMemoryUsage> graph_memory_usage(Device device) noexcept {
 }
 
 Result<void> reset_graph_memory_high_marks(Device device) noexcept {
-    return detail::named("reset_graph_memory_high_marks", [&]() noexcept -> Result<void> {
+    return named("reset_graph_memory_high_marks", [&]() noexcept -> Result<void> {
         CUSHIM_TRY_VOID(reset(device, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH));
         return reset(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
     });
 }
 
 Result<void> trim_graph_memory(Device device) noexcept {
-    return detail::named("trim_graph_memory",
-                         detail::call<entry::cuDeviceGraphMemTrim>(device.native()));
+    return named("trim_graph_memory", call<entry::cuDeviceGraphMemTrim>(device.native()));
 }
 
 } // namespace cushim

@@ -74,34 +74,30 @@ Result<FoundNode> node_of_type(GraphState &graph, const GraphNode &node,
 
 } // namespace detail
 
-using detail::Both;
-using detail::call_of;
-using detail::GraphState;
-using detail::named;
-using detail::state_of_graph;
+using namespace detail;
 
 Result<std::size_t> Graph::node_count() const noexcept {
-    return detail::read_graph(
-        "Graph::node_count", *this, nullptr, [](Api api, GraphState &state) -> Result<std::size_t> {
-            std::size_t count = 0;
-            CUSHIM_TRY_VOID(call_of<detail::GetNodes>(api, state.graph, nullptr, &count));
-            return count;
-        });
+    return read_graph("Graph::node_count", *this, nullptr,
+                      [](Api api, GraphState &state) -> Result<std::size_t> {
+                          std::size_t count = 0;
+                          CUSHIM_TRY_VOID(call_of<GetNodes>(api, state.graph, nullptr, &count));
+                          return count;
+                      });
 }
 
 Result<std::vector<GraphNode>> Graph::nodes() const noexcept {
-    return detail::read_nodes<detail::GetNodes>("Graph::nodes", *this);
+    return read_nodes<GetNodes>("Graph::nodes", *this);
 }
 
 Result<std::vector<GraphNode>> Graph::root_nodes() const noexcept {
-    return detail::read_nodes<detail::GetRootNodes>("Graph::root_nodes", *this);
+    return read_nodes<GetRootNodes>("Graph::root_nodes", *this);
 }
 
 Result<GraphNodeType> Graph::node_type(const GraphNode &node) const noexcept {
-    return detail::read_graph("Graph::node_type", *this, &node,
-                              [&](Api api, GraphState &) -> Result<GraphNodeType> {
-                                  return detail::native_type(api, node.native());
-                              });
+    return read_graph("Graph::node_type", *this, &node,
+                      [&](Api api, GraphState &) -> Result<GraphNodeType> {
+                          return native_type(api, node.native());
+                      });
 }
 
 Result<GraphNode> Graph::find_in_clone(const Graph &original,
@@ -113,11 +109,11 @@ Result<GraphNode> Graph::find_in_clone(const Graph &original,
         CUSHIM_TRY_VOID(from->check(node));
         CUSHIM_TRY(const ContextScope scope, state->enter());
         CUgraphNode found = nullptr;
-        const detail::RelativesGuard guard;
-        CUSHIM_TRY_VOID(detail::explained(
-            call_of<Find>(state->api, &found, node.native(), state->graph),
-            CUDA_ERROR_INVALID_VALUE,
-            "the graph is not a clone of the original, or has no copy of this node"));
+        const RelativesGuard guard;
+        CUSHIM_TRY_VOID(
+            explained(call_of<Find>(state->api, &found, node.native(), state->graph),
+                      CUDA_ERROR_INVALID_VALUE,
+                      "the graph is not a clone of the original, or has no copy of this node"));
         return state->name(found);
     });
 }
@@ -132,8 +128,8 @@ Result<void> Graph::debug_dot(const char *path, unsigned int flags) const noexce
             return Error::invalid_argument("the path is null");
         }
         CUSHIM_TRY(const ContextScope scope, state->enter());
-        return detail::explained(call_of<Print>(state->api, state->graph, path, flags),
-                                 CUDA_ERROR_OPERATING_SYSTEM, "the file cannot be written");
+        return explained(call_of<Print>(state->api, state->graph, path, flags),
+                         CUDA_ERROR_OPERATING_SYSTEM, "the file cannot be written");
     });
 }
 

@@ -9,13 +9,12 @@
 #include "memory/memory_state.hpp"
 
 namespace cushim {
+
+using namespace detail;
+
 namespace {
 
-using detail::call;
-using detail::Destroyed;
-using detail::named;
-
-struct ExternalMemoryState final : detail::InContext {
+struct ExternalMemoryState final : InContext {
     using InContext::InContext;
     Destroyed destroy() noexcept override {
         return {call<entry::cuDestroyExternalMemory>(memory), memory};
@@ -24,19 +23,19 @@ struct ExternalMemoryState final : detail::InContext {
     // For a dma-buf, lives as long as the import: CUDA does not document whether it takes
     // ownership.
     UniqueFd original;
-    detail::LentDescriptor lent;
+    LentDescriptor lent;
 };
 
 // Memory mapped from an import owns the import, and thereby the context.
-struct FromImport : detail::PlainMemoryState {
+struct FromImport : PlainMemoryState {
     FromImport(const ExternalMemory &from, CUcontext in) noexcept
         : PlainMemoryState(Context::borrow(in)), import(from) {
-        device_ordinal = detail::ordinal_of(from);
+        device_ordinal = ordinal_of(from);
     }
     bool is_gone() const noexcept override {
         return PlainMemoryState::is_gone() || import.is_gone();
     }
-    const detail::KeepAlive import;
+    const KeepAlive import;
 };
 
 struct ExternalBufferState final : FromImport {
@@ -58,7 +57,7 @@ constexpr const char *empty = "the ExternalMemory is empty";
 // --- imports, by the form of the handle
 
 using Description = CUDA_EXTERNAL_MEMORY_HANDLE_DESC;
-using NewImport = detail::NewState<ExternalMemoryState>;
+using NewImport = NewState<ExternalMemoryState>;
 using Import = Result<void>(NewImport &, ExternalMemorySource &, Description &);
 
 // The function of ExternalMemorySource.
@@ -75,20 +74,20 @@ Error not_imported(const Error &error, const Description &description) noexcept 
     const char *const source = source_of(description.type);
     switch (error.status()) {
     case CUDA_ERROR_NOT_SUPPORTED:
-        return detail::explained(error, "%s does not support ExternalMemorySource::%s",
-                                 detail::current_device_text().c_str(), source);
+        return explained(error, "%s does not support ExternalMemorySource::%s",
+                         current_device_text().c_str(), source);
     case CUDA_ERROR_INVALID_VALUE:
     case CUDA_ERROR_INVALID_HANDLE:
     case CUDA_ERROR_UNKNOWN:
-        return detail::explained(
+        return explained(
             error,
             "CUDA rejected the handle of ExternalMemorySource::%s, size %llu byte%s; it must be "
             "memory of that kind and size, exported from the device of the context",
-            source, description.size, detail::plural(description.size));
+            source, description.size, plural(description.size));
     default:
-        return detail::explained(
+        return explained(
             error, "the memory of ExternalMemorySource::%s, size %llu byte%s, was not imported",
-            source, description.size, detail::plural(description.size));
+            source, description.size, plural(description.size));
     }
 }
 
@@ -105,15 +104,14 @@ Result<void> import_descriptor(NewImport &state, ExternalMemorySource &source,
                                Description &description) {
     const bool is_dma_buf = source.type() == ExternalMemorySource::dma_buf_type;
     if (is_dma_buf) {
-        CUSHIM_TRY_VOID(detail::require_feature(Feature::external_dma_buf));
+        CUSHIM_TRY_VOID(require_feature(Feature::external_dma_buf));
     }
-    CUSHIM_TRY(detail::LentDescriptor lent,
-               detail::LentDescriptor::of(source.fd(), without_descriptors));
+    CUSHIM_TRY(LentDescriptor lent, LentDescriptor::of(source.fd(), without_descriptors));
     description.handle.fd = lent.get();
     CUSHIM_TRY_VOID(import(state, description));
     UniqueFd original = source.take_fd();
     if (is_dma_buf) {
-        state->lent = static_cast<detail::LentDescriptor &&>(lent);
+        state->lent = static_cast<LentDescriptor &&>(lent);
         state->original = static_cast<UniqueFd &&>(original);
     } else {
         lent.taken();
@@ -130,13 +128,13 @@ Result<Import *> import_of(const ExternalMemorySource &source) noexcept {
     const CUexternalMemoryHandleType type = source.type();
     if (type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
         type == ExternalMemorySource::dma_buf_type) {
-        CUSHIM_TRY_VOID(detail::check_fd(source.fd(), without_descriptors));
+        CUSHIM_TRY_VOID(check_fd(source.fd(), without_descriptors));
         return import_descriptor;
     }
     if (type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF) {
-        CUSHIM_TRY_VOID(detail::check_win32(
-            source.win32(), "Windows handles are not supported on this platform; use "
-                            "ExternalMemorySource::opaque_fd()"));
+        CUSHIM_TRY_VOID(check_win32(source.win32(),
+                                    "Windows handles are not supported on this platform; use "
+                                    "ExternalMemorySource::opaque_fd()"));
     } else if (source.nvsci_object() == nullptr) {
         return Error::invalid_argument("the NvSciBufObj is null");
     }
@@ -150,14 +148,14 @@ Error array_not_mapped(const Error &error, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_
     const unsigned int channels = array.NumChannels;
     if (error.status() == CUDA_ERROR_INVALID_VALUE && channels != 1 && channels != 2 &&
         channels != 4) {
-        return detail::explained(error, "NumChannels is %u, expected 1, 2 or 4", channels);
+        return explained(error, "NumChannels is %u, expected 1, 2 or 4", channels);
     }
-    return detail::explained(
+    return explained(
         error,
         "the array could not be mapped: width %zu, height %zu, depth %zu, channels %u, levels %u, "
         "offset %llu, size of the import %zu byte%s",
         array.Width, array.Height, array.Depth, channels, image.numLevels, image.offset, size,
-        detail::plural(size));
+        plural(size));
 }
 
 } // namespace
@@ -168,15 +166,15 @@ Result<ExternalMemory> ExternalMemory::import_from(const Context &context,
                                                    ExternalMemorySource &&source,
                                                    std::size_t size) noexcept {
     return named("ExternalMemory::import_from", [&]() -> Result<ExternalMemory> {
-        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+        CUSHIM_TRY_VOID(require(context, "the Context is empty"));
         if (size == 0) {
             return Error::invalid_argument(
                 "the size is 0; pass the size of the whole memory object");
         }
         CUSHIM_TRY(Import *const import_source, import_of(source));
-        CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
+        CUSHIM_TRY(auto state, make_state<ExternalMemoryState>(context));
         CUSHIM_TRY(const ContextScope scope, state->enter());
-        Description description = detail::description_of(source, size);
+        Description description = description_of(source, size);
         CUSHIM_TRY_VOID(import_source(state, source, description));
         const CUexternalMemory memory = state->memory;
         return ExternalMemory({memory, context.native(), size}, state.take());
@@ -186,11 +184,11 @@ Result<ExternalMemory> ExternalMemory::import_from(const Context &context,
 Result<ExternalMemory> ExternalMemory::adopt(const Context &context, CUexternalMemory memory,
                                              std::size_t size) noexcept {
     return named("ExternalMemory::adopt", [&]() -> Result<ExternalMemory> {
-        CUSHIM_TRY_VOID(detail::require_handle_in(context, memory));
+        CUSHIM_TRY_VOID(require_handle_in(context, memory));
         if (size == 0) {
             return Error::invalid_argument("the size is 0; pass the size that the import had");
         }
-        CUSHIM_TRY(auto state, detail::make_state<ExternalMemoryState>(context));
+        CUSHIM_TRY(auto state, make_state<ExternalMemoryState>(context));
         state->memory = memory;
         return ExternalMemory({memory, context.native(), size}, state.take());
     });
@@ -201,16 +199,16 @@ Result<ExternalMemory> ExternalMemory::adopt(const Context &context, CUexternalM
 Result<ExternalBuffer> ExternalMemory::map_buffer(std::size_t offset,
                                                   std::size_t size) const noexcept {
     return named("ExternalMemory::map_buffer", [&]() -> Result<ExternalBuffer> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         if (offset > this->size() || size > this->size() - offset) {
-            return detail::invalid_argument(
-                "range [%zu, %zu) exceeds the imported memory of %zu byte%s", offset,
-                detail::end_of(offset, size), this->size(), detail::plural(this->size()));
+            return invalid_argument("range [%zu, %zu) exceeds the imported memory of %zu byte%s",
+                                    offset, end_of(offset, size), this->size(),
+                                    plural(this->size()));
         }
         if (size == 0) {
             return ExternalBuffer();
         }
-        CUSHIM_TRY(auto state, detail::make_state<ExternalBufferState>(*this, value().context));
+        CUSHIM_TRY(auto state, make_state<ExternalBufferState>(*this, value().context));
         CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
         CUDA_EXTERNAL_MEMORY_BUFFER_DESC description{};
         description.offset = offset;
@@ -218,10 +216,10 @@ Result<ExternalBuffer> ExternalMemory::map_buffer(std::size_t offset,
         const Result<void> mapped =
             call<entry::cuExternalMemoryGetMappedBuffer>(&state->address, native(), &description);
         if (!mapped) {
-            return detail::explained(
+            return explained(
                 mapped.error(),
                 "range [%zu, %zu) of the import of %zu byte%s could not be mapped%s", offset,
-                offset + size, this->size(), detail::plural(this->size()),
+                offset + size, this->size(), plural(this->size()),
                 mapped.error().status() == CUDA_ERROR_INVALID_VALUE
                     ? "; the exported memory may be smaller than the import; import it with its "
                       "actual size"
@@ -236,10 +234,10 @@ Result<ExternalMipmappedArray>
 ExternalMemory::map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR &description,
                               unsigned int levels) const noexcept {
     return named("ExternalMemory::map_mipmapped", [&]() -> Result<ExternalMipmappedArray> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         if (offset >= size()) {
-            return detail::invalid_argument("offset %zu exceeds the imported memory of %zu byte%s",
-                                            offset, size(), detail::plural(size()));
+            return invalid_argument("offset %zu exceeds the imported memory of %zu byte%s", offset,
+                                    size(), plural(size()));
         }
         if (levels == 0) {
             return Error::invalid_argument("the number of levels is 0, minimum 1");
@@ -247,7 +245,7 @@ ExternalMemory::map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR 
         if (description.Width == 0) {
             return Error::invalid_argument("the width of the array is 0");
         }
-        CUSHIM_TRY(auto state, detail::make_state<ExternalArrayState>(*this, value().context));
+        CUSHIM_TRY(auto state, make_state<ExternalArrayState>(*this, value().context));
         CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
         CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC image{};
         image.offset = offset;
@@ -264,20 +262,19 @@ ExternalMemory::map_mipmapped(std::size_t offset, const CUDA_ARRAY3D_DESCRIPTOR 
 }
 
 Result<void> ExternalBuffer::release_after(const Stream &stream) const noexcept {
-    return named("ExternalBuffer::release_after", detail::release_memory_after(*this, stream));
+    return named("ExternalBuffer::release_after", release_memory_after(*this, stream));
 }
 
 Result<void> ExternalMipmappedArray::release_after(const Stream &stream) const noexcept {
-    return named("ExternalMipmappedArray::release_after",
-                 detail::release_memory_after(*this, stream));
+    return named("ExternalMipmappedArray::release_after", release_memory_after(*this, stream));
 }
 
 Result<CUarray> ExternalMipmappedArray::level(unsigned int index) const noexcept {
     return named("ExternalMipmappedArray::level", [&]() -> Result<CUarray> {
-        CUSHIM_TRY_VOID(detail::require(*this, "the ExternalMipmappedArray is empty"));
+        CUSHIM_TRY_VOID(require(*this, "the ExternalMipmappedArray is empty"));
         if (index >= levels()) {
-            return detail::invalid_argument("level %u is out of range; the number of levels is %u",
-                                            index, levels());
+            return invalid_argument("level %u is out of range; the number of levels is %u", index,
+                                    levels());
         }
         CUSHIM_TRY(const ContextScope scope, ContextScope::enter(value().context));
         CUarray level = nullptr;

@@ -18,16 +18,16 @@
 #include <new>
 
 namespace cushim {
+
+using namespace detail;
+
 namespace {
 
-using detail::call;
-using detail::named;
-using detail::SemaphoreOperation;
 using Description = CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC;
 
-struct SemaphoreState final : detail::InContext {
+struct SemaphoreState final : InContext {
     using InContext::InContext;
-    detail::Destroyed destroy() noexcept override {
+    Destroyed destroy() noexcept override {
         return {call<entry::cuDestroyExternalSemaphore>(semaphore), semaphore};
     }
     CUexternalSemaphore semaphore = nullptr;
@@ -43,10 +43,10 @@ Result<void> check_supported(CUexternalSemaphoreHandleType type) noexcept {
     }
     CUdevice device = 0;
     CUSHIM_TRY_VOID(call<entry::cuCtxGetDevice>(&device));
-    return detail::require_attribute(Device::from_native(device),
-                                     CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED,
-                                     "does not support timeline semaphores; use "
-                                     "BinarySemaphore::import_fd()");
+    return require_attribute(Device::from_native(device),
+                             CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED,
+                             "does not support timeline semaphores; use "
+                             "BinarySemaphore::import_fd()");
 }
 
 constexpr const char *type_names[] = {"",
@@ -63,10 +63,10 @@ constexpr const char *type_names[] = {"",
 static_assert(std::size(type_names) - 1 ==
               CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32);
 
-detail::SemaphoreOwner own(CUexternalSemaphore native, const Context &context,
-                           SemaphoreState *state) noexcept {
-    detail::SemaphoreOwner owner;
-    detail::Access::set(owner, {native, context.native()}, state);
+SemaphoreOwner own(CUexternalSemaphore native, const Context &context,
+                   SemaphoreState *state) noexcept {
+    SemaphoreOwner owner;
+    Access::set(owner, {native, context.native()}, state);
     return owner;
 }
 
@@ -93,22 +93,21 @@ const char *without_windows(CUexternalSemaphoreHandleType type) noexcept {
     }
 }
 
-Result<detail::SemaphoreOwner> import(const Context &context,
-                                      const Description &description) noexcept {
-    CUSHIM_TRY(auto state, detail::make_state<SemaphoreState>(context));
+Result<SemaphoreOwner> import(const Context &context, const Description &description) noexcept {
+    CUSHIM_TRY(auto state, make_state<SemaphoreState>(context));
     CUSHIM_TRY(const ContextScope scope, state->enter());
     CUSHIM_TRY_VOID(check_supported(description.type));
     auto imported = call<entry::cuImportExternalSemaphore>(&state->semaphore, &description);
     if (!imported && imported.error().status() == CUDA_ERROR_NOT_SUPPORTED) {
-        return detail::explained(
-            imported.error(), "%s does not support CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_%s",
-            detail::current_device_text().c_str(), type_names[description.type]);
+        return explained(imported.error(),
+                         "%s does not support CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_%s",
+                         current_device_text().c_str(), type_names[description.type]);
     }
     for (const CUresult rejected :
          {CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_UNKNOWN}) {
-        imported = detail::explained(static_cast<Result<void> &&>(imported), rejected,
-                                     "CUDA rejected the handle; it must be a semaphore of this "
-                                     "kind, exported from the device of the context");
+        imported = explained(static_cast<Result<void> &&>(imported), rejected,
+                             "CUDA rejected the handle; it must be a semaphore of this "
+                             "kind, exported from the device of the context");
     }
     CUSHIM_TRY_VOID(imported);
     const CUexternalSemaphore semaphore = state->semaphore;
@@ -122,7 +121,7 @@ struct Signals {
     using Entry = entry::cuSignalExternalSemaphoresAsync;
     using Parameters = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS;
     static Parameters parameters(const SemaphoreOperation &operation) noexcept {
-        return detail::signal_parameters(operation);
+        return signal_parameters(operation);
     }
     static constexpr const char *argument = "signals";
 };
@@ -132,7 +131,7 @@ struct Waits {
     using Entry = entry::cuWaitExternalSemaphoresAsync;
     using Parameters = CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS;
     static Parameters parameters(const SemaphoreOperation &operation) noexcept {
-        return detail::wait_parameters(operation);
+        return wait_parameters(operation);
     }
     static constexpr const char *argument = "waits";
 };
@@ -140,13 +139,13 @@ struct Waits {
 template <class Kind>
 using Batch = std::span<const typename Kind::Operation>;
 
-const char *empty_text(detail::SemaphoreKind kind) noexcept {
+const char *empty_text(SemaphoreKind kind) noexcept {
     switch (kind) {
-    case detail::SemaphoreKind::binary:
+    case SemaphoreKind::binary:
         return "the BinarySemaphore is empty";
-    case detail::SemaphoreKind::timeline:
+    case SemaphoreKind::timeline:
         return "the TimelineSemaphore is empty";
-    case detail::SemaphoreKind::keyed_mutex:
+    case SemaphoreKind::keyed_mutex:
         return "the KeyedMutex is empty";
     default:
         return "the NvSciSemaphore is empty";
@@ -157,14 +156,13 @@ template <class Kind>
 Result<void> check(Batch<Kind> batch, std::size_t index) noexcept {
     const SemaphoreOperation &operation = batch[index].operation();
     const bool is_empty = operation.semaphore == nullptr;
-    if (!is_empty &&
-        (operation.kind != detail::SemaphoreKind::nvsci || operation.fence != nullptr)) {
+    if (!is_empty && (operation.kind != SemaphoreKind::nvsci || operation.fence != nullptr)) {
         return {};
     }
     if (batch.size() > 1) {
-        return detail::invalid_argument(is_empty ? "%s[%zu] is empty"
-                                                 : "the NvSciSyncFence of %s[%zu] is null",
-                                        Kind::argument, index);
+        return invalid_argument(is_empty ? "%s[%zu] is empty"
+                                         : "the NvSciSyncFence of %s[%zu] is null",
+                                Kind::argument, index);
     }
     return Error::invalid_argument(is_empty ? empty_text(operation.kind)
                                             : "the NvSciSyncFence is null");
@@ -175,14 +173,14 @@ template <class Kind>
 Error not_submitted(const Error &error, const Stream &stream, Batch<Kind> batch) noexcept {
     const SemaphoreOperation &first = batch.front().operation();
     if (error.status() == CUDA_ERROR_TIMEOUT && batch.size() == 1 &&
-        first.kind == detail::SemaphoreKind::keyed_mutex) {
-        return detail::explained(error, "the mutex was not released with key %llu within %u ms",
-                                 first.value, first.timeout_ms);
+        first.kind == SemaphoreKind::keyed_mutex) {
+        return explained(error, "the mutex was not released with key %llu within %u ms",
+                         first.value, first.timeout_ms);
     }
     for (const auto &item : batch) {
         const SemaphoreOperation &operation = item.operation();
-        const Error made = detail::failure_of_stream(
-            error, stream, "the semaphore", operation.context, detail::ordinal_of(operation.state));
+        const Error made = failure_of_stream(error, stream, "the semaphore", operation.context,
+                                             ordinal_of(operation.state));
         if (made.kind() == ErrorKind::wrong_context) {
             return made;
         }
@@ -214,22 +212,22 @@ Result<void> submit_many(const Stream &stream, Batch<Kind> batch) noexcept {
                                                                 CUexternalSemaphore[count]);
     const std::unique_ptr<Parameters[]> parameters(new (std::nothrow) Parameters[count]);
     if (semaphores == nullptr || parameters == nullptr) {
-        return detail::no_host_memory();
+        return no_host_memory();
     }
     return submit<Kind>(stream, batch, semaphores.get(), parameters.get());
 }
 
 template <class Kind>
 Result<void> submit_any(const Stream &stream, Batch<Kind> batch) noexcept {
-    CUSHIM_TRY_VOID(detail::require(stream, "the Stream is empty"));
+    CUSHIM_TRY_VOID(require(stream, "the Stream is empty"));
     constexpr std::size_t most = std::numeric_limits<unsigned int>::max();
     constexpr std::size_t few = 4; // without heap memory
     if (batch.empty()) {
         return {};
     }
     if (batch.size() > most) {
-        return detail::invalid_argument("the number of %s, %zu, exceeds the limit of %zu",
-                                        Kind::argument, batch.size(), most);
+        return invalid_argument("the number of %s, %zu, exceeds the limit of %zu", Kind::argument,
+                                batch.size(), most);
     }
     if (batch.size() > few) {
         return submit_many<Kind>(stream, batch);

@@ -9,9 +9,10 @@
 #include "base/ranges.hpp"
 
 namespace cushim {
-namespace {
 
-using detail::named;
+using namespace detail;
+
+namespace {
 
 // The header before the payload.
 struct Header {
@@ -24,7 +25,7 @@ constexpr Header header_for(std::size_t size) noexcept {
 }
 
 // The parts of header and payload after their first `done` bytes.
-detail::SocketBytes rest(Header &header, std::span<std::byte> payload, std::size_t done) noexcept {
+SocketBytes rest(Header &header, std::span<std::byte> payload, std::size_t done) noexcept {
     auto *const bytes = reinterpret_cast<std::byte *>(&header);
     if (done < sizeof header) {
         return {{bytes + done, sizeof header - done}, payload};
@@ -40,16 +41,16 @@ Result<void> check_header(const Header &header, std::size_t expected) noexcept {
             "it with send_fd()");
     }
     if (header.size != wanted.size) {
-        return detail::invalid_argument("the sender's payload has size %llu, expected %zu byte%s; "
-                                        "send and receive payloads of the same size",
-                                        static_cast<unsigned long long>(header.size), expected,
-                                        detail::plural(expected));
+        return invalid_argument("the sender's payload has size %llu, expected %zu byte%s; "
+                                "send and receive payloads of the same size",
+                                static_cast<unsigned long long>(header.size), expected,
+                                plural(expected));
     }
     return {};
 }
 
 Error ends_early(std::size_t done, std::size_t payload) noexcept {
-    return detail::invalid_argument(
+    return invalid_argument(
         "the message ended after %zu of %zu bytes (header %zu, payload %zu); check whether the "
         "sender was interrupted",
         done, sizeof(Header) + payload, sizeof(Header), payload);
@@ -64,14 +65,14 @@ Error is_closed(bool is_stream) noexcept {
 
 // Receives a whole message and the descriptors that arrive with it.
 Result<void> receive_message(int socket, std::span<std::byte> payload,
-                             detail::ArrivedDescriptors &arrived) noexcept {
-    CUSHIM_TRY(const bool is_stream, detail::is_stream_socket(socket));
-    CUSHIM_TRY(const detail::SocketDeadline deadline, detail::receiving_deadline(socket));
+                             ArrivedDescriptors &arrived) noexcept {
+    CUSHIM_TRY(const bool is_stream, is_stream_socket(socket));
+    CUSHIM_TRY(const SocketDeadline deadline, receiving_deadline(socket));
     Header header{};
     const std::size_t total = sizeof header + payload.size();
     for (std::size_t done = 0; done < total;) {
-        CUSHIM_TRY(const detail::Received now,
-                   detail::receive_some(socket, rest(header, payload, done), arrived, deadline));
+        CUSHIM_TRY(const Received now,
+                   receive_some(socket, rest(header, payload, done), arrived, deadline));
         if (now.size == 0) {
             return done == 0 ? is_closed(is_stream) : ends_early(done, payload.size());
         }
@@ -83,7 +84,7 @@ Result<void> receive_message(int socket, std::span<std::byte> payload,
             return ends_early(done, payload.size());
         }
         if (now.cut) {
-            return detail::invalid_argument(
+            return invalid_argument(
                 "the message is longer than its header states, %zu bytes (header %zu, payload "
                 "%zu); send each payload with its own send_fd()",
                 total, sizeof header, payload.size());
@@ -99,9 +100,9 @@ Result<void> receive_message(int socket, std::span<std::byte> payload,
 
 Result<void> send_fd(int socket, int fd, std::span<const std::byte> payload) noexcept {
     return named("send_fd", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::is_stream_socket(socket));
-        CUSHIM_TRY_VOID(detail::check_descriptor(fd));
-        CUSHIM_TRY(const detail::SocketDeadline deadline, detail::sending_deadline(socket));
+        CUSHIM_TRY_VOID(is_stream_socket(socket));
+        CUSHIM_TRY_VOID(check_descriptor(fd));
+        CUSHIM_TRY(const SocketDeadline deadline, sending_deadline(socket));
         Header header = header_for(payload.size());
         // The bytes are not modified.
         const std::span<std::byte> bytes(const_cast<std::byte *>(payload.data()), payload.size());
@@ -109,7 +110,7 @@ Result<void> send_fd(int socket, int fd, std::span<const std::byte> payload) noe
         for (std::size_t done = 0; done < total;) {
             const int with_first = done == 0 ? fd : -1;
             CUSHIM_TRY(const std::size_t now,
-                       detail::send_some(socket, rest(header, bytes, done), with_first, deadline));
+                       send_some(socket, rest(header, bytes, done), with_first, deadline));
             done += now;
             if (done < total) {
                 CUSHIM_TRY_VOID(deadline.check());
@@ -121,10 +122,10 @@ Result<void> send_fd(int socket, int fd, std::span<const std::byte> payload) noe
 
 Result<UniqueFd> receive_fd(int socket, std::span<std::byte> payload) noexcept {
     return named("receive_fd", [&]() -> Result<UniqueFd> {
-        detail::ArrivedDescriptors arrived;
+        ArrivedDescriptors arrived;
         CUSHIM_TRY_VOID(receive_message(socket, payload, arrived));
         if (arrived.count != 1) {
-            return detail::invalid_argument(
+            return invalid_argument(
                 "the number of file descriptors in the message is %u, expected 1; send the message "
                 "with send_fd()",
                 arrived.count);

@@ -12,11 +12,10 @@
 #include "memory/memory_state.hpp"
 
 namespace cushim {
-namespace {
 
-using detail::call;
-using detail::named;
-using detail::status_of;
+using namespace detail;
+
+namespace {
 
 static_assert(sizeof(CUipcMemHandle) == IpcMemHandle::size && alignof(CUipcMemHandle) == 1);
 static_assert(sizeof(CUipcEventHandle) == IpcEventHandle::size);
@@ -45,8 +44,8 @@ Result<void> check_shareable(const Traits &traits, CUdeviceptr address) noexcept
         return {};
     }
     if (static_cast<int>(traits.type) == 0) {
-        return detail::invalid_argument("address 0x%llx is not in device memory",
-                                        static_cast<unsigned long long>(address));
+        return invalid_argument("address 0x%llx is not in device memory",
+                                static_cast<unsigned long long>(address));
     }
     if (traits.managed != 0) {
         return Error::invalid_argument("managed memory has no IPC handle; copy it into memory of "
@@ -86,10 +85,10 @@ Result<Allocation> allocation_in_context(CUdeviceptr address) noexcept {
         (void)status_of<entry::cuPointerGetAttribute>(&own, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                                                       address);
         (void)status_of<entry::cuCtxGetDevice>(&current);
-        return detail::wrong_context(asked.error(),
-                                     "the context is of device %d; export the memory in a context "
-                                     "of its own device, %d",
-                                     current, own);
+        return wrong_context(asked.error(),
+                             "the context is of device %d; export the memory in a context "
+                             "of its own device, %d",
+                             current, own);
     }
     CUSHIM_TRY_VOID(asked);
     return allocation;
@@ -97,9 +96,8 @@ Result<Allocation> allocation_in_context(CUdeviceptr address) noexcept {
 
 Result<void> check_part(std::size_t offset, std::size_t size, std::size_t allocation) noexcept {
     if (offset > allocation || size > allocation - offset) {
-        return detail::invalid_argument("range [%zu, %zu) exceeds the allocation of %zu byte%s",
-                                        offset, detail::end_of(offset, size), allocation,
-                                        detail::plural(allocation));
+        return invalid_argument("range [%zu, %zu) exceeds the allocation of %zu byte%s", offset,
+                                end_of(offset, size), allocation, plural(allocation));
     }
     return {};
 }
@@ -121,7 +119,7 @@ Result<void> explained(Result<void> &&called,
         return detail::explained(
             called.error(),
             "%s does not support CUDA IPC; export and import PhysicalMemory instead",
-            detail::current_device_text().c_str());
+            current_device_text().c_str());
     }
     for (const Meaning &meaning : meanings) {
         called = detail::explained(static_cast<Result<void> &&>(called), meaning.status, "%s",
@@ -130,12 +128,12 @@ Result<void> explained(Result<void> &&called,
     return static_cast<Result<void> &&>(called);
 }
 
-struct OpenedState final : detail::MemoryState {
+struct OpenedState final : MemoryState {
     using MemoryState::MemoryState;
     // Unlike most calls of this kind, closing requires the context.
-    detail::Destroyed destroy() noexcept override {
-        return detail::destroy_after(release_stream, [this] {
-            return detail::destroy_only_in(context, [this]() -> detail::Destroyed {
+    Destroyed destroy() noexcept override {
+        return destroy_after(release_stream, [this] {
+            return destroy_only_in(context, [this]() -> Destroyed {
                 return {call<entry::cuIpcCloseMemHandle>(base), base};
             });
         });
@@ -161,7 +159,7 @@ std::uint64_t read_number(const std::byte *from) noexcept {
 Result<IpcExport> IpcExport::of(const Context &context, CUdeviceptr address,
                                 std::size_t size) noexcept {
     return named("IpcExport::of", [&]() -> Result<IpcExport> {
-        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+        CUSHIM_TRY_VOID(require(context, "the Context is empty"));
         if (size == 0) {
             return Error::invalid_argument("the size is 0");
         }
@@ -183,9 +181,9 @@ Result<IpcExport> IpcExport::of(const Context &context, CUdeviceptr address,
 Result<IpcExport> IpcExport::from_bytes(std::span<const std::byte> bytes) noexcept {
     return named("IpcExport::from_bytes", [&]() -> Result<IpcExport> {
         if (bytes.size() != byte_count) {
-            return detail::invalid_argument("the number of bytes is %zu, expected %zu "
-                                            "(IpcExport::byte_count)",
-                                            bytes.size(), byte_count);
+            return invalid_argument("the number of bytes is %zu, expected %zu "
+                                    "(IpcExport::byte_count)",
+                                    bytes.size(), byte_count);
         }
         return make_export(IpcMemHandle::from_bytes(bytes.first<IpcMemHandle::size>()),
                            read_number(bytes.data() + 72), read_number(bytes.data() + 64));
@@ -203,8 +201,8 @@ Result<IpcExport> IpcExport::make_export(const IpcMemHandle &handle, unsigned lo
         return Error::invalid_argument("the size of the exported memory is 0");
     }
     if (offset > SIZE_MAX || size > SIZE_MAX - offset) {
-        return detail::invalid_argument("%llu byte%s at offset %llu exceed the address space", size,
-                                        detail::plural(size), offset);
+        return invalid_argument("%llu byte%s at offset %llu exceed the address space", size,
+                                plural(size), offset);
     }
     IpcExport exported;
     exported.handle_ = handle;
@@ -227,12 +225,12 @@ IpcExport::Bytes IpcExport::bytes() const noexcept {
 
 Result<IpcMemory> IpcMemory::open(const Context &context, const IpcExport &exported) noexcept {
     return named("IpcMemory::open", [&]() -> Result<IpcMemory> {
-        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+        CUSHIM_TRY_VOID(require(context, "the Context is empty"));
         if (exported.size() == 0) {
             return Error::invalid_argument("the IpcExport is empty; create it with "
                                            "IpcExport::of(), from_handle() or from_bytes()");
         }
-        CUSHIM_TRY(auto state, detail::make_state<OpenedState>(context));
+        CUSHIM_TRY(auto state, make_state<OpenedState>(context));
         CUSHIM_TRY(const ContextScope scope, state->enter());
         CUipcMemHandle handle;
         std::memcpy(&handle, exported.handle().stored, sizeof handle);
@@ -259,15 +257,15 @@ Result<IpcMemory> IpcMemory::open(const Context &context, const IpcExport &expor
 }
 
 Result<void> IpcMemory::release_after(const Stream &stream) const noexcept {
-    return named("IpcMemory::release_after", detail::release_memory_after(*this, stream));
+    return named("IpcMemory::release_after", release_memory_after(*this, stream));
 }
 
 // --- events
 
 Result<IpcEventHandle> export_event(const Context &context, const Event &event) noexcept {
     return named("export_event", [&]() -> Result<IpcEventHandle> {
-        CUSHIM_TRY_VOID(detail::require(event, "the Event is empty"));
-        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+        CUSHIM_TRY_VOID(require(event, "the Event is empty"));
+        CUSHIM_TRY_VOID(require(context, "the Context is empty"));
         CUSHIM_TRY(const ContextScope scope, context.enter());
         CUipcEventHandle native;
         CUSHIM_TRY_VOID(
@@ -282,8 +280,8 @@ Result<IpcEventHandle> export_event(const Context &context, const Event &event) 
 
 Result<Event> open_event(const Context &context, const IpcEventHandle &handle) noexcept {
     return named("open_event", [&]() -> Result<Event> {
-        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
-        CUSHIM_TRY(auto state, detail::make_state<detail::EventState>(context));
+        CUSHIM_TRY_VOID(require(context, "the Context is empty"));
+        CUSHIM_TRY(auto state, make_state<EventState>(context));
         state->is_interprocess = true;
         CUSHIM_TRY(const ContextScope scope, state->enter());
         CUipcEventHandle native;
@@ -294,7 +292,7 @@ Result<Event> open_event(const Context &context, const IpcEventHandle &handle) n
              {CUDA_ERROR_MAP_FAILED, "the handle is invalid, or the event was destroyed before it "
                                      "was opened"}}));
         Event opened;
-        detail::Access::set(opened, state->event, state.take());
+        Access::set(opened, state->event, state.take());
         return opened;
     });
 }

@@ -10,20 +10,20 @@
 #include <limits>
 
 namespace cushim {
-namespace {
 
-using detail::call;
-using detail::named;
+using namespace detail;
+
+namespace {
 
 constexpr const char *empty = "the Kernel is empty";
 
 Error in_another_context(const AnyKernel &kernel, CUcontext of_module,
                          const Context &passed) noexcept {
-    return detail::wrong_context(
+    return wrong_context(
         "the module of the kernel is loaded in context %s, but context %s was passed; load it in "
         "the latter, too, or use a Library",
-        detail::context_text(of_module, detail::ordinal_of(kernel)).c_str(),
-        detail::context_text(passed.native(), detail::ordinal_of(passed)).c_str());
+        context_text(of_module, ordinal_of(kernel)).c_str(),
+        context_text(passed.native(), ordinal_of(passed)).c_str());
 }
 
 Result<ContextScope> enter(const AnyKernel &kernel, const Context &context) noexcept {
@@ -67,8 +67,8 @@ Result<std::size_t> count_parameters(const AnyKernel &kernel, std::size_t known 
 }
 
 bool has_parameter_info(const AnyKernel &kernel) noexcept {
-    return kernel.is_of_library() ? detail::is_callable<entry::cuKernelGetParamInfo>()
-                                  : detail::is_callable<entry::cuFuncGetParamInfo>();
+    return kernel.is_of_library() ? is_callable<entry::cuKernelGetParamInfo>()
+                                  : is_callable<entry::cuFuncGetParamInfo>();
 }
 
 // An active primary context, which most programs use, or an empty one.
@@ -108,7 +108,7 @@ Returned in_some_context(const AnyKernel &kernel, const Query &query,
 }
 
 Error wrong_number(std::size_t in_kernel, std::size_t in_signature) noexcept {
-    return detail::invalid_argument(
+    return invalid_argument(
         "the number of parameters is %zu in the kernel, but %zu in the signature", in_kernel,
         in_signature);
 }
@@ -122,9 +122,9 @@ Result<void> compare_parameters(const AnyKernel &kernel, const std::size_t *size
             return wrong_number(index, count);
         }
         if (found.size != sizes[index]) {
-            return detail::invalid_argument("the size of parameter %zu is %zu bytes in the "
-                                            "kernel, but %zu bytes in the signature",
-                                            index, found.size, sizes[index]);
+            return invalid_argument("the size of parameter %zu is %zu bytes in the "
+                                    "kernel, but %zu bytes in the signature",
+                                    index, found.size, sizes[index]);
         }
     }
     CUSHIM_TRY(const std::size_t all, count_parameters(kernel, count));
@@ -162,14 +162,13 @@ Error not_enough_shared(const Error &error, const AnyKernel &kernel, const Conte
         return error;
     }
     const auto limit = shared_limit(kernel, context);
-    return limit ? detail::explained(error, too_much_shared, bytes, limit->bytes, limit->device)
-                 : error;
+    return limit ? explained(error, too_much_shared, bytes, limit->bytes, limit->device) : error;
 }
 
 Error no_attribute(const Error &error, CUfunction_attribute attribute) noexcept {
     return error.status() == CUDA_ERROR_INVALID_VALUE
-               ? detail::explained(error, "the driver has no CUfunction_attribute %d",
-                                   static_cast<int>(attribute))
+               ? explained(error, "the driver has no CUfunction_attribute %d",
+                           static_cast<int>(attribute))
                : error;
 }
 
@@ -203,37 +202,34 @@ Error not_set(const Error &error, CUfunction_attribute attribute, int value) noe
         return error;
     }
     if (number >= std::size(attribute_names)) {
-        return detail::explained(error, "CUfunction_attribute %u cannot be set to %d", number,
-                                 value);
+        return explained(error, "CUfunction_attribute %u cannot be set to %d", number, value);
     }
     const auto &[name, is_read_only] = attribute_names[number];
-    return detail::explained(error,
-                             is_read_only
-                                 ? "CU_FUNC_ATTRIBUTE_%s (%u) is read-only; value %d was passed"
-                                 : "CU_FUNC_ATTRIBUTE_%s (%u) cannot be set to %d",
-                             name, number, value);
+    return explained(error,
+                     is_read_only ? "CU_FUNC_ATTRIBUTE_%s (%u) is read-only; value %d was passed"
+                                  : "CU_FUNC_ATTRIBUTE_%s (%u) cannot be set to %d",
+                     name, number, value);
 }
 
 } // namespace
 
 Error detail::empty_argument(std::size_t index) noexcept {
-    return detail::invalid_argument(
+    return invalid_argument(
         "kernel argument %zu is a buffer without memory: closed, released, moved from, or "
         "default-constructed",
         index);
 }
 
-AnyKernel::AnyKernel(const detail::KernelHandle &handle, detail::State *code) noexcept
-    : Shared(handle, code) {
+AnyKernel::AnyKernel(const KernelHandle &handle, State *code) noexcept : Shared(handle, code) {
     if (code != nullptr) {
-        detail::add_owner(code);
+        add_owner(code);
     }
 }
 
 Result<void> AnyKernel::check_context(const Context &context) const noexcept {
     return named("AnyKernel::check_context", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
-        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
+        CUSHIM_TRY_VOID(require(*this, empty));
+        CUSHIM_TRY_VOID(require(context, "the Context is empty"));
         if (value().context != nullptr && value().context != context.native()) {
             return in_another_context(*this, value().context, context);
         }
@@ -246,7 +242,7 @@ Result<void> AnyKernel::check_context(const Context &context) const noexcept {
 Result<void> AnyKernel::check_parameters(const std::size_t *sizes,
                                          std::size_t count) const noexcept {
     return named("AnyKernel::as", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         if (!has_parameter_info(*this)) {
             return {}; // unknown
         }
@@ -257,7 +253,7 @@ Result<void> AnyKernel::check_parameters(const std::size_t *sizes,
 
 Result<std::size_t> AnyKernel::parameter_count() const noexcept {
     return named("AnyKernel::parameter_count", [&]() -> Result<std::size_t> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         return in_some_context(
             *this, [&] { return count_parameters(*this); }, Result<std::size_t>(no_context()));
     });
@@ -265,19 +261,19 @@ Result<std::size_t> AnyKernel::parameter_count() const noexcept {
 
 Result<KernelParameter> AnyKernel::parameter(std::size_t index) const noexcept {
     return named("AnyKernel::parameter", [&]() -> Result<KernelParameter> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         const auto query = [&]() -> Result<KernelParameter> {
             KernelParameter found;
             CUSHIM_TRY(const bool is_there, find_parameter(*this, index, found));
             if (!is_there) {
                 CUSHIM_TRY(const std::size_t count, count_parameters(*this));
                 return count > 1
-                           ? detail::invalid_argument("parameter %zu does not exist; the kernel "
-                                                      "has parameters 0 to %zu",
-                                                      index, count - 1)
-                           : detail::invalid_argument(
-                                 "parameter %zu does not exist; the kernel has %s", index,
-                                 count == 1 ? "only parameter 0" : "no parameters");
+                           ? invalid_argument("parameter %zu does not exist; the kernel "
+                                              "has parameters 0 to %zu",
+                                              index, count - 1)
+                           : invalid_argument("parameter %zu does not exist; the kernel has %s",
+                                              index,
+                                              count == 1 ? "only parameter 0" : "no parameters");
             }
             return found;
         };
@@ -287,7 +283,7 @@ Result<KernelParameter> AnyKernel::parameter(std::size_t index) const noexcept {
 
 Result<const char *> AnyKernel::name() const noexcept {
     return named("AnyKernel::name", [&]() -> Result<const char *> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         const char *name = "";
         if (is_of_library()) {
             CUSHIM_TRY_VOID(call<entry::cuKernelGetName>(&name, as_kernel(native())));
@@ -360,7 +356,7 @@ Result<void> AnyKernel::set_max_dynamic_shared_bytes(const Context &context,
     return named("AnyKernel::set_max_dynamic_shared_bytes", [&]() -> Result<void> {
         if (bytes > std::numeric_limits<int>::max()) {
             CUSHIM_TRY(const SharedLimit limit, shared_limit(*this, context));
-            return detail::invalid_argument(too_much_shared, bytes, limit.bytes, limit.device);
+            return invalid_argument(too_much_shared, bytes, limit.bytes, limit.device);
         }
         const Result<void> set = set_attribute(
             context, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
@@ -372,7 +368,7 @@ Result<void> AnyKernel::set_shared_memory_carveout(const Context &context,
                                                    int percent) const noexcept {
     return named("AnyKernel::set_shared_memory_carveout", [&]() -> Result<void> {
         if (percent < -1 || percent > 100) {
-            return detail::invalid_argument(
+            return invalid_argument(
                 "carveout %d is out of range; pass 0 to 100 percent, or -1 for the driver's choice",
                 percent);
         }

@@ -337,18 +337,18 @@ Result<void> launch_with_attributes([[maybe_unused]] const AnyKernel &kernel,
 } // namespace
 } // namespace detail
 
+using namespace detail;
+
 Result<void> AnyKernel::launch_unchecked(const Stream &stream, const LaunchConfig &config,
                                          void **arguments) const noexcept {
-    return detail::named("AnyKernel::launch_unchecked", [&] {
-        return detail::launch(*this, value().context, stream, config, arguments);
-    });
+    return named("AnyKernel::launch_unchecked",
+                 [&] { return launch(*this, value().context, stream, config, arguments); });
 }
 
 Result<void> AnyKernel::launch_typed(const Stream &stream, const LaunchConfig &config,
                                      void **arguments) const noexcept {
-    return detail::named("Kernel::launch", [&] {
-        return detail::launch(*this, value().context, stream, config, arguments);
-    });
+    return named("Kernel::launch",
+                 [&] { return launch(*this, value().context, stream, config, arguments); });
 }
 
 } // namespace cushim

@@ -15,53 +15,52 @@
 #include "lookup.hpp"
 
 namespace cushim {
+
+using namespace detail;
+
 namespace {
 
-using detail::call;
-using detail::named;
-
-struct LibraryState final : detail::State {
-    detail::Destroyed destroy() noexcept override {
+struct LibraryState final : State {
+    Destroyed destroy() noexcept override {
         return {call<entry::cuLibraryUnload>(library), library};
     }
     CUlib_st *library = nullptr;
-    detail::JitSession jit; // the driver may write to it until the library is unloaded
+    JitSession jit; // the driver may write to it until the library is unloaded
 };
 
 // The library's module in one context, which is unloaded with the library.
-struct LibraryModuleState final : detail::InContext {
+struct LibraryModuleState final : InContext {
     LibraryModuleState(const Context &in, const Library &of) noexcept
         : InContext(in), keep_library(of) {}
-    detail::Destroyed destroy() noexcept override { return {}; }
-    const detail::KeepAlive keep_library;
+    Destroyed destroy() noexcept override { return {}; }
+    const KeepAlive keep_library;
 };
 
 constexpr const char *empty = "the Library is empty";
 
 // Null if it is borrowed.
 const LibraryState *state_of(const Library &library) noexcept {
-    return static_cast<const LibraryState *>(detail::Access::state(library));
+    return static_cast<const LibraryState *>(Access::state(library));
 }
 
 // The result of a call that uses the library. It may be compiled only now; the message then
 // contains the compiler's errors, or else what was not found.
-Result<void> used(const Library &library, const detail::Wanted &wanted,
-                  Result<void> &&called) noexcept {
+Result<void> used(const Library &library, const Wanted &wanted, Result<void> &&called) noexcept {
     const LibraryState *const state = state_of(library);
-    if (called || state == nullptr || detail::may_be_the_name(called.error())) {
-        return detail::looked_up(wanted, std::move(called));
+    if (called || state == nullptr || may_be_the_name(called.error())) {
+        return looked_up(wanted, std::move(called));
     }
     return state->jit.with_log(std::move(called));
 }
 
-constexpr detail::Wanted nothing_by_name = {"library", "", nullptr};
-constexpr detail::Wanted wanted(const char *kind, const char *name) noexcept {
+constexpr Wanted nothing_by_name = {"library", "", nullptr};
+constexpr Wanted wanted(const char *kind, const char *name) noexcept {
     return {"library", kind, name};
 }
 
 Result<void> require_both(const Library &library, const char *name) noexcept {
-    CUSHIM_TRY_VOID(detail::require(library, empty));
-    return detail::require_name(name);
+    CUSHIM_TRY_VOID(require(library, empty));
+    return require_name(name);
 }
 
 } // namespace
@@ -69,10 +68,10 @@ Result<void> require_both(const Library &library, const char *name) noexcept {
 Result<Library> Library::load(const CodeImage &image, const JitOptions &options,
                               JitLog *log) noexcept {
     return named("Library::load", [&]() -> Result<Library> {
-        CUSHIM_TRY(const auto code, detail::LoadableCode::of(image));
+        CUSHIM_TRY(const auto code, LoadableCode::of(image));
         CUSHIM_TRY_VOID(init());
-        CUSHIM_TRY(auto state, detail::make_state<LibraryState>());
-        detail::JitSession &jit = state->jit;
+        CUSHIM_TRY(auto state, make_state<LibraryState>());
+        JitSession &jit = state->jit;
         CUSHIM_TRY_VOID(jit.prepare(options, log));
         Result<void> loaded =
             call<entry::cuLibraryLoadData>(&state->library, code.data(), jit.options(),
@@ -89,16 +88,16 @@ Result<Library> Library::load(const CodeImage &image, const JitOptions &options,
 Result<Library> Library::load_file(const char *path, const JitOptions &options,
                                    JitLog *log) noexcept {
     return named("Library::load_file", [&]() -> Result<Library> {
-        CUSHIM_TRY(const auto code, detail::LoadableCode::read(path));
+        CUSHIM_TRY(const auto code, LoadableCode::read(path));
         return load(CodeImage::unsized(code.data()), options, log);
     });
 }
 
 Result<Library> Library::adopt(CUlib_st *library) noexcept {
     return named("Library::adopt", [&]() -> Result<Library> {
-        CUSHIM_TRY_VOID(detail::require_handle(library));
-        CUSHIM_TRY_VOID(detail::require_headers<entry::cuLibraryUnload>());
-        CUSHIM_TRY(auto state, detail::make_state<LibraryState>());
+        CUSHIM_TRY_VOID(require_handle(library));
+        CUSHIM_TRY_VOID(require_headers<entry::cuLibraryUnload>());
+        CUSHIM_TRY(auto state, make_state<LibraryState>());
         state->library = library;
         return Library(library, state.take());
     });
@@ -118,13 +117,13 @@ Result<AnyKernel> Library::kernel(const char *name) const noexcept {
         CUSHIM_TRY_VOID(used(*this, wanted("kernel", name),
                              call<entry::cuLibraryGetKernel>(&found, native(), name)));
         return AnyKernel({reinterpret_cast<CUfunction>(found), nullptr, true},
-                         detail::Access::state(*this));
+                         Access::state(*this));
     });
 }
 
 Result<std::size_t> Library::kernel_count() const noexcept {
     return named("Library::kernel_count", [&]() -> Result<std::size_t> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         unsigned int count = 0;
         CUSHIM_TRY_VOID(
             used(*this, nothing_by_name, call<entry::cuLibraryGetKernelCount>(&count, native())));
@@ -140,18 +139,18 @@ Result<std::size_t> Library::kernels(AnyKernel *into, std::size_t size) const no
             return count;
         }
         if (into == nullptr) {
-            return detail::invalid_argument("the array is null, but its size is %zu", size);
+            return invalid_argument("the array is null, but its size is %zu", size);
         }
         auto *const found = new (std::nothrow) CUkern_st *[count];
         if (found == nullptr) {
-            return detail::no_host_memory();
+            return no_host_memory();
         }
         const Result<void> asked = used(*this, nothing_by_name,
                                         call<entry::cuLibraryEnumerateKernels>(
                                             found, static_cast<unsigned int>(count), native()));
         for (std::size_t i = 0; asked && i < count; ++i) {
             into[i] = AnyKernel({reinterpret_cast<CUfunction>(found[i]), nullptr, true},
-                                detail::Access::state(*this));
+                                Access::state(*this));
         }
         delete[] found;
         CUSHIM_TRY_VOID(asked);
@@ -161,12 +160,11 @@ Result<std::size_t> Library::kernels(AnyKernel *into, std::size_t size) const no
 
 // --- variables
 
-Result<detail::Variable> Library::variable(const Context &context,
-                                           const char *name) const noexcept {
-    return named("Library::global", [&]() -> Result<detail::Variable> {
+Result<Variable> Library::variable(const Context &context, const char *name) const noexcept {
+    return named("Library::global", [&]() -> Result<Variable> {
         CUSHIM_TRY_VOID(require_both(*this, name));
         CUSHIM_TRY(const ContextScope scope, context.enter());
-        detail::Variable found{};
+        Variable found{};
         CUSHIM_TRY_VOID(
             used(*this, wanted("variable", name),
                  call<entry::cuLibraryGetGlobal>(&found.address, &found.bytes, native(), name)));
@@ -174,15 +172,15 @@ Result<detail::Variable> Library::variable(const Context &context,
     });
 }
 
-Result<detail::Variable> Library::managed_variable(const Context &context,
-                                                   const char *name) const noexcept {
-    return named("Library::managed", [&]() -> Result<detail::Variable> {
+Result<Variable> Library::managed_variable(const Context &context,
+                                           const char *name) const noexcept {
+    return named("Library::managed", [&]() -> Result<Variable> {
         CUSHIM_TRY_VOID(require_both(*this, name));
         CUSHIM_TRY(const ContextScope scope, context.enter());
         CUmodule loaded = nullptr;
         CUSHIM_TRY_VOID(
             used(*this, nothing_by_name, call<entry::cuLibraryGetModule>(&loaded, native())));
-        detail::Variable found{};
+        Variable found{};
         CUSHIM_TRY_VOID(
             used(*this, wanted("managed variable", name),
                  call<entry::cuLibraryGetManaged>(&found.address, &found.bytes, native(), name)));
@@ -202,9 +200,9 @@ Result<void *> Library::unified_function(const char *name) const noexcept {
 
 Result<Module> Library::module(const Context &context) const noexcept {
     return named("Library::module", [&]() -> Result<Module> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
-        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
-        CUSHIM_TRY(auto state, detail::make_state<LibraryModuleState>(context, *this));
+        CUSHIM_TRY_VOID(require(*this, empty));
+        CUSHIM_TRY_VOID(require(context, "the Context is empty"));
+        CUSHIM_TRY(auto state, make_state<LibraryModuleState>(context, *this));
         CUSHIM_TRY(const ContextScope scope, state->enter());
         CUmodule module = nullptr;
         CUSHIM_TRY_VOID(

@@ -13,23 +13,20 @@
 #include "lookup.hpp"
 
 namespace cushim {
+
+using namespace detail;
+
 namespace {
 
-using detail::call;
-using detail::looked_up;
-using detail::named;
-
-struct ModuleState final : detail::InContext {
+struct ModuleState final : InContext {
     using InContext::InContext;
-    detail::Destroyed destroy() noexcept override {
-        return {call<entry::cuModuleUnload>(module), module};
-    }
+    Destroyed destroy() noexcept override { return {call<entry::cuModuleUnload>(module), module}; }
     CUmodule module = nullptr;
 };
 
 constexpr const char *empty = "the Module is empty";
 
-constexpr detail::Wanted wanted(const char *kind, const char *name) noexcept {
+constexpr Wanted wanted(const char *kind, const char *name) noexcept {
     return {"module", kind, name};
 }
 
@@ -44,7 +41,7 @@ Error not_loaded(const Error &error, const Context &context) noexcept {
     if (!device || !capability) {
         return error;
     }
-    return detail::explained(
+    return explained(
         error, "the image has neither code nor PTX for compute capability %d.%d, that of device %d",
         capability->major_version, capability->minor_version, device->native());
 }
@@ -54,11 +51,11 @@ Error not_loaded(const Error &error, const Context &context) noexcept {
 Result<Module> Module::load(const Context &context, const CodeImage &image,
                             const JitOptions &options, JitLog *log) noexcept {
     return named("Module::load", [&]() -> Result<Module> {
-        CUSHIM_TRY_VOID(detail::require(context, "the Context is empty"));
-        CUSHIM_TRY(const auto code, detail::LoadableCode::of(image));
-        detail::JitSession jit;
+        CUSHIM_TRY_VOID(require(context, "the Context is empty"));
+        CUSHIM_TRY(const auto code, LoadableCode::of(image));
+        JitSession jit;
         CUSHIM_TRY_VOID(jit.prepare(options, log));
-        CUSHIM_TRY(auto state, detail::make_state<ModuleState>(context));
+        CUSHIM_TRY(auto state, make_state<ModuleState>(context));
         CUSHIM_TRY(const ContextScope scope, state->enter());
         Result<void> loaded = call<entry::cuModuleLoadDataEx>(
             &state->module, code.data(), jit.count(), jit.options(), jit.values());
@@ -77,15 +74,15 @@ Result<Module> Module::load(const Context &context, const CodeImage &image,
 Result<Module> Module::load_file(const Context &context, const char *path,
                                  const JitOptions &options, JitLog *log) noexcept {
     return named("Module::load_file", [&]() -> Result<Module> {
-        CUSHIM_TRY(const auto code, detail::LoadableCode::read(path));
+        CUSHIM_TRY(const auto code, LoadableCode::read(path));
         return load(context, CodeImage::unsized(code.data()), options, log);
     });
 }
 
 Result<Module> Module::adopt(const Context &context, CUmodule module) noexcept {
     return named("Module::adopt", [&]() -> Result<Module> {
-        CUSHIM_TRY_VOID(detail::require_handle_in(context, module));
-        CUSHIM_TRY(auto state, detail::make_state<ModuleState>(context));
+        CUSHIM_TRY_VOID(require_handle_in(context, module));
+        CUSHIM_TRY(auto state, make_state<ModuleState>(context));
         state->module = module;
         return Module(module, state.take());
     });
@@ -93,24 +90,23 @@ Result<Module> Module::adopt(const Context &context, CUmodule module) noexcept {
 
 Result<AnyKernel> Module::kernel(const char *name) const noexcept {
     return named("Module::kernel", [&]() -> Result<AnyKernel> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
-        CUSHIM_TRY_VOID(detail::require_name(name));
-        detail::State *const state = detail::Access::state(*this);
-        detail::KernelHandle found;
+        CUSHIM_TRY_VOID(require(*this, empty));
+        CUSHIM_TRY_VOID(require_name(name));
+        State *const state = Access::state(*this);
+        KernelHandle found;
         // The state of every module derives from InContext.
-        found.context =
-            state != nullptr ? static_cast<detail::InContext *>(state)->context : nullptr;
+        found.context = state != nullptr ? static_cast<InContext *>(state)->context : nullptr;
         CUSHIM_TRY_VOID(looked_up(wanted("kernel", name),
                                   call<entry::cuModuleGetFunction>(&found.native, native(), name)));
         return AnyKernel(found, state);
     });
 }
 
-Result<detail::Variable> Module::variable(const char *name) const noexcept {
-    return named("Module::global", [&]() -> Result<detail::Variable> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
-        CUSHIM_TRY_VOID(detail::require_name(name));
-        detail::Variable found{};
+Result<Variable> Module::variable(const char *name) const noexcept {
+    return named("Module::global", [&]() -> Result<Variable> {
+        CUSHIM_TRY_VOID(require(*this, empty));
+        CUSHIM_TRY_VOID(require_name(name));
+        Variable found{};
         CUSHIM_TRY_VOID(looked_up(
             wanted("variable", name),
             call<entry::cuModuleGetGlobal>(&found.address, &found.bytes, native(), name)));

@@ -6,10 +6,10 @@
 #include "launch_config.hpp"
 
 namespace cushim {
-namespace {
 
-using detail::call;
-using detail::named;
+using namespace detail;
+
+namespace {
 
 // Also for a library kernel, which CUDA accepts as a function here as in launches.
 Result<CUfunction> function_of(const Context &context, const AnyKernel &kernel) noexcept {
@@ -19,7 +19,7 @@ Result<CUfunction> function_of(const Context &context, const AnyKernel &kernel) 
 
 Result<void> check_block(int block_size) noexcept {
     if (block_size <= 0) {
-        return detail::invalid_argument("block size %d is less than 1 thread", block_size);
+        return invalid_argument("block size %d is less than 1 thread", block_size);
     }
     return {};
 }
@@ -29,7 +29,7 @@ Result<BlockSuggestion> suggest(const Context &context, const AnyKernel &kernel,
                                 int limit) noexcept {
     CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
     if (limit < 0) {
-        return detail::invalid_argument(
+        return invalid_argument(
             "the limit of threads in a block, %d, is negative; pass 0 for the kernel's own limit",
             limit);
     }
@@ -76,7 +76,7 @@ Result<std::size_t> available_shared_bytes(const Context &context, const AnyKern
     return named("available_shared_bytes", [&]() -> Result<std::size_t> {
         CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
         if (blocks <= 0) {
-            return detail::invalid_argument("number of blocks %d is less than 1", blocks);
+            return invalid_argument("number of blocks %d is less than 1", blocks);
         }
         CUSHIM_TRY_VOID(check_block(block_size));
         CUSHIM_TRY(const ContextScope scope, context.enter());
@@ -95,9 +95,9 @@ template <class Entry>
 Result<int> query_clusters(const Context &context, const AnyKernel &kernel,
                            const LaunchConfig &config) noexcept {
     CUSHIM_TRY(const CUfunction function, function_of(context, kernel));
-    detail::NativeLaunch launch;
+    NativeLaunch launch;
     if (const Result<void> filled = launch.fill(config, nullptr); !filled) {
-        return detail::explain_launch(filled.error(), kernel, context, config);
+        return explain_launch(filled.error(), kernel, context, config);
     }
     CUSHIM_TRY(const ContextScope scope, context.enter());
     int number = 0;

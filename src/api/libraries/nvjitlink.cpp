@@ -13,6 +13,8 @@
 
 namespace cushim {
 
+using namespace detail;
+
 namespace detail {
 
 // The library has no function for them. Numbers: older headers lack some of the names.
@@ -47,14 +49,7 @@ StatusMeaning meaning_of(nvJitLinkResult status) noexcept {
 
 namespace {
 
-using detail::Architecture;
-using detail::call;
-using detail::CodeAccess;
-using detail::CodeBytes;
-using detail::fetch;
-using detail::named;
-
-using Linker = detail::Tool<nvJitLinkHandle, entry::nvJitLinkDestroy>;
+using Linker = Tool<nvJitLinkHandle, entry::nvJitLinkDestroy>;
 
 // What is linked for what.
 struct Job {
@@ -85,7 +80,7 @@ constexpr nvJitLinkInputType native_type(LinkInputType type) noexcept {
 
 // The bytes of an input in memory.
 Result<std::string_view> bytes_of(const LinkInput &input) noexcept {
-    CUSHIM_TRY(const std::size_t size, detail::size_of(input.image()));
+    CUSHIM_TRY(const std::size_t size, size_of(input.image()));
     return std::string_view(static_cast<const char *>(input.image().data()), size);
 }
 
@@ -130,16 +125,15 @@ bool is_lto_ir(const LinkInput &input, std::string_view bytes) noexcept {
 Result<void> check_cubin(std::string_view cubin, const Architecture &target, const char *name,
                          std::size_t index) noexcept {
     if (is_executable(cubin)) {
-        return detail::invalid_argument(
-            "input %zu, \"%.100s\", is a cubin that is not relocatable; "
-            "compile it with -rdc=true",
-            index, name);
+        return invalid_argument("input %zu, \"%.100s\", is a cubin that is not relocatable; "
+                                "compile it with -rdc=true",
+                                index, name);
     }
     const int architecture = architecture_of(cubin);
     if (architecture != 0 && !is_compatible(architecture, target.number())) {
-        return detail::invalid_argument("input %zu, \"%.100s\", is a cubin for sm_%d, which cannot "
-                                        "be linked for %s; compile it for that architecture",
-                                        index, name, architecture, target.characters);
+        return invalid_argument("input %zu, \"%.100s\", is a cubin for sm_%d, which cannot "
+                                "be linked for %s; compile it for that architecture",
+                                index, name, architecture, target.characters);
     }
     return {};
 }
@@ -147,29 +141,28 @@ Result<void> check_cubin(std::string_view cubin, const Architecture &target, con
 Result<void> check_input(const LinkInput &input, const Architecture &target,
                          std::size_t index) noexcept {
     if (input.name() == nullptr) {
-        return detail::invalid_argument("the %s of input %zu is null",
-                                        input.is_file() ? "path" : "name", index);
+        return invalid_argument("the %s of input %zu is null", input.is_file() ? "path" : "name",
+                                index);
     }
     if (input.is_file()) {
         return {};
     }
     const Result<std::string_view> bytes = bytes_of(input);
     if (!bytes) {
-        return detail::reworded(bytes.error(), "input %zu, \"%.100s\": %.200s", index, input.name(),
-                                bytes.error().message());
+        return reworded(bytes.error(), "input %zu, \"%.100s\": %.200s", index, input.name(),
+                        bytes.error().message());
     }
     return is_cubin(*bytes) ? check_cubin(*bytes, target, input.name(), index) : Result<void>();
 }
 
 // The flags that link() adds itself.
 Result<void> check_flags(std::span<const char *const> flags) noexcept {
-    CUSHIM_TRY_VOID(detail::require_strings(flags, "LinkOptions::flags"));
+    CUSHIM_TRY_VOID(require_strings(flags, "LinkOptions::flags"));
     for (std::size_t index = 0; index < flags.size(); ++index) {
         const std::string_view flag = flags[index];
         if (flag.starts_with("-arch") || flag == "-lto" || flag == "-ptx") {
-            return detail::invalid_argument(
-                "LinkOptions::flags[%zu] \"%.40s\": remove it, link() adds it", index,
-                flags[index]);
+            return invalid_argument("LinkOptions::flags[%zu] \"%.40s\": remove it, link() adds it",
+                                    index, flags[index]);
         }
     }
     return {};
@@ -180,8 +173,8 @@ Result<void> check(const Job &job) noexcept {
         return Error::invalid_argument("the list of inputs is empty");
     }
     if (job.options.output != LinkOutput::cubin && job.options.output != LinkOutput::ptx) {
-        return detail::invalid_argument("LinkOptions::output is %s, which is not an enumerator",
-                                        to_text(job.options.output).c_str());
+        return invalid_argument("LinkOptions::output is %s, which is not an enumerator",
+                                to_text(job.options.output).c_str());
     }
     for (std::size_t index = 0; index < job.inputs.size(); ++index) {
         CUSHIM_TRY_VOID(check_input(job.inputs[index], job.architecture, index));
@@ -202,7 +195,7 @@ bool has_lto_ir(const Job &job) noexcept {
 
 Result<void> create(const Job &job, Linker &linker) {
     const bool is_ptx = job.options.output == LinkOutput::ptx;
-    const std::string architecture = detail::architecture_flag(job.architecture);
+    const std::string architecture = architecture_flag(job.architecture);
     std::vector<const char *> flags = {architecture.c_str()};
     if (is_ptx || job.options.link_time_optimization || has_lto_ir(job)) {
         flags.push_back("-lto");
@@ -246,7 +239,7 @@ CodeBytes info_log(const Linker &linker) noexcept {
 Result<void> run(const Job &job, Linker &linker) {
     std::string subject = std::string("linking for ") + job.architecture.characters;
     const auto explained = [&](const Error &error) {
-        return detail::with_log(error, subject, detail::text_in(error_log(linker)));
+        return with_log(error, subject, text_in(error_log(linker)));
     };
     if (const Result<void> created = create(job, linker); !created) {
         return explained(created.error());
@@ -265,8 +258,7 @@ Result<CodeBytes> output_of(LinkOutput output, nvJitLinkHandle linker) noexcept 
     if (output == LinkOutput::cubin) {
         return fetch<entry::nvJitLinkGetLinkedCubinSize, entry::nvJitLinkGetLinkedCubin>(linker);
     }
-    return detail::fetch_text<entry::nvJitLinkGetLinkedPtxSize, entry::nvJitLinkGetLinkedPtx>(
-        linker);
+    return fetch_text<entry::nvJitLinkGetLinkedPtxSize, entry::nvJitLinkGetLinkedPtx>(linker);
 }
 
 Result<LinkedCode> link_job(const Job &job, JitLog *log) {
@@ -274,7 +266,7 @@ Result<LinkedCode> link_job(const Job &job, JitLog *log) {
     const Result<void> linked = run(job, linker);
     if (log != nullptr) {
         const CodeBytes info = info_log(linker), errors = error_log(linker);
-        *log = CodeAccess::log(detail::text_in(info), detail::text_in(errors));
+        *log = CodeAccess::log(text_in(info), text_in(errors));
     }
     CUSHIM_TRY_VOID(linked);
     CUSHIM_TRY(CodeBytes code, output_of(job.options.output, linker.native));
@@ -285,26 +277,26 @@ Result<LinkedCode> link_for(const Architecture &architecture, std::span<const Li
                             const LinkOptions &options, JitLog *log) noexcept {
     const Job job{inputs, options, architecture};
     CUSHIM_TRY_VOID(check(job));
-    return detail::with_memory([&] { return link_job(job, log); });
+    return with_memory([&] { return link_job(job, log); });
 }
 
 } // namespace
 
 Text to_text(LinkInputType type) noexcept {
     using enum LinkInputType;
-    return detail::enum_text("LinkInputType", type,
-                             {{any, "any"},
-                              {cubin, "cubin"},
-                              {ptx, "ptx"},
-                              {lto_ir, "lto_ir"},
-                              {fatbin, "fatbin"},
-                              {object, "object"},
-                              {archive, "archive"}});
+    return enum_text("LinkInputType", type,
+                     {{any, "any"},
+                      {cubin, "cubin"},
+                      {ptx, "ptx"},
+                      {lto_ir, "lto_ir"},
+                      {fatbin, "fatbin"},
+                      {object, "object"},
+                      {archive, "archive"}});
 }
 
 Text to_text(LinkOutput output) noexcept {
     using enum LinkOutput;
-    return detail::enum_text("LinkOutput", output, {{cubin, "cubin"}, {ptx, "ptx"}});
+    return enum_text("LinkOutput", output, {{cubin, "cubin"}, {ptx, "ptx"}});
 }
 
 Result<LinkedCode> LinkedCode::link(Device device, std::span<const LinkInput> inputs,
@@ -313,7 +305,7 @@ Result<LinkedCode> LinkedCode::link(Device device, std::span<const LinkInput> in
         if (log != nullptr) {
             log->reset();
         }
-        CUSHIM_TRY(const int number, detail::architecture_number(device));
+        CUSHIM_TRY(const int number, architecture_number(device));
         return link_for(Architecture::real(number), inputs, options, log);
     });
 }
@@ -331,7 +323,7 @@ Result<LinkedCode> LinkedCode::link(const char *architecture, std::span<const Li
 
 Result<Version> LinkedCode::linker_version() noexcept {
     return named("LinkedCode::linker_version",
-                 detail::library_version<entry::nvJitLinkVersion, unsigned int>());
+                 library_version<entry::nvJitLinkVersion, unsigned int>());
 }
 
 } // namespace cushim

@@ -15,6 +15,8 @@
 
 namespace cushim {
 
+using namespace detail;
+
 namespace detail {
 
 // nvmlErrorString() has descriptions only.
@@ -60,20 +62,17 @@ StatusMeaning meaning_of(nvmlReturn_t status) noexcept {
 
 namespace {
 
-using detail::named;
-
 // With a remedy for what users of a machine run into; otherwise NVML's own description.
 Error described(const Error &error) noexcept {
     switch (error.status()) {
     case NVML_ERROR_DRIVER_NOT_LOADED:
-        return detail::explained(error,
-                                 "the NVIDIA driver's kernel module is not loaded; check with "
-                                 "nvidia-smi; if this is a container, start it with GPU "
-                                 "access (docker run --gpus all)");
+        return explained(error, "the NVIDIA driver's kernel module is not loaded; check with "
+                                "nvidia-smi; if this is a container, start it with GPU "
+                                "access (docker run --gpus all)");
     case NVML_ERROR_LIB_RM_VERSION_MISMATCH:
-        return detail::explained(error, "NVML and the NVIDIA driver's loaded kernel module have "
-                                        "different versions; restart the machine after an update "
-                                        "of the driver");
+        return explained(error, "NVML and the NVIDIA driver's loaded kernel module have "
+                                "different versions; restart the machine after an update "
+                                "of the driver");
     default:
         break;
     }
@@ -82,12 +81,12 @@ Error described(const Error &error) noexcept {
         return error;
     }
     const char *const text = nvml().nvmlErrorString(static_cast<nvmlReturn_t>(error.status()));
-    return text != nullptr ? detail::explained(error, "%.200s", text) : error;
+    return text != nullptr ? explained(error, "%.200s", text) : error;
 }
 
 template <class Entry, class... Arguments>
 Result<void> call_nvml(Arguments... arguments) noexcept {
-    Result<void> called = detail::call<Entry>(arguments...);
+    Result<void> called = call<Entry>(arguments...);
     if (!called && called.error().api() == Api::library) [[unlikely]] {
         return described(called.error());
     }
@@ -131,8 +130,8 @@ Result<void> ask(const NvmlDevice &device, Arguments... arguments) noexcept {
         !is_mig(device.native()).value_or(false)) {
         return asked;
     }
-    return detail::explained(asked.error(), "NVML does not report this for a MIG instance; "
-                                            "its GPU, NvmlDevice::parent(), may support it");
+    return explained(asked.error(), "NVML does not report this for a MIG instance; "
+                                    "its GPU, NvmlDevice::parent(), may support it");
 }
 
 template <class Entry>
@@ -165,9 +164,9 @@ template <class Entry>
 Result<std::size_t> processes(const NvmlDevice &device, NvmlProcess *into,
                               std::size_t size) noexcept {
     if (into == nullptr && size != 0) {
-        return detail::invalid_argument("the array is null, but its size is %zu", size);
+        return invalid_argument("the array is null, but its size is %zu", size);
     }
-    return detail::with_memory([&]() -> Result<std::size_t> {
+    return with_memory([&]() -> Result<std::size_t> {
         CUSHIM_TRY(const auto list, list_processes<Entry>(device));
         for (std::size_t index = 0; index < list.size() && index < size; ++index) {
             const nvmlProcessInfo_v2_t &from = list[index];
@@ -204,14 +203,13 @@ bool is_unknown(const Error &error) noexcept {
 
 // The same error as no_device.
 Error no_device(const Error &error, const char *detail) noexcept {
-    return Error::make(
-        {.kind = ErrorKind::no_device,
-         .api = Api::library,
-         .status = error.status(),
-         .entry_point = error.entry_point(),
-         .detail = detail,
-         .library = error.library(),
-         .status_name = detail::meaning_of(static_cast<nvmlReturn_t>(error.status())).name});
+    return Error::make({.kind = ErrorKind::no_device,
+                        .api = Api::library,
+                        .status = error.status(),
+                        .entry_point = error.entry_point(),
+                        .detail = detail,
+                        .library = error.library(),
+                        .status_name = meaning_of(static_cast<nvmlReturn_t>(error.status())).name});
 }
 
 // CUDA does not report whether a UUID is that of a MIG instance.
@@ -317,8 +315,8 @@ Result<NvmlDevice> NvmlDevice::parent() const noexcept {
     return named("NvmlDevice::parent", [&]() -> Result<NvmlDevice> {
         nvmlDevice_t gpu{};
         CUSHIM_TRY_VOID(ask<entry::nvmlDeviceGetDeviceHandleFromMigDeviceHandle>(*this, &gpu));
-        CUSHIM_TRY(auto use, detail::NvmlUse::begin());
-        return NvmlDevice(static_cast<detail::NvmlUse &&>(use), pointer_of(gpu));
+        CUSHIM_TRY(auto use, NvmlUse::begin());
+        return NvmlDevice(static_cast<NvmlUse &&>(use), pointer_of(gpu));
     });
 }
 
@@ -334,8 +332,8 @@ Text to_text(const NvmlDevice &device) noexcept {
 
 Result<Nvml> Nvml::open() noexcept {
     return named("Nvml::open", [&]() -> Result<Nvml> {
-        CUSHIM_TRY(auto use, detail::NvmlUse::begin());
-        return Nvml(static_cast<detail::NvmlUse &&>(use));
+        CUSHIM_TRY(auto use, NvmlUse::begin());
+        return Nvml(static_cast<NvmlUse &&>(use));
     });
 }
 
@@ -403,8 +401,8 @@ Result<NvmlDevice> Nvml::device_by_uuid(const char *uuid) const noexcept {
 
 // The device keeps NVML initialised by itself.
 Result<NvmlDevice> Nvml::hold(nvmlDevice_st *device) noexcept {
-    CUSHIM_TRY(auto use, detail::NvmlUse::begin());
-    return NvmlDevice(static_cast<detail::NvmlUse &&>(use), device);
+    CUSHIM_TRY(auto use, NvmlUse::begin());
+    return NvmlDevice(static_cast<NvmlUse &&>(use), device);
 }
 
 Result<NvmlText> Nvml::driver_version() const noexcept {

@@ -12,6 +12,8 @@
 
 namespace cushim {
 
+using namespace detail;
+
 namespace detail {
 
 template <>
@@ -24,14 +26,7 @@ StatusMeaning meaning_of(nvrtcResult status) noexcept {
 
 namespace {
 
-using detail::Architecture;
-using detail::call;
-using detail::CodeAccess;
-using detail::CodeBytes;
-using detail::fetch;
-using detail::named;
-
-using Program = detail::Tool<nvrtcProgram, entry::nvrtcDestroyProgram>;
+using Program = Tool<nvrtcProgram, entry::nvrtcDestroyProgram>;
 
 // What is compiled for what.
 struct Job {
@@ -49,17 +44,16 @@ Result<void> check(const char *source, const CompileOptions &options) noexcept {
         return Error::invalid_argument("CompileOptions::name is null");
     }
     if (options.output > CompileOutput::lto_ir) {
-        return detail::invalid_argument("CompileOptions::output is %s, which is not an enumerator",
-                                        to_text(options.output).c_str());
+        return invalid_argument("CompileOptions::output is %s, which is not an enumerator",
+                                to_text(options.output).c_str());
     }
-    CUSHIM_TRY_VOID(detail::require_strings(options.flags, "CompileOptions::flags"));
-    CUSHIM_TRY_VOID(
-        detail::require_strings(options.name_expressions, "CompileOptions::name_expressions"));
+    CUSHIM_TRY_VOID(require_strings(options.flags, "CompileOptions::flags"));
+    CUSHIM_TRY_VOID(require_strings(options.name_expressions, "CompileOptions::name_expressions"));
     for (std::size_t index = 0; index < options.headers.size(); ++index) {
         const SourceHeader &header = options.headers[index];
         if (header.name == nullptr || header.text == nullptr) {
-            return detail::invalid_argument("CompileOptions::headers[%zu] has no %s", index,
-                                            header.name == nullptr ? "name" : "text");
+            return invalid_argument("CompileOptions::headers[%zu] has no %s", index,
+                                    header.name == nullptr ? "name" : "text");
         }
     }
     return {};
@@ -77,8 +71,8 @@ Result<void> create(const Job &job, Program &program) {
     for (const char *const name : job.options.name_expressions) {
         const Result<void> added = call<entry::nvrtcAddNameExpression>(program.native, name);
         if (!added) {
-            return detail::explained(added.error(), "name expression \"%.250s\" of %.100s", name,
-                                     job.options.name);
+            return explained(added.error(), "name expression \"%.250s\" of %.100s", name,
+                             job.options.name);
         }
     }
     return {};
@@ -93,7 +87,7 @@ std::string subject_of(const Job &job) {
 }
 
 Result<void> run(const Job &job, const Program &program, JitLog *log) {
-    const std::string architecture = detail::architecture_flag(job.architecture);
+    const std::string architecture = architecture_flag(job.architecture);
     std::vector<const char *> flags = {architecture.c_str()};
     if (job.output == CompileOutput::lto_ir) {
         flags.push_back("-dlto");
@@ -105,12 +99,12 @@ Result<void> run(const Job &job, const Program &program, JitLog *log) {
         return {};
     }
     const Result<CodeBytes> text = log_of(program);
-    const std::string_view written = text ? detail::text_in(*text) : std::string_view();
+    const std::string_view written = text ? text_in(*text) : std::string_view();
     if (log != nullptr) {
         *log = compiled ? CodeAccess::log(written, "") : CodeAccess::log("", written);
     }
     if (!compiled) {
-        return detail::with_log(compiled.error(), subject_of(job), written);
+        return with_log(compiled.error(), subject_of(job), written);
     }
     return text ? Result<void>() : text.error();
 }
@@ -128,11 +122,11 @@ Result<CodeBytes> lto_ir_of(nvrtcProgram program) noexcept {
 Result<void> require_output(CompileOutput output) noexcept {
 #if CUDA_VERSION >= 12000
     if (output == CompileOutput::lto_ir) {
-        return detail::require_entry<entry::nvrtcGetLTOIR>(Version::of(12, 0));
+        return require_entry<entry::nvrtcGetLTOIR>(Version::of(12, 0));
     }
 #endif
     if (output == CompileOutput::cubin) {
-        return detail::require_entry<entry::nvrtcGetCUBIN>(Version::of(11, 1));
+        return require_entry<entry::nvrtcGetCUBIN>(Version::of(11, 1));
     }
     return {};
 }
@@ -146,7 +140,7 @@ Result<CodeBytes> output_of(const Job &job, nvrtcProgram program) noexcept {
     default:
         break;
     }
-    return detail::fetch_text<entry::nvrtcGetPTXSize, entry::nvrtcGetPTX>(program);
+    return fetch_text<entry::nvrtcGetPTXSize, entry::nvrtcGetPTX>(program);
 }
 
 const char *kind_of(CompileOutput output) noexcept {
@@ -166,8 +160,8 @@ Result<CodeBytes> names_of(const Job &job, nvrtcProgram program) {
         const char *lowered = nullptr;
         const Result<void> found = call<entry::nvrtcGetLoweredName>(program, expression, &lowered);
         if (!found) {
-            return detail::explained(found.error(), "name expression \"%.250s\" of %.100s",
-                                     expression, job.options.name);
+            return explained(found.error(), "name expression \"%.250s\" of %.100s", expression,
+                             job.options.name);
         }
         if (lowered == nullptr) {
             return impossible(entry::nvrtcGetLoweredName::name, "NVRTC returned a null name");
@@ -175,8 +169,8 @@ Result<CodeBytes> names_of(const Job &job, nvrtcProgram program) {
         names.append(expression).push_back('\0');
         names.append(lowered).push_back('\0');
     }
-    CodeBytes copy = detail::copy_of(names);
-    return copy ? Result<CodeBytes>(static_cast<CodeBytes &&>(copy)) : detail::no_host_memory();
+    CodeBytes copy = copy_of(names);
+    return copy ? Result<CodeBytes>(static_cast<CodeBytes &&>(copy)) : no_host_memory();
 }
 
 Result<CompiledCode> compile_job(const Job &job, JitLog *log) {
@@ -186,9 +180,9 @@ Result<CompiledCode> compile_job(const Job &job, JitLog *log) {
     CUSHIM_TRY_VOID(run(job, program, log));
     CUSHIM_TRY(CodeBytes code, output_of(job, program.native));
     if (code.size() == 0) {
-        return detail::invalid_argument("NVRTC produced no %s of %.100s; CompileOptions::flags "
-                                        "must not select another output",
-                                        kind_of(job.output), job.options.name);
+        return invalid_argument("NVRTC produced no %s of %.100s; CompileOptions::flags "
+                                "must not select another output",
+                                kind_of(job.output), job.options.name);
     }
     CUSHIM_TRY(CodeBytes names, names_of(job, program.native));
     return CompiledCode(job.output, std::move(code), std::move(names));
@@ -223,7 +217,7 @@ Result<int> newest_up_to(int wanted) {
 
 Error not_supported(Device device, int number, const char *what, const char *remedy) noexcept {
     char text[300];
-    const auto version = detail::library_version<entry::nvrtcVersion, int>();
+    const auto version = library_version<entry::nvrtcVersion, int>();
     std::snprintf(text, sizeof text, "NVRTC %s %s device %d, whose compute capability is %d.%d; %s",
                   to_text(version.value_or(Version())).c_str(), what, device.native(), number / 10,
                   number % 10, remedy);
@@ -232,8 +226,8 @@ Error not_supported(Device device, int number, const char *what, const char *rem
 
 // Replaces the output `loadable`, and sets the architecture, for a device.
 Result<void> choose(Device device, Job &job) noexcept {
-    CUSHIM_TRY(const int wanted, detail::architecture_number(device));
-    CUSHIM_TRY(const int found, detail::with_memory([&] { return newest_up_to(wanted); }));
+    CUSHIM_TRY(const int wanted, architecture_number(device));
+    CUSHIM_TRY(const int found, with_memory([&] { return newest_up_to(wanted); }));
     if (found == 0) {
         return not_supported(device, wanted, "no longer supports", "use an older NVRTC");
     }
@@ -256,9 +250,9 @@ Result<void> choose(const char *architecture, Job &job) noexcept {
     CUSHIM_TRY(job.architecture, Architecture::parse(architecture));
     const bool is_virtual = job.architecture.is_virtual();
     if (job.output == CompileOutput::cubin && is_virtual) {
-        return detail::invalid_argument("a cubin requires an architecture such as sm_90, not the "
-                                        "virtual architecture %s",
-                                        job.architecture.characters);
+        return invalid_argument("a cubin requires an architecture such as sm_90, not the "
+                                "virtual architecture %s",
+                                job.architecture.characters);
     }
     if (job.output == CompileOutput::loadable) {
         job.output = is_virtual ? CompileOutput::ptx : CompileOutput::cubin;
@@ -275,16 +269,15 @@ Result<CompiledCode> compile_for(Target target, const char *source, const Compil
     CUSHIM_TRY_VOID(check(source, options));
     Job job{source, options, {}, options.output};
     CUSHIM_TRY_VOID(choose(target, job));
-    return detail::with_memory([&] { return compile_job(job, log); });
+    return with_memory([&] { return compile_job(job, log); });
 }
 
 } // namespace
 
 Text to_text(CompileOutput output) noexcept {
     using enum CompileOutput;
-    return detail::enum_text(
-        "CompileOutput", output,
-        {{loadable, "loadable"}, {ptx, "ptx"}, {cubin, "cubin"}, {lto_ir, "lto_ir"}});
+    return enum_text("CompileOutput", output,
+                     {{loadable, "loadable"}, {ptx, "ptx"}, {cubin, "cubin"}, {lto_ir, "lto_ir"}});
 }
 
 Result<CompiledCode> CompiledCode::compile(Device device, const char *source,
@@ -312,15 +305,14 @@ Result<const char *> CompiledCode::lowered_name(const char *name_expression) con
             }
             at = lowered + std::string_view(lowered).size() + 1;
         }
-        return detail::invalid_argument(
+        return invalid_argument(
             "\"%.250s\" is not one of CompileOptions::name_expressions of the compilation",
             name_expression);
     });
 }
 
 Result<Version> CompiledCode::compiler_version() noexcept {
-    return named("CompiledCode::compiler_version",
-                 detail::library_version<entry::nvrtcVersion, int>());
+    return named("CompiledCode::compiler_version", library_version<entry::nvrtcVersion, int>());
 }
 
 } // namespace cushim

@@ -15,16 +15,15 @@
 #include "memory_state.hpp"
 
 namespace cushim {
-namespace {
 
-using detail::access_call, detail::call, detail::named;
+using namespace detail;
+
+namespace {
 
 static_assert(sizeof(CUmemPoolPtrExportData) == sizeof(PoolPointer));
 
-struct PoolState final : detail::State {
-    detail::Destroyed destroy() noexcept override {
-        return {call<entry::cuMemPoolDestroy>(pool), pool};
-    }
+struct PoolState final : State {
+    Destroyed destroy() noexcept override { return {call<entry::cuMemPoolDestroy>(pool), pool}; }
     CUmemoryPool pool = nullptr;
 };
 
@@ -32,9 +31,9 @@ constexpr const char *empty = "the MemoryPool is empty";
 
 Result<void> require_pools(Device device) noexcept {
     CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::require_feature(Feature::memory_pools));
-    return detail::require_attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
-                                     "does not support memory pools; use DeviceBuffer::allocate()");
+    CUSHIM_TRY_VOID(require_feature(Feature::memory_pools));
+    return require_attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
+                             "does not support memory pools; use DeviceBuffer::allocate()");
 }
 
 // --- creation
@@ -48,7 +47,7 @@ Result<void> check_exports(Device device, const MemoryPoolOptions &options) noex
     if (missing == 0) {
         return {};
     }
-    return detail::not_supported(
+    return not_supported(
         device.native(),
         (missing & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0
             ? "cannot export memory pools as file descriptors; clear exportable.posix_fd"
@@ -78,7 +77,7 @@ Result<void> set_max_size([[maybe_unused]] CUmemPoolProps &properties, std::size
 
 template <class Value>
 Result<Value> get(const MemoryPool &pool, CUmemPool_attribute attribute) noexcept {
-    CUSHIM_TRY_VOID(detail::require(pool, empty));
+    CUSHIM_TRY_VOID(require(pool, empty));
     Value value{};
     CUSHIM_TRY_VOID(call<entry::cuMemPoolGetAttribute>(pool.native(), attribute, &value));
     return value;
@@ -86,7 +85,7 @@ Result<Value> get(const MemoryPool &pool, CUmemPool_attribute attribute) noexcep
 
 template <class Value>
 Result<void> set(const MemoryPool &pool, CUmemPool_attribute attribute, Value value) noexcept {
-    CUSHIM_TRY_VOID(detail::require(pool, empty));
+    CUSHIM_TRY_VOID(require(pool, empty));
     return call<entry::cuMemPoolSetAttribute>(pool.native(), attribute, &value);
 }
 
@@ -127,7 +126,7 @@ Result<MemoryPool> MemoryPool::create(Device device, const MemoryPoolOptions &op
         properties.location.id = device.native();
         properties.win32SecurityAttributes = options.win32_attributes;
         CUSHIM_TRY_VOID(set_max_size(properties, options.max_size));
-        CUSHIM_TRY(auto state, detail::make_state<PoolState>());
+        CUSHIM_TRY(auto state, make_state<PoolState>());
         state->device_ordinal = device.native();
         CUSHIM_TRY_VOID(call<entry::cuMemPoolCreate>(&state->pool, &properties));
         return MemoryPool(state->pool, state.take());
@@ -154,15 +153,15 @@ Result<MemoryPool> MemoryPool::current_of(Device device) noexcept {
 
 Result<void> MemoryPool::set_current(Device device) const noexcept {
     return named("MemoryPool::set_current", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         return call<entry::cuDeviceSetMemPool>(device.native(), native());
     });
 }
 
 Result<MemoryPool> MemoryPool::adopt(CUmemoryPool pool) noexcept {
     return named("MemoryPool::adopt", [&]() -> Result<MemoryPool> {
-        CUSHIM_TRY_VOID(detail::require_handle(pool));
-        CUSHIM_TRY(auto state, detail::make_state<PoolState>());
+        CUSHIM_TRY_VOID(require_handle(pool));
+        CUSHIM_TRY(auto state, make_state<PoolState>());
         state->pool = pool;
         return MemoryPool(pool, state.take());
     });
@@ -224,14 +223,14 @@ Result<void> MemoryPool::reset_high_marks() const noexcept {
 
 Result<void> MemoryPool::trim_to(std::size_t bytes) const noexcept {
     return named("MemoryPool::trim_to", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         return call<entry::cuMemPoolTrimTo>(native(), bytes);
     });
 }
 
 Result<void> MemoryPool::set_access(std::span<const AccessGrant> grants) const noexcept {
     return named("MemoryPool::set_access", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         if (grants.empty()) {
             return {};
         }
@@ -242,15 +241,15 @@ Result<void> MemoryPool::set_access(std::span<const AccessGrant> grants) const n
 
 Result<AccessFlags> MemoryPool::get_access(Device device) const noexcept {
     return named("MemoryPool::get_access", [&]() -> Result<AccessFlags> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         CUmemLocation location{};
         location.type = CU_MEM_LOCATION_TYPE_DEVICE;
         location.id = device.native();
         CUmemAccess_flags flags{};
         const Result<void> got = call<entry::cuMemPoolGetAccess>(&flags, native(), &location);
         if (!got) {
-            return detail::is_missing_device(got.error(), location.id)
-                       ? detail::no_such_device(got.error(), location.id)
+            return is_missing_device(got.error(), location.id)
+                       ? no_such_device(got.error(), location.id)
                        : got.error();
         }
         return static_cast<AccessFlags>(flags);
@@ -261,15 +260,15 @@ Result<AccessFlags> MemoryPool::get_access(Device device) const noexcept {
 
 namespace {
 
-constexpr detail::Exported exported{empty, "pool", "MemoryPoolOptions"};
+constexpr Exported exported{empty, "pool", "MemoryPoolOptions"};
 using Export = entry::cuMemPoolExportToShareableHandle;
 
 Result<MemoryPool> import_handle(void *handle, CUmemAllocationHandleType type) noexcept {
-    CUSHIM_TRY(auto state, detail::make_state<PoolState>());
-    CUSHIM_TRY_VOID(detail::imported(
+    CUSHIM_TRY(auto state, make_state<PoolState>());
+    CUSHIM_TRY_VOID(imported(
         call<entry::cuMemPoolImportFromShareableHandle>(&state->pool, handle, type, 0), type));
     MemoryPool pool;
-    detail::Access::set(pool, state->pool, state.take());
+    Access::set(pool, state->pool, state.take());
     return pool;
 }
 
@@ -289,14 +288,14 @@ Result<FabricHandle> MemoryPool::export_fabric() const noexcept {
 
 Result<MemoryPool> MemoryPool::import_fd(int descriptor) noexcept {
     return named("MemoryPool::import_fd", [&]() -> Result<MemoryPool> {
-        CUSHIM_TRY(void *const importable, detail::importable(descriptor));
+        CUSHIM_TRY(void *const importable, importable(descriptor));
         return import_handle(importable, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     });
 }
 
 Result<MemoryPool> MemoryPool::import_win32(void *handle) noexcept {
     return named("MemoryPool::import_win32", [&]() -> Result<MemoryPool> {
-        CUSHIM_TRY(void *const importable, detail::importable(handle));
+        CUSHIM_TRY(void *const importable, importable(handle));
         return import_handle(importable, CU_MEM_HANDLE_TYPE_WIN32);
     });
 }
@@ -304,8 +303,8 @@ Result<MemoryPool> MemoryPool::import_win32(void *handle) noexcept {
 Result<MemoryPool> MemoryPool::import_fabric(const FabricHandle &handle) noexcept {
     return named("MemoryPool::import_fabric", [&]() -> Result<MemoryPool> {
         FabricHandle copy = handle;
-        CUSHIM_TRY(void *const importable, detail::importable(copy));
-        return import_handle(importable, detail::handle_type_fabric);
+        CUSHIM_TRY(void *const importable, importable(copy));
+        return import_handle(importable, handle_type_fabric);
     });
 }
 
@@ -315,11 +314,11 @@ Result<PoolPointer> MemoryPool::export_pointer(CUdeviceptr address) noexcept {
             return Error::invalid_argument("the address is null");
         }
         CUmemPoolPtrExportData data{};
-        CUSHIM_TRY_VOID(detail::explained(
-            call<entry::cuMemPoolExportPointer>(&data, address), CUDA_ERROR_INVALID_VALUE,
-            "address %#llx is not in memory of an exported pool; call "
-            "export_fd(), export_win32() or export_fabric() first",
-            static_cast<unsigned long long>(address)));
+        CUSHIM_TRY_VOID(explained(call<entry::cuMemPoolExportPointer>(&data, address),
+                                  CUDA_ERROR_INVALID_VALUE,
+                                  "address %#llx is not in memory of an exported pool; call "
+                                  "export_fd(), export_win32() or export_fabric() first",
+                                  static_cast<unsigned long long>(address)));
         PoolPointer pointer;
         std::memcpy(pointer.bytes, &data, sizeof data);
         return pointer;

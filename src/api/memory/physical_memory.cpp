@@ -10,16 +10,15 @@
 #include "memory_state.hpp"
 
 namespace cushim {
+
+using namespace detail;
+
 namespace {
 
-using detail::allocating_call, detail::call, detail::named;
+struct PhysicalState final : State {
+    PhysicalState() noexcept : State(InCapture::safe) {}
 
-struct PhysicalState final : detail::State {
-    PhysicalState() noexcept : State(detail::InCapture::safe) {}
-
-    detail::Destroyed destroy() noexcept override {
-        return {call<entry::cuMemRelease>(handle), handle};
-    }
+    Destroyed destroy() noexcept override { return {call<entry::cuMemRelease>(handle), handle}; }
     CUmemGenericAllocationHandle handle = 0;
 };
 
@@ -27,7 +26,6 @@ constexpr const char *empty = "the PhysicalMemory is empty";
 
 // Numbers that older headers do not name.
 constexpr auto location_host_numa = static_cast<CUmemLocationType>(3);
-using detail::handle_type_fabric;
 constexpr auto attribute_mapping_size = static_cast<CUpointer_attribute>(18);
 constexpr auto attribute_fabric = static_cast<CUdevice_attribute>(128);
 
@@ -36,17 +34,17 @@ Result<void> check_exports(Device device, const PhysicalMemoryOptions &options) 
     CUSHIM_TRY_VOID(
         detail::check_exports(kinds, options.win32_attributes, "PhysicalMemoryOptions"));
     if (kinds.posix_fd) {
-        CUSHIM_TRY_VOID(detail::require_attribute(
+        CUSHIM_TRY_VOID(require_attribute(
             device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
             "cannot export memory as file descriptors; clear exportable.posix_fd"));
     }
     if (kinds.win32) {
-        CUSHIM_TRY_VOID(detail::require_attribute(
-            device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,
-            "cannot export memory as NT handles; clear exportable.win32"));
+        CUSHIM_TRY_VOID(
+            require_attribute(device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,
+                              "cannot export memory as NT handles; clear exportable.win32"));
     }
     if (kinds.fabric) {
-        CUSHIM_TRY_VOID(detail::require_attribute(
+        CUSHIM_TRY_VOID(require_attribute(
             device, attribute_fabric, "cannot export memory to a fabric; clear exportable.fabric"));
     }
     return {};
@@ -55,17 +53,17 @@ Result<void> check_exports(Device device, const PhysicalMemoryOptions &options) 
 // Checks that CUDA would fail without a reason.
 Result<void> check(Device device, const PhysicalMemoryOptions &options) noexcept {
     CUSHIM_TRY_VOID(init());
-    CUSHIM_TRY_VOID(detail::require_virtual_memory(device));
+    CUSHIM_TRY_VOID(require_virtual_memory(device));
     if (options.host_numa_node >= 0) {
-        CUSHIM_TRY_VOID(detail::require_feature(Feature::host_numa_memory));
+        CUSHIM_TRY_VOID(require_feature(Feature::host_numa_memory));
     }
     if (options.compressible) {
         CUSHIM_TRY_VOID(
-            detail::require_attribute(device, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
-                                      "does not support compressible memory; clear compressible"));
+            require_attribute(device, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
+                              "does not support compressible memory; clear compressible"));
     }
     if (options.gpu_direct_rdma) {
-        CUSHIM_TRY_VOID(detail::require_attribute(
+        CUSHIM_TRY_VOID(require_attribute(
             device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
             "does not support GPUDirect RDMA with virtual memory management; clear "
             "gpu_direct_rdma"));
@@ -118,7 +116,7 @@ Result<std::size_t> granularity(const CUmemAllocationProp &properties,
 
 Result<void> check_size(std::size_t size, std::size_t granularity) noexcept {
     if (size == 0 || granularity == 0 || size % granularity != 0) {
-        return detail::invalid_argument(
+        return invalid_argument(
             "size %zu is not a positive multiple of the granularity of %zu bytes; use "
             "Granularity::round_up()",
             size, granularity);
@@ -134,8 +132,8 @@ Result<std::size_t> round_up_to(std::size_t multiple, std::size_t size) noexcept
     if (rest == 0) {
         return size;
     }
-    if (detail::sum_overflows(size, multiple - rest)) {
-        return detail::invalid_argument(
+    if (sum_overflows(size, multiple - rest)) {
+        return invalid_argument(
             "size %zu, rounded up to a multiple of %zu bytes, exceeds the address space", size,
             multiple);
     }
@@ -154,8 +152,8 @@ Result<PhysicalMemory> known(PhysicalMemory &&memory) noexcept {
     CUSHIM_TRY(const CUmemAllocationProp properties, properties_of(memory.native()));
     CUSHIM_TRY(const std::size_t unit, granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     CUSHIM_TRY_VOID(check_size(memory.size(), unit));
-    const detail::Physical value{memory.native(), memory.size(), unit};
-    detail::Access::set(memory, value, detail::Access::state(memory));
+    const Physical value{memory.native(), memory.size(), unit};
+    Access::set(memory, value, Access::state(memory));
     return static_cast<PhysicalMemory &&>(memory);
 }
 
@@ -165,16 +163,16 @@ Result<PhysicalMemory> import_handle(void *handle, CUmemAllocationHandleType typ
         return Error::invalid_argument("the size is 0");
     }
     CUmemGenericAllocationHandle imported = 0;
-    CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+    CUSHIM_TRY(auto state, make_state<PhysicalState>());
     CUSHIM_TRY_VOID(detail::imported(
         call<entry::cuMemImportFromShareableHandle>(&imported, handle, type), type));
     state->handle = imported;
     PhysicalMemory memory;
-    detail::Access::set(memory, {imported, size, 0}, state.take());
+    Access::set(memory, {imported, size, 0}, state.take());
     return memory;
 }
 
-constexpr detail::Exported exported{empty, "memory", "PhysicalMemoryOptions"};
+constexpr Exported exported{empty, "memory", "PhysicalMemoryOptions"};
 using Export = entry::cuMemExportToShareableHandle;
 
 } // namespace
@@ -206,13 +204,13 @@ Result<PhysicalMemory> PhysicalMemory::create(Device device, std::size_t size,
         CUSHIM_TRY(const std::size_t unit,
                    granularity(properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
         CUSHIM_TRY_VOID(check_size(size, unit));
-        CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+        CUSHIM_TRY(auto state, make_state<PhysicalState>());
         if (options.host_numa_node < 0) {
             state->device_ordinal = device.native();
         }
         CUmemGenericAllocationHandle handle = 0;
         const auto available = [&] {
-            return options.host_numa_node < 0 ? detail::available_on(device) : detail::unknown();
+            return options.host_numa_node < 0 ? available_on(device) : unknown();
         };
         CUSHIM_TRY_VOID(
             allocating_call<entry::cuMemCreate>(size, available, &handle, size, &properties, 0));
@@ -245,8 +243,8 @@ Result<bool> PhysicalMemory::fabric_works(Device device) noexcept {
 Result<PhysicalMemory> PhysicalMemory::adopt(CUmemGenericAllocationHandle handle,
                                              std::size_t size) noexcept {
     return named("PhysicalMemory::adopt", [&]() -> Result<PhysicalMemory> {
-        CUSHIM_TRY_VOID(detail::require_handle_of(handle, size));
-        CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+        CUSHIM_TRY_VOID(require_handle_of(handle, size));
+        CUSHIM_TRY(auto state, make_state<PhysicalState>());
         state->handle = handle;
         return PhysicalMemory({handle, size, 0}, state.take());
     });
@@ -257,7 +255,7 @@ Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address) noexcept
         CUSHIM_TRY_VOID(init());
         // The attribute RANGE_SIZE would be the size of the whole reservation.
         std::size_t size = 0;
-        CUSHIM_TRY_VOID(detail::explained(
+        CUSHIM_TRY_VOID(explained(
             call<entry::cuPointerGetAttribute>(&size, attribute_mapping_size, address),
             CUDA_ERROR_INVALID_VALUE,
             "address %#llx is not in a mapping, or the driver does not know its size; if it is "
@@ -270,9 +268,9 @@ Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address) noexcept
 Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address, std::size_t size) noexcept {
     return named("PhysicalMemory::retain_from", [&]() -> Result<PhysicalMemory> {
         CUSHIM_TRY_VOID(init());
-        CUSHIM_TRY(auto state, detail::make_state<PhysicalState>());
+        CUSHIM_TRY(auto state, make_state<PhysicalState>());
         CUmemGenericAllocationHandle handle = 0;
-        CUSHIM_TRY_VOID(detail::explained(
+        CUSHIM_TRY_VOID(explained(
             call<entry::cuMemRetainAllocationHandle>(&handle, reinterpret_cast<void *>(address)),
             CUDA_ERROR_INVALID_VALUE, "address %#llx is not in a mapping that a device can access",
             static_cast<unsigned long long>(address)));
@@ -283,7 +281,7 @@ Result<PhysicalMemory> PhysicalMemory::retain_from(CUdeviceptr address, std::siz
 
 Result<PhysicalMemoryProperties> PhysicalMemory::properties() const noexcept {
     return named("PhysicalMemory::properties", [&]() -> Result<PhysicalMemoryProperties> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty));
+        CUSHIM_TRY_VOID(require(*this, empty));
         return properties_of(native()).transform(from_native);
     });
 }
@@ -302,7 +300,7 @@ Result<FabricHandle> PhysicalMemory::export_fabric() const noexcept {
 
 Result<PhysicalMemory> PhysicalMemory::import_fd(int descriptor, std::size_t size) noexcept {
     return named("PhysicalMemory::import_fd", [&]() -> Result<PhysicalMemory> {
-        CUSHIM_TRY(void *const importable, detail::importable(descriptor));
+        CUSHIM_TRY(void *const importable, importable(descriptor));
         return import_handle(importable, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, size)
             .and_then(known);
     });
@@ -310,7 +308,7 @@ Result<PhysicalMemory> PhysicalMemory::import_fd(int descriptor, std::size_t siz
 
 Result<PhysicalMemory> PhysicalMemory::import_win32(void *handle, std::size_t size) noexcept {
     return named("PhysicalMemory::import_win32", [&]() -> Result<PhysicalMemory> {
-        CUSHIM_TRY(void *const importable, detail::importable(handle));
+        CUSHIM_TRY(void *const importable, importable(handle));
         return import_handle(importable, CU_MEM_HANDLE_TYPE_WIN32, size);
     });
 }
@@ -319,7 +317,7 @@ Result<PhysicalMemory> PhysicalMemory::import_fabric(const FabricHandle &handle,
                                                      std::size_t size) noexcept {
     return named("PhysicalMemory::import_fabric", [&]() -> Result<PhysicalMemory> {
         FabricHandle copy = handle;
-        CUSHIM_TRY(void *const importable, detail::importable(copy));
+        CUSHIM_TRY(void *const importable, importable(copy));
         return import_handle(importable, handle_type_fabric, size);
     });
 }

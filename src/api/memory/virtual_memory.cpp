@@ -18,9 +18,10 @@
 #include "memory_state.hpp"
 
 namespace cushim {
-namespace {
 
-using detail::access_call, detail::allocating_call, detail::call, detail::named;
+using namespace detail;
+
+namespace {
 
 constexpr const char *empty_range = "the AddressRange is empty";
 constexpr const char *empty_mapping = "the MappedRange is empty";
@@ -28,22 +29,21 @@ constexpr const char *empty_mapping = "the MappedRange is empty";
 // The smallest page size of any supported system.
 constexpr std::size_t smallest_page = 4096;
 
-struct AddressesState final : detail::State {
-    AddressesState() noexcept : State(detail::InCapture::safe) {}
+struct AddressesState final : State {
+    AddressesState() noexcept : State(InCapture::safe) {}
 
-    detail::Destroyed destroy() noexcept override {
+    Destroyed destroy() noexcept override {
         return {call<entry::cuMemAddressFree>(address, size), address};
     }
     CUdeviceptr address = 0;
     std::size_t size = 0;
 };
 
-struct MappedState final : detail::State {
+struct MappedState final : State {
     MappedState(const AddressRange &range, const PhysicalMemory &memory) noexcept
-        : State(detail::InCapture::safe, detail::ordinal_of(memory)), keep_memory(memory),
-          keep_range(range) {}
+        : State(InCapture::safe, ordinal_of(memory)), keep_memory(memory), keep_range(range) {}
 
-    detail::Destroyed destroy() noexcept override {
+    Destroyed destroy() noexcept override {
         // Without the lock: there is no other owner.
         return release_stream ? destroy_after_release() : unmap();
     }
@@ -52,24 +52,22 @@ struct MappedState final : detail::State {
         if (cushim_may_call(generation) == 0) {
             return; // a child of fork never unmaps its parent's mapping
         }
-        const detail::LockGuard guard(lock);
+        const LockGuard guard(lock);
         std::swap(release_stream, stream);
     }
 
     // In this order: the range is released before the memory.
-    const detail::KeepAlive keep_memory;
-    const detail::KeepAlive keep_range;
+    const KeepAlive keep_memory;
+    const KeepAlive keep_range;
     CUdeviceptr address = 0;
     std::size_t size = 0;
 
   private:
-    detail::Destroyed unmap() const noexcept {
-        return {call<entry::cuMemUnmap>(address, size), address};
-    }
+    Destroyed unmap() const noexcept { return {call<entry::cuMemUnmap>(address, size), address}; }
     // Waiting for a stream is not safe during captures, unlike cuMemUnmap.
-    [[gnu::cold]] detail::Destroyed destroy_after_release() const noexcept {
-        const detail::RelaxedCapture relaxed;
-        return detail::destroy_after(release_stream, [this] { return unmap(); });
+    [[gnu::cold]] Destroyed destroy_after_release() const noexcept {
+        const RelaxedCapture relaxed;
+        return destroy_after(release_stream, [this] { return unmap(); });
     }
 
     ForkLock lock = {}; // guards members that owners in several threads may set
@@ -78,38 +76,36 @@ struct MappedState final : detail::State {
 
 Result<void> check_part(const AddressRange &range, std::size_t offset, const PhysicalMemory &memory,
                         std::size_t granularity) noexcept {
-    CUSHIM_TRY_VOID(detail::require(range, empty_range));
-    CUSHIM_TRY_VOID(detail::require(memory, "the PhysicalMemory is empty"));
+    CUSHIM_TRY_VOID(require(range, empty_range));
+    CUSHIM_TRY_VOID(require(memory, "the PhysicalMemory is empty"));
     if (offset > range.size() || memory.size() > range.size() - offset) {
-        return detail::invalid_argument("range [%zu, %zu) exceeds the address range of %zu bytes",
-                                        offset, detail::end_of(offset, memory.size()),
-                                        range.size());
+        return invalid_argument("range [%zu, %zu) exceeds the address range of %zu bytes", offset,
+                                end_of(offset, memory.size()), range.size());
     }
     if (granularity != 0 && offset % granularity != 0) {
-        return detail::invalid_argument(
-            "offset %zu is not a multiple of the granularity of %zu bytes; use "
-            "Granularity::round_up()",
-            offset, granularity);
+        return invalid_argument("offset %zu is not a multiple of the granularity of %zu bytes; use "
+                                "Granularity::round_up()",
+                                offset, granularity);
     }
     return {};
 }
 
 Result<void> set_access_of(CUdeviceptr address, std::size_t size,
                            std::span<const AccessGrant> grants,
-                           const detail::AccessPart &part = {}) noexcept {
+                           const AccessPart &part = {}) noexcept {
     if (size == 0 || grants.empty()) {
         return {};
     }
-    CUSHIM_TRY(const CUmemAccessDesc *const native, detail::native(grants));
+    CUSHIM_TRY(const CUmemAccessDesc *const native, native(grants));
     return access_call<entry::cuMemSetAccess>(grants, part, address, size, native, grants.size());
 }
 
 Error not_mapped(const Error &error, std::size_t offset, std::size_t size) noexcept {
     return error.status() == CUDA_ERROR_INVALID_VALUE
-               ? detail::explained(error,
-                                   "range [%zu, %zu) could not be mapped; if part of it is already "
-                                   "mapped, destroy that MappedRange first",
-                                   offset, offset + size)
+               ? explained(error,
+                           "range [%zu, %zu) could not be mapped; if part of it is already "
+                           "mapped, destroy that MappedRange first",
+                           offset, offset + size)
                : error;
 }
 
@@ -120,12 +116,12 @@ Result<AccessFlags> access_at(CUdeviceptr address, Device device) noexcept {
     if (got) {
         return static_cast<AccessFlags>(flags);
     }
-    if (detail::is_missing_device(got.error(), location.id)) {
-        return detail::no_such_device(got.error(), location.id);
+    if (is_missing_device(got.error(), location.id)) {
+        return no_such_device(got.error(), location.id);
     }
     return got.error().status() == CUDA_ERROR_INVALID_VALUE
-               ? detail::explained(got.error(), "address %#llx is not mapped",
-                                   static_cast<unsigned long long>(address))
+               ? explained(got.error(), "address %#llx is not mapped",
+                           static_cast<unsigned long long>(address))
                : got.error();
 }
 
@@ -135,26 +131,24 @@ Result<AddressRange> AddressRange::reserve(Device device, std::size_t size,
                                            const AddressRangeOptions &options) noexcept {
     return named("AddressRange::reserve", [&]() -> Result<AddressRange> {
         CUSHIM_TRY_VOID(init());
-        CUSHIM_TRY_VOID(detail::require_virtual_memory(device));
+        CUSHIM_TRY_VOID(require_virtual_memory(device));
         if (size == 0 || size % smallest_page != 0) {
-            return detail::invalid_argument(
+            return invalid_argument(
                 "size %zu is not a positive multiple of the page size of %zu bytes; use "
                 "Granularity::round_up()",
                 size, smallest_page);
         }
         if (options.hint % smallest_page != 0) {
-            return detail::invalid_argument(
-                "hint 0x%llx is not a multiple of the page size of %zu bytes",
-                static_cast<unsigned long long>(options.hint), smallest_page);
+            return invalid_argument("hint 0x%llx is not a multiple of the page size of %zu bytes",
+                                    static_cast<unsigned long long>(options.hint), smallest_page);
         }
         if ((options.alignment & (options.alignment - 1)) != 0) {
-            return detail::invalid_argument("alignment %zu is not a power of two",
-                                            options.alignment);
+            return invalid_argument("alignment %zu is not a power of two", options.alignment);
         }
-        CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
+        CUSHIM_TRY(auto state, make_state<AddressesState>());
         CUdeviceptr address = 0;
         CUSHIM_TRY_VOID(allocating_call<entry::cuMemAddressReserve>(
-            size, detail::unknown, &address, size, options.alignment, options.hint, 0));
+            size, unknown, &address, size, options.alignment, options.hint, 0));
         state->address = address;
         state->size = size;
         return AddressRange({address, size}, state.take());
@@ -163,8 +157,8 @@ Result<AddressRange> AddressRange::reserve(Device device, std::size_t size,
 
 Result<AddressRange> AddressRange::adopt(CUdeviceptr address, std::size_t size) noexcept {
     return named("AddressRange::adopt", [&]() -> Result<AddressRange> {
-        CUSHIM_TRY_VOID(detail::require_handle_of(address, size, "the address is null"));
-        CUSHIM_TRY(auto state, detail::make_state<AddressesState>());
+        CUSHIM_TRY_VOID(require_handle_of(address, size, "the address is null"));
+        CUSHIM_TRY(auto state, make_state<AddressesState>());
         state->address = address;
         state->size = size;
         return AddressRange({address, size}, state.take());
@@ -174,18 +168,18 @@ Result<AddressRange> AddressRange::adopt(CUdeviceptr address, std::size_t size) 
 Result<void> AddressRange::set_access(std::size_t offset, std::size_t size,
                                       std::span<const AccessGrant> grants) const noexcept {
     return named("AddressRange::set_access", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty_range));
-        CUSHIM_TRY_VOID(detail::check_range(offset, size, this->size()));
+        CUSHIM_TRY_VOID(require(*this, empty_range));
+        CUSHIM_TRY_VOID(check_range(offset, size, this->size()));
         return set_access_of(native() + offset, size, grants, {offset, size});
     });
 }
 
 Result<AccessFlags> AddressRange::get_access(std::size_t offset, Device device) const noexcept {
     return named("AddressRange::get_access", [&]() -> Result<AccessFlags> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty_range));
+        CUSHIM_TRY_VOID(require(*this, empty_range));
         if (offset >= size()) [[unlikely]] {
-            return detail::invalid_argument("offset %zu is outside the range of %zu byte%s", offset,
-                                            size(), detail::plural(size()));
+            return invalid_argument("offset %zu is outside the range of %zu byte%s", offset, size(),
+                                    plural(size()));
         }
         return access_at(native() + offset, device);
     });
@@ -195,7 +189,7 @@ Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offs
                                      const PhysicalMemory &memory) noexcept {
     return named("MappedRange::map", [&]() -> Result<MappedRange> {
         CUSHIM_TRY_VOID(check_part(range, offset, memory, memory.value().granularity));
-        CUSHIM_TRY(auto state, detail::make_state<MappedState>(range, memory));
+        CUSHIM_TRY(auto state, make_state<MappedState>(range, memory));
         state->address = range.native() + offset;
         state->size = memory.size();
         if (const Result<void> made =
@@ -203,7 +197,7 @@ Result<MappedRange> MappedRange::map(const AddressRange &range, std::size_t offs
             !made) [[unlikely]] {
             return not_mapped(made.error(), offset, state->size);
         }
-        const detail::Mapped value{state->address, state->size, offset};
+        const Mapped value{state->address, state->size, offset};
         return MappedRange(value, state.take());
     });
 }
@@ -224,33 +218,33 @@ Result<MappedRange> MappedRange::adopt(const AddressRange &range, std::size_t of
                                        const PhysicalMemory &memory) noexcept {
     return named("MappedRange::adopt", [&]() -> Result<MappedRange> {
         CUSHIM_TRY_VOID(check_part(range, offset, memory, 0));
-        CUSHIM_TRY(auto state, detail::make_state<MappedState>(range, memory));
+        CUSHIM_TRY(auto state, make_state<MappedState>(range, memory));
         state->address = range.native() + offset;
         state->size = memory.size();
-        const detail::Mapped value{state->address, state->size, offset};
+        const Mapped value{state->address, state->size, offset};
         return MappedRange(value, state.take());
     });
 }
 
 Result<void> MappedRange::set_access(std::span<const AccessGrant> grants) const noexcept {
     return named("MappedRange::set_access", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
+        CUSHIM_TRY_VOID(require(*this, empty_mapping));
         return set_access_of(native(), size(), grants);
     });
 }
 
 Result<AccessFlags> MappedRange::get_access(Device device) const noexcept {
     return named("MappedRange::get_access", [&]() -> Result<AccessFlags> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
+        CUSHIM_TRY_VOID(require(*this, empty_mapping));
         return access_at(native(), device);
     });
 }
 
 Result<void> MappedRange::release_after(const Stream &stream) const noexcept {
     return named("MappedRange::release_after", [&]() -> Result<void> {
-        CUSHIM_TRY_VOID(detail::require(*this, empty_mapping));
-        CUSHIM_TRY(Stream kept, detail::keep_for_release(stream));
-        auto *const state = static_cast<MappedState *>(detail::Access::state(*this));
+        CUSHIM_TRY_VOID(require(*this, empty_mapping));
+        CUSHIM_TRY(Stream kept, keep_for_release(stream));
+        auto *const state = static_cast<MappedState *>(Access::state(*this));
         if (state == nullptr) {
             return Error::invalid_argument(
                 "the mapping is borrowed; call release_after() of its owner");

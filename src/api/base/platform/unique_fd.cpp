@@ -4,18 +4,20 @@
 
 namespace cushim {
 
+using namespace detail;
+
 Result<UniqueFd> UniqueFd::duplicate() const noexcept {
-    return detail::named("UniqueFd::duplicate", [&]() -> Result<UniqueFd> {
+    return named("UniqueFd::duplicate", [&]() -> Result<UniqueFd> {
         if (descriptor_ < 0) {
             return Error::invalid_argument("the UniqueFd is empty");
         }
-        CUSHIM_TRY(const int copy, detail::duplicate_descriptor(descriptor_));
+        CUSHIM_TRY(const int copy, duplicate_descriptor(descriptor_));
         return UniqueFd(copy);
     });
 }
 
 void UniqueFd::close(int descriptor) noexcept {
-    detail::close_descriptor(descriptor);
+    close_descriptor(descriptor);
 }
 
 } // namespace cushim

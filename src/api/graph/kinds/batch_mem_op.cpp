@@ -58,9 +58,11 @@ const NodeKind &kind_of(const BatchMemOpNode &) noexcept {
 
 } // namespace detail
 
+using namespace detail;
+
 Result<std::vector<CUstreamBatchMemOpParams>> Graph::batch_mem_op_params(
     const GraphNode &node) const noexcept {
-    return detail::read_back<detail::BatchMemOpKind>(
+    return read_back<BatchMemOpKind>(
         "Graph::batch_mem_op_params", *this, node, GraphNodeType::batch_mem_op,
         [](const auto &native) { // the node owns the array
             return std::vector(native.paramArray, native.paramArray + native.count);

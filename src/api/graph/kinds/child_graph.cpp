@@ -59,14 +59,14 @@ const NodeKind &kind_of(const ChildGraphNode &) noexcept {
 
 } // namespace detail
 
+using namespace detail;
+
 Result<GraphNode> Graph::add_child_graph_node(const GraphDependencies &dependencies,
                                               const Graph &child) noexcept {
-    return detail::named("Graph::add_child_graph_node",
-                         detail::add_child_graph(*this, dependencies, child));
+    return named("Graph::add_child_graph_node", add_child_graph(*this, dependencies, child));
 }
 
 Result<Graph> Graph::child_graph_params(const GraphNode &node) const noexcept {
-    using namespace detail;
     return read_params<Graph>(
         "Graph::child_graph_params", *this, node, {GraphNodeType::child_graph},
         [](auto api, const FoundNode &found) -> Result<Graph> {

@@ -54,25 +54,25 @@ const NodeKind &kind_of(const ConditionalNode &) noexcept {
 
 } // namespace detail
 
-namespace {
+using namespace detail;
 
-using detail::GraphState;
+namespace {
 
 // A conditional node with this number of bodies.
 Result<GraphCases> add_conditional(Graph &graph, const GraphDependencies &dependencies,
                                    const GraphCondition &condition, GraphConditionalType type,
                                    std::size_t bodies) noexcept {
-    CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
-    if (detail::GraphAccess::graph_of(condition) != state->id) {
+    CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
+    if (GraphAccess::graph_of(condition) != state->id) {
         return Error::invalid_argument(condition.native() == 0
                                            ? "the GraphCondition is empty"
                                            : "the condition belongs to another graph");
     }
     if (type == GraphConditionalType::switch_ || bodies > 1) { // which older drivers lack
-        CUSHIM_TRY_VOID(detail::require_feature(Feature::graph_conditional_switch));
+        CUSHIM_TRY_VOID(require_feature(Feature::graph_conditional_switch));
     }
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return detail::with_memory([&]() -> Result<GraphCases> {
+    return with_memory([&]() -> Result<GraphCases> {
         // Everything that allocates comes first.
         GraphNode &user = state->identity()->user_of(condition.native());
         if (state->has(user)) {
@@ -84,13 +84,12 @@ Result<GraphCases> add_conditional(Graph &graph, const GraphDependencies &depend
         GraphCases added;
         added.bodies.reserve(bodies);
         CUSHIM_TRY(added.node,
-                   detail::add_node(graph, dependencies.nodes(),
-                                    detail::ConditionalNode{type, condition.native(), natives},
-                                    detail::no_uses));
+                   add_node(graph, dependencies.nodes(),
+                            ConditionalNode{type, condition.native(), natives}, no_uses));
         for (const CUgraph native : natives) {
-            Result<Graph> body = detail::graph_inside(*state, added.node.native(), native);
+            Result<Graph> body = graph_inside(*state, added.node.native(), native);
             if (!body) {
-                (void)detail::destroy_native_node(state->api, added.node.native());
+                (void)destroy_native_node(state->api, added.node.native());
                 state->identity()->forget(added.node.native());
                 return body.error();
             }
@@ -110,61 +109,60 @@ GraphBranches with_branches(GraphCases &&added) noexcept {
 
 Result<GraphCondition> create_condition(const Graph &graph,
                                         const GraphConditionOptions &options) noexcept {
-    CUSHIM_TRY(GraphState *const state, detail::state_of_graph(graph));
+    CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
     CUSHIM_TRY(const ContextScope scope, state->enter());
-    return detail::by_api(state->api, [&](auto api) -> Result<GraphCondition> {
-        using Create = detail::In<detail::CreateCondition, api>;
+    return by_api(state->api, [&](auto api) -> Result<GraphCondition> {
+        using Create = In<CreateCondition, api>;
         const unsigned int flags = options.assign_initial ? 1 : 0; // CU_GRAPH_COND_ASSIGN_DEFAULT
-        detail::In<detail::Condition, api> handle = 0;
+        In<Condition, api> handle = 0;
         if constexpr (api == Api::driver) {
-            CUSHIM_TRY_VOID(detail::call<Create>(&handle, state->graph, state->context,
-                                                 options.initial, flags));
-        } else {                                      // uses the current context
-            if constexpr (!detail::Lacking<Create>) { // libcudart may not report an old driver
-                CUSHIM_TRY_VOID(detail::require_feature(Feature::graph_conditional_nodes,
-                                                        "cudaGraphConditionalHandleCreate"));
+            CUSHIM_TRY_VOID(
+                call<Create>(&handle, state->graph, state->context, options.initial, flags));
+        } else {                              // uses the current context
+            if constexpr (!Lacking<Create>) { // libcudart may not report an old driver
+                CUSHIM_TRY_VOID(require_feature(Feature::graph_conditional_nodes,
+                                                "cudaGraphConditionalHandleCreate"));
             }
-            CUSHIM_TRY_VOID(detail::call<Create>(&handle, state->graph, options.initial, flags));
+            CUSHIM_TRY_VOID(call<Create>(&handle, state->graph, options.initial, flags));
         }
-        return detail::GraphAccess::condition(handle, state->id);
+        return GraphAccess::condition(handle, state->id);
     });
 }
 
 } // namespace
 
 Result<GraphCondition> Graph::create_condition(const GraphConditionOptions &options) noexcept {
-    return detail::named("Graph::create_condition", cushim::create_condition(*this, options));
+    return named("Graph::create_condition", cushim::create_condition(*this, options));
 }
 
 Result<GraphBody> Graph::add_if_node(const GraphDependencies &dependencies,
                                      const GraphCondition &condition) noexcept {
-    return detail::named("Graph::add_if_node", add_conditional(*this, dependencies, condition,
-                                                               GraphConditionalType::if_, 1)
-                                                   .transform(with_body));
+    return named("Graph::add_if_node",
+                 add_conditional(*this, dependencies, condition, GraphConditionalType::if_, 1)
+                     .transform(with_body));
 }
 
 Result<GraphBranches> Graph::add_if_else_node(const GraphDependencies &dependencies,
                                               const GraphCondition &condition) noexcept {
-    return detail::named("Graph::add_if_else_node", add_conditional(*this, dependencies, condition,
-                                                                    GraphConditionalType::if_, 2)
-                                                        .transform(with_branches));
+    return named("Graph::add_if_else_node",
+                 add_conditional(*this, dependencies, condition, GraphConditionalType::if_, 2)
+                     .transform(with_branches));
 }
 
 Result<GraphBody> Graph::add_while_node(const GraphDependencies &dependencies,
                                         const GraphCondition &condition) noexcept {
-    return detail::named("Graph::add_while_node", add_conditional(*this, dependencies, condition,
-                                                                  GraphConditionalType::while_, 1)
-                                                      .transform(with_body));
+    return named("Graph::add_while_node",
+                 add_conditional(*this, dependencies, condition, GraphConditionalType::while_, 1)
+                     .transform(with_body));
 }
 
 Result<GraphCases> Graph::add_switch_node(const GraphDependencies &dependencies,
                                           const GraphCondition &condition,
                                           std::size_t cases) noexcept {
     constexpr std::size_t most = 0xffffffff;
-    return detail::named("Graph::add_switch_node", [&]() noexcept -> Result<GraphCases> {
+    return named("Graph::add_switch_node", [&]() noexcept -> Result<GraphCases> {
         if (cases == 0 || cases > most) {
-            return detail::invalid_argument("%zu cases requested, minimum 1, limit %zu", cases,
-                                            most);
+            return invalid_argument("%zu cases requested, minimum 1, limit %zu", cases, most);
         }
         return add_conditional(*this, dependencies, condition, GraphConditionalType::switch_,
                                cases);
@@ -174,7 +172,6 @@ Result<GraphCases> Graph::add_switch_node(const GraphDependencies &dependencies,
 // CUDA's struct has only handles and numbers, which are the same in both APIs: read through the
 // driver.
 Result<ConditionalNodeParams> Graph::conditional_params(const GraphNode &node) const noexcept {
-    using namespace detail;
     return read_params<ConditionalNodeParams>(
         "Graph::conditional_params", *this, node, {GraphNodeType::conditional},
         [](auto, [[maybe_unused]] const FoundNode &found) -> Result<ConditionalNodeParams> {

@@ -39,8 +39,10 @@ const NodeKind &kind_of(const HostNode &) noexcept {
 
 } // namespace detail
 
+using namespace detail;
+
 Result<HostNodeParams> Graph::host_params(const GraphNode &node) const noexcept {
-    return detail::read_back<detail::HostKind>(
+    return read_back<HostKind>(
         "Graph::host_params", *this, node, GraphNodeType::host,
         [](const auto &native) { return HostNodeParams{native.fn, native.userData}; });
 }

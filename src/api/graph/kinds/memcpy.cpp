@@ -37,7 +37,7 @@ struct MemcpyKind : KindDefaults {
         return copy.to.extent.empty() && copy.from.extent.empty();
     }
     static bool needs_context(const PitchedCopy &) noexcept { return false; }
-    static Result<void> check(const PitchedCopy &copy) noexcept { return detail::check(copy); }
+    static Result<void> check(const PitchedCopy &copy) noexcept { return check(copy); }
 
     template <Api api>
     static auto native(const PitchedCopy &copy, CUcontext) noexcept {
@@ -68,10 +68,11 @@ const NodeKind &kind_of(const PitchedCopy &) noexcept {
 
 } // namespace detail
 
+using namespace detail;
+
 // Through the driver for both APIs: libcudart returns 999 for copies between unified addresses that
 // driver functions added.
 Result<MemcpyNodeParams> Graph::memcpy_params(const GraphNode &node) const noexcept {
-    using namespace detail;
     return read_params<MemcpyNodeParams>(
         "Graph::memcpy_params", *this, node, {GraphNodeType::memcpy},
         [](auto, const FoundNode &found) -> Result<MemcpyNodeParams> {

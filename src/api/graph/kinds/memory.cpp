@@ -93,37 +93,36 @@ const NodeKind &kind_of(const MemFreeNode &) noexcept {
 
 } // namespace detail
 
-Result<detail::GraphMemory> Graph::add_allocation(const GraphDependencies &dependencies,
-                                                  Device device, std::size_t count,
-                                                  std::size_t element_size,
-                                                  std::span<const AccessGrant> grants) noexcept {
+using namespace detail;
+
+Result<GraphMemory> Graph::add_allocation(const GraphDependencies &dependencies, Device device,
+                                          std::size_t count, std::size_t element_size,
+                                          std::span<const AccessGrant> grants) noexcept {
     constexpr const char *here = "Graph::add_mem_alloc_node";
     if (count == 0) {
-        return detail::named(here, Error::invalid_argument("0 elements requested, minimum 1"));
+        return named(here, Error::invalid_argument("0 elements requested, minimum 1"));
     }
-    if (detail::product_overflows(count, element_size)) {
-        return detail::too_many_bytes(count, element_size, here);
+    if (product_overflows(count, element_size)) {
+        return too_many_bytes(count, element_size, here);
     }
     CUdeviceptr address = 0;
-    const detail::MemAllocNode parameters = {device.native(), count * element_size, grants,
-                                             &address};
+    const MemAllocNode parameters = {device.native(), count * element_size, grants, &address};
     return add(dependencies, parameters).transform([&](const GraphNode &node) noexcept {
-        return detail::GraphMemory(node, address, count);
+        return GraphMemory(node, address, count);
     });
 }
 
 Result<MemAllocNodeParams> Graph::mem_alloc_params(const GraphNode &node) const noexcept {
-    return detail::read_back<detail::MemAllocKind>(
+    return read_back<MemAllocKind>(
         "Graph::mem_alloc_params", *this, node, GraphNodeType::mem_alloc, [](const auto &native) {
-            return MemAllocNodeParams{detail::address_of(native.dptr), native.bytesize,
+            return MemAllocNodeParams{address_of(native.dptr), native.bytesize,
                                       native.poolProps.location.id};
         });
 }
 
 Result<CUdeviceptr> Graph::mem_free_params(const GraphNode &node) const noexcept {
-    return detail::read_back<detail::MemFreeKind>(
-        "Graph::mem_free_params", *this, node, GraphNodeType::mem_free,
-        [](auto native) -> CUdeviceptr { return detail::address_of(native); });
+    return read_back<MemFreeKind>("Graph::mem_free_params", *this, node, GraphNodeType::mem_free,
+                                  [](auto native) -> CUdeviceptr { return address_of(native); });
 }
 
 } // namespace cushim

@@ -23,7 +23,7 @@ struct MemsetKind : KindDefaults {
 
     // CUDA's node supports rows, but not layers.
     static Result<void> check(const PitchedFill &fill) noexcept {
-        CUSHIM_TRY_VOID(detail::check(fill));
+        CUSHIM_TRY_VOID(check(fill));
         const auto &[address, extent, pitch] = fill.to;
         if (extent.depth > 1 && pitch.layer != extent.height) {
             return invalid_argument("layer pitch %zu rows, height %zu rows: the layers of a memset "
@@ -54,17 +54,19 @@ const NodeKind &kind_of(const PitchedFill &) noexcept {
 
 } // namespace detail
 
+using namespace detail;
+
 Result<MemsetNodeParams> Graph::memset_params(const GraphNode &node) const noexcept {
-    return detail::read_back<detail::MemsetKind>("Graph::memset_params", *this, node,
-                                                 GraphNodeType::memset, [](const auto &native) {
-                                                     MemsetNodeParams params;
-                                                     params.to = {detail::address_of(native.dst),
-                                                                  {native.width, native.height, 1},
-                                                                  {native.pitch, native.height}};
-                                                     params.element_size = native.elementSize;
-                                                     params.value = native.value;
-                                                     return params;
-                                                 });
+    return read_back<MemsetKind>("Graph::memset_params", *this, node, GraphNodeType::memset,
+                                 [](const auto &native) {
+                                     MemsetNodeParams params;
+                                     params.to = {address_of(native.dst),
+                                                  {native.width, native.height, 1},
+                                                  {native.pitch, native.height}};
+                                     params.element_size = native.elementSize;
+                                     params.value = native.value;
+                                     return params;
+                                 });
 }
 
 } // namespace cushim
