@@ -13,7 +13,7 @@ namespace cushim {
 namespace detail {
 namespace {
 
-struct EmptyKind : KindDefaults {
+struct EmptyKind : KindDefaults<EmptyKind> {
     using Node = EmptyNode;
     static constexpr NodeNames names = {"Graph::add_empty_node"};
 
@@ -25,7 +25,7 @@ struct EmptyKind : KindDefaults {
     }
 };
 
-struct RawKind : KindDefaults {
+struct RawKind : KindDefaults<RawKind> {
     using Node = RawNode;
     static constexpr NodeNames names = {"Graph::add_node_raw"};
 

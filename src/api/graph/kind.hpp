@@ -1,16 +1,14 @@
 // What a kind of node is. Adding a node, setting it, and setting it in an executable graph are one
 // path each for all kinds (adding.cpp, exec.cpp), which call the functions of a NodeKind.
 //
-// A kind is a struct in kinds/, derived from KindDefaults, whose members it may replace. It has
-// these members; those in brackets may be missing:
+// A kind is a struct in kinds/, derived from KindDefaults, with these members:
 //     Node                           its parameters, of cushim/detail/node_kinds.hpp
 //     names                          the public functions for it, which errors name
 //     native<api>(node, context)     CUDA's parameters
-//     Add, [Set], [SetInExec]        CUDA's functions that take them; each is a Both
-//     [Get], [Native]                CUDA's function that reads them back, and their type
-//     [add<api>(new_node, node)], [set<api>(native, to, context)], [set_in_exec<api>(in_exec, to)]
-//                                    instead of native() with Add, Set or SetInExec, if one call is
-//                                    not enough
+//     Add, Set, SetInExec            CUDA's functions that take them; each is a Both
+//     Get, Native                    CUDA's function that reads them back, and their type
+// It lacks those that CUDA lacks. It may replace any member of KindDefaults; one that replaces
+// add(), set() or set_in_exec(), because one call is not enough, needs no function for it.
 #pragma once
 
 #include <optional>
@@ -20,19 +18,6 @@
 #include "base/with_memory.hpp"
 
 namespace cushim::detail {
-
-// What is the same for most kinds.
-struct KindDefaults {
-    // Whether it is a copy or a fill of 0 elements, which CUDA rejects.
-    static bool is_empty(const auto &) noexcept { return false; }
-    // The errors that can be detected here.
-    static Result<void> check(const auto &) noexcept { return {}; }
-    // Whether the driver needs the graph's context to be current for adding the node, and for
-    // setting it in an executable graph; the runtime always does.
-    static bool needs_context(const auto &) noexcept { return true; }
-    // add_owners(node, states) adds the owners that the node uses, if the header cannot list them.
-    static constexpr std::nullptr_t add_owners = nullptr;
-};
 
 // A concept, since clang 14 rejects a requires-expression whose parameter has no type.
 template <class Entry, class... Arguments>
@@ -146,19 +131,13 @@ Result<void> add_generic_node(const NewNode &place, In<GenericParameters, api> *
     }
 }
 
-// --- the functions of a NodeKind, from those of a kind
-
-template <class Kind>
-const typename Kind::Node &as(const void *node) noexcept {
-    return *static_cast<const typename Kind::Node *>(node);
-}
-
 // Calls use(parameters): CUDA takes structs by their address, and handles by value. A native()
 // with arrays has parameters().
 template <class Kind, Api api, class Use>
-Result<void> with_native(const void *node, CUcontext context, const Use &use) noexcept {
+Result<void> with_native(const typename Kind::Node &node, CUcontext context,
+                         const Use &use) noexcept {
     return with_memory([&] {
-        auto native = Kind::template native<api>(as<Kind>(node), context);
+        auto native = Kind::template native<api>(node, context);
         if constexpr (requires { native.parameters(); }) {
             return use(native.parameters());
         } else if constexpr (std::is_class_v<decltype(native)>) {
@@ -169,47 +148,61 @@ Result<void> with_native(const void *node, CUcontext context, const Use &use) no
     });
 }
 
-template <class Kind, Api api>
-Result<void> add_kind(const NewNode &place, const void *node) noexcept {
-    if constexpr (requires { Kind::template add<api>(place, as<Kind>(node)); }) {
-        return Kind::template add<api>(place, as<Kind>(node));
-    } else {
+// What is the same for most kinds.
+template <class Kind>
+struct KindDefaults {
+    // Whether it is a copy or a fill of 0 elements, which CUDA rejects.
+    static bool is_empty(const auto &) noexcept { return false; }
+    // The errors that can be detected here.
+    static Result<void> check(const auto &) noexcept { return {}; }
+    // Whether the driver needs the graph's context to be current for adding the node, and for
+    // setting it in an executable graph; the runtime always does.
+    static bool needs_context(const auto &) noexcept { return true; }
+    // add_owners(node, states) adds the owners that the node uses, if the header cannot list them.
+    static constexpr std::nullptr_t add_owners = nullptr;
+
+    template <Api api>
+    static Result<void> add(const NewNode &place, const auto &node) noexcept {
         return with_native<Kind, api>(node, place.context, [&](auto parameters) noexcept {
             return place.add_by<In<typename Kind::Add, api>>(parameters);
         });
     }
-}
-
-template <class Kind, Api api>
-Result<void> set_kind(CUgraphNode node, const void *to, CUcontext context) noexcept {
-    if constexpr (requires { Kind::template set<api>(node, as<Kind>(to), context); }) {
-        return Kind::template set<api>(node, as<Kind>(to), context);
-    } else {
+    template <Api api>
+    static Result<void> set(CUgraphNode node, const auto &to, CUcontext context) noexcept {
         return with_native<Kind, api>(to, context, [&](auto parameters) noexcept {
             return call<In<typename Kind::Set, api>>(node, parameters);
         });
     }
-}
-
-template <class Kind, Api api>
-Result<void> set_kind_in_exec(const NodeInExec &node, const void *to) noexcept {
-    if constexpr (requires { Kind::template set_in_exec<api>(node, as<Kind>(to)); }) {
-        return Kind::template set_in_exec<api>(node, as<Kind>(to));
-    } else {
+    template <Api api>
+    static Result<void> set_in_exec(const NodeInExec &node, const auto &to) noexcept {
         return with_native<Kind, api>(to, node.context, [&](auto parameters) noexcept {
             return node.set_by<In<typename Kind::SetInExec, api>>(parameters);
         });
     }
+};
+
+// --- the functions of a NodeKind, from those of a kind
+
+template <class Kind>
+const typename Kind::Node &as(const void *node) noexcept {
+    return *static_cast<const typename Kind::Node *>(node);
 }
 
 template <class Kind, Api api>
 constexpr NodeKind::Calls calls_of() noexcept {
-    NodeKind::Calls calls{add_kind<Kind, api>, nullptr, nullptr};
+    NodeKind::Calls calls{};
+    calls.add = [](const NewNode &place, const void *node) noexcept {
+        return Kind::template add<api>(place, as<Kind>(node));
+    };
     if constexpr (Kind::names.set != nullptr) {
-        calls.set = set_kind<Kind, api>;
+        calls.set = [](CUgraphNode node, const void *to, CUcontext context) noexcept {
+            return Kind::template set<api>(node, as<Kind>(to), context);
+        };
     }
     if constexpr (Kind::names.set_in_exec != nullptr) {
-        calls.set_in_exec = set_kind_in_exec<Kind, api>;
+        calls.set_in_exec = [](const NodeInExec &node, const void *to) noexcept {
+            return Kind::template set_in_exec<api>(node, as<Kind>(to));
+        };
     }
     return calls;
 }

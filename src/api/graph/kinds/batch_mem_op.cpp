@@ -14,7 +14,7 @@ struct NoBatchMemOps {
     }
 };
 
-struct BatchMemOpKind : KindDefaults {
+struct BatchMemOpKind : KindDefaults<BatchMemOpKind> {
     using Node = BatchMemOpNode;
     static constexpr NodeNames names = {"Graph::add_batch_mem_op_node",
                                         "Graph::set_batch_mem_op_node",

@@ -9,7 +9,7 @@ namespace cushim {
 namespace detail {
 namespace {
 
-struct ChildGraphKind : KindDefaults {
+struct ChildGraphKind : KindDefaults<ChildGraphKind> {
     using Node = ChildGraphNode;
     static constexpr NodeNames names = {"Graph::add_child_graph_node", nullptr,
                                         "GraphExec::set_child_graph_node"};

@@ -20,7 +20,7 @@ using Condition = Both<CUgraphConditionalHandle, cudaGraphConditionalHandle>;
 using Condition = Both<unsigned long long, unsigned long long>;
 #endif
 
-struct ConditionalKind : KindDefaults {
+struct ConditionalKind : KindDefaults<ConditionalKind> {
     using Node = ConditionalNode;
     static constexpr NodeNames names = {nullptr}; // each public function has a name of its own
 

@@ -8,7 +8,8 @@ namespace cushim {
 namespace detail {
 namespace {
 
-struct AnyEventKind : KindDefaults {
+template <class Kind>
+struct AnyEventKind : KindDefaults<Kind> {
     using Native = Both<CUevent, cudaEvent_t>;
 
     static bool needs_context(const auto &) noexcept { return false; }
@@ -22,7 +23,7 @@ struct AnyEventKind : KindDefaults {
     }
 };
 
-struct EventRecordKind : AnyEventKind {
+struct EventRecordKind : AnyEventKind<EventRecordKind> {
     using Node = EventRecordNode;
     static constexpr NodeNames names = {"Graph::add_event_record_node",
                                         "Graph::set_event_record_node",
@@ -36,7 +37,7 @@ struct EventRecordKind : AnyEventKind {
         Both<entry::cuGraphEventRecordNodeGetEvent, entry::cudaGraphEventRecordNodeGetEvent>;
 };
 
-struct EventWaitKind : AnyEventKind {
+struct EventWaitKind : AnyEventKind<EventWaitKind> {
     using Node = EventWaitNode;
     static constexpr NodeNames names = {"Graph::add_event_wait_node", "Graph::set_event_wait_node",
                                         "GraphExec::set_event_wait_node"};

@@ -6,7 +6,7 @@ namespace cushim {
 namespace detail {
 namespace {
 
-struct HostKind : KindDefaults {
+struct HostKind : KindDefaults<HostKind> {
     using Node = HostNode;
     static constexpr NodeNames names = {"Graph::add_host_node", "Graph::set_host_node",
                                         "GraphExec::set_host_node"};

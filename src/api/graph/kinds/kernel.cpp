@@ -74,7 +74,7 @@ Result<void> explained_launch(const KernelNode &node, CUcontext context, const S
     return {};
 }
 
-struct KernelKind : KindDefaults {
+struct KernelKind : KindDefaults<KernelKind> {
     using Node = KernelNode;
     static constexpr NodeNames names = {"Graph::add_kernel_node", "Graph::set_kernel_node",
                                         "GraphExec::set_kernel_node"};

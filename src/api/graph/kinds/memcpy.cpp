@@ -24,7 +24,7 @@ cudaMemcpyKind native_kind(CopyKind kind) noexcept {
     return cudaMemcpyDefault; // on any devices
 }
 
-struct MemcpyKind : KindDefaults {
+struct MemcpyKind : KindDefaults<MemcpyKind> {
     using Node = PitchedCopy;
     static constexpr NodeNames names = {"Graph::add_memcpy_node", "Graph::set_memcpy_node",
                                         "GraphExec::set_memcpy_node", "copy"};
@@ -37,7 +37,7 @@ struct MemcpyKind : KindDefaults {
         return copy.to.extent.empty() && copy.from.extent.empty();
     }
     static bool needs_context(const PitchedCopy &) noexcept { return false; }
-    static Result<void> check(const PitchedCopy &copy) noexcept { return check(copy); }
+    static Result<void> check(const PitchedCopy &copy) noexcept { return detail::check(copy); }
 
     template <Api api>
     static auto native(const PitchedCopy &copy, CUcontext) noexcept {

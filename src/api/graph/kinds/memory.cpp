@@ -27,7 +27,7 @@ Error out_of_memory(const Error &error, const MemAllocNode &node) noexcept {
                      node.device, free);
 }
 
-struct MemAllocKind : KindDefaults {
+struct MemAllocKind : KindDefaults<MemAllocKind> {
     using Node = MemAllocNode;
     static constexpr NodeNames names = {"Graph::add_mem_alloc_node"};
     using Native = Both<CUDA_MEM_ALLOC_NODE_PARAMS, cudaMemAllocNodeParams>;
@@ -64,7 +64,7 @@ struct MemAllocKind : KindDefaults {
     }
 };
 
-struct MemFreeKind : KindDefaults {
+struct MemFreeKind : KindDefaults<MemFreeKind> {
     using Node = MemFreeNode;
     static constexpr NodeNames names = {"Graph::add_mem_free_node"};
 

@@ -7,7 +7,7 @@ namespace cushim {
 namespace detail {
 namespace {
 
-struct MemsetKind : KindDefaults {
+struct MemsetKind : KindDefaults<MemsetKind> {
     using Node = PitchedFill;
     static constexpr NodeNames names = {"Graph::add_memset_node", "Graph::set_memset_node",
                                         "GraphExec::set_memset_node", "fill"};
@@ -23,7 +23,7 @@ struct MemsetKind : KindDefaults {
 
     // CUDA's node supports rows, but not layers.
     static Result<void> check(const PitchedFill &fill) noexcept {
-        CUSHIM_TRY_VOID(check(fill));
+        CUSHIM_TRY_VOID(detail::check(fill));
         const auto &[address, extent, pitch] = fill.to;
         if (extent.depth > 1 && pitch.layer != extent.height) {
             return invalid_argument("layer pitch %zu rows, height %zu rows: the layers of a memset "

@@ -57,8 +57,8 @@ class SemaphoreArrays {
 };
 
 // `parameters_of` makes CUDA's struct of an operation.
-template <class Parameters, class Natives, auto parameters_of>
-struct SemaphoreKind : KindDefaults {
+template <class Kind, class Parameters, class Natives, auto parameters_of>
+struct SemaphoreKind : KindDefaults<Kind> {
     using Node = Parameters;
     using Native = Natives;
 
@@ -86,7 +86,7 @@ struct SemaphoreKind : KindDefaults {
 };
 
 struct SemaphoreSignalKind
-    : SemaphoreKind<SemaphoreSignalNode,
+    : SemaphoreKind<SemaphoreSignalKind, SemaphoreSignalNode,
                     Both<CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, cudaExternalSemaphoreSignalNodeParams>,
                     signal_parameters> {
     static constexpr NodeNames names = {"Graph::add_semaphore_signal_node",
@@ -103,7 +103,7 @@ struct SemaphoreSignalKind
 };
 
 struct SemaphoreWaitKind
-    : SemaphoreKind<SemaphoreWaitNode,
+    : SemaphoreKind<SemaphoreWaitKind, SemaphoreWaitNode,
                     Both<CUDA_EXT_SEM_WAIT_NODE_PARAMS, cudaExternalSemaphoreWaitNodeParams>,
                     wait_parameters> {
     static constexpr NodeNames names = {"Graph::add_semaphore_wait_node",
