@@ -106,9 +106,11 @@ Result<GraphNode> add_node(const Graph &graph, std::span<const GraphNode> before
     CUSHIM_TRY_VOID(handles.fill(*state, before, {"dependencies"}));
     CUgraphNode added = nullptr;
     const auto add = [&]() noexcept {
-        return with_calls(state->api, state->context, node, [&](const auto &calls) noexcept {
-            return calls.add({&added, state->graph, handles.data(), handles.size(), state->context},
-                             node.values);
+        const bool needs_context = node.kind.needs_context(node.values);
+        return with_context(state->api, state->context, needs_context, [&]() noexcept {
+            return node.kind.calls(state->api)
+                .add({&added, state->graph, handles.data(), handles.size(), state->context},
+                     node.values);
         });
     };
     CUSHIM_TRY_VOID(keeping(*state, std::move(owners), add, added));

@@ -22,19 +22,6 @@ Result<GraphNode> add_node(const Graph &graph, std::span<const GraphNode> before
 // Calls CUDA to destroy a node. The graph's state is unchanged.
 Result<void> destroy_native_node(Api api, CUgraphNode node) noexcept;
 
-// The result of use(calls), where `calls` are the functions for this kind of node, in the context
-// if CUDA needs it to be current. The runtime would initialize the primary context if none is.
-template <class Use>
-Result<void> with_calls(Api api, CUcontext context, const NodeParameters &node,
-                        const Use &use) noexcept {
-    const NodeKind::Calls &calls = node.kind.calls(api);
-    if (api == Api::driver && !node.kind.needs_context(node.values)) {
-        return use(calls);
-    }
-    CUSHIM_TRY(const ContextScope scope, ContextScope::enter(context));
-    return use(calls);
-}
-
 // Whether an existing node can get these parameters; `remedy` is for a copy or fill of 0 elements.
 Result<void> check_replacement(const NodeParameters &to, const char *remedy) noexcept;
 

@@ -17,6 +17,7 @@
 
 #include "base/call.hpp"
 #include "base/missing_entries.hpp"
+#include "context/in_context.hpp"
 
 namespace cushim::detail {
 
@@ -41,6 +42,14 @@ auto by_api(Api api, const F &f) noexcept(noexcept(f(Constant<Api::driver>()))) 
 template <class Pair, class... Arguments>
 Result<void> call_of(Api api, Arguments... arguments) noexcept {
     return by_api(api, [&](auto of) noexcept { return call<In<Pair, of>>(arguments...); });
+}
+
+// The result of call(), in the context if CUDA needs it to be current. The runtime always does: it
+// would initialize the primary context if none is.
+template <class Call>
+Result<void> with_context(Api api, CUcontext context, bool driver_needs_it,
+                          const Call &call) noexcept {
+    return api == Api::driver && !driver_needs_it ? call() : call_in(context, call);
 }
 
 // A call of these fails with error(), like one of a function that the headers lack.

@@ -63,17 +63,10 @@ class ExecUses {
     // All nodes nested in this one are those of a graph again.
     void end_inside(CUgraphNode node) noexcept;
 
-    // After each launch.
-    void launched(const Stream &stream) noexcept {
+    // After each launch; not certain if CUDA may have rejected it.
+    void launched(const Stream &stream, bool is_certain = true) noexcept {
         if (of_graph_ != nullptr || !by_node_.empty()) {
-            launches_.note(stream);
-        }
-    }
-
-    // The same after a launch that CUDA may have rejected.
-    void maybe_launched(const Stream &stream) noexcept {
-        if (of_graph_ != nullptr || !by_node_.empty()) {
-            launches_.note_doubtful(stream);
+            is_certain ? launches_.note(stream) : launches_.note_doubtful(stream);
         }
     }
 

@@ -45,12 +45,9 @@ namespace {
 
 Result<Graph> create_graph(const Context &context, Api api) noexcept {
     CUSHIM_TRY(auto state, make_graph_state(context, api));
-    if (api == Api::driver) { // needs no context
-        CUSHIM_TRY_VOID(call<entry::cuGraphCreate>(&state->graph, 0u));
-        return own_graph(state);
-    }
-    CUSHIM_TRY(const ContextScope scope, state->enter());
-    CUSHIM_TRY_VOID(call<entry::cudaGraphCreate>(&state->graph, 0u));
+    CUSHIM_TRY_VOID(with_context(api, state->context, false, [&]() noexcept {
+        return call_of<Both<entry::cuGraphCreate, entry::cudaGraphCreate>>(api, &state->graph, 0u);
+    }));
     return own_graph(state);
 }
 

@@ -217,16 +217,16 @@ Result<GraphExec> Graph::instantiate(const InstantiateOptions &options) const no
                        return make_state<GraphExecState>(*graph, graph->identity());
                    }));
         state->is_kept_by_cuda = options.kept_by_cuda || options.device_launch;
-        CUSHIM_TRY(const ContextScope scope, graph->enter());
-        NativeFailure why;
-        const auto done = copy_with_uses(*state.operator->(), *graph, [&]() -> Result<bool> {
-            CUSHIM_TRY_VOID(
-                instantiate_native(graph->api, &state->exec, graph->graph, options, why));
-            return true;
-        });
-        if (!done) {
-            return not_instantiated(done.error(), *graph, why, options.device_launch);
-        }
+        CUSHIM_TRY_VOID(call_in(graph->context, [&]() -> Result<void> {
+            NativeFailure why;
+            const auto done = copy_with_uses(*state.operator->(), *graph, [&]() -> Result<bool> {
+                CUSHIM_TRY_VOID(
+                    instantiate_native(graph->api, &state->exec, graph->graph, options, why));
+                return true;
+            });
+            return done ? Result<void>()
+                        : not_instantiated(done.error(), *graph, why, options.device_launch);
+        }));
         return own_exec(state);
     });
 }

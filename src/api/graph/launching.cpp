@@ -25,19 +25,13 @@ Error not_launched(const Error &error, const Stream &stream) noexcept {
                        : error;
 }
 
-template <class Launch>
-Result<void> launch_native(GraphExecState &state, const Stream &stream) noexcept {
-    const Result<void> launched = call<Launch>(state.exec, stream.native());
-    if (!launched) [[unlikely]] {
-        if (state.uses && may_be_done(launched.error())) {
-            state.uses->maybe_launched(stream);
-        }
-        return not_launched(launched.error(), stream);
+Result<void> launch_exec(GraphExecState &state, const Stream &stream) noexcept {
+    using Launch = Both<entry::cuGraphLaunch, entry::cudaGraphLaunch>;
+    const Result<void> launched = call_of<Launch>(state.api, state.exec, stream.native());
+    if (state.uses && (launched || may_be_done(launched.error()))) {
+        state.uses->launched(stream, launched.has_value());
     }
-    if (state.uses) {
-        state.uses->launched(stream);
-    }
-    return {};
+    return launched ? Result<void>() : not_launched(launched.error(), stream);
 }
 
 } // namespace
@@ -46,12 +40,8 @@ Result<void> GraphExec::launch(const Stream &stream) const noexcept {
     return named("GraphExec::launch", [&]() noexcept -> Result<void> {
         CUSHIM_TRY(GraphExecState *const state, state_of_exec(*this));
         CUSHIM_TRY_VOID(require(stream, no_stream));
-        // The driver launches without a current context; the runtime would initialize one.
-        if (state->api == Api::driver) {
-            return launch_native<entry::cuGraphLaunch>(*state, stream);
-        }
-        CUSHIM_TRY(const ContextScope scope, state->enter());
-        return launch_native<entry::cudaGraphLaunch>(*state, stream);
+        return with_context(state->api, state->context, false,
+                            [&]() noexcept { return launch_exec(*state, stream); });
     });
 }
 
