@@ -156,12 +156,8 @@ Result<void> instantiate_native(Api of, CUgraphExec *exec, CUgraph graph,
 #endif
 }
 
-bool has_text(InstantiateResult result) noexcept {
-    return result >= InstantiateResult::invalid_structure &&
-           result <= InstantiateResult::conditional_handle_unused;
-}
-
-// CUDA reports the same for graphs that device code launches and for bodies of conditional nodes.
+// Null if CUDA reported none. CUDA reports the same for graphs that device code launches and for
+// bodies of conditional nodes.
 const char *text_of_reason(InstantiateResult result, bool device_launch) noexcept {
     switch (result) {
     case InstantiateResult::invalid_structure:
@@ -179,7 +175,7 @@ const char *text_of_reason(InstantiateResult result, bool device_launch) noexcep
         return "a condition of the graph has no conditional node; pass it to add_if_node(), "
                "add_while_node() or add_switch_node()";
     default:
-        return "the graph cannot be instantiated";
+        return nullptr;
     }
 }
 
@@ -197,11 +193,12 @@ Error not_instantiated(const Error &error, GraphState &graph, const NativeFailur
     graph.failure = {why.result, node ? *node : GraphNode()};
     const char *const reason = text_of_reason(why.result, device_launch);
     if (why.node == nullptr) {
-        return has_text(why.result) ? explained(error, "%s", reason) : error;
+        return reason != nullptr ? explained(error, "%s", reason) : error;
     }
     const Result<GraphNodeType> type = native_type(graph.api, why.node);
-    return explained(error, "%s: node 0x%llx, type %s", reason, number_of(why.node),
-                     type ? to_text(*type).c_str() : "unknown");
+    return explained(error, "%s: node 0x%llx, type %s",
+                     reason != nullptr ? reason : "the graph cannot be instantiated",
+                     number_of(why.node), type ? to_text(*type).c_str() : "unknown");
 }
 
 } // namespace
