@@ -48,17 +48,17 @@ Error wrong_element(const GraphState &graph, std::span<const GraphNode> nodes,
     return not_of_graph(node, graph.id, element);
 }
 
-// Changes a node by `change()`, and keeps the resources that it then uses alive. A new node may
-// exist although the change failed: `added` is then not null.
+// Changes a node by `change()`, and keeps the resources that it then uses alive. `added`: of a new
+// node, which may exist although the change failed.
 template <class Change>
 Result<void> keeping(GraphState &state, NewUses &&uses, const Change &change,
-                     const CUgraphNode &added = nullptr) noexcept {
+                     const CUgraphNode *added = nullptr) noexcept {
     if (state.uses().keeps(uses)) { // as for most nodes
         return change();
     }
     CUSHIM_TRY_VOID(state.uses().prepare(uses));
     Result<void> changed = change();
-    if (changed || added != nullptr || may_be_done(changed.error())) {
+    if (changed || (added != nullptr && *added != nullptr) || may_be_done(changed.error())) {
         state.uses().keep(std::move(uses));
     }
     return changed;
@@ -113,7 +113,7 @@ Result<GraphNode> add_node(const Graph &graph, std::span<const GraphNode> before
                      node.values);
         });
     };
-    CUSHIM_TRY_VOID(keeping(*state, std::move(owners), add, added));
+    CUSHIM_TRY_VOID(keeping(*state, std::move(owners), add, &added));
     return state->name(added);
 }
 

@@ -1,7 +1,7 @@
 // What a kind of node is. Adding a node, setting it, and setting it in an executable graph are one
 // path each for all kinds (adding.cpp, exec.cpp), which call the functions of a NodeKind.
 //
-// A kind is a struct in kinds/, derived from KindDefaults, with these members:
+// A kind is a struct in kinds/, or adding.cpp, derived from KindDefaults, with these members:
 //     Node                           its parameters, of cushim/detail/node_kinds.hpp
 //     names                          the public functions for it, which errors name
 //     native<api>(node, context)     CUDA's parameters

@@ -27,14 +27,12 @@ struct ExternalMemoryState final : InContext {
 };
 
 // Memory mapped from an import owns the import, and thereby the context.
-struct FromImport : PlainMemoryState {
+struct FromImport : FreedInContext {
     FromImport(const ExternalMemory &from, CUcontext in) noexcept
-        : PlainMemoryState(Context::borrow(in)), import(from) {
+        : FreedInContext(Context::borrow(in)), import(from) {
         device_ordinal = ordinal_of(from);
     }
-    bool is_gone() const noexcept override {
-        return PlainMemoryState::is_gone() || import.is_gone();
-    }
+    bool is_gone() const noexcept override { return FreedInContext::is_gone() || import.is_gone(); }
     const KeepAlive import;
 };
 

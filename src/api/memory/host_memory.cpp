@@ -9,14 +9,14 @@
 namespace cushim::detail {
 namespace {
 
-struct AllocatedState final : PlainMemoryState {
-    using PlainMemoryState::PlainMemoryState;
+struct AllocatedState final : FreedInContext {
+    using FreedInContext::FreedInContext;
     Destroyed free() noexcept override { return {call<entry::cuMemFreeHost>(memory), memory}; }
     void *memory = nullptr;
 };
 
-struct RegisteredState final : PlainMemoryState {
-    using PlainMemoryState::PlainMemoryState;
+struct RegisteredState final : FreedInContext {
+    using FreedInContext::FreedInContext;
     Destroyed free() noexcept override {
         return {call<entry::cuMemHostUnregister>(memory), memory};
     }

@@ -23,8 +23,8 @@ struct MemoryState : InContext {
     Stream release_stream; // that of release_after(), from keep_for_release()
 };
 
-// Memory that is freed immediately.
-struct PlainMemoryState : MemoryState {
+// Memory that is freed in its context.
+struct FreedInContext : MemoryState {
     using MemoryState::MemoryState;
 
     Destroyed destroy() noexcept final {
