@@ -140,6 +140,15 @@ inline CUfunction function_of(CUmodule module, const char *name) {
 inline CUdeviceptr allocate(std::size_t size) {
     return got<CUdeviceptr>(&Driver::cuMemAlloc, out, size);
 }
+// The status of an allocation that is freed at once.
+inline CUresult try_allocate(std::size_t size = 64) {
+    CUdeviceptr address = 0;
+    const CUresult status = driver().cuMemAlloc(&address, size);
+    if (status == CUDA_SUCCESS) {
+        ok(driver().cuMemFree(address));
+    }
+    return status;
+}
 inline CUdeviceptr allocate_managed(std::size_t size) {
     return got<CUdeviceptr>(&Driver::cuMemAllocManaged, out, size, CU_MEM_ATTACH_GLOBAL);
 }

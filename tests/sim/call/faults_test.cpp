@@ -28,35 +28,26 @@ int device_count() {
     return got<int>(&Driver::cuDeviceGetCount, out);
 }
 
-CUresult allocate_and_free() {
-    CUdeviceptr p = 0;
-    const CUresult status = driver().cuMemAlloc(&p, 64);
-    if (status == CUDA_SUCCESS) {
-        driver().cuMemFree(p);
-    }
-    return status;
-}
-
 } // namespace
 
 TEST_CASE("a fault fires once, at the Nth call after it was planned") {
     const auto number = plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY, {.nth = 3});
     REQUIRE(number != 0);
-    check_all(CUDA_SUCCESS, {allocate_and_free(), allocate_and_free()});
+    check_all(CUDA_SUCCESS, {try_allocate(), try_allocate()});
     CHECK(fired(number) == 0);
-    CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
-    ok(allocate_and_free());
+    CHECK(try_allocate() == CUDA_ERROR_OUT_OF_MEMORY);
+    ok(try_allocate());
     CHECK(fired(number) == 1);
 }
 
 TEST_CASE("a sticky fault fires at the Nth call and at all later ones") {
     const auto number =
         plan("cuMemAlloc_v2", CUDA_ERROR_ECC_UNCORRECTABLE, {.nth = 2, .sticky = 1});
-    ok(allocate_and_free());
-    check_all(CUDA_ERROR_ECC_UNCORRECTABLE, {allocate_and_free(), allocate_and_free()});
+    ok(try_allocate());
+    check_all(CUDA_ERROR_ECC_UNCORRECTABLE, {try_allocate(), try_allocate()});
     CHECK(fired(number) == 2);
     sim_control().clear_faults();
-    ok(allocate_and_free());
+    ok(try_allocate());
 }
 
 TEST_CASE("a fault instead of a call poisons its output, a fault after it keeps its effect") {
@@ -79,7 +70,7 @@ TEST_CASE("a seed fails the same calls each time, another seed fails other calls
             sim_control().clear_faults();
             plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY,
                  {.probability = 0.3, .seed = seed * 1000 + i});
-            calls += allocate_and_free() == CUDA_SUCCESS ? '.' : 'x';
+            calls += try_allocate() == CUDA_SUCCESS ? '.' : 'x';
         }
         return calls;
     };
@@ -95,7 +86,7 @@ TEST_CASE("a seed repeats all draws of a sticky fault, not only the first") {
         start("fault=cuMemAlloc:0:2:p=0.3:sticky:seed=" + std::to_string(seed));
         std::string calls;
         for (int i = 0; i < 20; ++i) {
-            calls += allocate_and_free() == CUDA_SUCCESS ? '.' : 'x';
+            calls += try_allocate() == CUDA_SUCCESS ? '.' : 'x';
         }
         return calls;
     };
@@ -117,7 +108,7 @@ TEST_CASE("a fault with a probability fires once unless it is sticky") {
         plan("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY, {.probability = 0.5, .seed = 3});
     int failed = 0;
     for (int i = 0; i < 100; ++i) {
-        failed += allocate_and_free() == CUDA_SUCCESS ? 0 : 1;
+        failed += try_allocate() == CUDA_SUCCESS ? 0 : 1;
     }
     CHECK(failed == 1);
     CHECK(fired(number) == 1);
@@ -125,7 +116,7 @@ TEST_CASE("a fault with a probability fires once unless it is sticky") {
 
 TEST_CASE("a base name plans a fault of all versions and per-thread variants") {
     CHECK(plan("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY) != 0);
-    CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(try_allocate() == CUDA_ERROR_OUT_OF_MEMORY);
     const auto number = plan("cuStreamQuery", CUDA_ERROR_UNKNOWN, {.sticky = 1});
     CHECK(driver().cuStreamQuery(nullptr) == CUDA_ERROR_UNKNOWN);
     CHECK(driver().cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_UNKNOWN);
@@ -169,7 +160,7 @@ TEST_CASE("other threads continue while a call is delayed") {
     });
     int passed = 0;
     while (!back) {
-        ok(allocate_and_free());
+        ok(try_allocate());
         ++passed;
     }
     caller.join();
@@ -187,7 +178,7 @@ TEST_CASE("a hanging call waits for release_hangs while other threads continue")
     while (fired(number) == 0) {
         std::this_thread::yield();
     }
-    ok(allocate_and_free());
+    ok(try_allocate());
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     CHECK_FALSE(back);
     sim_control().release_hangs();
@@ -206,12 +197,12 @@ TEST_CASE("a hang that is not released ends after ten times the patience and is 
 
 TEST_CASE("driver calls that the runtime makes do not count for a fault") {
     const auto number = plan("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY, {.nth = 2});
-    ok(allocate_and_free());
+    ok(try_allocate());
     for (int i = 0; i < 3; ++i) {
         const RuntimeMemory memory(64);
     }
     CHECK(fired(number) == 0);
-    CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(try_allocate() == CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(fired(number) == 1);
 }
 
@@ -260,9 +251,9 @@ TEST_CASE("the fault setting plans faults and rejects malformed ones") {
 TEST_CASE("the fault setting covers every property of a fault") {
     start("fault=cuMemAlloc:2:2:sticky;fault=cuDeviceGetCount:1:999:p=1;"
           "fault=cuMemsetD8:1:0:delay=20000:sticky");
-    ok(allocate_and_free());
-    CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
-    CHECK(allocate_and_free() == CUDA_ERROR_OUT_OF_MEMORY);
+    ok(try_allocate());
+    CHECK(try_allocate() == CUDA_ERROR_OUT_OF_MEMORY);
+    CHECK(try_allocate() == CUDA_ERROR_OUT_OF_MEMORY);
     int count = 0;
     CHECK(driver().cuDeviceGetCount(&count) == CUDA_ERROR_UNKNOWN);
     check_takes(std::chrono::milliseconds(40),

@@ -6,8 +6,8 @@ using namespace sim_test;
 
 TEST_CASE("the first ABI of cuStreamBeginCapture captures in the global mode") {
     const Stream stream;
-    ok(entry<CUresult(CUstream)>("cuStreamBeginCapture")(stream));
-    CHECK(unsafe_call() == unsupported);
+    ok(driver().cuStreamBeginCapture_v1(stream));
+    CHECK(try_allocate() == unsupported);
     end_invalidated(stream);
 }
 
@@ -169,45 +169,46 @@ TEST_CASE("memory allocated in a capture becomes allocation and free nodes") {
 TEST_CASE("capture info reports and changes the dependencies of the next node") {
     const Stream stream;
     RunOrder order;
-    using Info = CUresult(CUstream, CUstreamCaptureStatus *, cuuint64_t *);
-    using Update = CUresult(CUstream, CUgraphNode *, size_t, unsigned int);
-    auto *info = entry<Info>("cuStreamGetCaptureInfo");
-    auto *info2 = entry<CaptureInfo>("cuStreamGetCaptureInfo_v2");
-    auto *change = entry<Update>("cuStreamUpdateCaptureDependencies");
     CUstreamCaptureStatus status{};
     cuuint64_t id = 0, second = 0;
     CUgraph graph = nullptr;
     const CUgraphNode *dependencies = nullptr;
     std::size_t count = 77;
-    ok(info2(stream, &status, &id, &graph, &dependencies, &count));
+    const auto query = [&] {
+        return driver().cuStreamGetCaptureInfo_v2(stream, &status, &second, &graph, &dependencies,
+                                                  &count);
+    };
+    const auto change = [&](CUgraphNode node, unsigned int flags) {
+        return driver().cuStreamUpdateCaptureDependencies_v1(stream, &node, 1, flags);
+    };
+    ok(query());
     CHECK(count == 77);
 
     require_ok(begin_capture(stream));
     ok(order.launch(stream, 1));
-    ok(info(stream, &status, &id));
-    ok(info2(stream, &status, &second, &graph, &dependencies, &count));
+    ok(driver().cuStreamGetCaptureInfo_v1(stream, &status, &id));
+    ok(query());
     CHECK((id != 0 && id == second));
     REQUIRE(count == 1);
     CHECK(Nodes(dependencies, dependencies + 1) == nodes_of(graph));
     CHECK(reported(driver().cuGraphDestroy(graph), "belongs to a capture") == invalid);
     CHECK(driver().cuGraphDestroyNode(dependencies[0]) == CUDA_ERROR_ILLEGAL_STATE);
     CHECK(is_active(stream));
-    CUgraphNode own = add_note(graph, order, 2);
-    ok(change(stream, &own, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    const CUgraphNode own = add_note(graph, order, 2);
+    ok(change(own, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
     ok(order.launch(stream, 4));
     CHECK(dependencies_of(nodes_of(graph).back()) == Nodes{own});
     const Graph foreign;
-    CUgraphNode stranger = add_empty(foreign);
-    CHECK(change(stream, &stranger, 1, 0) == invalid);
+    CHECK(change(add_empty(foreign), 0) == invalid);
     // Work dropped from the dependencies explicitly does not count as unjoined.
     destroy(end_capture(stream));
 
     require_ok(begin_capture(stream));
-    ok(info(stream, &status, &second));
+    ok(query());
     CHECK(second != id);
     CHECK(driver().cuStreamQuery(stream) == unsupported);
     count = 77;
-    ok(info2(stream, &status, &id, &graph, &dependencies, &count));
+    ok(query());
     CHECK((status == CU_STREAM_CAPTURE_STATUS_INVALIDATED && count == 77));
     end_invalidated(stream);
 }
@@ -242,17 +243,18 @@ TEST_CASE("capture info reports edge data") {
     CUgraphEdgeData data{.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
                          .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
     require_ok(driver().cuStreamBeginCaptureToGraph(stream, graph, &kernel, &data, 1, relaxed));
-    using Info3 = CUresult(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
-                           const CUgraphNode **, const CUgraphEdgeData **, size_t *);
     CUstreamCaptureStatus status{};
     const CUgraphNode *nodes = nullptr;
     const CUgraphEdgeData *edges = nullptr;
     std::size_t count = 0;
-    CHECK(entry<CaptureInfo>("cuStreamGetCaptureInfo_v2")(stream, &status, nullptr, nullptr, &nodes,
-                                                          &count) == CUDA_ERROR_LOSSY_QUERY);
-    auto *info3 = entry<Info3>("cuStreamGetCaptureInfo_v3");
-    CHECK(info3(stream, &status, nullptr, nullptr, nullptr, &edges, &count) == invalid);
-    require_ok(info3(stream, &status, nullptr, nullptr, &nodes, &edges, &count));
+    CHECK(driver().cuStreamGetCaptureInfo_v2(stream, &status, nullptr, nullptr, &nodes, &count) ==
+          CUDA_ERROR_LOSSY_QUERY);
+    const auto query = [&](const CUgraphNode **into) {
+        return driver().cuStreamGetCaptureInfo_v3(stream, &status, nullptr, nullptr, into, &edges,
+                                                  &count);
+    };
+    CHECK(query(nullptr) == invalid);
+    require_ok(query(&nodes));
     REQUIRE(count == 1);
     CHECK((nodes[0] == kernel && edges[0].type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC));
     // Only kernels can follow such an edge.

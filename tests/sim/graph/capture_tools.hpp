@@ -18,9 +18,7 @@ inline CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode = relaxe
 }
 
 inline CUstreamCaptureStatus status_of(CUstream stream) {
-    CUstreamCaptureStatus status{};
-    require_ok(driver().cuStreamIsCapturing(stream, &status));
-    return status;
+    return got<CUstreamCaptureStatus>(&Driver::cuStreamIsCapturing, stream, out);
 }
 inline bool is_active(CUstream stream) {
     return status_of(stream) == CU_STREAM_CAPTURE_STATUS_ACTIVE;
@@ -30,8 +28,7 @@ inline bool is_invalidated(CUstream stream) {
 }
 
 inline CUgraph end_capture(CUstream stream) {
-    CUgraph graph = nullptr;
-    require_ok(driver().cuStreamEndCapture(stream, &graph));
+    const auto graph = got<CUgraph>(&Driver::cuStreamEndCapture, stream, out);
     REQUIRE(graph != nullptr);
     return graph;
 }
@@ -59,30 +56,16 @@ void check_breaks(CUstream stream, CUresult expected, const Call &call,
 }
 
 // The graph that the second version of the query reports for the capture of a stream.
-using CaptureInfo = CUresult(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *,
-                             const CUgraphNode **, size_t *);
 inline CUgraph captured_graph(CUstream stream) {
     CUstreamCaptureStatus status{};
-    CUgraph graph = nullptr;
-    auto *info = entry<CaptureInfo>("cuStreamGetCaptureInfo_v2");
-    require_ok(info(stream, &status, nullptr, &graph, nullptr, nullptr));
-    return graph;
+    return got<CUgraph>(&Driver::cuStreamGetCaptureInfo_v2, stream, &status, nullptr, out, nullptr,
+                        nullptr);
 }
 
 // Sets the mode of this thread and returns the previous mode.
 inline CUstreamCaptureMode exchange_mode(CUstreamCaptureMode mode) {
     require_ok(driver().cuThreadExchangeStreamCaptureMode(&mode));
     return mode;
-}
-
-// A call that is unsafe during a capture.
-inline CUresult unsafe_call() {
-    CUdeviceptr address = 0;
-    const CUresult status = driver().cuMemAlloc(&address, 64);
-    if (status == CUDA_SUCCESS) {
-        ok(driver().cuMemFree(address));
-    }
-    return status;
 }
 
 // Non-blocking, for captures that fork.

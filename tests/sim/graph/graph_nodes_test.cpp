@@ -94,18 +94,14 @@ TEST_CASE("the first version of the kernel node parameters still works") {
     parameters.func = module.function("none");
     parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 2;
     parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
-    using Add = CUresult(CUgraphNode *, CUgraph, const CUgraphNode *, size_t,
-                         const CUDA_KERNEL_NODE_PARAMS_v1 *);
-    using Get = CUresult(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1 *);
-    CUgraphNode node = nullptr;
-    require_ok(entry<Add>("cuGraphAddKernelNode")(&node, graph, nullptr, 0, &parameters));
+    const CUgraphNode node = added(&Driver::cuGraphAddKernelNode_v1, graph, {}, &parameters);
     // Bytes behind the structure must not be written.
     struct {
         CUDA_KERNEL_NODE_PARAMS_v1 first;
         unsigned char guard[16];
     } back;
     std::memset(static_cast<void *>(&back), 0x5a, sizeof back);
-    require_ok(entry<Get>("cuGraphKernelNodeGetParams")(node, &back.first));
+    require_ok(driver().cuGraphKernelNodeGetParams_v1(node, &back.first));
     CHECK((back.first.func == parameters.func && back.first.gridDimX == 2));
     CHECK(std::all_of(back.guard, back.guard + 16, [](unsigned char c) { return c == 0x5a; }));
 }
@@ -142,9 +138,7 @@ CUexternalSemaphore make_semaphore() {
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
     description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
     description.handle.fd = sim_control().make_semaphore_fd(0);
-    CUexternalSemaphore semaphore = nullptr;
-    require_ok(driver().cuImportExternalSemaphore(&semaphore, &description));
-    return semaphore;
+    return got<CUexternalSemaphore>(&Driver::cuImportExternalSemaphore, out, &description);
 }
 
 } // namespace
@@ -197,22 +191,20 @@ TEST_CASE("nodes signal and wait for external semaphores") {
 TEST_CASE("unused bytes of node parameters must be zero") {
     RunOrder order;
     const Graph graph;
-    using Add = CUresult(CUgraphNode *, CUgraph, const CUgraphNode *, size_t, CUgraphNodeParams *);
-    auto *add = entry<Add>("cuGraphAddNode");
     CUgraphNodeParams host{}, nothing{};
     host.type = CU_GRAPH_NODE_TYPE_HOST;
     host.host.fn = RunOrder::note;
     host.host.userData = order.entry(1);
     nothing.type = CU_GRAPH_NODE_TYPE_EMPTY;
+    added(&Driver::cuGraphAddNode_v1, graph, {}, &host);
+    added(&Driver::cuGraphAddNode_v1, graph, {}, &nothing);
     CUgraphNode node = nullptr;
-    require_ok(add(&node, graph, nullptr, 0, &host));
-    require_ok(add(&node, graph, nullptr, 0, &nothing));
     CUgraphNodeParams first_byte = nothing, second_byte = nothing, last_byte = host;
     first_byte.reserved0[1] = 1;
     second_byte.reserved1[0] = 1;
     last_byte.reserved2 = 1;
     for (CUgraphNodeParams *bad : {&first_byte, &second_byte, &last_byte}) {
-        CHECK(add(&node, graph, nullptr, 0, bad) == invalid);
+        CHECK(driver().cuGraphAddNode_v1(&node, graph, nullptr, 0, bad) == invalid);
     }
     run(Executable(graph));
     CHECK(order.has(1));

@@ -4,26 +4,28 @@
 using namespace sim_test;
 
 TEST_CASE("the first ABI of instantiation reports the reason of a failure") {
-    using Function = CUresult(CUgraphExec *, CUgraph, CUgraphNode *, char *, size_t);
-    for (const char *name : {"cuGraphInstantiate", "cuGraphInstantiate_v2"}) {
-        auto *make = entry<Function>(name);
+    for (const bool second : {false, true}) {
+        const auto make = [&](auto... arguments) {
+            return second ? driver().cuGraphInstantiate_v2(arguments...)
+                          : driver().cuGraphInstantiate_v1(arguments...);
+        };
         const Graph graph;
         const CUgraphNode a = add_empty(graph), b = add_empty(graph, {a}),
                           c = add_empty(graph, {b});
         CUgraphExec exec = nullptr;
         CUgraphNode wrong = garbage<CUgraphNode>();
         char log[8] = "unset";
-        ok(make(&exec, graph, &wrong, log, sizeof log));
+        ok(make(&exec, graph.get(), &wrong, log, sizeof log));
         CHECK(wrong == nullptr);
         CHECK(log[0] == '\0');
         destroy(exec);
         require_ok(add_edge(graph, c, b));
-        CHECK(make(&exec, graph, &wrong, log, sizeof log) == invalid);
+        CHECK(make(&exec, graph.get(), &wrong, log, sizeof log) == invalid);
         CHECK((wrong == b || wrong == c));
         CHECK(std::string(log) == "a cycle");
-        CHECK(make(&exec, graph, nullptr, nullptr, 0) == invalid);
+        CHECK(make(&exec, graph.get(), nullptr, nullptr, 0) == invalid);
         log[2] = 'x';
-        CHECK(make(&exec, graph, nullptr, log, 2) == invalid);
+        CHECK(make(&exec, graph.get(), nullptr, log, 2) == invalid);
         CHECK(std::string(log) == "a");
         CHECK(log[2] == 'x');
     }
@@ -37,10 +39,8 @@ TEST_CASE("nodes and edges are listed in the order in which they were added") {
     CHECK(dependencies_of(c) == Nodes{b, a});
     CHECK(dependencies_of(a).empty());
 
-    std::size_t count = 0;
-    CHECK(got(driver().cuGraphGetRootNodes(graph, nullptr, &count), count) == 2);
     Nodes roots(3, unset);
-    count = 3; // more room than roots
+    std::size_t count = 3; // more room than roots
     CHECK(got(driver().cuGraphGetRootNodes(graph, roots.data(), &count), count) == 2);
     CHECK(roots == Nodes{a, b, nullptr});
     count = 1; // less room
@@ -48,18 +48,14 @@ TEST_CASE("nodes and edges are listed in the order in which they were added") {
     CHECK(got(driver().cuGraphGetRootNodes(graph, roots.data(), &count), count) == 1);
     CHECK(roots[1] == unset);
 
-    using Edges = CUresult(CUgraph, CUgraphNode *, CUgraphNode *, size_t *);
-    auto *edges = entry<Edges>("cuGraphGetEdges");
-    CHECK(got(edges(graph, nullptr, nullptr, &count), count) == 3);
     Nodes from(4, unset), to(4, unset);
     count = 4;
-    CHECK(got(edges(graph, from.data(), to.data(), &count), count) == 3);
+    ok(driver().cuGraphGetEdges_v1(graph, from.data(), to.data(), &count));
     CHECK(from == Nodes{a, b, c, nullptr});
     CHECK(to == Nodes{c, c, e, nullptr});
 
-    using Neighbours = CUresult(CUgraphNode, CUgraphNode *, size_t *);
     count = 4;
-    CHECK(got(entry<Neighbours>("cuGraphNodeGetDependentNodes")(b, to.data(), &count), count) == 1);
+    ok(driver().cuGraphNodeGetDependentNodes_v1(b, to.data(), &count));
     CHECK((to[0] == c && to[1] == nullptr));
 
     ok(remove_edge(graph, b, c));
@@ -79,13 +75,12 @@ TEST_CASE("null arguments of graph calls are refused") {
     CUuserObject object = nullptr;
     unsigned char byte = 0;
     const auto destroy_byte = [](void *) {};
-    using Edges = CUresult(CUgraph, CUgraphNode *, CUgraphNode *, size_t *);
-    auto *edges = entry<Edges>("cuGraphGetEdges");
-    auto *add = entry<EdgeFunction>("cuGraphAddDependencies");
     check_all(
         invalid,
-        {add(graph, nullptr, &b, 1), add(graph, &a, nullptr, 1),
-         edges(graph, &node, nullptr, &count), edges(graph, nullptr, &node, &count),
+        {driver().cuGraphAddDependencies_v1(graph, nullptr, &b, 1),
+         driver().cuGraphAddDependencies_v1(graph, &a, nullptr, 1),
+         driver().cuGraphGetEdges_v1(graph, &node, nullptr, &count),
+         driver().cuGraphGetEdges_v1(graph, nullptr, &node, &count),
          driver().cuGraphGetRootNodes(graph, &node, nullptr),
          driver().cuGraphGetNodes(graph, nullptr, nullptr),
          driver().cuGraphDebugDotPrint(graph, nullptr, 0),
@@ -115,15 +110,14 @@ TEST_CASE("if one edge cannot be added, none is") {
     const Graph graph, other;
     const CUgraphNode a = add_empty(graph), b = add_empty(graph), c = add_empty(graph),
                       stranger = add_empty(other);
-    auto *add = entry<EdgeFunction>("cuGraphAddDependencies");
     const CUgraphNode from[] = {a, b, stranger}, to[] = {b, c, c};
-    CHECK(add(graph, from, to, 3) == invalid);
+    CHECK(driver().cuGraphAddDependencies_v1(graph, from, to, 3) == invalid);
     CHECK(dependencies_of(b).empty());
     CHECK(dependencies_of(c).empty());
     const CUgraphNode twice_from[] = {a, a}, twice_to[] = {b, b};
-    CHECK(add(graph, twice_from, twice_to, 2) == invalid);
+    CHECK(driver().cuGraphAddDependencies_v1(graph, twice_from, twice_to, 2) == invalid);
     CHECK(dependencies_of(b).empty());
-    ok(add(graph, from, to, 2));
+    ok(driver().cuGraphAddDependencies_v1(graph, from, to, 2));
     // An impossible count is rejected before the array is read.
     CUgraphNode node = nullptr;
     CHECK(driver().cuGraphAddEmptyNode(&node, graph, from, ~std::size_t(0)) == invalid);
@@ -158,7 +152,7 @@ TEST_CASE("a clone is independent of its original") {
     CHECK(dependencies_of(cloned[1]) == Nodes{cloned[0]});
     CUgraphNode found = nullptr;
     CHECK(got(driver().cuGraphNodeFindInClone(&found, b, clone), found) == cloned[1]);
-    require_ok(driver().cuGraphDestroyNode(cloned[1]));
+    ok(driver().cuGraphDestroyNode(cloned[1]));
     CHECK(driver().cuGraphNodeFindInClone(&found, b, clone) == invalid);
     // Changing and destroying the original does not affect the clone.
     const CUDA_HOST_NODE_PARAMS changed = host_parameters(order, 7);
@@ -175,11 +169,9 @@ TEST_CASE("a child graph is a copy that its node owns") {
     const CUgraphNode inner = add_note(child, order, 2), first = add_note(graph, order, 1);
     const CUgraphNode node = add_child(graph, child, {first});
     add_note(graph, order, 4, {node});
-    CUgraph embedded = child_of(node);
-    CHECK(embedded != child);
-    CUgraphNode found = nullptr;
-    ok(driver().cuGraphNodeFindInClone(&found, inner, embedded));
-    add_note(embedded, order, 3, {found});
+    const CUgraph embedded = child_of(node);
+    add_note(embedded, order, 3,
+             {got<CUgraphNode>(&Driver::cuGraphNodeFindInClone, out, inner, embedded)});
     CHECK(reported(driver().cuGraphDestroy(embedded), "belongs to a node") == invalid);
     // It is launched with its parent only; a clone of it can be instantiated.
     CHECK(try_instantiate(embedded) == CUDA_ERROR_NOT_SUPPORTED);
@@ -219,47 +211,40 @@ TEST_CASE("edges between kernels may carry data, which older queries fail to ret
     const CUgraphNode a = add_kernel(graph, kernel_parameters(module.function("none"))),
                       b = add_kernel(graph, kernel_parameters(module.function("none"))),
                       c = add_empty(graph);
-    using Add = CUresult(CUgraph, const CUgraphNode *, const CUgraphNode *, const CUgraphEdgeData *,
-                         size_t);
-    auto *add = entry<Add>("cuGraphAddDependencies_v2");
-    auto *remove = entry<Add>("cuGraphRemoveDependencies_v2");
-    CUgraphEdgeData data{.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
-                         .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
-    CHECK(add(graph, &a, &c, &data, 1) == invalid); // not between kernels
+    const CUgraphEdgeData data{.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+                               .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
     CUgraphEdgeData odd = data;
     odd.reserved[2] = 1;
-    CHECK(add(graph, &a, &b, &odd, 1) == invalid);
-    require_ok(add(graph, &a, &b, &data, 1));
-    require_ok(add(graph, &a, &c, nullptr, 1));
+    const auto add = [&](CUgraphNode to, const CUgraphEdgeData *with) {
+        return driver().cuGraphAddDependencies_v2(graph, &a, &to, with, 1);
+    };
+    CHECK(add(c, &data) == invalid); // not between kernels
+    CHECK(add(b, &odd) == invalid);
+    require_ok(add(b, &data));
+    require_ok(add(c, nullptr));
 
     CUgraphNode from[2], to[2];
     CUgraphEdgeData back[2];
     std::size_t count = 2;
     constexpr auto lossy = CUDA_ERROR_LOSSY_QUERY;
-    using Edges = CUresult(CUgraph, CUgraphNode *, CUgraphNode *, size_t *);
-    using Edges2 = CUresult(CUgraph, CUgraphNode *, CUgraphNode *, CUgraphEdgeData *, size_t *);
-    auto *edges = entry<Edges>("cuGraphGetEdges");
-    auto *edges2 = entry<Edges2>("cuGraphGetEdges_v2");
-    CHECK(edges(graph, from, to, &count) == lossy);
-    ok(edges(graph, nullptr, nullptr, &count));
-    CHECK(edges2(graph, from, to, nullptr, &count) == lossy);
-    require_ok(edges2(graph, from, to, back, &count));
+    ok(driver().cuGraphGetEdges_v1(graph, nullptr, nullptr, &count));
+    check_all(lossy, {driver().cuGraphGetEdges_v1(graph, from, to, &count),
+                      driver().cuGraphGetEdges_v2(graph, from, to, nullptr, &count),
+                      driver().cuGraphNodeGetDependencies_v1(b, from, &count),
+                      driver().cuGraphNodeGetDependentNodes_v1(a, from, &count)});
+    count = 2;
+    require_ok(driver().cuGraphGetEdges_v2(graph, from, to, back, &count));
     CHECK((count == 2 && back[0].type == data.type && back[1].type == 0));
-    CHECK(edges2(graph, nullptr, nullptr, back, &count) == invalid);
-    using Near = CUresult(CUgraphNode, CUgraphNode *, size_t *);
-    using Near2 = CUresult(CUgraphNode, CUgraphNode *, CUgraphEdgeData *, size_t *);
-    CHECK(entry<Near>("cuGraphNodeGetDependencies")(b, from, &count) == lossy);
-    CHECK(entry<Near>("cuGraphNodeGetDependentNodes")(a, from, &count) == lossy);
-    ok(entry<Near2>("cuGraphNodeGetDependencies_v2")(b, from, back, &count));
+    CHECK(driver().cuGraphGetEdges_v2(graph, nullptr, nullptr, back, &count) == invalid);
+    ok(driver().cuGraphNodeGetDependencies_v2(b, from, back, &count));
     CHECK((from[0] == a && back[0].from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC));
     count = 2;
-    ok(entry<Near2>("cuGraphNodeGetDependentNodes_v2")(a, to, back, &count));
+    ok(driver().cuGraphNodeGetDependentNodes_v2(a, to, back, &count));
     CHECK((count == 2 && to[0] == b && to[1] == c));
 
-    CHECK(remove(graph, &a, &b, nullptr, 1) == invalid); // other data
-    ok(remove(graph, &a, &b, &data, 1));
+    CHECK(driver().cuGraphRemoveDependencies_v2(graph, &a, &b, nullptr, 1) == invalid);
+    ok(driver().cuGraphRemoveDependencies_v2(graph, &a, &b, &data, 1));
 }
-
 #endif
 
 #if CUDA_VERSION >= 12090
@@ -274,15 +259,13 @@ TEST_CASE("a child graph can be moved into its node") {
     parameters.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
     CUgraphNode node = nullptr;
     auto add = [&](CUgraph to) {
-        using Add2 = CUresult(CUgraphNode *, CUgraph, const CUgraphNode *, const CUgraphEdgeData *,
-                              size_t, CUgraphNodeParams *);
-        return entry<Add2>("cuGraphAddNode_v2")(&node, to, nullptr, nullptr, 0, &parameters);
+        return driver().cuGraphAddNode_v2(&node, to, nullptr, nullptr, 0, &parameters);
     };
     CHECK(add(child) == invalid); // into itself
     require_ok(add(graph));
     const CUgraphNode moved = node;
     CHECK(add(graph) == invalid); // a second time
-    CHECK(got<CUgraph>(&Driver::cuGraphChildGraphNodeGetGraph, moved, out) == child);
+    CHECK(child_of(moved) == child);
     CHECK(reported(driver().cuGraphDestroy(child), "belongs to a node") == invalid);
     CHECK(try_instantiate(child) == CUDA_ERROR_NOT_SUPPORTED);
     const Executable exec(graph);

@@ -7,14 +7,6 @@
 
 namespace sim_test {
 
-// A function that the simulator exports by this exact name, independent of the headers' macros.
-template <class Function>
-Function *entry(const char *name) {
-    auto *found = reinterpret_cast<Function *>(exported(name));
-    REQUIRE(found != nullptr);
-    return found;
-}
-
 using Nodes = std::vector<CUgraphNode>;
 
 // The node that `call` adds; `more` are the arguments after the dependencies.
@@ -30,10 +22,7 @@ inline CUgraphNode add_empty(CUgraph graph, const Nodes &after = {}) {
 }
 
 inline CUDA_HOST_NODE_PARAMS host_parameters(RunOrder &order, int number) {
-    CUDA_HOST_NODE_PARAMS parameters{};
-    parameters.fn = RunOrder::note;
-    parameters.userData = order.entry(number);
-    return parameters;
+    return {.fn = RunOrder::note, .userData = order.entry(number)};
 }
 // A node that notes its number when it runs.
 inline CUgraphNode add_note(CUgraph graph, RunOrder &order, int number, const Nodes &after = {}) {
@@ -43,9 +32,7 @@ inline CUgraphNode add_note(CUgraph graph, RunOrder &order, int number, const No
 
 // A memset of consecutive words.
 inline CUDA_MEMSET_NODE_PARAMS words(CUdeviceptr address, std::uint32_t value, std::size_t count) {
-    CUDA_MEMSET_NODE_PARAMS parameters{
-        .dst = address, .value = value, .elementSize = 4, .width = count, .height = 1};
-    return parameters;
+    return {.dst = address, .value = value, .elementSize = 4, .width = count, .height = 1};
 }
 inline CUgraphNode add_memset(CUgraph graph, const CUDA_MEMSET_NODE_PARAMS &parameters,
                               const Nodes &after = {}) {
@@ -129,9 +116,7 @@ inline CUgraphNode add_child(CUgraph graph, CUgraph child, const Nodes &after = 
 }
 // The graph that a child graph node owns.
 inline CUgraph child_of(CUgraphNode node) {
-    CUgraph child = nullptr;
-    require_ok(driver().cuGraphChildGraphNodeGetGraph(node, &child));
-    return child;
+    return got<CUgraph>(&Driver::cuGraphChildGraphNodeGetGraph, node, out);
 }
 inline CUgraph clone_of(CUgraph graph) {
     return got<CUgraph>(&Driver::cuGraphClone, out, graph);
@@ -144,12 +129,11 @@ inline CUgraphNode add_record(CUgraph graph, CUevent event, const Nodes &after =
     return added(&Driver::cuGraphAddEventRecordNode, graph, after, event);
 }
 
-using EdgeFunction = CUresult(CUgraph, const CUgraphNode *, const CUgraphNode *, size_t);
 inline CUresult add_edge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
-    return entry<EdgeFunction>("cuGraphAddDependencies")(graph, &from, &to, 1);
+    return driver().cuGraphAddDependencies_v1(graph, &from, &to, 1);
 }
 inline CUresult remove_edge(CUgraph graph, CUgraphNode from, CUgraphNode to) {
-    return entry<EdgeFunction>("cuGraphRemoveDependencies")(graph, &from, &to, 1);
+    return driver().cuGraphRemoveDependencies_v1(graph, &from, &to, 1);
 }
 
 inline CUresult try_instantiate(CUgraph graph, unsigned long long flags = 0) {
@@ -170,26 +154,19 @@ inline Nodes nodes_of(CUgraph graph) {
     require_ok(driver().cuGraphGetNodes(graph, nodes.data(), &count));
     return nodes;
 }
-inline CUgraphNodeType type_of(CUgraphNode node) {
-    CUgraphNodeType type{};
-    require_ok(driver().cuGraphNodeGetType(node, &type));
-    return type;
-}
 using Types = std::vector<CUgraphNodeType>;
 inline Types types_of(CUgraph graph) {
     Types types;
     for (const CUgraphNode node : nodes_of(graph)) {
-        types.push_back(type_of(node));
+        types.push_back(got<CUgraphNodeType>(&Driver::cuGraphNodeGetType, node, out));
     }
     return types;
 }
 inline Nodes dependencies_of(CUgraphNode node) {
-    using Function = CUresult(CUgraphNode, CUgraphNode *, size_t *);
-    auto *query = entry<Function>("cuGraphNodeGetDependencies");
     std::size_t count = 0;
-    require_ok(query(node, nullptr, &count));
+    require_ok(driver().cuGraphNodeGetDependencies_v1(node, nullptr, &count));
     Nodes nodes(count);
-    require_ok(query(node, nodes.data(), &count));
+    require_ok(driver().cuGraphNodeGetDependencies_v1(node, nodes.data(), &count));
     return nodes;
 }
 

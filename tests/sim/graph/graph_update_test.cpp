@@ -65,13 +65,11 @@ TEST_CASE("an update changes the parameters of all nodes") {
 TEST_CASE("an update with invalid arguments reports no reason") {
     const Graph graph;
     const Executable exec(graph);
-    using First = CUresult(CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *);
-    auto *first = entry<First>("cuGraphExecUpdate");
     for (const auto &[of, from] :
          {std::pair<CUgraphExec, CUgraph>{exec, nullptr}, {nullptr, graph}}) {
         CUgraphNode node = garbage<CUgraphNode>();
         CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_ERROR;
-        CHECK(first(of, from, &node, &result) == invalid);
+        CHECK(driver().cuGraphExecUpdate_v1(of, from, &node, &result) == invalid);
         CHECK((node == nullptr && result == CU_GRAPH_EXEC_UPDATE_SUCCESS));
 #if CUDA_VERSION >= 12000
         CUgraphExecUpdateResultInfo info;
@@ -81,7 +79,7 @@ TEST_CASE("an update with invalid arguments reports no reason") {
         CHECK((info.errorNode == nullptr && info.errorFromNode == nullptr));
 #endif
     }
-    CHECK(first(exec, graph, nullptr, nullptr) == invalid);
+    CHECK(driver().cuGraphExecUpdate_v1(exec, graph, nullptr, nullptr) == invalid);
 }
 
 TEST_CASE("an update fails if edges differ, not if only their order does") {
@@ -142,8 +140,7 @@ TEST_CASE("an update cannot change the kind or the device of memory") {
 TEST_CASE("an update cannot change the context or the launch kind of a kernel") {
     constexpr const char *image = "cushim-sim-image 1\nkernel one params=4\nkernel two\n";
     const Module module(image);
-    CUcontext second = nullptr;
-    require_ok(driver().cuCtxCreate_v2(&second, 0, 0));
+    const CUcontext second = make_context();
     const CUmodule far = load_module(image);
     pop_current();
     int number = 1;
@@ -185,9 +182,7 @@ TEST_CASE("an update cannot change the data of edges") {
     const CUDA_KERNEL_NODE_PARAMS parameters = kernel_parameters(module.function("none"));
     const auto fill = [&](CUgraph graph, const CUgraphEdgeData &data) {
         const CUgraphNode from = add_kernel(graph, parameters), to = add_kernel(graph, parameters);
-        using Add = CUresult(CUgraph, const CUgraphNode *, const CUgraphNode *,
-                             const CUgraphEdgeData *, size_t);
-        require_ok(entry<Add>("cuGraphAddDependencies_v2")(graph, &from, &to, &data, 1));
+        require_ok(driver().cuGraphAddDependencies_v2(graph, &from, &to, &data, 1));
     };
     const Graph one, same, other;
     for (const CUgraph graph : {one.get(), same.get()}) {
@@ -228,12 +223,10 @@ TEST_CASE("the first version of cuGraphExecUpdate reports a changed node type") 
     add_empty(graph);
     const CUgraphNode wrong = add_note(other, order, 1);
     const Executable exec(graph);
-    using First = CUresult(CUgraphExec, CUgraph, CUgraphNode *, CUgraphExecUpdateResult *);
-    auto *first = entry<First>("cuGraphExecUpdate");
     CUgraphNode node = garbage<CUgraphNode>();
     CUgraphExecUpdateResult result{};
-    CHECK(first(exec, other, &node, &result) == refused);
+    CHECK(driver().cuGraphExecUpdate_v1(exec, other, &node, &result) == refused);
     CHECK((node == wrong && result == CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED));
-    ok(first(exec, graph, &node, &result));
+    ok(driver().cuGraphExecUpdate_v1(exec, graph, &node, &result));
     CHECK((node == nullptr && result == CU_GRAPH_EXEC_UPDATE_SUCCESS));
 }
