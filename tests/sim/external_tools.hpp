@@ -12,16 +12,11 @@ constexpr auto binary = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
 
 inline CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC semaphore_of(int fd,
                                                         CUexternalSemaphoreHandleType type) {
-    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
-    description.type = type;
-    description.handle.fd = fd;
-    return description;
+    return {.type = type, .handle = {.fd = fd}};
 }
 inline CUexternalSemaphore import_semaphore(int fd, CUexternalSemaphoreHandleType type = timeline) {
     const auto description = semaphore_of(fd, type);
-    CUexternalSemaphore semaphore = nullptr;
-    require_ok(driver().cuImportExternalSemaphore(&semaphore, &description));
-    return semaphore;
+    return got<CUexternalSemaphore>(&Driver::cuImportExternalSemaphore, out, &description);
 }
 inline void end(CUexternalSemaphore semaphore) {
     ok(driver().cuDestroyExternalSemaphore(semaphore));
@@ -36,28 +31,21 @@ struct Semaphore : Owned<CUexternalSemaphore, end> {
 };
 
 inline CUresult signal(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
-    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters{};
-    parameters.params.fence.value = value;
+    const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters{.params = {.fence = {.value = value}}};
     return driver().cuSignalExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
 }
 inline CUresult wait(CUexternalSemaphore semaphore, std::uint64_t value, CUstream stream) {
-    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS parameters{};
-    parameters.params.fence.value = value;
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS parameters{.params = {.fence = {.value = value}}};
     return driver().cuWaitExternalSemaphoresAsync(&semaphore, &parameters, 1, stream);
 }
 
 inline CUDA_EXTERNAL_MEMORY_HANDLE_DESC memory_of(int fd, std::size_t size) {
-    CUDA_EXTERNAL_MEMORY_HANDLE_DESC description{};
-    description.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-    description.handle.fd = fd;
-    description.size = size;
-    return description;
+    constexpr auto type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+    return {.type = type, .handle = {.fd = fd}, .size = size};
 }
 inline CUexternalMemory import_memory(int fd, std::size_t size) {
     const auto description = memory_of(fd, size);
-    CUexternalMemory memory = nullptr;
-    require_ok(driver().cuImportExternalMemory(&memory, &description));
-    return memory;
+    return got<CUexternalMemory>(&Driver::cuImportExternalMemory, out, &description);
 }
 inline void end(CUexternalMemory memory) {
     ok(driver().cuDestroyExternalMemory(memory));

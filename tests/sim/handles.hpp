@@ -17,17 +17,22 @@ using Runtime = cushim::RuntimeTable;
 inline constexpr struct Out {
 } out;
 template <class T, class Result, class Table, class... Parameters, class... Arguments>
-T got(Result (Table::*function)(Parameters...) const, const Arguments &...arguments) {
-    T value;
-    std::memset(static_cast<void *>(&value), 0x5a, sizeof value);
+Result call_with(T &output, Result (Table::*function)(Parameters...) const,
+                 const Arguments &...arguments) {
     const auto passed = [&](const auto &argument) -> decltype(auto) {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(argument)>, Out>) {
-            return &value;
+            return &output;
         } else {
             return (argument);
         }
     };
-    require_ok((Table{}.*function)(passed(arguments)...));
+    return (Table{}.*function)(passed(arguments)...);
+}
+template <class T, class Result, class Table, class... Parameters, class... Arguments>
+T got(Result (Table::*function)(Parameters...) const, const Arguments &...arguments) {
+    T value;
+    std::memset(static_cast<void *>(&value), 0x5a, sizeof value);
+    require_ok(call_with(value, function, arguments...));
     return value;
 }
 // For an output in a variable of the caller.

@@ -19,24 +19,16 @@ inline CUdeviceptr allocated(std::size_t size, int value) {
     return address;
 }
 
-inline void free_memory(CUdeviceptr address) {
-    ok(driver().cuMemFree(address));
-}
-
-struct Filled : Owned<CUdeviceptr, free_memory> {
+struct Filled : Owned<CUdeviceptr, release> {
     Filled(std::size_t size, int value) : Owned(allocated(size, value)) {}
 };
 
 inline CUipcMemHandle handle_of(CUdeviceptr address) {
-    CUipcMemHandle handle;
-    require_ok(driver().cuIpcGetMemHandle(&handle, address));
-    return handle;
+    return got<CUipcMemHandle>(&Driver::cuIpcGetMemHandle, out, address);
 }
 
 inline CUipcEventHandle handle_of(CUevent event) {
-    CUipcEventHandle handle;
-    require_ok(driver().cuIpcGetEventHandle(&handle, event));
-    return handle;
+    return got<CUipcEventHandle>(&Driver::cuIpcGetEventHandle, out, event);
 }
 
 inline CUresult open(CUdeviceptr &address, const CUipcMemHandle &handle) {
@@ -44,9 +36,7 @@ inline CUresult open(CUdeviceptr &address, const CUipcMemHandle &handle) {
 }
 
 inline CUdeviceptr opened(const CUipcMemHandle &handle) {
-    CUdeviceptr address = 0;
-    require_ok(open(address, handle));
-    return address;
+    return got<CUdeviceptr>(&Driver::cuIpcOpenMemHandle, out, handle, lazy);
 }
 
 inline void close_memory(CUdeviceptr address) {
@@ -58,9 +48,7 @@ struct Opened : Owned<CUdeviceptr, close_memory> {
 };
 
 inline int byte_at(CUdeviceptr address) {
-    unsigned char value = 0;
-    require_ok(driver().cuMemcpyDtoH(&value, address, 1));
-    return value;
+    return got<unsigned char>(&Driver::cuMemcpyDtoH, out, address, 1);
 }
 
 inline void set_byte(CUdeviceptr address, int value) {
@@ -101,9 +89,7 @@ class Gate : Unique {
 };
 
 inline CUevent opened_event(const CUipcEventHandle &handle) {
-    CUevent event = nullptr;
-    require_ok(driver().cuIpcOpenEventHandle(&event, handle));
-    return event;
+    return got<CUevent>(&Driver::cuIpcOpenEventHandle, out, handle);
 }
 
 } // namespace sim_test

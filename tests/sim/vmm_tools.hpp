@@ -8,21 +8,14 @@ namespace sim_test {
 constexpr std::size_t default_granularity = std::size_t(2) << 20;
 
 inline CUmemAllocationProp on_device(int ordinal = 0, unsigned int types = 0) {
-    CUmemAllocationProp properties{};
-    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    properties.location.id = ordinal;
-    properties.requestedHandleTypes = static_cast<CUmemAllocationHandleType>(types);
-    return properties;
+    return {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+            .requestedHandleTypes = static_cast<CUmemAllocationHandleType>(types),
+            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal}};
 }
 
 inline CUmemAccessDesc grant(int ordinal = 0,
                              CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
-    CUmemAccessDesc access{};
-    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    access.location.id = ordinal;
-    access.flags = flags;
-    return access;
+    return {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal}, .flags = flags};
 }
 
 inline CUmemGenericAllocationHandle create_memory(std::size_t size,

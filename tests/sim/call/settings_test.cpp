@@ -42,9 +42,9 @@ TEST_CASE("cuInit fails with devices=0 and with the setting init=STATUS", "[fres
 
 TEST_CASE("an older driver version rejects newer device attributes") {
     start("driver=11040");
-    int value = 0;
     CHECK(got<int>(&Driver::cuDriverGetVersion, out) == 11040);
-    ok(driver().cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(119), 0));
+    auto value =
+        got<int>(&Driver::cuDeviceGetAttribute, out, static_cast<CUdevice_attribute>(119), 0);
     CHECK(driver().cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(129), 0) ==
           invalid);
 }

@@ -63,8 +63,7 @@ std::vector<int> visible(const std::string &value, int devices) {
         CHECK(status == CUDA_ERROR_NO_DEVICE);
         return places;
     }
-    int count = 0;
-    ok(driver().cuDeviceGetCount(&count));
+    const auto count = got<int>(&Driver::cuDeviceGetCount, out);
     for (CUdevice i = 0; i < count; ++i) {
         places.push_back(std::stoi(name_of(i)));
     }
@@ -107,7 +106,7 @@ TEST_CASE("an image for one compute capability does not load on a device of anot
     CUmodule module = nullptr;
     CHECK(driver().cuModuleLoadData(&module, image) == CUDA_ERROR_NO_BINARY_FOR_GPU);
     const OnDevice other(1);
-    ok(driver().cuModuleUnload(got(driver().cuModuleLoadData(&module, image), module)));
+    destroy(load_module(image));
 }
 
 TEST_CASE("the setting peers names pairs that access each other in both directions") {

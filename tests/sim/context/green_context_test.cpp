@@ -8,17 +8,14 @@ using namespace sim_test;
 namespace {
 
 CUdevResource whole() {
-    CUdevResource resource{};
-    require_ok(driver().cuDeviceGetDevResource(0, &resource, CU_DEV_RESOURCE_TYPE_SM));
-    return resource;
+    return got<CUdevResource>(&Driver::cuDeviceGetDevResource, 0, out, CU_DEV_RESOURCE_TYPE_SM);
 }
 
 CUgreenCtx green_with(CUdevResource resource) {
-    CUdevResourceDesc description = nullptr;
-    require_ok(driver().cuDevResourceGenerateDesc(&description, &resource, 1));
-    CUgreenCtx green = nullptr;
-    require_ok(driver().cuGreenCtxCreate(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-    return green;
+    const auto description =
+        got<CUdevResourceDesc>(&Driver::cuDevResourceGenerateDesc, out, &resource, 1);
+    return got<CUgreenCtx>(&Driver::cuGreenCtxCreate, out, description, 0,
+                           CU_GREEN_CTX_DEFAULT_STREAM);
 }
 
 } // namespace
@@ -33,8 +30,8 @@ TEST_CASE("multiprocessors are split into equal groups and a remainder") {
     CHECK(groups == 4); // of 32 each
     std::vector<CUdevResource> parts(3);
     groups = 3;
-    CUdevResource rest{};
-    ok(driver().cuDevSmResourceSplitByCount(parts.data(), &groups, &all, &rest, 0, 30));
+    const auto rest = got<CUdevResource>(&Driver::cuDevSmResourceSplitByCount, parts.data(),
+                                         &groups, &all, out, 0, 30);
     CHECK(groups == 3);
     CHECK(parts[0].sm.smCount == 32);
     CHECK(parts[2].sm.smCount == 32);

@@ -38,11 +38,10 @@ TEST_CASE("streams of another context wait for an interprocess event only by gra
 #if CUDA_VERSION >= 12050
     check_misuse(driver().cuCtxWaitEvent(other, event), CUDA_ERROR_INVALID_HANDLE, elsewhere);
 #endif
-    CUgraph graph = nullptr;
     require_ok(driver().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     ok(driver().cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_EXTERNAL));
     ok(driver().cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));
-    ok(driver().cuStreamEndCapture(stream, &graph));
+    const auto graph = got<CUgraph>(&Driver::cuStreamEndCapture, stream, out);
     {
         const Graph captured(graph);
         const Executable exec(captured);
@@ -65,8 +64,7 @@ TEST_CASE("an interprocess event can be recorded hundreds of times") {
 
 TEST_CASE("an event handle that was changed is rejected") {
     const Event event(interprocess);
-    CUipcEventHandle valid;
-    require_ok(driver().cuIpcGetEventHandle(&valid, event));
+    const auto valid = got<CUipcEventHandle>(&Driver::cuIpcGetEventHandle, out, event);
     CUevent opened = nullptr;
     for (std::size_t i = 0; i < sizeof valid; ++i) {
         CUipcEventHandle handle = valid;

@@ -33,10 +33,7 @@ CUstreamBatchMemOpParams wait_operation(CUdeviceptr address, std::uint32_t value
 }
 
 CUstreamBatchMemOpParams barrier(unsigned int flags) {
-    CUstreamBatchMemOpParams operation{};
-    operation.memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
-    operation.memoryBarrier.flags = flags;
-    return operation;
+    return {.memoryBarrier = {.operation = CU_STREAM_MEM_OP_BARRIER, .flags = flags}};
 }
 
 CUstreamBatchMemOpParams write_operation(CUdeviceptr address, std::uint64_t value) {
@@ -155,11 +152,7 @@ TEST_CASE("every operation of a batch of at most 256 is checked when it is enque
     start("attribute.98=0"); // no flush of remote writes
     const Memory memory;
     const ManagedMemory managed(64);
-    const auto flushing = [&] {
-        CUstreamBatchMemOpParams operation{};
-        operation.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
-        return operation;
-    }();
+    const CUstreamBatchMemOpParams flushing{.operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES};
     std::vector<CUstreamBatchMemOpParams> many(257, write_operation(memory, 1));
     const auto ends_with = [&](const CUstreamBatchMemOpParams &operation) {
         many[255] = operation;
@@ -193,21 +186,15 @@ TEST_CASE("freeing memory that a stream waits for is a misuse") {
 
 TEST_CASE("stream memory operations of the first ABI run on a device with the attributes") {
     start("attribute.92=1;attribute.93=1");
-    using Value32 = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned int);
-    using Value64 = CUresult (*)(CUstream, CUdeviceptr, cuuint64_t, unsigned int);
-    const auto batch =
-        exported_as<CUresult (*)(CUstream, unsigned int, CUstreamBatchMemOpParams *, unsigned int)>(
-            "cuStreamBatchMemOp");
     const Memory memory;
     CUstreamBatchMemOpParams write = write_operation(memory + 16, 7), no_write = barrier(0);
-    check_all(CUDA_SUCCESS,
-              {exported_as<Value32>("cuStreamWriteValue32")(
-                   nullptr, memory, 5, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER),
-               exported_as<Value32>("cuStreamWaitValue32")(nullptr, memory, 5, eq),
-               exported_as<Value64>("cuStreamWriteValue64")(nullptr, memory + 8, 6, 0),
-               exported_as<Value64>("cuStreamWaitValue64")(nullptr, memory + 8, 6, eq),
-               batch(nullptr, 1, &write, 0)});
-    CHECK(batch(nullptr, 1, &no_write, 0) == invalid);
+    constexpr auto unordered = CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
+    check_all(CUDA_SUCCESS, {driver().cuStreamWriteValue32_v1(nullptr, memory, 5, unordered),
+                             driver().cuStreamWaitValue32_v1(nullptr, memory, 5, eq),
+                             driver().cuStreamWriteValue64_v1(nullptr, memory + 8, 6, 0),
+                             driver().cuStreamWaitValue64_v1(nullptr, memory + 8, 6, eq),
+                             driver().cuStreamBatchMemOp_v1(nullptr, 1, &write, 0)});
+    CHECK(driver().cuStreamBatchMemOp_v1(nullptr, 1, &no_write, 0) == invalid);
     ok(driver().cuCtxSynchronize());
     CHECK(memory.at<std::uint64_t>(8) == 6);
     CHECK(memory.at<std::uint64_t>(16) == 7);

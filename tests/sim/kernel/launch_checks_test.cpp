@@ -130,23 +130,19 @@ TEST_CASE("a cluster must divide the grid and fit the device") {
 
 TEST_CASE("a cooperative launch on several devices needs one launch for each device") {
     start("devices=2");
-    CUcontext contexts[2] = {};
-    require_ok(driver().cuCtxGetCurrent(&contexts[0]));
-    require_ok(driver().cuDevicePrimaryCtxRetain(&contexts[1], 1));
     int runs = 0;
     sim_control().register_kernel("nothing", count_runs, &runs);
-    CUstream streams[2] = {};
-    CUmodule modules[2] = {};
-    CUDA_LAUNCH_PARAMS list[2] = {};
-    for (int i = 0; i < 2; ++i) {
-        require_ok(driver().cuCtxSetCurrent(contexts[i]));
-        require_ok(driver().cuStreamCreate(&streams[i], 0));
-        require_ok(driver().cuModuleLoadData(&modules[i], vector_image));
-        require_ok(driver().cuModuleGetFunction(&list[i].function, modules[i], "nothing"));
-        list[i].gridDimX = list[i].gridDimY = list[i].gridDimZ = 1;
-        list[i].blockDimX = list[i].blockDimY = list[i].blockDimZ = 1;
-        list[i].hStream = streams[i];
-    }
+    struct Device {
+        const LoadedModule module;
+        const Stream stream;
+        CUDA_LAUNCH_PARAMS parameters() const {
+            return {module.function("nothing"), 1, 1, 1, 1, 1, 1, 0, stream, nullptr};
+        }
+    };
+    const Device first;
+    const OnDevice other(1);
+    const Device second;
+    CUDA_LAUNCH_PARAMS list[] = {first.parameters(), second.parameters()};
     const auto all = [&](unsigned int count, unsigned int flags) {
         return driver().cuLaunchCooperativeKernelMultiDevice(list, count, flags);
     };
@@ -160,11 +156,7 @@ TEST_CASE("a cooperative launch on several devices needs one launch for each dev
     CHECK(all(2, 0) == invalid);
     list[1] = list[0];
     CHECK(all(2, 0) == invalid); // the same device twice
-    for (int i = 0; i < 2; ++i) {
-        ok(driver().cuStreamSynchronize(streams[i]));
-        ok(driver().cuModuleUnload(modules[i]));
-        ok(driver().cuStreamDestroy(streams[i]));
-    }
+    ok(driver().cuStreamSynchronize(first.stream));
+    ok(driver().cuStreamSynchronize(second.stream));
     CHECK(runs == 4);
-    ok(driver().cuDevicePrimaryCtxRelease(1));
 }

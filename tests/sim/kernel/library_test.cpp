@@ -32,8 +32,7 @@ TEST_CASE("loading a library and looking up its kernels need no context") {
     pop_current();
     const CUlibrary library = loaded(vector_image);
     CHECK(leaks().size() == 1);
-    CUkernel kernel = nullptr;
-    ok(driver().cuLibraryGetKernel(&kernel, library, "add"));
+    const auto kernel = got<CUkernel>(&Driver::cuLibraryGetKernel, out, library, "add");
 #if CUDA_VERSION >= 12040
     std::size_t offset = 0, size = 0;
     CHECK(driver().cuKernelGetParamInfo(kernel, 0, &offset, &size) == CUDA_ERROR_INVALID_CONTEXT);
@@ -132,8 +131,7 @@ TEST_CASE("attributes of a kernel are set for each device") {
           (48 << 10) - 1024);
     CHECK(driver().cuKernelSetAttribute(dynamic, 1 << 30, kernel, 0) == invalid);
     // An attribute of the function overrides that of the kernel.
-    CUfunction function = nullptr;
-    require_ok(driver().cuKernelGetFunction(&function, kernel));
+    const auto function = got<CUfunction>(&Driver::cuKernelGetFunction, out, kernel);
     ok(driver().cuKernelSetAttribute(dynamic, 1000, kernel, 0));
     CHECK(got(driver().cuFuncGetAttribute(&value, dynamic, function), value) == 1000);
     ok(driver().cuFuncSetAttribute(function, dynamic, 2000));

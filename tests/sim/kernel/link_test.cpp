@@ -72,8 +72,7 @@ TEST_CASE("inputs are linked into one image") {
 }
 
 TEST_CASE("only creating a link needs a current context") {
-    CUlinkState state = nullptr;
-    require_ok(driver().cuLinkCreate(0, nullptr, nullptr, &state));
+    const auto state = got<CUlinkState>(&Driver::cuLinkCreate, 0, nullptr, nullptr, out);
     CHECK(leaks().size() == 1);
     pop_current();
     CUlinkState none = nullptr;

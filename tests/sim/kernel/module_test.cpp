@@ -22,15 +22,18 @@ class JitOptions {
     std::vector<void *> values;
 };
 
-// Loads vector_image with these options and unloads it.
-CUresult load_with(JitOptions options) {
+// Loads the image with these options and unloads it.
+CUresult load_with(JitOptions &options, const char *image) {
     CUmodule module = nullptr;
     const CUresult status = driver().cuModuleLoadDataEx(
-        &module, vector_image, options.count(), options.names.data(), options.values.data());
+        &module, image, options.count(), options.names.data(), options.values.data());
     if (status == CUDA_SUCCESS) {
         destroy(module);
     }
     return status;
+}
+CUresult load_with(JitOptions &&options) {
+    return load_with(options, vector_image);
 }
 
 } // namespace
@@ -181,11 +184,8 @@ TEST_CASE("logs are cut to fit the buffers of the client") {
                            {CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, error_size},
                            {CU_JIT_LOG_VERBOSE, 1},
                            {CU_JIT_WALL_TIME, 0}};
-        CUmodule module = nullptr;
-        const CUresult status = driver().cuModuleLoadDataEx(
-            &module, image, options.count(), options.names.data(), options.values.data());
+        const CUresult status = load_with(options, image);
         if (status == CUDA_SUCCESS) {
-            destroy(module);
             float wall_time = -1;
             std::memcpy(&wall_time, &options.values[5], sizeof wall_time);
             CHECK(wall_time >= 0);
@@ -204,9 +204,8 @@ TEST_CASE("logs are cut to fit the buffers of the client") {
 
 TEST_CASE("the option for the number of registers sets the attribute of the functions") {
     JitOptions options{{CU_JIT_MAX_REGISTERS, 24}};
-    CUmodule module = nullptr;
-    require_ok(driver().cuModuleLoadDataEx(&module, vector_image, options.count(),
-                                           options.names.data(), options.values.data()));
+    const auto module = got<CUmodule>(&Driver::cuModuleLoadDataEx, out, vector_image,
+                                      options.count(), options.names.data(), options.values.data());
     CHECK(got<int>(&Driver::cuFuncGetAttribute, out, CU_FUNC_ATTRIBUTE_NUM_REGS,
                    function_of(module, "mixed")) == 24);
     destroy(module);
@@ -216,10 +215,8 @@ TEST_CASE("attributes of a function can be read and set") {
     const LoadedModule module;
     const CUfunction mixed = module.function("mixed");
     const auto get = [&](int attribute) {
-        int value = -99;
-        ok(driver().cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(attribute),
-                                       mixed));
-        return value;
+        return got<int>(&Driver::cuFuncGetAttribute, out,
+                        static_cast<CUfunction_attribute>(attribute), mixed);
     };
     const auto set = [&](int attribute, int value) {
         return driver().cuFuncSetAttribute(mixed, static_cast<CUfunction_attribute>(attribute),
@@ -228,9 +225,8 @@ TEST_CASE("attributes of a function can be read and set") {
     CHECK(get(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) == (48 << 10) - 1024);
     CHECK(get(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) == -1);
     CHECK(get(CU_FUNC_ATTRIBUTE_CACHE_MODE_CA) == 0);
-    int most = 0;
-    ok(driver().cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-                                     0));
+    const auto most = got<int>(&Driver::cuDeviceGetAttribute, out,
+                               CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0);
     ok(set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - 1024));
     CHECK(get(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) == most - 1024);
     ok(set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50));

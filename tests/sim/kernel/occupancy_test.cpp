@@ -18,9 +18,8 @@ kernel bounded registers=16 max_threads=96
 )";
 
 int blocks(CUfunction function, int block_size, std::size_t dynamic = 0) {
-    int count = -1;
-    ok(driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&count, function, block_size, dynamic));
-    return count;
+    return got<int>(&Driver::cuOccupancyMaxActiveBlocksPerMultiprocessor, out, function, block_size,
+                    dynamic);
 }
 
 std::vector<int> asked;
@@ -105,9 +104,8 @@ TEST_CASE("the available shared memory is divided among the blocks") {
     start(h200);
     const LoadedModule module(image);
     const auto available = [](CUfunction function, int count, int size) {
-        std::size_t bytes = 0;
-        ok(driver().cuOccupancyAvailableDynamicSMemPerBlock(&bytes, function, count, size));
-        return bytes;
+        return got<std::size_t>(&Driver::cuOccupancyAvailableDynamicSMemPerBlock, out, function,
+                                count, size);
     };
     CHECK(available(module.function("light"), 1, 256) == 49152); // the default limit of a function
     CHECK(available(module.function("light"), 8, 256) == 233472 / 8 - 1024);

@@ -8,9 +8,7 @@ namespace {
 CUarray make_array(unsigned int flags) {
     const CUDA_ARRAY3D_DESCRIPTOR descriptor{
         .Width = 64, .Height = 32, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1, .Flags = flags};
-    CUarray array = nullptr;
-    require_ok(driver().cuArray3DCreate(&array, &descriptor));
-    return array;
+    return got<CUarray>(&Driver::cuArray3DCreate, out, &descriptor);
 }
 void destroy_array(CUarray array) {
     ok(driver().cuArrayDestroy(array));

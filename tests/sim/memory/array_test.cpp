@@ -222,8 +222,7 @@ TEST_CASE("destroying an array that enqueued work needs is a misuse") {
 
 TEST_CASE("levels of a mipmapped array are separate arrays owned by it") {
     const auto description = describe(64, 32, 0, f32, 1);
-    CUmipmappedArray whole = nullptr;
-    require_ok(driver().cuMipmappedArrayCreate(&whole, &description, 3));
+    const auto whole = got<CUmipmappedArray>(&Driver::cuMipmappedArrayCreate, out, &description, 3);
     CUarray level = nullptr;
     const auto level_of = [&](unsigned int number) {
         return got<CUarray>(&Driver::cuMipmappedArrayGetLevel, out, whole, number);
@@ -260,10 +259,9 @@ TEST_CASE("levels of a mipmapped array are separate arrays owned by it") {
 TEST_CASE("the number of levels is limited to 1 and above and by the size") {
     const auto description = describe(64, 32, 0, f32, 1);
     for (const auto &[wanted, made] : {std::pair{0U, 1U}, {20U, 7U}}) { // as measured
-        CUmipmappedArray whole = nullptr;
-        CUarray level = nullptr;
-        require_ok(driver().cuMipmappedArrayCreate(&whole, &description, wanted));
-        ok(driver().cuMipmappedArrayGetLevel(&level, whole, made - 1));
+        const auto whole =
+            got<CUmipmappedArray>(&Driver::cuMipmappedArrayCreate, out, &description, wanted);
+        auto level = got<CUarray>(&Driver::cuMipmappedArrayGetLevel, out, whole, made - 1);
         CHECK(driver().cuMipmappedArrayGetLevel(&level, whole, made) == invalid);
         require_ok(driver().cuMipmappedArrayDestroy(whole));
     }
@@ -277,13 +275,10 @@ TEST_CASE("copying to an array without memory fails the context") {
     CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
     CHECK(got(driver().cuArrayGetMemoryRequirements(&needs, deferred, 0), needs).size == 65536);
     CHECK(needs.alignment == 65536);
-    CUDA_ARRAY_SPARSE_PROPERTIES tiles{};
-    CHECK(got(driver().cuArrayGetSparseProperties(&tiles, sparse), tiles).tileExtent.width == 256);
-    CHECK(tiles.tileExtent.height == 256);
-    CHECK(tiles.tileExtent.depth == 1);
-    CHECK(tiles.miptailFirstLevel == 0);
-    CHECK(tiles.miptailSize == 0);
-    CHECK(tiles.flags == 0);
+    const auto tiles =
+        got<CUDA_ARRAY_SPARSE_PROPERTIES>(&Driver::cuArrayGetSparseProperties, out, sparse);
+    CHECK(numbers(tiles.tileExtent.depth, tiles.miptailFirstLevel, tiles.miptailSize,
+                  tiles.flags) == numbers(1, 0, 0, 0));
     CHECK(free_memory() == 8 * GiB - 64 * 64);
     // The call returns after reading the source. The failure is reported by later calls, including
     // all that take an array.
@@ -309,20 +304,3 @@ TEST_CASE("copying to an array without memory fails the context") {
     CHECK(leaks().empty());
 }
 #endif
-
-TEST_CASE("a texture of an array on another device requires peer access") {
-    start("devices=2");
-    const CUcontext here = current();
-    const OnDevice there(1);
-    const Array array(describe(16, 4, 0));
-    CUDA_RESOURCE_DESC resource{.resType = CU_RESOURCE_TYPE_ARRAY};
-    resource.res.array.hArray = array;
-    const CUDA_TEXTURE_DESC sampling{};
-    CUtexObject texture = 0;
-    require_ok(driver().cuCtxPushCurrent(here));
-    CHECK(driver().cuTexObjectCreate(&texture, &resource, &sampling, nullptr) ==
-          CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
-    pop_current();
-    ok(driver().cuTexObjectCreate(&texture, &resource, &sampling, nullptr));
-    ok(driver().cuTexObjectDestroy(texture));
-}

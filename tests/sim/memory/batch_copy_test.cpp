@@ -149,8 +149,7 @@ TEST_CASE("a batch copies blocks of memory and arrays") {
     // Extents are in elements if an array takes part.
     CUDA_ARRAY3D_DESCRIPTOR description{
         .Width = 8, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
-    CUarray array = nullptr;
-    require_ok(driver().cuArray3DCreate(&array, &description));
+    auto array = got<CUarray>(&Driver::cuArray3DCreate, out, &description);
     CUDA_MEMCPY3D_BATCH_OP to_array = plain;
     to_array.dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY;
     to_array.dst.op.array.array = array;
@@ -174,16 +173,13 @@ TEST_CASE("a batch copies blocks of memory and arrays") {
 }
 
 TEST_CASE("the first ABI of a batch reports the index of the failed copy") {
-    using Form =
-        CUresult (*)(CUdeviceptr *, CUdeviceptr *, std::size_t *, std::size_t, CUmemcpyAttributes *,
-                     std::size_t *, std::size_t, std::size_t *, CUstream);
-    const auto first_form = exported_as<Form>("cuMemcpyBatchAsync");
     Places places;
     Batch batch(places);
     std::size_t failed = 0;
     const auto run = [&](std::size_t count) {
-        return first_form(batch.destinations, batch.sources, batch.sizes, count, batch.attributes,
-                          batch.indices, 1, &failed, batch.stream);
+        return driver().cuMemcpyBatchAsync_v1(batch.destinations, batch.sources, batch.sizes, count,
+                                              batch.attributes, batch.indices, 1, &failed,
+                                              batch.stream);
     };
     ok(run(2));
     CHECK(run(0) == invalid);

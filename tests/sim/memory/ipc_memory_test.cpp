@@ -10,9 +10,7 @@ namespace {
 constexpr unsigned int lazy = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
 
 CUipcMemHandle handle_of(CUdeviceptr address) {
-    CUipcMemHandle handle;
-    require_ok(driver().cuIpcGetMemHandle(&handle, address));
-    return handle;
+    return got<CUipcMemHandle>(&Driver::cuIpcGetMemHandle, out, address);
 }
 
 bool same(const CUipcMemHandle &a, const CUipcMemHandle &b) {

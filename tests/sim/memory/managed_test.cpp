@@ -204,14 +204,11 @@ TEST_CASE("batches prefetch and discard several ranges") {
 #endif
 
 TEST_CASE("the forms that precede CUDA 13 take a device") {
-    using Advise = CUresult (*)(CUdeviceptr, std::size_t, CUmem_advise, CUdevice);
-    using Prefetch = CUresult (*)(CUdeviceptr, std::size_t, CUdevice, CUstream);
     const ManagedMemory managed(4096);
     for (const CUdevice where : {CUdevice(CU_DEVICE_CPU), 0}) {
-        ok(exported_as<Advise>("cuMemAdvise")(managed, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
-                                              where));
+        ok(driver().cuMemAdvise_v1(managed, 4096, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, where));
         CHECK(attribute(managed, 4096, preferred) == where);
-        ok(exported_as<Prefetch>("cuMemPrefetchAsync")(managed, 4096, where, nullptr));
+        ok(driver().cuMemPrefetchAsync_v1(managed, 4096, where, nullptr));
         CHECK(attribute(managed, 4096, last_prefetch) == where);
     }
 }

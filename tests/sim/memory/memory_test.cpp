@@ -164,8 +164,7 @@ TEST_CASE("a write past the end of host or pool memory is reported when it is fr
     static_cast<char *>(as_host(managed))[100] = 1;
     release(managed);
     expect_misuse("bytes were written past the end of managed memory");
-    CUdeviceptr pool = 0;
-    require_ok(driver().cuMemAllocAsync(&pool, 100, nullptr));
+    const auto pool = got<CUdeviceptr>(&Driver::cuMemAllocAsync, out, 100, nullptr);
     view(pool, 100)[100] = 1;
     require_ok(driver().cuMemFreeAsync(pool, nullptr));
     synchronize();

@@ -7,10 +7,8 @@ namespace {
 
 template <class T>
 T get(int attribute, CUdeviceptr address) {
-    T value{};
-    require_ok(driver().cuPointerGetAttribute(&value, static_cast<CUpointer_attribute>(attribute),
-                                              address));
-    return value;
+    return got<T>(&Driver::cuPointerGetAttribute, out, static_cast<CUpointer_attribute>(attribute),
+                  address);
 }
 
 CUresult status(int attribute, CUdeviceptr address) {

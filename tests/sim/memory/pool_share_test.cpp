@@ -15,9 +15,7 @@ struct ExportablePool : Pool {
 };
 
 int export_pool(CUmemoryPool pool) {
-    int fd = -1;
-    require_ok(driver().cuMemPoolExportToShareableHandle(&fd, pool, posix_fd, 0));
-    return fd;
+    return got<int>(&Driver::cuMemPoolExportToShareableHandle, out, pool, posix_fd, 0);
 }
 
 CUresult try_import(int fd, unsigned int type = posix_fd, unsigned long long flags = 0) {
@@ -38,9 +36,7 @@ struct ImportedPool : Owned<CUmemoryPool, destroy> {
 };
 
 CUmemPoolPtrExportData export_pointer(CUdeviceptr address) {
-    CUmemPoolPtrExportData data;
-    require_ok(driver().cuMemPoolExportPointer(&data, address));
-    return data;
+    return got<CUmemPoolPtrExportData>(&Driver::cuMemPoolExportPointer, out, address);
 }
 
 CUdeviceptr import_pointer(CUmemoryPool pool, CUmemPoolPtrExportData data) {

@@ -41,8 +41,7 @@ TEST_CASE("cuMemAllocAsync allocates from the device's current pool") {
     const Pool pool;
     ok(driver().cuDeviceSetMemPool(0, pool));
     CHECK(current_pool(1) == default_pool(1));
-    CUdeviceptr address = 0;
-    require_ok(driver().cuMemAllocAsync(&address, 1000, nullptr));
+    const auto address = got<CUdeviceptr>(&Driver::cuMemAllocAsync, out, 1000, nullptr);
     CHECK(used(pool) == 1000);
     CHECK(used(default_pool()) == 0);
     free_async(address);
@@ -89,9 +88,8 @@ TEST_CASE("a pool gives no access to a device that is not a peer, and no unknown
 
 TEST_CASE("pool memory is freed by a reset of the last context of its device") {
     start("devices=2");
-    CUcontext other = nullptr;
-    require_ok(driver().cuCtxCreate_v2(&other, 0, 1));
-    require_ok(driver().cuCtxPopCurrent(&other));
+    const CUcontext other = make_context(1);
+    pop_current();
     allocate(default_pool(), 4096);
     ok(driver().cuDevicePrimaryCtxReset(0));
     CHECK(used(default_pool()) == 0);

@@ -10,11 +10,9 @@ constexpr auto threshold = CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
                reserved_most = CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
 
 inline CUmemPoolProps pool_properties(int ordinal = 0, unsigned int types = 0) {
-    CUmemPoolProps properties{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                              .handleTypes = static_cast<CUmemAllocationHandleType>(types)};
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    properties.location.id = ordinal;
-    return properties;
+    return {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+            .handleTypes = static_cast<CUmemAllocationHandleType>(types),
+            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal}};
 }
 
 inline CUmemoryPool create_pool(const CUmemPoolProps &properties = pool_properties()) {
@@ -31,9 +29,7 @@ inline CUmemoryPool current_pool(int ordinal = 0) {
 }
 
 inline cuuint64_t bytes_of(CUmemoryPool pool, CUmemPool_attribute attribute) {
-    cuuint64_t value = 0;
-    require_ok(driver().cuMemPoolGetAttribute(pool, attribute, &value));
-    return value;
+    return got<cuuint64_t>(&Driver::cuMemPoolGetAttribute, pool, attribute, out);
 }
 
 inline cuuint64_t used(CUmemoryPool pool) {

@@ -87,7 +87,7 @@ TEST_CASE("child exports on request", "[.]") {
             all.clear();
             require_ok(driver().cuDevicePrimaryCtxReset(0));
         } else {
-            free_memory(all.back());
+            release(all.back());
             all.pop_back();
         }
         if (request == 'F') {
@@ -96,7 +96,7 @@ TEST_CASE("child exports on request", "[.]") {
         parent.signal();
     }
     for (const CUdeviceptr memory : all) {
-        free_memory(memory);
+        release(memory);
     }
 }
 
@@ -197,14 +197,14 @@ TEST_CASE("memory is open in another process until that process ends") {
     child.channel().await();
     SECTION("the importer died and was waited for") {
         child.kill();
-        free_memory(memory); // no misuse
+        release(memory); // no misuse
     }
     SECTION("the importer is a zombie") {
         child.kill_unnoticed();
-        free_memory(memory);
+        release(memory);
     }
     SECTION("the importer is alive") {
-        free_memory(memory);
+        release(memory);
         expect_misuse("has it open by its IPC handle");
         child.channel().signal();
         ended(child);

@@ -46,9 +46,7 @@ inline void *as_os_handle(int fd) {
 }
 
 inline int export_fd(CUmemGenericAllocationHandle memory) {
-    int fd = -1;
-    require_ok(driver().cuMemExportToShareableHandle(&fd, memory, posix_fd, 0));
-    return fd;
+    return got<int>(&Driver::cuMemExportToShareableHandle, out, memory, posix_fd, 0);
 }
 
 inline CUmemGenericAllocationHandle import_fd(int fd) {

@@ -58,29 +58,14 @@ TEST_CASE("an import leaves the descriptor open and shares the memory under anot
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE("each export creates a descriptor, each import a handle") {
-    const Mapped memory(G, exportable());
-    const int fd = export_fd(memory.handle), other = export_fd(memory.handle);
-    CHECK(fd != other);
-    CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
-    close(other);
-    const auto first = import_fd(fd);
-    const Mapped second(G, import_fd(fd));
-    CHECK(first != second.handle);
-    close(fd);
-    release_physical(first);
-    write(memory.address, 3);
-    CHECK(read(second.address) == 3);
-}
-
 TEST_CASE("imported memory does not count against the budget and keeps its properties") {
     start("devices=2;budget=4MiB");
     const PhysicalMemory memory(2 * G, exportable(1));
     const int fd = export_fd(memory);
     const auto imported = import_fd(fd);
     close(fd);
-    CUmemAllocationProp properties{};
-    ok(driver().cuMemGetAllocationPropertiesFromHandle(&properties, imported));
+    const auto properties =
+        got<CUmemAllocationProp>(&Driver::cuMemGetAllocationPropertiesFromHandle, out, imported);
     CHECK(properties.type == CU_MEM_ALLOCATION_TYPE_PINNED);
     CHECK(properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
     CHECK(properties.location.id == 1);

@@ -45,8 +45,8 @@ TEST_CASE("a handle reports the properties it was created with") {
     auto properties = on_device(1);
     properties.allocFlags.gpuDirectRDMACapable = 1;
     const PhysicalMemory memory(G, properties);
-    CUmemAllocationProp read{};
-    ok(driver().cuMemGetAllocationPropertiesFromHandle(&read, memory));
+    auto read =
+        got<CUmemAllocationProp>(&Driver::cuMemGetAllocationPropertiesFromHandle, out, memory);
     CHECK(std::memcmp(&read, &properties, sizeof read) == 0);
 }
 
@@ -63,8 +63,7 @@ TEST_CASE("a reservation has the requested alignment, and a size that exists") {
 
 TEST_CASE("a reservation is freed as a whole, once, and not by cuMemFree") {
     const auto address = reserve(4 * G);
-    check_all(invalid, {driver().cuMemAddressFree(address, 5 * G),
-                        driver().cuMemAddressFree(address + G, 3 * G)});
+    CHECK(driver().cuMemAddressFree(address + G, 3 * G) == invalid);
     CHECK(reported(driver().cuMemFree(address), "cuMemFree of address reservation") == invalid);
     ok(driver().cuMemAddressFree(address, 4 * G));
     CHECK(reported(driver().cuMemAddressFree(address, 4 * G), "memory that was freed") == invalid);

@@ -110,8 +110,7 @@ TEST_CASE("a reset of the simulator forgets the current contexts of all threads"
         CUcontext now = pop_current();
         CHECK(driver().cuCtxPopCurrent(&now) == CUDA_ERROR_INVALID_CONTEXT);
     }).join();
-    CUcontext now = context;
-    CHECK(got(driver().cuCtxGetCurrent(&now), now) == nullptr);
+    CHECK(got<CUcontext>(&Driver::cuCtxGetCurrent, out) == nullptr);
 }
 
 #ifndef _WIN32

@@ -7,14 +7,10 @@ namespace {
 
 template <class T>
 bool holds(const T &value, unsigned char byte) {
-    unsigned char bytes[sizeof value];
-    std::memcpy(bytes, &value, sizeof value);
-    for (const unsigned char b : bytes) {
-        if (b != byte) {
-            return false;
-        }
-    }
-    return true;
+    std::array<unsigned char, sizeof value> bytes, expected;
+    std::memcpy(bytes.data(), &value, sizeof value);
+    expected.fill(byte);
+    return bytes == expected;
 }
 
 // Whether the call, with a pointer to its output in the place of `out`, fails with that status and
@@ -24,14 +20,7 @@ bool poisons(CUresult status, CUresult (Table::*function)(Parameters...) const,
              const Arguments &...arguments) {
     T value;
     std::memset(static_cast<void *>(&value), 0x11, sizeof value);
-    const auto passed = [&](const auto &argument) -> decltype(auto) {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(argument)>, Out>) {
-            return &value;
-        } else {
-            return (argument);
-        }
-    };
-    return (driver().*function)(passed(arguments)...) == status && holds(value, 0xbd);
+    return call_with(value, function, arguments...) == status && holds(value, 0xbd);
 }
 
 } // namespace

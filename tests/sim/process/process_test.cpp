@@ -1,5 +1,5 @@
 // Processes: fork and exit. POSIX only.
-#include "images.hpp"
+#include "registered.hpp"
 
 #ifndef _WIN32
 #include <filesystem>
@@ -143,42 +143,12 @@ TEST_CASE("calls return in a child that is forked while threads make driver call
 
 namespace {
 
-// Functions that compiled code calls, looked up once: a child may find the loader's lock taken.
-struct Nvcc {
-    template <class Function>
-    static Function *function(const char *name) {
-        return reinterpret_cast<Function *>(exported(std::getenv("CUSHIM_RUNTIME"), name));
-    }
-    void **(*const register_image)(void *) = function<void **(void *)>("__cudaRegisterFatBinary");
-    void (*const unregister_image)(void **) = function<void(void **)>("__cudaUnregisterFatBinary");
-    using RegisterFunction = void(void **, const char *, char *, const char *, int, void *, void *,
-                                  void *, void *, int *);
-    RegisterFunction *const register_function =
-        function<RegisterFunction>("__cudaRegisterFunction");
-
-    static const Nvcc &get() {
-        static const Nvcc functions;
-        return functions;
-    }
-};
-
-// A compiled CUDA program as the runtime sees it: an image, and the host's name of its kernel.
-class Registered : Unique {
-  public:
-    Registered() : handle_(Nvcc::get().register_image(&wrapper_)) {
-        Nvcc::get().register_function(handle_, &kernel_, nullptr, "nothing", -1, nullptr, nullptr,
-                                      nullptr, nullptr, nullptr);
-    }
-    ~Registered() { Nvcc::get().unregister_image(handle_); }
-
+struct Program : Registered {
+    Program() { function(&nothing, "nothing"); }
     cudaError_t launch() const {
-        return runtime().cudaLaunchKernel(&kernel_, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
+        return runtime().cudaLaunchKernel(&nothing, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr);
     }
-
-  private:
-    FatBinary wrapper_;
-    void **handle_;
-    char kernel_ = 0;
+    char nothing = 0;
 };
 
 cudaError_t ask_runtime() {
@@ -189,19 +159,19 @@ cudaError_t ask_runtime() {
 [[noreturn]] void ask_runtime_in_child() {
     alarm(20);
     const bool refused = ask_runtime() == cudaErrorInitializationError;
-    const Registered program;
+    const Program program;
     _exit(refused && program.launch() == cudaErrorInitializationError ? 0 : 1);
 }
 
 } // namespace
 
 TEST_CASE("calls return in a child that is forked while threads make runtime calls") {
-    const Registered program;
+    const Program program;
     require_ok(program.launch());
     require_ok(ask_runtime());
     const Busy busy([] { ask_runtime(); }, [&program] { program.launch(); },
                     [] {
-                        const Registered other;
+                        const Program other;
                         other.launch();
                     });
     CHECK(busy.in_children(ask_runtime_in_child) == 0);

@@ -42,8 +42,8 @@ constexpr cudaChannelFormatDesc bytes_4{8, 8, 8, 8, cudaChannelFormatKindUnsigne
 TEST_CASE("channel formats correspond to driver formats in both directions") {
     for (const Pair &pair : pairs) {
         const cudaArray_t array = made(pair.runtime, 16, 8);
-        CUDA_ARRAY3D_DESCRIPTOR found{};
-        ok(driver().cuArray3DGetDescriptor(&found, reinterpret_cast<CUarray>(array)));
+        const auto found = got<CUDA_ARRAY3D_DESCRIPTOR>(&Driver::cuArray3DGetDescriptor, out,
+                                                        reinterpret_cast<CUarray>(array));
         CHECK(found.Format == pair.format);
         CHECK(found.NumChannels == pair.channels);
         CHECK(numbers(found.Width, found.Height, found.Depth) == numbers(16, 8, 0));
@@ -84,11 +84,10 @@ TEST_CASE("a texture object of the runtime reports its resource and description"
     texture.maxAnisotropy = 4;
     texture.borderColor[2] = 0.5f;
     texture.mipmapLevelBias = 1.5f;
-    cudaTextureObject_t object = 0;
-    require_ok(runtime().cudaCreateTextureObject(&object, &resource, &texture, nullptr));
+    auto object = got<cudaTextureObject_t>(&Runtime::cudaCreateTextureObject, out, &resource,
+                                           &texture, nullptr);
 
-    CUDA_TEXTURE_DESC drivers{};
-    ok(driver().cuTexObjectGetTextureDesc(&drivers, object));
+    const auto drivers = got<CUDA_TEXTURE_DESC>(&Driver::cuTexObjectGetTextureDesc, out, object);
     CHECK(numbers(drivers.addressMode[0], drivers.addressMode[1], drivers.addressMode[2]) ==
           numbers(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_ADDRESS_MODE_MIRROR, CU_TR_ADDRESS_MODE_BORDER));
     CHECK(drivers.filterMode == CU_TR_FILTER_MODE_POINT);
@@ -97,8 +96,7 @@ TEST_CASE("a texture object of the runtime reports its resource and description"
     CHECK(drivers.borderColor[2] == 0.5f);
     CHECK(drivers.mipmapLevelBias == 1.5f);
 
-    cudaTextureDesc back{};
-    ok(runtime().cudaGetTextureObjectTextureDesc(&back, object));
+    const auto back = got<cudaTextureDesc>(&Runtime::cudaGetTextureObjectTextureDesc, out, object);
     CHECK(back.addressMode[1] == cudaAddressModeMirror);
     CHECK(back.readMode == cudaReadModeElementType);
     CHECK(numbers(back.normalizedCoords, back.sRGB, back.maxAnisotropy) == numbers(1, 0, 4));
@@ -114,15 +112,14 @@ TEST_CASE("textures can use linear and pitched memory") {
     const RuntimeMemory memory(4096);
     cudaTextureDesc texture{};
     texture.readMode = cudaReadModeElementType;
-    cudaTextureObject_t object = 0;
     cudaResourceDesc resource{}, back{};
     resource.resType = cudaResourceTypeLinear;
     resource.res.linear.devPtr = memory;
     resource.res.linear.desc = {32, 0, 0, 0, cudaChannelFormatKindFloat};
     resource.res.linear.sizeInBytes = 1024;
-    require_ok(runtime().cudaCreateTextureObject(&object, &resource, &texture, nullptr));
-    CUDA_RESOURCE_DESC drivers{};
-    ok(driver().cuTexObjectGetResourceDesc(&drivers, object));
+    auto object = got<cudaTextureObject_t>(&Runtime::cudaCreateTextureObject, out, &resource,
+                                           &texture, nullptr);
+    const auto drivers = got<CUDA_RESOURCE_DESC>(&Driver::cuTexObjectGetResourceDesc, out, object);
     const auto &linear = drivers.res.linear;
     CHECK(drivers.resType == CU_RESOURCE_TYPE_LINEAR);
     CHECK(linear.devPtr == reinterpret_cast<CUdeviceptr>(memory.get()));

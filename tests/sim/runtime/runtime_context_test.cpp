@@ -7,8 +7,7 @@ namespace {
 
 bool primary_active(int device) {
     unsigned int flags = 0;
-    int active = -1;
-    ok(driver().cuDevicePrimaryCtxGetState(device, &flags, &active));
+    const auto active = got<int>(&Driver::cuDevicePrimaryCtxGetState, device, &flags, out);
     return active == 1;
 }
 

@@ -15,9 +15,7 @@ cudaExternalSemaphore_t new_timeline() {
     handle.type = cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd;
     handle.handle.fd = sim_control().make_semaphore_fd(0);
     REQUIRE(handle.handle.fd >= 0);
-    cudaExternalSemaphore_t semaphore = nullptr;
-    require_ok(runtime().cudaImportExternalSemaphore(&semaphore, &handle));
-    return semaphore;
+    return got<cudaExternalSemaphore_t>(&Runtime::cudaImportExternalSemaphore, out, &handle);
 }
 struct Timeline : Owned<cudaExternalSemaphore_t, destroy_semaphore> {
     Timeline() : Owned(new_timeline()) {}
@@ -32,8 +30,7 @@ TEST_CASE("importing external memory through the runtime takes ownership of the 
     handle.type = cudaExternalMemoryHandleTypeOpaqueFd;
     handle.handle.fd = fd;
     handle.size = 65536;
-    cudaExternalMemory_t memory = nullptr;
-    require_ok(runtime().cudaImportExternalMemory(&memory, &handle));
+    const auto memory = got<cudaExternalMemory_t>(&Runtime::cudaImportExternalMemory, out, &handle);
     CHECK_FALSE(is_open(fd));
     const cudaExternalMemoryBufferDesc buffer{.offset = 4096, .size = 8192};
     void *mapped = nullptr;

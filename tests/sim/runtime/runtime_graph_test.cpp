@@ -40,10 +40,9 @@ TEST_CASE("copy node parameters are converted between bytes and elements") {
                                .dstPos = {3, 2, 1},
                                .extent = {5, 2, 1},
                                .kind = cudaMemcpyDeviceToDevice};
-        cudaGraphNode_t node = nullptr;
-        require_ok(runtime().cudaGraphAddMemcpyNode(&node, graph, nullptr, 0, &copy));
-        CUDA_MEMCPY3D drivers{};
-        ok(driver().cuGraphMemcpyNodeGetParams(node, &drivers));
+        const auto node =
+            got<cudaGraphNode_t>(&Runtime::cudaGraphAddMemcpyNode, out, graph, nullptr, 0, &copy);
+        const auto drivers = got<CUDA_MEMCPY3D>(&Driver::cuGraphMemcpyNodeGetParams, node, out);
         CHECK(drivers.srcMemoryType == CU_MEMORYTYPE_DEVICE);
         CHECK(drivers.srcDevice == address(memory.get()));
         CHECK(numbers(drivers.srcPitch, drivers.srcHeight) == numbers(128, 8));
@@ -92,9 +91,8 @@ TEST_CASE("cudaGraphAddNode adds nodes of every type") {
         run(graph);
         CHECK(byte == 6);
 
-        cudaGraphConditionalHandle handle = 0;
-        ok(runtime().cudaGraphConditionalHandleCreate(&handle, graph, 1,
-                                                      cudaGraphCondAssignDefault));
+        auto handle = got<cudaGraphConditionalHandle>(&Runtime::cudaGraphConditionalHandleCreate,
+                                                      out, graph, 1, cudaGraphCondAssignDefault);
         cudaGraphNodeParams conditional{};
         conditional.type = cudaGraphNodeTypeConditional;
         conditional.conditional.handle = handle;

@@ -116,11 +116,10 @@ TEST_CASE("attributes of a kernel can be read and set by its host address") {
 TEST_CASE("a registered variable is accessed by its host address") {
     const Registered program;
     void *address = nullptr;
-    size_t size = 0;
     ok(runtime().cudaGetSymbolAddress(&address, &program.counter));
-    CHECK(got(runtime().cudaGetSymbolSize(&size, &program.counter), size) == 4);
-    int value = 0;
-    ok(runtime().cudaMemcpyFromSymbol(&value, &program.counter, 4, 0, cudaMemcpyDeviceToHost));
+    CHECK(got<size_t>(&Runtime::cudaGetSymbolSize, out, &program.counter) == 4);
+    auto value = got<int>(&Runtime::cudaMemcpyFromSymbol, out, &program.counter, 4, 0,
+                          cudaMemcpyDeviceToHost);
     CHECK(value == 42); // the initial value of the image
     value = 0x01020304;
     ok(runtime().cudaMemcpyToSymbol(&program.counter, &value, 2, 2, cudaMemcpyHostToDevice));
@@ -144,8 +143,8 @@ TEST_CASE("a kernel node reports the host function of its kernel") {
     launch.blockDim = {4, 5, 6};
     launch.sharedMemBytes = 128;
     launch.kernelParams = arguments;
-    cudaGraphNode_t node = nullptr;
-    ok(runtime().cudaGraphAddKernelNode(&node, graph, nullptr, 0, &launch));
+    const auto node =
+        got<cudaGraphNode_t>(&Runtime::cudaGraphAddKernelNode, out, graph, nullptr, 0, &launch);
     CHECK(got(runtime().cudaGraphKernelNodeGetParams(node, &back), back).func == &program.add);
     CHECK(numbers(back.gridDim.z, back.blockDim.y, back.sharedMemBytes) == numbers(3, 5, 128));
 }
@@ -157,8 +156,8 @@ TEST_CASE("the launch functions called by code compiled with CUDA 13 launch a ke
     const Registered program;
     Vectors v;
     cudaKernel_t kernel = nullptr;
-    using Get = cudaError_t (*)(cudaKernel_t *, const void *);
-    using Launch = cudaError_t (*)(cudaKernel_t, dim3, dim3, void **, size_t, cudaStream_t);
+    using Get = cudaError_t(cudaKernel_t *, const void *);
+    using Launch = cudaError_t(cudaKernel_t, dim3, dim3, void **, size_t, cudaStream_t);
     require_ok(runtime_function<Get>("__cudaGetKernel")(&kernel, &program.add));
     void *arguments[] = {&v.a, &v.b, &v.c, &v.count};
     const char *launch = GENERATE("__cudaLaunchKernel", "__cudaLaunchKernel_ptsz");
@@ -201,17 +200,15 @@ TEST_CASE("all devices share a managed variable") {
 
 TEST_CASE("looking up a kernel initializes the managed variables of its image") {
     const Registered program;
-    cudaFuncAttributes attributes{};
-    REQUIRE(got(runtime().cudaFuncGetAttributes(&attributes, &program.add), program).flags !=
-            nullptr);
+    got<cudaFuncAttributes>(&Runtime::cudaFuncGetAttributes, out, &program.add);
+    REQUIRE(program.flags != nullptr);
     CHECK(program.flags[0] == 7);
 }
 
 TEST_CASE("registered kernels survive a reset") {
     sim_control().register_kernel("add", add_vectors, nullptr);
     const Registered program;
-    cudaFuncAttributes found{};
-    ok(runtime().cudaFuncGetAttributes(&found, &program.add));
+    got<cudaFuncAttributes>(&Runtime::cudaFuncGetAttributes, out, &program.add);
     ok(runtime().cudaDeviceReset());
     {
         Vectors v;
@@ -219,20 +216,19 @@ TEST_CASE("registered kernels survive a reset") {
         CHECK(v.added());
     }
     start();
-    ok(runtime().cudaFuncGetAttributes(&found, &program.add));
+    got<cudaFuncAttributes>(&Runtime::cudaFuncGetAttributes, out, &program.add);
 }
 
 TEST_CASE("an invalid registered image fails at its first use") {
     FatBinary wrapper;
     wrapper.data = "this is no image";
     char function = 0;
-    void **handle = runtime_function<void **(*)(void *)>("__cudaRegisterFatBinary")(&wrapper);
-    runtime_function<void (*)(void **, const char *, char *, const char *, int, void *, void *,
-                              void *, void *, int *)>("__cudaRegisterFunction")(
-        handle, &function, nullptr, "f", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+    const auto &code = CompiledCode::get();
+    void **handle = code.image(&wrapper);
+    code.function(handle, &function, nullptr, "f", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
     CHECK(runtime().cudaLaunchKernel(&function, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr) ==
           cudaErrorInvalidKernelImage);
-    runtime_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle);
+    code.unregister(handle);
     CHECK(runtime().cudaLaunchKernel(&function, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr) ==
           cudaErrorInvalidDeviceFunction);
     expect_unknown_kernel();
@@ -240,8 +236,8 @@ TEST_CASE("an invalid registered image fails at its first use") {
 
 TEST_CASE("launch configurations form a stack") {
     const auto push =
-        runtime_function<unsigned (*)(dim3, dim3, size_t, void *)>("__cudaPushCallConfiguration");
-    const auto pop = runtime_function<cudaError_t (*)(dim3 *, dim3 *, size_t *, void *)>(
+        runtime_function<unsigned(dim3, dim3, size_t, void *)>("__cudaPushCallConfiguration");
+    const auto pop = runtime_function<cudaError_t(dim3 *, dim3 *, size_t *, void *)>(
         "__cudaPopCallConfiguration");
     dim3 grid, block;
     size_t shared = 0;
@@ -261,9 +257,8 @@ TEST_CASE("launch configurations form a stack") {
 #if CUDART_VERSION >= 12080
 TEST_CASE("the handle of a kernel can be launched like a host address") {
     sim_control().register_kernel("add", add_vectors, nullptr);
-    cudaLibrary_t library = nullptr;
-    require_ok(runtime().cudaLibraryLoadData(&library, vector_image, nullptr, nullptr, 0, nullptr,
-                                             nullptr, 0));
+    const auto library = got<cudaLibrary_t>(&Runtime::cudaLibraryLoadData, out, vector_image,
+                                            nullptr, nullptr, 0, nullptr, nullptr, 0);
     const auto kernel = got<cudaKernel_t>(&Runtime::cudaLibraryGetKernel, out, library, "add");
     {
         Vectors v;

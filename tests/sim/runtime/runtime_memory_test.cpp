@@ -17,20 +17,10 @@ bool filled(void *memory, std::size_t size, unsigned char with) {
 }
 
 cudaPointerAttributes attributes(const void *pointer) {
-    cudaPointerAttributes found;
-    require_ok(runtime().cudaPointerGetAttributes(&found, pointer));
-    return found;
+    return got<cudaPointerAttributes>(&Runtime::cudaPointerGetAttributes, out, pointer);
 }
 
 } // namespace
-
-TEST_CASE("cudaMemGetInfo reports free and total memory") {
-    start("memory=1GiB");
-    std::size_t free = 0, total = 0, less = 0;
-    CHECK(got(runtime().cudaMemGetInfo(&free, &total), total) == std::size_t(1) << 30);
-    const RuntimeMemory memory(std::size_t(64) << 20);
-    CHECK(free - got(runtime().cudaMemGetInfo(&less, &total), less) >= std::size_t(64) << 20);
-}
 
 TEST_CASE("pitched memory is set by rows") {
     void *memory = nullptr;
