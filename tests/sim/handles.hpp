@@ -122,6 +122,18 @@ CUresult call_exported(const std::string &library, const char *name, Arguments..
     return exported_as<CUresult (*)(Arguments...)>(name, library)(arguments...);
 }
 
+// An invalid handle, as in a variable that no call has written yet.
+template <class Handle>
+Handle garbage() {
+    return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(0x5150));
+}
+
+inline std::string name_of(CUdevice device) {
+    char name[64] = "";
+    ok(driver().cuDeviceGetName(name, sizeof name, device));
+    return name;
+}
+
 constexpr unsigned int non_blocking = CU_STREAM_NON_BLOCKING;
 
 inline CUstream make_stream(unsigned int flags = CU_STREAM_DEFAULT) {

@@ -7,10 +7,7 @@ namespace sim_test {
 
 // Returns the number of the fault.
 inline std::uint64_t plan_fault(const char *entry, int code, cushim_sim_fault_kind kind) {
-    cushim_sim_fault fault{};
-    fault.entry = entry;
-    fault.kind = kind;
-    fault.code = code;
+    const cushim_sim_fault fault{.entry = entry, .kind = kind, .code = code};
     const std::uint64_t number = sim_control().plan_fault(&fault);
     REQUIRE(number != 0);
     return number;

@@ -11,12 +11,6 @@ int attribute(CUdevice_attribute which) {
     return got<int>(&Driver::cuDeviceGetAttribute, out, which, 0);
 }
 
-std::string name_of(CUdevice device) {
-    char name[64] = "";
-    ok(driver().cuDeviceGetName(name, sizeof name, device));
-    return name;
-}
-
 } // namespace
 
 TEST_CASE("without settings there is one device like the recorded one") {

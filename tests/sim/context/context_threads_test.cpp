@@ -170,11 +170,7 @@ TEST_CASE("a stream may be destroyed while a graph launch in it runs") {
     RunOrder order;
     CUgraphNode first = nullptr, second = nullptr;
     const CUgraph graph = make_graph();
-    CUDA_HOST_NODE_PARAMS waits{}, notes{};
-    waits.fn = Gate::pass;
-    waits.userData = &gate;
-    notes.fn = RunOrder::note;
-    notes.userData = order.entry(1);
+    const CUDA_HOST_NODE_PARAMS waits{Gate::pass, &gate}, notes{RunOrder::note, order.entry(1)};
     require_ok(driver().cuGraphAddHostNode(&first, graph, nullptr, 0, &waits));
     require_ok(driver().cuGraphAddHostNode(&second, graph, &first, 1, &notes));
     const CUgraphExec exec = instantiate(graph);
@@ -182,8 +178,8 @@ TEST_CASE("a stream may be destroyed while a graph launch in it runs") {
     std::thread launcher([&] { launched = driver().cuGraphLaunch(exec, stream); });
     gate.wait();
     destroy(stream);
-    ok(driver().cuGraphExecDestroy(exec));
-    ok(driver().cuGraphDestroy(graph));
+    destroy(exec);
+    destroy(graph);
     gate.open = true;
     launcher.join();
     CHECK(launched == CUDA_SUCCESS);

@@ -5,12 +5,6 @@ using namespace sim_test;
 
 namespace {
 
-std::string name_of(CUdevice device) {
-    char name[64] = "";
-    ok(driver().cuDeviceGetName(name, sizeof name, device));
-    return name;
-}
-
 std::size_t memory_of(CUdevice device) {
     return got<std::size_t>(&Driver::cuDeviceTotalMem, out, device);
 }

@@ -111,10 +111,4 @@ TEST_CASE("a resource description needs one resource that a call returned, uncha
           invalid);
 }
 
-#else
-
-TEST_CASE("green contexts require CUDA 12.5") {
-    SKIP("the headers of this build are older");
-}
-
 #endif

@@ -1,22 +1,16 @@
 // Streams: creation, destruction, properties, per-thread streams.
+#include "base/checks.hpp"
 #include "memory_tools.hpp"
 #include "run_order.hpp"
 
 using namespace sim_test;
 
-namespace {
-
-CUstream garbage() {
-    static long long nothing[64] = {};
-    return reinterpret_cast<CUstream>(nothing);
-}
-
-} // namespace
-
 TEST_CASE("an invalid stream handle fails and is reported by its kind") {
     constexpr auto refused = CUDA_ERROR_INVALID_HANDLE;
-    check_misuse(driver().cuStreamSynchronize(garbage()), refused, "is not a stream handle");
-    check_misuse(driver().cuStreamDestroy(garbage()), refused, "is not a stream handle");
+    static long long nothing[64] = {};
+    const auto wrong = reinterpret_cast<CUstream>(nothing);
+    check_misuse(driver().cuStreamSynchronize(wrong), refused, "is not a stream handle");
+    check_misuse(driver().cuStreamDestroy(wrong), refused, "is not a stream handle");
     const Event event;
     check_misuse(driver().cuStreamQuery(reinterpret_cast<CUstream>(event.get())), refused,
                  "a stream handle was expected, but this is event");
@@ -98,17 +92,11 @@ TEST_CASE("per-thread streams of many threads leave no leaks") {
     start(GENERATE_COPY(from_range(all_modes())));
     const CUcontext context = current();
     RunOrder order;
-    for (int round = 0; round < 5; ++round) {
-        std::vector<std::thread> threads;
-        for (int i = 0; i < 8; ++i) {
-            threads.emplace_back([&, i] {
-                driver().cuCtxSetCurrent(context);
-                order.launch(CU_STREAM_PER_THREAD, i);
-            });
-        }
-        for (auto &thread : threads) {
-            thread.join();
-        }
+    for (int round = 0; round < 10; ++round) {
+        in_threads([&](std::size_t t) {
+            driver().cuCtxSetCurrent(context);
+            return order.launch(CU_STREAM_PER_THREAD, static_cast<int>(t));
+        });
     }
     ok(driver().cuCtxSynchronize());
     CHECK(order.ran().size() == 40);

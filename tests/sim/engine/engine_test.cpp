@@ -64,25 +64,14 @@ bool ever_passed(CUstream (*first)(), CUstream (*second)(), unsigned int seeds) 
     return passed;
 }
 
-CUstream legacy() {
-    return CU_STREAM_LEGACY;
-}
-CUstream null() {
-    return nullptr;
-}
-CUstream per_thread() {
-    return CU_STREAM_PER_THREAD;
-}
-CUstream blocking() {
-    return make_stream(CU_STREAM_DEFAULT);
-}
-CUstream independent() {
-    return make_stream(non_blocking);
-}
-
 } // namespace
 
 TEST_CASE("the legacy stream is ordered with blocking streams only") {
+    const auto legacy = [] { return CU_STREAM_LEGACY; };
+    const auto null = [] { return CUstream(nullptr); };
+    const auto per_thread = [] { return CU_STREAM_PER_THREAD; };
+    const auto blocking = [] { return make_stream(); };
+    const auto independent = [] { return make_stream(non_blocking); };
     struct Rule {
         const char *name;
         CUstream (*first)(), (*second)();

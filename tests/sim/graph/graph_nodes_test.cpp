@@ -1,7 +1,9 @@
 // Parameters of graph nodes, by the call for each type and by the structure for all types.
 #include "graph_tools.hpp"
 
-#include <algorithm>
+#ifndef _WIN32
+#include "external_tools.hpp"
+#endif
 
 using namespace sim_test;
 
@@ -89,10 +91,7 @@ TEST_CASE("adding or changing a kernel node of a function needs a current contex
 TEST_CASE("the first version of the kernel node parameters still works") {
     const Module module("cushim-sim-image 1\nkernel none\n");
     const Graph graph;
-    CUDA_KERNEL_NODE_PARAMS_v1 parameters{};
-    parameters.func = module.function("none");
-    parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 2;
-    parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+    const CUDA_KERNEL_NODE_PARAMS_v1 parameters{module.function("none"), 2, 2, 2, 1, 1, 1};
     const CUgraphNode node = added(&Driver::cuGraphAddKernelNode_v1, graph, {}, &parameters);
     // Bytes behind the structure must not be written.
     struct {
@@ -131,20 +130,10 @@ TEST_CASE("new parameters of a batch of memory operations must keep their kinds"
 }
 
 #ifndef _WIN32
-namespace {
-
-CUexternalSemaphore make_semaphore() {
-    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC description{};
-    description.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
-    description.handle.fd = sim_control().make_semaphore_fd(0);
-    return got<CUexternalSemaphore>(&Driver::cuImportExternalSemaphore, out, &description);
-}
-
-} // namespace
-
 TEST_CASE("nodes signal and wait for external semaphores") {
     start(GENERATE_COPY(from_range(all_modes())));
-    CUexternalSemaphore semaphores[] = {make_semaphore(), make_semaphore()};
+    CUexternalSemaphore semaphores[] = {import_semaphore(sim_control().make_semaphore_fd(0)),
+                                        import_semaphore(sim_control().make_semaphore_fd(0))};
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[2] = {};
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[2] = {};
     signals[0].params.fence.value = waits[0].params.fence.value = 1;
@@ -178,9 +167,8 @@ TEST_CASE("nodes signal and wait for external semaphores") {
     signal.extSemArray = nullptr;
     CHECK(driver().cuGraphExternalSemaphoresSignalNodeSetParams(signal_node, &signal) == invalid);
     run(signaller, two);
-    for (const CUexternalSemaphore semaphore : semaphores) {
-        ok(driver().cuDestroyExternalSemaphore(semaphore));
-    }
+    end(semaphores[0]);
+    end(semaphores[1]);
     CHECK(reported(driver().cuGraphLaunch(signaller, two), "whose object was destroyed") ==
           invalid);
 }

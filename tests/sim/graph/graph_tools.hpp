@@ -187,10 +187,4 @@ inline Update update(CUgraphExec exec, CUgraph graph) {
 #endif
 }
 
-// An invalid handle, as in a variable that no call has written yet.
-template <class Handle>
-Handle garbage() {
-    return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(0x5150));
-}
-
 } // namespace sim_test

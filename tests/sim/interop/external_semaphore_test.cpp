@@ -253,8 +253,7 @@ TEST_CASE("arguments of semaphore signals and waits are checked") {
         return driver().cuWaitExternalSemaphoresAsync(list, &with, 1, nullptr);
     };
     check_all(CUDA_SUCCESS, {signal_with(signals), wait_with(waits)});
-    check_all(invalid, {driver().cuWaitExternalSemaphoresAsync(list, &waits, 0, nullptr),
-                        driver().cuWaitExternalSemaphoresAsync(nullptr, &waits, 1, nullptr),
+    check_all(invalid, {driver().cuWaitExternalSemaphoresAsync(nullptr, &waits, 1, nullptr),
                         driver().cuWaitExternalSemaphoresAsync(list, nullptr, 1, nullptr)});
     constexpr auto skip_signal = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC;
     constexpr auto skip_wait = CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC;
@@ -282,8 +281,8 @@ TEST_CASE("signaling a semaphore in a stream of another context fails") {
     const CUcontext primary = current();
     const CUcontext other = make_context();
     const CUstream foreign = make_stream(non_blocking);
-    CHECK(signal(semaphore, 1, foreign) == CUDA_ERROR_INVALID_HANDLE);
-    CHECK(wait(semaphore, 0, foreign) == CUDA_ERROR_INVALID_HANDLE);
+    check_all(CUDA_ERROR_INVALID_HANDLE,
+              {signal(semaphore, 1, foreign), wait(semaphore, 0, foreign)});
     destroy(foreign);
     destroy(other);
     require_ok(driver().cuCtxSetCurrent(primary));

@@ -119,9 +119,7 @@ TEST_CASE("names that are not visible to other inputs may repeat") {
           CUDA_ERROR_INVALID_IMAGE);
     const LoadedModule module(link.complete());
     const auto value = [&](const char *name) {
-        int read = 0;
-        ok(driver().cuMemcpyDtoH(&read, module.global(name), sizeof read));
-        return read;
+        return got<int>(&Driver::cuMemcpyDtoH, out, module.global(name), sizeof(int));
     };
     CHECK(value("own") == 1);
     CHECK(value("shown") == 2);

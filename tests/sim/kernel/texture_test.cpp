@@ -20,10 +20,7 @@ struct Array : Owned<CUarray, destroy_array> {
 CUDA_RESOURCE_DESC linear(CUdeviceptr address, std::size_t size) {
     CUDA_RESOURCE_DESC resource{};
     resource.resType = CU_RESOURCE_TYPE_LINEAR;
-    resource.res.linear.devPtr = address;
-    resource.res.linear.format = CU_AD_FORMAT_FLOAT;
-    resource.res.linear.numChannels = 2;
-    resource.res.linear.sizeInBytes = size;
+    resource.res.linear = {address, CU_AD_FORMAT_FLOAT, 2, size};
     return resource;
 }
 

@@ -114,9 +114,7 @@ TEST_CASE("textures can use linear and pitched memory") {
     texture.readMode = cudaReadModeElementType;
     cudaResourceDesc resource{}, back{};
     resource.resType = cudaResourceTypeLinear;
-    resource.res.linear.devPtr = memory;
-    resource.res.linear.desc = {32, 0, 0, 0, cudaChannelFormatKindFloat};
-    resource.res.linear.sizeInBytes = 1024;
+    resource.res.linear = {memory, {32, 0, 0, 0, cudaChannelFormatKindFloat}, 1024};
     auto object = got<cudaTextureObject_t>(&Runtime::cudaCreateTextureObject, out, &resource,
                                            &texture, nullptr);
     const auto drivers = got<CUDA_RESOURCE_DESC>(&Driver::cuTexObjectGetResourceDesc, out, object);
@@ -129,13 +127,8 @@ TEST_CASE("textures can use linear and pitched memory") {
     CHECK(equal(back.res.linear.desc, resource.res.linear.desc));
     ok(runtime().cudaDestroyTextureObject(object));
 
-    resource = {};
-    resource.resType = cudaResourceTypePitch2D;
-    resource.res.pitch2D.devPtr = memory;
-    resource.res.pitch2D.desc = bytes_4;
-    resource.res.pitch2D.width = 16;
-    resource.res.pitch2D.height = 8;
-    resource.res.pitch2D.pitchInBytes = 512;
+    resource = {.resType = cudaResourceTypePitch2D};
+    resource.res.pitch2D = {memory, bytes_4, 16, 8, 512};
     require_ok(runtime().cudaCreateTextureObject(&object, &resource, &texture, nullptr));
     ok(runtime().cudaGetTextureObjectResourceDesc(&back, object));
     const auto &pitched = back.res.pitch2D;

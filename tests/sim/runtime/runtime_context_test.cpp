@@ -1,5 +1,5 @@
 // Devices and contexts of the runtime: primary contexts, and contexts of the driver API.
-#include "handles.hpp"
+#include "base/checks.hpp"
 
 using namespace sim_test;
 
@@ -166,26 +166,12 @@ TEST_CASE("cudaSetValidDevices selects the first device of its list", "[fresh]")
 
 TEST_CASE("threads can make the first call concurrently", "[fresh]") {
     configure("devices=2");
-    std::vector<std::thread> threads;
-    std::vector<cudaError_t> answers(8, cudaErrorUnknown);
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-        threads.emplace_back([&answers, i] {
-            void *memory = nullptr;
-            answers[i] = runtime().cudaSetDevice(static_cast<int>(i % 2));
-            if (answers[i] == cudaSuccess) {
-                answers[i] = runtime().cudaMalloc(&memory, 1024);
-            }
-            if (answers[i] == cudaSuccess) {
-                answers[i] = runtime().cudaFree(memory);
-            }
-        });
-    }
-    for (auto &thread : threads) {
-        thread.join();
-    }
-    for (const cudaError_t answer : answers) {
-        CHECK(answer == cudaSuccess);
-    }
+    CHECK(in_threads([](std::size_t t) {
+              void *memory = nullptr;
+              const cudaError_t selected = runtime().cudaSetDevice(static_cast<int>(t % 2));
+              const cudaError_t made = runtime().cudaMalloc(&memory, 1024);
+              return std::array{selected, made, runtime().cudaFree(memory)};
+          }) == std::vector<std::array<cudaError_t, 3>>(4));
     retain_primary(0);
     ok(driver().cuDevicePrimaryCtxRelease(0));
     ok(runtime().cudaDeviceReset()); // the runtime retains once for all threads

@@ -11,10 +11,9 @@ void destroy_semaphore(cudaExternalSemaphore_t semaphore) {
     ok(runtime().cudaDestroyExternalSemaphore(semaphore));
 }
 cudaExternalSemaphore_t new_timeline() {
-    cudaExternalSemaphoreHandleDesc handle{};
-    handle.type = cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd;
-    handle.handle.fd = sim_control().make_semaphore_fd(0);
-    REQUIRE(handle.handle.fd >= 0);
+    const cudaExternalSemaphoreHandleDesc handle{
+        .type = cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd,
+        .handle = {.fd = sim_control().make_semaphore_fd(0)}};
     return got<cudaExternalSemaphore_t>(&Runtime::cudaImportExternalSemaphore, out, &handle);
 }
 struct Timeline : Owned<cudaExternalSemaphore_t, destroy_semaphore> {
@@ -26,10 +25,8 @@ struct Timeline : Owned<cudaExternalSemaphore_t, destroy_semaphore> {
 TEST_CASE("importing external memory through the runtime takes ownership of the descriptor") {
     const int fd = sim_control().make_memory_fd(65536);
     REQUIRE(fd >= 0);
-    cudaExternalMemoryHandleDesc handle{};
-    handle.type = cudaExternalMemoryHandleTypeOpaqueFd;
-    handle.handle.fd = fd;
-    handle.size = 65536;
+    const cudaExternalMemoryHandleDesc handle{
+        .type = cudaExternalMemoryHandleTypeOpaqueFd, .handle = {.fd = fd}, .size = 65536};
     const auto memory = got<cudaExternalMemory_t>(&Runtime::cudaImportExternalMemory, out, &handle);
     CHECK_FALSE(is_open(fd));
     const cudaExternalMemoryBufferDesc buffer{.offset = 4096, .size = 8192};
@@ -47,14 +44,12 @@ TEST_CASE("a stream waits for an external semaphore that another stream signals"
     const cudaExternalSemaphore_t list[] = {timeline};
     const RuntimeStream first(cudaStreamNonBlocking), second(cudaStreamNonBlocking);
     const RuntimeMemory memory(64);
-    cudaExternalSemaphoreWaitParams wait{};
-    wait.params.fence.value = 3;
+    const cudaExternalSemaphoreWaitParams wait{.params = {.fence = {.value = 3}}};
     ok(runtime().cudaWaitExternalSemaphoresAsync(list, &wait, 1, second));
     ok(runtime().cudaMemsetAsync(memory, 2, 64, second));
     CHECK(runtime().cudaStreamQuery(second) == cudaErrorNotReady);
     ok(runtime().cudaMemsetAsync(memory, 1, 64, first));
-    cudaExternalSemaphoreSignalParams signal{};
-    signal.params.fence.value = 3;
+    const cudaExternalSemaphoreSignalParams signal{.params = {.fence = {.value = 3}}};
     ok(runtime().cudaSignalExternalSemaphoresAsync(list, &signal, 1, first));
     ok(runtime().cudaStreamSynchronize(first));
     ok(runtime().cudaStreamSynchronize(second));
@@ -65,9 +60,8 @@ TEST_CASE("graph nodes of the runtime signal and wait for external semaphores") 
     const Timeline timeline;
     cudaExternalSemaphore_t semaphore = timeline;
     const RuntimeGraph graph;
-    cudaExternalSemaphoreSignalParams signal{};
-    cudaExternalSemaphoreWaitParams wait{};
-    signal.params.fence.value = wait.params.fence.value = 5;
+    cudaExternalSemaphoreSignalParams signal{.params = {.fence = {.value = 5}}};
+    cudaExternalSemaphoreWaitParams wait{.params = {.fence = {.value = 5}}};
     cudaExternalSemaphoreSignalNodeParams signals{&semaphore, &signal, 1}, seen{};
     cudaExternalSemaphoreWaitNodeParams waits{&semaphore, &wait, 1};
     cudaGraphNode_t first = nullptr, second = nullptr;

@@ -79,10 +79,10 @@ TEST_CASE("cudaGraphAddNode adds nodes of every type") {
         unsigned char byte = 0;
         cudaGraphNodeParams copying{};
         copying.type = cudaGraphNodeTypeMemcpy;
-        copying.memcpy.copyParams.srcPtr = {memory, 1, 1, 1};
-        copying.memcpy.copyParams.dstPtr = {&byte, 1, 1, 1};
-        copying.memcpy.copyParams.extent = {1, 1, 1};
-        copying.memcpy.copyParams.kind = cudaMemcpyDeviceToHost;
+        copying.memcpy.copyParams = {.srcPtr = {memory, 1, 1, 1},
+                                     .dstPtr = {&byte, 1, 1, 1},
+                                     .extent = {1, 1, 1},
+                                     .kind = cudaMemcpyDeviceToHost};
         require_ok(runtime().cudaGraphAddNode(&copy, graph, &set, nullptr, 1, &copying));
         run(graph);
         CHECK(byte == 4);
