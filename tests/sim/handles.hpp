@@ -272,6 +272,13 @@ struct PinnedMemory : Owned<void *, release> {
     explicit PinnedMemory(std::size_t size, unsigned int flags = 0)
         : Owned(allocate_pinned(size, flags)) {}
 };
+inline void destroy(CUarray array) {
+    ok(driver().cuArrayDestroy(array));
+}
+struct Array : Owned<CUarray, destroy> {
+    explicit Array(const CUDA_ARRAY3D_DESCRIPTOR &description)
+        : Owned(got<CUarray>(&Driver::cuArray3DCreate, out, &description)) {}
+};
 // Destroyed by the runtime.
 template <auto Function, class Value>
 void end_by_runtime(Value value) {
@@ -291,6 +298,10 @@ struct RuntimeGraph : Owned<cudaGraph_t, end_by_runtime<&Runtime::cudaGraphDestr
 struct RuntimeExecutable : Owned<cudaGraphExec_t, end_by_runtime<&Runtime::cudaGraphExecDestroy>> {
     explicit RuntimeExecutable(cudaGraph_t graph)
         : Owned(got<cudaGraphExec_t>(&Runtime::cudaGraphInstantiateWithFlags, out, graph, 0)) {}
+};
+struct RuntimeArray : Owned<cudaArray_t, end_by_runtime<&Runtime::cudaFreeArray>> {
+    RuntimeArray(const cudaChannelFormatDesc &format, cudaExtent extent)
+        : Owned(got<cudaArray_t>(&Runtime::cudaMalloc3DArray, out, &format, extent, 0)) {}
 };
 struct RuntimeMemory : Owned<void *, end_by_runtime<&Runtime::cudaFree>> {
     explicit RuntimeMemory(std::size_t size) : Owned(allocate_by_runtime(size)) {}

@@ -179,20 +179,6 @@ TEST_CASE("unloading a module waits for its kernels, in adversarial mode it is a
     ok(driver().cuDevicePrimaryCtxReset(0));
 }
 
-TEST_CASE("freeing memory that an enqueued kernel uses is a misuse") {
-    start("mode=adversarial;seed=1");
-    CUmodule module = nullptr; // unloaded with its context, which fails
-    require_ok(driver().cuModuleLoadData(&module, vector_image));
-    const CUfunction function = function_of(module, "add");
-    const CUdeviceptr memory = allocate(64);
-    CUdeviceptr inside = memory + 32;
-    int count = 0;
-    void *parameters[] = {&inside, &inside, &inside, &count};
-    ok(launch(function, {1, 1, 1}, {1, 1, 1}, 0, nullptr, parameters));
-    check_misuse(driver().cuMemFree(memory), CUDA_SUCCESS, "queued");
-    ok(driver().cuDevicePrimaryCtxReset(0));
-}
-
 TEST_CASE("a launch records the event of its attributes") {
     start("mode=adversarial;seed=1");
     const LoadedModule module;

@@ -5,17 +5,9 @@ using namespace sim_test;
 
 namespace {
 
-CUarray make_array(unsigned int flags) {
-    const CUDA_ARRAY3D_DESCRIPTOR descriptor{
-        .Width = 64, .Height = 32, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1, .Flags = flags};
-    return got<CUarray>(&Driver::cuArray3DCreate, out, &descriptor);
+CUDA_ARRAY3D_DESCRIPTOR shape(unsigned int flags = 0) {
+    return {64, 32, 0, CU_AD_FORMAT_FLOAT, 1, flags};
 }
-void destroy_array(CUarray array) {
-    ok(driver().cuArrayDestroy(array));
-}
-struct Array : Owned<CUarray, destroy_array> {
-    explicit Array(unsigned int flags = 0) : Owned(make_array(flags)) {}
-};
 
 CUDA_RESOURCE_DESC linear(CUdeviceptr address, std::size_t size) {
     CUDA_RESOURCE_DESC resource{};
@@ -112,7 +104,7 @@ TEST_CASE("textures and surfaces can use arrays") {
     CUDA_RESOURCE_DESC resource{};
     CUsurfObject surface = 0;
     {
-        const Array array(CUDA_ARRAY3D_SURFACE_LDST), plain;
+        const Array array(shape(CUDA_ARRAY3D_SURFACE_LDST)), plain(shape());
         resource = of_array(array);
         CUDA_RESOURCE_VIEW_DESC view{}, its_view{};
         view.format = CU_RES_VIEW_FORMAT_FLOAT_1X32;
@@ -165,7 +157,7 @@ TEST_CASE("a texture reference is bound to memory and ends with its module") {
     CHECK(got(driver().cuTexRefGetAddress(&address, texture), address) == memory);
     CHECK(driver().cuTexRefSetAddress(nullptr, texture, memory + 16, 64) == invalid);
     CHECK(driver().cuTexRefSetAddress(&offset, texture, memory, 4097) == invalid);
-    const Array array;
+    const Array array(shape());
     CHECK(driver().cuTexRefSetArray(texture, array, 2) == invalid);
     CUaddress_mode mode{};
     CHECK(driver().cuTexRefGetAddressMode(&mode, texture, 3) == invalid);

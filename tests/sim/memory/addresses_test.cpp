@@ -89,10 +89,4 @@ TEST_CASE("a request that exceeds all addresses is not reported as a misuse") {
     CHECK(passes("child requests more addresses than exist"));
 }
 
-#else
-
-TEST_CASE("running out of addresses is reported as a misuse") {
-    SKIP("requires child processes");
-}
-
 #endif

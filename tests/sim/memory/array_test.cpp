@@ -22,13 +22,6 @@ CUarray create(const CUDA_ARRAY3D_DESCRIPTOR &description) {
     return got<CUarray>(&Driver::cuArray3DCreate, out, &description);
 }
 
-void destroy(CUarray array) {
-    ok(driver().cuArrayDestroy(array));
-}
-struct Array : Owned<CUarray, destroy> {
-    explicit Array(const CUDA_ARRAY3D_DESCRIPTOR &description) : Owned(create(description)) {}
-};
-
 CUresult try_create(std::size_t width, std::size_t height, std::size_t depth, int format,
                     unsigned int channels, unsigned int flags) {
     const auto description = describe(width, height, depth, format, channels, flags);

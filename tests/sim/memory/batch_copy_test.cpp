@@ -147,9 +147,7 @@ TEST_CASE("a batch copies blocks of memory and arrays") {
     CHECK(with([](O &o) { o.src.type = static_cast<CUmemcpy3DOperandType>(7); }) == invalid);
     CHECK(driver().cuMemcpy3DBatchAsync(1, nullptr, 0, stream) == invalid);
     // Extents are in elements if an array takes part.
-    CUDA_ARRAY3D_DESCRIPTOR description{
-        .Width = 8, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
-    auto array = got<CUarray>(&Driver::cuArray3DCreate, out, &description);
+    const Array array({8, 4, 0, CU_AD_FORMAT_FLOAT, 1, 0});
     CUDA_MEMCPY3D_BATCH_OP to_array = plain;
     to_array.dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY;
     to_array.dst.op.array.array = array;
@@ -169,7 +167,6 @@ TEST_CASE("a batch copies blocks of memory and arrays") {
     CHECK(std::memcmp(read.data(), bytes.data() + 32, 16) == 0);
     to_array.extent = {7, 3, 1};
     CHECK(driver().cuMemcpy3DBatchAsync(1, &to_array, 0, stream) == invalid);
-    require_ok(driver().cuArrayDestroy(array));
 }
 
 TEST_CASE("the first ABI of a batch reports the index of the failed copy") {

@@ -63,7 +63,7 @@ TEST_CASE("memory freed before its kernel runs is reported once") {
     start("mode=adversarial;seed=1");
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);
-    ok(launch_with_pointer(module.function("take"), address));
+    ok(launch_with_pointer(module.function("take"), address + 32));
     release(address);
     expect_misuse("is released while 1 enqueued operation needs it");
     ok(driver().cuCtxSynchronize());

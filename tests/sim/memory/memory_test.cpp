@@ -156,10 +156,12 @@ TEST_CASE("one allocation may use all memory of a device") {
 }
 
 TEST_CASE("a write past the end of host or pool memory is reported when it is freed") {
-    auto *pinned = static_cast<char *>(allocate_pinned(100));
-    pinned[100] = 1;
-    release(pinned);
-    expect_misuse("bytes were written past the end of pinned host memory");
+    for (const std::size_t past : {100, 4095}) { // in the same page
+        auto *pinned = static_cast<char *>(allocate_pinned(100));
+        pinned[past] ^= 1;
+        release(pinned);
+        expect_misuse("past the end of pinned host memory");
+    }
     const CUdeviceptr managed = allocate_managed(100);
     static_cast<char *>(as_host(managed))[100] = 1;
     release(managed);

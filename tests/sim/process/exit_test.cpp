@@ -3,7 +3,6 @@
 #include "handles.hpp"
 
 #include <cstdio>
-#include <memory>
 
 #ifndef _WIN32
 #include "../support/child_process.hpp"
@@ -19,31 +18,19 @@ class Own {
   public:
     Own() {
         for (std::size_t size = 8; size <= 256; size += 8) {
-            for (int i = 0; i < 16; ++i) {
-                pieces_.push_back({std::make_unique<unsigned char[]>(size), size});
-                std::memset(pieces_.back().bytes.get(), mark, size);
-            }
+            pieces_.insert(pieces_.end(), 16, std::vector<unsigned char>(size, mark));
         }
     }
     // Whether no other code has written to it.
     bool intact() const {
-        for (const Piece &piece : pieces_) {
-            for (std::size_t i = 0; i < piece.size; ++i) {
-                if (piece.bytes[i] != mark) {
-                    return false;
-                }
-            }
-        }
-        return true;
+        return std::ranges::all_of(pieces_, [](const auto &piece) {
+            return std::ranges::all_of(piece, [](unsigned char byte) { return byte == mark; });
+        });
     }
 
   private:
     static constexpr unsigned char mark = 0x41;
-    struct Piece {
-        std::unique_ptr<unsigned char[]> bytes;
-        std::size_t size;
-    };
-    std::vector<Piece> pieces_;
+    std::vector<std::vector<unsigned char>> pieces_;
 };
 
 // Results of a destructor that runs after those of thread-local objects in the simulator.

@@ -100,14 +100,10 @@ void use_graph(CUstream stream, CUfunction kernel) {
             CUDA_SUCCESS) {
         driver().cuUserObjectRelease(object, 1);
     }
-    CUDA_HOST_NODE_PARAMS host_parameters{};
-    host_parameters.fn = nothing;
+    const CUDA_HOST_NODE_PARAMS host_parameters{nothing, nullptr};
     driver().cuGraphAddHostNode(&host, graph, nullptr, 0, &host_parameters);
     if (kernel != nullptr) {
-        CUDA_KERNEL_NODE_PARAMS_v1 parameters{};
-        parameters.func = kernel;
-        parameters.gridDimX = parameters.gridDimY = parameters.gridDimZ = 1;
-        parameters.blockDimX = parameters.blockDimY = parameters.blockDimZ = 1;
+        const CUDA_KERNEL_NODE_PARAMS_v1 parameters{kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr};
         driver().cuGraphAddKernelNode_v1(&launch, graph, nullptr, 0, &parameters);
     }
     driver().cuGraphClone(&clone, graph);

@@ -1,6 +1,6 @@
 // The leak report for calls that create no object and were not undone.
 #include "../support/contains.hpp"
-#include "vmm_tools.hpp"
+#include "vmm_ranges.hpp"
 
 #ifndef _WIN32
 #include <unistd.h>
@@ -90,12 +90,7 @@ TEST_CASE("peer access is a leak until it is disabled or a context is released")
 
 #ifndef _WIN32
 TEST_CASE("an exported descriptor is a leak until it is closed") {
-    constexpr auto as_fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    int descriptor = -1;
-    {
-        const PhysicalMemory memory(default_granularity, on_device(0, as_fd));
-        require_ok(driver().cuMemExportToShareableHandle(&descriptor, memory, as_fd, 0));
-    }
+    const int descriptor = export_fd(PhysicalMemory(G, exportable()));
     CHECK(contains(leak(), "open descriptor " + std::to_string(descriptor) +
                                " exported by cuMemExportToShareableHandle in call "));
     close(descriptor);

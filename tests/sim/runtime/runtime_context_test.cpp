@@ -157,13 +157,6 @@ TEST_CASE("device flags apply to the primary context", "[fresh]") {
           (CU_CTX_SCHED_BLOCKING_SYNC | CU_CTX_MAP_HOST)); // the runtime always sets MAP_HOST
 }
 
-TEST_CASE("cudaSetValidDevices selects the first device of its list", "[fresh]") {
-    configure("devices=3");
-    int order[] = {2, 1};
-    ok(runtime().cudaSetValidDevices(order, 2));
-    CHECK(got<int>(&Runtime::cudaGetDevice, out) == 2);
-}
-
 TEST_CASE("threads can make the first call concurrently", "[fresh]") {
     configure("devices=2");
     CHECK(in_threads([](std::size_t t) {

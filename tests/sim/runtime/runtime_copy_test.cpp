@@ -34,17 +34,6 @@ class Memory : public RuntimeMemory {
     std::size_t size_;
 };
 
-cudaArray_t make_array(const cudaChannelFormatDesc &format, cudaExtent extent) {
-    return got<cudaArray_t>(&Runtime::cudaMalloc3DArray, out, &format, extent, 0);
-}
-void free_array(cudaArray_t array) {
-    ok(runtime().cudaFreeArray(array));
-}
-struct Array : Owned<cudaArray_t, free_array> {
-    Array(const cudaChannelFormatDesc &format, cudaExtent extent)
-        : Owned(make_array(format, extent)) {}
-};
-
 constexpr cudaChannelFormatDesc two_shorts{16, 16, 0, 0, cudaChannelFormatKindUnsigned};
 constexpr auto in = cudaMemcpyHostToDevice, out_of = cudaMemcpyDeviceToHost,
                within = cudaMemcpyDeviceToDevice, no_kind = static_cast<cudaMemcpyKind>(99);
@@ -110,7 +99,7 @@ TEST_CASE("boxes of linear memory have positions and widths in bytes") {
 
 TEST_CASE("boxes with an array have positions and widths in elements") {
     start(GENERATE_COPY(from_range(all_modes())));
-    const Array array(two_shorts, {8, 4, 2}); // elements of 4 bytes
+    const RuntimeArray array(two_shorts, {8, 4, 2}); // elements of 4 bytes
     const Bytes source = counting(32 * 4 * 2);
     cudaMemcpy3DParms into{.srcPtr = {const_cast<unsigned char *>(source.data()), 32, 8, 4},
                            .dstArray = array,
@@ -129,7 +118,7 @@ TEST_CASE("boxes with an array have positions and widths in elements") {
 }
 
 TEST_CASE("rectangles of an array have offsets in bytes and rows") {
-    const Array array(two_shorts, {8, 4, 0}), other(two_shorts, {8, 4, 0});
+    const RuntimeArray array(two_shorts, {8, 4, 0}), other(two_shorts, {8, 4, 0});
     const Bytes source = counting(32 * 4);
     ok(runtime().cudaMemcpy2DToArray(array, 0, 0, source.data(), 32, 32, 4, in));
     ok(runtime().cudaMemcpy2DArrayToArray(other, 4, 1, array, 8, 2, 16, 2, within));
@@ -159,7 +148,7 @@ TEST_CASE("an empty copy succeeds with an invalid array or symbol") {
 }
 
 TEST_CASE("copies of bytes of an array continue in the next row") {
-    const Array array(two_shorts, {8, 4, 0}), other(two_shorts, {4, 8, 0});
+    const RuntimeArray array(two_shorts, {8, 4, 0}), other(two_shorts, {4, 8, 0});
     const Bytes source = counting(128);
     ok(runtime().cudaMemcpyToArray(array, 8, 0, source.data(), 100, in));
     Bytes back(100);
