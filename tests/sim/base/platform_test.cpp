@@ -53,8 +53,8 @@ TEST_CASE("allocations keep their contents while others are allocated and freed"
 
 TEST_CASE("allocations of sizes around page, slice and file boundaries keep their contents") {
     std::vector<Piece> living;
-    for (const std::size_t border :
-         {512 * std::size_t(1), 4 * KiB, 16 * KiB, 64 * KiB, 2 * MiB, 40 * MiB}) {
+    for (const std::size_t border : {512 * std::size_t(1), 4 * KiB, 16 * KiB, 64 * KiB, 2 * MiB,
+                                     10 * MiB, 20 * MiB, 40 * MiB}) {
         for (const std::size_t size : {border - 64, border - 1, border, border + 1, border + 64}) {
             living.push_back(make(size, static_cast<unsigned int>(size)));
         }

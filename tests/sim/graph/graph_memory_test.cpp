@@ -132,8 +132,10 @@ TEST_CASE("an allocation is freed either in its own graph or in one other graph"
         return driver().cuGraphAddMemFreeNode(&node, in, nullptr, 0, address);
     };
     check_all(invalid, {free(graph, plain.address), free(graph, memory.address + 4)});
-    destroy(graph);
+    add_free(graph, memory.address);
+    CHECK(free(other, memory.address) == invalid);
     const Allocation second = add_allocation(other, 64);
+    destroy(graph);
     {
         const Graph third;
         add_free(third, second.address);

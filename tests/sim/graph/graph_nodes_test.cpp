@@ -178,11 +178,9 @@ TEST_CASE("nodes signal and wait for external semaphores") {
 TEST_CASE("unused bytes of node parameters must be zero") {
     RunOrder order;
     const Graph graph;
-    CUgraphNodeParams host{}, nothing{};
-    host.type = CU_GRAPH_NODE_TYPE_HOST;
-    host.host.fn = RunOrder::note;
-    host.host.userData = order.entry(1);
-    nothing.type = CU_GRAPH_NODE_TYPE_EMPTY;
+    CUgraphNodeParams host{.type = CU_GRAPH_NODE_TYPE_HOST};
+    CUgraphNodeParams nothing{.type = CU_GRAPH_NODE_TYPE_EMPTY};
+    host.host = {.fn = RunOrder::note, .userData = order.entry(1)};
     added(&Driver::cuGraphAddNode_v1, graph, {}, &host);
     added(&Driver::cuGraphAddNode_v1, graph, {}, &nothing);
     CUgraphNode node = nullptr;

@@ -252,10 +252,8 @@ TEST_CASE("a child graph can be moved into its node") {
     const Graph graph;
     const CUgraph child = make_graph();
     add_note(child, order, 1);
-    CUgraphNodeParams parameters{};
-    parameters.type = CU_GRAPH_NODE_TYPE_GRAPH;
-    parameters.graph.graph = child;
-    parameters.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+    CUgraphNodeParams parameters{.type = CU_GRAPH_NODE_TYPE_GRAPH};
+    parameters.graph = {.graph = child, .ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE};
     CUgraphNode node = nullptr;
     auto add = [&](CUgraph to) {
         return driver().cuGraphAddNode_v2(&node, to, nullptr, nullptr, 0, &parameters);

@@ -199,9 +199,16 @@ TEST_CASE("a mipmapped array shares the other API's memory") {
     expect_misuse("a mipmapped array of 0 levels");
     require_ok(map_array(description));
     const auto level = got<CUarray>(&Driver::cuMipmappedArrayGetLevel, out, array, 1);
-    ok(driver().cuMemcpyHtoA(level, 0, "row", width / 2));
+    const unsigned char bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const CUDA_MEMCPY2D copy{.srcMemoryType = CU_MEMORYTYPE_HOST,
+                             .srcHost = bytes,
+                             .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                             .dstArray = level,
+                             .WidthInBytes = width / 2,
+                             .Height = height / 2};
+    ok(driver().cuMemcpy2D(&copy));
     ok(driver().cuCtxSynchronize());
-    CHECK(std::memcmp(&theirs[offset + width * height], "row", width / 2) == 0);
+    CHECK(std::memcmp(&theirs[offset + width * height], bytes, sizeof bytes) == 0);
     ok(driver().cuDestroyExternalMemory(memory));
     ok(driver().cuMipmappedArrayDestroy(array));
 }

@@ -23,6 +23,7 @@ TEST_CASE("released memory stays alive while it is mapped") {
                                                             out, as_host(address + 12345));
     CHECK(retained == memory); // the same handle
     ok(driver().cuMemUnmap(address, G));
+    CHECK(leaks().size() == 2); // the memory and the reservation
     CHECK(free_memory() == before - G);
     ok(driver().cuMemRelease(retained));
     CHECK(free_memory() == before);

@@ -43,7 +43,9 @@ TEST_CASE("an import leaves the descriptor open and shares the memory under anot
         const Mapped memory(2 * G, exportable());
         write(memory.address + G, 0x1111);
         fd = export_fd(memory.handle);
+        close(export_fd(memory.handle)); // another descriptor
         const Mapped imported(2 * G, import_fd(fd));
+        release_physical(import_fd(fd)); // another handle
         CHECK(is_open(fd));
         CHECK(imported.handle != memory.handle);
         CHECK(read(imported.address + G) == 0x1111);

@@ -64,11 +64,7 @@ TEST_CASE("cudaGraphAddNode adds nodes of every type") {
     const RuntimeGraph graph;
     cudaGraphNodeParams params{};
     params.type = cudaGraphNodeTypeMemset;
-    params.memset.dst = memory;
-    params.memset.value = 4;
-    params.memset.elementSize = 1;
-    params.memset.width = 64;
-    params.memset.height = 1;
+    params.memset = {.dst = memory, .value = 4, .elementSize = 1, .width = 64, .height = 1};
     cudaGraphNode_t set = nullptr, copy = nullptr, body = nullptr;
     require_ok(runtime().cudaGraphAddNode(&set, graph, nullptr, nullptr, 0, &params));
     unsigned char byte = 0;
@@ -90,9 +86,7 @@ TEST_CASE("cudaGraphAddNode adds nodes of every type") {
                                                   graph, 1, cudaGraphCondAssignDefault);
     cudaGraphNodeParams conditional{};
     conditional.type = cudaGraphNodeTypeConditional;
-    conditional.conditional.handle = handle;
-    conditional.conditional.type = cudaGraphCondTypeIf;
-    conditional.conditional.size = 1;
+    conditional.conditional = {.handle = handle, .type = cudaGraphCondTypeIf, .size = 1};
     require_ok(runtime().cudaGraphAddNode(&body, graph, &copy, nullptr, 1, &conditional));
     REQUIRE(conditional.conditional.phGraph_out != nullptr);
     params.memset.value = 8;
