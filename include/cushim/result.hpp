@@ -31,7 +31,7 @@ namespace cushim {
  * Both forms of Result have these functions, as std::expected does:
  *
  *     has_value(), operator bool   whether it holds a value, or is a success
- *     error()                      the error; undefined on success, not checked
+ *     error()                      the error; on success, undefined with NDEBUG, otherwise aborts
  *     and_then(f)                  on success calls f with the value; returns the Result that f
  *                                  returns
  *     transform(f)                 the same; returns a Result of what f returns
@@ -86,35 +86,60 @@ class [[nodiscard]] Result : public detail::outcome::Outcome<T> {
         return Base::get();
     }
 
-    // The value. Undefined on failure; not checked.
-    T *operator->() noexcept { return __builtin_addressof(Base::get()); }
-    const T *operator->() const noexcept { return __builtin_addressof(Base::get()); }
-    T &operator*() & noexcept { return Base::get(); }
-    const T &operator*() const & noexcept { return Base::get(); }
-    T &&operator*() && noexcept { return static_cast<T &&>(Base::get()); }
-    const T &&operator*() const && noexcept { return static_cast<const T &&>(Base::get()); }
+    // The value. On failure, without NDEBUG, writes the error's message to stderr and aborts;
+    // otherwise undefined.
+    template <detail::OnFailure Then = detail::on_misuse>
+    T *operator->() noexcept {
+        Base::template require_value<Then>("operator->()");
+        return __builtin_addressof(Base::get());
+    }
+    template <detail::OnFailure Then = detail::on_misuse>
+    const T *operator->() const noexcept {
+        Base::template require_value<Then>("operator->()");
+        return __builtin_addressof(Base::get());
+    }
+    template <detail::OnFailure Then = detail::on_misuse>
+    T &operator*() & noexcept {
+        Base::template require_value<Then>("operator*()");
+        return Base::get();
+    }
+    template <detail::OnFailure Then = detail::on_misuse>
+    const T &operator*() const & noexcept {
+        Base::template require_value<Then>("operator*()");
+        return Base::get();
+    }
+    template <detail::OnFailure Then = detail::on_misuse>
+    T &&operator*() && noexcept {
+        Base::template require_value<Then>("operator*()");
+        return static_cast<T &&>(Base::get());
+    }
+    template <detail::OnFailure Then = detail::on_misuse>
+    const T &&operator*() const && noexcept {
+        Base::template require_value<Then>("operator*()");
+        return static_cast<const T &&>(Base::get());
+    }
 
     // The value. On failure throws Exception (exception.hpp), or, in a file built without
     // exceptions, writes the error's message to stderr and aborts.
     template <detail::OnFailure Then = detail::on_failure>
     T &value() & {
-        Base::template require<Then>();
-        return **this;
+        Base::template require_value<Then>("value()");
+        return Base::get();
     }
     template <detail::OnFailure Then = detail::on_failure>
     const T &value() const & {
-        Base::template require<Then>();
-        return **this;
+        Base::template require_value<Then>("value()");
+        return Base::get();
     }
     template <detail::OnFailure Then = detail::on_failure>
     T &&value() && {
-        Base::template require<Then>();
-        return *static_cast<Result &&>(*this);
+        Base::template require_value<Then>("value()");
+        return static_cast<T &&>(Base::get());
     }
     template <detail::OnFailure Then = detail::on_failure>
     const T &&value() const && {
-        Base::template require<Then>();
-        return *static_cast<const Result &&>(*this);
+        Base::template require_value<Then>("value()");
+        return static_cast<const T &&>(Base::get());
     }
 
     // The value; on failure `otherwise`.
@@ -155,8 +180,12 @@ class [[nodiscard]] Result<void> : public detail::outcome::Outcome<void> {
     Result(const Error &error) noexcept : Outcome(error) {}
     Result(Error &&error) noexcept : Outcome(static_cast<Error &&>(error)) {}
 
-    // Does nothing, for generic code. Undefined on failure; not checked.
-    void operator*() const noexcept {}
+    // Does nothing on success, for generic code. On failure, without NDEBUG, writes the error's
+    // message to stderr and aborts; otherwise does nothing, too.
+    template <detail::OnFailure Then = detail::on_misuse>
+    void operator*() const noexcept {
+        require_value<Then>("operator*()");
+    }
     // Replaces the state by success.
     void emplace() noexcept { replace(); }
 
@@ -164,7 +193,7 @@ class [[nodiscard]] Result<void> : public detail::outcome::Outcome<void> {
     // exceptions, writes the error's message to stderr and aborts.
     template <detail::OnFailure Then = detail::on_failure>
     void value() const {
-        require<Then>();
+        require_value<Then>("value()");
     }
 
     // Whether both are successes or hold equal errors.

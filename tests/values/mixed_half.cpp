@@ -1,4 +1,9 @@
-// One half of the mixed program: with exceptions and RTTI, or without if WITHOUT_EXCEPTIONS is set.
+// One half of the mixed program: with exceptions, RTTI and NDEBUG, or without if WITHOUT_EXCEPTIONS
+// is set.
+#undef NDEBUG
+#ifndef WITHOUT_EXCEPTIONS
+#define NDEBUG
+#endif
 #include "mixed.hpp"
 
 #ifdef WITHOUT_EXCEPTIONS
@@ -6,8 +11,10 @@
 #error "this file must be built without exceptions and RTTI"
 #endif
 #define VALUE value_without_exceptions
+#define ACCESS access_without_exceptions
 #else
 #define VALUE value_with_exceptions
+#define ACCESS access_with_exceptions
 #endif
 
 int mixed::VALUE(const cushim::Result<int> &result) {
@@ -15,4 +22,7 @@ int mixed::VALUE(const cushim::Result<int> &result) {
 }
 void mixed::VALUE(const cushim::Result<void> &result) {
     result.value();
+}
+int mixed::ACCESS(const cushim::Result<int> &result) {
+    return *result;
 }

@@ -1,5 +1,6 @@
-// One program of files with and without exceptions. Each half fails in its own way, whichever half
-// the linker takes the inline functions of Result from. Linked in both orders.
+// One program of files with and without exceptions, with and without NDEBUG. Each half fails in its
+// own way, whichever half the linker takes the inline functions of Result from. Linked in both
+// orders.
 #include "mixed.hpp"
 
 #ifndef _WIN32
@@ -57,6 +58,14 @@ int main() {
                mixed::value_without_exceptions(make(false).transform([](int) {}));
            }) == message,
            "the half without exceptions aborts for Result<void>");
+    expect(values::aborts_with([] {
+               static_cast<void>(mixed::access_without_exceptions(make(false)));
+           }) == "cushim: Result::operator*() of a failure: mixed\n",
+           "* aborts in the half without NDEBUG");
+    expect(values::aborts_with([] {
+               static_cast<void>(mixed::access_with_exceptions(make(false)));
+           }) == "did not abort",
+           "* is not checked in the half with NDEBUG");
 #endif
     return failed == 0 ? 0 : 1;
 }

@@ -12,11 +12,11 @@ inline constexpr int requires_newer_driver = 36;
 // out_of_memory without a status: no host memory for a cushim object.
 CUSHIM_API Error no_host_memory() noexcept;
 
-// Writes the message to stderr and aborts: Result::value() of a failure in a file without
-// exceptions.
-[[noreturn]] CUSHIM_API void abort_with(const Error &error) noexcept;
+// Writes to stderr which function of a Result was called, and the message of its error, and aborts.
+// Null: it is a success.
+[[noreturn]] CUSHIM_API void abort_with(const Error *error, const char *function) noexcept;
 
-// Throws cushim::Exception; same as abort_with if cushim itself was built without exceptions.
+// Throws cushim::Exception; aborts if cushim itself was built without exceptions.
 [[noreturn]] CUSHIM_API void throw_exception(const Error &error);
 
 } // namespace cushim::detail

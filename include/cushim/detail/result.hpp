@@ -34,25 +34,22 @@ template <class T, class U, class From>
 concept converts_value = !std::is_same_v<T, U> && !std::is_same_v<T, Result<U>> &&
                          !std::is_void_v<U> && std::is_constructible_v<T, From>;
 
-enum class OnFailure { throws, aborts };
+enum class OnFailure { throws, aborts, is_undefined };
 
-// What value() does on failure in the file that calls it. The choice is part of the name of the
-// function that implements it, and this constant has internal linkage: files with and without
-// exceptions keep their own behaviour when they are linked together.
+// What value() does on failure in the file that calls it, and what *, -> and error() do if the
+// Result does not hold what they return. The choice is part of the name of each of these functions,
+// and these constants have internal linkage: files with and without exceptions, with and without
+// NDEBUG keep their own behaviour when they are linked together.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 constexpr OnFailure on_failure = OnFailure::throws;
 #else
 constexpr OnFailure on_failure = OnFailure::aborts;
 #endif
-
-template <OnFailure Then>
-[[noreturn]] void fail(const Error &error) {
-    if constexpr (Then == OnFailure::throws) {
-        throw_exception(error);
-    } else {
-        abort_with(error);
-    }
-}
+#ifdef NDEBUG
+constexpr OnFailure on_misuse = OnFailure::is_undefined;
+#else
+constexpr OnFailure on_misuse = OnFailure::aborts;
+#endif
 
 // Calls the function with the value, of Result<void> without an argument.
 template <class F, class Self>
@@ -136,11 +133,27 @@ class Outcome {
     [[nodiscard]] bool has_value() const noexcept { return has_value_; }
     explicit operator bool() const noexcept { return has_value_; }
 
-    // The error. Undefined on success; not checked.
-    Error &error() & noexcept { return error_; }
-    const Error &error() const & noexcept { return error_; }
-    Error &&error() && noexcept { return static_cast<Error &&>(error_); }
-    const Error &&error() const && noexcept { return static_cast<const Error &&>(error_); }
+    // The error. On success, without NDEBUG, writes that to stderr and aborts; otherwise undefined.
+    template <OnFailure Then = on_misuse>
+    Error &error() & noexcept {
+        require_error<Then>();
+        return error_;
+    }
+    template <OnFailure Then = on_misuse>
+    const Error &error() const & noexcept {
+        require_error<Then>();
+        return error_;
+    }
+    template <OnFailure Then = on_misuse>
+    Error &&error() && noexcept {
+        require_error<Then>();
+        return static_cast<Error &&>(error_);
+    }
+    template <OnFailure Then = on_misuse>
+    const Error &&error() const && noexcept {
+        require_error<Then>();
+        return static_cast<const Error &&>(error_);
+    }
 
     template <class F>
     auto and_then(F &&function) & {
@@ -274,16 +287,32 @@ class Outcome {
             Value(static_cast<Arguments &&>(arguments)...);
     }
 
+    // `function`: of the Result.
     template <OnFailure Then>
-    void require() const {
-        if (!has_value_) {
-            fail<Then>(error_);
+    void require_value(const char *function) const noexcept(Then != OnFailure::throws) {
+        if constexpr (Then != OnFailure::is_undefined) {
+            if (!has_value_) [[unlikely]] {
+                if constexpr (Then == OnFailure::throws) {
+                    throw_exception(error_);
+                } else {
+                    abort_with(&error_, function);
+                }
+            }
         }
     }
 
   private:
     template <class>
     friend class Outcome;
+
+    template <OnFailure Then>
+    void require_error() const noexcept {
+        if constexpr (Then != OnFailure::is_undefined) {
+            if (has_value_) [[unlikely]] {
+                abort_with(nullptr, "error()");
+            }
+        }
+    }
 
     template <class Other>
     void construct(Other &&other) {

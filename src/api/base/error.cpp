@@ -356,10 +356,12 @@ Error no_host_memory() noexcept {
     return Error::make({.kind = ErrorKind::out_of_memory, .detail = "no host memory"});
 }
 
-void abort_with(const Error &error) noexcept {
+void abort_with(const Error *error, const char *function) noexcept {
     // The only place where cushim prints or terminates the program: its author requested a value
-    // that does not exist, and exceptions are disabled.
-    std::fprintf(stderr, "cushim: Result::value() of a failure: %s\n", error.message());
+    // or an error that does not exist.
+    std::fprintf(stderr, "cushim: Result::%s of a %s%s\n", function,
+                 error != nullptr ? "failure: " : "success",
+                 error != nullptr ? error->message() : "");
     std::fflush(stderr);
     std::abort();
 }

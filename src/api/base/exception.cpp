@@ -21,7 +21,7 @@ void throw_exception(const Error &error) {
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
     throw Exception(error);
 #else
-    abort_with(error);
+    abort_with(&error, "value()");
 #endif
 }
 
