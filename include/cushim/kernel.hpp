@@ -180,7 +180,7 @@ class Kernel<void(Parameters...)> : public AnyKernel {
     Kernel share() const noexcept { return Kernel(AnyKernel::share()); }
 
     /* Enqueues a launch. Each argument has its parameter's type or converts to it without loss:
-     * - a number, if every value of its type fits
+     * - a number, if every value of its type fits; an integer, if its value fits
      * - a T * takes nullptr, a pointer to T, or memory of T (an object that converts to
      *   DeviceSpan<T>, or has device_span())
      * - a const T * takes the same, and a pointer to const T or memory of const T
@@ -200,6 +200,7 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * invalid_argument
      * - if the Kernel or the Stream is empty
      * - if a buffer was closed, released, moved from or default-constructed
+     * - if the parameter cannot hold the value of an integer; a float or double, not exactly
      * - if a dimension of the grid, the block or a requested cluster is less than 1 or exceeds 32
      *   bits
      * - if the size of the shared memory exceeds 32 bits
@@ -247,9 +248,9 @@ class Kernel<void(Parameters...)> : public AnyKernel {
     static auto with_arguments(const char *function, const Use &use,
                                Arguments &&...arguments) noexcept {
         using Returned = decltype(use(static_cast<void **>(nullptr)));
-        std::size_t index = 0;
-        if (((detail::is_empty_owner(arguments) || (++index, false)) || ...)) [[unlikely]] {
-            return Returned(detail::named(function, detail::empty_argument(index)));
+        if (!(detail::is_passable<Parameters>(arguments) && ...)) [[unlikely]] {
+            return Returned(
+                detail::named(function, detail::first_unpassable<Parameters...>(arguments...)));
         }
         return Returned(pass(use, detail::parameter_from<Parameters>(arguments)...));
     }

@@ -35,10 +35,20 @@ struct LaunchConfig {
     // of 0.
     static constexpr LaunchConfig covering(std::size_t count,
                                            std::size_t block_size = 256) noexcept {
-        const std::size_t blocks =
-            block_size == 0 ? 0 : count / block_size + (count % block_size != 0 ? 1 : 0);
         LaunchConfig config;
-        config.grid = blocks;
+        config.grid = detail::blocks_covering(count, block_size);
+        config.block = block_size;
+        return config;
+    }
+
+    // A grid with at least one thread for each element of a range of two or three dimensions; a
+    // launch rejects one of 0. By default, blocks have 32 x 8 threads.
+    static constexpr LaunchConfig covering(const Dim3 &counts,
+                                           const Dim3 &block_size = {32, 8}) noexcept {
+        LaunchConfig config;
+        config.grid = {detail::blocks_covering(counts.x, block_size.x),
+                       detail::blocks_covering(counts.y, block_size.y),
+                       detail::blocks_covering(counts.z, block_size.z)};
         config.block = block_size;
         return config;
     }

@@ -97,11 +97,19 @@ CASES = [
          '''bool use(std::vector<HERE> &to, const DeviceBuffer<float> &from) {
                 return copy(to, from).has_value();
             }''', right='float', wrong='int'),
-    Case('fill of 8 bytes', 'destination::cannot_be_filled<double>', 'cushim/cushim.hpp',
-         'bool use(DeviceBuffer<HERE> &to) { return fill(to, 0.0f).has_value(); }', right='float', wrong='double'),
-    Case('fill of 8 bytes in a stream', 'destination::cannot_be_filled<double>', 'cushim/cushim.hpp',
-         'bool use(const Stream &in, DeviceSpan<HERE> to) { return fill(in, to, 0.0f).has_value(); }',
-         right='float', wrong='double'),
+    Case('fill of 3 bytes', 'destination::cannot_be_filled<Pixel>', 'cushim/cushim.hpp',
+         'struct Pixel { char colors[HERE]; }; bool use(DeviceBuffer<Pixel> &to) { return fill(to, Pixel()).has_value(); }',
+         right='4', wrong='3'),
+    Case('fill of 16 bytes in a stream', 'destination::cannot_be_filled<Pair>', 'cushim/cushim.hpp',
+         '''struct Pair { float numbers[HERE]; };
+            bool use(const Stream &in, DeviceSpan<Pair> to) { return fill(in, to, Pair()).has_value(); }''',
+         right='2', wrong='4'),
+    Case('rows filled with 8 bytes', 'destination::cannot_be_filled<double>', 'cushim/cushim.hpp',
+         'bool use(PitchedBuffer<HERE> &to) { return fill(to, 0.0f).has_value(); }', right='float', wrong='double'),
+    Case('node that fills with 8 bytes', 'no matching (member )?function for call to .*add_memset_node',
+         'cushim/cushim.hpp',
+         'bool use(Graph &graph, DeviceSpan<HERE> to) { return graph.add_memset_node({}, to, 1).has_value(); }',
+         right='int', wrong='double'),
     Case('copy of image into line', NO_COPY, 'cushim/copy.hpp',
          '''bool use(const Stream &stream, const HERE &to, const HostPitchedSpan<int> &pixels) {
                 return copy(stream, to, pixels).has_value();
@@ -127,16 +135,16 @@ CASES = [
     Case('IPC memory released', 'deleted', 'cushim/ipc.hpp', 'void use(IpcMemory &memory) { (void)memory.HERE(); }',
          right='reset', wrong='release'),
     # One error, which names the argument that does not fit.
-    Case('kernel argument in CUSHIM_TRY', 'argument<1>::does_not_fit<int, unsigned int>', 'cushim/cushim.hpp',
+    Case('kernel argument in CUSHIM_TRY', 'argument<1>::does_not_fit<double, unsigned int>', 'cushim/cushim.hpp',
          '''Result<void> use(const Kernel<void(int *, unsigned int)> &kernel, const Stream &stream,
                              DeviceBuffer<int> &buffer) {
                 CUSHIM_TRY_VOID(kernel.launch(stream, {}, buffer, HERE));
                 return {};
-            }''', right='10u', wrong='10', most_lines=20),
+            }''', right='10', wrong='10.0', most_lines=20),
     Case('kernel argument missing', 'wrong_number_of_arguments', 'cushim/kernel.hpp', KERNEL,
          right='values, 1U', wrong='values'),
     Case('kernel argument narrowed', 'does_not_fit', 'cushim/kernel.hpp', KERNEL,
-         right='values, static_cast<unsigned int>(count)', wrong='values, count'),
+         right='values, count', wrong='values, 1.5'),
     Case('kernel argument of other type', 'does_not_fit', 'cushim/device_buffer.hpp cushim/kernel.hpp', KERNEL,
          right='DeviceBuffer<float>(), 1U', wrong='DeviceBuffer<double>(), 1U'),
     # An array would decay to a host pointer, which a kernel cannot use.

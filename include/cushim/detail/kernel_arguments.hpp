@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <cushim/detail/launch_types.hpp>
 #include <cushim/detail/owner.hpp>
 #include <cushim/device_span.hpp>
 
@@ -19,6 +20,10 @@ template <class A, class P>
 concept FitsInto = requires(const A &argument) { P{argument}; };
 template <class A, class P>
 concept NumberForParameter = std::is_arithmetic_v<A> && std::is_arithmetic_v<P> && FitsInto<A, P>;
+// Only some values of A are values of P.
+template <class A, class P>
+concept IntegerForParameter =
+    Integer<A> && std::is_arithmetic_v<P> && !std::is_same_v<P, bool> && !FitsInto<A, P>;
 
 // A pointer to the same type, to its const version, or to void. Arrays do not count: they are in
 // host memory.
@@ -59,9 +64,10 @@ using ArgumentType = std::conditional_t<std::is_class_v<std::remove_reference_t<
 
 // Whether an argument of type A can be passed for a parameter of type P.
 template <class A, class P>
-concept KernelArgument = std::is_same_v<std::remove_const_t<A>, P> || NumberForParameter<A, P> ||
-                         PointerForParameter<A, P> || SpanForParameter<A, P> ||
-                         MappedForParameter<A, P> || NullForParameter<A, P>;
+concept KernelArgument =
+    std::is_same_v<std::remove_const_t<A>, P> || NumberForParameter<A, P> ||
+    IntegerForParameter<A, P> || PointerForParameter<A, P> || SpanForParameter<A, P> ||
+    MappedForParameter<A, P> || NullForParameter<A, P>;
 
 // For compiler errors: which argument does not fit, and why.
 template <class... Types>
@@ -112,17 +118,54 @@ P parameter_from(A &argument) noexcept {
     }
 }
 
-// Whether it is an owner without an object: closed, released, moved from, or default-constructed. A
-// buffer that was allocated with no elements is not.
-template <class A>
-bool is_empty_owner([[maybe_unused]] const A &argument) noexcept {
+// Whether the argument can be passed. Not if it is an owner without an object: closed, released,
+// moved from, or default-constructed; a buffer that was allocated with no elements is valid. Not if
+// it is an integer that the parameter cannot hold, a floating-point parameter exactly.
+template <class P, class A>
+bool is_passable([[maybe_unused]] const A &argument) noexcept {
     if constexpr (requires { Access::state(argument); }) {
-        return !static_cast<bool>(argument) && !Access::is_zero_length(argument);
+        return static_cast<bool>(argument) || Access::is_zero_length(argument);
+    } else if constexpr (IntegerForParameter<A, P> && std::is_integral_v<P>) {
+        const P passed = static_cast<P>(argument);
+        return static_cast<A>(passed) == argument && (passed < P(1)) == (argument < A(1));
+    } else if constexpr (IntegerForParameter<A, P>) {
+        using Wide = std::conditional_t<std::is_unsigned_v<A>, unsigned long long, long long>;
+        constexpr Wide most = Wide(1) << (sizeof(P) == sizeof(float) ? 24 : 53);
+        const Wide number = argument;
+        return number <= most && (std::is_unsigned_v<A> || number >= Wide(0) - most);
     } else {
-        return false;
+        return true;
     }
 }
-CUSHIM_API Error empty_argument(std::size_t index) noexcept;
+
+// An argument that cannot be passed, for the error.
+struct UnpassableArgument {
+    std::size_t index;
+    bool is_number;
+    long long number;
+    bool is_unsigned; // of the number
+    std::size_t parameter_size;
+};
+CUSHIM_API Error unpassable_argument(const UnpassableArgument &argument) noexcept;
+
+template <class... Parameters, class... Arguments>
+[[gnu::cold, gnu::noinline]] Error first_unpassable(const Arguments &...arguments) noexcept {
+    UnpassableArgument found{};
+    [[maybe_unused]] const auto look_at = [&]<class P, class A>(std::type_identity<P>,
+                                                                const A &argument) noexcept {
+        if (is_passable<P>(argument)) {
+            ++found.index;
+            return false;
+        }
+        if constexpr (IntegerForParameter<A, P>) {
+            found = {found.index, true, static_cast<long long>(argument), std::is_unsigned_v<A>,
+                     sizeof(P)};
+        }
+        return true;
+    };
+    (void)(look_at(std::type_identity<Parameters>(), arguments) || ...);
+    return unpassable_argument(found);
+}
 
 } // namespace cushim::detail
 

@@ -213,11 +213,20 @@ Error not_set(const Error &error, CUfunction_attribute attribute, int value) noe
 
 } // namespace
 
-Error detail::empty_argument(std::size_t index) noexcept {
+Error detail::unpassable_argument(const UnpassableArgument &argument) noexcept {
+    if (argument.is_number) {
+        return invalid_argument(argument.is_unsigned
+                                    ? "kernel argument %zu is %llu, which its parameter of %zu "
+                                      "byte%s cannot hold"
+                                    : "kernel argument %zu is %lld, which its parameter of %zu "
+                                      "byte%s cannot hold",
+                                argument.index, argument.number, argument.parameter_size,
+                                plural(argument.parameter_size));
+    }
     return invalid_argument(
         "kernel argument %zu is a buffer without memory: closed, released, moved from, or "
         "default-constructed",
-        index);
+        argument.index);
 }
 
 AnyKernel::AnyKernel(const KernelHandle &handle, State *code) noexcept : Shared(handle, code) {

@@ -106,6 +106,16 @@ SCENARIO_TEST("launch_covering() launches a thread for each element", "[launch]"
     return check_filled(loaded.context, buffer, 7);
 }
 
+SCENARIO_TEST("integers of other types are passed if they fit", "[launch]", ()) {
+    CUSHIM_TRY(const Worker loaded, first_worker());
+    CUSHIM_TRY(const auto fill_kernel, loaded.code.kernel<Fill>("fill"));
+    CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate(loaded.context, count));
+    const LaunchConfig config = LaunchConfig::covering(count);
+    CUSHIM_TRY_VOID(fill_kernel.launch(loaded.stream, config, buffer, 7LL, buffer.size()));
+    CUSHIM_TRY_VOID(loaded.stream.synchronize());
+    return check_filled(loaded.context, buffer, 7);
+}
+
 SCENARIO_TEST("launch_unchecked() passes raw arguments", "[launch]", ()) {
     CUSHIM_TRY(const Worker loaded, first_worker());
     CUSHIM_TRY(const AnyKernel fill_kernel, loaded.code.kernel("fill"));
@@ -306,6 +316,36 @@ void check_closed_is_refused(const Worker &loaded, const Make &make) {
 }
 
 } // namespace
+
+TEST_CASE("a launch rejects an integer that the parameter cannot hold", "[launch]") {
+    const Worker loaded = load_or_fail();
+    const auto fill_kernel = ok(loaded.code.kernel<Fill>("fill"));
+    auto buffer = ok(DeviceBuffer<int>::allocate(loaded.context, count));
+    check_refused(fill_kernel.launch(loaded.stream, {}, buffer, 1, -1),
+                  "kernel argument 2 is -1, which its parameter of 4 bytes cannot hold");
+    check_refused(fill_kernel.launch(loaded.stream, {}, buffer, 1, 5'000'000'000),
+                  "kernel argument 2 is 5000000000, which its parameter of 4 bytes cannot hold");
+    check_refused(fill_kernel.launch(loaded.stream, {}, buffer, 3'000'000'000U, count),
+                  "kernel argument 1 is 3000000000, which its parameter of 4 bytes cannot hold");
+    check_refused(fill_kernel.launch(loaded.stream, {}, buffer, ~0ULL, count),
+                  "kernel argument 1 is 18446744073709551615, which its parameter of 4 bytes");
+    const auto bits = ok(loaded.code.kernel<void(int *, float, unsigned int)>("fill"));
+    check_refused(bits.launch(loaded.stream, {}, buffer, (1 << 24) + 1, count),
+                  "kernel argument 1 is 16777217, which its parameter of 4 bytes cannot hold");
+    CHECK(bits.launch(loaded.stream, {}, buffer, -(1 << 24), short(1)).has_value());
+    ok(loaded.stream.synchronize());
+}
+
+TEST_CASE("launches cover ranges of up to three dimensions", "[launch]") {
+    const auto grid = [](const LaunchConfig &config) { return config.grid; };
+    CHECK(grid(LaunchConfig::covering(1000)) == Dim3(4));
+    CHECK(grid(LaunchConfig::covering({1000, 17})) == Dim3(32, 3));
+    CHECK(LaunchConfig::covering({1000, 17}).block == Dim3(32, 8));
+    CHECK(grid(LaunchConfig::covering({64, 64, 65}, {8, 8, 8})) == Dim3(8, 8, 9));
+    CHECK(LaunchConfig::covering({64, 64, 65}, {8, 8, 8}).block == Dim3(8, 8, 8));
+    CHECK(grid(LaunchConfig::covering({0, 17})) == Dim3(0, 3));
+    CHECK(grid(LaunchConfig::covering({5, 5}, {0, 8})) == Dim3(0, 1));
+}
 
 TEST_CASE("a launch rejects a closed or moved-from buffer", "[launch]") {
     const Worker loaded = load_or_fail();
