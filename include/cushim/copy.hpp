@@ -83,10 +83,11 @@ template <class To, class From, class Misfit = detail::CopyMisfit<To, const From
     requires(detail::OtherElements<To, const From> && (detail::Buffer<To> || detail::Buffer<From>))
 Result<void> copy(To &&, const From &) noexcept = delete;
 
-/* Sets every element to `value`, which has one, two or four bytes, in a context, which waits, or in
- * a stream. The address of linear memory, and that of every row, must be a multiple of that size.
- * cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async; for rows cuMemsetD2D8Async,
- * cuMemsetD2D16Async, cuMemsetD2D32Async, once per layer if layers are not adjacent; with a Context
+/* Sets every element to `value`, which has one, two or four bytes, or eight in linear memory, in a
+ * context, which waits, or in a stream. The address of linear memory, and that of every row, must
+ * be a multiple of that size. cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async; for rows
+ * cuMemsetD2D8Async, cuMemsetD2D16Async, cuMemsetD2D32Async, once per layer if layers are not
+ * adjacent; for eight bytes whose halves differ cuMemsetD2D32Async, once per half; with a Context
  * also cuStreamSynchronize. */
 template <detail::CopyWay Way, detail::Fillable To>
 Result<void> fill(const Way &way, To &&to, const detail::ElementOf<To> &value) noexcept {
@@ -101,9 +102,9 @@ Result<void> fill(To &&to, const detail::ElementOf<To> &value) noexcept {
                         detail::fill_with(detail::view_of(to), value));
 }
 
-/* Elements that do not have one, two or four bytes. Compilers print
+/* Elements of another size. Compilers print
  *
- *     Misfit = destination::cannot_be_filled<double> */
+ *     Misfit = destination::cannot_be_filled<float3> */
 template <detail::CopyWay Way, detail::OtherThanFillable To, class Value,
           class Misfit = detail::FillMisfit<To>>
 Result<void> fill(const Way &, To &&, const Value &) noexcept = delete;

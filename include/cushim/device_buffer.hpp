@@ -96,6 +96,16 @@ class DeviceBuffer : public TypedBuffer<T, detail::DeviceMemory> {
         return Memory::allocate_async(stream, size, sizeof(T));
     }
 
+    // The same with all bytes 0: at once, or enqueued in the stream. They call allocate() or
+    // allocate_async(), then cuMemsetD8Async, and the former cuStreamSynchronize.
+    static Result<DeviceBuffer> allocate_zeroed(const Context &context, std::size_t size) noexcept {
+        return zeroed("DeviceBuffer::allocate_zeroed", context, allocate(context, size));
+    }
+    static Result<DeviceBuffer> allocate_zeroed_async(const Stream &stream,
+                                                      std::size_t size) noexcept {
+        return zeroed("DeviceBuffer::allocate_zeroed_async", stream, allocate_async(stream, size));
+    }
+
     // A copy of the values, complete when the call returns. Calls allocate() and copy().
     static Result<DeviceBuffer> copy_of(const Context &context,
                                         std::span<const T> values) noexcept {
@@ -121,6 +131,19 @@ class DeviceBuffer : public TypedBuffer<T, detail::DeviceMemory> {
     // afterwards, even if the call fails. cuMemFreeAsync, since CUDA 11.2.
     Result<void> free_async(const Stream &stream) noexcept {
         return this->memory().free_async(stream);
+    }
+
+  private:
+    template <class Way>
+    static Result<DeviceBuffer> zeroed(const char *function, const Way &way,
+                                       Result<DeviceBuffer> &&allocated) noexcept {
+        return detail::named(function, [&]() -> Result<DeviceBuffer> {
+            CUSHIM_DETAIL_TRY(cushim_tried, DeviceBuffer buffer,
+                              static_cast<Result<DeviceBuffer> &&>(allocated));
+            const detail::Fill zeros = {buffer.native(), buffer.size_bytes(), 1, 0};
+            CUSHIM_DETAIL_TRY_VOID(cushim_done, detail::fill(way, zeros));
+            return buffer;
+        });
     }
 };
 

@@ -19,10 +19,10 @@ concept DeviceType = std::is_trivially_copyable_v<std::remove_cv_t<T>> && !std::
 // Types that copy() can write.
 template <class T>
 concept WritableDeviceType = DeviceType<T> && !std::is_const_v<T>;
-// Types that fill() can repeat: one, two or four bytes.
+// Types that fill() can repeat: one, two, four or, in linear memory, eight bytes.
 template <class T>
 concept FillableDeviceType =
-    WritableDeviceType<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4);
+    WritableDeviceType<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
 
 // The alignment of every CUDA allocation, in bytes.
 inline constexpr std::size_t allocation_alignment = 256;
@@ -63,12 +63,35 @@ class DeviceSpan {
     // A view of `count` elements, starting at `offset`; invalid_argument if the
     // range exceeds this view.
     Result<DeviceSpan> subspan(std::size_t offset, std::size_t count) const noexcept {
-        CUSHIM_DETAIL_TRY_VOID(cushim_done, detail::check_range(offset, count, size_, "elements",
-                                                                "DeviceSpan::subspan"));
-        return DeviceSpan(address_ + offset * sizeof(T), count);
+        return part(offset, count, "DeviceSpan::subspan");
+    }
+    // A view of the first, or of the last `count` elements; invalid_argument if there are fewer.
+    Result<DeviceSpan> first(std::size_t count) const noexcept {
+        return part(0, count, "DeviceSpan::first");
+    }
+    Result<DeviceSpan> last(std::size_t count) const noexcept {
+        return part(count < size_ ? size_ - count : 0, count, "DeviceSpan::last");
+    }
+
+    // The same memory as elements of U, const if T is; invalid_argument if the size in bytes is not
+    // a multiple of theirs, or the address not one of their alignment.
+    template <DeviceType U>
+        requires(std::is_const_v<U> || !std::is_const_v<T>)
+    Result<DeviceSpan<U>> as() const noexcept {
+        CUSHIM_DETAIL_TRY_VOID(cushim_done,
+                               detail::check_elements(address_, size_bytes(), sizeof(U), alignof(U),
+                                                      "DeviceSpan::as"));
+        return DeviceSpan<U>(address_, size_bytes() / sizeof(U));
     }
 
   private:
+    Result<DeviceSpan> part(std::size_t offset, std::size_t count,
+                            const char *function) const noexcept {
+        CUSHIM_DETAIL_TRY_VOID(cushim_done,
+                               detail::check_range(offset, count, size_, "elements", function));
+        return DeviceSpan(address_ + offset * sizeof(T), count);
+    }
+
     CUdeviceptr address_ = 0;
     std::size_t size_ = 0;
 };

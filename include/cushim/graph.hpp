@@ -101,7 +101,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     /* A fill: sets every element to `value`, which has one, two or four bytes. The layers of
      * three-dimensional memory must follow one another without a gap. A fill of 0 elements adds an
      * empty node. cuGraphAddMemsetNode. */
-    template <detail::Fillable To>
+    template <detail::FillableByNode To>
     Result<GraphNode> add_memset_node(const GraphDependencies &dependencies, To &&to,
                                       const detail::ElementOf<To> &value) noexcept {
         return add(dependencies, detail::pitched_fill(to, value), {detail::States(to)});

@@ -44,13 +44,14 @@ struct PitchedCopy {
     ElementType element;
 };
 
-// A value of one, two or four bytes.
+// A value of one, two, four or eight bytes.
 struct Fill {
     CUdeviceptr to;
     std::size_t size; // elements
     unsigned int element_size;
-    unsigned int value;
+    unsigned long long value;
 };
+// A value of one, two or four bytes.
 struct PitchedFill {
     PitchedView to;
     ElementType element;
@@ -149,18 +150,25 @@ template <class To, class From>
 concept CopyableTo = requires(To &to, From &from) { copy_between(view_of(to), view_of(from)); };
 
 template <class T>
-unsigned int bits_of(const T &value) noexcept {
+auto bits_of(const T &value) noexcept {
     if constexpr (sizeof(T) == 1) {
         return __builtin_bit_cast(unsigned char, value);
     } else if constexpr (sizeof(T) == 2) {
         return __builtin_bit_cast(unsigned short, value);
-    } else {
+    } else if constexpr (sizeof(T) == 4) {
         return __builtin_bit_cast(unsigned int, value);
+    } else {
+        return __builtin_bit_cast(unsigned long long, value);
     }
 }
 
+// CUDA fills rows, and has nodes, for at most four bytes.
+template <class T>
+inline constexpr bool fits_rows = sizeof(T) <= 4;
+
 template <class To>
-    requires(is_on_device<To> && FillableDeviceType<typename To::element_type>)
+    requires(is_on_device<To> && FillableDeviceType<typename To::element_type> &&
+             (is_linear<To> || fits_rows<typename To::element_type>))
 auto fill_with(const To &to, const typename To::element_type &value) noexcept {
     using T = typename To::element_type;
     if constexpr (has_rows<To>) {
@@ -174,6 +182,8 @@ template <class To>
 using ElementOf = typename ViewOf<To>::element_type;
 template <class To>
 concept Fillable = requires(To &to, const ElementOf<To> &value) { fill_with(view_of(to), value); };
+template <class To>
+concept FillableByNode = Fillable<To> && fits_rows<ElementOf<To>>;
 
 // --- for compiler errors: why memory cannot be copied or filled
 
@@ -199,7 +209,7 @@ using CopyMisfit =
 
 template <class To>
 concept OtherThanFillable = AnyView<ViewOf<To>> && is_on_device<ViewOf<To>> &&
-                            WritableDeviceType<ElementOf<To>> && !FillableDeviceType<ElementOf<To>>;
+                            WritableDeviceType<ElementOf<To>> && !Fillable<To>;
 template <class To>
 using FillMisfit = destination::cannot_be_filled<ElementOf<To>>;
 

@@ -38,7 +38,7 @@ PitchedFill pitched_fill(To &to, const ElementOf<To> &value) noexcept {
     if constexpr (std::is_same_v<decltype(fill), const Fill>) {
         return {one_row(fill.to, fill.size, fill.element_size),
                 {fill.element_size, fill.element_size},
-                fill.value};
+                static_cast<unsigned int>(fill.value)};
     } else {
         return fill;
     }

@@ -66,7 +66,7 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
     }
 
     // Replaces the memory and the value of a fill. See Graph::add_memset_node().
-    template <Fillable To>
+    template <FillableByNode To>
     Result<void> set_memset_node(const GraphNode &node, To &&to,
                                  const ElementOf<To> &value) noexcept {
         return set(node, pitched_fill(to, value), {States(to)});

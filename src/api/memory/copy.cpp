@@ -34,7 +34,7 @@ bool overlap(unsigned long long a, unsigned long long b, std::size_t bytes) noex
     }
     return {};
 }
-// The element size is 1, 2 or 4.
+// The element size is 1, 2, 4 or 8.
 [[gnu::cold, gnu::noinline]] Result<void> check(const Fill &fill) noexcept {
     CUSHIM_TRY_VOID(bytes_of(fill.size, fill.element_size));
     if ((fill.to & (fill.element_size - 1)) != 0) {
@@ -129,6 +129,18 @@ Result<void> enqueue(const PitchedCopy &copy, CUstream stream) noexcept {
     return copy_by<entry::cuMemcpy2DAsync, entry::cuMemcpy3DAsync>(copy, stream);
 }
 
+// CUDA fills with at most four bytes.
+Result<void> fill_with_eight_bytes(const Fill &fill, CUstream stream) noexcept {
+    const auto low = static_cast<unsigned int>(fill.value);
+    const auto high = static_cast<unsigned int>(fill.value >> 32);
+    if (low == high) {
+        return call<entry::cuMemsetD32Async>(fill.to, low, 2 * fill.size, stream);
+    }
+    const std::size_t pitch = 8, width = 1;
+    CUSHIM_TRY_VOID(call<entry::cuMemsetD2D32Async>(fill.to, pitch, low, width, fill.size, stream));
+    return call<entry::cuMemsetD2D32Async>(fill.to + 4, pitch, high, width, fill.size, stream);
+}
+
 [[gnu::always_inline]] inline Result<void> enqueue(const Fill &fill, CUstream stream) noexcept {
     switch (fill.element_size) {
     case 1:
@@ -137,8 +149,11 @@ Result<void> enqueue(const PitchedCopy &copy, CUstream stream) noexcept {
     case 2:
         return call<entry::cuMemsetD16Async>(fill.to, static_cast<unsigned short>(fill.value),
                                              fill.size, stream);
+    case 4:
+        return call<entry::cuMemsetD32Async>(fill.to, static_cast<unsigned int>(fill.value),
+                                             fill.size, stream);
     default:
-        return call<entry::cuMemsetD32Async>(fill.to, fill.value, fill.size, stream);
+        return fill_with_eight_bytes(fill, stream);
     }
 }
 

@@ -117,6 +117,9 @@ SCENARIO_TEST("memory is filled with elements of every size", "[copy]",
     CUSHIM_TRY_VOID(check_fill<bool>(context, stream, false, true));
     CUSHIM_TRY_VOID(check_fill<unsigned short>(context, stream, 0x1234, 0xfedc));
     CUSHIM_TRY_VOID(check_fill<float>(context, stream, 1.5F, -2.5F));
+    CUSHIM_TRY_VOID(
+        check_fill<double>(context, stream, 0.0, -2.5)); // both halves are equal, or not
+    CUSHIM_TRY_VOID(check_fill<long long>(context, stream, -1, 0x123456789abcdef0));
     return check_fill<Pair>(context, stream, {1, 2}, {3, 4});
 }
 

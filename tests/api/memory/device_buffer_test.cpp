@@ -20,6 +20,10 @@ Result<void> keep_busy(const Stream &stream, DeviceBuffer<int> &buffer) {
     return {};
 }
 
+struct Twelve {
+    float numbers[3];
+};
+
 } // namespace
 
 SCENARIO_TEST("copy_of() makes device memory with the values of a range", "[device_buffer]",
@@ -30,6 +34,23 @@ SCENARIO_TEST("copy_of() makes device memory with the values of a range", "[devi
     CHECK(static_cast<bool>(buffer));
     CHECK(buffer.native() == reinterpret_cast<CUdeviceptr>(buffer.data()));
     return check_gives(read(context, buffer), numbers(1000));
+}
+
+SCENARIO_TEST("memory is allocated with zeros", "[device_buffer]",
+              (const Context &context, const StreamAside &aside)) {
+    const Stream &stream = aside.stream;
+    for (int repetition = 0; repetition < 2; ++repetition) { // the second may get the same memory
+        CUSHIM_TRY(auto buffer, DeviceBuffer<int>::allocate_zeroed(context, 1000));
+        CUSHIM_TRY_VOID(check_filled(context, buffer, 0));
+        CUSHIM_TRY_VOID(fill(buffer, 5));
+        CUSHIM_TRY(auto ordered, DeviceBuffer<int>::allocate_zeroed_async(stream, 1000));
+        CUSHIM_TRY_VOID(stream.synchronize());
+        CUSHIM_TRY_VOID(check_filled(context, ordered, 0));
+        CUSHIM_TRY_VOID(fill(stream, ordered, 5));
+    }
+    CUSHIM_TRY(const auto none, DeviceBuffer<double>::allocate_zeroed(context, 0));
+    CHECK(none.size() == 0);
+    return {};
 }
 
 // The simulator reports work that uses freed memory.
@@ -150,4 +171,28 @@ TEST_CASE("invalid sizes, streams and ranges of device memory are rejected", "[d
     CHECK(buffer.span().subspan(10, 0).has_value());
     constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
     check_refused(buffer.span().subspan(1, all), "1");
+    check_refused(DeviceBuffer<int>::allocate_zeroed(context, many), numbers_in);
+    check_refused(DeviceBuffer<int>::allocate_zeroed_async(Stream(), 1), "Stream is empty");
+}
+
+TEST_CASE("parts of device memory, also as elements of another type", "[device_buffer]") {
+    const DeviceSpan<const int> whole(1024, 10);
+    CHECK(ok(whole.first(3)).native() == 1024);
+    CHECK(ok(whole.first(3)).size() == 3);
+    CHECK(ok(whole.last(3)).native() == 1024 + 28);
+    CHECK(ok(whole.last(3)).size() == 3);
+    CHECK(ok(whole.last(10)).native() == 1024);
+    CHECK(ok(whole.last(0)).empty());
+    check_refused(whole.first(11), "range [0, 11) exceeds the size of 10 elements");
+    check_refused(whole.last(11), "range [0, 11) exceeds the size of 10 elements");
+
+    CHECK(ok(whole.as<const double>()).size() == 5);
+    CHECK(ok(whole.as<const unsigned char>()).size() == 40);
+    CHECK(ok(DeviceSpan<int>(1024, 10).as<float>()).native() == 1024);
+    check_refused(ok(whole.first(3)).as<const double>(),
+                  "size 12 is not a multiple of the element size of 8 bytes");
+    check_refused(ok(whole.last(5)).as<const Twelve>(),
+                  "size 20 is not a multiple of the element size of 12 bytes");
+    check_refused(ok(ok(whole.last(3)).first(2)).as<const double>(),
+                  "address 0x41c is not a multiple of the element alignment of 8 bytes");
 }
