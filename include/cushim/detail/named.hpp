@@ -14,7 +14,8 @@ namespace cushim::detail {
  *     return named("Stream::synchronize", call<entry::cuStreamSynchronize>(native()));
  *     return named("Stream::wait", [&]() -> Result<void> { ... });
  *
- * Only public functions do this. The outermost one decides, since its name replaces others.
+ * Public functions do this, and what implements one of them. The outermost one decides, since its
+ * name replaces others.
  * `function` must live as long as the program. */
 template <class Outcome>
 auto named(const char *function, Outcome &&outcome) {

@@ -29,8 +29,9 @@ struct GraphAccess {
     }
 };
 
-/* Names the nodes of a graph. Made when something first refers to the graph that may outlive it, an
- * executable graph or a graph nested in it, or when one of its nodes is destroyed.
+/* Names the nodes of a graph. Made when it is first needed: for what may outlive the graph, as an
+ * executable graph or a graph nested in it, for a node that is destroyed, for a condition, or to
+ * find a node that CUDA reports.
  *
  * The name of a node is the number of its graph; only a node whose handle belonged to a destroyed
  * one has a number of its own. So a node costs no memory here until one is destroyed. Functions
@@ -46,6 +47,7 @@ class GraphIdentity {
     // Of a graph nested in a node.
     GraphIdentity(GraphIdentity &around, CUgraphNode node) noexcept
         : api(around.api), id(next_id()), around_(&around), node_(node) {}
+    ~GraphIdentity() { end(); }
     GraphIdentity(const GraphIdentity &) = delete;
     GraphIdentity &operator=(const GraphIdentity &) = delete;
 
@@ -98,7 +100,7 @@ class GraphIdentity {
     static inline constinit std::atomic<unsigned long long> last_id_{0};
 
     bool alive_ = true;
-    // Valid only while the outer graph's wrapper exists, which ends this identity first.
+    // Of the outer graph, which ends this identity before it is destroyed.
     GraphIdentity *const around_ = nullptr;
     const CUgraphNode node_ = nullptr; // node in the outer graph
     // The names of nodes with these handles, to which destroyed ones belonged.

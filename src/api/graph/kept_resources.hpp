@@ -121,8 +121,7 @@ class KeptResources {
         Held *next_captured = nullptr;
     };
 
-    // `of` is the handle of the graph, which may be created later; `number` is that of its
-    // GraphIdentity.
+    // `of` is the handle of the graph, which may be created later; `number` is its GraphState::id.
     KeptResources(const CUgraph &of, unsigned long long number, unsigned int made_in) noexcept
         : graph_(of), number_(number), generation_(made_in) {}
     KeptResources(const KeptResources &) = delete;

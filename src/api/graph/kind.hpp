@@ -7,8 +7,9 @@
 //     native<api>(node, context)     CUDA's parameters
 //     Add, Set, SetInExec            CUDA's functions that take them; each is a Both
 //     Get, Native                    CUDA's function that reads them back, and their type
-// It lacks those that CUDA lacks. It may replace any member of KindDefaults; one that replaces
-// add(), set() or set_in_exec(), because one call is not enough, needs no function for it.
+// It needs no functions that no public function of cushim uses. It may replace any member of
+// KindDefaults: a kind for which one call is not enough replaces add(), set() or set_in_exec(), and
+// then needs no Add, Set or SetInExec.
 #pragma once
 
 #include <optional>

@@ -83,7 +83,7 @@ struct GraphState final : InContext {
     }
 
     const Api api;
-    const unsigned long long id; // of its identity
+    const unsigned long long id; // see GraphIdentity
     CUgraph graph = nullptr;
     // For a graph nested in a node, which is never owned; the graph around it is kept alive.
     GraphState *const outermost = this;

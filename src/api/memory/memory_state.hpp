@@ -23,7 +23,7 @@ struct MemoryState : InContext {
     Stream release_stream; // that of release_after(), from keep_for_release()
 };
 
-// Memory that is freed in its context.
+// Memory that is freed in its context, unless that cannot be entered.
 struct FreedInContext : MemoryState {
     using MemoryState::MemoryState;
 
@@ -32,7 +32,6 @@ struct FreedInContext : MemoryState {
                              [this] { return destroy_in(context, [this] { return free(); }); });
     }
 
-    // Called in its context.
     virtual Destroyed free() noexcept = 0;
 };
 

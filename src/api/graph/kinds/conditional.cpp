@@ -73,7 +73,7 @@ Result<GraphCases> add_conditional(Graph &graph, const GraphDependencies &depend
     }
     CUSHIM_TRY(const ContextScope scope, state->enter());
     return with_memory([&]() -> Result<GraphCases> {
-        // All but the states of the bodies is allocated before the node exists.
+        // All but what graph_inside() allocates is allocated before the node exists.
         GraphNode &user = state->identity()->user_of(condition.native());
         if (state->has(user)) {
             return Error::invalid_argument("the condition already has a conditional node; create "
