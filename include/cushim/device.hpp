@@ -33,7 +33,7 @@ struct DeviceText {
     char characters[Size] = {}; // null-terminated
 
     // The text; valid as long as this object.
-    const char *c_str() const noexcept { return characters; }
+    const char *c_str() const noexcept CUSHIM_LIFETIMEBOUND { return characters; }
 };
 using DeviceName = DeviceText<256>; // "NVIDIA H100 80GB HBM3"
 using PciBusId = DeviceText<16>;    // "0000:3b:00.0"

@@ -32,7 +32,7 @@ struct DriverLog {
     char characters[1024]; // null-terminated; longer text is cut
 
     // The text; valid as long as this object.
-    const char *c_str() const noexcept { return characters; }
+    const char *c_str() const noexcept CUSHIM_LIFETIMEBOUND { return characters; }
 };
 
 // The log lines of the last failed call of the calling thread, without timestamps and thread IDs.

@@ -170,7 +170,7 @@ class Error {
     // Never null. The first call may allocate memory and queries the library for the status name.
     // If memory is exhausted, the text is shorter. Valid as long as this Error, or any copy made of
     // it after the call.
-    CUSHIM_API const char *message() const noexcept;
+    CUSHIM_API const char *message() const noexcept CUSHIM_LIFETIMEBOUND;
 
     // Whether kind, API, library, status, entry point and versions are equal; messages may differ.
     CUSHIM_API friend bool operator==(const Error &left, const Error &right) noexcept;

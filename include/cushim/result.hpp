@@ -89,7 +89,7 @@ class [[nodiscard]] Result : public detail::outcome::Outcome<T> {
     // The value. On failure, without NDEBUG, writes the error's message to stderr and aborts;
     // otherwise undefined.
     template <detail::OnFailure Then = detail::on_misuse>
-    T *operator->() noexcept {
+    T *operator->() noexcept CUSHIM_LIFETIMEBOUND {
         Base::template require_value<Then>("operator->()");
         return __builtin_addressof(Base::get());
     }
@@ -99,22 +99,22 @@ class [[nodiscard]] Result : public detail::outcome::Outcome<T> {
         return __builtin_addressof(Base::get());
     }
     template <detail::OnFailure Then = detail::on_misuse>
-    T &operator*() & noexcept {
+    T &operator*() & noexcept CUSHIM_LIFETIMEBOUND {
         Base::template require_value<Then>("operator*()");
         return Base::get();
     }
     template <detail::OnFailure Then = detail::on_misuse>
-    const T &operator*() const & noexcept {
+    const T &operator*() const & noexcept CUSHIM_LIFETIMEBOUND {
         Base::template require_value<Then>("operator*()");
         return Base::get();
     }
     template <detail::OnFailure Then = detail::on_misuse>
-    T &&operator*() && noexcept {
+    T &&operator*() && noexcept CUSHIM_LIFETIMEBOUND {
         Base::template require_value<Then>("operator*()");
         return static_cast<T &&>(Base::get());
     }
     template <detail::OnFailure Then = detail::on_misuse>
-    const T &&operator*() const && noexcept {
+    const T &&operator*() const && noexcept CUSHIM_LIFETIMEBOUND {
         Base::template require_value<Then>("operator*()");
         return static_cast<const T &&>(Base::get());
     }
@@ -122,22 +122,22 @@ class [[nodiscard]] Result : public detail::outcome::Outcome<T> {
     // The value. On failure throws Exception (exception.hpp), or, in a file built without
     // exceptions, writes the error's message to stderr and aborts.
     template <detail::OnFailure Then = detail::on_failure>
-    T &value() & {
+        T &value() & CUSHIM_LIFETIMEBOUND {
         Base::template require_value<Then>("value()");
         return Base::get();
     }
     template <detail::OnFailure Then = detail::on_failure>
-    const T &value() const & {
+    const T &value() const &CUSHIM_LIFETIMEBOUND {
         Base::template require_value<Then>("value()");
         return Base::get();
     }
     template <detail::OnFailure Then = detail::on_failure>
-    T &&value() && {
+        T &&value() && CUSHIM_LIFETIMEBOUND {
         Base::template require_value<Then>("value()");
         return static_cast<T &&>(Base::get());
     }
     template <detail::OnFailure Then = detail::on_failure>
-    const T &&value() const && {
+    const T &&value() const &&CUSHIM_LIFETIMEBOUND {
         Base::template require_value<Then>("value()");
         return static_cast<const T &&>(Base::get());
     }

@@ -30,7 +30,7 @@ struct Text {
     char characters[128]; // null-terminated
 
     // The text; valid as long as this object.
-    constexpr const char *c_str() const noexcept { return characters; }
+    constexpr const char *c_str() const noexcept CUSHIM_LIFETIMEBOUND { return characters; }
 };
 
 } // namespace cushim

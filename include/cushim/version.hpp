@@ -6,6 +6,7 @@
 #define CUSHIM_VERSION_HPP
 
 #include <cushim/detail/append_decimal.hpp>
+#include <cushim/detail/cpp20.hpp>
 
 namespace cushim {
 
@@ -61,7 +62,7 @@ struct VersionText {
     char characters[12];
 
     // The text; valid as long as this object.
-    constexpr const char *c_str() const noexcept { return characters; }
+    constexpr const char *c_str() const noexcept CUSHIM_LIFETIMEBOUND { return characters; }
 };
 
 // The version as text: "12.6", or "unknown".

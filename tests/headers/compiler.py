@@ -60,4 +60,9 @@ class Arguments:
     def __init__(self):
         given = options.of_command_line()
         self.cxx, self.files, self.include = given.command('cxx'), given.words, given.all('include')
-        self.compiler = Compiler(self.cxx, given.command('c'), self.include, given.all('system-include'))
+        self.system_include = given.all('system-include')
+        self.compiler = Compiler(self.cxx, given.command('c'), self.include, self.system_include)
+
+    def other(self, cxx):
+        """Another C++ compiler, with the same include folders."""
+        return Compiler([cxx], self.compiler.c, self.include, self.system_include)

@@ -3,10 +3,12 @@
 code must compile without a warning (the positive control)."""
 
 import dataclasses
+import shutil
 import unittest
 
 import compiler as compiler_module
 
+CLANG = shutil.which('clang++')
 OPTIONS = ['-Werror', '-Wall', '-Wextra', '-Wpedantic']
 
 arguments = compiler_module.Arguments()
@@ -198,14 +200,37 @@ CASES = [
          'cushim/table.hpp', 'CUresult use() { return driver().HERE(0); }', right='cuInit', wrong='cuNoSuchFunction'),
 ]
 
+# GCC does not know the attribute.
+CASES_FOR_CLANG = [
+    Case('text of a temporary error', 'dangling', 'cushim/result.hpp',
+         '''Result<int> make();
+            char use() { [[maybe_unused]] const Error error = Error::invalid_argument("no");
+                const char *text = HERE; return text[0]; }''',
+         right='error.message()', wrong='make().error().message()'),
+    Case('text of a temporary text', 'dangling', 'cushim/stream.hpp',
+         '''char use(const Stream &stream) { [[maybe_unused]] const Text text = to_text(stream);
+                const char *characters = HERE; return characters[0]; }''',
+         right='text.c_str()', wrong='to_text(stream).c_str()'),
+    Case('value of a temporary Result', 'dangling', 'cushim/result.hpp',
+         'Result<int> make(); int use() { HERE value = *make(); return value; }',
+         right='const int', wrong='const int &'),
+]
+
 
 class Misuse(unittest.TestCase):
     def test_every_case(self):
-        for case in CASES:
+        self.check(arguments.compiler, CASES)
+
+    @unittest.skipIf(CLANG is None, 'needs clang++')
+    def test_references_to_temporaries(self):
+        self.check(arguments.other(CLANG), CASES_FOR_CLANG)
+
+    def check(self, compiler, cases):
+        for case in cases:
             with self.subTest(case.name):
-                control = arguments.compiler.run(case.text(case.right), *OPTIONS)
+                control = compiler.run(case.text(case.right), *OPTIONS)
                 self.assertEqual(control.returncode, 0, control.stderr[:4000])
-                refused = arguments.compiler.run(case.text(case.wrong), *OPTIONS)
+                refused = compiler.run(case.text(case.wrong), *OPTIONS)
                 self.assertNotEqual(refused.returncode, 0, 'it compiles')
                 self.assertRegex(refused.stderr, case.pattern)
                 self.assertLessEqual(len(refused.stderr.splitlines()), case.most_lines, refused.stderr)

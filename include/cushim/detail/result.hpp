@@ -135,22 +135,22 @@ class Outcome {
 
     // The error. On success, without NDEBUG, writes that to stderr and aborts; otherwise undefined.
     template <OnFailure Then = on_misuse>
-    Error &error() & noexcept {
+    Error &error() & noexcept CUSHIM_LIFETIMEBOUND {
         require_error<Then>();
         return error_;
     }
     template <OnFailure Then = on_misuse>
-    const Error &error() const & noexcept {
+    const Error &error() const & noexcept CUSHIM_LIFETIMEBOUND {
         require_error<Then>();
         return error_;
     }
     template <OnFailure Then = on_misuse>
-    Error &&error() && noexcept {
+    Error &&error() && noexcept CUSHIM_LIFETIMEBOUND {
         require_error<Then>();
         return static_cast<Error &&>(error_);
     }
     template <OnFailure Then = on_misuse>
-    const Error &&error() const && noexcept {
+    const Error &&error() const && noexcept CUSHIM_LIFETIMEBOUND {
         require_error<Then>();
         return static_cast<const Error &&>(error_);
     }
