@@ -45,6 +45,11 @@ void expect_copies(Failures &failures) {
     std::vector<int> values(9);
     failures.expect("DeviceSpan::subspan: range [4, 9) exceeds the size of 8 elements",
                     span.subspan(4, 5));
+    failures.expect("DeviceSpan::first: range [0, 9) exceeds the size of 8 elements",
+                    span.first(9));
+    failures.expect("DeviceSpan::last: range [0, 9) exceeds the size of 8 elements", span.last(9));
+    failures.expect("DeviceSpan::as: size 12 is not a multiple of the element size of 8 bytes",
+                    ok(span.first(3)).as<double>());
     failures.expect("copy: element counts differ: source 9, destination 8",
                     copy(context, span, values));
     failures.expect("copy: the Stream is empty", copy(Stream(), span, span));
@@ -95,6 +100,10 @@ void expect_device_buffers(Failures &failures) {
     failures.expect("DeviceBuffer::allocate_async: 134217728 bytes requested, 67108832 free "
                     "(cuMemAllocAsync: CUDA_ERROR_OUT_OF_MEMORY)",
                     DeviceBuffer<int>::allocate_async(stream, 32 << 20));
+    failures.expect("DeviceBuffer::allocate_zeroed: the Context is empty",
+                    DeviceBuffer<int>::allocate_zeroed(Context(), 1));
+    failures.expect("DeviceBuffer::allocate_zeroed_async: the Stream is empty",
+                    DeviceBuffer<int>::allocate_zeroed_async(Stream(), 1));
     failures.expect("DeviceBuffer::copy_of: the Context is empty",
                     DeviceBuffer<int>::copy_of(Context(), {}));
     failures.expect("DeviceBuffer::adopt: the address is null, but the size is 12 bytes",

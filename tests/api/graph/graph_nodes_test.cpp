@@ -379,6 +379,8 @@ TEST_CASE("invalid node parameters are rejected", "[graph]") {
     const std::vector<int> four(4);
     check_invalid(graph.add_memcpy_node({}, memory, std::span(four)),
                   "extents differ: source 4 x 1 x 1, destination 8 x 1 x 1");
+    check_invalid(graph.add_memcpy_node({}, memory, std::span(four).first(0)),
+                  "extents differ: source 0 x 1 x 1, destination 8 x 1 x 1");
     check_invalid(graph.add_batch_mem_op_node({}, {}), "0 operations passed, minimum 1");
     check_invalid(graph.add_semaphore_signal_node({}, {}), "0 signals passed, minimum 1");
     check_invalid(graph.add_node_raw({}, nullptr), "the parameters are null");
