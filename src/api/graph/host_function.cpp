@@ -93,7 +93,7 @@ Result<void> capture_closure(const Stream &stream, const Closure &closure) noexc
         CUSHIM_TRY_VOID(graph->uses().prepare(uses));
         graph->uses().keep(std::move(uses));
     } else {
-        CUSHIM_TRY_VOID(keep_in_capture(capture, std::move(uses)));
+        CUSHIM_TRY_VOID(keep_in_capture(capture, std::move(uses.closure)));
     }
     return call<entry::cuLaunchHostFunc>(stream.native(), closure.call, closure.object);
 }

@@ -147,10 +147,7 @@ Result<std::unique_ptr<KeptUses>> keep_uses(std::shared_ptr<KeptSet> set) noexce
     });
 }
 
-Result<void> keep_in_capture(const CaptureInProgress &capture, NewUses &&uses) noexcept {
-    if (uses.empty()) {
-        return {};
-    }
+Result<void> keep_in_capture(const CaptureInProgress &capture, OwnedClosure &&closure) noexcept {
     Destroyed released; // reported without the lock: the sink may capture as well
     Result<void> kept = with_memory([&]() -> Result<void> {
         auto held = std::make_unique<Held>();
@@ -165,10 +162,7 @@ Result<void> keep_in_capture(const CaptureInProgress &capture, NewUses &&uses) n
             captured = into;
             released = {call<entry::cuUserObjectRelease>(into->object, 1u), into->object};
         }
-        for (State *const state : uses.states) {
-            into->set->resources.try_emplace(state, state);
-        }
-        into->set->closures.push_back(std::move(uses.closure));
+        into->set->closures.push_back(std::move(closure));
         return {};
     });
     report_teardown(released);

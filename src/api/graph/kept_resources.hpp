@@ -98,8 +98,8 @@ Result<void> require_release_thread() noexcept;
 Result<std::unique_ptr<KeptUses>> keep_uses(NewUses &&uses) noexcept;
 Result<std::unique_ptr<KeptUses>> keep_uses(std::shared_ptr<KeptSet> set) noexcept;
 
-// The resources of one call become those of a graph that is being captured. No Graph has it yet.
-Result<void> keep_in_capture(const CaptureInProgress &capture, NewUses &&uses) noexcept;
+// The closure becomes a resource of a graph that is being captured. No Graph has it yet.
+Result<void> keep_in_capture(const CaptureInProgress &capture, OwnedClosure &&closure) noexcept;
 
 /* Resources of the nodes of one graph and of the graphs inside it. A resource that a node has ever
  * used lives as long as the graph, its clones and its executable graphs; one that several nodes use
