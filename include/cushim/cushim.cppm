@@ -32,9 +32,10 @@ using cushim::AccessFlags, cushim::AccessGrant, cushim::AddressRange, cushim::Ad
     cushim::ComputeCapability, cushim::ConditionalNodeParams, cushim::Context, cushim::ContextScope,
     cushim::Device, cushim::DeviceBuffer, cushim::DeviceName, cushim::DevicePitchedSpan,
     cushim::DeviceSpan, cushim::DeviceText, cushim::DeviceType, cushim::DeviceUuid, cushim::Dim3,
-    cushim::DriverLog, cushim::DriverTable, cushim::Error, cushim::ErrorKind, cushim::ErrorParts,
-    cushim::ErrorText, cushim::Event, cushim::EventOptions, cushim::Exception, cushim::ExportKinds,
-    cushim::Extent, cushim::ExternalBuffer, cushim::ExternalMemory, cushim::ExternalMemoryOptions,
+    cushim::DriverLog, cushim::DriverTable, cushim::Error, cushim::ErrorHook,
+    cushim::ErrorHookSetting, cushim::ErrorKind, cushim::ErrorParts, cushim::ErrorText,
+    cushim::Event, cushim::EventOptions, cushim::Exception, cushim::ExportKinds, cushim::Extent,
+    cushim::ExternalBuffer, cushim::ExternalMemory, cushim::ExternalMemoryOptions,
     cushim::ExternalMemorySource, cushim::ExternalMipmappedArray, cushim::FabricHandle,
     cushim::Feature, cushim::FillableDeviceType, cushim::Granularity, cushim::Graph,
     cushim::GraphAllocation, cushim::GraphBody, cushim::GraphBranches, cushim::GraphCases,
@@ -69,10 +70,11 @@ using cushim::AccessFlags, cushim::AccessGrant, cushim::AddressRange, cushim::Ad
     cushim::max_active_blocks, cushim::max_active_clusters, cushim::max_cluster_size, cushim::name,
     cushim::open_event, cushim::receive_fd, cushim::reload, cushim::report,
     cushim::required_version, cushim::reset_graph_memory_high_marks, cushim::resolve_all,
-    cushim::runtime, cushim::runtime_version, cushim::send_fd, cushim::set_teardown_sink,
-    cushim::signal_semaphores, cushim::suggest_block, cushim::suggest_block_by, cushim::supports,
-    cushim::to_text, cushim::trim_graph_memory, cushim::try_driver, cushim::try_runtime,
-    cushim::wait_for_released_closures, cushim::wait_semaphores;
+    cushim::runtime, cushim::runtime_version, cushim::send_fd, cushim::set_error_hook,
+    cushim::set_teardown_sink, cushim::signal_semaphores, cushim::suggest_block,
+    cushim::suggest_block_by, cushim::supports, cushim::to_text, cushim::trim_graph_memory,
+    cushim::try_driver, cushim::try_runtime, cushim::wait_for_released_closures,
+    cushim::wait_semaphores;
 
 } // namespace cushim
 

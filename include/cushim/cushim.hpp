@@ -14,6 +14,7 @@
 // Errors
 #include <cushim/driver_log.hpp>
 #include <cushim/error.hpp>
+#include <cushim/error_hook.hpp>
 #include <cushim/exception.hpp>
 #include <cushim/text.hpp>
 #include <cushim/try.hpp>

@@ -7,6 +7,7 @@
 #include <cushim/detail/loader.h>
 #include <cushim/driver_table.hpp>
 #include <cushim/error.hpp>
+#include <cushim/error_hook.hpp>
 
 #include <atomic>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include <new>
 #include <string_view>
 
+#include "callback_setting.hpp"
 #include "driver_log.hpp"
 #include "error_message.hpp"
 
@@ -319,8 +321,21 @@ void Error::release(ErrorText *text) noexcept {
 
 namespace detail {
 
+static constinit CallbackSetting<ErrorHookSetting> error_hook;
+static constinit thread_local bool is_in_hook = false;
+
 void name_error(const Error &error, const char *function) noexcept {
+    const bool is_new = *error.function() == '\0';
     set_function(error, function);
+    if (!is_new || is_in_hook) {
+        return;
+    }
+    const ErrorHookSetting setting = error_hook.current();
+    if (setting.hook != nullptr) {
+        is_in_hook = true;
+        setting.hook(error, setting.user);
+        is_in_hook = false;
+    }
 }
 
 void set_function(const Error &error, const char *function) noexcept {
@@ -367,4 +382,8 @@ void abort_with(const Error *error, const char *function) noexcept {
 }
 
 } // namespace detail
+ErrorHookSetting set_error_hook(ErrorHookSetting setting) noexcept {
+    return error_hook.exchange(setting);
+}
+
 } // namespace cushim

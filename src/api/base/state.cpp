@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "call.hpp"
-#include "fork_guard.hpp"
+#include "callback_setting.hpp"
 #include "relaxed_capture.hpp"
 #include "resets.hpp"
 
@@ -16,15 +16,7 @@ using namespace detail;
 
 namespace {
 
-// The current sink and the next: a fork during a change leaves the current one intact.
-constinit ForkLock sink_lock = {};
-constinit TeardownSinkSetting sinks[2];
-constinit std::atomic<unsigned int> sink_index{0};
-
-TeardownSinkSetting current_sink() noexcept {
-    const LockGuard guard(sink_lock);
-    return sinks[sink_index.load(std::memory_order_relaxed)];
-}
+constinit CallbackSetting<TeardownSinkSetting> teardown_sink;
 
 // During exit, a driver call in a destructor may crash; in a child of fork it would only return an
 // error, and the object belongs to the parent. After a reset, destroying a stream crashes.
@@ -55,11 +47,7 @@ TeardownSinkSetting current_sink() noexcept {
 } // namespace
 
 TeardownSinkSetting set_teardown_sink(TeardownSinkSetting setting) noexcept {
-    const LockGuard guard(sink_lock);
-    const unsigned int before = sink_index.load(std::memory_order_relaxed);
-    sinks[1 - before] = setting;
-    sink_index.store(1 - before, std::memory_order_release);
-    return sinks[before];
+    return teardown_sink.exchange(setting);
 }
 
 namespace detail {
@@ -79,7 +67,7 @@ void report_teardown(const Destroyed &destroyed) noexcept {
     if (error.api() != Api::library && nothing_left(error.status())) {
         return;
     }
-    const TeardownSinkSetting setting = current_sink();
+    const TeardownSinkSetting setting = teardown_sink.current();
     if (setting.sink != nullptr) {
         setting.sink({error.entry_point(), error.status(), destroyed.handle}, setting.user);
     }
