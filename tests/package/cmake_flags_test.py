@@ -64,6 +64,13 @@ class Flags(unittest.TestCase):
         for name, flags in meson.items():
             self.assertEqual(cmake[name], flags, name)
 
+    @unittest.skipUnless(arguments.type == 'shared', 'archives export nothing')
+    def test_shared_libraries_export_alike(self):
+        """By version scripts; install_test.py reads the libraries of Meson's build."""
+        text = (folder / 'build/build.ninja').read_text(encoding='utf-8')
+        for script in ('src/api/exported.map', 'cushim-core.map'):
+            self.assertRegex(text, rf'-Wl,--version-script=\S*/{script}')
+
     @unittest.skipUnless(arguments.simulator, 'the build that runs this test has no simulator')
     def test_simulator_is_compiled_alike(self):
         """The flags of the build that runs this test are those that its user has chosen."""

@@ -2,6 +2,7 @@
 """Consumers that use a compiler and pkg-config."""
 
 import shlex
+import shutil
 
 import consumer
 from consumer import CONSUMERS, arguments, run
@@ -43,6 +44,17 @@ class PkgConfig(consumer.ConsumerTest):
     def test_cpp_program_without_exceptions_and_rtti_builds_and_runs(self):
         program = self.cpp('plain', '-fno-exceptions', '-fno-rtti')
         self.check_cpp(program, **self.search)
+
+    def test_exception_of_the_library_is_caught(self):
+        """With every linker, by its type and by that of its base."""
+        for linker in ('bfd', 'gold', 'lld', 'mold'):
+            if shutil.which(f'ld.{linker}') is not None:
+                with self.subTest(linker):
+                    program = install.folder / f'throwing-{linker}'
+                    run(*arguments.cxx, '-std=c++20', CONSUMERS / 'throwing.cpp', '-o', program,
+                        f'-fuse-ld={linker}', *consumer.cuda_includes(), *flags('cushim'))
+                    said = run(program, CUSHIM_DISABLE='1', **self.search)
+                    self.assertRegex(said, r'\Acushim::Exception: .*CUSHIM_DISABLE.*\nstd::exception: .*CUSHIM_DISABLE')
 
     def test_c_program_builds_and_runs(self):
         """With only the C compiler and without CUDA headers."""
