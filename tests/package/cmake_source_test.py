@@ -142,7 +142,9 @@ class AddSubdirectory(consumer.ConsumerTest):
         self.check_c(self.build / 'hello_c')
         for program in ('existing_c', 'existing_exported'):
             self.check_existing(self.build / program, True)
+            self.check_small(self.build / program, 'cuInit', 'cudaGetDeviceCount')
         self.check_driver_api(self.build / 'driver', True)
+        self.check_small(self.build / 'driver', 'cuInit')
         self.check_linked(self.build / 'hello_c', True)
 
     def test_shared_library_needs_no_cpp_runtime(self):

@@ -59,7 +59,9 @@ class CMake(consumer.ConsumerTest):
         for program in ('existing_c', 'existing_cpp', 'existing_exported'):
             with self.subTest(program):
                 self.check_existing(folder / program, TYPES[0] == 'shared')
+                self.check_small(folder / program, 'cuInit', 'cudaGetDeviceCount')
         self.check_driver_api(folder / 'driver', TYPES[0] == 'shared')
+        self.check_small(folder / 'driver', 'cuInit')
 
     def test_only_compatible_versions_are_accepted(self):
         """Before version 1.0, every minor version has its own interface."""

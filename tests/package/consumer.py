@@ -221,6 +221,11 @@ class ConsumerTest(unittest.TestCase):
         self.assertRegex(run(program, CUSHIM_DRIVER=arguments.fake_driver, **more), r'^cuInit (?!303|0\b|34)\d+\b')
         self.check_linked(program, shared)
 
+    def check_small(self, program, *called):
+        """The program contains of a drop-in only the functions that it calls."""
+        names = {name.split('@')[0] for name, here, _ in binaries.read(program).symbols() if here}
+        self.assertEqual({name for name in names if re.match(r'cu(da|solver|blas)?[A-Z]', name)}, set(called))
+
     def check_linked(self, program, shared):
         needed = self.needed(program)
         self.assertEqual(any('cushim' in name for name in needed), shared, needed)

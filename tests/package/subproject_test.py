@@ -61,7 +61,9 @@ class Subproject(consumer.ConsumerTest):
         self.check_c(build / 'hello_c')
         for program in ('existing_c', 'existing_cpp'):
             self.check_existing(build / program, arguments.type != 'static')
+            self.check_small(build / program, 'cuInit', 'cudaGetDeviceCount')
         self.check_driver_api(build / 'driver', arguments.type != 'static')
+        self.check_small(build / 'driver', 'cuInit')
 
     def test_program_of_the_readme_runs(self):
         readme.check_app(self, build / 'app')

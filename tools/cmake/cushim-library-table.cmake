@@ -68,6 +68,18 @@ function(cushim_generate_library name description folder)
     set(cushim_dropin_file "${dropin}" PARENT_SCOPE)
 endfunction()
 
+# Programs that link a drop-in contain only the functions that they call.
+function(cushim_remove_unused target)
+    if(MSVC OR APPLE) # the linkers of both have another option
+        return()
+    endif()
+    set(option LINKER:--gc-sections)
+    if(NOT CMAKE_VERSION VERSION_LESS 3.18) # earlier ones pass no options to the linker of device code
+        set(option "$<HOST_LINK:${option}>")
+    endif()
+    set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_OPTIONS "${option}")
+endfunction()
+
 function(cushim_add_library_table target description)
     cmake_parse_arguments(PARSE_ARGV 2 given "" "" INCLUDE)
     get_filename_component(description "${description}" ABSOLUTE)
@@ -83,6 +95,7 @@ function(cushim_add_library_table target description)
     target_link_libraries(${target} PUBLIC cushim::core)
     add_library(${target}_dropin STATIC "${cushim_dropin_file}")
     target_link_libraries(${target}_dropin PRIVATE ${target})
+    cushim_remove_unused(${target}_dropin)
     add_dependencies(${target}_dropin ${target}) # whose build runs the command
     target_include_directories(${target} PUBLIC "${folder}")
     foreach(library ${target} ${target}_dropin)

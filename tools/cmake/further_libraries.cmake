@@ -48,6 +48,7 @@ function(cushim_add_library name description)
     cushim_core_again(core)
     target_link_libraries(cushim_${name} INTERFACE $<TARGET_FILE:${table}> ${core} cushim_core)
     target_link_libraries(cushim_${name}_dropin INTERFACE $<TARGET_FILE:${dropin}> $<LINK_ONLY:cushim_${name}>)
+    cushim_remove_unused(cushim_${name}_dropin)
 endfunction()
 
 set(cushim_libraries "")
