@@ -27,6 +27,8 @@ def parse_arguments():
                      help='only find the headers: print the folder of the first one')
     job.add_argument('--link-name', action='store_true',
                      help='print the name for -l on Linux; an empty line if it has none')
+    job.add_argument('--links', action='store_true',
+                     help='print the names of the libraries whose drop-ins its drop-in brings')
     job.add_argument('--list', action='store_true', help='print the names of the described libraries')
     parser.add_argument('--include', action='append', default=[], help='folder of headers')
     parser.add_argument('--style', choices=['gcc', 'msvc'], default='gcc',
@@ -41,7 +43,8 @@ def parse_arguments():
     end = own.index('--') if '--' in own else len(own)
     arguments = parser.parse_args(own[:end])
     arguments.compiler = own[end + 1:]
-    if not arguments.list and not (arguments.library and (arguments.compiler or arguments.link_name)):
+    if not arguments.list and not (arguments.library and (
+            arguments.compiler or arguments.link_name or arguments.links)):
         parser.error('LIBRARY -- COMPILER is missing')
     return arguments
 
@@ -73,6 +76,9 @@ def generate(arguments):
     described = description.read(description.path_of(arguments.library))
     if arguments.link_name:
         print(described.link_name)
+        return
+    if arguments.links:
+        print('\n'.join(described.words('links')))
         return
     preprocessor = model.Preprocessor(arguments.compiler, arguments.include, arguments.style)
     if arguments.probe:

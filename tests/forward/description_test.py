@@ -93,6 +93,7 @@ class Mistakes(unittest.TestCase):
     def test_values(self):
         self.added('places = driver shelf', 'unknown place shelf; known: driver, toolkit')
         self.added('macro = A B', 'A B is not a name')
+        self.added('links = cublas libcusparse.so', 'libcusparse.so is not the name of a library')
         self.added('except = thing{A}', 'thing{A} is not a pattern')
         self.added('version = thingVersion', 'expected FUNCTION major-minor')
         self.added('version = thingVersion written 0 1', 'expected FUNCTION major-minor')

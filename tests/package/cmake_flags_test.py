@@ -45,7 +45,7 @@ class Flags(unittest.TestCase):
         build = folder / 'build'
         run('cmake', '-S', arguments.source / 'tools/cmake', '-B', build, '-G', 'Ninja',
             *consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR'), f'-DCUSHIM_LIBRARIES={";".join(consumer.LIBRARIES)}',
-            f'-DCUSHIM_LIBRARY_HEADERS={consumer.OWN_LIBRARY}', '-DCMAKE_EXPORT_COMPILE_COMMANDS=ON',
+            f'-DCUSHIM_LIBRARY_HEADERS={";".join(map(str, consumer.LIBRARY_HEADERS))}', '-DCMAKE_EXPORT_COMPILE_COMMANDS=ON',
             f'-DCUSHIM_SHARED={"ON" if arguments.type == "shared" else "OFF"}')
         cls.cmake = commands(build)
 

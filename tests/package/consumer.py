@@ -72,9 +72,10 @@ def has_nvrtc():
     return probe.returncode == 0
 
 
-# A further library whose header is always there, and one with wrappers.
+# Further libraries whose headers are always there, and one with wrappers.
 WITH_NVRTC = has_nvrtc()
-LIBRARIES = [f'{OWN_LIBRARY}/greeter.txt'] + ['nvrtc'] * WITH_NVRTC
+LIBRARIES = [f'{OWN_LIBRARY}/greeter.txt', 'cusolver', 'cublas'] + ['nvrtc'] * WITH_NVRTC
+LIBRARY_HEADERS = [OWN_LIBRARY, CONSUMERS / 'linked_libraries/headers']
 
 
 @contextlib.contextmanager
@@ -93,7 +94,7 @@ def setup_options():
             '-Dtests=disabled',
             f'-Dtools={"enabled" if shared else "disabled"}', '-Dexamples=disabled',
             f'-Dheaders_dir={arguments.headers}', f'--prefix={PREFIX}',
-            f'-Dlibraries={",".join(LIBRARIES)}', f'-Dlibrary_headers={OWN_LIBRARY}',
+            f'-Dlibraries={",".join(LIBRARIES)}', f'-Dlibrary_headers={",".join(map(str, LIBRARY_HEADERS))}',
             *(['--libdir=lib64'] if arguments.type == 'shared' else [])]
 
 

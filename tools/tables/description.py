@@ -28,7 +28,7 @@ SYSTEMS = ('linux', 'windows')
 # Keys that every description has, and those that it may have.
 REQUIRED = ('title', 'headers', 'functions', 'required')
 OPTIONAL = ('optional', 'except', 'macro', 'major', 'major_header', 'version', 'places', 'packages', 'hint', 'wheels',
-            *SYSTEMS)
+            'links', *SYSTEMS)
 RESULTS = ('absent', 'missing')
 
 
@@ -238,6 +238,10 @@ def check(key, value):
         for word in words:
             if word not in PLACES:
                 raise ValueError(f'unknown place {word}; known: {", ".join(PLACES)}')
+    if key == 'links':
+        for word in words:
+            if not NAME.fullmatch(word):
+                raise ValueError(f'{word} is not the name of a library, such as cublas')
     if key in ('functions', 'except'):
         for word in words:
             if not re.fullmatch(r'[\w*?\[\]!-]+', word) or re.fullmatch(r'[*?]*', word):
