@@ -222,6 +222,25 @@ class ConsumerTest(unittest.TestCase):
         self.assertRegex(run(program, CUSHIM_DRIVER=arguments.fake_driver, **more), r'^cuInit (?!303|0\b|34)\d+\b')
         self.check_linked(program, shared)
 
+    def check_man_page(self, page, program):
+        """It describes every option that the program's help names, and is formatted without a warning."""
+        text = page.read_text(encoding='ascii')
+        self.assertTrue(text.startswith(f'.TH {program.name.upper()} 1 "" "cushim {arguments.version}"\n'), text[:80])
+        for section in ('NAME', 'SYNOPSIS', 'DESCRIPTION', 'OPTIONS', 'EXIT STATUS', 'SEE ALSO'):
+            self.assertIn(f'\n.SH {section}\n', text)
+        # Requests of the man macros alone.
+        for line in text.splitlines():
+            self.assertRegex(line, r'^([^.\']|\.(TH|SH|B|I|BR|BI|TP|PP|br)\b)', page.name)
+        plain = re.sub(r'\\f[BIR]', '', text).replace('\\-', '-')
+        options = set(re.findall(r'(?<![\w-])--[a-z][a-z-]*', run(program, '--help')))
+        self.assertIn('--help', options)
+        self.assertEqual({name for name in options if not re.search(rf'{name}(?![a-z-])', plain)}, set())
+        for tool in (['mandoc', '-T', 'lint', '-W', 'warning'], ['groff', '-ww', '-man', '-z', '-T', 'ascii']):
+            if shutil.which(tool[0]):
+                said = subprocess.run([*tool, page], capture_output=True, text=True, check=False)
+                warnings = [line for line in (said.stdout + said.stderr).splitlines() if 'missing date' not in line]
+                self.assertEqual(warnings, [])
+
     def check_small(self, program, *called):
         """The program contains of a drop-in only the functions that it calls."""
         names = {name.split('@')[0] for name, here, _ in binaries.read(program).symbols() if here}

@@ -13,7 +13,7 @@ install = consumer.Install(__file__)
 LIBRARIES = [pathlib.Path(name).stem for name in consumer.LIBRARIES]
 
 
-class Installed(unittest.TestCase):
+class Installed(consumer.ConsumerTest):
     def test_every_header_is_installed(self):
         def below(folder):
             return {path.relative_to(folder).as_posix() for path in folder.rglob('*') if path.suffix in ('.h', '.hpp')}
@@ -105,15 +105,25 @@ class Installed(unittest.TestCase):
     def test_no_tests_are_installed(self):
         kinds = {path.relative_to(install.prefix).parts[0] for path in install.files()}
         libraries = install.libdir.relative_to(install.prefix).parts[0]
-        # See consumer.options().
+        # See consumer.setup_options().
         tools = set() if arguments.type == 'static' else {'bin'}
         self.assertEqual(kinds, {'include', 'share', libraries} | tools)
-        self.assertEqual({path.name for path in install.prefix.glob('share/*/*')}, {'generator', 'cushim'})
+        self.assertEqual({path.name for path in install.prefix.glob('share/*/*')},
+                         {'generator', 'cushim'} | ({'man1'} if tools else set()))
         self.assertIn('Permission is hereby granted', (install.prefix / 'share/licenses/cushim/LICENSE').read_text())
         loose = [path.name for path in install.libdir.iterdir() if path.is_file()]
         self.assertEqual([name for name in loose if not re.search(r'^lib.*\.(a|so[.\d]*)$', name)], [])
         self.assertEqual({path.name for path in install.prefix.glob('bin/*')},
                          {'cushim-audit', 'cushim-info'} if tools else set())
+
+    @unittest.skipUnless(arguments.type != 'static', 'see consumer.setup_options()')
+    def test_every_program_has_a_man_page(self):
+        programs = list((install.prefix / 'bin').iterdir())
+        self.assertEqual({path.name for path in (install.prefix / 'share').glob('man/man1/*')},
+                         {f'{program.name}.1' for program in programs})
+        for program in programs:
+            with self.subTest(program.name):
+                self.check_man_page(install.prefix / f'share/man/man1/{program.name}.1', program)
 
     @unittest.skipUnless(arguments.type == 'shared', 'Debian builds shared libraries')
     def test_debian_packages_contain_every_file(self):

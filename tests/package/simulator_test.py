@@ -54,6 +54,9 @@ class Simulator(consumer.ConsumerTest):
             moved / PKG_CONFIG.relative_to(PREFIX))).strip()
         self.assertTrue(pathlib.Path(driver).samefile(moved / pathlib.Path(paths()['driver']).relative_to(PREFIX)), driver)
 
+    def test_tool_has_a_man_page(self):
+        self.check_man_page(PREFIX / 'share/man/man1/cushim-sim.1', TOOL)
+
     def test_libraries_are_on_no_library_path(self):
         own = stage.rglob('*cud*.so*')
         folders = {path.parent.relative_to(PREFIX).as_posix() for path in own}

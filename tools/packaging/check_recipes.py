@@ -27,7 +27,7 @@ def problems_of(path, options):
             subprocess.run(['sh', '-n', str(path)], check=True, capture_output=True, text=True)
     except (ValueError, SyntaxError, subprocess.CalledProcessError) as error:
         yield f'{error}'
-    if path.suffix not in ('.cpp', '.c', '.1'):
+    if path.suffix not in ('.cpp', '.c'):
         for name in re.findall(r'(?<![\w-])-D([a-z][a-z_]*)=', text):
             if name not in options | OF_MESON:
                 yield f'-D{name}: meson_options.txt has no such option'
