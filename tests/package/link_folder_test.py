@@ -17,6 +17,24 @@ LINK = libdir / 'cushim/link'
 BOTH = ('-lcuda', '-lcudart')
 
 
+GO = '''package main
+
+// %s
+// #include <cuda.h>
+// #include <cuda_runtime_api.h>
+import "C"
+
+import "fmt"
+
+func main() {
+	count := C.int(77)
+	started := C.cuInit(0)
+	counted := C.cudaGetDeviceCount(&count)
+	fmt.Printf("cuInit %%d, cudaGetDeviceCount %%d, %%d devices\\n", started, counted, count)
+}
+'''
+
+
 def program(name, source, *options, compiler=arguments.cc, **more):
     path = install.folder / name
     run(*compiler, *(['-std=c99'] if compiler == arguments.cc else []), CONSUMERS / source, '-o', path,
@@ -29,7 +47,7 @@ def project(name, **files):
     folder.mkdir()
     shutil.copy(CONSUMERS / 'existing.c', folder)
     for file, text in files.items():
-        (folder / file.replace('_txt', '.txt').replace('_build', '.build')).write_text(text, encoding='utf-8')
+        (folder / file.replace('_', '.')).write_text(text, encoding='utf-8')
     return folder
 
 
@@ -95,6 +113,28 @@ class LinkFolder(consumer.ConsumerTest):
             CFLAGS=' '.join(consumer.cuda_includes()))
         run('meson', 'compile', '-C', folder / 'build')
         self.check_both(folder / 'build/existing')
+
+    def test_cgo(self):
+        """cgo as the page says, with the libraries of the sources or of the environment; and by pkg-config."""
+        if shutil.which('go') is None:
+            self.skipTest('go is not installed')
+        shared = {'CGO_CFLAGS': ' '.join(consumer.cuda_includes()), 'GOCACHE': str(install.folder / 'go-cache'),
+                  'PKG_CONFIG_PATH': str(libdir / 'pkgconfig')}
+        pkg_config = install.folder / 'pkg-config'
+        pkg_config.write_text(f'#!/bin/sh\nexec pkg-config --define-variable=prefix={prefix} "$@"\n', encoding='utf-8')
+        pkg_config.chmod(0o755)
+        for name, line, more in (
+                ('sources', '#cgo LDFLAGS: -lcuda -lcudart', {'CGO_LDFLAGS': f'-L{LINK}'}),
+                ('other_folder', '#cgo LDFLAGS: -L/usr/local/cuda/lib64 -lcuda -lcudart', {'CGO_LDFLAGS': f'-L{LINK}'}),
+                ('environment', '', {'CGO_LDFLAGS': f'-L{LINK} {" ".join(BOTH)} -Wl,--gc-sections'}),
+                ('package', '#cgo pkg-config: cushim-dropin', {'PKG_CONFIG': str(pkg_config)})):
+            if name == 'package' and shutil.which('pkg-config') is None:
+                continue
+            with self.subTest(name):
+                folder = project(f'go-{name}', go_mod='module existing\n\ngo 1.16\n', main_go=GO % line)
+                (folder / 'existing.c').unlink()  # cgo would compile it
+                run('sh', '-ec', 'cd "$1" && go build', 'sh', folder, **shared, **more)
+                self.check_both(folder / 'existing')
 
     def test_nvcc(self):
         if not arguments.nvcc:
