@@ -121,6 +121,8 @@ TEST_CASE("functions for memory fail without a driver", "[absent]") {
     check_absent(DeviceBuffer<int>::allocate_async(stream, 1));
     check_adopted(DeviceBuffer<int>::adopt(context, 16, 1));
     int values[1] = {};
+    check_absent(DeviceBuffer<int>::allocate_zeroed(context, 8));
+    check_absent(DeviceBuffer<int>::allocate_zeroed_async(stream, 8));
     check_absent(DeviceBuffer<int>::copy_of(context, values));
     const DeviceSpan<int> span(16, 1);
     check_absent(copy(stream, span, std::span<const int>(values)));
