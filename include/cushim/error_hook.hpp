@@ -16,11 +16,11 @@ using ErrorHook = void (*)(const Error &error, void *user);
 
 // A hook and its argument.
 struct ErrorHookSetting {
-    ErrorHook hook = nullptr; // null: none
+    ErrorHook hook = nullptr; // null: unset
     void *user = nullptr;     // passed to the hook
 };
 
-/* Sets the hook, and returns the previous one. Initially there is none.
+/* Sets the hook, and returns the previous one. Initially it is unset.
  *
  * It is called once for each error of a public function of cushim, before that returns. If public
  * functions call each other, the error has the name of the inner one at that time; errors that the

@@ -74,6 +74,24 @@ void plugin_release() {
     allocated.clear();
 }
 
+void *plugin_end_capture(void *stream) {
+    void *handle = nullptr;
+    in_primary([&](const Context &) {
+        return Stream::borrow(static_cast<CUstream>(stream))
+            .end_capture()
+            .transform([&](const Graph &graph) { handle = graph.native(); });
+    });
+    return handle;
+}
+
+int plugin_end_capture_to(void *stream, void *graph) {
+    return in_primary([&](const Context &context) {
+        return Graph::borrow(context, static_cast<CUgraph>(graph)).and_then([&](Graph &&lent) {
+            return Stream::borrow(static_cast<CUstream>(stream)).end_capture_to(lent);
+        });
+    });
+}
+
 void *plugin_row() {
     return static_cast<void *>(cushim::detail::slot_of<entry::cuInit>());
 }

@@ -17,6 +17,11 @@
     /* Returns 0 on failure. plugin_release frees the memory. */                                   \
     X(unsigned long long, plugin_allocate, (size_t count))                                         \
     X(void, plugin_release, ())                                                                    \
+    /* Ends the capture of a stream. Its Graph is destroyed before this returns the handle, which  \
+     * is NULL on failure. */                                                                      \
+    X(void *, plugin_end_capture, (void *stream))                                                  \
+    /* Ends the capture of a stream into a graph that it borrows. Returns 0 on success. */         \
+    X(int, plugin_end_capture_to, (void *stream, void *graph))                                     \
     /* The addresses of its cuInit row and of its cudaMalloc (NULL without a runtime). */          \
     X(void *, plugin_row, ())                                                                      \
     X(void *, plugin_malloc, ())

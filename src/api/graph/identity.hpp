@@ -109,7 +109,7 @@ class GraphIdentity {
     std::unordered_map<unsigned long long, GraphNode> users_; // of conditions
 };
 
-// Why a node is none of the graph with this number; `what` is the argument.
+// Why a node does not belong to the graph with this number; `what` is the argument.
 Error not_of_graph(const GraphNode &node, unsigned long long id, const char *what) noexcept;
 
 } // namespace cushim::detail
