@@ -19,6 +19,7 @@
 #include "callback_setting.hpp"
 #include "driver_log.hpp"
 #include "error_message.hpp"
+#include "unheard_errors.hpp"
 
 namespace cushim {
 
@@ -325,6 +326,9 @@ static constinit CallbackSetting<ErrorHookSetting> error_hook;
 static constinit thread_local bool is_in_hook = false;
 
 void name_error(const Error &error, const char *function) noexcept {
+    if (function == nullptr || UnheardErrors::exist()) {
+        return;
+    }
     const bool is_new = *error.function() == '\0';
     set_function(error, function);
     if (!is_new || is_in_hook) {
@@ -339,9 +343,6 @@ void name_error(const Error &error, const char *function) noexcept {
 }
 
 void set_function(const Error &error, const char *function) noexcept {
-    if (function == nullptr) {
-        return;
-    }
     error.function_ = function;
     ErrorText *const text = error.text_;
     if (text != nullptr &&

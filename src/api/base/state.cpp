@@ -9,6 +9,7 @@
 #include "callback_setting.hpp"
 #include "relaxed_capture.hpp"
 #include "resets.hpp"
+#include "unheard_errors.hpp"
 
 namespace cushim {
 
@@ -37,6 +38,7 @@ constinit CallbackSetting<TeardownSinkSetting> teardown_sink;
     if (!may_destroy(state)) [[unlikely]] {
         return {};
     }
+    const UnheardErrors unheard;
     if (state.in_capture == InCapture::safe) {
         return state.destroy();
     }
@@ -100,7 +102,10 @@ Result<void> close_owner(State *state) noexcept {
 }
 
 void release_owner(State *state) noexcept {
-    state->given_away();
+    {
+        const UnheardErrors unheard;
+        state->given_away();
+    }
     state->owned.store(false, std::memory_order_relaxed);
     drop_owner(state);
 }

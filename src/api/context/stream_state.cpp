@@ -6,6 +6,7 @@
 #include "base/fork_guard.hpp"
 #include "base/relaxed_capture.hpp"
 #include "base/resets.hpp"
+#include "base/unheard_errors.hpp"
 
 namespace cushim::detail {
 namespace {
@@ -110,6 +111,7 @@ void StreamEnd::failed(const Error &error) noexcept {
 }
 
 void StreamEnd::record() noexcept {
+    const UnheardErrors unheard;
     const UncertainCalls calls;
     if (stream_ && !event_ && calls.permitted() && !is_gone()) {
         const RelaxedCapture no_capture_ends_by_the_calls;
@@ -121,6 +123,7 @@ bool StreamEnd::is_reached() noexcept {
     if (!stream_ && !event_) {
         return true;
     }
+    const UnheardErrors unheard;
     const UncertainCalls calls;
     if (!calls.permitted() || cushim_exiting() != 0) {
         return false;

@@ -2,9 +2,13 @@
 #include "harness/scenario.hpp"
 
 #include <cushim/device_buffer.hpp>
+#include <cushim/error_hook.hpp>
 #include <cushim/host_registration.hpp>
 #include <cushim/override.hpp>
 #include <cushim/pinned_buffer.hpp>
+
+#include <string>
+#include <vector>
 
 using namespace api_test;
 using namespace cushim;
@@ -54,6 +58,33 @@ TEST_CASE("an object released by one owner is not destroyed by another", "[teard
     CHECK(second.close().has_value());
     CHECK(driver().cuEventQuery(native) == CUDA_SUCCESS);
     CHECK(driver().cuEventDestroy(native) == CUDA_SUCCESS);
+}
+
+TEST_CASE("failures of destructors do not reach the error hook, but those of close() do",
+          "[teardown]") {
+    need_faults();
+    const Context context = context_after_restart("");
+    std::vector<std::string> functions;
+    const auto add = [](const Error &error, void *user) {
+        static_cast<std::vector<std::string> *>(user)->emplace_back(error.function());
+    };
+    const ErrorHookSetting before = set_error_hook({add, &functions});
+    auto closed = ok(PinnedBuffer<int>::allocate(context, 4));
+    auto destroyed = ok(PinnedBuffer<int>::allocate(context, 4));
+    always_fail_instead("cuCtxPushCurrent");
+    destroyed.reset();
+    CHECK(functions.empty());
+    simulator()->clear_faults();
+    always_fail_after("cuMemFreeHost");
+    CHECK(!closed.close().has_value());
+    simulator()->clear_faults();
+    CHECK(functions == std::vector<std::string>{"close"});
+
+    functions.clear();
+    constexpr std::size_t many = ~std::size_t(0) / 4;
+    CHECK(!DeviceBuffer<double>::allocate(context, many).has_value());
+    CHECK(functions == std::vector<std::string>{"DeviceBuffer::allocate"});
+    set_error_hook(before);
 }
 
 // --- a context that cannot be made current
