@@ -168,8 +168,7 @@ class Error {
     //     CUDA_ERROR_OUT_OF_MEMORY)
     //     no CUDA driver: libcuda.so.1 was not found (Device::get: cuInit 303). Hint: install ...
     // Never null. The first call may allocate memory and queries the library for the status name.
-    // If memory is exhausted, the text is shorter. Valid as long as this Error, or any copy made of
-    // it after the call.
+    // If memory is exhausted, the text is shorter. Valid as long as this Error.
     CUSHIM_API const char *message() const noexcept CUSHIM_LIFETIMEBOUND;
 
     // Whether kind, API, library, status, entry point and versions are equal; messages may differ.

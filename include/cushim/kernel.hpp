@@ -200,7 +200,7 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      * invalid_argument
      * - if the Kernel or the Stream is empty
      * - if a buffer was closed, released, moved from or default-constructed
-     * - if the parameter cannot hold the value of an integer; a float or double, not exactly
+     * - if the parameter cannot hold the value of an integer, a float or double exactly
      * - if a dimension of the grid, the block or a requested cluster is less than 1 or exceeds 32
      *   bits
      * - if the size of the shared memory exceeds 32 bits

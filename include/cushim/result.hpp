@@ -89,7 +89,7 @@ class [[nodiscard]] Result : public detail::outcome::Outcome<T> {
     // The value. On failure, without NDEBUG, writes the error's message to stderr and aborts;
     // otherwise undefined.
     template <detail::OnFailure Then = detail::on_misuse>
-    T *operator->() noexcept CUSHIM_LIFETIMEBOUND {
+    T *operator->() noexcept {
         Base::template require_value<Then>("operator->()");
         return __builtin_addressof(Base::get());
     }

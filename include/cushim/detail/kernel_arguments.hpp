@@ -3,6 +3,7 @@
 #define CUSHIM_DETAIL_KERNEL_ARGUMENTS_HPP
 
 #include <cstddef>
+#include <limits>
 #include <type_traits>
 
 #include <cushim/detail/launch_types.hpp>
@@ -118,6 +119,13 @@ P parameter_from(A &argument) noexcept {
     }
 }
 
+// Whether float or double has exactly this number: its odd part fits into the mantissa.
+template <class P>
+constexpr bool is_exact(unsigned long long number) noexcept {
+    const unsigned long long lowest_bit = number & (0 - number);
+    return number == 0 || number / lowest_bit >> std::numeric_limits<P>::digits == 0;
+}
+
 // Whether the argument can be passed. Not if it is an owner without an object: closed, released,
 // moved from, or default-constructed; a buffer that was allocated with no elements is valid. Not if
 // it is an integer that the parameter cannot hold, a floating-point parameter exactly.
@@ -129,10 +137,9 @@ bool is_passable([[maybe_unused]] const A &argument) noexcept {
         const P passed = static_cast<P>(argument);
         return static_cast<A>(passed) == argument && (passed < P(1)) == (argument < A(1));
     } else if constexpr (IntegerForParameter<A, P>) {
-        using Wide = std::conditional_t<std::is_unsigned_v<A>, unsigned long long, long long>;
-        constexpr Wide most = Wide(1) << (sizeof(P) == sizeof(float) ? 24 : 53);
-        const Wide number = argument;
-        return number <= most && (std::is_unsigned_v<A> || number >= Wide(0) - most);
+        const bool is_negative = argument < A(1) && argument != A(0);
+        const auto number = static_cast<unsigned long long>(argument);
+        return is_exact<P>(is_negative ? 0 - number : number);
     } else {
         return true;
     }

@@ -333,6 +333,10 @@ TEST_CASE("a launch rejects an integer that the parameter cannot hold", "[launch
     check_refused(bits.launch(loaded.stream, {}, buffer, (1 << 24) + 1, count),
                   "kernel argument 1 is 16777217, which its parameter of 4 bytes cannot hold");
     CHECK(bits.launch(loaded.stream, {}, buffer, -(1 << 24), short(1)).has_value());
+    CHECK(bits.launch(loaded.stream, {}, buffer, 20'000'000, 1).has_value());
+    CHECK(bits.launch(loaded.stream, {}, buffer, 1ULL << 63, 1).has_value());
+    CHECK(bits.launch(loaded.stream, {}, buffer, 0, 1).has_value());
+    check_refused(bits.launch(loaded.stream, {}, buffer, ~0ULL, 1), "kernel argument 1 is 184467");
     ok(loaded.stream.synchronize());
 }
 
