@@ -16,13 +16,11 @@
 #include "cushim needs C++20: compile with -std=c++20 or /std:c++20, or newer"
 #endif
 
-/* Marks a function that returns a reference to its object, or to a text in it: clang and MSVC warn
- * if the result outlives a temporary object. */
-#ifdef __has_cpp_attribute
+/* Marks a function that returns a reference to its object, or to a text in it: clang warns if the
+ * result outlives a temporary object. */
+#if defined(__has_cpp_attribute) && !defined(_MSC_VER)
 #if __has_cpp_attribute(clang::lifetimebound)
 #define CUSHIM_LIFETIMEBOUND [[clang::lifetimebound]]
-#elif __has_cpp_attribute(msvc::lifetimebound)
-#define CUSHIM_LIFETIMEBOUND [[msvc::lifetimebound]]
 #endif
 #endif
 #ifndef CUSHIM_LIFETIMEBOUND

@@ -156,7 +156,7 @@ struct UnpassableArgument {
 CUSHIM_API Error unpassable_argument(const UnpassableArgument &argument) noexcept;
 
 template <class... Parameters, class... Arguments>
-[[gnu::cold, gnu::noinline]] Error first_unpassable(const Arguments &...arguments) noexcept {
+CUSHIM_COLD Error first_unpassable(const Arguments &...arguments) noexcept {
     UnpassableArgument found{};
     [[maybe_unused]] const auto look_at = [&]<class P, class A>(std::type_identity<P>,
                                                                 const A &argument) noexcept {
