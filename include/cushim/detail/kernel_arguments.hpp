@@ -24,7 +24,8 @@ concept NumberForParameter = std::is_arithmetic_v<A> && std::is_arithmetic_v<P> 
 // Only some values of A are values of P.
 template <class A, class P>
 concept IntegerForParameter =
-    Integer<A> && std::is_arithmetic_v<P> && !std::is_same_v<P, bool> && !FitsInto<A, P>;
+    Integer<A> && sizeof(A) <= sizeof(long long) &&
+    (Integer<P> || std::is_same_v<P, float> || std::is_same_v<P, double>) && !FitsInto<A, P>;
 
 // A pointer to the same type, to its const version, or to void. Arrays do not count: they are in
 // host memory.
