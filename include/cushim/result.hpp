@@ -99,12 +99,12 @@ class [[nodiscard]] Result : public detail::outcome::Outcome<T> {
         return __builtin_addressof(Base::get());
     }
     template <detail::OnFailure Then = detail::on_misuse>
-    T &operator*() & noexcept CUSHIM_LIFETIMEBOUND {
+    T &operator*() & noexcept {
         Base::template require_value<Then>("operator*()");
         return Base::get();
     }
     template <detail::OnFailure Then = detail::on_misuse>
-    const T &operator*() const & noexcept CUSHIM_LIFETIMEBOUND {
+    const T &operator*() const & noexcept {
         Base::template require_value<Then>("operator*()");
         return Base::get();
     }
@@ -122,17 +122,17 @@ class [[nodiscard]] Result : public detail::outcome::Outcome<T> {
     // The value. On failure throws Exception (exception.hpp), or, in a file built without
     // exceptions, writes the error's message to stderr and aborts.
     template <detail::OnFailure Then = detail::on_failure>
-        T &value() & CUSHIM_LIFETIMEBOUND {
+    T &value() & {
         Base::template require_value<Then>("value()");
         return Base::get();
     }
     template <detail::OnFailure Then = detail::on_failure>
-    const T &value() const &CUSHIM_LIFETIMEBOUND {
+    const T &value() const & {
         Base::template require_value<Then>("value()");
         return Base::get();
     }
     template <detail::OnFailure Then = detail::on_failure>
-        T &&value() && CUSHIM_LIFETIMEBOUND {
+    T &&value() &&CUSHIM_LIFETIMEBOUND {
         Base::template require_value<Then>("value()");
         return static_cast<T &&>(Base::get());
     }

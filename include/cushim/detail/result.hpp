@@ -135,12 +135,12 @@ class Outcome {
 
     // The error. On success, without NDEBUG, writes that to stderr and aborts; otherwise undefined.
     template <OnFailure Then = on_misuse>
-    Error &error() & noexcept CUSHIM_LIFETIMEBOUND {
+    Error &error() & noexcept {
         require_error<Then>();
         return error_;
     }
     template <OnFailure Then = on_misuse>
-    const Error &error() const & noexcept CUSHIM_LIFETIMEBOUND {
+    const Error &error() const & noexcept {
         require_error<Then>();
         return error_;
     }
