@@ -205,36 +205,49 @@ TEST_CASE("two copies of cushim share memory if the plugin's copy is used first"
     check_one_runtime(plugin.plugin_malloc());
 }
 
-TEST_CASE("a copy of cushim destroys no graph of a capture that another copy began", "[plugin]") {
-    const Context context = primary();
-    const Plugin plugin;
-    const Stream stream = ok(Stream::create(context));
-    auto memory = ok(DeviceBuffer<int>::allocate(context, count));
-    const auto check_fills = [&](const Graph &graph, std::size_t nodes, int value) {
+/// A stream, and memory that its captures fill.
+class Captures {
+  public:
+    /// Checks that @p graph has @p nodes nodes and fills the memory with @p value.
+    void check_fills(const Graph &graph, std::size_t nodes, int value) const {
         CHECK(ok(graph.node_count()) == nodes);
         ok(ok(graph.instantiate()).launch(stream));
         ok(stream.synchronize());
         CHECK(read(context, memory) == std::vector<int>(count, value));
-    };
-    ok(stream.begin_capture());
-    ok(fill(stream, memory, 1));
-    void *const made = plugin.plugin_end_capture(stream.native());
-    check_fills(ok(Graph::adopt(context, static_cast<CUgraph>(made))), 1, 1);
+    }
 
-    Graph graph = ok(Graph::create(context));
+    Context context = primary();
+    Stream stream = ok(Stream::create(context));
+    DeviceBuffer<int> memory = ok(DeviceBuffer<int>::allocate(context, count));
+};
+
+TEST_CASE("a copy of cushim ends the capture that another copy began", "[plugin]") {
+    const Plugin plugin;
+    Captures captures;
+    ok(captures.stream.begin_capture());
+    ok(fill(captures.stream, captures.memory, 1));
+    void *const made = plugin.plugin_end_capture(captures.stream.native());
+    captures.check_fills(ok(Graph::adopt(captures.context, static_cast<CUgraph>(made))), 1, 1);
+}
+
+TEST_CASE("a copy of cushim ends the captures into another copy's graph", "[plugin]") {
+    const Plugin plugin;
+    Captures captures;
+    const Stream &stream = captures.stream;
+    Graph graph = ok(Graph::create(captures.context));
     const auto begun = stream.begin_capture_to(graph, {});
     if (!begun && (begun.error().kind() == ErrorKind::requires_newer_headers ||
                    begun.error().kind() == ErrorKind::requires_newer_driver)) {
         SKIP("needs CUDA 12.3 to capture into a graph");
     }
     ok(begun);
-    ok(fill(stream, memory, 2));
+    ok(fill(stream, captures.memory, 2));
     CHECK(plugin.plugin_end_capture(stream.native()) == graph.native());
-    check_fills(graph, 1, 2);
+    captures.check_fills(graph, 1, 2);
     ok(stream.begin_capture_to(graph, ok(graph.nodes())));
-    ok(fill(stream, memory, 3));
+    ok(fill(stream, captures.memory, 3));
     CHECK(plugin.plugin_end_capture_to(stream.native(), graph.native()) == 0);
-    check_fills(graph, 2, 3);
+    captures.check_fills(graph, 2, 3);
 }
 
 TEST_CASE("libcudart and two copies of cushim share memory", "[neighbour][plugin]") {
