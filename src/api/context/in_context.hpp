@@ -80,18 +80,20 @@ template <class Call>
     return call();
 }
 
-// The result of call() with the context current, or the failure to enter it: as with ContextScope,
-// for calls that programs repeat. If the context is current already, this costs one driver call and
-// a few instructions.
+// The result of call() with the context current if it is needed, or the failure to enter it: as
+// with ContextScope, for calls that programs repeat. If the context is current already, this costs
+// one driver call and a few instructions.
 template <class Call>
-[[gnu::always_inline]] inline Result<void> call_in(CUcontext context, Call call) noexcept {
+[[gnu::always_inline]] inline Result<void> call_in(CUcontext context, Call call,
+                                                   bool is_needed = true) noexcept {
     CUcontext current = nullptr;
     CUresult asked = CUDA_SUCCESS;
-    if (context != nullptr) [[likely]] {
+    if (is_needed && context != nullptr) {
         asked = status_of<entry::cuCtxGetCurrent>(&current);
-        if (current == context && asked == CUDA_SUCCESS) [[likely]] {
-            return call();
-        }
+    }
+    if (!is_needed || (context != nullptr && current == context && asked == CUDA_SUCCESS))
+        [[likely]] {
+        return call();
     }
     return call_after_entering(context, asked, call);
 }

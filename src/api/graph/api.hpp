@@ -49,7 +49,7 @@ Result<void> call_of(Api api, Arguments... arguments) noexcept {
 template <class Call>
 Result<void> with_context(Api api, CUcontext context, bool driver_needs_it,
                           const Call &call) noexcept {
-    return api == Api::driver && !driver_needs_it ? call() : call_in(context, call);
+    return call_in(context, call, api == Api::runtime || driver_needs_it);
 }
 
 // A call of these fails with error(), like one of a function that the headers lack.

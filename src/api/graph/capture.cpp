@@ -89,7 +89,7 @@ Ended end_whatever(Api api, const Stream &stream, CUcontext context) noexcept {
 // Destroys a new graph that the caller does not receive.
 void drop(const Ended &ended) noexcept {
     if (ended.graph != nullptr && ended.kind == Ended::Kind::made_by_capture) {
-        report_teardown(destroy_native_graph(ended.graph));
+        report_teardown(destroy_guarded<entry::cuGraphDestroy>(ended.graph));
     }
 }
 
@@ -124,7 +124,7 @@ Result<void> note_begun(Api api, const Stream &stream, CUcontext context, GraphS
         CUgraph graph = nullptr;
         (void)end(api, stream, context, &graph);
         if (graph != nullptr && into == nullptr) {
-            report_teardown(destroy_native_graph(graph));
+            report_teardown(destroy_guarded<entry::cuGraphDestroy>(graph));
         }
     }
     return not_begun(error, stream);

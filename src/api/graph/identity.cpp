@@ -29,8 +29,8 @@ Result<GraphNode> GraphIdentity::find(CUgraph graph, CUgraphNode native) const {
     if (std::find(nodes.begin(), nodes.end(), native) != nodes.end()) {
         return name(native);
     }
-    for (const auto &[place, identity] : nested_) {
-        CUSHIM_TRY(GraphNode found, identity->find(place.second, native));
+    for (const Nested &nested : nested_) {
+        CUSHIM_TRY(GraphNode found, nested.identity->find(nested.graph, native));
         if (found) {
             return found;
         }
@@ -39,22 +39,21 @@ Result<GraphNode> GraphIdentity::find(CUgraph graph, CUgraphNode native) const {
 }
 
 std::shared_ptr<GraphIdentity> GraphIdentity::inside(CUgraphNode node, CUgraph graph) {
-    const std::pair place(node, graph);
-    const auto known = nested_.find(place);
-    if (known != nested_.end()) {
-        return known->second;
+    for (const Nested &nested : nested_) {
+        if (nested.node == node && nested.graph == graph) {
+            return nested.identity;
+        }
     }
-    auto identity = std::make_shared<GraphIdentity>(*this, node);
-    nested_.emplace(place, identity);
-    return identity;
+    nested_.push_back({node, graph, std::make_shared<GraphIdentity>(*this, node)});
+    return nested_.back().identity;
 }
 
 const GraphIdentity &GraphIdentity::identity_of(const GraphNode &node) const noexcept {
     if (has(node)) {
         return *this;
     }
-    for (const auto &[place, identity] : nested_) {
-        const GraphIdentity &found = identity->identity_of(node);
+    for (const Nested &nested : nested_) {
+        const GraphIdentity &found = nested.identity->identity_of(node);
         if (found.has(node) || GraphAccess::name(node) == found.id) {
             return found;
         }
@@ -74,19 +73,18 @@ void GraphIdentity::forget(CUgraphNode node) noexcept {
     if (const auto known = names_.find(node); known != names_.end()) {
         known->second = next_id() | of_one_node;
     }
-    std::erase_if(nested_, [node](const auto &nested) noexcept {
-        const auto &[place, identity] = nested;
-        if (place.first == node) {
-            identity->end();
+    std::erase_if(nested_, [node](const Nested &nested) noexcept {
+        if (nested.node == node) {
+            nested.identity->end();
         }
-        return place.first == node;
+        return nested.node == node;
     });
 }
 
 void GraphIdentity::end() noexcept {
     alive_ = false;
-    for (const auto &[place, identity] : nested_) {
-        identity->end();
+    for (const Nested &nested : nested_) {
+        nested.identity->end();
     }
     nested_.clear();
     names_.clear();

@@ -5,10 +5,8 @@
 #include <cushim/graph_conditional.hpp>
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "api.hpp"
@@ -90,7 +88,11 @@ class GraphIdentity {
     void end() noexcept;
 
   private:
-    using Nested = std::map<std::pair<CUgraphNode, CUgraph>, std::shared_ptr<GraphIdentity>>;
+    struct Nested {
+        CUgraphNode node; // that contains it
+        CUgraph graph;
+        std::shared_ptr<GraphIdentity> identity;
+    };
 
     unsigned long long name_of(CUgraphNode node) const noexcept {
         const auto found = names_.empty() ? names_.end() : names_.find(node);
@@ -105,7 +107,7 @@ class GraphIdentity {
     const CUgraphNode node_ = nullptr; // node in the outer graph
     // The names of nodes with these handles, to which destroyed ones belonged.
     std::unordered_map<CUgraphNode, unsigned long long> names_;
-    Nested nested_;
+    std::vector<Nested> nested_;
     std::unordered_map<unsigned long long, GraphNode> users_; // of conditions
 };
 

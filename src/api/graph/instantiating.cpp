@@ -19,24 +19,21 @@ namespace {
 // the latter keeps the graph's resources alive.
 template <class Copy>
 Result<void> copy_with_uses(GraphExecState &state, GraphState &graph, const Copy &copy) noexcept {
-    if (state.is_kept_by_cuda || !graph.uses().any()) {
-        CUSHIM_TRY(const bool copied, copy());
-        if (copied && state.uses) {
-            state.uses->keep(nullptr);
-        }
-        return {};
+    std::unique_ptr<KeptUses> kept;
+    if (!state.is_kept_by_cuda && graph.uses().any()) {
+        CUSHIM_TRY_VOID(state.make_uses());
+        CUSHIM_TRY(kept, keep_uses(graph.uses().share()));
     }
-    CUSHIM_TRY_VOID(state.make_uses());
-    CUSHIM_TRY(auto kept, keep_uses(graph.uses().share()));
-    const Result<bool> copied = graph.copied(copy);
+    const Result<bool> copied = graph.copied(copy, state.is_kept_by_cuda);
     if (copied && *copied) {
-        state.uses->keep(std::move(kept));
-    } else if (!copied && state.owned.load(std::memory_order_relaxed) &&
+        if (state.uses) {
+            state.uses->keep(std::move(kept));
+        }
+    } else if (kept && !copied && state.owned.load(std::memory_order_relaxed) &&
                may_be_done(copied.error())) {
         state.uses->keep_also(std::move(kept)); // it may be updated
     }
-    CUSHIM_TRY_VOID(copied);
-    return {};
+    return copied ? Result<void>() : copied.error();
 }
 
 struct NativeFailure {
@@ -187,8 +184,8 @@ Result<GraphNode> find_node(GraphState &graph, CUgraphNode native) noexcept {
     return with_memory([&] { return graph.identity()->find(graph.graph, native); });
 }
 
-Error not_instantiated(const Error &error, GraphState &graph, const NativeFailure &why,
-                       bool device_launch) noexcept {
+[[gnu::cold]] Error not_instantiated(const Error &error, GraphState &graph,
+                                     const NativeFailure &why, bool device_launch) noexcept {
     const Result<GraphNode> node = find_node(graph, why.node);
     graph.failure = {why.result, node ? *node : GraphNode()};
     const char *const reason = text_of_reason(why.result, device_launch);

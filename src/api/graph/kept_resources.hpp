@@ -5,6 +5,7 @@
 #include <cushim/graph_node.hpp>
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -107,7 +108,8 @@ Result<void> keep_in_capture(const CaptureInProgress &capture, OwnedClosure &&cl
  *
  * The graph holds a CUDA user object that owns the set as well, since other code may clone and
  * instantiate the graph, or take it over. It is created on first use. Executable graphs with a user
- * object are expensive to launch, so cushim's own calls that copy the graph run without(). */
+ * object are expensive to launch, so cushim's own calls that copy the graph are made by copied().
+ */
 class KeptResources {
   public:
     // What the user object owns.
@@ -152,7 +154,7 @@ class KeptResources {
     // The graph of a capture that has ended: takes over what it kept.
     Result<void> take_over(unsigned long long capture) noexcept;
 
-    // Whether the graph may keep something; a copy of it then has to run without().
+    // Whether the graph may keep something; a copy of it is then made by copied().
     bool any() const noexcept { return held_ != nullptr; }
 
     // All resources so far, for a copy of the graph; null without resources. Later ones go into
@@ -161,16 +163,19 @@ class KeptResources {
         return held_ != nullptr ? held_->set : nullptr;
     }
 
-    // Calls `copy`, which copies the graph, while the graph does not hold the user object.
+    // Calls `copy`, which copies the graph: while the graph does not hold the user object, unless
+    // CUDA is to keep the resources for the copy as well.
     template <class Copy>
-    auto without(const Copy &copy) noexcept -> decltype(copy()) {
-        if (!graph_holds_) {
-            return copy();
+    auto copied(const Copy &copy, bool is_kept_by_cuda) noexcept -> decltype(copy()) {
+        std::optional<RelativesGuard> guard;
+        if (graph_holds_ && !is_kept_by_cuda) {
+            guard.emplace();
+            CUSHIM_TRY_VOID(take());
         }
-        const RelativesGuard guard;
-        CUSHIM_TRY_VOID(take());
         auto done = copy();
-        give_back();
+        if (guard) {
+            give_back();
+        }
         return done;
     }
 

@@ -19,7 +19,9 @@ Result<std::vector<CUgraphNode>> read_natives(const Read &read) {
     if (count != 0) {
         CUSHIM_TRY_VOID(read(natives.data(), &count));
     }
-    natives.resize(count);
+    if (count < natives.size()) {
+        natives.resize(count);
+    }
     return natives;
 }
 // All nodes of a graph.

@@ -42,10 +42,11 @@ class RelativesGuard {
     std::optional<ForkGuard<sleep_shortly>> guard_;
 };
 
-// A graph that no Graph owns. The teardown sink is called without the guard.
-inline Destroyed destroy_native_graph(CUgraph graph) noexcept {
+// Destroys a graph or an executable graph. The teardown sink is called without the guard.
+template <class Entry, class Handle>
+Destroyed destroy_guarded(Handle handle) noexcept {
     const RelativesGuard guard;
-    return {call<entry::cuGraphDestroy>(graph), graph};
+    return {call<Entry>(handle), handle};
 }
 
 } // namespace cushim::detail

@@ -22,13 +22,11 @@ Destroyed destroy_by(const InContext &in, Api api, Handle handle) noexcept {
     if (api == Api::runtime && !in.InContext::is_gone()) [[unlikely]] {
         const auto scope = ContextScope::enter(in.context);
         if (scope) {
-            const RelativesGuard guard;
-            return {call<ByRuntime>(handle), handle};
+            return destroy_guarded<ByRuntime>(handle);
         }
         report_teardown(not_entered(scope.error(), in.context));
     }
-    const RelativesGuard guard;
-    return {call<ByDriver>(handle), handle};
+    return destroy_guarded<ByDriver>(handle);
 }
 
 struct GraphState final : InContext {
@@ -54,10 +52,10 @@ struct GraphState final : InContext {
     bool is_gone() const noexcept override { return false; }
     // What the nodes use: the outermost graph keeps it.
     KeptResources &uses() noexcept { return outermost->own_uses_; }
-    // Calls `copy`, which copies the graph, so that CUDA does not keep the resources for the copy.
+    // Calls `copy`, which copies the graph, and whether CUDA keeps the resources for the copy.
     template <class Copy>
-    auto copied(const Copy &copy) noexcept -> decltype(copy()) {
-        return own_uses_.without(copy);
+    auto copied(const Copy &copy, bool is_kept_by_cuda = false) noexcept -> decltype(copy()) {
+        return own_uses_.copied(copy, is_kept_by_cuda);
     }
 
     bool is_alive() const noexcept { return identity_ == nullptr || identity_->is_alive(); }

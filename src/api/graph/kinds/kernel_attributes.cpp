@@ -210,7 +210,7 @@ class KernelCopy {
     KernelCopy &operator=(const KernelCopy &) = delete;
     ~KernelCopy() {
         if (graph_ != nullptr) {
-            report_teardown(destroy_native_graph(graph_));
+            report_teardown(destroy_guarded<entry::cuGraphDestroy>(graph_));
         }
     }
 
