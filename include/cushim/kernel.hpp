@@ -3,7 +3,8 @@
  *     CUSHIM_TRY(const auto add, module.kernel<void(const float *, float *, unsigned int)>("add"));
  *     CUSHIM_TRY_VOID(add.launch(stream, LaunchConfig::covering(n), from, to, n));
  *
- * A kernel comes from a Module or a Library, and keeps it loaded.
+ * A kernel comes from a Module or a Library, and keeps it loaded; or from a `__global__` function
+ * that was compiled into the program: kernel_of().
  */
 #ifndef CUSHIM_KERNEL_HPP
 #define CUSHIM_KERNEL_HPP
@@ -70,6 +71,9 @@ class AnyKernel : public detail::Shared<AnyKernel, detail::KernelHandle> {
     static AnyKernel borrow(CUkern_st *kernel) noexcept {
         return {{reinterpret_cast<CUfunction>(kernel), nullptr, true}, nullptr};
     }
+    // The kernel of a symbol; see kernel_of(), which knows its parameters.
+    CUSHIM_API static Result<AnyKernel> of_symbol(const Context &context,
+                                                  const void *symbol) noexcept;
 
     // The CUfunction. For a kernel of a library it is the CUkernel, cast: CUDA's launch functions
     // accept it, too.
@@ -273,6 +277,30 @@ class Kernel<void(Parameters...)> : public AnyKernel {
 template <class... Parameters>
 Text to_text(const Kernel<void(Parameters...)> &kernel) noexcept {
     return detail::text_of("Kernel", kernel);
+}
+
+/* The kernel of a `__global__` function that nvcc or clang compiled into the program, for launches
+ * in this context:
+ *
+ *     CUSHIM_TRY(const auto scale_by, cushim::kernel_of(context, scale));
+ *
+ * The code stays loaded until the context is destroyed or reset, or until the plugin that contains
+ * the function is unloaded.
+ *
+ * Errors: CUDA_ERROR_INVALID_DEVICE_FUNCTION (98): the function is not a `__global__` function, or
+ * its code is registered with another CUDA runtime than the one that cushim uses. Code is
+ * registered with the runtime that the program is linked to: the drop-in, or the shared libcudart.
+ * CUDA_ERROR_NO_BINARY_FOR_GPU (209): the program has no code for the device.
+ *
+ * cudaGetFuncBySymbol. */
+template <class... Parameters>
+Result<Kernel<void(Parameters...)>> kernel_of(const Context &context,
+                                              void (*function)(Parameters...)) noexcept {
+    return detail::named("kernel_of", [&]() -> Result<Kernel<void(Parameters...)>> {
+        CUSHIM_DETAIL_TRY(cushim_found, const AnyKernel kernel,
+                          AnyKernel::of_symbol(context, reinterpret_cast<const void *>(function)));
+        return kernel.as<void(Parameters...)>();
+    });
 }
 
 } // namespace cushim

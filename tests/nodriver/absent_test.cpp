@@ -296,6 +296,8 @@ TEST_CASE("functions for code fail without a driver", "[absent]") {
     check_absent(module.kernel("add"));
     check_absent(module.global<int>("counter"));
     const auto function = AnyKernel::borrow(reinterpret_cast<CUfunction>(1));
+    check_absent(kernel_of(context, +[](int) {}));
+    check_absent(AnyKernel::of_symbol(context, __FILE__));
     check_absent(function.attributes(context));
     check_absent(function.function_in(context));
     check_absent(function.launch_unchecked(stream, {}, nullptr));

@@ -235,6 +235,22 @@ AnyKernel::AnyKernel(const KernelHandle &handle, State *code) noexcept : Shared(
     }
 }
 
+Result<AnyKernel> AnyKernel::of_symbol(const Context &context, const void *symbol) noexcept {
+    return named("AnyKernel::of_symbol", [&]() -> Result<AnyKernel> {
+        if (symbol == nullptr) {
+            return Error::invalid_argument("the symbol is null");
+        }
+        CUSHIM_TRY(const ContextScope scope, context.enter());
+        CUfunction function = nullptr;
+        CUSHIM_TRY_VOID(explained(
+            call<entry::cudaGetFuncBySymbol>(&function, symbol), cudaErrorInvalidDeviceFunction,
+            "0x%llx is not a __global__ function whose code is registered with the CUDA runtime "
+            "that cushim uses; link the program to the drop-in or to that libcudart",
+            number_of(symbol)));
+        return AnyKernel({function, context.native(), false}, nullptr);
+    });
+}
+
 Result<void> AnyKernel::check_context(const Context &context) const noexcept {
     return named("AnyKernel::check_context", [&]() -> Result<void> {
         CUSHIM_TRY_VOID(require(*this, empty));

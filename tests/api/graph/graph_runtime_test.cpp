@@ -6,9 +6,8 @@
 #include <cushim/pinned_buffer.hpp>
 
 #ifndef _WIN32
+#include "harness/registered_kernel.hpp"
 #include "harness/simulated_semaphore.hpp"
-
-#include <dlfcn.h>
 #endif
 
 #include <cstdlib>
@@ -49,47 +48,6 @@ class TheirObject {
     Handle handle_ = nullptr;
     Destroy destroy_;
 };
-
-#if CUDART_VERSION >= 12030 && !defined(_WIN32)
-// A function of the simulated libcudart that nvcc's code calls and no header declares.
-template <class Function>
-Function compiler_function(const char *name) {
-    void *const library = dlopen(std::getenv("CUSHIM_RUNTIME"), RTLD_LAZY | RTLD_NOLOAD);
-    REQUIRE(library != nullptr);
-    void *const found = dlsym(library, name);
-    dlclose(library);
-    REQUIRE(found != nullptr);
-    return reinterpret_cast<Function>(found);
-}
-
-// Registers a kernel as code from nvcc does: the address of a host symbol identifies the kernel.
-class Registered {
-  public:
-    explicit Registered(const char *name) {
-        handle_ = compiler_function<void **(*)(void *)>("__cudaRegisterFatBinary")(&wrapper_);
-        compiler_function<void (*)(void **, const char *, char *, const char *, int, void *, void *,
-                                   void *, void *, int *)>("__cudaRegisterFunction")(
-            handle_, &symbol_, &symbol_, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
-        compiler_function<void (*)(void **)>("__cudaRegisterFatBinaryEnd")(handle_);
-        register_kernels();
-    }
-    ~Registered() { compiler_function<void (*)(void **)>("__cudaUnregisterFatBinary")(handle_); }
-    Registered(const Registered &) = delete;
-    Registered &operator=(const Registered &) = delete;
-
-    const void *symbol() const { return &symbol_; }
-
-  private:
-    struct {
-        int magic = 0x466243b1;
-        int version = 1;
-        const void *data = device_code;
-        void *more = nullptr;
-    } wrapper_;
-    char symbol_ = 0;
-    void **handle_ = nullptr;
-};
-#endif
 
 } // namespace
 
@@ -152,7 +110,7 @@ TEST_CASE("a kernel registered by a compiler is read as its driver handle",
           "[graph][current][G11][G22]") {
     need_simulator("needs the simulator, which accepts kernels that no compiler registered");
     auto [context, graph] = make_graph(Api::runtime);
-    const Registered idle("idle");
+    const RegisteredKernel idle("idle");
     const Stream stream = ok(Stream::create(context));
     const Graph captured = ok(rt::capture(stream, [&, &in = context]() -> Result<void> {
         CUSHIM_TRY(const ContextScope scope, in.enter());

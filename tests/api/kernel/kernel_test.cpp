@@ -13,6 +13,10 @@
 #include <cushim/pinned_buffer.hpp>
 #include <cushim/pool_buffer.hpp>
 
+#ifndef _WIN32
+#include "harness/registered_kernel.hpp"
+#endif
+
 using namespace api_test;
 using namespace cushim;
 
@@ -183,6 +187,39 @@ SCENARIO_TEST("a borrowed library kernel is launched", "[kernel]",
     CUSHIM_TRY_VOID(idle.launch(stream, {}));
     return stream.synchronize();
 }
+
+#ifndef _WIN32
+TEST_CASE("a kernel of the program is launched by its symbol", "[kernel]") {
+    need_simulator("needs the simulator, which accepts kernels that no compiler registered");
+    const Context context = context_after_restart("");
+    const Stream stream = ok(Stream::create(context));
+    const RegisteredKernel registered("fill");
+    const auto fill = ok(kernel_of(context, registered.function<Fill>()));
+    CHECK_FALSE(fill.is_of_library());
+    auto memory = ok(DeviceBuffer<int>::allocate(context, 300));
+    ok(fill.launch_covering(stream, memory.size(), memory, 7, memory.size()));
+    ok(stream.synchronize());
+    CHECK(ok(memory.to_vector()) == std::vector<int>(300, 7));
+}
+
+TEST_CASE("a symbol that is no kernel of the program is rejected with a reason", "[kernel]") {
+    need_simulator("needs the simulator, which accepts kernels that no compiler registered");
+    const Context context = context_after_restart("");
+    const RegisteredKernel registered("fill");
+    check_refused(kernel_of(context, static_cast<Fill *>(nullptr)), "the symbol is null");
+    check_refused(kernel_of(Context(), registered.function<Fill>()), "the Context is empty");
+    const auto unknown = kernel_of(context, +[](int) {});
+    check_refused(unknown, "cudaErrorInvalidDeviceFunction", ErrorKind::status);
+    check_refused(unknown, "link the program to the drop-in", ErrorKind::status);
+    if (driver_knows_parameters()) {
+        check_refused(kernel_of(context, registered.function<void(int *)>()),
+                      "3 in the kernel, but 1 in the signature");
+    }
+    const auto fill = ok(kernel_of(context, registered.function<Fill>()));
+    const Context other = ok(Context::create(ok(Device::get(0))));
+    CHECK(refused(fill.check_context(other), ErrorKind::wrong_context));
+}
+#endif
 
 TEST_CASE("a signature with another number of parameters is rejected with both numbers",
           "[kernel][W10]") {
