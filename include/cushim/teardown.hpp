@@ -26,7 +26,9 @@ struct TeardownSinkSetting {
 
 /* Sets the sink, and returns the previous one. Initially failures are dropped.
  * CUDA_ERROR_DEINITIALIZED (4), after the driver has shut down, and CUDA_ERROR_CONTEXT_IS_DESTROYED
- * (709) are not failures: there is nothing left to destroy.
+ * (709) are not failures: there is nothing left to destroy. After the failure of a context, such as
+ * CUDA_ERROR_LAUNCH_FAILED (719), many destructors fail with that status: the sink receives the
+ * first of them, and further ones only once another sink is set or a Context is made.
  *
  * At process exit, closures and resources that graphs keep alive are destroyed before the driver's
  * teardown. The exit waits two seconds at most. If something is left, the sink receives entry point

@@ -163,6 +163,7 @@ Result<Context> Context::primary(Device device) noexcept {
         CUcontext context = nullptr;
         CUSHIM_TRY_VOID(
             on_device(device, call<entry::cuDevicePrimaryCtxRetain>(&context, device.native())));
+        forget_failure_of_context();
         return Context(context, state.take());
     });
 }
@@ -177,6 +178,7 @@ Result<Context> Context::create(Device device, unsigned int flags) noexcept {
             destroy_if_current(state->context);
             return not_created(made.error(), device, flags);
         }
+        forget_failure_of_context();
         Context created(state->context, state.take());
         // CUDA has made it current.
         CUcontext popped = nullptr;

@@ -33,6 +33,28 @@ TEST_CASE("a destructor reports a failure to the sink, and close() returns it", 
     CHECK(failure.handle == handle);
 }
 
+TEST_CASE("the sink receives one failure for a context that has failed", "[teardown]") {
+    need_faults();
+    const auto fail = [] {
+        const Context context = context_after_restart("fault=cuMemsetD8Async:1:719:async");
+        const Stream stream = ok(Stream::create(context));
+        const Event event = ok(Event::create(context));
+        auto memory = ok(DeviceBuffer<char>::allocate(context, 16));
+        const auto more = ok(DeviceBuffer<char>::allocate(context, 16));
+        ok(fill(stream, memory, '\1'));
+        CHECK(stream.synchronize().error().status() == CUDA_ERROR_LAUNCH_FAILED);
+    };
+    const Reports reports;
+    fail();
+    REQUIRE(reports.failures.size() == 1);
+    CHECK(reports.failures.front().status == CUDA_ERROR_LAUNCH_FAILED);
+    fail();
+    CHECK(reports.failures.size() == 2);
+    const Reports others;
+    fail();
+    CHECK(others.failures.size() == 1);
+}
+
 TEST_CASE("a driver that has shut down is not reported as a failure", "[teardown]") {
     need_faults();
     const Context context = context_after_restart("fault=cuEventDestroy_v2:1:4:after");
