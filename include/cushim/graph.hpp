@@ -97,6 +97,11 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                       From &&from) noexcept {
         return add(dependencies, detail::pitched_copy(to, from), {detail::States(to, from)});
     }
+    // Elements of different types; see copy().
+    template <class To, class From, class Misfit = detail::CopyMisfit<To, From>>
+        requires detail::OtherElements<To, From>
+    Result<GraphNode> add_memcpy_node(const GraphDependencies &, To &&,
+                                      From &&) noexcept = delete;
 
     /* A fill: sets every element to `value`, which has one, two or four bytes. The layers of
      * three-dimensional memory must follow one another without a gap. A fill of 0 elements adds an
@@ -106,6 +111,11 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                       const detail::ElementOf<To> &value) noexcept {
         return add(dependencies, detail::pitched_fill(to, value), {detail::States(to)});
     }
+    // Elements of another size; see fill().
+    template <detail::OtherThanFillableByNode To, class Value,
+              class Misfit = detail::FillMisfit<To>>
+    Result<GraphNode> add_memset_node(const GraphDependencies &, To &&,
+                                      const Value &) noexcept = delete;
 
     /* A call of `function` on a driver thread. It must not call CUDA and must not throw
      * (std::terminate).

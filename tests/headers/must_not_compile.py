@@ -108,7 +108,20 @@ CASES = [
          right='2', wrong='4'),
     Case('rows filled with 8 bytes', 'destination::cannot_be_filled<double>', 'cushim/cushim.hpp',
          'bool use(PitchedBuffer<HERE> &to) { return fill(to, 0.0f).has_value(); }', right='float', wrong='double'),
-    Case('node that fills with 8 bytes', 'no matching (member )?function for call to .*add_memset_node',
+    Case('node that copies elements of other type', 'source::does_not_fit<float, *int>', 'cushim/cushim.hpp',
+         '''bool use(Graph &graph, DeviceSpan<int> to, DeviceSpan<const HERE> from) {
+                return graph.add_memcpy_node({}, to, from).has_value();
+            }''', right='int', wrong='float'),
+    Case('set node that copies elements of other type', 'source::does_not_fit<float, *int>', 'cushim/cushim.hpp',
+         '''bool use(GraphExec &exec, const GraphNode &node, PinnedBuffer<int> &to, DeviceBuffer<HERE> &from) {
+                return exec.set_memcpy_node(node, to, from).has_value();
+            }''', right='int', wrong='float'),
+    Case('set node that fills with 3 bytes', 'destination::cannot_be_filled<Pixel>', 'cushim/cushim.hpp',
+         '''struct Pixel { char colors[HERE]; };
+            bool use(GraphExec &exec, const GraphNode &node, DeviceBuffer<Pixel> &to) {
+                return exec.set_memset_node(node, to, Pixel()).has_value();
+            }''', right='4', wrong='3'),
+    Case('node that fills with 8 bytes', 'destination::cannot_be_filled<double>',
          'cushim/cushim.hpp',
          'bool use(Graph &graph, DeviceSpan<HERE> to) { return graph.add_memset_node({}, to, 1).has_value(); }',
          right='int', wrong='double'),

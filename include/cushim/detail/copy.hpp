@@ -211,6 +211,9 @@ template <class To>
 concept OtherThanFillable = AnyView<ViewOf<To>> && is_on_device<ViewOf<To>> &&
                             WritableDeviceType<ElementOf<To>> && !Fillable<To>;
 template <class To>
+concept OtherThanFillableByNode = AnyView<ViewOf<To>> && is_on_device<ViewOf<To>> &&
+                                  WritableDeviceType<ElementOf<To>> && !FillableByNode<To>;
+template <class To>
 using FillMisfit = destination::cannot_be_filled<ElementOf<To>>;
 
 } // namespace detail

@@ -64,6 +64,9 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
     Result<void> set_memcpy_node(const GraphNode &node, To &&to, From &&from) noexcept {
         return set(node, pitched_copy(to, from), {States(to, from)});
     }
+    template <class To, class From, class Misfit = CopyMisfit<To, From>>
+        requires OtherElements<To, From>
+    Result<void> set_memcpy_node(const GraphNode &, To &&, From &&) noexcept = delete;
 
     // Replaces the memory and the value of a fill. See Graph::add_memset_node().
     template <FillableByNode To>
@@ -71,6 +74,8 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
                                  const ElementOf<To> &value) noexcept {
         return set(node, pitched_fill(to, value), {States(to)});
     }
+    template <OtherThanFillableByNode To, class Value, class Misfit = FillMisfit<To>>
+    Result<void> set_memset_node(const GraphNode &, To &&, const Value &) noexcept = delete;
 
     // Replaces the function of a host node. See Graph::add_host_node().
     template <HostFunction Function>

@@ -269,6 +269,7 @@ void expect_failures_of_executable_graphs(Failures &failures, const Context &con
 
     GraphExec exec = ok(of.graph.instantiate());
     failures.expect("GraphExec::launch: the GraphExec is empty", GraphExec().launch(none));
+    failures.expect("GraphExec::launch: the Stream is empty", exec.launch(none));
     failures.expect("GraphExec::launched: the Stream is empty", exec.launched(none));
     failures.expect("GraphExec::upload: the Stream is empty", exec.upload(none));
     failures.expect(

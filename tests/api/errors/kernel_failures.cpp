@@ -55,6 +55,15 @@ void expect_code(Failures &failures) {
     failures.expect("Module::kernel: the module has no kernel named \"fil\"; C++ names must be "
                     "mangled (cuModuleGetFunction: CUDA_ERROR_NOT_FOUND)",
                     module.kernel("fil"));
+    failures.expect("kernel_of: the symbol is null",
+                    kernel_of(context, static_cast<Fill *>(nullptr)));
+    failures.expect("AnyKernel::of_symbol: the symbol is null",
+                    AnyKernel::of_symbol(context, nullptr));
+    failures.expect("AnyKernel::of_symbol: 0x8 is not a __global__ function whose code is "
+                    "registered with the CUDA runtime that cushim uses; link the program to the "
+                    "drop-in or to that libcudart "
+                    "(cudaGetFuncBySymbol: cudaErrorInvalidDeviceFunction)",
+                    AnyKernel::of_symbol(context, reinterpret_cast<const void *>(8)));
     failures.expect("Module::kernel: the number of parameters is 3 in the kernel, but 1 in the "
                     "signature",
                     module.kernel<void(int *)>("fill"));
