@@ -104,8 +104,9 @@ typedef struct cushim_sim_semaphore {
 typedef struct cushim_sim {
     int interface_version; /* tests must check that it is CUSHIM_SIM_INTERFACE */
 
-    /* Discards all objects, memory, faults, settings and calls, and reads CUSHIM_SIM again, as if
-     * the process had not called cuInit. No other thread may be inside a call. */
+    /* Discards all objects, memory, faults, settings and calls, and reads CUSHIM_SIM again. If the
+     * process had called cuInit, the next call that needs it calls it first; so all settings may
+     * follow a reset. No other thread may be inside a call. */
     void (*reset)(void);
 
     /* Applies settings, in the format of CUSHIM_SIM: "key=value;key=value". The keys are listed at

@@ -85,8 +85,7 @@ void restart(const std::string &settings) {
     if (simulator()->configure(settings.c_str()) != 0) {
         FAIL("the simulator does not understand " << simulator()->problem());
     }
-    // cushim::init() would not call cuInit() again.
-    REQUIRE(cushim::driver().cuInit(0) == CUDA_SUCCESS);
+    REQUIRE(cushim::init().has_value());
 }
 
 std::vector<std::string> leaks() {

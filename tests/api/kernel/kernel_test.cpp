@@ -189,7 +189,7 @@ SCENARIO_TEST("a borrowed library kernel is launched", "[kernel]",
 }
 
 #ifndef _WIN32
-TEST_CASE("a kernel of the program is launched by its symbol", "[kernel]") {
+TEST_CASE("a kernel of the program is launched by its symbol", "[kernel][current]") {
     need_simulator("needs the simulator, which accepts kernels that no compiler registered");
     const Context context = context_after_restart("");
     const Stream stream = ok(Stream::create(context));
@@ -202,7 +202,8 @@ TEST_CASE("a kernel of the program is launched by its symbol", "[kernel]") {
     CHECK(ok(memory.to_vector()) == std::vector<int>(300, 7));
 }
 
-TEST_CASE("a symbol that is no kernel of the program is rejected with a reason", "[kernel]") {
+TEST_CASE("a symbol that is no kernel of the program is rejected with a reason",
+          "[kernel][current]") {
     need_simulator("needs the simulator, which accepts kernels that no compiler registered");
     const Context context = context_after_restart("");
     const RegisteredKernel registered("fill");

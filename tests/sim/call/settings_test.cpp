@@ -34,6 +34,18 @@ TEST_CASE("cuInit fails with devices=0 and with the setting init=STATUS", "[fres
     ok(driver().cuInit(0));
 }
 
+TEST_CASE("after a reset, the first call that needs cuInit calls it with the settings since") {
+    sim_control().reset();
+    configure("devices=3");
+    CHECK(got<int>(&Driver::cuDeviceGetCount, out) == 3);
+    sim_control().reset();
+    configure("devices=0");
+    int count = 0;
+    CHECK(driver().cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED);
+    CHECK(driver().cuInit(0) == CUDA_ERROR_NO_DEVICE);
+    start();
+}
+
 TEST_CASE("an older driver version rejects newer device attributes") {
     start("driver=11040");
     CHECK(got<int>(&Driver::cuDriverGetVersion, out) == 11040);

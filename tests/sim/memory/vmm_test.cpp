@@ -12,9 +12,11 @@ constexpr std::size_t most = ~std::size_t(0) / G * G; // a multiple of the granu
 
 TEST_CASE("virtual memory management needs cuInit, but no current context", "[fresh]") {
     CUdeviceptr address = 0;
+    configure("init=3");
     check_all(CUDA_ERROR_NOT_INITIALIZED,
               {try_create(G), driver().cuMemAddressReserve(&address, G, 0, 0, 0),
                driver().cuMemMap(G, G, 0, 1, 0), driver().cuMemRelease(1)});
+    configure("init=0");
     require_ok(driver().cuInit(0));
     const PhysicalMemory memory(G, on_device());
     const Reservation reserved(4 * GiB);

@@ -26,8 +26,10 @@ bool poisons(CUresult status, CUresult (Table::*function)(Parameters...) const,
 } // namespace
 
 TEST_CASE("calls before cuInit and without a context poison their outputs", "[fresh]") {
+    configure("init=3");
     CHECK(poisons<int>(CUDA_ERROR_NOT_INITIALIZED, &Driver::cuDeviceGetCount, out));
     CHECK(poisons<CUdeviceptr>(CUDA_ERROR_NOT_INITIALIZED, &Driver::cuMemAlloc, out, 16));
+    configure("init=0");
     require_ok(driver().cuInit(0));
     CHECK(poisons<CUdeviceptr>(CUDA_ERROR_INVALID_CONTEXT, &Driver::cuMemAlloc, out, 16));
     CHECK(poisons<CUcontext>(CUDA_ERROR_INVALID_CONTEXT, &Driver::cuCtxPopCurrent, out));

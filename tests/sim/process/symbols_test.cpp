@@ -113,6 +113,7 @@ TEST_CASE("an entry point that is not simulated fails with NOT_SUPPORTED, before
         SKIP("these headers do not declare cuCoredumpGetAttribute");
     }
     std::size_t size = 8;
+    configure("init=3");
     CHECK(function(1, &size, &size) == CUDA_ERROR_NOT_INITIALIZED);
     start();
     CHECK(function(1, &size, &size) == CUDA_ERROR_NOT_SUPPORTED);

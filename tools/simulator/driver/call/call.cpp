@@ -102,6 +102,7 @@ CUresult Call::enter() noexcept {
             has_status_ = true;
             return CUDA_SUCCESS;
         }
+        resume();
         if (const CUresult refused = process_state(); refused != CUDA_SUCCESS) {
             return refused;
         }

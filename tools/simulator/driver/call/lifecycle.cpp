@@ -1,6 +1,8 @@
 #include "call/lifecycle.hpp"
+#include "base/refusal.hpp"
 
 #include <atomic>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -8,6 +10,7 @@ namespace {
 std::atomic<bool> initialised{false};
 std::atomic<bool> exiting{false};
 std::atomic<bool> forked{false};
+void (*resumed_by)() = nullptr;
 
 } // namespace
 
@@ -35,6 +38,7 @@ bool is_exiting() noexcept {
 
 void set_initialised() noexcept {
     initialised = true;
+    resumed_by = nullptr;
 }
 
 void set_forked() noexcept {
@@ -48,6 +52,20 @@ void set_exiting() noexcept {
 void restart_process() noexcept {
     initialised = false;
     forked = false;
+}
+
+void resume_by(void (*initialise)()) noexcept {
+    resumed_by = initialise;
+}
+
+void resume() noexcept {
+    if (void (*const initialise)() = std::exchange(resumed_by, nullptr)) {
+        try {
+            initialise();
+        } catch (const Refusal &) { // the call fails as before cuInit
+            forget_reasons();
+        }
+    }
 }
 
 } // namespace sim

@@ -13,10 +13,14 @@ bool is_initialised() noexcept;
 bool is_forked() noexcept;
 bool is_exiting() noexcept;
 
-void set_initialised() noexcept;
-void set_forked() noexcept; // in the child
+void set_initialised() noexcept; // also ends a resume_by()
+void set_forked() noexcept;      // in the child
 void set_exiting() noexcept;
 // Restores the state of a new process.
 void restart_process() noexcept;
+
+// After a reset, the next call that needs cuInit begins with `initialise`, which may throw Refusal.
+void resume_by(void (*initialise)()) noexcept;
+void resume() noexcept; // under the lock
 
 } // namespace sim

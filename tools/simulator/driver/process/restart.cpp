@@ -16,10 +16,14 @@
 #include "engine/open_calls.hpp"
 #include "engine/work.hpp"
 #include "kernel/host_kernels.hpp"
+#include "process/initialise.hpp"
 
 namespace sim {
 
 void restart() {
+    if (is_initialised()) {
+        resume_by(initialise);
+    }
     count_restart();
     clear_faults();
     stop_engine();
