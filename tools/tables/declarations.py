@@ -14,7 +14,7 @@ LETTER = r'(?:[^\W\d]|\$|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8})'
 TOKEN = re.compile(
     r'(?P<directive>^[ \t]*#[^\n]*)|'
     r'(?:(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
-    rf"|{LETTER}(?:\d|{LETTER})*|\.?\d(?:[eEpP][+-]|'\w|[\w.])*|\.\.\.|::|->|\S)", re.M | re.S)
+    rf"|{LETTER}(?:\d|{LETTER})*|\.?\d(?:[eEpP][+-]|'\w|[\w.])*|\.\.\.|::|->|[=!<>]=|<<|&&|\|\||\S)", re.M | re.S)
 LINE_MARKER = re.compile(r'#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|\\.)*)"')
 BRACKETS = {')': '(', ']': '[', '}': '{'}
 
@@ -47,7 +47,7 @@ HARMLESS = set(
     'access alloc_align alloc_size always_inline artificial assume_aligned availability cdecl '
     'cold const deprecated device_builtin diagnose_if dllexport dllimport error fallthrough '
     'fastcall flatten format format_arg gnu_inline host hot leaf malloc maybe_unused '
-    'no_instrument_function nodiscard noescape noinline nonnull noreturn nothrow '
+    'no_instrument_function nodiscard noescape noinline nonnull nothrow '
     'null_terminated_string_arg pure returns_nonnull sentinel stdcall tainted_args unavailable '
     'unused used visibility warn_unused_result warning weak zero_call_used_regs'.split())
 # What begins a declaration without a symbol of its own.
@@ -346,7 +346,7 @@ class Reader:
             self.at += 1
             # __null is the NULL of some compilers; installed headers are read by others too.
             default, self.at = self.rest().replace('__null', 'nullptr'), self.stop
-        if self.at != self.stop or any(mark in default for mark in '{};'):
+        if self.at != self.stop or any(mark in default for mark in ('{', '}', ';', '> >')):
             raise NotUnderstood('parameter ' + whole)
         return Parameter(name, before, after, default)
 
