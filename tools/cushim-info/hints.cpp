@@ -149,7 +149,7 @@ void driver_absent(const Info &info, std::vector<std::string> &hints) {
 
 // Also used if cuInit succeeds but the device count is 0.
 std::string no_device_hint(const Surroundings &machine) {
-    const bool can_be_there = machine.windows || machine.device_nodes;
+    const bool can_be_there = machine.windows || machine.device_nodes || machine.driver_chosen;
     if (machine.visible_devices && can_be_there) {
         return "CUDA_VISIBLE_DEVICES is '" + *machine.visible_devices +
                "', which may hide every GPU: unset it.";
