@@ -14,9 +14,9 @@
  * Threads: only one thread at a time may use a graph, its nodes and the graphs inside it, even
  * through different owners (unlike handle.hpp). Different threads may use different graphs.
  * Context: see handle.hpp.
- * Errors: invalid_argument for an empty argument (except of keep_alive()), for a destroyed node,
- * and for a node of another graph; requires_newer_driver, requires_newer_headers; out_of_memory;
- * the status of the CUDA call.
+ * Errors: invalid_argument for an empty argument (except of keep_alive(), and a buffer without
+ * memory, which has 0 elements), for a destroyed node, and for a node of another graph;
+ * requires_newer_driver, requires_newer_headers; out_of_memory; the status of the CUDA call.
  * The end of this file has a table of corner cases and of defects of drivers. */
 #ifndef CUSHIM_GRAPH_HPP
 #define CUSHIM_GRAPH_HPP
@@ -86,6 +86,14 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
             },
             arguments...);
     }
+    // Arguments that do not fit; see Kernel::launch().
+    template <class... Parameters, class... Arguments,
+              class Misfit = detail::Misfit<detail::TypeList<detail::ArgumentType<Arguments>...>,
+                                            detail::TypeList<Parameters...>>>
+        requires(!std::is_void_v<Misfit>)
+    Result<GraphNode> add_kernel_node(const GraphDependencies &,
+                                      const Kernel<void(Parameters...)> &, const LaunchConfig &,
+                                      Arguments &&...) noexcept = delete;
 
     /* A copy between spans, buffers or contiguous ranges of one element type, linear or with rows
      * and layers. Accepts what copy() of copy.hpp accepts. A range must not be a temporary, and
@@ -100,8 +108,7 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     // Elements of different types; see copy().
     template <class To, class From, class Misfit = detail::CopyMisfit<To, From>>
         requires detail::OtherElements<To, From>
-    Result<GraphNode> add_memcpy_node(const GraphDependencies &, To &&,
-                                      From &&) noexcept = delete;
+    Result<GraphNode> add_memcpy_node(const GraphDependencies &, To &&, From &&) noexcept = delete;
 
     /* A fill: sets every element to `value`, which has one, two or four bytes. The layers of
      * three-dimensional memory must follow one another without a gap. A fill of 0 elements adds an

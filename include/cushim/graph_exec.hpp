@@ -1,4 +1,13 @@
-/* Executable graphs, from Graph::instantiate(). */
+/* Executable graphs, from Graph::instantiate(). A program that repeats the same work with other
+ * parameters sets them in the executable graph:
+ *
+ *     for (int step = 0; step < steps; ++step) {
+ *         CUSHIM_TRY_VOID(exec.set_kernel_node(node, kernel, config, values, step));
+ *         CUSHIM_TRY_VOID(exec.launch(stream));
+ *     }
+ *
+ * The setters are in detail/node_setters.hpp: set_kernel_node(), set_memcpy_node(),
+ * set_memset_node(), set_host_node() and others, one for each add_...() of Graph. */
 #ifndef CUSHIM_GRAPH_EXEC_HPP
 #define CUSHIM_GRAPH_EXEC_HPP
 

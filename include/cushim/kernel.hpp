@@ -23,6 +23,21 @@ struct CUkern_st; // behind CUkernel, which headers before CUDA 12.0 lack
 
 namespace cushim {
 
+namespace detail {
+
+template <class Function>
+struct WithoutNoexceptOf {
+    using type = Function;
+};
+template <class Returned, class... Parameters>
+struct WithoutNoexceptOf<Returned(Parameters...) noexcept> {
+    using type = Returned(Parameters...);
+};
+template <class Function>
+using WithoutNoexcept = typename WithoutNoexceptOf<Function>::type;
+
+} // namespace detail
+
 class Library;
 class Module;
 template <class Signature>
@@ -228,6 +243,8 @@ class Kernel<void(Parameters...)> : public AnyKernel {
      *
      *     scale.launch_covering(stream, buffer.size(), buffer, 2.0F, buffer.size()).value(); */
     template <class... Arguments>
+        requires(detail::arguments_fit<detail::TypeList<detail::ArgumentType<Arguments>...>,
+                                       detail::TypeList<Parameters...>>)
     Result<void> launch_covering(const Stream &stream, std::size_t elements,
                                  Arguments &&...arguments) const noexcept {
         return detail::named("Kernel::launch_covering",
@@ -243,6 +260,12 @@ class Kernel<void(Parameters...)> : public AnyKernel {
         requires(!std::is_void_v<Misfit>)
     Result<void> launch(const Stream &, const LaunchConfig &,
                         Arguments &&...) const noexcept = delete;
+    template <class... Arguments,
+              class Misfit = detail::Misfit<detail::TypeList<detail::ArgumentType<Arguments>...>,
+                                            detail::TypeList<Parameters...>>>
+        requires(!std::is_void_v<Misfit>)
+    Result<void> launch_covering(const Stream &, std::size_t,
+                                 Arguments &&...) const noexcept = delete;
 
     // For launches and graph nodes: calls `use` with pointers to the arguments, converted to
     // parameters, and a final null pointer. Errors name `function`.
@@ -287,19 +310,21 @@ Text to_text(const Kernel<void(Parameters...)> &kernel) noexcept {
  * The code stays loaded until the context is destroyed or reset, or until the plugin that contains
  * the function is unloaded.
  *
- * Errors: CUDA_ERROR_INVALID_DEVICE_FUNCTION (98): the function is not a `__global__` function, or
- * its code is registered with another CUDA runtime than the one that cushim uses. Code is
- * registered with the runtime that the program is linked to: the drop-in, or the shared libcudart.
- * CUDA_ERROR_NO_BINARY_FOR_GPU (209): the program has no code for the device.
+ * Errors: cudaErrorInvalidDeviceFunction (98): the function is not a `__global__` function, or its
+ * code is registered with another CUDA runtime than the one that cushim uses. Code is registered
+ * with the runtime that the program is linked to: the drop-in, or the shared libcudart.
+ * cudaErrorNoKernelImageForDevice (209): the program has no code for the device.
  *
  * cudaGetFuncBySymbol. */
-template <class... Parameters>
-Result<Kernel<void(Parameters...)>> kernel_of(const Context &context,
-                                              void (*function)(Parameters...)) noexcept {
-    return detail::named("kernel_of", [&]() -> Result<Kernel<void(Parameters...)>> {
+template <class Function>
+    requires std::is_function_v<Function>
+Result<Kernel<detail::WithoutNoexcept<Function>>> kernel_of(const Context &context,
+                                                            Function *function) noexcept {
+    using Signature = detail::WithoutNoexcept<Function>;
+    return detail::named("kernel_of", [&]() -> Result<Kernel<Signature>> {
         CUSHIM_DETAIL_TRY(cushim_found, const AnyKernel kernel,
                           AnyKernel::of_symbol(context, reinterpret_cast<const void *>(function)));
-        return kernel.as<void(Parameters...)>();
+        return kernel.as<Signature>();
     });
 }
 

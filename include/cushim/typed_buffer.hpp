@@ -47,9 +47,11 @@ class TypedBuffer {
     // The address as CUDA's functions take it; null if the buffer has no memory.
     auto native() const noexcept { return memory_.native(); }
     // The address. Host code must not dereference that of device memory.
-    T *data() noexcept { return detail::pointer_to<T>(native()); }
+    T *data() & noexcept { return detail::pointer_to<T>(native()); }
     // The address, of elements that do not change.
-    const T *data() const noexcept { return detail::pointer_to<const T>(native()); }
+    const T *data() const & noexcept { return detail::pointer_to<const T>(native()); }
+    // A temporary frees the elements.
+    void data() && = delete;
     // The number of elements. A PitchedBuffer has extent() instead.
     std::size_t size() const noexcept
         requires(!Memory::kind.has_rows)
@@ -64,9 +66,10 @@ class TypedBuffer {
     /* A view of all elements, valid as long as the buffer: a DeviceSpan or DevicePitchedSpan of
      * device memory, a std::span of memory that the host can use. Does not wait: the host must not
      * read elements that enqueued work writes, nor write elements that it reads. */
-    auto span() noexcept { return memory_.template span<T>(); }
+    auto span() & noexcept { return memory_.template span<T>(); }
     // A read-only view of all elements.
-    auto span() const noexcept { return memory_.template span<const T>(); }
+    auto span() const & noexcept { return memory_.template span<const T>(); }
+    void span() && = delete;
 
     // A buffer of device memory converts to its span.
     operator detail::SpanOf<Memory, T>() noexcept
@@ -109,7 +112,7 @@ class TypedBuffer {
     // Waits for all work in a Stream, or for an Event, and returns span(). The work that is awaited
     // must include all work that uses the elements. cuStreamSynchronize; cuEventSynchronize.
     template <class Work>
-    Result<std::span<T>> synchronized_span(const Work &work) noexcept
+    Result<std::span<T>> synchronized_span(const Work &work) & noexcept
         requires(Memory::kind.on_host)
     {
         CUSHIM_DETAIL_TRY_VOID(
@@ -118,13 +121,15 @@ class TypedBuffer {
     }
     // Waits, and returns a read-only view.
     template <class Work>
-    Result<std::span<const T>> synchronized_span(const Work &work) const noexcept
+    Result<std::span<const T>> synchronized_span(const Work &work) const & noexcept
         requires(Memory::kind.on_host)
     {
         CUSHIM_DETAIL_TRY_VOID(
             cushim_done, detail::named(Memory::kind.names.synchronized_span, work.synchronize()));
         return span();
     }
+    template <class Work>
+    void synchronized_span(const Work &work) && = delete;
 
     // The address on devices of memory that host and devices use, for kernel parameters; null if a
     // HostRegistration is not mapped. It may differ from data().
@@ -140,13 +145,14 @@ class TypedBuffer {
         return detail::pointer_to<const T>(memory_.device_address());
     }
     // The view for kernels and fills; of size 0 if a HostRegistration is not mapped.
-    DeviceSpan<T> device_span() noexcept
+    DeviceSpan<T> device_span() & noexcept
         requires(Memory::kind.on_host && Memory::kind.on_device)
     {
         return {memory_.device_address(), memory_.device_address() != 0 ? size() : 0};
     }
     // The read-only view for kernels and copies.
-    DeviceSpan<const T> device_span() const noexcept
+    void device_span() && = delete;
+    DeviceSpan<const T> device_span() const & noexcept
         requires(Memory::kind.on_host && Memory::kind.on_device)
     {
         return {memory_.device_address(), memory_.device_address() != 0 ? size() : 0};

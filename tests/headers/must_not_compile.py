@@ -156,6 +156,32 @@ CASES = [
                 CUSHIM_TRY_VOID(kernel.launch(stream, {}, buffer, HERE));
                 return {};
             }''', right='10', wrong='10.0', most_lines=20),
+    Case('kernel node argument of other type', 'argument<0>::does_not_fit<.*float', 'cushim/cushim.hpp',
+         '''Result<GraphNode> use(Graph &graph, const Kernel<void(int *)> &kernel, DeviceBuffer<HERE> &buffer) {
+                return graph.add_kernel_node({}, kernel, {}, buffer);
+            }''', right='int', wrong='float'),
+    Case('set kernel node argument missing', 'wrong_number_of_arguments<0, *1>', 'cushim/cushim.hpp',
+         '''Result<void> use(GraphExec &exec, const GraphNode &node, const Kernel<void(int)> &kernel) {
+                return exec.set_kernel_node(node, kernel, LaunchConfig()HERE);
+            }''', right=', 1', wrong=''),
+    Case('covering argument missing', 'wrong_number_of_arguments<0, *1>', 'cushim/kernel.hpp',
+         '''Result<void> use(const Stream &stream, const Kernel<void(int)> &kernel) {
+                return kernel.launch_covering(stream, 10HERE);
+            }''', right=', 1', wrong=''),
+    Case('span of a temporary buffer', 'deleted', 'cushim/pinned_buffer.hpp',
+         'std::span<int> use(PinnedBuffer<int> &buffer) { return HERE.span(); }', right='buffer',
+         wrong='PinnedBuffer<int>()'),
+    Case('awaited span of a temporary buffer', 'deleted', 'cushim/managed_buffer.hpp',
+         'bool use(const Stream &in, ManagedBuffer<int> &buffer) { return HERE.synchronized_span(in).has_value(); }',
+         right='buffer', wrong='ManagedBuffer<int>()'),
+    Case('address in a temporary buffer', 'deleted', 'cushim/device_buffer.hpp',
+         'int *use(DeviceBuffer<int> &buffer) { return HERE.data(); }', right='buffer', wrong='DeviceBuffer<int>()'),
+    # Deduction must not choose the function without parameters.
+    Case('kernel of an overloaded function', 'no matching function for call to .*kernel_of', 'cushim/kernel.hpp',
+         '''void scale();
+            void HERE(int);
+            bool use(const Context &context) { return kernel_of(context, scale).has_value(); }''',
+         right='other', wrong='scale'),
     Case('kernel argument missing', 'wrong_number_of_arguments', 'cushim/kernel.hpp', KERNEL,
          right='values, 1U', wrong='values'),
     Case('kernel argument narrowed', 'does_not_fit', 'cushim/kernel.hpp', KERNEL,

@@ -81,28 +81,6 @@ CUSHIM_API Result<void> fill(const Buffers &buffers, const PitchedFill &fill) no
 template <class Way>
 concept CopyWay = std::is_same_v<Way, Context> || std::is_same_v<Way, Stream>;
 
-/* The view of memory that copies, fills and graph nodes use: span() of a buffer, a std::span of a
- * contiguous range. Views are unchanged. */
-template <class Memory>
-auto view_of(Memory &memory) noexcept {
-    if constexpr (requires { memory.span(); }) {
-        return memory.span();
-    } else if constexpr (requires { std::span(memory); }) {
-        return std::span(memory);
-    } else {
-        return memory;
-    }
-}
-template <class Memory>
-using ViewOf = decltype(view_of(std::declval<Memory &>()));
-
-template <class Memory>
-concept MemoryView = std::is_same_v<std::remove_cvref_t<Memory>, ViewOf<Memory>>;
-// Not a temporary that holds its elements.
-template <class Memory>
-concept LastingMemory = std::is_lvalue_reference_v<Memory> || MemoryView<Memory> ||
-                        requires(Memory &memory) { memory.span(); };
-
 // --- the views: linear or with rows, on devices or the host
 
 template <class View>
@@ -121,6 +99,34 @@ template <class T>
 inline constexpr bool is_on_device<DeviceSpan<T>> = true;
 template <class T>
 inline constexpr bool is_on_device<DevicePitchedSpan<T>> = true;
+
+template <class View>
+concept AnyView = is_linear<View> || has_rows<View>;
+
+/* The view of memory that copies, fills and graph nodes use: span() of a buffer, a std::span of a
+ * contiguous range. Views are unchanged. */
+template <class Memory>
+    requires(
+        AnyView<std::remove_const_t<Memory>> || requires(Memory &memory) { memory.span(); } ||
+        requires(Memory &memory) { std::span(memory); })
+auto view_of(Memory &memory) noexcept {
+    if constexpr (requires { memory.span(); }) {
+        return memory.span();
+    } else if constexpr (requires { std::span(memory); }) {
+        return std::span(memory);
+    } else {
+        return memory;
+    }
+}
+template <class Memory>
+using ViewOf = decltype(view_of(std::declval<Memory &>()));
+
+template <class Memory>
+concept MemoryView = std::is_same_v<std::remove_cvref_t<Memory>, ViewOf<Memory>>;
+// Not a temporary that holds its elements.
+template <class Memory>
+concept LastingMemory = std::is_lvalue_reference_v<Memory> || MemoryView<Memory> ||
+                        requires(Memory &memory) { memory.span(); };
 
 template <class To, class From>
 concept SameElements =
@@ -187,9 +193,6 @@ concept FillableByNode = Fillable<To> && fits_rows<ElementOf<To>>;
 
 // --- for compiler errors: why memory cannot be copied or filled
 
-template <class View>
-concept AnyView = is_linear<View> || has_rows<View>;
-
 struct source {
     template <class From, class To>
     struct does_not_fit {};
@@ -204,6 +207,7 @@ concept OtherElements =
     AnyView<ViewOf<To>> && AnyView<ViewOf<From>> && !std::is_const_v<ElementOf<To>> &&
     !std::is_same_v<std::remove_const_t<ElementOf<From>>, ElementOf<To>>;
 template <class To, class From>
+    requires OtherElements<To, From>
 using CopyMisfit =
     source::does_not_fit<std::remove_const_t<ElementOf<From>>, std::remove_const_t<ElementOf<To>>>;
 
@@ -214,6 +218,7 @@ template <class To>
 concept OtherThanFillableByNode = AnyView<ViewOf<To>> && is_on_device<ViewOf<To>> &&
                                   WritableDeviceType<ElementOf<To>> && !FillableByNode<To>;
 template <class To>
+    requires(!std::is_const_v<ElementOf<To>>)
 using FillMisfit = destination::cannot_be_filled<ElementOf<To>>;
 
 } // namespace detail

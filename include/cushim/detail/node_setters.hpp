@@ -56,6 +56,12 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
             },
             arguments...);
     }
+    template <class... Parameters, class... Arguments,
+              class Misfit =
+                  detail::Misfit<TypeList<ArgumentType<Arguments>...>, TypeList<Parameters...>>>
+        requires(!std::is_void_v<Misfit>)
+    Result<void> set_kernel_node(const GraphNode &, const Kernel<void(Parameters...)> &,
+                                 const LaunchConfig &, Arguments &&...) noexcept = delete;
 
     // Replaces a copy by one of the same kind and between the same types of memory;
     // invalid_argument if it has 0 elements. See Graph::add_memcpy_node().

@@ -61,6 +61,15 @@ const GraphIdentity &GraphIdentity::identity_of(const GraphNode &node) const noe
     return *this;
 }
 
+GraphNode &GraphIdentity::user_of(unsigned long long condition) {
+    for (User &user : users_) {
+        if (user.condition == condition) {
+            return user.node;
+        }
+    }
+    return users_.emplace_back(User{condition, GraphNode()}).node;
+}
+
 std::vector<CUgraphNode> GraphIdentity::path() const {
     std::vector<CUgraphNode> path;
     for (const GraphIdentity *inner = this; inner->around_ != nullptr; inner = inner->around_) {

@@ -78,7 +78,7 @@ class GraphIdentity {
 
     // The conditional node of a condition, to read and set. The node may be destroyed; empty until
     // it is set.
-    GraphNode &user_of(unsigned long long condition) { return users_[condition]; }
+    GraphNode &user_of(unsigned long long condition);
 
     // Reserves memory for forget(), which must not fail after the node is destroyed.
     void prepare_to_forget(CUgraphNode node) { names_.try_emplace(node, id); }
@@ -108,7 +108,11 @@ class GraphIdentity {
     // The names of nodes with these handles, to which destroyed ones belonged.
     std::unordered_map<CUgraphNode, unsigned long long> names_;
     std::vector<Nested> nested_;
-    std::unordered_map<unsigned long long, GraphNode> users_; // of conditions
+    struct User {
+        unsigned long long condition;
+        GraphNode node;
+    };
+    std::vector<User> users_;
 };
 
 // Why a node does not belong to the graph with this number; `what` is the argument.

@@ -8,6 +8,7 @@
 
 #include <iterator>
 #include <limits>
+#include <utility>
 
 namespace cushim {
 
@@ -242,8 +243,13 @@ Result<AnyKernel> AnyKernel::of_symbol(const Context &context, const void *symbo
         }
         CUSHIM_TRY(const ContextScope scope, context.enter());
         CUfunction function = nullptr;
+        Result<void> found = call<entry::cudaGetFuncBySymbol>(&function, symbol);
+        if (!found && found.error().api() == Api::runtime) {
+            // The caller's next cudaGetLastError() must not return it.
+            (void)status_of<entry::cudaGetLastError>();
+        }
         CUSHIM_TRY_VOID(explained(
-            call<entry::cudaGetFuncBySymbol>(&function, symbol), cudaErrorInvalidDeviceFunction,
+            std::move(found), cudaErrorInvalidDeviceFunction,
             "0x%llx is not a __global__ function whose code is registered with the CUDA runtime "
             "that cushim uses; link the program to the drop-in or to that libcudart",
             number_of(symbol)));

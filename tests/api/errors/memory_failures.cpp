@@ -150,8 +150,9 @@ void expect_host_memory(Failures &failures) {
                     PinnedBuffer<int>::copy_of(context, three));
     failures.expect("PinnedBuffer::adopt: the address is null, but the size is 12 bytes",
                     PinnedBuffer<int>::adopt(context, nullptr, 3));
+    const PinnedBuffer<int> no_pinned;
     failures.expect("PinnedBuffer::synchronized_span: the Stream is empty",
-                    PinnedBuffer<int>().synchronized_span(Stream()));
+                    no_pinned.synchronized_span(Stream()));
     failures.expect("PinnedBuffer::flags: the buffer has no memory", PinnedBuffer<int>().flags());
     failures.expect("PinnedBuffer::release_after: the Stream is empty",
                     PinnedBuffer<int>().release_after(Stream()));
@@ -161,10 +162,11 @@ void expect_host_memory(Failures &failures) {
     failures.expect("HostMappedBuffer::adopt: 18446744073709551615 elements of 4 bytes exceed the "
                     "address space",
                     HostMappedBuffer<int>::adopt(context, values.data(), all));
+    const HostMappedBuffer<int> no_mapped;
     failures.expect("HostMappedBuffer::synchronized_span: the Stream is empty",
-                    HostMappedBuffer<int>().synchronized_span(Stream()));
+                    no_mapped.synchronized_span(Stream()));
     failures.expect("HostMappedBuffer::synchronized_span: the Event is empty",
-                    HostMappedBuffer<int>().synchronized_span(Event()));
+                    no_mapped.synchronized_span(Event()));
     failures.expect("HostMappedBuffer::flags: the buffer has no memory",
                     HostMappedBuffer<int>().flags());
     failures.expect("HostMappedBuffer::release_after: the Stream is empty",

@@ -212,11 +212,15 @@ TEST_CASE("a symbol that is no kernel of the program is rejected with a reason",
     const auto unknown = kernel_of(context, +[](int) {});
     check_refused(unknown, "cudaErrorInvalidDeviceFunction", ErrorKind::status);
     check_refused(unknown, "link the program to the drop-in", ErrorKind::status);
+    CHECK(runtime().cudaGetLastError() == cudaSuccess);
     if (driver_knows_parameters()) {
         check_refused(kernel_of(context, registered.function<void(int *)>()),
                       "3 in the kernel, but 1 in the signature");
     }
     const auto fill = ok(kernel_of(context, registered.function<Fill>()));
+    static_assert(
+        std::is_same_v<
+            decltype(kernel_of(context, +[](int *) noexcept {})), Result<Kernel<void(int *)>>>);
     const Context other = ok(Context::create(ok(Device::get(0))));
     CHECK(refused(fill.check_context(other), ErrorKind::wrong_context));
 }

@@ -369,7 +369,8 @@ TEST_CASE("a kernel receives a null address from nullptr and from an empty span"
     const auto fill = ok(loaded.code.kernel<Fill>("fill"));
     CHECK(fill.launch(loaded.stream, {}, nullptr, 7, 0u).has_value());
     CHECK(fill.launch(loaded.stream, {}, DeviceSpan<int>(), 7, 0u).has_value());
-    CHECK(fill.launch(loaded.stream, {}, DeviceBuffer<int>().span(), 7, 0u).has_value());
+    DeviceBuffer<int> none;
+    CHECK(fill.launch(loaded.stream, {}, none.span(), 7, 0u).has_value());
     CHECK(loaded.stream.synchronize().has_value());
 }
 

@@ -255,7 +255,7 @@ TEST_CASE("copies and fills of empty extents make no CUDA calls", "[copy_2d]") {
             CHECK(fill(context, device, 1).has_value());
             CHECK(fill(stream, device, 1).has_value());
         }
-        CHECK(fill(stream, PitchedBuffer<int>().span(), 1).has_value());
+        CHECK(fill(stream, DevicePitchedSpan<int>(), 1).has_value());
     });
 }
 
