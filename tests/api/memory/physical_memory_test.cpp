@@ -60,6 +60,16 @@ struct Recorded {
     ScopedOverride<entry::cuMemRelease> release{released};
 };
 
+CUresult CUDAAPI properties_reported(CUmemAllocationProp *properties,
+                                     CUmemGenericAllocationHandle) {
+    *properties = {};
+    properties->location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties->location.id = 3;
+    properties->allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
+    properties->allocFlags.usage = CU_MEM_CREATE_USAGE_TILE_POOL;
+    return CUDA_SUCCESS;
+}
+
 } // namespace
 
 SCENARIO_TEST("memory reports its size and the properties of its options",
@@ -114,6 +124,17 @@ TEST_CASE("the granularity is queried with the properties of the memory",
 #ifndef _WIN32
     CHECK(properties.requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 #endif
+}
+
+TEST_CASE("properties() returns what CUDA reports", "[physical_memory][V5]") {
+    (void)device_now();
+    const ScopedOverride<entry::cuMemGetAllocationPropertiesFromHandle> reported{
+        properties_reported};
+    const auto properties = ok(PhysicalMemory::borrow(1, 4096).properties());
+    CHECK(properties.device == 3);
+    CHECK(properties.options.compressible);
+    CHECK(properties.options.usage == CU_MEM_CREATE_USAGE_TILE_POOL);
+    CHECK_FALSE(properties.options.gpu_direct_rdma);
 }
 
 TEST_CASE("by default memory is pinned device memory and not exportable", "[physical_memory][V2]") {
