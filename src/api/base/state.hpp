@@ -188,8 +188,8 @@ Result<NewState<S>> make_state(Arguments &&...arguments) noexcept {
 // is destroyed. Both APIs have the same numbers.
 bool nothing_left(int status) noexcept;
 
-// Reports to the teardown sink, unless the status says that nothing was left to destroy, or that the
-// context has failed and the sink knows.
+// Reports to the teardown sink, unless the status says that nothing was left to destroy, or that
+// the context has failed and the sink knows.
 void report_teardown(const Destroyed &destroyed) noexcept;
 // A Context was made: its failure would be another one.
 void forget_failure_of_context() noexcept;
