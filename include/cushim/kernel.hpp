@@ -23,21 +23,6 @@ struct CUkern_st; // behind CUkernel, which headers before CUDA 12.0 lack
 
 namespace cushim {
 
-namespace detail {
-
-template <class Function>
-struct WithoutNoexceptOf {
-    using type = Function;
-};
-template <class Returned, class... Parameters>
-struct WithoutNoexceptOf<Returned(Parameters...) noexcept> {
-    using type = Returned(Parameters...);
-};
-template <class Function>
-using WithoutNoexcept = typename WithoutNoexceptOf<Function>::type;
-
-} // namespace detail
-
 class Library;
 class Module;
 template <class Signature>

@@ -151,12 +151,12 @@ class TypedBuffer {
         return {memory_.device_address(), memory_.device_address() != 0 ? size() : 0};
     }
     // The read-only view for kernels and copies.
-    void device_span() && = delete;
     DeviceSpan<const T> device_span() const & noexcept
         requires(Memory::kind.on_host && Memory::kind.on_device)
     {
         return {memory_.device_address(), memory_.device_address() != 0 ? size() : 0};
     }
+    void device_span() && = delete;
 
     // A copy of the elements. Device memory is copied by copy(values, buffer), which waits for the
     // copy. Memory that the host can use is read by the host, without waiting for enqueued work.

@@ -108,6 +108,18 @@ using Misfit = typename MisfitOf<Arguments, Parameters>::type;
 template <class Arguments, class Parameters>
 inline constexpr bool arguments_fit = std::is_void_v<Misfit<Arguments, Parameters>>;
 
+// The type of a function, without noexcept.
+template <class Function>
+struct WithoutNoexceptOf {
+    using type = Function;
+};
+template <class Returned, class... Parameters>
+struct WithoutNoexceptOf<Returned(Parameters...) noexcept> {
+    using type = Returned(Parameters...);
+};
+template <class Function>
+using WithoutNoexcept = typename WithoutNoexceptOf<Function>::type;
+
 template <class P, class A>
 P parameter_from(A &argument) noexcept {
     if constexpr (SpanForParameter<A, P>) {
