@@ -123,6 +123,125 @@ SECTION("graphs_without_context") {
 
 namespace {
 
+// Instantiates a graph of one node, launches it and destroys it. `set` changes the node in it.
+template <class Set>
+void live(const std::string &node, CUgraph graph, const Parts &parts, const Set &set) {
+    CUgraphExec exec = nullptr;
+    ask("cuGraphInstantiate of " + node, d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    set(exec);
+    ask("cuGraphLaunch of " + node, d.cuGraphLaunch(exec, parts.stream));
+    ask("cuStreamSynchronize", d.cuStreamSynchronize(parts.stream));
+    ask("cuGraphExecDestroy of " + node, d.cuGraphExecDestroy(exec));
+}
+
+// Graphs of one node, which are made in the current context.
+struct OneNodeGraphs {
+    CUgraph empty = MAKE(cuGraphCreate, 0), kernel = MAKE(cuGraphCreate, 0),
+            fill = MAKE(cuGraphCreate, 0), copy = MAKE(cuGraphCreate, 0),
+            host = MAKE(cuGraphCreate, 0), wait = MAKE(cuGraphCreate, 0),
+            record = MAKE(cuGraphCreate, 0), child = MAKE(cuGraphCreate, 0),
+            memory = MAKE(cuGraphCreate, 0), write = MAKE(cuGraphCreate, 0);
+    OneNodeGraphs() = default;
+    OneNodeGraphs(const OneNodeGraphs &) = delete;
+    OneNodeGraphs &operator=(const OneNodeGraphs &) = delete;
+    ~OneNodeGraphs() {
+        for (const CUgraph graph :
+             {empty, kernel, fill, copy, host, wait, record, child, memory, write}) {
+            d.cuGraphDestroy(graph);
+        }
+    }
+};
+
+void nothing(void *) {}
+
+void use(const OneNodeGraphs &of, const Parts &parts, CUcontext context) {
+    const CUDA_KERNEL_NODE_PARAMS launch = launch_of(parts.kernel, context);
+    const CUDA_MEMSET_NODE_PARAMS fill = fill_of(parts.memory, 1, 4, 16);
+    const auto copy = copy_of<CUDA_MEMCPY3D>(parts.memory + 1024, parts.memory, 64);
+    const CUDA_HOST_NODE_PARAMS host{.fn = nothing};
+    CUstreamBatchMemOpParams operation{};
+    operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    operation.writeValue.address = parts.memory;
+    operation.writeValue.value = 1;
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS write{.ctx = context, .count = 1, .paramArray = &operation};
+    CUDA_MEM_ALLOC_NODE_PARAMS allocation{};
+    allocation.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    allocation.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    allocation.bytesize = 4096;
+    CUgraphNode node = nullptr, free_node = nullptr;
+
+    d.cuGraphAddEmptyNode(&node, of.empty, nullptr, 0);
+    live("an empty node", of.empty, parts, [](CUgraphExec) {});
+    d.cuGraphAddKernelNode(&node, of.kernel, nullptr, 0, &launch);
+    live("a kernel node", of.kernel, parts, [&](CUgraphExec exec) {
+        ASK(cuGraphExecKernelNodeSetParams, "", exec, node, &launch);
+        unsigned int is_enabled = 0;
+        ASK(cuGraphNodeSetEnabled, "", exec, node, 1);
+        ASK(cuGraphNodeGetEnabled, "", exec, node, &is_enabled);
+    });
+    d.cuGraphAddMemsetNode(&node, of.fill, nullptr, 0, &fill, context);
+    live("a memset node", of.fill, parts, [&](CUgraphExec exec) {
+        ASK(cuGraphExecMemsetNodeSetParams, "", exec, node, &fill, context);
+    });
+    d.cuGraphAddMemcpyNode(&node, of.copy, nullptr, 0, &copy, context);
+    live("a memcpy node", of.copy, parts, [&](CUgraphExec exec) {
+        ASK(cuGraphExecMemcpyNodeSetParams, "", exec, node, &copy, context);
+    });
+    d.cuGraphAddHostNode(&node, of.host, nullptr, 0, &host);
+    live("a host node", of.host, parts,
+         [&](CUgraphExec exec) { ASK(cuGraphExecHostNodeSetParams, "", exec, node, &host); });
+    d.cuGraphAddEventWaitNode(&node, of.wait, nullptr, 0, parts.event);
+    live("an event wait node", of.wait, parts, [&](CUgraphExec exec) {
+        ASK(cuGraphExecEventWaitNodeSetEvent, "", exec, node, parts.event);
+    });
+    d.cuGraphAddEventRecordNode(&node, of.record, nullptr, 0, parts.event);
+    live("an event record node", of.record, parts, [&](CUgraphExec exec) {
+        ASK(cuGraphExecEventRecordNodeSetEvent, "", exec, node, parts.event);
+    });
+    d.cuGraphAddChildGraphNode(&node, of.child, nullptr, 0, of.fill);
+    live("a child graph node", of.child, parts, [&](CUgraphExec exec) {
+        ASK(cuGraphExecChildGraphNodeSetParams, "", exec, node, of.fill);
+    });
+    d.cuGraphAddBatchMemOpNode(&node, of.write, nullptr, 0, &write);
+    live("a batch memory operation node", of.write, parts, [&](CUgraphExec exec) {
+        ASK(cuGraphExecBatchMemOpNodeSetParams, "", exec, node, &write);
+    });
+    ASK(cuGraphAddMemAllocNode, "", &node, of.memory, nullptr, 0, &allocation);
+    ASK(cuGraphAddMemFreeNode, "", &free_node, of.memory, &node, 1, allocation.dptr);
+    live("memory nodes", of.memory, parts, [](CUgraphExec) {});
+}
+
+} // namespace
+
+// Which calls of executable graphs require a current context, or the one of the nodes.
+SECTION("executable_graphs_without_context", start) {
+    Parts parts;
+    if (!make(parts)) {
+        return;
+    }
+    const CUcontext primary = context();
+    CUcontext created = nullptr;
+    ask("cuCtxCreate", d.cuCtxCreate_v2(&created, 0, 0));
+    d.cuCtxPopCurrent(&created);
+    for (const CUcontext current : {primary, CUcontext(nullptr), created}) {
+        note(current == primary   ? "the primary context is current"
+             : current == nullptr ? "no context is current"
+                                  : "another context is current",
+             1);
+        d.cuCtxSetCurrent(primary);
+        const OneNodeGraphs graphs;
+        d.cuCtxSetCurrent(current);
+        use(graphs, parts, primary);
+        CUcontext then = nullptr;
+        ASK(cuCtxGetCurrent, "", &then).note("the same context is current", then == current);
+    }
+    d.cuCtxSetCurrent(primary);
+    drop(parts);
+    ask("cuCtxDestroy", d.cuCtxDestroy_v2(created));
+}
+
+namespace {
+
 // A graph with one event wait node and one event record node.
 struct EventNodes {
     CUgraph graph = nullptr;
