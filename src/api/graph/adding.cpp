@@ -29,8 +29,8 @@ struct RawKind : KindDefaults<RawKind> {
     using Node = RawNode;
     static constexpr NodeNames names = {"Graph::add_node_raw"};
 
-    static Result<void> check(const RawNode &node) noexcept {
-        return node.parameters != nullptr ? Result<void>()
+    static Result<bool> check(const RawNode &node) noexcept {
+        return node.parameters != nullptr ? Result<bool>(true)
                                           : Error::invalid_argument("the parameters are null");
     }
     template <Api api>
@@ -98,29 +98,26 @@ Result<GraphNode> add_node(const Graph &graph, std::span<const GraphNode> before
                            const NodeParameters &node, const NodeUses &uses) noexcept {
     NewUses owners(uses);
     CUSHIM_TRY(GraphState *const state, state_of_graph(graph));
-    if (node.kind.is_empty(node.values)) [[unlikely]] {
+    CUSHIM_TRY(const bool has_elements, node.kind.check(node.values));
+    if (!has_elements) [[unlikely]] {
         return add_node(graph, before, EmptyNode(), no_uses);
     }
-    CUSHIM_TRY_VOID(node.kind.check(node.values));
     NodeHandles handles;
     CUSHIM_TRY_VOID(handles.fill(*state, before, {"dependencies"}));
     CUgraphNode added = nullptr;
     const auto add = [&]() noexcept {
-        const bool needs_context = node.kind.needs_context(node.values);
-        return with_context(state->api, state->context, needs_context, [&]() noexcept {
-            return node.kind.calls(state->api)
-                .add({&added, state->graph, handles.data(), handles.size(), state->context},
-                     node.values);
-        });
+        return node.kind.calls(state->api)
+            .add({&added, state->graph, handles.data(), handles.size(), state->context},
+                 node.values);
     };
     CUSHIM_TRY_VOID(keeping(*state, std::move(owners), add, &added));
     return state->name(added);
 }
 
 Result<void> check_replacement(const NodeParameters &to, const char *remedy) noexcept {
-    return to.kind.is_empty(to.values)
-               ? invalid_argument("the %s has 0 elements; %s", to.kind.names.work, remedy)
-               : to.kind.check(to.values);
+    CUSHIM_TRY(const bool has_elements, to.kind.check(to.values));
+    return has_elements ? Result<void>()
+                        : invalid_argument("the %s has 0 elements; %s", to.kind.names.work, remedy);
 }
 
 Result<void> destroy_native_node(Api api, CUgraphNode node) noexcept {

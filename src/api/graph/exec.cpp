@@ -61,12 +61,9 @@ using Place = ExecUses::Place;
 
 Result<void> call_set(const GraphExecState &state, const GraphNode &node, const NodeParameters &to,
                       Place *place) noexcept {
-    const bool needs_context = to.kind.needs_context(to.values);
-    return with_context(state.api, state.context, needs_context, [&]() noexcept {
-        return to.kind.calls(state.api).set_in_exec(
-            {state.exec, node.native(), state.context, place != nullptr ? &place->known : nullptr},
-            to.values);
-    });
+    return to.kind.calls(state.api).set_in_exec(
+        {state.exec, node.native(), state.context, place != nullptr ? &place->known : nullptr},
+        to.values);
 }
 
 // The node then uses `kept`, which may be null.

@@ -77,7 +77,7 @@ struct NodeNames {
     const char *add;
     const char *set = nullptr;
     const char *set_in_exec = nullptr;
-    const char *work = nullptr; // what is_empty() is about: "copy"
+    const char *work = nullptr; // of 0 or more elements: "copy"
 };
 
 struct NodeKind {
@@ -106,9 +106,7 @@ struct NodeKind {
 
     // The members of the struct, for parameters without their type.
     NodeNames names;
-    bool (*is_empty)(const void *node) noexcept;
-    Result<void> (*check)(const void *node) noexcept;
-    bool (*needs_context)(const void *node) noexcept;
+    Result<bool> (*check)(const void *node) noexcept;
     void (*add_owners)(const void *node, std::vector<State *> &states); // null: see above
     Calls calls_of[2]; // of the driver, of the runtime
 };
@@ -152,10 +150,9 @@ Result<void> with_native(const typename Kind::Node &node, CUcontext context,
 // What is the same for most kinds.
 template <class Kind>
 struct KindDefaults {
-    // Whether it is a copy or a fill of 0 elements, which CUDA rejects.
-    static bool is_empty(const auto &) noexcept { return false; }
-    // The errors that can be detected here.
-    static Result<void> check(const auto &) noexcept { return {}; }
+    // The errors that can be detected here. False for a copy or a fill of 0 elements, which CUDA
+    // rejects.
+    static Result<bool> check(const auto &) noexcept { return true; }
     // Whether the driver needs the graph's context to be current for adding the node, and for
     // setting it in an executable graph; the runtime always does.
     static bool needs_context(const auto &) noexcept { return true; }
@@ -189,11 +186,19 @@ const typename Kind::Node &as(const void *node) noexcept {
     return *static_cast<const typename Kind::Node *>(node);
 }
 
+// The result of call(), in the context if it is needed.
+template <class Kind, Api api, class Call>
+Result<void> in_context_for(CUcontext context, const void *node, const Call &call) noexcept {
+    return with_context(api, context, Kind::needs_context(as<Kind>(node)), call);
+}
+
 template <class Kind, Api api>
 constexpr NodeKind::Calls calls_of() noexcept {
     NodeKind::Calls calls{};
     calls.add = [](const NewNode &place, const void *node) noexcept {
-        return Kind::template add<api>(place, as<Kind>(node));
+        return in_context_for<Kind, api>(place.context, node, [&]() noexcept {
+            return Kind::template add<api>(place, as<Kind>(node));
+        });
     };
     if constexpr (Kind::names.set != nullptr) {
         calls.set = [](CUgraphNode node, const void *to, CUcontext context) noexcept {
@@ -202,7 +207,9 @@ constexpr NodeKind::Calls calls_of() noexcept {
     }
     if constexpr (Kind::names.set_in_exec != nullptr) {
         calls.set_in_exec = [](const NodeInExec &node, const void *to) noexcept {
-            return Kind::template set_in_exec<api>(node, as<Kind>(to));
+            return in_context_for<Kind, api>(node.context, to, [&]() noexcept {
+                return Kind::template set_in_exec<api>(node, as<Kind>(to));
+            });
         };
     }
     return calls;
@@ -211,9 +218,7 @@ constexpr NodeKind::Calls calls_of() noexcept {
 template <class Kind>
 inline constexpr NodeKind node_kind = {
     Kind::names,
-    [](const void *node) noexcept { return Kind::is_empty(as<Kind>(node)); },
     [](const void *node) noexcept { return Kind::check(as<Kind>(node)); },
-    [](const void *node) noexcept { return Kind::needs_context(as<Kind>(node)); },
     Kind::add_owners,
     {calls_of<Kind, Api::driver>(), calls_of<Kind, Api::runtime>()},
 };

@@ -21,8 +21,8 @@ bool overlap(unsigned long long a, unsigned long long b, std::size_t bytes) noex
     return a < b ? b - a < bytes : a - b < bytes;
 }
 
-// Equal sizes and separate ranges.
-[[gnu::cold, gnu::noinline]] Result<void> check(const Copy &copy) noexcept {
+// Equal sizes and separate ranges; false without elements.
+[[gnu::cold, gnu::noinline]] Result<bool> check(const Copy &copy) noexcept {
     if (copy.to_size != copy.from_size) {
         return invalid_argument("element counts differ: source %zu, destination %zu",
                                 copy.from_size, copy.to_size);
@@ -32,16 +32,16 @@ bool overlap(unsigned long long a, unsigned long long b, std::size_t bytes) noex
         return invalid_argument("source [%#llx, %#llx) and destination [%#llx, %#llx) overlap",
                                 copy.from, copy.from + bytes, copy.to, copy.to + bytes);
     }
-    return {};
+    return copy.from_size != 0;
 }
 // The element size is 1, 2, 4 or 8.
-[[gnu::cold, gnu::noinline]] Result<void> check(const Fill &fill) noexcept {
+[[gnu::cold, gnu::noinline]] Result<bool> check(const Fill &fill) noexcept {
     CUSHIM_TRY_VOID(bytes_of(fill.size, fill.element_size));
     if ((fill.to & (fill.element_size - 1)) != 0) {
         return invalid_argument("address %#llx is not a multiple of the element size of %u bytes",
                                 static_cast<unsigned long long>(fill.to), fill.element_size);
     }
-    return {};
+    return fill.size != 0;
 }
 
 // The usual operations, which need no further checks: valid and not empty.
@@ -54,16 +54,6 @@ bool is_plain(const Copy &copy) noexcept {
 bool is_plain(const Fill &fill) noexcept {
     return fill.size != 0 && (fill.to & (fill.element_size - 1)) == 0 &&
            !product_overflows(fill.size, fill.element_size);
-}
-
-bool is_empty(const Copy &copy) noexcept {
-    return copy.from_size == 0;
-}
-bool is_empty(const Fill &fill) noexcept {
-    return fill.size == 0;
-}
-bool is_empty(const auto &pitched) noexcept {
-    return pitched.to.extent.empty();
 }
 
 void *host(unsigned long long address) noexcept {
@@ -195,8 +185,8 @@ template <class Operation>
 Result<void> run(const Context &context, const Operation &operation) noexcept {
     CUSHIM_TRY_VOID(require(context, "the Context is empty"));
     if (!is_plain(operation)) [[unlikely]] {
-        CUSHIM_TRY_VOID(check(operation));
-        if (is_empty(operation)) {
+        CUSHIM_TRY(const bool has_elements, check(operation));
+        if (!has_elements) {
             return {};
         }
     }
@@ -217,8 +207,8 @@ template <class Operation>
                                                const Operation &operation) noexcept {
     CUSHIM_TRY_VOID(require(stream, "the Stream is empty"));
     if (!is_plain(operation)) [[unlikely]] {
-        CUSHIM_TRY_VOID(check(operation));
-        if (is_empty(operation)) {
+        CUSHIM_TRY(const bool has_elements, check(operation));
+        if (!has_elements) {
             return {};
         }
     }

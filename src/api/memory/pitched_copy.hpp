@@ -40,8 +40,13 @@ inline bool is_plain(const PitchedFill &fill) noexcept {
     const bool is_aligned = (fill.to.address & (fill.element.size - 1)) == 0; // 1, 2 or 4 bytes
     return is_aligned && fill.to.extent.width != 0 && is_one_row(fill.to, fill.element);
 }
-inline Result<void> check(const auto &rows) noexcept {
-    return is_plain(rows) ? Result<void>() : check_rows(rows);
+// The errors of check_rows(); false without elements.
+inline Result<bool> check(const auto &rows) noexcept {
+    if (is_plain(rows)) [[likely]] {
+        return true;
+    }
+    CUSHIM_TRY_VOID(check_rows(rows));
+    return !rows.to.extent.empty();
 }
 
 // Whether rows of both views overlap. Both are valid views of the same extent. Takes constant time

@@ -34,8 +34,8 @@ struct BatchMemOpKind : KindDefaults<BatchMemOpKind> {
 #endif
     using Native = Both<Parameters, Parameters>;
 
-    static Result<void> check(const BatchMemOpNode &node) noexcept {
-        return !node.operations.empty() ? Result<void>()
+    static Result<bool> check(const BatchMemOpNode &node) noexcept {
+        return !node.operations.empty() ? Result<bool>(true)
                                         : Error::invalid_argument("0 operations passed, minimum 1");
     }
 

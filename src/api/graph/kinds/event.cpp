@@ -13,8 +13,8 @@ struct AnyEventKind : KindDefaults<Kind> {
     using Native = Both<CUevent, cudaEvent_t>;
 
     static bool needs_context(const auto &) noexcept { return false; }
-    static Result<void> check(const auto &node) noexcept {
-        return node.event != nullptr ? Result<void>()
+    static Result<bool> check(const auto &node) noexcept {
+        return node.event != nullptr ? Result<bool>(true)
                                      : Error::invalid_argument("the Event is empty");
     }
     template <Api api>

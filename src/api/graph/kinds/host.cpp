@@ -18,8 +18,8 @@ struct HostKind : KindDefaults<HostKind> {
     using Get = Both<entry::cuGraphHostNodeGetParams, entry::cudaGraphHostNodeGetParams>;
 
     static bool needs_context(const HostNode &) noexcept { return false; }
-    static Result<void> check(const HostNode &host) noexcept {
-        return host.function != nullptr ? Result<void>() : no_host_memory(); // for the closure
+    static Result<bool> check(const HostNode &host) noexcept {
+        return host.function != nullptr ? Result<bool>(true) : no_host_memory(); // for the closure
     }
 
     template <Api api>

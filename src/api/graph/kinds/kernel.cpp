@@ -82,8 +82,9 @@ struct KernelKind : KindDefaults<KernelKind> {
     static bool needs_context(const KernelNode &node) noexcept {
         return !node.kernel.is_of_library() || asks_for_attributes(node.config);
     }
-    static Result<void> check(const KernelNode &node) noexcept {
-        return require(node.kernel, "the Kernel is empty");
+    static Result<bool> check(const KernelNode &node) noexcept {
+        CUSHIM_TRY_VOID(require(node.kernel, "the Kernel is empty"));
+        return true;
     }
 
     template <Api api>

@@ -33,11 +33,8 @@ struct MemcpyKind : KindDefaults<MemcpyKind> {
     using SetInExec =
         Both<entry::cuGraphExecMemcpyNodeSetParams, entry::cudaGraphExecMemcpyNodeSetParams>;
 
-    static bool is_empty(const PitchedCopy &copy) noexcept {
-        return copy.to.extent.empty() && copy.from.extent.empty();
-    }
     static bool needs_context(const PitchedCopy &) noexcept { return false; }
-    static Result<void> check(const PitchedCopy &copy) noexcept { return detail::check(copy); }
+    static Result<bool> check(const PitchedCopy &copy) noexcept { return detail::check(copy); }
 
     template <Api api>
     static auto native(const PitchedCopy &copy, CUcontext) noexcept {

@@ -72,8 +72,8 @@ struct MemFreeKind : KindDefaults<MemFreeKind> {
     using Add = Both<entry::cuGraphAddMemFreeNode, entry::cudaGraphAddMemFreeNode>;
     using Get = Both<entry::cuGraphMemFreeNodeGetParams, entry::cudaGraphMemFreeNodeGetParams>;
 
-    static Result<void> check(const MemFreeNode &node) noexcept {
-        return node.address != 0 ? Result<void>()
+    static Result<bool> check(const MemFreeNode &node) noexcept {
+        return node.address != 0 ? Result<bool>(true)
                                  : Error::invalid_argument("the GraphAllocation is empty");
     }
     template <Api api>

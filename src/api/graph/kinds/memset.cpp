@@ -18,19 +18,17 @@ struct MemsetKind : KindDefaults<MemsetKind> {
         Both<entry::cuGraphExecMemsetNodeSetParams, entry::cudaGraphExecMemsetNodeSetParams>;
     using Get = Both<entry::cuGraphMemsetNodeGetParams, entry::cudaGraphMemsetNodeGetParams>;
 
-    static bool is_empty(const PitchedFill &fill) noexcept { return fill.to.extent.empty(); }
     static bool needs_context(const PitchedFill &) noexcept { return false; }
 
     // CUDA's node supports rows, but not layers.
-    static Result<void> check(const PitchedFill &fill) noexcept {
-        CUSHIM_TRY_VOID(detail::check(fill));
+    static Result<bool> check(const PitchedFill &fill) noexcept {
         const auto &[address, extent, pitch] = fill.to;
         if (extent.depth > 1 && pitch.layer != extent.height) {
             return invalid_argument("layer pitch %zu rows, height %zu rows: the layers of a memset "
                                     "node must be adjacent; add a memset node for each layer",
                                     pitch.layer, extent.height);
         }
-        return {};
+        return detail::check(fill);
     }
 
     template <Api api>

@@ -62,7 +62,7 @@ struct SemaphoreKind : KindDefaults<Kind> {
     using Node = Parameters;
     using Native = Natives;
 
-    static Result<void> check(const Node &node) noexcept {
+    static Result<bool> check(const Node &node) noexcept {
         const char *const name = std::is_same_v<Node, SemaphoreSignalNode> ? "signals" : "waits";
         if (node.operations.empty()) {
             return invalid_argument("0 %s passed, minimum 1", name);
@@ -72,7 +72,7 @@ struct SemaphoreKind : KindDefaults<Kind> {
                 return invalid_argument("%s[%zu] is empty", name, index);
             }
         }
-        return {};
+        return true;
     }
     static void add_owners(const void *node, std::vector<State *> &states) {
         for (const auto &operation : static_cast<const Node *>(node)->operations) {
