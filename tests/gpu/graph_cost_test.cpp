@@ -209,7 +209,8 @@ void check_building(Difference found) {
 void check_ready(const std::array<Difference, phases> &found) {
     check_building(found[building]);
     CHECK(found[building].more + found[instantiating].more <=
-          std::max((found[building].raw + found[instantiating].raw) * 0.1, 100.0));
+          std::max((found[building].raw + found[instantiating].raw) * 0.1,
+                   100 * found[building].slowness));
 }
 
 // The added cost per node may triple, because large graphs exceed the caches. Up to a quarter of
