@@ -123,11 +123,18 @@ SECTION("graphs_without_context") {
 
 namespace {
 
-// Instantiates a graph of one node, launches it and destroys it. `set` changes the node in it.
+// Instantiates a graph of one node, launches it and destroys it. `set` changes the node in it. If
+// it can only be instantiated in a context, that is done in the primary one.
 template <class Set>
 void live(const std::string &node, CUgraph graph, const Parts &parts, const Set &set) {
     CUgraphExec exec = nullptr;
-    ask("cuGraphInstantiate of " + node, d.cuGraphInstantiateWithFlags(&exec, graph, 0));
+    const CUresult status = d.cuGraphInstantiateWithFlags(&exec, graph, 0);
+    ask("cuGraphInstantiate of " + node, status);
+    if (status == CUDA_ERROR_INVALID_CONTEXT) {
+        d.cuCtxSetCurrent(context());
+        d.cuGraphInstantiateWithFlags(&exec, graph, 0);
+        d.cuCtxSetCurrent(nullptr);
+    }
     set(exec);
     ask("cuGraphLaunch of " + node, d.cuGraphLaunch(exec, parts.stream));
     ask("cuStreamSynchronize", d.cuStreamSynchronize(parts.stream));
