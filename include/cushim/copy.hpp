@@ -72,15 +72,15 @@ Result<void> copy(To &&to, const From &from) noexcept {
                         detail::copy_between(detail::view_of(to), detail::view_of(from)));
 }
 
-/* Elements of different types. Compilers print both:
+/* Elements of different types, and other memory that does not fit. Compilers print what:
  *
  *     Misfit = source::does_not_fit<float, int> */
 template <detail::CopyWay Way, class To, class From,
           class Misfit = detail::CopyMisfit<To, const From>>
-    requires detail::OtherElements<To, const From>
+    requires detail::MisfitCopy<To, const From>
 Result<void> copy(const Way &, To &&, const From &) noexcept = delete;
 template <class To, class From, class Misfit = detail::CopyMisfit<To, const From>>
-    requires(detail::OtherElements<To, const From> && (detail::Buffer<To> || detail::Buffer<From>))
+    requires(detail::MisfitCopy<To, const From> && (detail::Buffer<To> || detail::Buffer<From>))
 Result<void> copy(To &&, const From &) noexcept = delete;
 
 /* Sets every element to `value`, which has one, two or four bytes, or eight in linear memory, in a
@@ -102,14 +102,14 @@ Result<void> fill(To &&to, const detail::ElementOf<To> &value) noexcept {
                         detail::fill_with(detail::view_of(to), value));
 }
 
-/* Elements of another size. Compilers print
+/* Elements of another size, and other memory and values that do not fit. Compilers print what:
  *
  *     Misfit = destination::cannot_be_filled<float3> */
-template <detail::CopyWay Way, detail::OtherThanFillable To, class Value,
-          class Misfit = detail::FillMisfit<To>>
+template <detail::CopyWay Way, class To, class Value, class Misfit = detail::FillMisfit<To, Value>>
+    requires detail::MisfitFill<To, Value>
 Result<void> fill(const Way &, To &&, const Value &) noexcept = delete;
-template <detail::OtherThanFillable To, class Value, class Misfit = detail::FillMisfit<To>>
-    requires detail::Buffer<To>
+template <class To, class Value, class Misfit = detail::FillMisfit<To, Value>>
+    requires(detail::MisfitFill<To, Value> && detail::Buffer<To>)
 Result<void> fill(To &&, const Value &) noexcept = delete;
 
 } // namespace cushim

@@ -105,9 +105,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                       From &&from) noexcept {
         return add(dependencies, detail::pitched_copy(to, from), {detail::States(to, from)});
     }
-    // Elements of different types; see copy().
+    // Memory that does not fit; see copy().
     template <class To, class From, class Misfit = detail::CopyMisfit<To, From>>
-        requires detail::OtherElements<To, From>
+        requires detail::MisfitCopy<To, From>
     Result<GraphNode> add_memcpy_node(const GraphDependencies &, To &&, From &&) noexcept = delete;
 
     /* A fill: sets every element to `value`, which has one, two or four bytes. The layers of
@@ -118,9 +118,9 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
                                       const detail::ElementOf<To> &value) noexcept {
         return add(dependencies, detail::pitched_fill(to, value), {detail::States(to)});
     }
-    // Elements of another size; see fill().
-    template <detail::OtherThanFillableByNode To, class Value,
-              class Misfit = detail::FillMisfit<To>>
+    // Memory or a value that does not fit; see fill().
+    template <class To, class Value, class Misfit = detail::FillMisfit<To, Value>>
+        requires detail::MisfitFillByNode<To, Value>
     Result<GraphNode> add_memset_node(const GraphDependencies &, To &&,
                                       const Value &) noexcept = delete;
 

@@ -30,7 +30,6 @@ class Case:
 
 
 DELETED = r'(use of|call to) (implicitly-)?deleted (function|.*constructor)|implicitly[- ]deleted'
-NO_COPY = 'no matching function for call to .*copy'
 KERNEL = '''
 Result<void> use([[maybe_unused]] const Kernel<void(float *, unsigned int)> &kernel, const Stream &stream,
                  [[maybe_unused]] float *values, [[maybe_unused]] std::size_t count) {
@@ -49,7 +48,7 @@ CASES = [
          right='char', wrong='std::string'),
     Case('growable buffer of strings', 'constraint|DeviceType', 'cushim/growable_buffer.hpp string',
          'GrowableBuffer<HERE> buffer;', right='char', wrong='std::string'),
-    Case('copy into const', NO_COPY, 'cushim/copy.hpp',
+    Case('copy into const', 'destination::is_const<int>', 'cushim/copy.hpp',
          '''bool use(const Stream &stream, DeviceSpan<HERE> to, DeviceSpan<const int> from) {
                 return copy(stream, to, from).has_value();
             }''', right='int', wrong='const int'),
@@ -57,19 +56,19 @@ CASES = [
          'TimelineSemaphore use(HERE &&semaphore) { return std::move(semaphore); }',
          right='TimelineSemaphore', wrong='BinarySemaphore'),
     # A const buffer does not change, whoever writes to it.
-    Case('const buffer filled', 'no matching function for call to .*fill', 'cushim/device_buffer.hpp',
+    Case('const buffer filled', 'destination::is_const<int>', 'cushim/device_buffer.hpp',
          'bool use(HERE DeviceBuffer<int> &buffer) { return fill(buffer, 1).has_value(); }', right='', wrong='const'),
-    Case('const buffer filled in a stream', 'no matching function for call to .*fill', 'cushim/device_buffer.hpp',
+    Case('const buffer filled in a stream', 'destination::is_const<int>', 'cushim/device_buffer.hpp',
          'bool use(const Stream &in, HERE DeviceBuffer<int> &buffer) { return fill(in, buffer, 1).has_value(); }',
          right='', wrong='const'),
-    Case('copy into const buffer', NO_COPY, 'cushim/growable_buffer.hpp cushim/copy.hpp',
+    Case('copy into const buffer', 'destination::is_const<int>', 'cushim/growable_buffer.hpp cushim/copy.hpp',
          '''bool use(HERE GrowableBuffer<int> &to, const std::vector<int> &from) { return copy(to, from).has_value(); }''',
          right='', wrong='const'),
-    Case('copy into const pinned buffer', NO_COPY, 'cushim/pinned_buffer.hpp cushim/copy.hpp',
+    Case('copy into const pinned buffer', 'destination::is_const<int>', 'cushim/pinned_buffer.hpp cushim/copy.hpp',
          '''bool use(const Stream &in, HERE PinnedBuffer<int> &to, DeviceSpan<const int> from) {
                 return copy(in, to, from).has_value();
             }''', right='', wrong='const'),
-    Case('copy into const image', NO_COPY, 'cushim/pitched_buffer.hpp cushim/copy.hpp',
+    Case('copy into const image', 'destination::is_const<int>', 'cushim/pitched_buffer.hpp cushim/copy.hpp',
          '''bool use(const Stream &in, HERE PitchedBuffer<int> &to, HostPitchedSpan<const int> from) {
                 return copy(in, to, from).has_value();
             }''', right='', wrong='const'),
@@ -86,7 +85,7 @@ CASES = [
          '''Result<void> use(const Kernel<void(int *)> &kernel, const Stream &stream, HERE DeviceBuffer<int> &buffer) {
                 return kernel.launch(stream, {}, buffer);
             }''', right='', wrong='const'),
-    Case('const buffer filled by a node', 'no matching (member )?function for call to .*add_memset_node',
+    Case('const buffer filled by a node', 'destination::is_const<int>',
          'cushim/device_buffer.hpp cushim/graph.hpp',
          '''bool use(Graph &graph, HERE DeviceBuffer<int> &buffer) {
                 return graph.add_memset_node({}, buffer, 1).has_value();
@@ -125,10 +124,32 @@ CASES = [
          'cushim/cushim.hpp',
          'bool use(Graph &graph, DeviceSpan<HERE> to) { return graph.add_memset_node({}, to, 1).has_value(); }',
          right='int', wrong='double'),
-    Case('copy of image into line', NO_COPY, 'cushim/copy.hpp',
+    Case('copy of image into line', 'source::has_other_shape<', 'cushim/copy.hpp',
          '''bool use(const Stream &stream, const HERE &to, const HostPitchedSpan<int> &pixels) {
                 return copy(stream, to, pixels).has_value();
             }''', right='DevicePitchedSpan<int>', wrong='DeviceSpan<int>'),
+    Case('copy within host memory', 'destination::is_in_host_memory<int>', 'cushim/copy.hpp vector',
+         'bool use(const Stream &stream, HERE to, std::span<int> from) { return copy(stream, to, from).has_value(); }',
+         right='DeviceSpan<int>', wrong='std::vector<int> &'),
+    Case('node that copies within host memory', 'destination::is_in_host_memory<int>', 'cushim/cushim.hpp',
+         """bool use(Graph &graph, HERE to, PinnedBuffer<int> &from) {
+                return graph.add_memcpy_node({}, to, from).has_value();
+            }""", right='DeviceSpan<int>', wrong='PinnedBuffer<int> &'),
+    Case('fill of host memory', 'destination::is_in_host_memory<int>', 'cushim/cushim.hpp',
+         'bool use(HERE<int> &to) { return fill(to, 1).has_value(); }', right='DeviceBuffer', wrong='PinnedBuffer'),
+    Case('fill of a range in a stream', 'destination::is_in_host_memory<int>', 'cushim/cushim.hpp vector',
+         'bool use(const Stream &in, HERE<int> &to) { return fill(in, to, 1).has_value(); }',
+         right='DeviceBuffer', wrong='std::vector'),
+    Case('integers filled with a fraction', 'fill_value::does_not_fit<double, *int>', 'cushim/cushim.hpp',
+         'bool use(const Stream &in, DeviceSpan<HERE> to) { return fill(in, to, 1.5).has_value(); }',
+         right='double', wrong='int'),
+    Case('node that fills integers with a fraction', 'fill_value::does_not_fit<float, *unsigned char>',
+         'cushim/cushim.hpp',
+         """bool use(GraphExec &exec, const GraphNode &node, DeviceBuffer<HERE> &to) {
+                return exec.set_memset_node(node, to, 0.5f).has_value();
+            }""", right='float', wrong='unsigned char'),
+    Case('fill with a value of other type', 'fill_value::does_not_fit<std::nullptr_t, *int>', 'cushim/cushim.hpp',
+         'bool use(DeviceBuffer<int> &to) { return fill(to, HERE).has_value(); }', right='{}', wrong='nullptr'),
     Case('descriptor copied', DELETED, 'cushim/unique_fd.hpp',
          'void use(UniqueFd &descriptor) { UniqueFd other = HERE; }',
          right='std::move(descriptor)', wrong='descriptor'),

@@ -195,31 +195,76 @@ concept FillableByNode = Fillable<To> && fits_rows<ElementOf<To>>;
 
 struct source {
     template <class From, class To>
-    struct does_not_fit {};
+    struct does_not_fit {}; // other elements
+    template <class From, class To>
+    struct has_other_shape {}; // only one of both has rows
 };
 struct destination {
     template <class Element>
-    struct cannot_be_filled {};
+    struct is_const {};
+    template <class Element>
+    struct is_in_host_memory {}; // and so is the source of a copy
+    template <class Element>
+    struct cannot_be_filled {}; // elements of this size
+};
+struct fill_value {
+    template <class Value, class Element>
+    struct does_not_fit {};
+};
+struct elements {
+    template <class Element>
+    struct cannot_be_copied {};
 };
 
 template <class To, class From>
-concept OtherElements =
-    AnyView<ViewOf<To>> && AnyView<ViewOf<From>> && !std::is_const_v<ElementOf<To>> &&
-    !std::is_same_v<std::remove_const_t<ElementOf<From>>, ElementOf<To>>;
+auto copy_misfit() noexcept {
+    using Element = typename To::element_type;
+    using Source = std::remove_const_t<typename From::element_type>;
+    if constexpr (std::is_const_v<Element>) {
+        return destination::is_const<std::remove_const_t<Element>>();
+    } else if constexpr (!std::is_same_v<Source, Element>) {
+        return source::does_not_fit<Source, Element>();
+    } else if constexpr (is_linear<To> != is_linear<From>) {
+        return source::has_other_shape<From, To>();
+    } else if constexpr (!is_on_device<To> && !is_on_device<From>) {
+        return destination::is_in_host_memory<Element>();
+    } else {
+        return elements::cannot_be_copied<Element>();
+    }
+}
 template <class To, class From>
-    requires OtherElements<To, From>
-using CopyMisfit =
-    source::does_not_fit<std::remove_const_t<ElementOf<From>>, std::remove_const_t<ElementOf<To>>>;
+concept MisfitCopy = AnyView<ViewOf<To>> && AnyView<ViewOf<From>> && !CopyableTo<To, From>;
+template <class To, class From>
+    requires MisfitCopy<To, From>
+using CopyMisfit = decltype(copy_misfit<ViewOf<To>, ViewOf<From>>());
 
-template <class To>
-concept OtherThanFillable = AnyView<ViewOf<To>> && is_on_device<ViewOf<To>> &&
-                            WritableDeviceType<ElementOf<To>> && !Fillable<To>;
-template <class To>
-concept OtherThanFillableByNode = AnyView<ViewOf<To>> && is_on_device<ViewOf<To>> &&
-                                  WritableDeviceType<ElementOf<To>> && !FillableByNode<To>;
-template <class To>
-    requires(!std::is_const_v<ElementOf<To>>)
-using FillMisfit = destination::cannot_be_filled<ElementOf<To>>;
+// Not a fraction for integers.
+template <class Value, class Element>
+concept FillValue =
+    std::is_convertible_v<const Value &, Element> &&
+    !(std::is_floating_point_v<Value> && (std::is_integral_v<Element> || std::is_enum_v<Element>));
+
+template <class To, class Value>
+auto fill_misfit() noexcept {
+    using Element = typename To::element_type;
+    if constexpr (std::is_const_v<Element>) {
+        return destination::is_const<std::remove_const_t<Element>>();
+    } else if constexpr (!is_on_device<To>) {
+        return destination::is_in_host_memory<Element>();
+    } else if constexpr (FillableDeviceType<Element> && !FillValue<Value, Element>) {
+        return fill_value::does_not_fit<Value, Element>();
+    } else {
+        return destination::cannot_be_filled<Element>();
+    }
+}
+template <class To, class Value>
+concept MisfitFill = AnyView<ViewOf<To>> && (!Fillable<To> || !FillValue<Value, ElementOf<To>>);
+template <class To, class Value>
+concept MisfitFillByNode =
+    AnyView<ViewOf<To>> && (!FillableByNode<To> || !FillValue<Value, ElementOf<To>>);
+template <class To, class Value>
+    requires MisfitFillByNode<To, Value>
+using FillMisfit = decltype(fill_misfit<ViewOf<To>, Value>());
 
 } // namespace detail
 } // namespace cushim

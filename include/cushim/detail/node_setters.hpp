@@ -71,7 +71,7 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
         return set(node, pitched_copy(to, from), {States(to, from)});
     }
     template <class To, class From, class Misfit = CopyMisfit<To, From>>
-        requires OtherElements<To, From>
+        requires MisfitCopy<To, From>
     Result<void> set_memcpy_node(const GraphNode &, To &&, From &&) noexcept = delete;
 
     // Replaces the memory and the value of a fill. See Graph::add_memset_node().
@@ -80,7 +80,8 @@ class NodeSetters { // exports no symbol: an instantiation with a hidden class i
                                  const ElementOf<To> &value) noexcept {
         return set(node, pitched_fill(to, value), {States(to)});
     }
-    template <OtherThanFillableByNode To, class Value, class Misfit = FillMisfit<To>>
+    template <class To, class Value, class Misfit = FillMisfit<To, Value>>
+        requires MisfitFillByNode<To, Value>
     Result<void> set_memset_node(const GraphNode &, To &&, const Value &) noexcept = delete;
 
     // Replaces the function of a host node. See Graph::add_host_node().
