@@ -154,6 +154,14 @@ void ContextScope::leave(unsigned int pushed) noexcept {
     report_teardown({call<entry::cuCtxPopCurrent>(&popped), popped});
 }
 
+Result<void> detail::call_after_entering(CUcontext context, CUresult asked,
+                                         Result<void> (*run)(const void *) noexcept,
+                                         const void *call) noexcept {
+    CUSHIM_TRY_VOID(checked<entry::cuCtxGetCurrent>(asked));
+    CUSHIM_TRY(const ContextScope scope, ContextScope::enter(context));
+    return run(call);
+}
+
 // --- creation
 
 Result<Context> Context::primary(Device device) noexcept {

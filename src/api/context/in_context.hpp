@@ -71,20 +71,17 @@ template <class Value>
     return {};
 }
 
-// `asked`: the status of the cuCtxGetCurrent() that did not return the context.
-template <class Call>
-[[gnu::cold, gnu::noinline]] Result<void> call_after_entering(CUcontext context, CUresult asked,
-                                                              Call call) noexcept {
-    CUSHIM_TRY_VOID(checked<entry::cuCtxGetCurrent>(asked));
-    CUSHIM_TRY(const ContextScope scope, ContextScope::enter(context));
-    return call();
-}
+// The result of run(call). `asked`: the status of the cuCtxGetCurrent() that did not return the
+// context.
+[[gnu::cold]] Result<void> call_after_entering(CUcontext context, CUresult asked,
+                                               Result<void> (*run)(const void *call) noexcept,
+                                               const void *call) noexcept;
 
 // The result of call() with the context current if it is needed, or the failure to enter it: as
 // with ContextScope, for calls that programs repeat. If the context is current already, this costs
 // one driver call and a few instructions.
 template <class Call>
-[[gnu::always_inline]] inline Result<void> call_in(CUcontext context, Call call,
+[[gnu::always_inline]] inline Result<void> call_in(CUcontext context, const Call &call,
                                                    bool is_needed = true) noexcept {
     CUcontext current = nullptr;
     CUresult asked = CUDA_SUCCESS;
@@ -95,7 +92,9 @@ template <class Call>
         [[likely]] {
         return call();
     }
-    return call_after_entering(context, asked, call);
+    return call_after_entering(
+        context, asked, [](const void *of) noexcept { return (*static_cast<const Call *>(of))(); },
+        &call);
 }
 
 } // namespace cushim::detail
