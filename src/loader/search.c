@@ -164,7 +164,8 @@ static bool search_site_packages(Search *search, const char *folder) {
 
 /* The packages in the folder of one Python version. */
 static bool search_packages(Search *search, const char *python) {
-    return try_in(search, python, "site-packages", search_site_packages);
+    return try_in(search, python, "site-packages", search_site_packages) ||
+           try_in(search, python, "dist-packages", search_site_packages); // Debian
 }
 
 static bool search_python_folder(Search *search, const char *folder) {
@@ -200,6 +201,12 @@ static bool search_packages_beside(Search *search) {
     return found;
 }
 
+/* An environment of conda, or the prefix of a Python. */
+static bool search_prefix(Search *search, const char *root) {
+    return try_below(search, root, cushim_platform_environment_folders) ||
+           search_python(search, root);
+}
+
 /* Tries a folder if it is the root of a virtual environment of Python. */
 static bool search_virtual_environment(Search *search, const char *root) {
     char *mark = cushim_path_in(search, root, "pyvenv.cfg");
@@ -210,12 +217,18 @@ static bool search_virtual_environment(Search *search, const char *root) {
     return is_root && search_python(search, root);
 }
 
-static bool search_parent(Search *search, const char *folder) {
+static bool search_prefix_around(Search *search, const char *folder) {
+    return try_in(search, folder, "..", search_prefix);
+}
+
+static bool search_environment_around(Search *search, const char *folder) {
     return try_in(search, folder, "..", search_virtual_environment);
 }
 
 static bool search_environment_of(const char *program, void *search) {
-    return try_folder_of(search, program, search_parent);
+    const bool is_python = strncmp(cushim_file_name_in(program), "python", strlen("python")) == 0;
+    return try_folder_of(search, program,
+                         is_python ? search_prefix_around : search_environment_around);
 }
 
 /* Of a Python that runs without an activated environment, as in services. */
@@ -227,8 +240,7 @@ static bool search_without_variables(Search *search) {
 
 static bool search_environments(Search *search) {
     const char *conda = cushim_variable("CONDA_PREFIX");
-    if (conda != NULL && (try_below(search, conda, cushim_platform_environment_folders) ||
-                          search_python(search, conda))) {
+    if (conda != NULL && search_prefix(search, conda)) {
         return true;
     }
     const char *python = cushim_variable("VIRTUAL_ENV");

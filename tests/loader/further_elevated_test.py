@@ -59,8 +59,21 @@ class Further(elevated.TestCase):
         os.unlink(python)
         self.program = self.copy(original, python)
         self.check(KNOWN_PLACES)
+        self.program = self.copy(original, os.path.join(self.folder, 'venv/bin/tool'))
+        self.check(KNOWN_PLACES)
         os.unlink(os.path.join(self.folder, 'venv/pyvenv.cfg'))
         self.assertNotIn(LOADED, self.report(False, KNOWN_PLACES))
+
+    def test_prefix_of_the_running_python_is_ignored(self):
+        """A Python that is installed without an environment, such as that of conda or of a container."""
+        os.makedirs(os.path.join(self.folder, 'prefix/bin'))
+        self.program = self.copy(self.program, os.path.join(self.folder, 'prefix/bin/python3.11'))
+        for place in 'lib', 'lib/python3.11/site-packages/nvidia/further/lib', \
+                'lib/python3/dist-packages/nvidia/further/lib':
+            with self.subTest(place):
+                library = self.library('prefix/' + place)
+                self.check(KNOWN_PLACES)
+                os.unlink(library)
 
     def test_packages_beside_the_program_are_ignored(self):
         self.library('any/site-packages/nvidia/further/lib')
