@@ -2,6 +2,7 @@
 """cushim-info on simulated machines: without libraries, with invalid files, with a fake driver and devices."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -157,6 +158,22 @@ class ChosenPath(unittest.TestCase):
     def test_folder_is_rejected(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertNotEqual(self.check_absent(folder), 'loaded')
+
+    def test_truncated_dependency_is_reported(self):
+        compiler = shutil.which('cc')
+        if TOOL.windows or compiler is None:
+            self.skipTest('needs cc')
+        with tempfile.TemporaryDirectory() as folder:
+            path, needed = (os.path.join(folder, name) for name in ('libcuda.so.1', 'libneeded.so'))
+            build = [compiler, '-shared', '-fPIC', '-x', 'c', '-']
+            subprocess.run([*build, '-o', needed], input=b'int needed(void) { return 0; } char large[100000] = {1};',
+                           check=True)
+            subprocess.run([*build, '-Wl,--no-as-needed', '-o', path, '-x', 'none', needed, '-Wl,-rpath,$ORIGIN'],
+                           input=b'int cuInit(unsigned flags) { return (int)flags; }', check=True)
+            os.truncate(needed, 5000)
+            done = TOOL.run(CUSHIM_DRIVER=path)
+            self.assertEqual((done.returncode, done.stdout), (1, b''))
+            self.assertIn(b'truncated', done.stderr)
 
     def test_path_is_escaped(self):
         if TOOL.windows:

@@ -1,4 +1,5 @@
 // cushim-info: reports the CUDA libraries and devices that cushim finds, and problems with them.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -10,6 +11,10 @@
 #include "gather.hpp"
 #include "options.hpp"
 #include "output.hpp"
+
+#ifdef SIGBUS
+#include <unistd.h>
+#endif
 
 namespace {
 
@@ -59,6 +64,17 @@ int print_link_dir() {
     return print(folder.string() + "\n");
 }
 
+#ifdef SIGBUS
+// cushim skips truncated libraries, but the dynamic linker also loads what a library needs.
+void report_truncated_library(int) {
+    constexpr std::string_view text =
+        "cushim-info: a library that CUDA's libraries need is truncated: the dynamic linker read "
+        "past its end (SIGBUS). LD_DEBUG=files cushim-info prints its name last\n";
+    (void)!write(STDERR_FILENO, text.data(), text.size());
+    _exit(exit_failed);
+}
+#endif
+
 int run(const cushim_info::Options &options) {
     if (options.help) {
         return print(cushim_info::help_text());
@@ -70,6 +86,9 @@ int run(const cushim_info::Options &options) {
     if (options.link_dir) {
         return print_link_dir();
     }
+#ifdef SIGBUS
+    std::signal(SIGBUS, report_truncated_library);
+#endif
     const cushim_info::Info info = cushim_info::gather();
     const int printed = print_report(info, options);
     return options.check && printed == exit_ok ? check(info) : printed;
