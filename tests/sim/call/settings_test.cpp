@@ -1,9 +1,11 @@
 // The simulator's settings: devices, their properties, versions.
+#include "../support/contains.hpp"
 #include "handles.hpp"
 
 #include <sstream>
 
 using namespace sim_test;
+using support::contains;
 
 namespace {
 
@@ -77,6 +79,22 @@ TEST_CASE("settings that are not understood are rejected and quoted", "[fresh]")
     CHECK(sim_control().configure("") == 0);
     CHECK(std::string(sim_control().problem()).empty());
     CHECK(sim_control().configure(" ; devices = 2 ;; ") == 0);
+}
+
+TEST_CASE("a setting that is not understood is answered by what is expected", "[fresh]") {
+    const std::pair<const char *, const char *> all[] = {
+        {"mode=fast", "'mode=fast', expected immediate, threaded or adversarial"},
+        {"devices=17", "'devices=17', expected 0 to 16"},
+        {"memory.1=lots", "'memory.1=lots', expected a size above 0"},
+        {"colour=red", "'colour=red'; the settings are devices, name, memory,"},
+        {"mode", "'mode', expected immediate"},
+        {"fault=cudaMallocc:1:2", "'fault=cudaMallocc:1:2' names no entry point"},
+        {"fault=cuMemAlloc", "'fault=cuMemAlloc', expected ENTRY:NTH:CODE"}};
+    for (const auto &[setting, answer] : all) {
+        CHECK(sim_control().configure(setting) == -1);
+        CHECK(contains(sim_control().problem(), answer));
+    }
+    configure("");
 }
 
 TEST_CASE("the setting peers=none forbids peer access") {

@@ -91,8 +91,47 @@ bool apply(std::string_view key, std::string_view value) {
     return false;
 }
 
-std::string not_understood(const std::string &part) {
-    return "not understood: '" + part + "'";
+// For messages. Keys of devices end at a dot.
+struct Expected {
+    std::string_view key, values;
+};
+constexpr Expected expected_values[] = {
+    {"devices", "0 to 16"},
+    {"name", "a text"},
+    {"memory", "a size above 0, such as 512MiB"},
+    {"budget", "a size, such as 512MiB"},
+    {"cc", "a compute capability, such as 9.0"},
+    {"peers", "all, none, or pairs of devices, such as 0-1,2-3"},
+    {"driver", "a version, such as 12040"},
+    {"init", "a status, such as 100"},
+    {"granularity", "a size of whole pages of 4096 bytes"},
+    {"addresses", "a size, such as 64GiB"},
+    {"attribute", "attribute.NUMBER=VALUE, a number or unknown"},
+    {"mode", "immediate, threaded or adversarial"},
+    {"seed", "a number"},
+    {"stall", "milliseconds"},
+    {"patience", "milliseconds"},
+    {"fault", "ENTRY:NTH:CODE or ENTRY:p=PROBABILITY:CODE"},
+    {"kernels", "the path of a shared library"},
+    {"log", "0 or 1"},
+    {"report", "0, 1 or fail"},
+    {"abort", "0 or 1"},
+};
+
+// What is expected instead.
+std::string expected_for(std::string_view key) {
+    std::string keys;
+    for (const Expected &setting : expected_values) {
+        if (setting.key == key.substr(0, key.find('.'))) {
+            return ", expected " + std::string(setting.values);
+        }
+        keys.append(keys.empty() ? "; the settings are " : ", ").append(setting.key);
+    }
+    return keys;
+}
+
+std::string not_understood(const std::string &part, std::string_view key) {
+    return "not understood: '" + part + "'" + expected_for(key);
 }
 
 } // namespace
@@ -109,13 +148,14 @@ std::optional<std::string> configure(std::string_view text) {
         }
         const auto equals = part.find('=');
         if (equals == std::string::npos) {
-            return not_understood(part);
+            return not_understood(part, part);
         }
         const auto key = trimmed(std::string_view(part).substr(0, equals));
         const auto value = trimmed(std::string_view(part).substr(equals + 1));
         if (!apply(key, value)) {
-            return not_understood(part) +
-                   (key == "fault" && !names_entry_point(value) ? " names no entry point" : "");
+            return key == "fault" && !names_entry_point(value)
+                       ? "not understood: '" + part + "' names no entry point"
+                       : not_understood(part, key);
         }
     }
     return std::nullopt;
