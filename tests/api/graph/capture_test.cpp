@@ -6,6 +6,7 @@
 
 #include <cushim/device_buffer.hpp>
 #include <cushim/graph_conditional.hpp>
+#include <cushim/override.hpp>
 #include <cushim/pinned_buffer.hpp>
 
 #include <algorithm>
@@ -289,6 +290,17 @@ GRAPH_TEST_CASE("ending an invalidated capture fails with capture_invalidated",
     CHECK(graph.kind() == ErrorKind::capture_invalidated);
     CHECK(graph.api() == api);
     CHECK(*stream.capture_status() == CaptureStatus::none);
+}
+
+// The driver ends captures without a current context, the runtime does not.
+GRAPH_TEST_CASE("the failed end of a capture is reported even if the context is unknown",
+                "[graph][capture][G3]", (Api api)) {
+    const auto [device, context, stream] = make_place();
+    const Stream borrowed = Stream::borrow(stream.native());
+    const ScopedOverride<entry::cuStreamGetCtx_v1> unknown(
+        [](CUstream, CUcontext *) { return CUDA_ERROR_UNKNOWN; });
+    const Error error = error_of(api_test::end_capture(api, borrowed)); // it does not capture
+    CHECK(error.status() == (api == Api::runtime ? CUDA_ERROR_UNKNOWN : CUDA_ERROR_ILLEGAL_STATE));
 }
 
 GRAPH_TEST_CASE("capture() returns the error that invalidated the capture", "[graph][capture][G4]",

@@ -162,6 +162,9 @@ SCENARIO_TEST("graph memory usage is reported and trimmed", "[graph][memory]",
         CHECK(usage.reserved_high >= usage.used_high);
     }
     CUSHIM_TRY_VOID(trim_graph_memory(device));
+    CUSHIM_TRY(const GraphMemoryUsage trimmed, graph_memory_usage(device));
+    CHECK(trimmed.used == 0);
+    CHECK(trimmed.used_high >= 1 << 20);
     CUSHIM_TRY_VOID(reset_graph_memory_high_marks(device));
     CUSHIM_TRY(const GraphMemoryUsage after, graph_memory_usage(device));
     CHECK(after.used == 0);

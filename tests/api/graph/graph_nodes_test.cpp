@@ -208,6 +208,24 @@ GRAPH_SCENARIO_TEST("a closure is destroyed with the last graph that can call it
     return {};
 }
 
+#ifdef API_TEST_ALLOCATIONS_FAIL
+GRAPH_TEST_CASE("a node with a closure is not added if memory to keep the closure is short",
+                "[graph][G13][current]", (Api api)) {
+    need_simulator("needs the simulator, which works while host allocations fail");
+    const Context context = context_after_restart("");
+    Watched counter;
+    Graph graph = ok(create_graph(api, context));
+    const int refused =
+        refusals_without_memory([&] { graph = ok(create_graph(api, context)); },
+                                [&] { return graph.add_host_node({}, counter.closure()); },
+                                [&] { REQUIRE(*graph.node_count() == 0); });
+    CHECK(refused >= 2); // at least what the graph holds, and its list of closures
+    CHECK(*graph.node_count() == 1);
+    graph.reset();
+    CHECK(counter.is_destroyed_soon());
+}
+#endif
+
 GRAPH_SCENARIO_TEST("a graph runs a child graph and records and waits for an event",
                     "[graph][G14][G15]",
                     (Api api, const Context &context, const Stream &stream, Graph &graph)) {

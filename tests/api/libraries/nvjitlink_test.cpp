@@ -181,6 +181,14 @@ TEST_CASE("an input that nvJitLink would leave out or misread is invalid", "[fak
     CHECK(fake.calls().empty());
 }
 
+TEST_CASE("a cubin of an unknown type is left to nvJitLink", "[fake]") {
+    const Fake fake("CUSHIM_NVJITLINK");
+    std::string bytes = cubin(2);
+    bytes[17] = '\xff'; // e_type is 0xff02
+    const LinkInput inputs[] = {{image(bytes), "u.cubin"}};
+    CHECK(LinkedCode::link("sm_90", inputs).has_value());
+}
+
 TEST_CASE("a cubin for an architecture that the target does not run is invalid", "[fake]") {
     const Fake fake("CUSHIM_NVJITLINK");
     struct Case {
