@@ -180,11 +180,11 @@ class Graph : public detail::Shared<Graph, CUgraph>, public detail::NodeSetters<
     }
 
     /* Memory that each launch allocates at the same address, which is returned. It is valid from
-     * this node to the node that frees it or, without such a node, to GraphAllocation::free(). It
-     * is memory of `device`; `grants` give other devices read and write access. A graph with such a
-     * node cannot be cloned or passed to add_child_graph_node(). It can have only one executable
-     * graph at a time. Its nodes and edges cannot be removed. cuGraphAddMemAllocNode, since CUDA
-     * 11.4. */
+     * this node to the node that frees it or, without such a node, to GraphAllocation::free_in().
+     * It is memory of `device`; `grants` give other devices read and write access. A graph with
+     * such a node cannot be cloned or passed to add_child_graph_node(). It can have only one
+     * executable graph at a time. Its nodes and edges cannot be removed. cuGraphAddMemAllocNode,
+     * since CUDA 11.4. */
     template <DeviceType T>
     Result<GraphAllocation<T>>
     add_mem_alloc_node(const GraphDependencies &dependencies, Device device, std::size_t count,

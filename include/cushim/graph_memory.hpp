@@ -16,7 +16,7 @@ namespace cushim {
 /* Memory that each launch of a graph allocates: see Graph::add_mem_alloc_node(). A plain value that
  * names the memory; it is invalid once the graph and everything made from it are destroyed. Nodes
  * that run between the allocating and the freeing node may use it. If no node frees it, work in
- * streams after the launch may use it, too, until free(). */
+ * streams after the launch may use it, too, until free_in(). */
 template <AllocatableType T>
 class GraphAllocation : public detail::GraphMemory {
   public:
@@ -38,7 +38,7 @@ class GraphAllocation : public detail::GraphMemory {
 
     /* Frees, in stream order, the memory that a launch has allocated, if the graph has no node for
      * that. The graph can be launched again afterwards. cuMemFreeAsync. */
-    using GraphMemory::free;
+    using GraphMemory::free_in;
 };
 
 // The memory that a device's graphs use, in bytes.

@@ -107,6 +107,9 @@ FOREIGN_MACROS = {
     'Boost.Preprocessor': ('BOOST_PP_EMPTY BOOST_PP_NIL', 'BOOST_PP_CAT BOOST_PP_IF BOOST_PP_SEQ_FOR_EACH'),
     'curses': ('ERR OK stdscr curscr LINES COLS',
                'getyx getch addch move clear erase refresh timeout echo border box scroll insch delch printw'),
+    'debug heaps': ('', 'malloc calloc realloc free strdup'),
+    'Unreal, ATL': ('PI', 'check checkf verify ensure TEXT ATLASSERT VERIFY ASSERT'),
+    'complex.h, termios.h': ('I complex imaginary ECHO ISIG NOFLSH B0 B50 CREAD PARENB', ''),
     'sys/*.h': ('unix linux BYTE_ORDER LITTLE_ENDIAN BIG_ENDIAN st_atime st_mtime st_ctime sa_handler s6_addr h_addr',
                 'major minor makedev'),
 }

@@ -28,7 +28,7 @@ class CodeBytes {
     }
     ~CodeBytes() {
         if (data_ != nullptr) {
-            free(data_);
+            release(data_);
         }
     }
 
@@ -39,7 +39,7 @@ class CodeBytes {
     std::size_t size() const noexcept { return size_; }
 
   private:
-    CUSHIM_API static void free(char *data) noexcept;
+    CUSHIM_API static void release(char *data) noexcept;
 
     char *data_ = nullptr;
     std::size_t size_ = 0;

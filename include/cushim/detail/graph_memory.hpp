@@ -25,7 +25,7 @@ class GraphMemory {
     CUdeviceptr native() const noexcept { return address_; }
     std::size_t size() const noexcept { return size_; }
 
-    CUSHIM_API Result<void> free(const Stream &stream) const noexcept;
+    CUSHIM_API Result<void> free_in(const Stream &stream) const noexcept;
 
   private:
     GraphNode node_;

@@ -25,8 +25,8 @@ Result<void> reset(Device device, CUgraphMem_attribute which) noexcept {
 
 } // namespace
 
-Result<void> detail::GraphMemory::free(const Stream &stream) const noexcept {
-    return named("GraphAllocation::free", [&]() noexcept -> Result<void> {
+Result<void> detail::GraphMemory::free_in(const Stream &stream) const noexcept {
+    return named("GraphAllocation::free_in", [&]() noexcept -> Result<void> {
         CUSHIM_TRY_VOID(require(stream, "the Stream is empty"));
         if (address_ == 0) {
             return Error::invalid_argument("the GraphAllocation is empty");

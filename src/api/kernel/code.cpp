@@ -216,7 +216,7 @@ CodeBytes::CodeBytes(std::size_t size) noexcept {
     size_ = data_ != nullptr ? size : 0;
 }
 
-void CodeBytes::free(char *data) noexcept {
+void CodeBytes::release(char *data) noexcept {
     delete[] data;
 }
 

@@ -135,14 +135,15 @@ void expect_failures_of_adding(Failures &failures, const Context &context) {
                     graph.add_mem_alloc_node<int>({}, device, std::size_t(1) << 32));
     failures.expect("Graph::add_mem_free_node: the GraphAllocation is empty",
                     graph.add_mem_free_node({}, GraphAllocation<int>()));
-    failures.expect("GraphAllocation::free: the GraphAllocation is empty",
-                    GraphAllocation<int>().free(ok(Stream::create(context))));
+    failures.expect("GraphAllocation::free_in: the GraphAllocation is empty",
+                    GraphAllocation<int>().free_in(ok(Stream::create(context))));
     Graph with_memory = ok(Graph::create(context));
     const auto allocation = ok(with_memory.add_mem_alloc_node<int>({}, device, 8));
-    failures.expect("GraphAllocation::free: the memory is not allocated; launch the graph first, "
-                    "and free the memory once after each launch (cuMemFreeAsync: "
-                    "CUDA_ERROR_INVALID_VALUE)",
-                    allocation.free(ok(Stream::create(context))));
+    failures.expect(
+        "GraphAllocation::free_in: the memory is not allocated; launch the graph first, "
+        "and free the memory once after each launch (cuMemFreeAsync: "
+        "CUDA_ERROR_INVALID_VALUE)",
+        allocation.free_in(ok(Stream::create(context))));
     failures.expect("Graph::clone: a graph with memory nodes cannot be cloned (cuGraphClone: "
                     "CUDA_ERROR_NOT_SUPPORTED)",
                     with_memory.clone());

@@ -78,7 +78,7 @@ GRAPH_SCENARIO_TEST("graph memory has the same address in all launches", "[graph
         std::fill(out.begin(), out.end(), 0);
         CUSHIM_TRY_VOID(exec.launch(stream));
         const Result<void> copied = copy(stream, out.span(), memory.span());
-        CUSHIM_TRY_VOID(memory.free(stream));
+        CUSHIM_TRY_VOID(memory.free_in(stream));
         CUSHIM_TRY_VOID(copied);
         CUSHIM_TRY_VOID(stream.synchronize());
         CHECK(std::count(out.begin(), out.end(), 12) == 16);
@@ -129,7 +129,7 @@ GRAPH_SCENARIO_TEST("auto_free_on_launch frees the previous launch's memory",
     CUSHIM_TRY(const GraphExec exec, graph.instantiate({.auto_free_on_launch = true}));
     CUSHIM_TRY_VOID(exec.launch(stream));
     const Result<void> again = exec.launch(stream);
-    CUSHIM_TRY_VOID(memory.free(stream));
+    CUSHIM_TRY_VOID(memory.free_in(stream));
     CUSHIM_TRY_VOID(again);
     return stream.synchronize();
 }
@@ -180,7 +180,7 @@ TEST_CASE("an allocation node of size 0 or of an overflowing size is rejected", 
     CHECK_THAT(refusal(graph.add_mem_alloc_node<int>({}, device, ~std::size_t{0} / 2)),
                Catch::Matchers::ContainsSubstring("elements of 4 bytes exceed the address space"));
     auto stream = ok(Stream::create(context));
-    check_invalid(GraphAllocation<int>().free(stream), "the GraphAllocation is empty");
+    check_invalid(GraphAllocation<int>().free_in(stream), "the GraphAllocation is empty");
 }
 
 static_assert(std::is_convertible_v<GraphAllocation<int>, DeviceSpan<const int>>);
