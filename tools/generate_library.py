@@ -85,6 +85,8 @@ def generate(arguments):
         print(preprocessor.where(library.find_headers(described, preprocessor)[0]))
         return
     table = library.read_table(described, preprocessor)
+    if not described.is_shipped:  # as in read_table
+        library.check_code(table, preprocessor)
     report_unused(table, arguments.strict)
     generate_tables.report_left_out([table], arguments.strict)
     try:

@@ -52,7 +52,7 @@ class Run:
                  library=None, output='out', compiler=COMPILER):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            (root / f'{name}.txt').write_text(description)
+            (root / f'{name}.txt').write_text(description, encoding='utf-8')
             (root / 'thing.h').write_text(HEADER % declarations if header is None else header)
             done = subprocess.run(
                 [sys.executable, GENERATOR, '--output', str(root / output), '--include', str(root),
@@ -84,6 +84,8 @@ class Mistakes(unittest.TestCase):
     def test_lines(self):
         self.added('some words', 'expected KEY = VALUE, not: some words')
         self.added('hint =', 'expected KEY = VALUE')
+        self.added('hint = a\0b', "expected characters that can be printed, not: 'hint = a\\x00b'")
+        self.added('hint = a\u202eb', 'expected characters that can be printed')
         self.added('colour = blue', 'unknown key colour; known: title, headers')
         self.added('title = Other', 'title is already given in line 2')
         self.added('absent thingStatus = THING_OK', 'absent thingStatus is already given in line 8')
@@ -97,10 +99,13 @@ class Mistakes(unittest.TestCase):
         self.added('except = thing{A}', 'thing{A} is not a pattern')
         self.added('version = thingVersion', 'expected FUNCTION major-minor')
         self.added('version = thingVersion written 0 1', 'expected FUNCTION major-minor')
+        self.added('version = thingVersion written 2147483648 1', 'with units from 1 to 2147483647')
+        self.added('version = thingVersion written \u00b2 1', 'expected FUNCTION major-minor')
         self.added('windows x = thing.dll', 'x is not a major version')
+        self.added('windows \u00b2 = thing.dll', 'is not a major version')
         self.added('hint = say "please"', 'hint must not contain "')
         self.added('absent void = 3', 'functions with the result void return nothing')
-        for title in ('A */ B', 'A /* B'):
+        for title in ('A */ B', 'A /* B', 'A ??/'):
             self.check(DESCRIPTION.replace('The thing', title), 'thing.txt:2', 'title must not contain')
         self.check(DESCRIPTION.replace('thing[A-Z]*', '*'), 'thing.txt:4', '* is not a pattern')
 
@@ -114,7 +119,8 @@ class Mistakes(unittest.TestCase):
 
     def test_names_of_libraries(self):
         self.check(DESCRIPTION, 'Thing.txt:1', 'Thing cannot be the name of a library', name='Thing')
-        for name in ('driver', 'int', 'new', 'and', 'false', 'unix', 'linux', 'disable', 'std', 'init'):
+        for name in ('driver', 'int', 'new', 'and', 'false', 'unix', 'linux', 'disable', 'std', 'init', 'visit',
+                     'choose', 'first_call', 'load_driver', 'load_runtime', 'feature_count', 'allocation_alignment'):
             self.check(DESCRIPTION, f'{name}.txt:1', f'{name} cannot be the name', name=name)
         self.check(DESCRIPTION, 'thing.txt:1', 'thing cannot be the name of a library: it is a macro',
                    declarations='#define thing 1')
@@ -159,6 +165,27 @@ class Mistakes(unittest.TestCase):
         self.added('version = thingVersion major-minor', 'thing.h declare no function thingVersion')
         self.check(DESCRIPTION.replace('thingInit', 'thingInti'), 'thing.txt:6',
                    'thing.h declare no function thingInti')
+
+    def test_results_that_do_not_compile(self):
+        for line in ('absent thingInit = THING_NOPE', 'absent thingInit = 3', 'absent thingInit = explanation',
+                     'absent thingInit = (THING_OK', 'missing thingText = THING_MISSING',
+                     'absent thingInit = THING_OK // x'):
+            self.added(line, f'the code for "{line}" does not compile: ')
+        self.check(DESCRIPTION + 'absent char * = explanation', 'thing.txt:11', 'does not compile',
+                   declarations='char *thingName(void);')
+        run = Run(DESCRIPTION + 'absent thingPoint = {}\nabsent int = n\nabsent void * = NULL',
+                  'thingPoint thingHere(int); int thingCount(int n); void *thingMake(int thingInit);', '--strict')
+        self.assertEqual((run.status, run.messages), (0, ''))
+
+    def test_headers_that_do_not_compile(self):
+        self.check(DESCRIPTION.replace('thing.h', 'thing.h thing.h'), 'thing.txt:3',
+                   'the code for "headers = thing.h thing.h" does not compile: ')
+        self.check(DESCRIPTION, 'thing.txt:3', 'the code for "headers = thing.h" does not compile: ',
+                   declarations='thingStatus thingMore(thingLater);')
+        self.check(DESCRIPTION + 'macro = THING_ALL', 'thing.txt:11',
+                   'the code for "macro = THING_ALL" does not compile: ',
+                   declarations='#ifdef THING_ALL\ntypedef struct { int a; } thingHidden;\n'
+                   'thingStatus thingOpen(thingHidden *);\n#endif')
 
     def test_functions_that_macros_rename(self):
         header = (HEADER % '#define thingInit thingInit_v2').replace('thingInit(', 'thingInit_v2(')
@@ -205,6 +232,13 @@ class Versions(unittest.TestCase):
             self.assertEqual(run.status, 1)
             self.assertIn(f'thing.txt:5: {expression} is ', run.messages)
 
+    def test_expressions_that_differ_elsewhere(self):
+        for expression in ('__LINE__', '__COUNTER__', '__cplusplus / 100', '3) || (0'):
+            run = Run(DESCRIPTION.replace('= THING_MAJOR', f'= {expression}'))
+            self.assertEqual(run.status, 1, expression)
+            self.assertIn(f'thing.txt:5: the code for "major = {expression}" does not compile: ',
+                          run.messages)
+
     def test_major_version_0(self):
         description = DESCRIPTION + 'version = thingVersion major-minor\n'
         header = HEADER % 'void thingVersion(int *, int *);'
@@ -221,7 +255,8 @@ class Versions(unittest.TestCase):
             (pathlib.Path(folder) / 'whole.h').write_text(
                 '#include <thing.h>\n#define WHOLE_MAJOR 7\nextern "C" thingStatus thingOther(int);\n')
             whole = DESCRIPTION.replace('THING_MAJOR', 'WHOLE_MAJOR')
-            run = Run(whole + 'major_header = whole.h\n', '', '--strict', '--include', folder)
+            run = Run(whole + 'major_header = whole.h\n', '', '--strict', '--include', folder,
+                      header='#pragma once\n' + HEADER % '')
             self.assertEqual((run.status, run.messages), (0, ''))
             self.assertEqual(set(run.rows), {'thingInit', 'thingText'})
             self.assertIn('#include <whole.h>\n#if (WHOLE_MAJOR) != 7\n', run.files['thing_table.hpp'])
@@ -340,9 +375,10 @@ extern "C" {
         self.assertEqual(set(rows), {'thingInit', 'thingText'})
 
     def test_names_that_cushim_uses(self):
-        run = Run(DESCRIPTION.replace('thing[A-Z]*', '*thing* pfn cushim_*'),
-                  'thingStatus pfn(int); thingStatus cushim_thing(int); thingStatus thing_library(int);')
-        self.assertEqual((set(run.rows), len(run.left_out)), ({'thingInit', 'thingText'}, 3))
+        used = ('pfn', 'cushim_thing', 'thing_library', 'name', 'slot', 'first', 'detail', 'Result', 'ThingTablePart0')
+        run = Run(DESCRIPTION.replace('thing[A-Z]*', 'thing[A-Z]* ' + ' '.join(used)),
+                  ''.join(f'thingStatus {name}(int);' for name in used))
+        self.assertEqual((set(run.rows), len(run.left_out)), ({'thingInit', 'thingText'}, len(used)))
 
     def test_headers_for_c_alone(self):
         plain = HEADER.replace('extern "C"', 'namespace {} struct Unused') % ''
@@ -396,7 +432,8 @@ class Generated(unittest.TestCase):
         declarations = ('void thingQuiet(int) CUSHIM_NOTHROW; thingStatus thingNames(int cushim_status, int cushim_slot_f, '
                         'int thingNames, int thing, int argument0, int count);\n'
                         '#define count 3\n').replace('CUSHIM_NOTHROW', 'noexcept(true)')
-        run = Run(DESCRIPTION, declarations, '--strict')
+        declarations += 'thingStatus rows(int); thingStatus visit_rows(int); thingStatus thing_omitted(int);'
+        run = Run(DESCRIPTION.replace('thing[A-Z]*', 'thing[A-Z]* *rows thing_*'), declarations, '--strict')
         self.assertEqual(run.status, 0, run.messages)
         self.compile(HEADER % declarations, {name: text for name, text in run.files.items() if not name.endswith('.json')})
 

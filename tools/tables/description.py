@@ -11,11 +11,11 @@ LIBRARIES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'libraries'
 NAME = re.compile(r'[a-z][a-z0-9_]*')
 # Words of cushim's own files, targets, functions and variables (CUSHIM_DISABLE), and of C++ and its macros.
 TAKEN = declarations.KEYWORDS | set(
-    'arm assert audit core cushim detail disable driver driver_version dropin dropin_driver '
-    'dropin_exported emit entry errno far foreach forever headers headers_version i386 info init '
-    'interface last_driver_log linux load_report max min mips near pascal reload resolve_all rt '
-    'runtime runtime_version sim slots small signals static std stderr stdin stdout tables '
-    'try_driver try_runtime unix wait_for_released_closures'.split())
+    'allocation_alignment arm assert audit choose core cushim detail disable driver driver_version dropin '
+    'dropin_driver dropin_exported emit entry errno far feature_count first_call foreach forever headers '
+    'headers_version i386 info init interface last_driver_log linux load_driver load_report load_runtime loadable '
+    'max min mips near pascal reload resolve_all rt runtime runtime_version sim slots small signals static std '
+    'stderr stdin stdout tables try_driver try_runtime unix visit wait_for_released_closures'.split())
 PLACES = {
     'driver': ['CUSHIM_PLACE_BESIDE_DRIVER', 'CUSHIM_PLACE_DRIVER'],
     'toolkit': ['CUSHIM_PLACE_TOOLKIT'],
@@ -24,6 +24,7 @@ PLACES = {
 }
 # The number of words after the function.
 VERSION_KINDS = {'major-minor': 1, 'property': 1, 'written': 3, 'returned': 3}
+MAX_UNIT = 2 ** 31 - 1  # they are of type int
 SYSTEMS = ('linux', 'windows')
 # Keys that every description has, and those that it may have.
 REQUIRED = ('title', 'headers', 'functions', 'required')
@@ -110,13 +111,14 @@ class Description:
 
     def result(self, case, function):
         """The expression that a call of an unavailable function returns; None: not described."""
-        for key in (function.name, function.result):
-            for described in (case, 'absent'):
-                if (described, key) in self.results:
-                    self.used.add((described, key))
-                    return self.results[described, key]
-        return None
+        key = self.result_key(case, function)
+        self.used.add(key)
+        return self.results.get(key)
 
+    def result_key(self, case, function):
+        """The key of this expression in `results`, or None."""
+        return next(((described, key) for key in (function.name, function.result) for described in (case, 'absent')
+                     if (described, key) in self.results), None)
 
     def unused_results(self):
         """The places of the lines that no function needed, with their beginnings."""
@@ -168,6 +170,8 @@ def parse(text, path):
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith('#'):
             continue
+        if not line.replace('\t', ' ').isprintable():
+            refuse(number, 'expected characters that can be printed, not: ' + ascii(line.strip()))
         key, equals, value = (part.strip() for part in line.partition('='))
         if not equals or not value:
             refuse(number, f'expected KEY = VALUE, not: {line.strip()}')
@@ -208,7 +212,7 @@ def add(description, number, key, value):
         where[first, kind] = number
         return
     if first in SYSTEMS and rest:
-        if not rest.isdigit():
+        if not rest.isdecimal():
             raise ValueError(f'{rest} is not a major version')
         system = first, int(rest)
         if system in where:
@@ -232,8 +236,8 @@ def check(key, value):
         raise ValueError(f'{value} is not a name')
     if key in ('title', 'hint') and re.search(r'["\\]', value):
         raise ValueError(f'{key} must not contain " or \\')
-    if key == 'title' and re.search(r'/\*|\*/', value):  # generated comments have it
-        raise ValueError('title must not contain /* or */')
+    if key == 'title' and re.search(r'/\*|\*/|\?\?', value):  # generated comments and directives have it
+        raise ValueError('title must not contain /*, */ or ??')
     if key == 'places':
         for word in words:
             if word not in PLACES:
@@ -249,6 +253,6 @@ def check(key, value):
     if key == 'version':
         kind = words[1] if len(words) > 1 else ''
         if kind not in VERSION_KINDS or len(words) != VERSION_KINDS[kind] + 1 or not all(
-                word.isdigit() and int(word) for word in words[2:]):
+                word.isdecimal() and 0 < int(word) <= MAX_UNIT for word in words[2:]):
             raise ValueError('expected FUNCTION major-minor, FUNCTION property, or FUNCTION written or '
-                             'returned MAJOR_UNIT MINOR_UNIT')
+                             f'returned MAJOR_UNIT MINOR_UNIT, with units from 1 to {MAX_UNIT}')

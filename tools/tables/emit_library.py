@@ -77,9 +77,9 @@ cushim_library cushim_{name}_library() noexcept {{
 }}
 '''
 
-REGISTRY_END = '''static const cushim_library_rows rows = {{visit_rows, {name}_omitted}};
+REGISTRY_END = '''static const cushim_library_rows cushim_rows = {{cushim_visit_rows, cushim_omitted}};
 cushim_library cushim_{name}_entry_points() noexcept {{
-    return cushim_library_with_rows(&cushim_loadable_{name}, &rows);
+    return cushim_library_with_rows(&cushim_loadable_{name}, &cushim_rows);
 }}
 '''
 
@@ -182,8 +182,8 @@ def registry_source(table):
         emit_headers.first_call_declaration(table.api, row, '') for row in table.rows)
     text += emit_sources.row_declarations(table) + '}\n'
     text += emit_sources.visitor(
-        table, 'static void visit_rows(cushim_row_visitor visit, void *user)',
-        f'static const char *const {table.api.key}_omitted[]')
+        table, 'static void cushim_visit_rows(cushim_row_visitor visit, void *user)',
+        'static const char *const cushim_omitted[]')
     return text + REGISTRY_END.format(name=table.api.key)
 
 

@@ -3,11 +3,13 @@
 import os
 import re
 
-from . import declarations, model
-from .description import Invalid
+from . import declarations, emit_headers, emit_sources, model
+from .description import RESULTS, Invalid
 
 MAJOR_MARK = 'cushim_major_of_these_headers'
 MAJOR_BITS = 20
+# What the generated code itself calls so, besides names that begin with cushim. {table} is the class of the table.
+OWN_NAMES = 'Result detail first name pfn slot {name}_library {table}Part[0-9]+'
 
 
 def api_of(description, preprocessor):
@@ -95,11 +97,12 @@ def read_table(description, preprocessor):
         row.has_alias = False
         row.alias_taken = row.name + '_v1' in rows
         row.is_macro = row.bare and row.name in macros['plain'] and 'plain' not in row.views
+    own = re.compile('cushim.*|' + OWN_NAMES.format(name=description.name, table=api.table).replace(' ', '|'))
     for name, called in inline.items():
-        if called in rows and name not in rows:
+        if called in rows and name not in rows and not own.fullmatch(name):
             rows[called].inline_names.append(name)
     for row in list(rows.values()):
-        if row.name.startswith('cushim') or row.name in ('pfn', f'{description.name}_library'):
+        if own.fullmatch(row.name):
             left_out.append(f'{row.name} [cushim uses this name itself]')
             del rows[row.name]
             continue
@@ -131,3 +134,49 @@ def check_functions(description, headers, mentioned):
         if function and function not in mentioned:
             raise Invalid(f'{description.path}:{description.lines[key]}: {", ".join(headers)} '
                           f'declare no function {function}')
+
+
+def check_code(table, preprocessor):
+    """Refuses a line whose generated code does not compile. For the compiler, this code is in that line."""
+    description = table.api.description
+    done = preprocessor.compile(table.headers + description.words('major_header'), code_to_check(table))
+    if done.returncode == 0:
+        return
+    error = model.first_error(done)
+    found = re.match(rf'{re.escape(description.path)}[:(](\d+)[\d:),]* *(?:\w+ ?\w*: *)?(.*)', error)
+    number = int(found[1]) if found else 0
+    key = next((key for key, line in description.lines.items() if line == number), 'headers')
+    if key in description.results:
+        line = f'{" ".join(key)} = {description.results[key]}'
+    else:
+        line = f'{key} = {description.values[key]}'
+    raise Invalid(f'{description.path}:{description.lines[key]}: the code for "{line}" does not compile: '
+                  + (found[2] if found else error))
+
+
+def code_to_check(table):
+    """The parts of the generated code that a description can spoil: the check of the version, the types of the
+    functions, and their results. Those that call cushim are omitted: its headers are not known here."""
+    description = table.api.description
+    lines = description.lines
+
+    def at(key, text):
+        return f'#line {lines[key]} {emit_sources.c_string(description.path)}\n{text}\n'
+
+    code = '#include <stddef.h>\nstatic const char *cushim_explanation;\n'
+    code += ''.join(f'#undef {macro}\n' for macro in table.macros)
+    if table.api.major is not None:
+        code += (f'#if ({description.values["major"]}) != {table.api.major}\n' +
+                 at('major', '#error it has another value in other files') + '#endif\n')
+    for number, row in enumerate(table.rows):
+        function = row.function
+        head = f'static {function.result} cushim_check{number}_{{}}({emit_headers.parameters(function)})'
+        shown_by = 'functions' if 'plain' in row.views else 'macro'
+        code += at(shown_by, head.format('type') + (' {}' if function.result == 'void' else ';'))
+        keys = [description.result_key(case, function) for case in RESULTS if function.result != 'void']
+        for key in dict.fromkeys(keys):
+            value = description.results[key]
+            if 'cushim' not in value:
+                value = 'cushim_explanation' if value == 'explanation' else value
+                code += at(key, f'{head.format(key[0])} {{ return {value}; }}')
+    return code

@@ -114,16 +114,28 @@ class Preprocessor:
         return done.stdout.decode(errors='replace')
 
     def preprocess(self, text, show_macros=False):
+        if self.style == 'msvc':
+            return self.start_with(text, ['/E'])
+        return self.start_with(text, ['-E'] + (['-dM'] if show_macros else []))
+
+    def compile(self, headers, code):
+        """Compiles code after the headers, without a result but its messages."""
+        flags = ['/Zs', '/w', '/std:c++20'] if self.style == 'msvc' else ['-fsyntax-only', '-w', '-std=gnu++20']
+        done = self.start_with(''.join(f'#include <{header}>\n' for header in headers) + code, flags)
+        done.stderr += done.stdout  # cl prints errors there
+        return done
+
+    def start_with(self, text, flags):
+        """Runs the compiler with a source of this text."""
         with tempfile.TemporaryDirectory() as folder:
             source = os.path.join(folder, 'view.cpp')
             with open(source, 'w', encoding='utf-8') as file:
                 file.write(text)
             if self.style == 'msvc':
-                flags = ['/nologo', '/E', '/TP'] + [f'/I{f}' for f in self.folders]
+                more = ['/nologo', '/TP'] + [f'/I{f}' for f in self.folders]
             else:
-                flags = ['-E', '-x', 'c++'] + [f'-I{f}' for f in self.folders]
-                flags += ['-dM'] if show_macros else []
-            return self.start(flags + [source])
+                more = ['-x', 'c++'] + [f'-I{f}' for f in self.folders]
+            return self.start(flags + more + [source])
 
     def start(self, arguments):
         """Runs the compiler with an empty standard input."""
