@@ -218,7 +218,8 @@ static bool search_virtual_environment(Search *search, const char *root) {
 }
 
 static bool search_prefix_around(Search *search, const char *folder) {
-    return try_in(search, folder, "..", search_prefix);
+    return try_in(search, folder, "..", search_prefix) ||
+           try_in(search, folder, "../local", search_prefix); // where Debian's pip installs
 }
 
 static bool search_environment_around(Search *search, const char *folder) {

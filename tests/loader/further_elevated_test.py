@@ -68,8 +68,9 @@ class Further(elevated.TestCase):
         """A Python that is installed without an environment, such as that of conda or of a container."""
         os.makedirs(os.path.join(self.folder, 'prefix/bin'))
         self.program = self.copy(self.program, os.path.join(self.folder, 'prefix/bin/python3.11'))
-        for place in 'lib', 'lib/python3.11/site-packages/nvidia/further/lib', \
-                'lib/python3/dist-packages/nvidia/further/lib':
+        for place in ('lib', 'lib/python3.11/site-packages/nvidia/further/lib',
+                      'lib/python3/dist-packages/nvidia/further/lib',
+                      'local/lib/python3.11/dist-packages/nvidia/further/lib'):
             with self.subTest(place):
                 library = self.library('prefix/' + place)
                 self.check(KNOWN_PLACES)
