@@ -85,6 +85,11 @@ class Linkage(unittest.TestCase):
             found, _, left_out = read(text + ' int greet_last(void);')
             self.assertEqual((list(found), left_out), (['greet_last'], []), text)
 
+    def test_null_pointers_are_no_zeros(self):
+        found, _, _ = read('int greet(void *p = 0, const int *q = __null, int *const r = 0, greet_t t = 0, unsigned n = 0);')
+        self.assertEqual([p.default for p in found['greet'].parameters], ['nullptr', 'nullptr', 'nullptr', '{}', '0'])
+
+
 
 class Understood(unittest.TestCase):
     def check(self, declaration, expected):

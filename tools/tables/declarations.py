@@ -223,6 +223,13 @@ def spell_type(text):
     return spell(match[0] for match in TOKEN.finditer(text))
 
 
+def zero_of(declaration):
+    """The default 0 of a parameter, without a warning of -Wzero-as-null-pointer-constant: handles are pointers."""
+    if '*' in declaration:
+        return 'nullptr'
+    return '0' if declaration.split()[-1] in BUILT_IN | {'size_t'} else '{}'
+
+
 def is_name(token):
     return re.fullmatch(r'[A-Za-z_]\w*', token, re.A) is not None and token not in KEYWORDS
 
@@ -348,6 +355,8 @@ class Reader:
             default, self.at = self.rest().replace('__null', 'nullptr'), self.stop
         if self.at != self.stop or any(mark in default for mark in ('{', '}', ';', '> >')):
             raise NotUnderstood('parameter ' + whole)
+        if default == '0':
+            default = zero_of(before)
         return Parameter(name, before, after, default)
 
     def parameters(self):
