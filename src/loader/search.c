@@ -217,13 +217,17 @@ static bool search_virtual_environment(Search *search, const char *root) {
     return is_root && search_python(search, root);
 }
 
-static bool search_prefix_around(Search *search, const char *folder) {
-    return try_in(search, folder, "..", search_prefix) ||
-           try_in(search, folder, "../local", search_prefix); // where Debian's pip installs
-}
-
 static bool search_environment_around(Search *search, const char *folder) {
     return try_in(search, folder, "..", search_virtual_environment);
+}
+
+/* Only around a folder bin: what is around any other folder may belong to anyone. */
+static bool search_prefix_around(Search *search, const char *folder) {
+    const size_t length = strlen(folder), end = strlen("/bin/"); // folders end with a separator
+    return search_environment_around(search, folder) ||
+           (length > end && strcmp(folder + length - end, "/bin/") == 0 &&
+            (try_in(search, folder, "..", search_prefix) ||
+             try_in(search, folder, "../local", search_prefix))); // where Debian's pip installs
 }
 
 static bool search_environment_of(const char *program, void *search) {

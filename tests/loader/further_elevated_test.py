@@ -76,6 +76,13 @@ class Further(elevated.TestCase):
                 self.check(KNOWN_PLACES)
                 os.unlink(library)
 
+    def test_what_is_around_a_python_elsewhere_is_not_searched(self):
+        """Such as /tmp/lib for a Python that is run where it was built."""
+        os.makedirs(os.path.join(self.folder, 'prefix/built'))
+        self.program = self.copy(self.program, os.path.join(self.folder, 'prefix/built/python3.11'))
+        self.library('prefix/lib')
+        self.assertNotIn(LOADED, self.report(False, KNOWN_PLACES))
+
     def test_packages_beside_the_program_are_ignored(self):
         self.library('any/site-packages/nvidia/further/lib')
         os.mkdir(os.path.join(self.folder, 'any/site-packages/tool'))
