@@ -56,6 +56,14 @@
 
 namespace cushim {
 
+namespace detail {
+
+// cushim's buffers and views. For other memory, programs may have functions of the same names.
+template <class Memory>
+concept OwnMemory = Buffer<Memory> || is_on_device<ViewOf<Memory>> || has_rows<ViewOf<Memory>>;
+
+} // namespace detail
+
 /* Copies in a context, which waits, or in a stream. With a Stream, buffers and ranges must outlive
  * the work. */
 template <detail::CopyWay Way, detail::LastingMemory To, class From>
@@ -72,23 +80,24 @@ Result<void> copy(To &&to, const From &from) noexcept {
                         detail::copy_between(detail::view_of(to), detail::view_of(from)));
 }
 
-/* Elements of different types, and other memory that does not fit. Compilers print what:
+/* Elements of different types, and other memory that does not fit. Compilers print the reason:
  *
  *     Misfit = source::does_not_fit<float, int> */
 template <detail::CopyWay Way, class To, class From,
           class Misfit = detail::CopyMisfit<To, const From>>
-    requires detail::MisfitCopy<To, const From>
+    requires(detail::MisfitCopy<To, const From> &&
+             (detail::OwnMemory<To> || detail::OwnMemory<const From>))
 Result<void> copy(const Way &, To &&, const From &) noexcept = delete;
 template <class To, class From, class Misfit = detail::CopyMisfit<To, const From>>
     requires(detail::MisfitCopy<To, const From> && (detail::Buffer<To> || detail::Buffer<From>))
 Result<void> copy(To &&, const From &) noexcept = delete;
 
 /* Sets every element to `value`, which has one, two or four bytes, or eight in linear memory, in a
- * context, which waits, or in a stream. The address of linear memory, and that of every row, must
- * be a multiple of that size. cuMemsetD8Async, cuMemsetD16Async, cuMemsetD32Async; for rows
- * cuMemsetD2D8Async, cuMemsetD2D16Async, cuMemsetD2D32Async, once per layer if layers are not
- * adjacent; for eight bytes whose halves differ cuMemsetD2D32Async, once per half; with a Context
- * also cuStreamSynchronize. */
+ * context, which waits, or in a stream. Integers take no floating-point value. The address of
+ * linear memory, and that of every row, must be a multiple of that size. cuMemsetD8Async,
+ * cuMemsetD16Async, cuMemsetD32Async; for rows cuMemsetD2D8Async, cuMemsetD2D16Async,
+ * cuMemsetD2D32Async, once per layer if layers are not adjacent; for eight bytes whose halves
+ * differ cuMemsetD2D32Async, once per half; with a Context also cuStreamSynchronize. */
 template <detail::CopyWay Way, detail::Fillable To>
 Result<void> fill(const Way &way, To &&to, const detail::ElementOf<To> &value) noexcept {
     return detail::fill(way, detail::fill_with(detail::view_of(to), value));
@@ -102,11 +111,12 @@ Result<void> fill(To &&to, const detail::ElementOf<To> &value) noexcept {
                         detail::fill_with(detail::view_of(to), value));
 }
 
-/* Elements of another size, and other memory and values that do not fit. Compilers print what:
+/* Elements of another size, and other memory and values that do not fit. Compilers print the
+ * reason:
  *
  *     Misfit = destination::cannot_be_filled<float3> */
 template <detail::CopyWay Way, class To, class Value, class Misfit = detail::FillMisfit<To, Value>>
-    requires detail::MisfitFill<To, Value>
+    requires(detail::MisfitFill<To, Value> && detail::OwnMemory<To>)
 Result<void> fill(const Way &, To &&, const Value &) noexcept = delete;
 template <class To, class Value, class Misfit = detail::FillMisfit<To, Value>>
     requires(detail::MisfitFill<To, Value> && detail::Buffer<To>)

@@ -128,18 +128,18 @@ CASES = [
          '''bool use(const Stream &stream, const HERE &to, const HostPitchedSpan<int> &pixels) {
                 return copy(stream, to, pixels).has_value();
             }''', right='DevicePitchedSpan<int>', wrong='DeviceSpan<int>'),
-    Case('copy within host memory', 'destination::is_in_host_memory<int>', 'cushim/copy.hpp vector',
+    Case('copy within host memory', 'destination::is_in_host_memory<int>', 'cushim/cushim.hpp',
          'bool use(const Stream &stream, HERE to, std::span<int> from) { return copy(stream, to, from).has_value(); }',
-         right='DeviceSpan<int>', wrong='std::vector<int> &'),
+         right='DeviceSpan<int>', wrong='PinnedBuffer<int> &'),
     Case('node that copies within host memory', 'destination::is_in_host_memory<int>', 'cushim/cushim.hpp',
          """bool use(Graph &graph, HERE to, PinnedBuffer<int> &from) {
                 return graph.add_memcpy_node({}, to, from).has_value();
             }""", right='DeviceSpan<int>', wrong='PinnedBuffer<int> &'),
     Case('fill of host memory', 'destination::is_in_host_memory<int>', 'cushim/cushim.hpp',
          'bool use(HERE<int> &to) { return fill(to, 1).has_value(); }', right='DeviceBuffer', wrong='PinnedBuffer'),
-    Case('fill of a range in a stream', 'destination::is_in_host_memory<int>', 'cushim/cushim.hpp vector',
+    Case('fill of host memory in a stream', 'destination::is_in_host_memory<int>', 'cushim/cushim.hpp',
          'bool use(const Stream &in, HERE<int> &to) { return fill(in, to, 1).has_value(); }',
-         right='DeviceBuffer', wrong='std::vector'),
+         right='DeviceBuffer', wrong='PinnedBuffer'),
     Case('integers filled with a fraction', 'fill_value::does_not_fit<double, *int>', 'cushim/cushim.hpp',
          'bool use(const Stream &in, DeviceSpan<HERE> to) { return fill(in, to, 1.5).has_value(); }',
          right='double', wrong='int'),

@@ -101,7 +101,7 @@ template <class T>
 inline constexpr bool is_on_device<DevicePitchedSpan<T>> = true;
 
 template <class View>
-concept AnyView = is_linear<View> || has_rows<View>;
+concept AnyView = (is_linear<View> || has_rows<View>) && requires { typename View::element_type; };
 
 /* The view of memory that copies, fills and graph nodes use: span() of a buffer, a std::span of a
  * contiguous range. Views are unchanged. */
@@ -211,10 +211,6 @@ struct fill_value {
     template <class Value, class Element>
     struct does_not_fit {};
 };
-struct elements {
-    template <class Element>
-    struct cannot_be_copied {};
-};
 
 template <class To, class From>
 auto copy_misfit() noexcept {
@@ -226,10 +222,8 @@ auto copy_misfit() noexcept {
         return source::does_not_fit<Source, Element>();
     } else if constexpr (is_linear<To> != is_linear<From>) {
         return source::has_other_shape<From, To>();
-    } else if constexpr (!is_on_device<To> && !is_on_device<From>) {
-        return destination::is_in_host_memory<Element>();
     } else {
-        return elements::cannot_be_copied<Element>();
+        return destination::is_in_host_memory<Element>();
     }
 }
 template <class To, class From>
@@ -238,11 +232,11 @@ template <class To, class From>
     requires MisfitCopy<To, From>
 using CopyMisfit = decltype(copy_misfit<ViewOf<To>, ViewOf<From>>());
 
-// Not a fraction for integers.
+// Not a floating-point number for integers. A literal 0 is a null pointer.
 template <class Value, class Element>
-concept FillValue =
-    std::is_convertible_v<const Value &, Element> &&
-    !(std::is_floating_point_v<Value> && (std::is_integral_v<Element> || std::is_enum_v<Element>));
+concept FillValue = (std::is_convertible_v<Value &, Element> ||
+                     (std::is_integral_v<Value> && std::is_pointer_v<Element>)) &&
+                    !(std::is_floating_point_v<Value> && std::is_integral_v<Element>);
 
 template <class To, class Value>
 auto fill_misfit() noexcept {
