@@ -71,8 +71,8 @@ template <class Value>
     return {};
 }
 
-// The result of run(call). `asked`: the status of the cuCtxGetCurrent() that did not return the
-// context.
+// The result of run(call) in the context. `asked`: the status of the cuCtxGetCurrent() that did not
+// return the context.
 [[gnu::cold]] Result<void> call_after_entering(CUcontext context, CUresult asked,
                                                Result<void> (*run)(const void *call) noexcept,
                                                const void *call) noexcept;

@@ -77,7 +77,7 @@ struct NodeNames {
     const char *add;
     const char *set = nullptr;
     const char *set_in_exec = nullptr;
-    const char *work = nullptr; // of 0 or more elements: "copy"
+    const char *work = nullptr; // what may have 0 elements: "copy"
 };
 
 struct NodeKind {

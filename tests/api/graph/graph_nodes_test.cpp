@@ -118,7 +118,12 @@ GRAPH_SCENARIO_TEST("nodes copy and fill layers of pitched memory", "[graph][G12
                    "adjacent; add a memset node for each layer");
 }
 
-GRAPH_SCENARIO_TEST("a copy and a fill of 0 elements are empty nodes", "[graph]", (Graph &graph)) {
+GRAPH_SCENARIO_TEST("a copy and a fill of 0 elements are empty nodes", "[graph]",
+                    (const Context &context, Graph &graph)) {
+    CUSHIM_TRY(auto image, PitchedBuffer<int>::allocate(context, {5, 3, 2}));
+    CUSHIM_TRY(const DevicePitchedSpan<int> none, image.span().part({1, 1, 0}, {0, 2, 2}));
+    CUSHIM_TRY(const GraphNode layers, graph.add_memset_node({}, none, 1));
+    CUSHIM_TRY_VOID(check_gives(graph.node_type(layers), GraphNodeType::empty));
     DeviceBuffer<int> nothing;
     CUSHIM_TRY(const GraphNode fill, graph.add_memset_node({}, nothing, 1));
     CUSHIM_TRY(const GraphNode moved, graph.add_memcpy_node(fill, nothing, nothing));

@@ -22,13 +22,14 @@ struct MemsetKind : KindDefaults<MemsetKind> {
 
     // CUDA's node supports rows, but not layers.
     static Result<bool> check(const PitchedFill &fill) noexcept {
+        CUSHIM_TRY(const bool has_elements, detail::check(fill));
         const auto &[address, extent, pitch] = fill.to;
-        if (extent.depth > 1 && pitch.layer != extent.height) {
+        if (has_elements && extent.depth > 1 && pitch.layer != extent.height) {
             return invalid_argument("layer pitch %zu rows, height %zu rows: the layers of a memset "
                                     "node must be adjacent; add a memset node for each layer",
                                     pitch.layer, extent.height);
         }
-        return detail::check(fill);
+        return has_elements;
     }
 
     template <Api api>
