@@ -81,18 +81,20 @@ TEST_CASE("settings that are not understood are rejected and quoted", "[fresh]")
     CHECK(sim_control().configure(" ; devices = 2 ;; ") == 0);
 }
 
-TEST_CASE("a setting that is not understood is answered by what is expected", "[fresh]") {
+TEST_CASE("the message for a setting that is not understood says what is expected", "[fresh]") {
     const std::pair<const char *, const char *> all[] = {
         {"mode=fast", "'mode=fast', expected immediate, threaded or adversarial"},
         {"devices=17", "'devices=17', expected 0 to 16"},
         {"memory.1=lots", "'memory.1=lots', expected a size above 0"},
+        {"name.16=A", "'name.16=A', expected a text, for a device from 0 to 15"},
+        {"mode.x=threaded", "'mode.x=threaded'; the settings are devices,"},
         {"colour=red", "'colour=red'; the settings are devices, name, memory,"},
         {"mode", "'mode', expected immediate"},
         {"fault=cudaMallocc:1:2", "'fault=cudaMallocc:1:2' names no entry point"},
         {"fault=cuMemAlloc", "'fault=cuMemAlloc', expected ENTRY:NTH:CODE"}};
-    for (const auto &[setting, answer] : all) {
+    for (const auto &[setting, message] : all) {
         CHECK(sim_control().configure(setting) == -1);
-        CHECK(contains(sim_control().problem(), answer));
+        CHECK(contains(sim_control().problem(), message));
     }
     configure("");
 }

@@ -4,7 +4,9 @@
 #include "call/faults.hpp"
 #include "call/kernel_files.hpp"
 
-#include <functional>
+#include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -63,75 +65,74 @@ bool set_kernels(std::string_view path) {
     return true;
 }
 
-bool apply(std::string_view key, std::string_view value) {
-    Settings &s = settings();
-    if (const auto understood = set_profile(s.machine, key, value)) {
-        return *understood;
-    }
-    const std::pair<std::string_view, std::function<bool()>> known[] = {
-        {"driver", [&] { return assign(s.driver, natural(value)); }},
-        {"init", [&] { return assign(s.init, natural(value)); }},
-        {"granularity", [&] { return set_granularity(value); }},
-        {"addresses", [&] { return assign(s.addresses, size_of(value)); }},
-        {"mode", [&] { return set_mode(value); }},
-        {"seed", [&] { return assign(s.seed, number<std::uint64_t>(value)); }},
-        {"fault", [&] { return plan_fault_of(value); }},
-        {"kernels", [&] { return set_kernels(value); }},
-        {"patience", [&] { return assign(s.patience_ms, number<std::uint64_t>(value)); }},
-        {"stall", [&] { return assign(s.stall_ms, number<std::uint64_t>(value)); }},
-        {"log", [&] { return assign_flag(s.log, value); }},
-        {"report", [&] { return set_report(value); }},
-        {"abort", [&] { return assign_flag(s.abort, value); }},
-    };
-    for (const auto &[name, set] : known) {
-        if (name == key) {
-            return set();
-        }
-    }
-    return false;
-}
-
-// For messages. Keys of devices end at a dot.
-struct Expected {
-    std::string_view key, values;
+struct Setting {
+    std::string_view key, expected; // of its value
+    bool (*set)(std::string_view value);
 };
-constexpr Expected expected_values[] = {
-    {"devices", "0 to 16"},
+constexpr Setting known[] = {
+    {"driver", "a version, such as 12040",
+     [](auto value) { return assign(settings().driver, natural(value)); }},
+    {"init", "a status, such as 100",
+     [](auto value) { return assign(settings().init, natural(value)); }},
+    {"granularity", "a size of whole pages of 4096 bytes", set_granularity},
+    {"addresses", "a size, such as 64GiB",
+     [](auto value) { return assign(settings().addresses, size_of(value)); }},
+    {"mode", "immediate, threaded or adversarial", set_mode},
+    {"seed", "a number",
+     [](auto value) { return assign(settings().seed, number<std::uint64_t>(value)); }},
+    {"fault", "ENTRY:NTH:CODE or ENTRY:p=PROBABILITY:CODE", plan_fault_of},
+    {"kernels", "the path of a shared library", set_kernels},
+    {"patience", "milliseconds",
+     [](auto value) { return assign(settings().patience_ms, number<std::uint64_t>(value)); }},
+    {"stall", "milliseconds",
+     [](auto value) { return assign(settings().stall_ms, number<std::uint64_t>(value)); }},
+    {"log", "0 or 1", [](auto value) { return assign_flag(settings().log, value); }},
+    {"report", "0, 1 or fail", set_report},
+    {"abort", "0 or 1", [](auto value) { return assign_flag(settings().abort, value); }},
+};
+
+// What set_profile() expects.
+struct DeviceSetting {
+    std::string_view key, expected;
+    bool has_places = true; // as in name.D=
+};
+constexpr DeviceSetting of_devices[] = {
+    {"devices", "0 to 16", false},
     {"name", "a text"},
     {"memory", "a size above 0, such as 512MiB"},
     {"budget", "a size, such as 512MiB"},
     {"cc", "a compute capability, such as 9.0"},
-    {"peers", "all, none, or pairs of devices, such as 0-1,2-3"},
-    {"driver", "a version, such as 12040"},
-    {"init", "a status, such as 100"},
-    {"granularity", "a size of whole pages of 4096 bytes"},
-    {"addresses", "a size, such as 64GiB"},
+    {"peers", "all, none, or pairs of devices, such as 0-1,2-3", false},
     {"attribute", "attribute.NUMBER=VALUE, a number or unknown"},
-    {"mode", "immediate, threaded or adversarial"},
-    {"seed", "a number"},
-    {"stall", "milliseconds"},
-    {"patience", "milliseconds"},
-    {"fault", "ENTRY:NTH:CODE or ENTRY:p=PROBABILITY:CODE"},
-    {"kernels", "the path of a shared library"},
-    {"log", "0 or 1"},
-    {"report", "0, 1 or fail"},
-    {"abort", "0 or 1"},
 };
 
-// What is expected instead.
-std::string expected_for(std::string_view key) {
-    std::string keys;
-    for (const Expected &setting : expected_values) {
-        if (setting.key == key.substr(0, key.find('.'))) {
-            return ", expected " + std::string(setting.values);
-        }
-        keys.append(keys.empty() ? "; the settings are " : ", ").append(setting.key);
+bool apply(std::string_view key, std::string_view value) {
+    if (const auto understood = set_profile(settings().machine, key, value)) {
+        return *understood;
     }
-    return keys;
+    const auto *const found = std::ranges::find(known, key, &Setting::key);
+    return found != std::end(known) && found->set(value);
 }
 
 std::string not_understood(const std::string &part, std::string_view key) {
-    return "not understood: '" + part + "'" + expected_for(key);
+    const std::string text = "not understood: '" + part + "'";
+    std::string keys;
+    for (const auto &[name, expected, has_places] : of_devices) {
+        if (key == name) {
+            return text + ", expected " + std::string(expected);
+        }
+        if (has_places && key.starts_with(std::string(name) + '.')) {
+            return text + ", expected " + std::string(expected) + ", for a device from 0 to 15";
+        }
+        keys.append(keys.empty() ? "" : ", ").append(name);
+    }
+    for (const Setting &setting : known) {
+        if (key == setting.key) {
+            return text + ", expected " + std::string(setting.expected);
+        }
+        keys.append(", ").append(setting.key);
+    }
+    return text + "; the settings are " + keys;
 }
 
 } // namespace
