@@ -68,8 +68,8 @@ int print_link_dir() {
 // cushim skips truncated libraries, but the dynamic linker also loads what a library needs.
 void report_truncated_library(int) {
     constexpr std::string_view text =
-        "cushim-info: a library that CUDA's libraries need is truncated: the dynamic linker read "
-        "past its end (SIGBUS). LD_DEBUG=files cushim-info prints its name last\n";
+        "cushim-info: stopped by SIGBUS: a library that CUDA's libraries need is probably "
+        "truncated. LD_DEBUG=files cushim-info prints its name last\n";
     (void)!write(STDERR_FILENO, text.data(), text.size());
     _exit(exit_failed);
 }
@@ -90,6 +90,9 @@ int run(const cushim_info::Options &options) {
     std::signal(SIGBUS, report_truncated_library);
 #endif
     const cushim_info::Info info = cushim_info::gather();
+#ifdef SIGBUS
+    std::signal(SIGBUS, SIG_DFL);
+#endif
     const int printed = print_report(info, options);
     return options.check && printed == exit_ok ? check(info) : printed;
 }
