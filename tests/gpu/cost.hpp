@@ -89,7 +89,7 @@ struct Difference {
     double more = 0; // added by the wrapper
     double more_low = 0;
     double more_high = 0;
-    double slowness = 1; // of the processor, at least 1
+    double slowness = 1; // of the processor, from 1 to 2
 
     Difference per(double count) const {
         return {raw / count, more / count, more_low / count, more_high / count, slowness};
@@ -134,7 +134,7 @@ auto take_turns(int pairs, Raw &&raw, Wrapped &&wrapped) {
     for (std::size_t phase = 0; phase < phases; ++phase) {
         found[phase] = {quantile(raw_times[phase], 0.5), quantile(more[phase], 0.5),
                         quantile(more[phase], 0.25), quantile(more[phase], 0.75),
-                        std::max(1.0, quantile(slowness, 0.5))};
+                        std::clamp(quantile(slowness, 0.5), 1.0, 2.0)};
     }
     return found;
 }
