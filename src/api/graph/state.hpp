@@ -14,17 +14,23 @@
 
 namespace cushim::detail {
 
-// Destroys a graph or an executable graph. The runtime is called only in the context, since it
-// would otherwise initialize the primary one. The driver needs no context and accepts the runtime's
-// handles, also after a reset, when the context cannot be entered.
+// Destroys a graph or an executable graph of the runtime, which is called only in the context,
+// since it would otherwise initialize the primary one. The driver accepts the runtime's handles.
+template <class ByDriver, class ByRuntime, class Handle>
+[[gnu::cold]] Destroyed destroy_by_runtime(const InContext &in, Handle handle) noexcept {
+    const auto scope = ContextScope::enter(in.context);
+    if (scope) {
+        return destroy_guarded<ByRuntime>(handle);
+    }
+    report_teardown(not_entered(scope.error(), in.context));
+    return destroy_guarded<ByDriver>(handle);
+}
+
+// The driver needs no context, also after a reset, when the context cannot be entered.
 template <class ByDriver, class ByRuntime, class Handle>
 Destroyed destroy_by(const InContext &in, Api api, Handle handle) noexcept {
     if (api == Api::runtime && !in.InContext::is_gone()) [[unlikely]] {
-        const auto scope = ContextScope::enter(in.context);
-        if (scope) {
-            return destroy_guarded<ByRuntime>(handle);
-        }
-        report_teardown(not_entered(scope.error(), in.context));
+        return destroy_by_runtime<ByDriver, ByRuntime>(in, handle);
     }
     return destroy_guarded<ByDriver>(handle);
 }
