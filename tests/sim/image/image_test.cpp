@@ -190,7 +190,9 @@ TEST_CASE("PTX defines entries, parameters and variables") {
 .minnctapersm 2
 {
     .reg .pred %p<2>;
+    .reg .b32 %r<3>;
     .reg .b64 %rd<9>;
+    .reg .f32 %f<5>;
     .shared .align 4 .b8 tile[128];
     .local .align 8 .b8 depot[40];
     .loc 1 12 3
@@ -198,7 +200,9 @@ TEST_CASE("PTX defines entries, parameters and variables") {
     mov.u32 %r1, %ctaid.x;
     @!%p1 bra $L__BB0_2;
     { // a block in the block
-    .reg .b32 temp;
+    .param .b64 param0;
+    .param .b64 param1;
+    .param .b32 retval0;
     call.uni (retval0), vprintf, (param0, param1);
     }
     ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1+16];

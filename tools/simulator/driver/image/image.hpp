@@ -31,8 +31,8 @@
 //
 // Numbers are decimal or begin with 0x. From real images, the simulator reads entries, parameters
 // and variables: from the text of PTX, from the symbols of a cubin, and from the image of a fatbin
-// that fits the device best. The linker also accepts libraries of objects but reads nothing from
-// them, so they add no kernels or variables. The code of kernels is never read; a test registers
+// that fits the device best. PTX is checked as a driver's compiler checks it. The linker also accepts
+// libraries of objects but reads nothing from them, so they add no kernels or variables. The code of kernels is never read; a test registers
 // host functions under their names.
 #pragma once
 
@@ -84,6 +84,8 @@ struct Image {
     std::vector<ImageKernel> kernels;
     std::vector<ImageVariable> variables;
     std::vector<std::string> textures, surfaces;
+    // Of PTX: device functions that it defines, and those that it calls and another image must define.
+    std::vector<std::string> functions, unresolved;
     int binary_cc = 0;  // machine code for this compute capability, 90 for 9.0; 0: PTX
     int minimum_cc = 0; // required by PTX
 

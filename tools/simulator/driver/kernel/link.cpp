@@ -15,7 +15,8 @@ struct CUlinkState_st final : sim::Object {
     sim::JitOptions options; // its logs receive the messages of all inputs
     sim::Image image;
     bool has_input = false;
-    std::string linked; // the output, once it is complete
+    bool reads_all = true; // whether the functions that all inputs define are known
+    std::string linked;    // the output, once it is complete
 };
 
 namespace sim {
@@ -69,7 +70,7 @@ void append(CUlinkState_st &state, std::vector<Item> &to, const std::vector<Item
         if (other == to.end()) {
             to.push_back(item);
         } else if (item.linkage == Linkage::visible && other->linkage == Linkage::visible) {
-            fail(state, CUDA_ERROR_INVALID_IMAGE,
+            fail(state, CUDA_ERROR_UNKNOWN,
                  "nvlink error   : Multiple definition of '" + item.name + "'");
         } else if (item.linkage > other->linkage) {
             *other = item;
@@ -115,6 +116,8 @@ void add(CUlinkState_st &state, CUjitInputType type, const std::string &bytes, c
     Image joined = state.image;
     append(state, joined.kernels, image.kernels);
     append(state, joined.variables, image.variables);
+    append_references(joined.functions, image.functions);
+    append_references(joined.unresolved, image.unresolved);
     append_references(joined.textures, image.textures);
     append_references(joined.surfaces, image.surfaces);
     if (joined.binary_cc != 0 && image.binary_cc != 0 && joined.binary_cc != image.binary_cc) {
@@ -124,7 +127,19 @@ void add(CUlinkState_st &state, CUjitInputType type, const std::string &bytes, c
     joined.binary_cc = std::max(joined.binary_cc, image.binary_cc);
     state.image = std::move(joined);
     state.has_input = true;
+    state.reads_all = state.reads_all && type == CU_JIT_INPUT_PTX;
     state.options.write_outputs();
+}
+
+// Machine code and libraries may define what the simulator does not see.
+void check_resolved(CUlinkState_st &state) {
+    for (const std::string &name : state.image.unresolved) {
+        const std::vector<std::string> &defined = state.image.functions;
+        if (state.reads_all && std::find(defined.begin(), defined.end(), name) == defined.end()) {
+            fail(state, CUDA_ERROR_UNKNOWN,
+                 "nvlink error   : Undefined reference to '" + name + "'");
+        }
+    }
 }
 
 JitOptions input_options(unsigned int count, CUjit_option *options, void **values) {
@@ -178,6 +193,7 @@ EXPORT CUresult cuLinkComplete(CUlinkState state, OUT void **cubinOut, OUT size_
     CUlinkState_st &link = checked(state);
     require(cubinOut != nullptr && link.has_input);
     if (link.linked.empty()) {
+        check_resolved(link);
         link.linked = write_image(link.image);
     }
     link.options.write_outputs();

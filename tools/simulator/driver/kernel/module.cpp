@@ -201,6 +201,11 @@ std::shared_ptr<const Image> load_image(const void *image, std::optional<std::si
     require(image != nullptr, "image cannot be NULL");
     try {
         Image read = read_image(image, size, compute_capability(current_device()));
+        if (!read.unresolved.empty()) {
+            throw ImageProblem{CUDA_ERROR_INVALID_PTX,
+                               "ptxas fatal   : Unresolved extern function '" +
+                                   read.unresolved.front() + "'"};
+        }
         if (options.max_registers() != 0 && read.binary_cc == 0) {
             for (ImageKernel &kernel : read.kernels) {
                 kernel.registers = std::min(kernel.registers, options.max_registers());

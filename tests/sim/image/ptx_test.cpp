@@ -1,0 +1,169 @@
+// Bodies of kernels in PTX are checked as a driver's compiler checks them.
+#include "sim.hpp"
+
+#include <array>
+#include <string>
+
+using namespace sim_test;
+
+namespace {
+
+const std::string head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+std::string kernel_with(const std::string &statement) {
+    return head + R"(
+.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
+.extern .func elsewhere(.param .b32 a);
+.func (.param .b32 r) here(.param .b32 a) { ret; }
+.global .u32 gv[4];
+.visible .entry k(.param .u64 p, .param .u32 n) {
+    .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .b16 %h<5>;
+    .reg .f64 %d<4>; .reg .u32 first, second;
+    .shared .u32 sh[8];
+)" + statement +
+           "\nret;\n}\n";
+}
+
+struct Loaded {
+    CUresult status;
+    std::string log;
+};
+
+Loaded load(const std::string &text) {
+    std::array<char, 1000> log{};
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
+    CUmodule module = nullptr;
+    const CUresult status = driver().cuModuleLoadDataEx(&module, text.c_str(), 2, options, values);
+    if (status == CUDA_SUCCESS) {
+        ok(driver().cuModuleUnload(module));
+    }
+    return {status, log.data()};
+}
+
+struct Mistake {
+    const char *statement, *text; // what the log says
+};
+
+} // namespace
+
+TEST_CASE("a mistake in a kernel's body fails with INVALID_PTX and its line") {
+    const Mistake mistakes[] = {
+        {"mov.u32 %r1, ;", "Parsing error near ';': syntax error"},
+        {"mov.u32 %r1 %r2;", "Parsing error near '%r2': syntax error"},
+        {"mov.u32 %r1;", "Arguments mismatch for instruction 'mov'"},
+        {"mov.u32 %r1, %r2, %r3;", "Arguments mismatch for instruction 'mov'"},
+        {"mov.u32 %r99, 1;", "Unknown symbol '%r99'"},
+        {"mov.u32 %r1, nowhere;", "Unknown symbol 'nowhere'"},
+        {"mov.u32 %r1, %tid.q;", "Unknown vector selector: 'q'"},
+        {"mov.u32 %tid.x, 1;", "Arguments mismatch for instruction 'mov'"},
+        {"mov.u32 %r1, %clock64;", "Arguments mismatch for instruction 'mov'"},
+        {"mov.f32 %f1, first;", "Arguments mismatch for instruction 'mov'"},
+        {"mov.b64 %rd1, {%r1, %h1};", "Arguments mismatch for instruction 'mov'"},
+        {"add.u32 %r1, %r2;", "Arguments mismatch for instruction 'add'"},
+        {"add.u32 %r1, %r2, %f3;", "Arguments mismatch for instruction 'add'"},
+        {"add.u32 %r1, %r2, %rd3;", "Arguments mismatch for instruction 'add'"},
+        {"add.u32 %r1, %r2, 1.5;", "Arguments mismatch for instruction 'add'"},
+        {"add.u32 %r1, %tid.x, 1;", "Arguments mismatch for instruction 'add'"},
+        {"add.s32 %r1, %r2, -%r3;", "Arguments mismatch for instruction 'add'"},
+        {"add.s32 1, %r1, %r2;", "Arguments mismatch for instruction 'add'"},
+        {"add.u32 _, %r1, %r2;", "Arguments mismatch for instruction 'add'"},
+        {"add %r1, %r2, %r3;", "Unexpected instruction types specified for 'add'"},
+        {"add.u32.u32 %r1, %r2, %r3;", "Unexpected instruction types specified for 'add'"},
+        {"add.sat.u32 %r1, %r2, %r3;", "Illegal modifiers '.sat.u32' for instruction 'add'"},
+        {"add.rn.rz.f32 %f1, %f2, %f3;", "Illegal modifiers"},
+        {"mul.u32 %r1, %r2, %r3;", "Illegal modifiers"},
+        {"mul.wide.u32 %r1, %r2, %r3;", "Arguments mismatch for instruction 'mul'"},
+        {"cvt.f32.u32 %f1, %r1;", "Illegal modifiers"},
+        {"cvt.u32.u64 %h1, %rd1;", "Arguments mismatch for instruction 'cvt'"},
+        {"setp.lt.b32 %p1, %r1, %r2;", "Illegal modifiers"},
+        {"setp.lt.u32 %r1, %r2, %r3;", "Arguments mismatch for instruction 'setp'"},
+        {"ld.global.u32 %r1, %rd1;", "Arguments mismatch for instruction 'ld'"},
+        {"ld.global.u32 %r1, [%r2];", "Arguments mismatch for instruction 'ld'"},
+        {"ld.global.u32 %r1, [p];", "Arguments mismatch for instruction 'ld'"},
+        {"ld.const.u32 %r1, [gv];", "Arguments mismatch for instruction 'ld'"},
+        {"ld.global.u32 %r1, [%rd1+];", "Parsing error near ']': syntax error"},
+        {"ld.global.v2.u32 %r1, [%rd1];", "Arguments mismatch for instruction 'ld'"},
+        {"ld.global.v2.u32 {%r1, %r2, %r3}, [%rd1];", "Arguments mismatch for instruction 'ld'"},
+        {"bra nowhere;", "Unknown symbol 'nowhere'"},
+        {"{ inside: } bra inside;", "Unknown symbol 'inside'"},
+        {"twice: twice:", "Duplicate definition of label 'twice'"},
+        {".reg .b32 %r1;", "Duplicate definition of variable '%r1'"},
+        {"@%r1 ret;", "Predicate expression expected"},
+        {"@%p9 ret;", "Unknown symbol '%p9'"},
+        {"frob.u32 %r1;", "Not a name of any known instruction: 'frob'"},
+        {"call nowhere, (%r1);", "Unknown symbol 'nowhere'"},
+        {"call here, (%r1);", "Call has wrong number of parameters"},
+        {"call elsewhere, (%r1);", "Unresolved extern function 'elsewhere'"},
+        {"mov.u32 %r1, 1 / 0;", "Division by zero"},
+    };
+    for (const Mistake &mistake : mistakes) {
+        INFO(mistake.statement);
+        const Loaded loaded = load(kernel_with(mistake.statement));
+        CHECK(loaded.status == CUDA_ERROR_INVALID_PTX);
+        CHECK(loaded.log.find(mistake.text) != std::string::npos);
+        CHECK((loaded.log.find("line 13") != std::string::npos ||
+               loaded.log.find("Unresolved") != std::string::npos));
+    }
+}
+
+TEST_CASE("what PTX permits loads") {
+    for (const char *statement : {
+             "add.f32.rn %f1, %f2, %f3;",
+             "ld.u32.global %r1, [%rd1];",
+             "ld.global.u8 %rd3, [%rd1];",
+             "ld.global.f32 %r1, [%rd1];",
+             "mov.u32 %r1, -(4 * 2 + 1) << 3;",
+             "mov.b32 %r1, 0f3F800000;",
+             "mov.b32 {%h1, _}, %r1;",
+             "mov.u16 %h1, %tid.x;",
+             "mov.u64 %rd1, gv+8;",
+             "setp.lt.and.u32 %p1|%p2, %r1, %r2, !%p2;",
+             "atom.global.add.u32 _, [%rd1], %r2;",
+             "shfl.sync.bfly.b32 %r1|%p1, %r2, 1, 31, -1;",
+             "add.u32 first, second, 077;",
+             "bra after; { after: } after:",
+             "{ bra after; } after:",
+             "{ .reg .b32 %r1; add.u32 %r1, %r2, 0b101; }",
+             "{ .param .b32 r, a; st.param.b32 [a], %r1; call (r), here, (a); ld.param.b32 %r2, "
+             "[r]; }",
+             ".reg .v4 .f32 %v; ld.global.v4.f32 %v, [%rd1]; mov.f32 %f1, %v.x;",
+             "list: .branchtargets list_a, list_b; brx.idx %r1, list; list_a: list_b:",
+         }) {
+        INFO(statement);
+        const Loaded loaded = load(kernel_with(statement));
+        CHECK(loaded.status == CUDA_SUCCESS);
+        CHECK(loaded.log.empty());
+    }
+}
+
+TEST_CASE("the linker resolves functions of other inputs") {
+    const std::string caller = head + ".extern .func f();\n.visible .entry k() { call f; ret; }\n";
+    const std::string callee = head + ".visible .func f() { ret; }\n";
+    CHECK(load(caller).status == CUDA_ERROR_INVALID_PTX);
+    for (const bool complete : {true, false}) {
+        CUlinkState link = nullptr;
+        ok(driver().cuLinkCreate(0, nullptr, nullptr, &link));
+        std::string input = caller;
+        ok(driver().cuLinkAddData(link, CU_JIT_INPUT_PTX, input.data(), input.size() + 1, "a", 0,
+                                  nullptr, nullptr));
+        input = callee;
+        if (complete) {
+            ok(driver().cuLinkAddData(link, CU_JIT_INPUT_PTX, input.data(), input.size() + 1, "b",
+                                      0, nullptr, nullptr));
+        }
+        void *image = nullptr;
+        std::size_t size = 0;
+        CHECK((driver().cuLinkComplete(link, &image, &size) == CUDA_SUCCESS) == complete);
+        ok(driver().cuLinkDestroy(link));
+    }
+}
+
+TEST_CASE("text that nests deeply or asks for much is refused") {
+    for (const std::string &statement :
+         {std::string("mov.u32 %r1, ") + std::string(100000, '-') + "1;",
+          std::string("mov.u32 %r1, ") + std::string(100000, '(') + "1;", std::string(100000, '{'),
+          std::string(".reg .b32 %x<4000000000>;")}) {
+        CHECK(load(kernel_with(statement)).status == CUDA_ERROR_INVALID_PTX);
+    }
+}
