@@ -69,7 +69,8 @@ class Simulator(consumer.ConsumerTest):
             self.assertTrue(pathlib.Path(pkg_config(f'--variable={name}')).exists(), name)
         self.assertEqual(pkg_config('--modversion'), arguments.version)
         self.assertEqual(pkg_config('--libs'), '')
-        self.assertTrue((pathlib.Path(pkg_config('--variable=includedir')) / 'cushim_sim.h').exists())
+        for header in ('cushim_sim.h', 'cushim_sim.hpp'):
+            self.assertTrue((pathlib.Path(pkg_config('--variable=includedir')) / header).exists(), header)
 
     def test_tool_finds_the_installed_libraries(self):
         found = paths()
@@ -95,13 +96,15 @@ class Simulator(consumer.ConsumerTest):
         if not arguments.nvcc:
             self.skipTest(arguments.no_nvcc)
         blur, kernels = folder / 'blur', folder / 'blur_kernels.so'
-        run(*arguments.nvcc, CONSUMERS / 'simulator/blur.cu', '-o', blur,
-            *flags('cushim-dropin', '--cflags', '--libs'))
-        run(*arguments.cxx, '-std=c++17', '-shared', '-fPIC', *flags('cushim-sim', '--cflags'),
+        run(*arguments.cxx, '-std=c++20', '-shared', '-fPIC', *flags('cushim-sim', '--cflags'),
             CONSUMERS / 'simulator/blur_kernels.cpp', '-o', kernels)
         search = {'LD_LIBRARY_PATH': str(PKG_CONFIG.parent)}
-        self.assertEqual(run(TOOL, 'run', '--set', f'kernels={kernels};report=fail', blur, **search),
-                         '3 6 5, cudaSuccess\n')
+        settings = f'kernels={kernels};report=fail'
+        for options, more in (['-rdc=true', '-arch=sm_75'], ';cc=7.5'), ([], ''):
+            with self.subTest(options):
+                run(*arguments.nvcc, *options, CONSUMERS / 'simulator/blur.cu', '-o', blur,
+                    *flags('cushim-dropin', '--cflags', '--libs'))
+                self.assertEqual(run(TOOL, 'run', '--set', settings + more, blur, **search), '4 8 8, cudaSuccess\n')
         self.assertNotEqual(subprocess.run([TOOL, 'run', '--set', 'report=fail', blur], check=False,
                                            capture_output=True, env={**os.environ, **search}).returncode, 0)
 

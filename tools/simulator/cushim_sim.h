@@ -36,6 +36,7 @@ extern "C" {
 #endif
 
 #define CUSHIM_SIM_INTERFACE 1
+#define CUSHIM_SIM_REVISION 1
 
 /* A finished call of an entry point, as the client made it. Driver calls that the simulated runtime
  * makes are not listed. */
@@ -58,10 +59,12 @@ typedef struct cushim_sim_launch {
     const void *const *parameters; /* one pointer per parameter, to a copy made at launch */
     const size_t *parameter_sizes; /* in bytes */
     unsigned int parameter_count;
+    void *module; /* CUmodule of the kernel, in the context of the stream; since revision 1 */
 } cushim_sim_launch;
 
 /* Runs a whole launch on the host. Device addresses among the parameters must go through view().
- * Returns 0, or the CUresult that the stream fails with. */
+ * Returns 0, or the CUresult that the stream fails with. cushim_sim.hpp registers C++ functions
+ * with typed parameters instead. */
 typedef int (*cushim_sim_kernel)(const cushim_sim_launch *launch, void *user);
 
 /* Receives one line of text. May call CUDA. */
@@ -103,6 +106,10 @@ typedef struct cushim_sim_semaphore {
 
 typedef struct cushim_sim {
     int interface_version; /* tests must check that it is CUSHIM_SIM_INTERFACE */
+    /* New functions are added at the end and raise the revision. 0, in tables that precede it: up
+     * to notes(). 1: up to report_misuse(). A test that may run on an older simulator compares it
+     * before it uses newer functions. */
+    unsigned int revision;
 
     /* Discards all objects, memory, faults, settings and calls, and reads CUSHIM_SIM again. If the
      * process had called cuInit, the next call that needs it calls it first; so all settings may
@@ -123,7 +130,19 @@ typedef struct cushim_sim {
 
     /* Registers the host function of every kernel with this name, whatever the image: a cubin, PTX,
      * or the text form described below. With a null function, launches compute nothing on purpose
-     * and the report does not list them. A reset discards it. */
+     * and the report does not list them. A reset discards it.
+     *
+     * The name is the one in the image, or a shorter one. Of several registered names, the one that
+     * comes first in this list applies:
+     *   _ZN34_GLOBAL__N__5ecc6ff5_7_main_cu_man3addIfEEvPT_
+     *                      the name in the image
+     *   the same with another hash (5ecc6ff5), as nvcc makes in another folder
+     *   add<float>(float*) demangled, as c++filt prints it; spaces, the return type and
+     *                      "(anonymous namespace)::" do not matter
+     *   add<float>         without parameters
+     *   add                without template arguments
+     * Named namespaces are part of each. A name that fits several kernels of an image equally, or
+     * kernels with different parameters, is ambiguous: idle_kernels() reports it. */
     void (*register_kernel)(const char *name, cushim_sim_kernel kernel, void *user);
 
     /* Plans a fault. Returns its number, or 0 if no entry point has that name. */
@@ -177,8 +196,8 @@ typedef struct cushim_sim {
     void (*clear_misuses)(void);
 
     /* Reports one line for each kernel that was launched and computed nothing because no function
-     * is registered for its name: "kernel blur was launched 2 times and computed nothing: ...".
-     * Returns the number of lines. */
+     * is registered for its name, or because that name is ambiguous: "kernel blur was launched 2
+     * times and computed nothing: ...". Returns the number of lines. */
     size_t (*idle_kernels)(cushim_sim_line line, void *user);
 
     /* Reports one line for each condition that makes this run hard to repeat or less conclusive.
@@ -187,6 +206,21 @@ typedef struct cushim_sim {
      * that was never released, and a fault planned for the work of a call that enqueued none.
      * Returns the number of lines. */
     size_t (*notes)(cushim_sim_line line, void *user);
+
+    /* For host functions of kernels, since revision 1: */
+
+    /* A host pointer to a __constant__, __device__ or managed variable of launch->module. Sets
+     * *size to its size in bytes. The name is the one in the image or a shorter one, by the rules
+     * of register_kernel(). Null, and a misuse, if the module has no such variable or the name fits
+     * several. */
+    void *(*variable)(const cushim_sim_launch *launch, const char *name, size_t *size);
+    /* Like view(), of all bytes from the address to the end of its allocation, or of the memory
+     * that is mapped there without a gap. Sets *size to their number. write: 0 if they are only
+     * read. Null and 0 for address 0. For other addresses that the kernel cannot access: null, 0,
+     * and a misuse, unless the report already has one for this argument. */
+    void *(*view_rest)(uint64_t device_address, int write, size_t *size);
+    /* Adds a line to misuses(): "kernel NAME: TEXT". */
+    void (*report_misuse)(const cushim_sim_launch *launch, const char *text);
 } cushim_sim;
 
 /* The text form of an image. It is accepted wherever the driver accepts a cubin, a fatbin or PTX:

@@ -1,4 +1,4 @@
-// How long strings returned by cushim_sim_control() stay valid.
+// The control table: its layout, and how long strings that it returns stay valid.
 #include "handles.hpp"
 
 using namespace sim_test;
@@ -14,6 +14,12 @@ void list_calls(int count) {
 }
 
 } // namespace
+
+TEST_CASE("the revision of the control table is where older tables have padding") {
+    CHECK(sim_control().interface_version == 1);
+    CHECK(sim_control().revision == CUSHIM_SIM_REVISION);
+    CHECK(offsetof(cushim_sim, reset) == sizeof(std::uint64_t));
+}
 
 TEST_CASE("strings of listed calls stay valid until the reset") {
     sim_control().log_calls(1);

@@ -94,6 +94,42 @@ TEST_CASE("a kernel can be launched in a stream of a device that is not selected
 
 #endif
 
+TEST_CASE("a host function reaches registered variables, which the program copies into") {
+    start("devices=2");
+    struct Seen {
+        int counter = 0;
+        unsigned char flag = 0;
+    } seen;
+    sim_control().register_kernel(
+        "add",
+        [](const cushim_sim_launch *launch, void *user) {
+            auto &result = *static_cast<Seen *>(user);
+            const auto variable = [&](const char *name) {
+                return sim_control().variable(launch, name, nullptr);
+            };
+            result.counter = *static_cast<int *>(variable("counter"));
+            result.flag = *static_cast<unsigned char *>(variable("flags"));
+            return 0;
+        },
+        &seen);
+    const Registered program;
+    for (int device = 0; device < 2; ++device) {
+        require_ok(runtime().cudaSetDevice(device));
+        Vectors v;
+        CHECK(program.initialized());
+        program.flags[0] = static_cast<unsigned char>(11 + device);
+        const int counter = 100 + device;
+        ok(runtime().cudaMemcpyToSymbol(&program.counter, &counter, sizeof counter, 0,
+                                        cudaMemcpyHostToDevice));
+        ok(v.launch(&program.add));
+        ok(runtime().cudaDeviceSynchronize());
+        CHECK(seen.counter == 100 + device);
+        if (device == 0 || CUDART_VERSION >= 12000) { // an older runtime loads a module for each
+            CHECK(seen.flag == 11 + device);
+        }
+    }
+}
+
 TEST_CASE("launching a function that is not registered fails") {
     const Registered program;
     Vectors v;
@@ -101,6 +137,22 @@ TEST_CASE("launching a function that is not registered fails") {
     expect_unknown_kernel();
     CHECK(v.launch(&program.missing) != cudaSuccess);
 }
+
+#if CUDART_VERSION >= 12010
+TEST_CASE("compiled code whose image lacks the kernel launches a null handle, which is no misuse") {
+    const auto get = runtime_function<cudaError_t(cudaKernel_t *, const void *)>("__cudaGetKernel");
+    const auto launch =
+        runtime_function<cudaError_t(cudaKernel_t, dim3, dim3, void **, size_t, cudaStream_t)>(
+            "__cudaLaunchKernel");
+    const Registered program;
+    cudaKernel_t kernel = nullptr;
+    CHECK(get(&kernel, &program.missing) != cudaSuccess);
+    CHECK(kernel == nullptr);
+    CHECK(launch(kernel, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr) ==
+          cudaErrorInvalidDeviceFunction);
+    CHECK(misuses().empty());
+}
+#endif
 
 TEST_CASE("attributes of a kernel can be read and set by its host address") {
     const Registered program;

@@ -105,14 +105,14 @@ std::byte *device_view(CUdeviceptr address, std::size_t size, bool write) {
     return range.view + (address - range.base);
 }
 
-std::byte *view_or_null(CUdeviceptr address, std::size_t size) noexcept try {
+std::byte *view_or_null(CUdeviceptr address, std::size_t size, bool write) noexcept try {
     Range *range = AddressSpace::get().find(address);
     if (range == nullptr || range->memory == Memory::array || !range->usable ||
         size > range->size - (address - range->base)) {
         return nullptr;
     }
     if (range->check != nullptr) {
-        range->check(*range, address - range->base, size, true,
+        range->check(*range, address - range->base, size, write,
                      executing() ? Accessor(current_context().device) : Accessor());
     }
     return range->view + (address - range->base);

@@ -74,6 +74,12 @@ bool is_alive(const Object *callable) {
     return Registry::get().find(callable) == callable;
 }
 
+// The module with the variables that the kernel uses in that context.
+CUmodule launched_module(Object &callable, CUctx_st &context) {
+    return callable.kind == Kind::function ? static_cast<Function &>(callable).module
+                                           : function_in(callable, context).module;
+}
+
 void run_kernel(const Queued &queued, CUstream_st &stream) {
     const KernelLaunch &launch = queued.launch;
     const std::string &name = queued.code.name;
@@ -81,8 +87,9 @@ void run_kernel(const Queued &queued, CUstream_st &stream) {
         misuse("kernel " + name + " runs after its module was unloaded");
         throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
     }
-    check_pointers(launch.arguments, name, *stream.context);
-    const HostKernel kernel = host_kernel(name);
+    const std::vector<CUdeviceptr> reported =
+        check_pointers(launch.arguments, name, *stream.context);
+    const HostKernel kernel = host_kernel(queued.code, queued.image);
     if (kernel.function == nullptr) {
         return;
     }
@@ -105,9 +112,10 @@ void run_kernel(const Queued &queued, CUstream_st &stream) {
     seen.parameters = pointers.data();
     seen.parameter_sizes = sizes.data();
     seen.parameter_count = static_cast<unsigned int>(sizes.size());
+    seen.module = launched_module(*launch.function, *stream.context);
     int status = 0;
     {
-        const KernelScope in_kernel(*stream.context, seen.kernel);
+        const KernelScope in_kernel(*stream.context, seen.kernel, reported);
         const HostFunctionScope scope; // kernels do not call the API
         status = kernel.function(&seen, kernel.user);
     }

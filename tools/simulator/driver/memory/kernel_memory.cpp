@@ -5,6 +5,7 @@
 #include "memory/virtual_memory.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -68,25 +69,30 @@ bool reaches(const Context &context, const Range &range, CUdeviceptr address) {
             grants(pool_allocation(range).pool->access, context.device));
 }
 
-void check_pointer(CUdeviceptr address, const std::string &kernel, const Context &context) {
+// Returns whether the pointer is invalid and reported, here or when the memory was freed.
+bool check_pointer(CUdeviceptr address, const std::string &kernel, const Context &context) {
     AddressSpace &space = AddressSpace::get();
     const Range *range = space.find(static_cast<std::uintptr_t>(address));
     if (range == nullptr) {
-        if (!space.ended_in_use(static_cast<std::uintptr_t>(address))) {
-            space.report_freed(static_cast<std::uintptr_t>(address),
-                               ("kernel " + kernel + " runs with the address").c_str());
-        }
-    } else if (!range->usable) {
+        return space.ended_in_use(static_cast<std::uintptr_t>(address)) ||
+               space.report_freed(static_cast<std::uintptr_t>(address),
+                                  ("kernel " + kernel + " runs with the address").c_str());
+    }
+    if (!range->usable) {
         misuse("kernel " + kernel +
                " runs with stream-ordered memory before its allocation or after its free, in the "
                "order "
                "of streams: " +
                range->describe());
-    } else if (!reaches(context, *range, address)) {
+        return true;
+    }
+    if (!reaches(context, *range, address)) {
         misuse("kernel " + kernel + " runs on device " + std::to_string(context.device) +
                " with memory of device " + std::to_string(range->device) +
                ", which it cannot access: " + range->describe());
+        return true;
     }
+    return false;
 }
 
 } // namespace
@@ -111,20 +117,49 @@ std::vector<Use> uses_of(const KernelArguments &arguments) {
     return found;
 }
 
-void check_pointers(const KernelArguments &arguments, const std::string &kernel,
-                    const Context &context) {
+std::vector<CUdeviceptr> check_pointers(const KernelArguments &arguments, const std::string &kernel,
+                                        const Context &context) {
+    std::vector<CUdeviceptr> reported;
     for (const std::vector<std::byte> &argument : arguments) {
         if (argument.size() == sizeof(CUdeviceptr)) {
             const CUdeviceptr address = word_at(argument, 0);
-            if (AddressSpace::get().owns(static_cast<std::uintptr_t>(address))) {
-                check_pointer(address, kernel, context);
+            if (AddressSpace::get().owns(static_cast<std::uintptr_t>(address)) &&
+                check_pointer(address, kernel, context)) {
+                reported.push_back(address);
             }
         }
     }
+    return reported;
 }
 
-KernelScope::KernelScope(const Context &context, const char *kernel) noexcept
-    : context_(&context), kernel_(kernel), outer_(std::exchange(running(), this)) {}
+MemoryRest rest_of(CUdeviceptr address, bool write) {
+    const Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(address));
+    if (range == nullptr) {
+        return {};
+    }
+    if (range->memory != Memory::mapped) {
+        const std::size_t size = range->size - (address - range->base);
+        std::byte *const view = view_or_null(address, size, write);
+        return {view, view == nullptr ? 0 : size};
+    }
+    MemoryRest rest;
+    for (const Mapping *mapping = mapping_at(address); mapping != nullptr;
+         mapping = mapping_at(address + rest.size)) {
+        const CUdeviceptr end = range->base + mapping->offset + mapping->usable;
+        const std::size_t size = end - (address + rest.size);
+        std::byte *const view = view_or_null(address + rest.size, size, write);
+        if (view == nullptr) {
+            break;
+        }
+        rest = {rest.view == nullptr ? view : rest.view, rest.size + size};
+    }
+    return rest;
+}
+
+KernelScope::KernelScope(const Context &context, const char *kernel,
+                         const std::vector<CUdeviceptr> &reported) noexcept
+    : context_(&context), kernel_(kernel), reported_(reported),
+      outer_(std::exchange(running(), this)) {}
 
 KernelScope::~KernelScope() {
     running() = outer_;
@@ -144,6 +179,19 @@ void KernelScope::check_null(CUdeviceptr address, std::size_t size) noexcept try
                " at address 0, the pointer of a buffer that is empty, closed or moved "
                "from");
     }
+} catch (...) { // out of memory
+}
+
+void KernelScope::report_address(CUdeviceptr address) noexcept try {
+    const KernelScope *scope = running();
+    if (scope == nullptr || std::find(scope->reported_.begin(), scope->reported_.end(), address) !=
+                                scope->reported_.end()) {
+        return;
+    }
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+    misuse(std::string("kernel ") + scope->kernel_ + " uses address " + text +
+           ", which is in no memory that it can access");
 } catch (...) { // out of memory
 }
 

@@ -14,6 +14,7 @@
 #include "graph/graph_nodes.hpp"
 #include "interop/external.hpp"
 #include "kernel/host_kernels.hpp"
+#include "kernel/kernel_variable.hpp"
 #include "memory/kernel_memory.hpp"
 #include "process/report.hpp"
 #include "process/restart.hpp"
@@ -193,15 +194,58 @@ std::size_t control_notes(cushim_sim_line line, void *user) {
         line, user, [](const Line &each) { std::for_each(notes().begin(), notes().end(), each); });
 }
 
+void *control_variable(const cushim_sim_launch *launch, const char *name, std::size_t *size) {
+    const Held held(Lock::mutex());
+    VariableView found;
+    if (launch != nullptr && name != nullptr) {
+        found = kernel_variable(*static_cast<const Module *>(launch->module), launch->kernel, name);
+    }
+    if (size != nullptr) {
+        *size = found.size;
+    }
+    return found.view;
+}
+
+void *control_view_rest(std::uint64_t address, int write, std::size_t *size) {
+    const Held held(Lock::mutex());
+    const auto device_address = static_cast<CUdeviceptr>(address);
+    MemoryRest rest;
+    if (device_address != 0) {
+        if (KernelScope::may_view(device_address)) {
+            rest = rest_of(device_address, write != 0);
+        }
+        if (rest.view == nullptr) {
+            KernelScope::report_address(device_address);
+        }
+    }
+    if (size != nullptr) {
+        *size = rest.size;
+    }
+    return rest.view;
+}
+
+void control_report_misuse(const cushim_sim_launch *launch, const char *text) {
+    const Held held(Lock::mutex());
+    if (launch != nullptr && text != nullptr) {
+        misuse("kernel " + std::string(launch->kernel) + ": " + text);
+    }
+}
+
 constexpr cushim_sim control = {
-    CUSHIM_SIM_INTERFACE,    control_reset,          control_configure,
-    control_problem,         control_view,           control_register_kernel,
-    control_plan_fault,      control_fault_fired,    control_clear_faults,
-    control_release_hangs,   control_log_calls,      control_call_count,
-    control_call_at,         control_clear_calls,    control_leaks,
-    control_misuses,         control_drain,          control_entry_at,
-    control_set_conditional, control_make_memory_fd, control_make_semaphore_fd,
-    control_clear_misuses,   control_idle_kernels,   control_notes,
+    CUSHIM_SIM_INTERFACE,    CUSHIM_SIM_REVISION,
+    control_reset,           control_configure,
+    control_problem,         control_view,
+    control_register_kernel, control_plan_fault,
+    control_fault_fired,     control_clear_faults,
+    control_release_hangs,   control_log_calls,
+    control_call_count,      control_call_at,
+    control_clear_calls,     control_leaks,
+    control_misuses,         control_drain,
+    control_entry_at,        control_set_conditional,
+    control_make_memory_fd,  control_make_semaphore_fd,
+    control_clear_misuses,   control_idle_kernels,
+    control_notes,           control_variable,
+    control_view_rest,       control_report_misuse,
 };
 
 } // namespace

@@ -440,8 +440,14 @@ char __cudaInitModule(void **fatCubinHandle) {
 }
 
 #if CUDART_VERSION >= 12010
+// nvcc's code ignores the status and launches the null handle that it passed.
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *hostFun) {
-    return ::cudaGetKernel(kernel, hostFun);
+    cudaKernel_t found = nullptr;
+    const cudaError_t status = ::cudaGetKernel(&found, hostFun);
+    if (status == cudaSuccess) {
+        *kernel = found;
+    }
+    return status;
 }
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args,
