@@ -164,10 +164,11 @@ class AddSubdirectory(consumer.ConsumerTest):
         loaded = run('env', 'LD_TRACE_LOADED_OBJECTS=1', prefix / 'bin/hello_c')
         self.assertIn(f'=> {prefix / "bin"}/../lib/libcushim-core.so.0 ', loaded)
 
-    def test_test_without_the_simulator_is_disabled(self):
-        self.assertIn('cushim_add_gpu_test(devices): disabled', self.said)
+    def test_tests_without_the_simulator_are_built_and_disabled(self):
         said = run('ctest', '--test-dir', self.build)
-        self.assertRegex(said, r'devices \.+\**Not Run \(Disabled\)')
+        for name in ('devices', 'kernels'):
+            self.assertIn(f'cushim_add_gpu_test({name}): disabled', self.said)
+            self.assertRegex(said, rf'{name} \.+\**Not Run \(Disabled\)')
 
     def test_ninja_can_build_the_simulator(self):
         """It generates the sources, and finds a way to make every other file: FetchContent builds it with make."""

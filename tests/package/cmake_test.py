@@ -49,9 +49,12 @@ class CMake(consumer.ConsumerTest):
                 self.assertIn(f'it has no component {kind}', text)
 
     def test_project_without_cpp_builds_and_runs(self):
-        folder, _ = configure('cmake_c', 'c')
+        """With a test on the simulated GPU, although this cushim has no simulator."""
+        folder, text = configure('cmake_c', 'c')
+        self.assertIn('cushim_add_gpu_test(hello_c): disabled, because this cushim has no simulator', text)
         run('cmake', '--build', folder)
         self.check_c(folder / 'hello_c')
+        self.assertRegex(run('ctest', '--test-dir', folder), r'hello_c \.+\**Not Run \(Disabled\)')
 
     def test_existing_code_builds_and_runs(self):
         folder, _ = configure('cmake_existing', 'existing')

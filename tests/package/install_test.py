@@ -107,7 +107,7 @@ class Installed(consumer.ConsumerTest):
         libraries = install.libdir.relative_to(install.prefix).parts[0]
         # See consumer.setup_options().
         tools = set() if arguments.type == 'static' else {'bin'}
-        self.assertEqual(kinds, {'include', 'share', libraries} | tools)
+        self.assertEqual(kinds, {'include', 'share', 'libexec', libraries} | tools)  # libexec: cushim_sim.h
         self.assertEqual({path.name for path in install.prefix.glob('share/*/*')},
                          {'generator', 'cushim'} | ({'man1'} if tools else set()))
         self.assertIn('Permission is hereby granted', (install.prefix / 'share/licenses/cushim/LICENSE').read_text())

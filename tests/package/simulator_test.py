@@ -31,6 +31,10 @@ def pkg_config(*options, package='cushim-sim'):
                PKG_CONFIG_PATH=str(PKG_CONFIG)).strip()
 
 
+def has_package(name):
+    return subprocess.run(['pkg-config', '--exists', name], check=False).returncode == 0
+
+
 def flags(package, *options):
     return shlex.split(pkg_config(*options, package=package))
 
@@ -151,12 +155,81 @@ class Simulator(consumer.ConsumerTest):
         for name in ('doubled.cpp', 'doubled_kernels.cpp'):
             (text,) = [text for _, text in found if text.startswith(f'// {name}\n')]
             (source / name).write_text(text, encoding='utf-8')
-        (text,) = [text for language, text in found if language == 'cmake']
+        (text,) = [text for language, text in found if language == 'cmake' and 'KERNELS' in text]
         (source / 'CMakeLists.txt').write_text(text, encoding='utf-8')
         run('cmake', '-S', source, '-B', source / 'build', '-G', 'Ninja', *consumer.cmake_place(PREFIX, PKG_CONFIG.parent),
             *consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR'))
         run('cmake', '--build', source / 'build')
         self.assertIn('100% tests passed, 0 tests failed out of 3', run('ctest', '--test-dir', source / 'build'))
+
+
+@unittest.skipUnless(shutil.which('cmake'), 'cmake is not installed')
+class Suites(unittest.TestCase):
+    """Users' suites of ten tests."""
+
+    def passes(self, name, tests, *options):
+        build = folder / 'suites' / name
+        run('cmake', '-S', CONSUMERS / 'suites' / name, '-B', build, '-G', 'Ninja', *options,
+            *consumer.cmake_place(PREFIX, PKG_CONFIG.parent), *consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR'))
+        run('cmake', '--build', build)
+        said = run('ctest', '--test-dir', build, '--output-on-failure')
+        self.assertIn(f'100% tests passed, 0 tests failed out of {tests}\n', said)
+
+    def test_ctest_suite_passes(self):
+        self.passes('ctest', 10)
+
+    @unittest.skipUnless(has_package('gtest'), 'GoogleTest (libgtest-dev) is not installed')
+    def test_googletest_suite_passes(self):
+        self.passes('googletest', 10 + 4)
+
+    def test_catch2_suite_passes(self):
+        self.passes('catch2', 10 + 4, *self.catch2())
+
+    @unittest.skipUnless(has_package('gtest_main'), 'GoogleTest (libgtest-dev) is not installed')
+    def test_suite_of_the_page_passes(self):
+        source = folder / 'suites/page'
+        source.mkdir(parents=True)
+        found = readme.blocks('tools/simulator/README.md')
+        for language, name, first in (
+                ('cpp', 'suite.cpp', ''),
+                ('cmake', 'CMakeLists.txt', 'cmake_minimum_required(VERSION 3.16)\nproject(suite CXX)\n'),
+                ('meson', 'meson.build', "project('suite', 'cpp', default_options: ['cpp_std=c++20'])\n")):
+            (text,) = [text for each, text in found if each == language and 'suite.cpp' in text]
+            (source / name).write_text(first + text, encoding='utf-8')
+        run('cmake', '-S', source, '-B', source / 'cmake', '-G', 'Ninja',
+            *consumer.cmake_place(PREFIX, PKG_CONFIG.parent), *consumer.headers_option('CUSHIM_CUDA_INCLUDE_DIR'))
+        run('cmake', '--build', source / 'cmake')
+        self.assertIn('100% tests passed, 0 tests failed out of 2\n', run('ctest', '--test-dir', source / 'cmake'))
+        self.check_meson(source)
+
+    @staticmethod
+    def check_meson(source):
+        """Builds nothing without a simulator."""
+        relocated = source / 'pkg-config'
+        relocated.write_text(f'#!/bin/sh\nexec pkg-config "--define-variable=prefix={PREFIX}" "$@"\n', encoding='utf-8')
+        relocated.chmod(0o755)
+        places = {'PKG_CONFIG': str(relocated), 'CPATH': arguments.headers}
+        run('meson', 'setup', source / 'meson', source, PKG_CONFIG_PATH=str(PKG_CONFIG), **places)
+        run('meson', 'test', '-C', source / 'meson')
+        run('meson', 'setup', source / 'without', source, PKG_CONFIG_PATH='', **places)
+        run('ninja', '-C', source / 'without')
+
+    @staticmethod
+    def catch2():
+        """Options for find_package(Catch2): that of the outer build, unless it uses an installed one."""
+        library = next(stage.rglob('libCatch2.a'), None)
+        if library is None:
+            return []
+        (extras,) = (arguments.source / 'subprojects').glob('Catch2-*/extras')
+        place = folder / 'catch2'
+        place.mkdir()
+        (place / 'Catch2ConfigVersion.cmake').write_text('set(PACKAGE_VERSION_COMPATIBLE TRUE)\n', encoding='utf-8')
+        (place / 'Catch2Config.cmake').write_text(f'''add_library(Catch2::Catch2WithMain INTERFACE IMPORTED)
+target_include_directories(Catch2::Catch2WithMain INTERFACE {PREFIX}/include)
+target_link_libraries(Catch2::Catch2WithMain INTERFACE {library.with_name("libCatch2Main.a")} {library})
+list(APPEND CMAKE_MODULE_PATH {extras})
+''', encoding='utf-8')
+        return [f'-DCatch2_DIR={place}']
 
 
 class Subproject(unittest.TestCase):

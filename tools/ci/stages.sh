@@ -113,6 +113,7 @@ stage_format() {
 
 stage_gcc() {
     try_commands cmake:cmake || note "without CMake, one of the package consumers is skipped"
+    try_install libgtest-dev || note "without GoogleTest, its suite is skipped"
     command -v clang++-{16..22} >/dev/null || try_install clang-19 ||
         note "without clang 16 or newer, the test of the module is skipped"
     try_commands musl-gcc:musl-tools || note "without musl-gcc, its programs are not tested"

@@ -1,5 +1,5 @@
 # The simulated driver and runtime of ../simulator: the pair that Meson installs, in one folder, under the names that
-# cushim's search finds. The properties of cushim::core are for cushim_add_gpu_test().
+# cushim's search finds. The properties of cushim::core are for cushim-test.cmake.
 
 # --- names: ../simulator/variants/meson.build
 set(cushim_sim_root "${cushim_root}/tools/simulator")
@@ -135,5 +135,4 @@ endif()
 set_target_properties(cushim_core PROPERTIES
     CUSHIM_SIM_TARGET cushim_simulator
     CUSHIM_SIM_DRIVER "${cushim_drive}${cushim_sim_output}/${cushim_driver_file}"
-    CUSHIM_SIM_RUNTIME "${cushim_drive}${cushim_sim_output}/${cushim_runtime_file}"
-    CUSHIM_SIM_INCLUDE_DIR "${cushim_sim_root}")
+    CUSHIM_SIM_RUNTIME "${cushim_drive}${cushim_sim_output}/${cushim_runtime_file}")

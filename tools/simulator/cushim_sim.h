@@ -113,7 +113,12 @@ typedef struct cushim_sim {
 
     /* Discards all objects, memory, faults, settings and calls, and reads CUSHIM_SIM again. If the
      * process had called cuInit, the next call that needs it calls it first; so all settings may
-     * follow a reset. No other thread may be inside a call. */
+     * follow a reset. No other thread may be inside a call.
+     *
+     * Owners may outlive a reset. Calls that destroy or use what it has discarded fail with
+     * CUDA_ERROR_CONTEXT_IS_DESTROYED (709) and are not reported. The owner of a primary context
+     * must release it before the context is retained again, since CUDA counts releases by device.
+     * Functions that graphs and streams have kept are not destroyed. */
     void (*reset)(void);
 
     /* Applies settings, in the format of CUSHIM_SIM: "key=value;key=value". The keys are listed at

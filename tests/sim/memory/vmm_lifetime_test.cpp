@@ -134,8 +134,8 @@ TEST_CASE("resetting the simulator frees physical memory, mappings and reservati
     release_physical(memory);
     start();
     CHECK(leaks().empty());
-    CHECK(try_write(address) == invalid);
-    CHECK(driver().cuMemAddressFree(address, 2 * G) == invalid);
+    CHECK(try_write(address) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(driver().cuMemAddressFree(address, 2 * G) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
 TEST_CASE("unmapping waits for enqueued work, in adversarial mode the work fails") {

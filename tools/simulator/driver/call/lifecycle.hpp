@@ -21,6 +21,8 @@ void restart_process() noexcept;
 
 // After a reset, the next call that needs cuInit begins with `initialise`, which may throw Refusal.
 void resume_by(void (*initialise)()) noexcept;
-void resume() noexcept; // under the lock
+void resume() noexcept; // under the lock, which it may release
+// Whether a thread is inside that `initialise`.
+bool is_resuming() noexcept;
 
 } // namespace sim

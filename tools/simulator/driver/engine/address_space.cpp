@@ -6,6 +6,7 @@
 #include "call/settings.hpp"
 #include "engine/heap.hpp"
 #include "engine/memory.hpp"
+#include "engine/object.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -35,7 +36,8 @@ struct Ended {
     std::uint64_t made_in;
     const char *ended_by;
     std::uint64_t ended_in;
-    bool in_use; // enqueued operations still needed it
+    bool in_use;   // enqueued operations still needed it
+    bool by_reset; // of the simulator
 };
 
 struct Places {
@@ -102,10 +104,10 @@ bool new_chunk(std::size_t least) {
     }
 }
 
-void note_end(const Range &range) noexcept try {
+void note_end(const Range &range, bool by_reset) noexcept try {
     Places &p = places();
-    Ended ended{range.base, range.size, range.memory,     range.made_by, range.made_in,
-                "a reset",  0,          range.pending > 0};
+    Ended ended{range.base, range.size, range.memory,      range.made_by, range.made_in,
+                "a reset",  0,          range.pending > 0, by_reset};
     if (range.ended_by != nullptr) {
         ended.ended_by = range.ended_by;
         ended.ended_in = range.ended_in;
@@ -285,7 +287,7 @@ Range *AddressSpace::overlapping(std::uintptr_t address, std::size_t size) noexc
 void AddressSpace::remove(Range &range) noexcept {
     report_end(range);
     if (range.memory != Memory::registered) {
-        note_end(range);
+        note_end(range, false);
     }
     // Removed from the map first: objects that the range keeps alive may look for it.
     const auto node = ranges_.extract(range.base);
@@ -315,6 +317,9 @@ bool AddressSpace::report_freed(std::uintptr_t address, const char *what) const 
         return false;
     }
     const Ended &ended = *found;
+    if (ended.by_reset) {
+        refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED, discarded_by_reset);
+    }
     misuse(std::string(what) + " of memory that was freed: " +
            text_of(ended.memory, ended.base, ended.size, ended.made_by, ended.made_in) +
            ", freed by " + ended.ended_by + " in call " + std::to_string(ended.ended_in) +
@@ -323,12 +328,15 @@ bool AddressSpace::report_freed(std::uintptr_t address, const char *what) const 
     return true;
 }
 
+// Keeps what resets have ended: the program may still free it.
 void AddressSpace::clear() {
+    Places &p = places();
+    std::erase_if(p.ended, [](const auto &each) { return !each.second.by_reset; });
+    std::erase_if(p.order, [&p](std::uintptr_t base) { return !p.ended.contains(base); });
     while (!ranges_.empty()) {
         const auto node = ranges_.extract(ranges_.begin());
+        note_end(node.mapped(), true);
     }
-    places().ended.clear();
-    places().order.clear();
     Heap::clear();
 }
 

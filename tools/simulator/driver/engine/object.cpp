@@ -101,7 +101,7 @@ std::string Object::describe() const {
 struct Registry::State {
     struct Dead {
         std::string description;
-        bool with_context;
+        End end;
     };
     struct Link {
         Link *next;
@@ -135,27 +135,27 @@ Object *Registry::find(const void *handle) const noexcept {
 }
 
 void Registry::destroy(Object *object) noexcept {
-    end(object, false);
+    end(object, End::alone);
 }
 
 void Registry::retire(Object *object) noexcept {
     if (find(object) == object) {
-        note_end(*object, false);
+        note_end(*object, End::alone);
         object->retired = true;
     }
 }
 
-void Registry::note_end(const Object &object, bool with_context) noexcept try {
+void Registry::note_end(const Object &object, End how) noexcept try {
     std::string description = object.describe();
     if (const Call *call = Call::current()) {
         description += std::string(", destroyed by ") + call->name() + " in call " +
                        std::to_string(call->number());
     }
-    state().dead[&object] = {std::move(description), with_context};
+    state().dead[&object] = {std::move(description), how};
 } catch (...) { // out of memory: a later use is reported without this history
 }
 
-void Registry::end(Object *object, bool with_context) noexcept {
+void Registry::end(Object *object, End how) noexcept {
     const auto found = state().objects.find(object);
     if (found == state().objects.end()) {
         return;
@@ -164,7 +164,7 @@ void Registry::end(Object *object, bool with_context) noexcept {
     const std::unique_ptr<Object> dying = std::move(found->second);
     state().objects.erase(found);
     if (!dying->retired) {
-        note_end(*dying, with_context);
+        note_end(*dying, how);
     }
 }
 
@@ -198,7 +198,11 @@ CUresult Registry::refusal(const void *handle, Kind expected, CUresult otherwise
         misuse(std::string(address) + " is not " + one_of(expected) + " handle");
         return otherwise;
     }
-    if (dead->second.with_context) {
+    if (has_discarded(handle)) {
+        explain(discarded_by_reset);
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    }
+    if (dead->second.end == End::with_context) {
         // Recorded: the driver returns a status for other kinds, and crashes here.
         if (expected == Kind::stream) {
             misuse("use of a stream whose context was destroyed: " + dead->second.description);
@@ -209,9 +213,14 @@ CUresult Registry::refusal(const void *handle, Kind expected, CUresult otherwise
     return otherwise;
 }
 
+bool Registry::has_discarded(const void *handle) const noexcept {
+    const auto dead = state().dead.find(handle);
+    return dead != state().dead.end() && dead->second.end == End::by_reset;
+}
+
 void Registry::note_use_after_context(const void *handle, const char *what) const noexcept try {
     const auto dead = state().dead.find(handle);
-    if (dead != state().dead.end() && dead->second.with_context) {
+    if (dead != state().dead.end() && dead->second.end == End::with_context) {
         misuse(std::string(what) + ": " + dead->second.description);
     }
 } catch (...) { // out of memory: the call still returns its status
@@ -227,7 +236,7 @@ void Registry::each(const void *function, void (*call)(const void *, Object &)) 
 
 // In portions: destroying one object may destroy others, and a list of all may not fit in memory.
 template <class Test>
-void Registry::end_all(const Test &test, bool with_context) noexcept {
+void Registry::end_all(const Test &test, End how) noexcept {
     for (;;) {
         Object *portion[256];
         std::size_t count = 0;
@@ -240,17 +249,18 @@ void Registry::end_all(const Test &test, bool with_context) noexcept {
             return;
         }
         for (std::size_t i = 0; i < count; ++i) {
-            end(portion[i], with_context);
+            end(portion[i], how);
         }
     }
 }
 
 void Registry::destroy_all_of(CUctx_st *context) noexcept {
-    end_all([context](const Object &object) { return object.context == context; }, true);
+    end_all([context](const Object &object) { return object.context == context; },
+            End::with_context);
 }
 
 void Registry::clear() noexcept {
-    end_all([](const Object &) { return true; }, false);
+    end_all([](const Object &) { return true; }, End::by_reset);
 }
 
 } // namespace sim

@@ -63,6 +63,9 @@ struct Object {
     std::string describe() const; // "stream 0x55… made by cuStreamCreate in call 7"
 };
 
+// The reason of a failure, in the error log.
+constexpr char discarded_by_reset[] = "A reset of the simulator has discarded this";
+
 // Owns every object.
 class Registry {
   public:
@@ -84,8 +87,11 @@ class Registry {
     // The live object behind a handle, or null.
     Object *find(const void *handle) const noexcept;
     // The status for a handle that is not a live object of this kind: `otherwise`, with a misuse;
-    // or 709 if the object was destroyed with its context, which is a misuse for streams only.
+    // or 709 if the object was destroyed with its context, which is a misuse for streams only, or
+    // by a reset of the simulator.
     CUresult refusal(const void *handle, Kind expected, CUresult otherwise) const;
+    // Whether a reset of the simulator has destroyed the object.
+    bool has_discarded(const void *handle) const noexcept;
     // Records a misuse if the object behind a handle was destroyed together with its context.
     void note_use_after_context(const void *handle, const char *what) const noexcept;
 
@@ -100,11 +106,12 @@ class Registry {
     static void quarantine(void *memory) noexcept;
 
   private:
+    enum class End : unsigned char { alone, with_context, by_reset };
     void keep(std::unique_ptr<Object> object);
     template <class Test>
-    void end_all(const Test &test, bool with_context) noexcept;
-    void end(Object *object, bool with_context) noexcept;
-    void note_end(const Object &object, bool with_context) noexcept;
+    void end_all(const Test &test, End how) noexcept;
+    void end(Object *object, End how) noexcept;
+    void note_end(const Object &object, End how) noexcept;
     void each(const void *function, void (*call)(const void *, Object &)) const;
     struct State;
     static State &state();

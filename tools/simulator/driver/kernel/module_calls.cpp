@@ -38,8 +38,9 @@ CUmodule load(const void *bytes, std::optional<std::size_t> size, JitOptions opt
 Module &module_to_unload(CUmodule handle) try {
     return checked(handle);
 } catch (const Refusal &refusal) {
-    refuse(refusal.status == CUDA_ERROR_CONTEXT_IS_DESTROYED ? CUDA_ERROR_INVALID_HANDLE
-                                                             : refusal.status);
+    const bool is_destroyed = refusal.status == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    refuse(is_destroyed && !Registry::get().has_discarded(handle) ? CUDA_ERROR_INVALID_HANDLE
+                                                                  : refusal.status);
 }
 
 // A named member of a module.

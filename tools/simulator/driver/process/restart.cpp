@@ -21,7 +21,7 @@
 namespace sim {
 
 void restart() {
-    if (is_initialised()) {
+    if (is_initialised() || is_resuming()) {
         resume_by(initialise);
     }
     count_restart();
