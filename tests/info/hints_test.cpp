@@ -119,8 +119,13 @@ TEST_CASE("The hint about a missing device names the most likely cause") {
                   // The variable is not the cause if no device is visible at all.
                   {{.container = "Docker", .visible_devices = "0"}, "--gpus all"},
                   {{.on_pci = false}, "no NVIDIA GPU is visible on the PCI bus"},
+                  // The machine says nothing about a driver that may not be its own.
                   {{.container = "Docker", .on_pci = false, .driver_chosen = true},
-                   "no NVIDIA GPU is visible on the PCI bus"},
+                   "that CUSHIM_DRIVER names found no device"},
+                  {{.device_nodes = true, .kernel_module = "550.163.01", .driver_chosen = true},
+                   "that CUSHIM_DRIVER names found no device"},
+                  {{.container = "Docker", .visible_devices = "-1", .driver_chosen = true},
+                   "CUDA_VISIBLE_DEVICES is '-1'"},
                   {{.on_pci = true}, "modprobe nvidia"},
                   {{.on_pci = true, .kernel_module = "550.163.01"}, "no device nodes"},
                   {{.device_nodes = true, .kernel_module = "550.163.01"}, "permissions"},
@@ -154,6 +159,7 @@ TEST_CASE("An unknown failure of cuInit gets a general hint") {
                     {{}, "restart the machine"},
                     {{.device_nodes = true}, "/dev/nvidia-uvm, which CUDA needs, is missing"},
                     {{.device_nodes = true, .uvm_node = true}, "restart the machine"},
+                    {{.device_nodes = true, .driver_chosen = true}, "restart the machine"},
                 });
 }
 

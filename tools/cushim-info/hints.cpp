@@ -154,6 +154,11 @@ std::string no_device_hint(const Surroundings &machine) {
         return "CUDA_VISIBLE_DEVICES is '" + *machine.visible_devices +
                "', which may hide every GPU: unset it.";
     }
+    // It may not be the driver of this machine: a simulated one, or one of another system.
+    if (machine.driver_chosen) {
+        return "The driver that CUSHIM_DRIVER names found no device: name the driver of this "
+               "machine, or unset the variable.";
+    }
     if (machine.wsl) {
         return no_devices_in_wsl(machine);
     }
@@ -161,7 +166,7 @@ std::string no_device_hint(const Surroundings &machine) {
         return "Check in the device manager that an NVIDIA GPU is present and enabled, and "
                "reinstall its driver.";
     }
-    if (!machine.container.empty() && !machine.device_nodes && !machine.driver_chosen) {
+    if (!machine.container.empty() && !machine.device_nodes) {
         return start_container(machine);
     }
     if (machine.on_pci && !*machine.on_pci) {
@@ -205,7 +210,8 @@ std::string compat_package(const Info &info) {
 }
 
 std::string unknown_failure(const Surroundings &machine) {
-    if (!machine.windows && !machine.wsl && machine.device_nodes && !machine.uvm_node) {
+    if (!machine.driver_chosen && !machine.windows && !machine.wsl && machine.device_nodes &&
+        !machine.uvm_node) {
         return "/dev/nvidia-uvm, which CUDA needs, is missing: sudo nvidia-modprobe -c 0 -u; in a "
                "container, start it through the NVIDIA Container Toolkit.";
     }

@@ -290,7 +290,7 @@ static inline const cushim_sim *cushim_sim_find(void) {
  *                       orders the devices that a process sees, as with NVIDIA's driver: "2,0", or
  *                       "GPU-63757368-696d-2d73-696d-2d6770752d00" or a unique prefix of it. The
  *                       list ends at the first entry that names no device; if it names a device
- *                       twice, no device is visible
+ *                       twice, cuInit fails with 101
  *   name=TEXT           device name
  *   memory=SIZE         memory of each device, as 512MiB or 8GiB; default 8GiB
  *   budget=SIZE         bytes that can be allocated on each device before out-of-memory; default:

@@ -224,8 +224,11 @@ Error explain_cluster(const Error &error, const AnyKernel &kernel, const Context
                          "%lld x %lld",
                          cluster.x, cluster.y, cluster.z, grid.x, grid.y, grid.z);
     }
-    const auto most = max_cluster_size(context, kernel, config);
-    if (!most) {
+    // CUDA refuses this query, too, for a cluster that is too large.
+    LaunchConfig without_cluster = config;
+    without_cluster.cluster = no_cluster;
+    const auto most = max_cluster_size(context, kernel, without_cluster);
+    if (!most || cluster.x * cluster.y * cluster.z <= *most) {
         return error;
     }
     // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, which headers before 11.8 do not declare

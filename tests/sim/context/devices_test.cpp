@@ -43,8 +43,10 @@ class VisibleDevices : Unique {
     }
 };
 
-// The indices of the devices that a process sees with that value, out of `devices`.
-std::vector<int> visible(const std::string &value, int devices) {
+// The indices of the devices that a process sees with that value, out of `devices`. None if cuInit
+// returns the status.
+std::vector<int> visible(const std::string &value, int devices,
+                         CUresult expected = CUDA_ERROR_NO_DEVICE) {
     const VisibleDevices variable(value.c_str());
     sim_control().reset();
     std::string settings = "devices=" + std::to_string(devices);
@@ -54,7 +56,7 @@ std::vector<int> visible(const std::string &value, int devices) {
     configure(settings);
     std::vector<int> places;
     if (const CUresult status = driver().cuInit(0); status != CUDA_SUCCESS) {
-        CHECK(status == CUDA_ERROR_NO_DEVICE);
+        CHECK(status == expected);
         return places;
     }
     const auto count = got<int>(&Driver::cuDeviceGetCount, out);
@@ -120,8 +122,8 @@ TEST_CASE("CUDA_VISIBLE_DEVICES selects and orders the devices") {
     CHECK(visible("0,7,1", 3) == std::vector{0});
     CHECK(visible("1,x,2", 3) == std::vector{1});
     CHECK(visible("1gpu,2", 3) == std::vector{1, 2});
+    CHECK(visible("4294967297,+2", 3) == std::vector{1, 2});
     CHECK(visible("-1", 3).empty());
-    CHECK(visible("0,1,0", 3).empty()); // a repeated index
     CHECK(visible("NoDevFiles", 3).empty());
 #ifndef _WIN32 // an empty variable is unset there
     CHECK(visible("", 3).empty());
@@ -138,7 +140,26 @@ TEST_CASE("CUDA_VISIBLE_DEVICES accepts unambiguous prefixes of UUIDs") {
     CHECK(visible(all + "1,0", 3) == std::vector{1}); // UUIDs and indices do not mix
     CHECK(visible("0," + all + "1", 3) == std::vector{0});
     CHECK(visible(all + "9", 3).empty());
-    CHECK(visible("MIG-63757368", 3).empty());
+    CHECK(visible("MIG-63757368", 3).empty()); // ambiguous
+    CHECK(visible("GPU-", 1).empty());
+    CHECK(visible("GPU-63757X", 1).empty());
+    // Digits in capitals, and characters after the last digit.
+    CHECK(visible("GPU-63757368-696D-2D73-696D-2D6770752D01", 3) == std::vector{1});
+    CHECK(visible(all + "1x/0", 3) == std::vector{1});
+    CHECK(visible(" " + all + "1", 3).empty());
+    CHECK(visible(all + "1, " + all + "1", 3) == std::vector{1}); // the space ends the list
+    CHECK(visible("MIG-63757368-696d-2d73-696d-2d6770752d01", 3) == std::vector{1});
+    CHECK(visible("MIG-" + all + "1/0/0", 3).empty());
+}
+
+TEST_CASE("cuInit fails with 101 if CUDA_VISIBLE_DEVICES names a device twice") {
+    const std::string first = "GPU-63757368-696d-2d73-696d-2d6770752d00";
+    for (const std::string &list :
+         {std::string("0,0"), std::string("0,1,0"), first + "," + first}) {
+        INFO(list);
+        CHECK(visible(list, 3, CUDA_ERROR_INVALID_DEVICE).empty());
+    }
+    CHECK(visible("0,7,0", 3) == std::vector{0}); // after the end of the list
 }
 
 TEST_CASE("a device keeps its UUID, bus id and settings under CUDA_VISIBLE_DEVICES") {

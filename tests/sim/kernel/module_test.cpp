@@ -87,8 +87,7 @@ TEST_CASE("null arguments of calls for kernels are refused") {
                driver().cuOccupancyMaxPotentialBlockSize(nullptr, &block, add, nullptr, 0, 0)});
 #if CUDA_VERSION >= 12000
     CUlibrary library = nullptr;
-    check_all(invalid, {driver().cuTensorMapReplaceAddress(nullptr, nullptr),
-                        driver().cuLibraryLoadFromFile(&library, nullptr, nullptr, nullptr, 0,
+    check_all(invalid, {driver().cuLibraryLoadFromFile(&library, nullptr, nullptr, nullptr, 0,
                                                        nullptr, nullptr, 0),
                         driver().cuLibraryLoadData(&library, nullptr, nullptr, nullptr, 0, nullptr,
                                                    nullptr, 0)});

@@ -121,32 +121,147 @@ TEST_CASE("the available shared memory is divided among the blocks") {
     CHECK(available(module.function("shared"), 2, 256) == 233472 / 2 - 1024 - 40960);
 }
 
-TEST_CASE("cluster queries return the largest size and how many clusters fit") {
+TEST_CASE("the preferred part of shared memory limits the blocks of a multiprocessor") {
+    start(h200);
+    const LoadedModule module(image);
+    const CUfunction light = module.function("light");
+    const auto prefer = [&](int percent) {
+        require_ok(driver().cuFuncSetAttribute(
+            light, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, percent));
+    };
+    prefer(0);
+    CHECK(blocks(light, 64) == 8);         // 8 KiB, 1 KiB for each block
+    CHECK(blocks(light, 64, 1024) == 4);   //
+    CHECK(blocks(light, 64, 10000) == 1);  // 16 KiB: room for one block
+    prefer(28);                            // 64 KiB
+    CHECK(blocks(light, 64, 10000) == 5);  //
+    prefer(29);                            // 100 KiB
+    CHECK(blocks(light, 64, 10000) == 9);  //
+    prefer(100);                           //
+    CHECK(blocks(light, 64, 10000) == 20); //
+    prefer(-1);
+    ok(driver().cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_L1));
+    CHECK(blocks(light, 64, 1024) == 4);
+    ok(driver().cuFuncSetCacheConfig(light, CU_FUNC_CACHE_PREFER_SHARED));
+    CHECK(blocks(light, 64, 1024) == 32);
+}
+
+namespace {
+
+// A query about clusters.
+struct ClusterQuery {
+    CUfunction function;
+    unsigned int threads = 64, grid = 128, cluster = 0, policy = 0;
+
+    CUresult ask(CUresult (Driver::*call)(int *, CUfunction, const CUlaunchConfig *) const,
+                 int &answer) const {
+        CUlaunchAttribute attributes[2] = {
+            attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE),
+            attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)};
+        attributes[0].value.clusterSchedulingPolicyPreference =
+            static_cast<CUclusterSchedulingPolicy>(policy);
+        attributes[1].value.clusterDim.x = cluster;
+        attributes[1].value.clusterDim.y = attributes[1].value.clusterDim.z = cluster != 0;
+        CUlaunchConfig config = launch_config({grid, 1, 1}, threads);
+        config.attrs = attributes;
+        config.numAttrs = cluster == 0 ? 1 : 2;
+        return (driver().*call)(&answer, function, &config);
+    }
+    int number() const {
+        int answer = -1;
+        ok(ask(&Driver::cuOccupancyMaxActiveClusters, answer));
+        return answer;
+    }
+    int size() const {
+        int answer = -1;
+        ok(ask(&Driver::cuOccupancyMaxPotentialClusterSize, answer));
+        return answer;
+    }
+    CUresult status() const {
+        int answer = -1;
+        const CUresult first = ask(&Driver::cuOccupancyMaxActiveClusters, answer);
+        CHECK(ask(&Driver::cuOccupancyMaxPotentialClusterSize, answer) == first);
+        return first;
+    }
+};
+
+constexpr auto invalid_cluster_size = static_cast<CUresult>(912);
+
+void allow_large_clusters(CUfunction function) {
+    constexpr auto allowed = static_cast<CUfunction_attribute>(14);
+    require_ok(driver().cuFuncSetAttribute(function, allowed, 1));
+}
+
+} // namespace
+
+TEST_CASE("the number of clusters follows from the groups of multiprocessors") {
+    start(h200);
+    const LoadedModule module("cushim-sim-image 1\nkernel free registers=16\n");
+    ClusterQuery query{module.function("free")};
+    CHECK(query.number() == 0); // without an attribute
+    const auto numbers = [&](unsigned int threads) {
+        std::vector<int> found;
+        for (const unsigned int cluster : {1u, 2u, 4u, 8u, 16u, 32u}) {
+            query.threads = threads;
+            query.cluster = cluster;
+            found.push_back(query.number());
+        }
+        return found;
+    };
+    allow_large_clusters(query.function);
+    CHECK(numbers(64) == std::vector{1056, 528, 248, 124, 58, 0}); // 8 blocks of the 32
+    CHECK(numbers(257) == std::vector{924, 462, 216, 107, 49, 0});
+    CHECK(numbers(1024) == std::vector{264, 132, 62, 30, 14, 0});
+    CHECK(numbers(1025) == std::vector{0, 0, 0, 0, 0, 0});
+    constexpr unsigned int load_balancing = 2;
+    CHECK(ClusterQuery{query.function, 64, 128, 8, load_balancing}.number() == 132);
+}
+
+TEST_CASE("devices of other sizes have the first groups of multiprocessors") {
+    start("attribute.16=20");
+    const LoadedModule module("cushim-sim-image 1\nkernel free registers=16\n");
+    CHECK(ClusterQuery{module.function("free"), 1024, 128, 2}.number() == 20);
+    CHECK(ClusterQuery{module.function("free"), 1024, 128, 8}.number() == 4); // 18 and 2
+}
+
+TEST_CASE("the largest cluster depends on the block and on the function's permission") {
+    start(h200);
+    const LoadedModule module("cushim-sim-image 1\nkernel free\nkernel fixed cluster=4,1,1\n"
+                              "kernel small max_threads=64\n");
+    CHECK(ClusterQuery{module.function("free")}.size() == 8);
+    CHECK(ClusterQuery{module.function("fixed")}.size() == 8);
+    CHECK(ClusterQuery{module.function("small"), 128}.size() == 8);
+    CHECK(ClusterQuery{module.function("free"), 1025}.size() == 0);
+    allow_large_clusters(module.function("free"));
+    CHECK(ClusterQuery{module.function("free")}.size() == 16);
+}
+
+TEST_CASE("queries about clusters check their arguments as launches do") {
     start(h200);
     const LoadedModule module("cushim-sim-image 1\nkernel free\nkernel fixed cluster=4,1,1\n");
     const CUfunction free = module.function("free"), fixed = module.function("fixed");
-    CUlaunchAttribute cluster = attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
-    cluster.value.clusterDim.x = 2;
-    cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
-    CUlaunchConfig config = launch_config({1024, 1, 1}, 1024);
     int answer = 0;
-    const auto size_of = [&](CUfunction function) {
-        return driver().cuOccupancyMaxPotentialClusterSize(&answer, function, &config);
-    };
-    const auto number_of = [&](CUfunction function) {
-        return driver().cuOccupancyMaxActiveClusters(&answer, function, &config);
-    };
-    CHECK(got(size_of(free), answer) == 8);
-    CHECK(got(size_of(fixed), answer) == 4);
-    CHECK(number_of(free) == invalid);
-    CHECK(got(number_of(fixed), answer) == 132 * 2 / 4);
-    config.attrs = &cluster;
-    config.numAttrs = 1;
-    CHECK(got(number_of(free), answer) == 132);
-    CHECK(number_of(fixed) == static_cast<CUresult>(912));
+    CHECK(ClusterQuery{fixed, 1024}.number() == 62);
+    CHECK(ClusterQuery{fixed, 64, 128, 2}.status() == invalid_cluster_size);
+    CHECK(ClusterQuery{fixed, 64, 127}.status() == invalid_cluster_size);
+    CHECK(ClusterQuery{free, 64, 127, 2}.status() == invalid_cluster_size);
+    CHECK(ClusterQuery{free, 64, 128, 16}.status() == invalid_cluster_size);
+    CHECK(ClusterQuery{free, 64, 0, 2}.status() == invalid);
+    CHECK(ClusterQuery{free, 0, 128, 2}.status() == invalid);
+    CHECK(ClusterQuery{free, 64, 128, 2, 3}.status() == invalid);
+    CHECK(ClusterQuery{nullptr}.status() == invalid);
     CHECK(driver().cuOccupancyMaxActiveClusters(&answer, free, nullptr) == invalid);
-    config.blockDimX = 4096;
-    CHECK(got(number_of(free), answer) == 0);
-    config.blockDimX = 0;
-    CHECK(size_of(free) == invalid);
+}
+
+TEST_CASE("directives of PTX limit the clusters of a kernel") {
+    start(h200);
+    const LoadedModule module(
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry some() .explicitcluster { ret; }\n"
+        ".visible .entry few() .explicitcluster .maxclusterrank 4 { ret; }\n");
+    const CUfunction some = module.function("some"), few = module.function("few");
+    CHECK(ClusterQuery{some}.status() == invalid_cluster_size);
+    CHECK(ClusterQuery{some, 64, 128, 8}.number() == 124);
+    CHECK(ClusterQuery{few, 64, 128, 4}.number() == 248);
+    CHECK(ClusterQuery{few, 64, 128, 8}.status() == invalid_cluster_size);
 }

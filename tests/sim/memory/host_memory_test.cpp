@@ -1,7 +1,28 @@
 // Pinned host memory, allocated and registered.
 #include "memory_kinds.hpp"
+#include "protected_pages.hpp"
 
 using namespace sim_test;
+
+namespace {
+
+// Registers a part of the pages, and unregisters it if that succeeds.
+CUresult enter(const ProtectedPages &pages, std::size_t offset, std::size_t bytes,
+               unsigned int flags) {
+    char *start = pages.start() + offset;
+    const CUresult status = driver().cuMemHostRegister(start, bytes, flags);
+    if (status == CUDA_SUCCESS) {
+        ok(driver().cuMemHostUnregister(start));
+    }
+    return status;
+}
+CUresult enter(const ProtectedPages &pages, unsigned int flags) {
+    return enter(pages, 0, pages.bytes(), flags);
+}
+
+constexpr unsigned int read_only = 8; // CU_MEMHOSTREGISTER_READ_ONLY
+
+} // namespace
 
 TEST_CASE("pinned memory has the same address on host and device") {
     const auto device_pointer = [](void *memory) {
@@ -64,6 +85,50 @@ TEST_CASE("registered ranges of pageable memory must not overlap") {
     // Unregistered memory is plain memory again and can be registered again.
     ok(driver().cuMemcpyHtoD(device, at, 64));
     const RegisteredMemory again(at, 64);
+}
+
+TEST_CASE("memory that cannot be written is registered with the read-only flag only") {
+    const ProtectedPages pages({Protection::read, Protection::read});
+    CHECK(enter(pages, 0) == invalid);
+    CHECK(enter(pages, CU_MEMHOSTREGISTER_PORTABLE) == invalid);
+    CHECK(enter(pages, 100, 8, 0) == invalid);
+    ok(enter(pages, read_only));
+    ok(enter(pages, read_only | CU_MEMHOSTREGISTER_PORTABLE));
+    pages.protect(0, Protection::write);
+    pages.protect(1, Protection::write);
+    ok(enter(pages, 0));
+    ok(enter(pages, read_only));
+}
+
+TEST_CASE("devices only read memory that is registered as read-only") {
+    const ProtectedPages pages({Protection::read});
+    const RegisteredMemory memory(pages.start(), pages.bytes(), read_only);
+    CHECK(got<unsigned int>(&Driver::cuPointerGetAttribute, out, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
+                            as_device(pages.start())) == CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ);
+}
+
+TEST_CASE("memory that a process or a machine cannot have is not registered") {
+    std::vector<char> own(4096);
+    void *const of_the_kernel = reinterpret_cast<void *>(~std::uintptr_t(0) << 15);
+    const Calls enter(&Driver::cuMemHostRegister);
+    enter[CUDA_ERROR_NOT_SUPPORTED] = {
+        {of_the_kernel, 4096, 0}, {reinterpret_cast<void *>(std::uintptr_t(1) << 60), 4096, 0}};
+    enter[CUDA_ERROR_OUT_OF_MEMORY] = {{own.data(), std::size_t(1) << 47, 0}};
+}
+
+TEST_CASE("every page of registered memory must be accessible") {
+    const ProtectedPages pages(
+        {Protection::write, Protection::read, Protection::none, Protection::write});
+    constexpr std::size_t page = ProtectedPages::size;
+    ok(enter(pages, 0, page, 0));
+    CHECK(enter(pages, 0, 2 * page, 0) == invalid);
+    CHECK(enter(pages, page - 1, 2, 0) == invalid);
+    ok(enter(pages, page - 1, 2, read_only));
+    ok(enter(pages, 0, 2 * page, read_only));
+    CHECK(enter(pages, 0, 2 * page + 1, read_only) == invalid);
+    CHECK(enter(pages, 2 * page, page, read_only) == invalid);
+    CHECK(enter(pages, 0, 4 * page, read_only) == invalid);
+    ok(enter(pages, 3 * page + 5, 100, 0));
 }
 
 TEST_CASE("pinned memory is limited by the memory of the host") {

@@ -66,14 +66,25 @@ TEST_CASE("selecting or initializing a device creates its primary context at onc
     CHECK(got<CUdevice>(&Driver::cuCtxGetDevice, out) == 2);
 }
 
-TEST_CASE("initializing the selected device makes its primary context current", "[fresh]") {
+TEST_CASE("initializing the selected device does not make its primary context current", "[fresh]") {
     configure("devices=2");
     ok(runtime().cudaInitDevice(0, cudaDeviceScheduleYield, 0x80)); // an unknown flag
     CHECK(primary_active(0));
-    CHECK(got<CUdevice>(&Driver::cuCtxGetDevice, out) == 0);
-    unsigned int flags = 0;
-    ok(driver().cuCtxGetFlags(&flags));
-    CHECK((flags & CU_CTX_SCHED_MASK) == 0); // the flags were not marked valid
+    CHECK(current() == nullptr);
+    require_ok(runtime().cudaSetDevice(0));
+    // The flags were not marked valid.
+    CHECK(got<unsigned int>(&Driver::cuCtxGetFlags, out) == CU_CTX_MAP_HOST);
+}
+
+TEST_CASE("the runtime sets flags of primary contexts only", "[fresh]") {
+    ok(runtime().cudaSetDeviceFlags(cudaDeviceScheduleYield));
+    CHECK(primary_active(0));
+    CHECK(current() != nullptr);
+    const CUcontext made = make_context(0);
+    CHECK(runtime().cudaSetDeviceFlags(cudaDeviceScheduleSpin) ==
+          cudaErrorIncompatibleDriverContext);
+    CHECK(got<unsigned int>(&Runtime::cudaGetDeviceFlags, out) == 0); // of the created context
+    destroy(made);
 }
 #endif
 
@@ -154,7 +165,10 @@ TEST_CASE("device flags apply to the primary context", "[fresh]") {
     ok(runtime().cudaFree(nullptr));
     ok(driver().cuCtxGetFlags(&flags));
     CHECK(flags ==
-          (CU_CTX_SCHED_BLOCKING_SYNC | CU_CTX_MAP_HOST)); // the runtime always sets MAP_HOST
+          (CU_CTX_SCHED_BLOCKING_SYNC | CU_CTX_MAP_HOST)); // primary contexts always have MAP_HOST
+    ok(runtime().cudaDeviceReset());
+    ok(runtime().cudaGetDeviceFlags(&flags));
+    CHECK(flags == 0);
 }
 
 TEST_CASE("threads can make the first call concurrently", "[fresh]") {

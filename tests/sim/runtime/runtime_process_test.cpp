@@ -75,6 +75,18 @@ TEST_CASE("runtime calls fail with NoDevice without a device", "[fresh]") {
           "no CUDA-capable device is detected");
 }
 
+TEST_CASE("the runtime does not look for devices again", "[fresh]") {
+    skip_variants();
+    configure("devices=0");
+    CHECK(runtime().cudaFree(nullptr) == cudaErrorNoDevice);
+    configure("devices=1");
+    CHECK(runtime().cudaFree(nullptr) == cudaErrorNoDevice);
+    ok(driver().cuInit(0));
+    CHECK(runtime().cudaFree(nullptr) == cudaErrorNoDevice);
+    sim_control().reset();
+    ok(runtime().cudaFree(nullptr));
+}
+
 TEST_CASE("runtime calls fail with SystemNotReady if the driver cannot start", "[fresh]") {
     skip_variants();
     configure("init=802");

@@ -1,12 +1,12 @@
 """Compares the reasons in the simulator's error log with those that a real driver gave.
 
-usage: reasons.py [--table] RECORDING -- CUSHIM_CONFORMANCE...
+usage: reasons.py [--table] RECORDING... -- CUSHIM_CONFORMANCE...
        reasons.py --record RESULTS
 
 RECORDING has a line `ENTRY_POINT STATUS = REASON` for each reason of a refused call, and `= (none)` where the
 log has only the line that states the status. Several lines of the log are joined by "; ". Runs
 cushim-conformance, whose environment names the simulated driver, and fails if the simulator gives a reason
-that the recording does not have for that entry point and status. Pairs that the recording lacks are counted
+that the recordings do not have for that entry point and status. Pairs that they lack are counted
 but not compared.
 
 --table also prints the recorded reasons of pairs for which the simulator gives none.
@@ -38,9 +38,12 @@ def reasons(lines):
     return found
 
 
-def of_recording(path):
-    with open(path, encoding="utf-8") as file:
-        return reasons(line for line in file if line.strip() and not line.startswith("#"))
+def of_recordings(paths):
+    lines = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            lines += [line for line in file if line.strip() and not line.startswith("#")]
+    return reasons(lines)
 
 
 def of_results(text):
@@ -81,17 +84,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--record", action="store_true")
-    parser.add_argument("file")
+    parser.add_argument("files", nargs="+")
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options = parser.parse_args(sys.argv[1:at])
     if options.record:
-        with open(options.file, encoding="utf-8") as file:
+        with open(options.files[0], encoding="utf-8") as file:
             found = of_results(file.read())
         for name, status, reason in sorted((name, int(status), reason)
                                            for (name, status), all_of in found.items()
                                            for reason in all_of):
             print(f"{name} {status} = {reason}")
-    elif not compare(of_recording(options.file), of_results(recording.run(sys.argv[at + 1:])),
+    elif not compare(of_recordings(options.files), of_results(recording.run(sys.argv[at + 1:])),
                      options.table):
         sys.exit(1)
 

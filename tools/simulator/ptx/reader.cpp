@@ -289,6 +289,10 @@ class ModuleReader {
                 std::transform(
                     values.begin(), values.end(), function.cluster.begin(),
                     [](std::uint64_t value) { return static_cast<unsigned int>(value); });
+            } else if (word.is(".explicitcluster")) {
+                function.explicit_cluster = true;
+            } else if (word.is(".maxclusterrank")) {
+                function.max_cluster_rank = static_cast<unsigned int>(values[0]);
             }
         }
     }

@@ -116,7 +116,9 @@ struct Function {
     std::vector<Instruction> instructions;
     unsigned int max_threads = 1024;
     unsigned int max_registers = 255;
-    std::array<unsigned int, 3> cluster{};
+    std::array<unsigned int, 3> cluster{}; // zeros: not set
+    bool explicit_cluster = false;
+    unsigned int max_cluster_rank = 0; // blocks; 0: no limit
     int line = 0;
 };
 

@@ -53,7 +53,8 @@ constexpr std::size_t uuid_size = 16;
 void write_uuid(int place, char (&bytes)[uuid_size]);
 std::string uuid_text(int place);
 
-// The places that this value of CUDA_VISIBLE_DEVICES makes visible, in its order.
-std::vector<int> visible_places(const Machine &machine, std::string_view text);
+// The places that this value of CUDA_VISIBLE_DEVICES makes visible, in its order. No value if it
+// names a device twice.
+std::optional<std::vector<int>> visible_places(const Machine &machine, std::string_view text);
 
 } // namespace sim

@@ -1,6 +1,7 @@
 #include "base/notes.hpp"
 #include "base/immortal.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sim {
@@ -18,6 +19,13 @@ std::vector<std::string> &all() noexcept {
 void note(std::string text) noexcept try {
     if (all().size() < kept) {
         all().push_back(std::move(text));
+    }
+} catch (...) { // out of memory
+}
+
+void note_once(const std::string &text) noexcept try {
+    if (std::find(all().begin(), all().end(), text) == all().end()) {
+        note(text);
     }
 } catch (...) { // out of memory
 }

@@ -7,6 +7,8 @@
 namespace sim {
 
 void note(std::string text) noexcept;
+// Ignores a text that has been noted.
+void note_once(const std::string &text) noexcept;
 const std::vector<std::string> &notes() noexcept;
 void clear_notes() noexcept;
 

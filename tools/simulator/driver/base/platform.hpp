@@ -84,8 +84,8 @@ enum class Access : unsigned char { none, read, read_write };
 // Sets the access to mapped pages.
 void protect(std::byte *where, std::size_t size, Access access);
 
-// Whether every page of [begin, begin+size) is mapped.
-bool is_accessible(const void *begin, std::size_t size) noexcept;
+// Whether every page of [begin, begin+size) is mapped and can be read or written.
+bool is_accessible(const void *begin, std::size_t size, Access access) noexcept;
 
 std::uint64_t process_id() noexcept;
 // A copy of a descriptor of another process of the same user, or invalid.

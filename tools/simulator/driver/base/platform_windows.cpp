@@ -242,14 +242,23 @@ void protect(std::byte *where, std::size_t size, Access access) {
     }
 }
 
-bool is_accessible(const void *begin, std::size_t size) noexcept {
+static bool permits(DWORD protection, Access access) noexcept {
+    constexpr DWORD writable =
+        PAGE_READWRITE | PAGE_WRITECOPY | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
+    constexpr DWORD readable = writable | PAGE_READONLY | PAGE_EXECUTE_READ;
+    return (protection & PAGE_GUARD) == 0 &&
+           (protection & (access == Access::read ? readable : writable)) != 0;
+}
+
+bool is_accessible(const void *begin, std::size_t size, Access access) noexcept {
     const auto *at = static_cast<const char *>(begin);
     if (size > ~std::uintptr_t(0) - reinterpret_cast<std::uintptr_t>(begin)) {
         return false;
     }
     for (const char *end = at + size; at < end;) {
         MEMORY_BASIC_INFORMATION info{};
-        if (VirtualQuery(at, &info, sizeof info) == 0 || info.State != MEM_COMMIT) {
+        if (VirtualQuery(at, &info, sizeof info) == 0 || info.State != MEM_COMMIT ||
+            !permits(info.Protect, access)) {
             return false;
         }
         at = static_cast<const char *>(info.BaseAddress) + info.RegionSize;

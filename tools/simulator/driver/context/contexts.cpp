@@ -168,7 +168,13 @@ EXPORT CUresult cuCtxGetFlags(OUT unsigned int *flags) {
 #if CUDA_VERSION >= 12010
 EXPORT CUresult cuCtxSetFlags(unsigned int flags) {
     check_context_flags(flags);
-    current_context().flags = flags;
+    Context &context = current_context();
+    change_flags(context, flags);
+    if (context.primary) {
+        unsigned int &reported = device(context.device).primary_flags;
+        reported =
+            (reported & ~synchronous_memory_operations) | (flags & synchronous_memory_operations);
+    }
     return CUDA_SUCCESS;
 }
 #endif

@@ -9,7 +9,6 @@ namespace sim {
 Context &retain_primary(Device &on) {
     await_end_of(on);
     Context &context = primary_context(on);
-    context.flags = on.primary_flags;
     ++on.primary_count;
     return context;
 }
@@ -58,9 +57,10 @@ EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
 EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
     Device &on = device(dev);
     check_context_flags(flags);
+    require((flags & CU_CTX_MAP_HOST) == 0);
     on.primary_flags = flags;
-    if (on.primary != nullptr) {
-        on.primary->flags = flags;
+    if (on.primary != nullptr && !on.primary->destroyed) {
+        change_flags(*on.primary, flags);
     }
     return CUDA_SUCCESS;
 }

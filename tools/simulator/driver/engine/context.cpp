@@ -223,7 +223,7 @@ void tear_down(Context &context) {
         context.destroyed = true;
         context.ending = false;
         context.sticky = CUDA_SUCCESS;
-        context.flags = 0;
+        device(context.device).primary_flags = 0;
     } else {
         Registry::get().destroy(&context);
     }
@@ -236,15 +236,23 @@ void await_end_of(Device &on) {
     }
 }
 
+// Recorded: a primary context always maps host memory, and the flag for core dumps on request has
+// no effect on it.
+static unsigned int flags_of_primary(const Device &on) {
+    return CU_CTX_MAP_HOST | (on.primary_flags & ~core_dump_on_request);
+}
+
 Context &primary_context(Device &on) {
     if (on.primary == nullptr || on.primary->destroyed) {
         check_available(on);
     }
     if (on.primary == nullptr) {
         on.primary = Registry::get().make<Context>(on.ordinal, true);
+        on.primary->flags = flags_of_primary(on);
     }
     if (on.primary->destroyed) {
         on.primary->destroyed = false;
+        on.primary->flags = flags_of_primary(on);
         ++on.primary->generation;
     }
     return *on.primary;
@@ -255,6 +263,11 @@ void check_context_flags(unsigned int flags) {
     const unsigned int schedule = flags & CU_CTX_SCHED_MASK;
     require(schedule == CU_CTX_SCHED_AUTO || schedule == CU_CTX_SCHED_SPIN ||
             schedule == CU_CTX_SCHED_YIELD || schedule == CU_CTX_SCHED_BLOCKING_SYNC);
+}
+
+void change_flags(Context &context, unsigned int flags) {
+    constexpr unsigned int lasting = CU_CTX_MAP_HOST | core_dump | core_dump_on_request;
+    context.flags = (context.flags & lasting) | (flags & ~lasting);
 }
 
 bool has_created_context(CUdevice ordinal) {
@@ -271,7 +284,8 @@ bool has_created_context(CUdevice ordinal) {
 Context &create_context(CUdevice ordinal, unsigned int flags) {
     check_available(device(ordinal));
     Context *context = Registry::get().make<Context>(ordinal, false);
-    context->flags = flags;
+    context->flags =
+        (flags & core_dump_on_request) != 0 ? (flags & ~core_dump_on_request) | core_dump : flags;
     return *context;
 }
 

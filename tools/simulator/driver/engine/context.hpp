@@ -88,8 +88,13 @@ void await_end_of(Device &device);
 Context &primary_context(Device &device);
 // Whether a live context of the device was created by cuCtxCreate.
 bool has_created_context(CUdevice device);
+// Flags that older headers lack.
+constexpr unsigned int core_dump = 0x20, core_dump_on_request = 0x40,
+                       synchronous_memory_operations = 0x80;
 // Fails for flags that no driver accepts.
 void check_context_flags(unsigned int flags);
+// Some flags keep the value that they had when the context was created.
+void change_flags(Context &context, unsigned int flags);
 // Creates a context, for cuCtxCreate.
 Context &create_context(CUdevice device, unsigned int flags);
 

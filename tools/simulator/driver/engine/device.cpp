@@ -6,6 +6,7 @@
 #include "call/settings.hpp"
 
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace sim {
@@ -16,7 +17,8 @@ std::vector<Device> &devices() {
     return *all;
 }
 
-std::vector<int> places() {
+// No value if CUDA_VISIBLE_DEVICES is not valid.
+std::optional<std::vector<int>> places() {
     const Machine &machine = settings().machine;
     if (platform::has_environment("CUDA_VISIBLE_DEVICES")) {
         return visible_places(machine, platform::environment("CUDA_VISIBLE_DEVICES"));
@@ -45,14 +47,19 @@ int device_count() noexcept {
     return static_cast<int>(devices().size());
 }
 
-void restart_devices() {
+CUresult restart_devices() {
     devices().clear();
-    for (const int place : places()) {
+    const std::optional<std::vector<int>> visible = places();
+    if (!visible) {
+        return CUDA_ERROR_INVALID_DEVICE;
+    }
+    for (const int place : *visible) {
         Device next;
         next.ordinal = device_count();
         next.place = place;
         devices().push_back(next);
     }
+    return devices().empty() ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 
 const std::string &device_name(CUdevice ordinal) {

@@ -18,8 +18,8 @@ struct Device {
     std::size_t used = 0;           // bytes of physical memory
     CUctx_st *primary = nullptr;    // created at the first retain; reset but never destroyed
     unsigned int primary_count = 0; // retains
-    unsigned int primary_flags = 0;
-    bool failed = false; // a failed context was destroyed; no other can be created
+    unsigned int primary_flags = 0; // those that were set, until the primary context ends
+    bool failed = false;            // a failed context was destroyed; no other can be created
     CUmemPoolHandle_st *default_pool = nullptr;
     CUmemPoolHandle_st *pool = nullptr; // the current pool
 };
@@ -28,8 +28,9 @@ struct Device {
 Device &device(CUdevice ordinal);
 Device &device(CUdevice ordinal, const char *parameter); // the error log names the parameter
 int device_count() noexcept;
-// After a reset: creates the devices that CUDA_VISIBLE_DEVICES makes visible.
-void restart_devices();
+// After a reset: creates the devices that CUDA_VISIBLE_DEVICES makes visible. Returns the status of
+// cuInit.
+CUresult restart_devices();
 
 // PCI locations: the device at place N of the machine is on bus N of domain 0.
 constexpr int pci_device = 6;

@@ -62,6 +62,8 @@ struct ImageKernel {
     int shared = 0, local = 0, constant = 0; // bytes
     int ptx_version = 0, binary_version = 0; // 0: that of the device
     unsigned int cluster[3] = {};            // zeros: not set at compile time
+    bool cluster_must_be_set = false;        // by the launch, if it was not set at compile time
+    unsigned int most_cluster = 0;           // blocks; 0: no limit of the kernel
 
     // The size of all parameters, including padding.
     std::size_t parameter_bytes() const noexcept {

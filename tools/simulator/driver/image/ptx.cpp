@@ -56,6 +56,8 @@ ImageKernel kernel_of(const ptx::Function &function, int target) {
     kernel.shared = bytes_of(function, ptx::Space::shared);
     kernel.local = bytes_of(function, ptx::Space::local);
     std::copy(function.cluster.begin(), function.cluster.end(), kernel.cluster);
+    kernel.cluster_must_be_set = function.explicit_cluster;
+    kernel.most_cluster = function.max_cluster_rank;
     return kernel;
 }
 

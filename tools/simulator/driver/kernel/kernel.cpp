@@ -56,7 +56,7 @@ int attribute_of(const ImageKernel &code, const Image &image, const FunctionSett
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         return settings.carveout;
     case cluster_must_be_set:
-        return code.cluster[0] != 0 || settings.cluster[0] != 0;
+        return code.cluster_must_be_set || code.cluster[0] != 0 || settings.cluster[0] != 0;
     case cluster_width:
     case cluster_width + 1:
     case cluster_depth: {

@@ -219,7 +219,8 @@ KernelLaunch kernel_launch(void *function, const unsigned int (&grid)[3],
 Work kernel_work(KernelLaunch launch, const char *what) {
     if (launch.function->kind == Kind::function) {
         const auto &function = static_cast<const Function &>(*launch.function);
-        return make_node_work({function.code, settings_of(function), function.context->device},
+        return make_node_work({function.code, settings_of(function), function.context->device,
+                               function.context->cache_config},
                               launch, what);
     }
     // The context is known when the node runs; until then, the current device applies.
@@ -231,7 +232,8 @@ Work kernel_work(KernelLaunch launch, const char *what) {
 Work launch_work(CUstream_st &stream, KernelLaunch launch, const char *what) {
     check_usable(*stream.context);
     const Function &function = function_in(*launch.function, *stream.context);
-    const LaunchTarget target{function.code, settings_of(function), stream.context->device};
+    const LaunchTarget target{function.code, settings_of(function), stream.context->device,
+                              stream.context->cache_config};
     if (!stream.capture) {
         return make_work(target, std::move(launch), what);
     }

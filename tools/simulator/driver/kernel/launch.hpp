@@ -5,6 +5,7 @@
 #include "kernel/module.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 struct CUstream_st;
@@ -45,10 +46,20 @@ struct LaunchTarget {
     const ImageKernel &code;
     const FunctionSettings &settings;
     CUdevice device;
+    int cache_config = 0; // of the context
 };
+
+// The number of blocks that one multiprocessor can hold at the same time, limited by threads,
+// registers and shared memory. block_size: threads, at least 1.
+int active_blocks(const LaunchTarget &target, unsigned int block_size, std::size_t dynamic_shared);
 
 // launch_checks.cpp. Fails for a launch that the device or the kernel does not support.
 void check_launch(const LaunchTarget &target, const KernelLaunch &launch);
+// Parts of it, for queries about launches.
+void check_grid(const KernelLaunch &launch, CUdevice device);
+void check_attributes(const KernelLaunch &launch);
+// Returns the number of blocks of a cluster; 0 without clusters.
+std::uint64_t check_clusters(const LaunchTarget &target, const KernelLaunch &launch);
 void check_block(const unsigned int (&block)[3], CUdevice device);
 const CUlaunchAttribute *find_attribute(const KernelLaunch &launch, int id) noexcept;
 

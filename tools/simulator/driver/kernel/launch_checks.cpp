@@ -110,9 +110,8 @@ void check_shared(const LaunchTarget &target, const KernelLaunch &launch) {
 void check_cooperative(const LaunchTarget &target, const KernelLaunch &launch) {
     require(attribute_or(target.device, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 0) != 0,
             CUDA_ERROR_NOT_SUPPORTED);
-    const int per_multiprocessor =
-        active_blocks(target.code, target.settings, target.device,
-                      static_cast<unsigned int>(product(launch.block)), launch.shared_bytes);
+    const int per_multiprocessor = active_blocks(
+        target, static_cast<unsigned int>(product(launch.block)), launch.shared_bytes);
     const int multiprocessors =
         attribute_or(target.device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
     const std::uint64_t most = static_cast<std::uint64_t>(per_multiprocessor) *
@@ -136,6 +135,10 @@ void check_cluster(const LaunchTarget &target, const KernelLaunch &launch,
                    "Cluster dimensions must all be zero or must all be > 0: (%u,%u,%u)", cluster[0],
                    cluster[1], cluster[2]);
         }
+    }
+    const std::uint64_t blocks = product(cluster);
+    require(static_cast<unsigned int>(blocks) != 0, invalid_cluster_size); // its product overflows
+    for (int i = 0; i < 3; ++i) {
         if (launch.grid[i] % cluster[i] != 0) {
             refuse(invalid_cluster_size,
                    "Cluster dimensions of (%u,%u,%u) blocks does not evenly divide Grid dimensions "
@@ -144,43 +147,55 @@ void check_cluster(const LaunchTarget &target, const KernelLaunch &launch,
                    launch.grid[2]);
         }
     }
-    const std::uint64_t blocks = product(cluster);
+    if (target.code.most_cluster != 0 && blocks > target.code.most_cluster) {
+        refuse(invalid_cluster_size,
+               "Requested cluster size of %llu blocks is greater than function's maximum of %u",
+               static_cast<unsigned long long>(blocks), target.code.most_cluster);
+    }
     if (blocks > portable_cluster && !target.settings.non_portable_cluster) {
         refuse(invalid_cluster_size,
                "Requested cluster size of %llu blocks exceeds portable size %u and non-portable "
                "sizes are not enabled on the function",
                static_cast<unsigned long long>(blocks), portable_cluster);
     }
-    require(blocks <= largest_cluster, invalid_cluster_size);
 }
 
-void check_clusters(const LaunchTarget &target, const KernelLaunch &launch) {
-    unsigned int required[3] = {};
+// The dimensions that the kernel requires; zeros: none.
+void read_required_cluster(const LaunchTarget &target, unsigned int (&cluster)[3]) {
     for (int i = 0; i < 3; ++i) {
-        required[i] = target.code.cluster[i]
-                          ? target.code.cluster[i]
-                          : static_cast<unsigned int>(target.settings.cluster[i]);
+        cluster[i] = target.code.cluster[i] ? target.code.cluster[i]
+                                            : static_cast<unsigned int>(target.settings.cluster[i]);
     }
-    const bool is_required = required[0] != 0 || required[1] != 0 || required[2] != 0;
-    const CUlaunchAttribute *attribute = find_attribute(launch, launch_cluster);
-    if (attribute != nullptr) {
-        const auto &dimensions = attribute->value.clusterDim;
-        const unsigned int cluster[3] = {dimensions.x, dimensions.y, dimensions.z};
-        require(!is_required || std::equal(cluster, cluster + 3, required), invalid_cluster_size);
-        check_cluster(target, launch, cluster);
-    } else if (is_required) {
-        check_cluster(target, launch, required);
-    }
-    if (const CUlaunchAttribute *preferred = find_attribute(launch, launch_preferred_cluster)) {
-        // The union members in older headers have the same layout.
-        const auto &dimensions = preferred->value.clusterDim;
-        const unsigned int cluster[3] = {dimensions.x, dimensions.y, dimensions.z};
-        const auto &regular = attribute ? attribute->value.clusterDim : dimensions;
-        const unsigned int unit[3] = {regular.x, regular.y, regular.z};
-        for (int i = 0; i < 3; ++i) {
-            require(cluster[i] != 0 && unit[i] != 0 && cluster[i] % unit[i] == 0 &&
-                    launch.grid[i] % cluster[i] == 0);
+}
+
+bool is_set(const unsigned int (&cluster)[3]) {
+    return cluster[0] != 0 || cluster[1] != 0 || cluster[2] != 0;
+}
+
+// If there are several, the last one counts.
+void read_given_cluster(const KernelLaunch &launch, unsigned int (&cluster)[3]) {
+    for (const CUlaunchAttribute &attribute : launch.attributes) {
+        if (static_cast<int>(attribute.id) == launch_cluster) {
+            const auto &dimensions = attribute.value.clusterDim;
+            cluster[0] = dimensions.x;
+            cluster[1] = dimensions.y;
+            cluster[2] = dimensions.z;
         }
+    }
+}
+
+void check_preferred_cluster(const KernelLaunch &launch, const unsigned int (&given)[3]) {
+    const CUlaunchAttribute *preferred = find_attribute(launch, launch_preferred_cluster);
+    if (preferred == nullptr) {
+        return;
+    }
+    // The union members in older headers have the same layout.
+    const auto &dimensions = preferred->value.clusterDim;
+    const unsigned int cluster[3] = {dimensions.x, dimensions.y, dimensions.z};
+    const unsigned int(&unit)[3] = is_set(given) ? given : cluster;
+    for (int i = 0; i < 3; ++i) {
+        require(cluster[i] != 0 && unit[i] != 0 && cluster[i] % unit[i] == 0 &&
+                launch.grid[i] % cluster[i] == 0);
     }
 }
 
@@ -201,8 +216,10 @@ void check_attribute(const CUlaunchAttribute &attribute, std::size_t index) {
                 value.syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC);
         break;
     case launch_cluster_policy:
-        require(static_cast<int>(value.clusterSchedulingPolicyPreference) >= 0 &&
-                static_cast<int>(value.clusterSchedulingPolicyPreference) <= 2);
+        if (const int policy = static_cast<int>(value.clusterSchedulingPolicyPreference);
+            policy < 0 || policy > 2) {
+            refuse(CUDA_ERROR_INVALID_VALUE, "Invalid cluster scheduling policy (%d)", policy);
+        }
         break;
     case launch_programmatic_event:
     case launch_completion_event:
@@ -233,6 +250,39 @@ void check_attribute(const CUlaunchAttribute &attribute, std::size_t index) {
 
 } // namespace
 
+void check_grid(const KernelLaunch &launch, CUdevice device) {
+    check_grid(launch.grid, limits_of(device).grid);
+}
+
+void check_attributes(const KernelLaunch &launch) {
+    for (std::size_t i = 0; i < launch.attributes.size(); ++i) {
+        check_attribute(launch.attributes[i], i);
+    }
+}
+
+std::uint64_t check_clusters(const LaunchTarget &target, const KernelLaunch &launch) {
+    unsigned int required[3] = {}, given[3] = {};
+    read_required_cluster(target, required);
+    read_given_cluster(launch, given);
+    if (is_set(given) && is_set(required) && !std::equal(given, given + 3, required)) {
+        refuse(invalid_cluster_size,
+               "Requested cluster dimensions of (%u,%u,%u) blocks does not match the required "
+               "value of (%u,%u,%u) for function %s",
+               given[0], given[1], given[2], required[0], required[1], required[2],
+               target.code.name.c_str());
+    }
+    const unsigned int(&cluster)[3] = is_set(given) ? given : required;
+    if (is_set(cluster)) {
+        check_cluster(target, launch, cluster);
+    } else {
+        require(!target.code.cluster_must_be_set, invalid_cluster_size,
+                "Kernel has specified that cluster size must be set, but no cluster size has been "
+                "provided.");
+    }
+    check_preferred_cluster(launch, given);
+    return is_set(cluster) ? product(cluster) : 0;
+}
+
 void check_block(const unsigned int (&block)[3], CUdevice device) {
     check_block(block, limits_of(device).block);
 }
@@ -246,15 +296,13 @@ const CUlaunchAttribute *find_attribute(const KernelLaunch &launch, int id) noex
 
 void check_launch(const LaunchTarget &target, const KernelLaunch &launch) {
     check_sizes(target, launch);
-    for (std::size_t i = 0; i < launch.attributes.size(); ++i) {
-        check_attribute(launch.attributes[i], i);
-    }
+    check_attributes(launch);
     const CUlaunchAttribute *cooperative = find_attribute(launch, launch_cooperative);
     if (cooperative != nullptr && cooperative->value.cooperative != 0) {
         check_cooperative(target, launch); // recorded: with too much shared memory, no block fits
     }
     check_shared(target, launch);
-    check_clusters(target, launch);
+    require(check_clusters(target, launch) <= largest_cluster, invalid_cluster_size);
 }
 
 } // namespace sim

@@ -135,10 +135,6 @@ int max_threads_of(const ImageKernel &code, CUdevice device);
 int max_dynamic_shared_of(const ImageKernel &code, const FunctionSettings &settings,
                           CUdevice device);
 
-// The number of blocks that one multiprocessor can hold at the same time, limited by threads,
-// registers and shared memory. block_size: threads, at least 1.
-int active_blocks(const ImageKernel &code, const FunctionSettings &settings, CUdevice device,
-                  unsigned int block_size, std::size_t dynamic_shared);
 // A device attribute, or `otherwise` if this driver does not know it.
 int attribute_or(CUdevice device, int attribute, int otherwise);
 int compute_capability(CUdevice device); // 90 for 9.0

@@ -9,12 +9,15 @@
 #include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <iterator>
+#include <vector>
 
 namespace sim {
 namespace {
 
 constexpr unsigned int warp = 32, sides = 4, register_unit = 256;
 constexpr std::size_t shared_unit = 128;
+constexpr int load_balancing = 2; // CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING
 
 struct Multiprocessor {
     explicit Multiprocessor(CUdevice device)
@@ -50,17 +53,45 @@ int blocks_by_registers(const ImageKernel &code, const Multiprocessor &has, unsi
     return static_cast<int>(on_each_side * sides / warps);
 }
 
-int blocks_by_shared(const ImageKernel &code, const Multiprocessor &has, std::size_t dynamic) {
+// The part of a multiprocessor's memory that is shared memory rather than cache. Recorded: the
+// smallest one that has the preferred percentage and room for one block.
+std::size_t shared_part(const Multiprocessor &has, int percent, std::size_t needed) {
+    static constexpr std::size_t parts[] = {8, 16, 32, 64, 100, 132, 164, 196}; // KiB
+    const std::size_t preferred = has.shared * static_cast<std::size_t>(percent);
+    for (const std::size_t part : parts) {
+        const std::size_t bytes = part << 10;
+        if (bytes < has.shared && bytes >= needed && bytes * 100 >= preferred) {
+            return bytes;
+        }
+    }
+    return has.shared;
+}
+
+int preferred_percentage(const FunctionSettings &settings, int cache_of_context) {
+    if (settings.carveout >= 0) {
+        return settings.carveout;
+    }
+    const int cache = settings.cache_config != 0 ? settings.cache_config : cache_of_context;
+    return cache == CU_FUNC_CACHE_PREFER_L1 ? 0 : 100;
+}
+
+int blocks_by_shared(const ImageKernel &code, const Multiprocessor &has, std::size_t dynamic,
+                     int percent) {
     const std::size_t needed =
         round_up(static_cast<std::size_t>(code.shared) + dynamic + has.reserved, shared_unit);
+    const std::size_t part = shared_part(has, percent, needed);
     return needed == 0 ? has.blocks
-                       : static_cast<int>(std::min<std::size_t>(has.shared / needed, 1U << 16));
+                       : static_cast<int>(std::min<std::size_t>(part / needed, 1U << 16));
+}
+
+LaunchTarget target_of(const Function &function) {
+    return {function.code, settings_of(function), function.context->device,
+            function.context->cache_config};
 }
 
 int blocks_of(const Function &function, int block_size, std::size_t dynamic) {
     require(block_size > 0);
-    return active_blocks(function.code, settings_of(function), function.context->device,
-                         static_cast<unsigned int>(block_size), dynamic);
+    return active_blocks(target_of(function), static_cast<unsigned int>(block_size), dynamic);
 }
 
 struct Potential {
@@ -95,47 +126,92 @@ Potential best_block(CUfunction handle, CUoccupancyB2DSize size_of, std::size_t 
     return best;
 }
 
-struct ClusterQuery {
-    const Function &function;
-    KernelLaunch launch;
-    unsigned int block;
-};
-
-[[maybe_unused]] ClusterQuery cluster_query(CUfunction handle, const CUlaunchConfig *config) {
-    require(config != nullptr && (config->numAttrs == 0 || config->attrs != nullptr));
-    Context &context =
-        config->hStream != nullptr ? *stream_of(config->hStream).context : current_context();
-    ClusterQuery query{function_in(callable(handle), context), {}, 0};
-    if (config->numAttrs != 0) {
-        query.launch.attributes.assign(config->attrs, config->attrs + config->numAttrs);
+// The multiprocessors that run the blocks of one cluster belong to one group. Recorded: the groups
+// of an H200 with 132 multiprocessors. Other devices have as many of them as they need, and then
+// groups of 16.
+std::vector<int> groups_of(int multiprocessors) {
+    static constexpr int recorded[] = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
+    std::vector<int> groups;
+    for (std::size_t i = 0; multiprocessors > 0; ++i) {
+        const int size = i < std::size(recorded) ? recorded[i] : 16;
+        groups.push_back(std::min(size, multiprocessors));
+        multiprocessors -= size;
     }
-    require(config->blockDimX != 0 && config->blockDimY != 0 && config->blockDimZ != 0);
-    const std::uint64_t layer = std::uint64_t(config->blockDimX) * config->blockDimY;
-    const std::uint64_t threads = layer > UINT_MAX ? layer : layer * config->blockDimZ; // 64 bits
-    require(attribute_or(context.device, 120, 0) != 0, CUDA_ERROR_NOT_SUPPORTED);
-    // A block that is too large has 0 active blocks.
-    query.block = static_cast<unsigned int>(std::min<std::uint64_t>(threads, UINT_MAX));
-    return query;
+    return groups;
 }
 
-// The required cluster size in blocks; 0: none.
-unsigned int required_cluster(const Function &function) {
-    unsigned int size = 1;
-    bool any = false;
-    for (int i = 0; i < 3; ++i) {
-        const unsigned int dimension =
-            function.code.cluster[i] ? function.code.cluster[i]
-                                     : static_cast<unsigned int>(settings_of(function).cluster[i]);
-        any = any || dimension != 0;
-        size *= std::max(dimension, 1U);
+unsigned int largest_cluster_of(const Function &function) {
+    return settings_of(function).non_portable_cluster ? 16 : 8;
+}
+
+struct ClusterQuery {
+    const Function &function;
+    int multiprocessors, blocks; // of each multiprocessor
+    bool is_block;               // of the device; the kernel may have a lower limit
+    std::uint64_t cluster;       // its blocks; 0: none
+    bool is_spread;              // over one group
+};
+
+constexpr int most_blocks_of_clusters = 8; // as recorded, for each multiprocessor
+
+[[maybe_unused]] ClusterQuery cluster_query(CUfunction handle, const CUlaunchConfig *config) {
+    require(handle != nullptr && config != nullptr);
+    require(config->numAttrs == 0 || config->attrs != nullptr,
+            "Kernel Launch Configuration numAttrs is nonzero but attrs is NULL");
+    Context &context =
+        config->hStream != nullptr ? *stream_of(config->hStream).context : current_context();
+    const Function &function = function_in(callable(handle), context);
+    KernelLaunch launch;
+    launch.grid[0] = config->gridDimX;
+    launch.grid[1] = config->gridDimY;
+    launch.grid[2] = config->gridDimZ;
+    if (config->numAttrs != 0) {
+        launch.attributes.assign(config->attrs, config->attrs + config->numAttrs);
     }
-    return any ? size : 0;
+    check_grid(launch, context.device);
+    check_attributes(launch);
+    require(config->blockDimX != 0 && config->blockDimY != 0 && config->blockDimZ != 0);
+    const std::uint64_t layer = std::uint64_t(config->blockDimX) * config->blockDimY;
+    require(layer <= INT_MAX && layer * config->blockDimZ <= INT_MAX);
+    require(attribute_or(context.device, 120, 0) != 0, CUDA_ERROR_NOT_SUPPORTED);
+    const LaunchTarget target = target_of(function);
+    const CUlaunchAttribute *policy = find_attribute(launch, launch_cluster_policy);
+    const int preference = policy != nullptr
+                               ? static_cast<int>(policy->value.clusterSchedulingPolicyPreference)
+                               : target.settings.cluster_policy;
+    // A block that is too large has 0 active blocks.
+    const std::uint64_t threads = layer * config->blockDimZ;
+    const int blocks =
+        active_blocks(target, static_cast<unsigned int>(threads), config->sharedMemBytes);
+    const int most = attribute_or(context.device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024);
+    return {function,
+            Multiprocessor(context.device).count,
+            std::min(blocks, most_blocks_of_clusters),
+            threads <= static_cast<std::uint64_t>(most),
+            check_clusters(target, launch),
+            preference != load_balancing};
+}
+
+int active_clusters(const ClusterQuery &query) {
+    const bool fits = query.cluster <= largest_cluster_of(query.function);
+    if (query.cluster == 0 || !fits) {
+        return 0;
+    }
+    const int size = static_cast<int>(query.cluster);
+    if (!query.is_spread) {
+        return query.multiprocessors * query.blocks / size;
+    }
+    int clusters = 0;
+    for (const int group : groups_of(query.multiprocessors)) {
+        clusters += group >= size ? group * query.blocks / size : 0;
+    }
+    return clusters;
 }
 
 } // namespace
 
-int active_blocks(const ImageKernel &code, const FunctionSettings &settings, CUdevice device,
-                  unsigned int block_size, std::size_t dynamic_shared) {
+int active_blocks(const LaunchTarget &target, unsigned int block_size, std::size_t dynamic_shared) {
+    const auto &[code, settings, device, cache_config] = target;
     const Multiprocessor has(device);
     if (block_size > static_cast<unsigned int>(max_threads_of(code, device)) ||
         dynamic_shared > static_cast<std::size_t>(max_dynamic_shared_of(code, settings, device))) {
@@ -144,7 +220,8 @@ int active_blocks(const ImageKernel &code, const FunctionSettings &settings, CUd
     const unsigned int warps = round_up(block_size, warp) / warp;
     const int by_warps = static_cast<int>(static_cast<unsigned int>(has.threads) / warp / warps);
     return std::min({has.blocks, by_warps, blocks_by_registers(code, has, warps),
-                     blocks_by_shared(code, has, dynamic_shared)});
+                     blocks_by_shared(code, has, dynamic_shared,
+                                      preferred_percentage(settings, cache_config))});
 }
 
 } // namespace sim
@@ -209,34 +286,14 @@ EXPORT CUresult cuOccupancyMaxPotentialClusterSize(OUT int *clusterSize, CUfunct
                                                    const CUlaunchConfig *config) {
     require(clusterSize != nullptr);
     const ClusterQuery query = cluster_query(func, config);
-    const unsigned int required = required_cluster(query.function);
-    const bool large = settings_of(query.function).non_portable_cluster;
-    *clusterSize = required != 0 ? static_cast<int>(required) : large ? 16 : 8;
+    *clusterSize = query.is_block ? static_cast<int>(largest_cluster_of(query.function)) : 0;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuOccupancyMaxActiveClusters(OUT int *numClusters, CUfunction func,
                                              const CUlaunchConfig *config) {
     require(numClusters != nullptr);
-    const ClusterQuery query = cluster_query(func, config);
-    const Function &function = query.function;
-    const unsigned int required = required_cluster(function);
-    const CUlaunchAttribute *given = find_attribute(query.launch, launch_cluster);
-    require(required != 0 || given != nullptr);
-    std::uint64_t size = required;
-    if (given != nullptr) {
-        const auto &dimensions = given->value.clusterDim;
-        size = std::uint64_t(dimensions.x) * dimensions.y * dimensions.z;
-        require(size != 0 && (required == 0 || size == required),
-                static_cast<CUresult>(912)); // INVALID_CLUSTER_SIZE
-    }
-    const CUdevice device = function.context->device;
-    const int blocks = active_blocks(function.code, settings_of(function), device, query.block,
-                                     config->sharedMemBytes);
-    const auto all = static_cast<std::uint64_t>(blocks) *
-                     static_cast<std::uint64_t>(Multiprocessor(device).count);
-    const bool fits = size <= (settings_of(function).non_portable_cluster ? 16U : 8U);
-    *numClusters = fits ? static_cast<int>(all / size) : 0;
+    *numClusters = active_clusters(cluster_query(func, config));
     return CUDA_SUCCESS;
 }
 

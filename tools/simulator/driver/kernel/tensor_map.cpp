@@ -1,12 +1,16 @@
 // Tensor maps: the documented rules are checked; the result stores the parameters in the
 // simulator's own format.
+#include "base/notes.hpp"
+#include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
+#include "kernel/module.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #if CUDA_VERSION >= 12000
 
@@ -15,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t magic = 0x70616d726f736e74; // "tnsormap"
 constexpr unsigned int most_dimensions = 5;
+constexpr std::uintptr_t alignment = 64;
+using Words = std::uint64_t[CU_TENSOR_MAP_NUM_QWORDS];
 
 // Types that older headers lack.
 enum : int { packed_4_bits_8 = 13, packed_4_bits_16 = 14, packed_6_bits_16 = 15 };
@@ -45,19 +51,30 @@ struct Tensor {
     int interleave, swizzle, promotion, fill;
 };
 
+// Types and swizzles that need compute capability 10.0.
+bool is_newer(const Tensor &t) {
+    return t.type >= packed_4_bits_8 || t.swizzle > CU_TENSOR_MAP_SWIZZLE_128B;
+}
+
+// Recorded: maps of null are encoded.
+bool is_address(std::uintptr_t address, std::uintptr_t unit) {
+    return address % unit == 0 && address < std::uintptr_t(1) << 57;
+}
+
 void check_tensor(const Tensor &t) {
-    require(t.map != nullptr && reinterpret_cast<std::uintptr_t>(t.map) % 64 == 0);
-    require(device_capability(current_device()).major >= 9, CUDA_ERROR_NOT_SUPPORTED);
-    require(t.type >= 0 && t.type <= packed_6_bits_16);
+    const int capability = device_capability(current_context().device).major;
+    require(t.map != nullptr);
+    require(capability >= 9, CUDA_ERROR_NOT_SUPPORTED);
+    require(t.type >= 0 && t.type <= packed_6_bits_16 && t.swizzle >= 0 && t.swizzle <= 6);
+    require(capability >= 10 || !is_newer(t));
     require(t.interleave >= 0 && t.interleave <= CU_TENSOR_MAP_INTERLEAVE_32B);
-    require(t.swizzle >= 0 && t.swizzle <= 6 && t.promotion >= 0 &&
-            t.promotion <= CU_TENSOR_MAP_L2_PROMOTION_L2_256B && t.fill >= 0 && t.fill <= 1);
+    require(t.promotion >= 0 && t.promotion <= CU_TENSOR_MAP_L2_PROMOTION_L2_256B && t.fill >= 0 &&
+            t.fill <= 1);
     require(t.rank >= (t.interleave == 0 ? 1U : 3U) && t.rank <= most_dimensions);
-    require(t.sizes != nullptr && t.element_strides != nullptr &&
-            (t.rank == 1 || t.strides != nullptr));
+    require(t.sizes != nullptr && t.element_strides != nullptr && t.strides != nullptr);
     const std::uint64_t unit =
         t.interleave == CU_TENSOR_MAP_INTERLEAVE_32B || is_padded(t.type) ? 32 : 16;
-    require(t.address != nullptr && reinterpret_cast<std::uintptr_t>(t.address) % unit == 0);
+    require(is_address(reinterpret_cast<std::uintptr_t>(t.address), unit));
     for (unsigned int i = 0; i < t.rank; ++i) {
         require(t.sizes[i] != 0 && t.sizes[i] <= (std::uint64_t(1) << 32));
         require(t.element_strides[i] != 0 && t.element_strides[i] <= 8);
@@ -68,8 +85,16 @@ void check_tensor(const Tensor &t) {
     require(!is_padded(t.type) || t.sizes[0] % 128 == 0);
     require(t.type != packed_4_bits_8 || t.sizes[0] % 2 == 0);
     require(t.fill == 0 || is_floating(t.type));
-    require(t.interleave != CU_TENSOR_MAP_INTERLEAVE_32B || t.swizzle == CU_TENSOR_MAP_SWIZZLE_32B);
     require(t.type != packed_6_bits_16 || t.interleave == 0);
+}
+
+// Recorded: the driver writes a map that is not aligned. Kernels cannot use it there.
+void write_words(CUtensorMap *map, const Words &words) {
+    std::memcpy(static_cast<void *>(map), words, sizeof words);
+    if (reinterpret_cast<std::uintptr_t>(map) % alignment != 0) {
+        note_once("a tensor map was written to an address that is not aligned to " +
+                  std::to_string(alignment) + " bytes, as CUDA requires");
+    }
 }
 
 // Checks the innermost dimension of the copied box.
@@ -82,8 +107,42 @@ void check_inner(const Tensor &t, std::uint64_t elements) {
     }
 }
 
+// The copied box must fit into shared memory.
+void check_box(const Tensor &t, const cuuint32_t *box) {
+    const auto most = static_cast<std::uint64_t>(attribute_or(
+        current_device(), CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 227 << 10));
+    std::uint64_t bytes = inner_bytes(t.type, box[0]);
+    for (unsigned int i = 1; i < t.rank && bytes <= most; ++i) {
+        bytes *= (box[i] + t.element_strides[i] - 1) / t.element_strides[i];
+    }
+    require(bytes <= most);
+}
+
+// Pixels that a map reads, relative to the corners of the image.
+struct Pixels {
+    const int *lower, *upper;
+    unsigned int dimensions;
+    cuuint32_t channels, count;
+};
+
+void check_pixels(const Tensor &t, const Pixels &pixels) {
+    require(t.rank >= 3);
+    require(pixels.channels != 0 && pixels.channels <= 256 && pixels.count != 0 &&
+            pixels.count <= 1024);
+    // More spatial dimensions leave fewer bits for each offset.
+    const int bits = t.rank == 3 ? 15 : t.rank == 4 ? 7 : 4;
+    const auto fits = [&](int offset) { return offset >= -(1 << bits) && offset < 1 << bits; };
+    for (unsigned int i = 0; i < pixels.dimensions; ++i) {
+        const int lower = pixels.lower[i], upper = pixels.upper[i];
+        require(fits(lower) && fits(upper));
+        // Recorded: the size counts as a signed number of 32 bits.
+        require(std::int64_t(static_cast<std::int32_t>(t.sizes[i + 1])) + upper - lower > 0);
+    }
+    check_inner(t, pixels.channels);
+}
+
 void write(const Tensor &t, const void *box, std::size_t box_bytes) {
-    std::uint64_t words[CU_TENSOR_MAP_NUM_QWORDS] = {};
+    Words words = {};
     words[0] = magic;
     words[1] = reinterpret_cast<std::uintptr_t>(t.address);
     words[2] = static_cast<std::uint64_t>(t.type) | static_cast<std::uint64_t>(t.rank) << 8 |
@@ -97,7 +156,7 @@ void write(const Tensor &t, const void *box, std::size_t box_bytes) {
         words[12] |= static_cast<std::uint64_t>(t.element_strides[i]) << (8 * i);
     }
     std::memcpy(words + 13, box, std::min(box_bytes, sizeof(std::uint64_t) * 3));
-    std::memcpy(t.map->opaque, words, sizeof words);
+    write_words(t.map, words);
 }
 
 } // namespace
@@ -124,6 +183,7 @@ EXPORT CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataTy
         require(boxDim[i] != 0 && boxDim[i] <= 256);
     }
     check_inner(tensor, boxDim[0]);
+    check_box(tensor, boxDim);
     write(tensor, boxDim, tensorRank * sizeof *boxDim);
     return CUDA_SUCCESS;
 }
@@ -142,17 +202,13 @@ EXPORT CUresult cuTensorMapEncodeIm2col(
                         swizzle,        l2Promotion,
                         oobFill};
     check_tensor(tensor);
-    require(tensorRank >= 3 && pixelBoxLowerCorner != nullptr && pixelBoxUpperCorner != nullptr);
-    require(channelsPerPixel != 0 && channelsPerPixel <= 256 && pixelsPerColumn != 0 &&
-            pixelsPerColumn <= 1024);
-    // More spatial dimensions leave fewer bits for each offset.
-    const int bits = tensorRank == 3 ? 15 : tensorRank == 4 ? 7 : 4;
-    const int most = (1 << bits) - 1, least = -(1 << bits);
-    for (unsigned int i = 0; i + 2 < tensorRank; ++i) {
-        require(pixelBoxLowerCorner[i] >= least && pixelBoxLowerCorner[i] <= most &&
-                pixelBoxUpperCorner[i] >= least && pixelBoxUpperCorner[i] <= most);
+    if (pixelBoxLowerCorner == nullptr || pixelBoxUpperCorner == nullptr) {
+        misuse("cuTensorMapEncodeIm2col without corners");
+        refuse(CUDA_ERROR_INVALID_VALUE);
     }
-    check_inner(tensor, channelsPerPixel);
+    require(tensorRank >= 3);
+    check_pixels(tensor, {pixelBoxLowerCorner, pixelBoxUpperCorner, tensorRank - 2,
+                          channelsPerPixel, pixelsPerColumn});
     std::int16_t box[8] = {static_cast<std::int16_t>(channelsPerPixel),
                            static_cast<std::int16_t>(pixelsPerColumn)};
     for (unsigned int i = 0; i + 2 < tensorRank; ++i) {
@@ -163,16 +219,47 @@ EXPORT CUresult cuTensorMapEncodeIm2col(
     return CUDA_SUCCESS;
 }
 
+#if CUDA_VERSION >= 12080
+EXPORT CUresult cuTensorMapEncodeIm2colWide(
+    CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
+    void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
+    int pixelBoxLowerCornerWidth, int pixelBoxUpperCornerWidth, cuuint32_t channelsPerPixel,
+    cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave,
+    CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
+    CUtensorMapFloatOOBfill oobFill) {
+    const Tensor tensor{tensorMap,      static_cast<int>(tensorDataType),
+                        tensorRank,     globalAddress,
+                        globalDim,      globalStrides,
+                        elementStrides, interleave,
+                        swizzle,        l2Promotion,
+                        oobFill};
+    check_tensor(tensor);
+    require(mode >= CU_TENSOR_MAP_IM2COL_WIDE_MODE_W &&
+            mode <= CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128);
+    check_pixels(tensor, {&pixelBoxLowerCornerWidth, &pixelBoxUpperCornerWidth, 1, channelsPerPixel,
+                          pixelsPerColumn});
+    const std::int16_t box[] = {
+        static_cast<std::int16_t>(channelsPerPixel), static_cast<std::int16_t>(pixelsPerColumn),
+        static_cast<std::int16_t>(pixelBoxLowerCornerWidth),
+        static_cast<std::int16_t>(pixelBoxUpperCornerWidth), static_cast<std::int16_t>(mode + 1)};
+    write(tensor, box, sizeof box);
+    return CUDA_SUCCESS;
+}
+#endif
+
+// Recorded: neither the map nor what it was encoded for is checked.
 EXPORT CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress) {
-    require(tensorMap != nullptr && reinterpret_cast<std::uintptr_t>(tensorMap) % 64 == 0);
-    require(tensorMap->opaque[0] == magic); // made by one of the calls above
-    const int type = static_cast<int>(tensorMap->opaque[2] & 0xff);
-    const int interleave = static_cast<int>(tensorMap->opaque[2] >> 16 & 0xff);
-    const std::uintptr_t unit =
-        interleave == CU_TENSOR_MAP_INTERLEAVE_32B || is_padded(type) ? 32 : 16;
+    current_context();
     const auto address = reinterpret_cast<std::uintptr_t>(globalAddress);
-    require(address != 0 && address % unit == 0);
-    tensorMap->opaque[1] = address;
+    if (tensorMap == nullptr) {
+        misuse("cuTensorMapReplaceAddress without a map");
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    require(address != 0 && is_address(address, 16));
+    Words words;
+    std::memcpy(words, static_cast<const void *>(tensorMap), sizeof words);
+    words[1] = address;
+    write_words(tensorMap, words);
     return CUDA_SUCCESS;
 }
 

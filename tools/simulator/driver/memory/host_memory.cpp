@@ -12,8 +12,10 @@ constexpr unsigned int allocation_flags =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
 constexpr unsigned int reported_registration_flags =
     CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
-constexpr unsigned int registration_flags =
-    reported_registration_flags | 0x08; // CU_MEMHOSTREGISTER_READ_ONLY
+constexpr unsigned int read_only = 0x08; // CU_MEMHOSTREGISTER_READ_ONLY
+constexpr unsigned int registration_flags = reported_registration_flags | read_only;
+// Addresses belong to no process if they are at least this large.
+constexpr std::uintptr_t end_of_addresses = std::uintptr_t(1) << 57;
 
 std::uintptr_t address_of(const void *host) {
     return reinterpret_cast<std::uintptr_t>(host);
@@ -123,13 +125,17 @@ EXPORT CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flag
     require((Flags & ~registration_flags) == 0, "Invalid flags");
     const std::uintptr_t address = address_of(p);
     require(bytesize <= ~std::uintptr_t(0) - address);
+    require(address + bytesize <= end_of_addresses, CUDA_ERROR_NOT_SUPPORTED);
+    require(bytesize <= platform::host_memory(), CUDA_ERROR_OUT_OF_MEMORY);
     if (const Range *other = AddressSpace::get().overlapping(address, bytesize)) {
         require(other->memory == Memory::registered,
                 "Cannot request to register a VA range previously allocated with a CUDA API");
         refuse(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
                "Request overlaps with overlapping allocation");
     }
-    require(!AddressSpace::get().owns(address) && platform::is_accessible(p, bytesize),
+    const auto access =
+        (Flags & read_only) != 0 ? platform::Access::read : platform::Access::read_write;
+    require(!AddressSpace::get().owns(address) && platform::is_accessible(p, bytesize, access),
             "Failed to allocate physical memory");
     Range range;
     range.base = address;
@@ -139,6 +145,7 @@ EXPORT CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flag
     range.device = context.device;
     range.context = &context;
     range.flags = (Flags & reported_registration_flags) | CU_MEMHOSTREGISTER_DEVICEMAP;
+    range.read_only = (Flags & read_only) != 0;
     AddressSpace::get().add(std::move(range));
     return CUDA_SUCCESS;
 }

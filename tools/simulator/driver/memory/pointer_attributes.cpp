@@ -148,7 +148,8 @@ CUresult return_attribute(void *data, int attribute, CUdeviceptr address, Range 
         write(data, static_cast<unsigned int>(plain));
         break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        write(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+        write(data, range.read_only ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ
+                                    : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
         break;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         write(data, pool_handle(range));

@@ -64,8 +64,8 @@ void initialise() {
     check_kernel_files();
     require(settings().init == 0, static_cast<CUresult>(settings().init));
     if (!is_initialised()) {
-        restart_devices();
-        require(device_count() > 0, CUDA_ERROR_NO_DEVICE);
+        const CUresult status = restart_devices();
+        require(status == CUDA_SUCCESS, status);
         register_handlers();
         set_initialised();
     }

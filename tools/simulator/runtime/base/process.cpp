@@ -27,6 +27,9 @@ struct Process {
     std::uint64_t epoch = 0;
     std::vector<Hold> holds;      // by device
     std::atomic<int> counted{-1}; // device count when a thread was first ready; negative: never
+    // Of a cuInit that found no valid devices.
+    std::uint64_t failed_epoch = ~std::uint64_t(0);
+    cudaError_t failure = cudaSuccess;
 };
 
 Process &process() {
@@ -87,6 +90,24 @@ bool was_released(CUcontext context) {
     return false;
 }
 
+// Recorded: the runtime does not look for devices again.
+cudaError_t initialise_driver(std::uint64_t epoch) {
+    Process &all = process();
+    {
+        const std::lock_guard<std::mutex> held(locks().contexts);
+        if (all.failed_epoch == epoch) {
+            return all.failure;
+        }
+    }
+    const cudaError_t status = CU_ANY(cuInit)(0);
+    if (status == cudaErrorNoDevice || status == cudaErrorInvalidDevice) {
+        const std::lock_guard<std::mutex> held(locks().contexts);
+        all.failed_epoch = epoch;
+        all.failure = status;
+    }
+    return status;
+}
+
 int own_device() {
     const Thread &state = thread();
     return state.device;
@@ -114,7 +135,7 @@ cudaError_t ready() noexcept {
         if (version / 1000 < CUDART_VERSION / 1000) {
             return cudaErrorInsufficientDriver;
         }
-        if (const cudaError_t status = CU_ANY(cuInit)(0); status != cudaSuccess) {
+        if (const cudaError_t status = initialise_driver(now); status != cudaSuccess) {
             return status;
         }
         if (int count = 0; CU_ANY(cuDeviceGetCount)(&count) == cudaSuccess) {
@@ -240,6 +261,12 @@ CUcontext primary_context(int device) {
         own.retained = true;
     }
     return own.context;
+}
+
+bool was_reset(int device) {
+    const std::lock_guard<std::mutex> held(locks().contexts);
+    const Hold &own = hold(process(), device);
+    return own.context != nullptr && !own.retained;
 }
 
 cudaError_t reset_device() {

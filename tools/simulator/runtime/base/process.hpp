@@ -36,5 +36,7 @@ void choose_first_of(const int *devices, int count);
 CUcontext primary_context(int device);
 // Resets the primary context of the current device; the next use revives it.
 cudaError_t reset_device();
+// Whether the primary context of a device was reset and not used since.
+bool was_reset(int device);
 
 } // namespace sim::runtime

@@ -5,10 +5,16 @@
 namespace sim::runtime {
 namespace {
 
-// The runtime always maps host memory and sets the flag in its contexts.
+// Primary contexts always map host memory; the driver does not accept the flag for them.
 cudaError_t set_flags(int device, unsigned int flags) {
-    require((flags & ~static_cast<unsigned int>(cudaDeviceMask)) == 0);
-    return CU_ANY(cuDevicePrimaryCtxSetFlags_v2)(device, flags | cudaDeviceMapHost);
+    return CU_ANY(cuDevicePrimaryCtxSetFlags_v2)(
+        device, flags & ~static_cast<unsigned int>(cudaDeviceMapHost));
+}
+
+[[maybe_unused]] bool are_valid(unsigned int flags) {
+    const unsigned int schedule = flags & cudaDeviceScheduleMask;
+    return (flags & ~static_cast<unsigned int>(cudaDeviceMask)) == 0 &&
+           (schedule & (schedule - 1)) == 0;
 }
 
 // The driver has limits that the runtime does not name, and returns another status for invalid
@@ -51,27 +57,40 @@ EXPORT cudaError_t cudaSetValidDevices(int *device_arr, int len) {
 // Other bits of `flags` are ignored.
 EXPORT cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
     checked_device(device);
-    if ((flags & cudaInitDeviceFlagsAreValid) != 0) {
-        demand(set_flags(device, deviceFlags));
+    const CUcontext context = primary_context(device);
+    if ((flags & cudaInitDeviceFlagsAreValid) == 0) {
+        return cudaSuccess;
     }
-    (void)primary_context(device);
-    if (device == current_device()) {
-        need_context(); // recorded: also makes the thread's own device current
+    const cudaError_t status = set_flags(device, deviceFlags);
+    if (status != cudaSuccess) {
+        demand(CU_ANY(cuCtxSetCurrent)(context)); // recorded
     }
-    return cudaSuccess;
+    return status;
 }
 #endif
 
 EXPORT cudaError_t cudaSetDeviceFlags(unsigned int flags) {
+#if CUDART_VERSION >= 12000
+    require(are_valid(flags));
+    const int device = current_device();
+    require(current_context() == primary_context(device), cudaErrorIncompatibleDriverContext);
+#endif
     return set_flags(current_device(), flags);
 }
 
 EXPORT cudaError_t cudaGetDeviceFlags(OUT unsigned int *flags) {
     require(flags != nullptr, "flags cannot be NULL");
+    CUcontext current = nullptr;
+    demand(CU_ANY(cuCtxGetCurrent)(&current));
+    if (current != nullptr && CU_ANY(cuCtxGetFlags)(flags) == cudaSuccess) {
+        return cudaSuccess;
+    }
+    const int device = current_device();
     int active = 0;
-    unsigned int found = 0;
-    demand(CU_ANY(cuDevicePrimaryCtxGetState)(current_device(), &found, &active));
-    *flags = found | cudaDeviceMapHost;
+    demand(CU_ANY(cuDevicePrimaryCtxGetState)(device, flags, &active));
+    if (!was_reset(device)) { // recorded
+        *flags |= cudaDeviceMapHost;
+    }
     return cudaSuccess;
 }
 
