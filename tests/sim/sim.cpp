@@ -109,6 +109,7 @@ void start(const std::string &settings) {
     require_ok(cushim::driver().cuDevicePrimaryCtxRetain(&context, 0));
     require_ok(cushim::driver().cuCtxSetCurrent(context));
     expectations().own_leak.clear();
+    expectations().ended.clear();
     const auto retained = leaks();
     REQUIRE(retained.size() == 1);
     expectations().own_leak = retained.front();
@@ -118,6 +119,10 @@ std::vector<std::string> leaks() {
     std::vector<std::string> lines;
     sim_control().leaks(add_line, &lines);
     std::erase(lines, expectations().own_leak);
+    const auto &ended = expectations().ended;
+    std::erase_if(lines, [&](const std::string &line) {
+        return std::find(ended.begin(), ended.end(), line) != ended.end();
+    });
     return lines;
 }
 
@@ -142,6 +147,18 @@ void expect_misuse(const std::string &text) {
         all += "\n  " + line;
     }
     FAIL("no misuse with \"" << text << "\" was reported; misuses:" << all);
+}
+
+void expect_ended(const std::vector<std::string> &kinds) {
+    auto lines = leaks();
+    std::erase_if(
+        lines, [](const std::string &line) { return line.find(", ended ") == std::string::npos; });
+    REQUIRE(lines.size() == kinds.size());
+    for (std::size_t i = 0; i != lines.size(); ++i) {
+        INFO(lines[i]);
+        CHECK(lines[i].starts_with(kinds[i]));
+        expectations().ended.push_back(lines[i]);
+    }
 }
 
 void allow_leaks() {

@@ -72,6 +72,9 @@ std::vector<std::string> misuses();
 // The next misuse of this test case must contain `text` and is removed from the report. To be
 // called after the misuse; fails if none was reported.
 void expect_misuse(const std::string &text);
+// The next leaks of things that have ended, with their context or their stream, must be of these
+// kinds. They are removed from the report.
+void expect_ended(const std::vector<std::string> &kinds);
 // Ignores leaks, in tests of the report itself.
 void allow_leaks();
 

@@ -10,7 +10,8 @@ namespace sim_test {
 struct Expectations {
     std::vector<std::size_t> taken; // indices of misuses that the test case expected
     bool leaks_allowed = false;
-    std::string own_leak; // the context that start() retains
+    std::string own_leak;           // the context that start() retains
+    std::vector<std::string> ended; // leaks of ended things that the test case expected
 };
 Expectations &expectations();
 

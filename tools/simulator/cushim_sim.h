@@ -91,6 +91,7 @@ typedef struct cushim_sim_fault {
     double probability; /* if above 0: fires with this probability instead, by `seed` */
     uint64_t seed;
     int sticky;        /* 0: fires once; 1: also fires at every later call */
+    int optional;      /* 0: the report has an error if it never fires; 1: a note */
     uint64_t delay_us; /* microseconds */
 } cushim_sim_fault;
 
@@ -166,9 +167,10 @@ typedef struct cushim_sim {
     void (*clear_calls)(void);
 
     /* Reports one line for each leak: objects, memory and mappings that still exist, retained
-     * primary contexts, pushed contexts, peer access of live contexts, and exported descriptors
-     * that are still open. The runtime's own resources are not leaks. Returns the number of
-     * lines. */
+     * primary contexts, pushed contexts, peer access of live contexts, captures in progress, and
+     * exported descriptors that are still open. Also memory that was not freed before its context
+     * ended, and captures whose stream was destroyed before. The runtime's own resources are not
+     * leaks. Returns the number of lines. */
     size_t (*leaks)(cushim_sim_line line, void *user);
     /* Reports one line for each misuse since the reset: use after free, double free, wrong context,
      * memory freed while enqueued work needs it, bytes written before or past an allocation. A
@@ -212,7 +214,20 @@ typedef struct cushim_sim {
      * Returns the number of lines. */
     size_t (*notes)(cushim_sim_line line, void *user);
 
-    /* For host functions of kernels, since revision 1: */
+    /* The rest since revision 1. */
+
+    /* Reports one line for each thing that leaks() would list if its context had not failed. After
+     * a fault of its work (700, 719, ...), no call can give back what belongs to a context: what is
+     * bound to it, and what was made while it was current. Returns the number of lines. */
+    size_t (*lost)(cushim_sim_line line, void *user);
+
+    /* Reports one line for each planned fault that has never fired, with the calls of similar entry
+     * points. Not reported: faults that are optional, faults with a probability that saw a call,
+     * and faults of CUSHIM_SIM that have fired in a child process or that a parent process planned,
+     * too (Linux). Returns the number of lines. */
+    size_t (*idle_faults)(cushim_sim_line line, void *user);
+
+    /* For host functions of kernels: */
 
     /* A host pointer to a __constant__, __device__ or managed variable of launch->module. Sets
      * *size to its size in bytes. The name is the one in the image or a shorter one, by the rules
@@ -324,8 +339,8 @@ static inline const cushim_sim *cushim_sim_find(void) {
  *                       hang ends after ten times as long, and notes() reports it
  *   fault=ENTRY:NTH:CODE[:KIND][:OPTION]...
  *                       plans a fault; may be repeated. KIND: instead (default), after, async,
- *                       hang, delay=MICROSECONDS. OPTION: sticky, p=PROBABILITY (in place of NTH,
- *                       as p=0.1), seed=N.
+ *                       hang, delay=MICROSECONDS. OPTION: sticky, optional, p=PROBABILITY (in
+ *                       place of NTH, as p=0.1), seed=N.
  *                       "fault=cuMemAlloc:3:2:sticky": the third allocation and all later ones are
  *                       out of memory
  *                       "fault=cuMemAlloc:p=0.1:2": each call has a chance of one in ten until one
@@ -333,9 +348,12 @@ static inline const cushim_sim *cushim_sim_find(void) {
  *   kernels=FILE        shared library that registers kernels; may be repeated. The simulator calls
  *                       its function cushim_sim_kernels before cuInit returns, or in configure()
  *   log=0|1             1: list calls from the start; default 0
- *   report=0|1|fail     1: at exit, print leaks, misuses, kernels that computed nothing, and notes
- *                       to standard error; fail: also exit with status 1 if the report holds
- *                       anything but notes; default 0
+ *   report=0|1|fail|errors
+ *                       1: at exit, print leaks, lost objects, misuses and notes to standard error;
+ *                       fail: kernels that computed nothing and faults that never fired are errors
+ *                       instead of notes, and the process exits with status 1 if it has leaks,
+ *                       misuses or errors; errors: the same, and failed calls whose status the
+ *                       program did not look at are errors; default 0
  *   abort=0|1           1: abort at the first misuse and print it to standard error; default 0
  */
 

@@ -35,6 +35,16 @@ class ExitReport(unittest.TestCase):
                           flush=True)
                     self.assertEqual(failed, [])
 
+    def test_what_a_failed_context_keeps_is_lost_and_no_leak(self):
+        for call in ('cuMemsetD32Async:1', 'cuGraphLaunch:1', 'cuGraphLaunch:2', 'cuLaunchHostFunc:1'):
+            for mode in MODES:
+                with self.subTest(call=call, mode=mode):
+                    done = run('context_fails', f'{mode};fault={call}:719:async')
+                    self.assertEqual((done.returncode, done.stdout), (0, ''), done.stderr)
+                    self.assertIn('cushim-sim: lost: ', done.stderr)
+                    self.assertNotIn('leak: ', done.stderr)
+        self.assertEqual(run('context_fails', 'mode=immediate').stderr, '')
+
     def test_exit_waits_for_closures(self):
         for program in ('slow_closure', 'slow_runtime_graph'):
             done = run(program, 'mode=immediate')

@@ -98,8 +98,8 @@ Result<void> is_given_up(Trial &trial, const Context &context, const StreamAside
     const auto native = buffer.release();
     CHECK(buffer.empty());
     auto adopted = adopt<Buffer>(context, native, 10);
-    if (!adopted) { // a failed adopt() leaves ownership to the caller
-        CUSHIM_TRY(const ContextScope scope, context.enter());
+    if (!adopted) {                         // a failed adopt() leaves ownership to the caller
+        const auto scope = context.enter(); // without it, the memory is freed all the same
         free(native);
         return adopted.error();
     }

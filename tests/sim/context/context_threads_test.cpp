@@ -58,6 +58,7 @@ TEST_CASE("calls in a destroyed context and on its objects fail with CONTEXT_IS_
                driver().cuArrayCreate(&array, &description), driver().cuMemAlloc(&memory, 16),
                driver().cuCtxSynchronize()});
     ok(driver().cuCtxPopCurrent(nullptr));
+    expect_ended({"device memory", "pinned host memory"});
 }
 
 TEST_CASE("the second of two threads that destroy a context fails with CONTEXT_IS_DESTROYED") {
@@ -131,7 +132,10 @@ TEST_CASE("every wait returns when its context is destroyed by another thread") 
                    line.find("whose context was destroyed") != std::string::npos));
         }
         sim_control().clear_misuses();
-        CHECK(leaks().empty());
+        // A thread may have allocated memory just before.
+        const std::size_t left = leaks().size();
+        CHECK(left <= 1);
+        expect_ended(std::vector<std::string>(left, "device memory"));
     }
 }
 

@@ -207,5 +207,6 @@ TEST_CASE("destroying a stream of a capture invalidates the capture") {
     destroy(context);
     require_ok(driver().cuCtxSetCurrent(first));
     ok(try_allocate());
+    expect_ended({"capture of stream", "capture of stream"});
     CHECK(leaks().size() == 2); // stream, event
 }

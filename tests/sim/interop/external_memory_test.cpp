@@ -154,6 +154,7 @@ TEST_CASE("resetting a context frees its external memory") {
     const auto memory = import_memory(memory_fd(page), page);
     mapped(memory, 0, page);
     require_ok(driver().cuDevicePrimaryCtxReset(0));
+    expect_ended({"external memory"});
     CHECK(leaks().empty());
     CHECK(open_descriptors() == before);
     CHECK(driver().cuDestroyExternalMemory(memory) == CUDA_ERROR_CONTEXT_IS_DESTROYED);

@@ -56,6 +56,7 @@ TEST_CASE("resetting a context frees its memory") {
     require_ok(driver().cuDevicePrimaryCtxReset(0));
     CHECK(driver().cuMemFreeHost(pinned) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(sim_control().view(address, 1) == nullptr);
+    expect_ended({"device memory", "pinned host memory"});
     CHECK(leaks().empty());
 }
 

@@ -93,5 +93,6 @@ TEST_CASE("pool memory is freed by a reset of the last context of its device") {
     allocate(default_pool(), 4096);
     ok(driver().cuDevicePrimaryCtxReset(0));
     CHECK(used(default_pool()) == 0);
+    expect_ended({"pool memory"});
     ok(driver().cuCtxDestroy(other));
 }

@@ -255,6 +255,7 @@ TEST_CASE("resetting a context frees its stream-ordered memory") {
     const auto address = allocate_in(nullptr);
     free_async(allocate_in(nullptr), nullptr);
     ok(driver().cuDevicePrimaryCtxReset(0));
+    expect_ended({"pool memory"});
     CHECK(leaks().empty());
     CHECK(driver().cuMemFree(address) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     require_ok(driver().cuDevicePrimaryCtxRelease(0));

@@ -84,8 +84,9 @@ TEST_CASE("child exports on request", "[.]") {
             continue;
         }
         if (request == 'r') { // resets its device
-            all.clear();
             require_ok(driver().cuDevicePrimaryCtxReset(0));
+            expect_ended(std::vector<std::string>(all.size(), "device memory"));
+            all.clear();
         } else {
             release(all.back());
             all.pop_back();
@@ -236,6 +237,7 @@ TEST_CASE("resetting a context closes the memory that it opened") {
     const auto handle = child.allocate();
     const auto memory = opened(handle);
     require_ok(driver().cuDevicePrimaryCtxReset(0));
+    expect_ended({"memory of another process"});
     CHECK(leaks().empty());
     const PrimaryContext context(0);
     require_ok(driver().cuCtxSetCurrent(context));

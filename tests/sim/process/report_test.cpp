@@ -74,6 +74,157 @@ TEST_CASE("a report lists faults that never fired") {
     CHECK(contains(outcome.errors, "note: the planned fault of cuInit never fired; it saw 1 call"));
 }
 
+TEST_CASE("child allocates once", "[.]") {
+    require_ok(driver().cuInit(0));
+    require_ok(driver().cuCtxSetCurrent(retain_primary(0)));
+    CUdeviceptr memory = 0;
+    if (driver().cuMemAllocManaged(&memory, 64, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS) {
+        release(memory);
+    }
+    ok(driver().cuDevicePrimaryCtxRelease(0));
+}
+
+TEST_CASE("a fault that never fires is an error with report=fail unless it is optional") {
+    const auto settings = "report=fail;fault=cuMemAlloc:1:2";
+    const Outcome unfired = run_alone("child allocates once", settings);
+    CHECK(unfired.status == 1);
+    CHECK(contains(unfired.errors,
+                   "error: the planned fault of cuMemAlloc never fired; it saw 0 calls; "
+                   "similar: cuMemAllocManaged was called 1 time ["));
+    for (const std::string passing : {"optional", "optional:sticky"}) {
+        const Outcome optional = run_alone("child allocates once", settings + (":" + passing));
+        CHECK(optional.status == 0);
+        CHECK(contains(optional.errors, "note: the planned fault of cuMemAlloc never fired"));
+    }
+    CHECK(run_alone("child allocates once", "report=fail;fault=cuMemAllocManaged:1:2").status == 0);
+    // A probability leaves it to chance, but the entry point must be called.
+    CHECK(run_alone("child allocates once", "report=fail;fault=cuInit:p=0.000000001:2").status ==
+          0);
+    CHECK(run_alone("child allocates once", "report=fail;fault=cuMemAlloc:p=0.5:2").status == 1);
+}
+
+TEST_CASE("child is given its own plan", "[.]") {
+    require_ok(driver().cuInit(0));
+    const cushim_sim_fault fault{
+        .entry = "cuMemAlloc", .code = 2, .optional = std::getenv("OPTIONAL") != nullptr};
+    REQUIRE(sim_control().plan_fault(&fault) != 0);
+    const auto idle = lines_of(&cushim_sim::idle_faults);
+    CHECK(idle.size() == (fault.optional != 0 ? 0 : 1));
+}
+
+TEST_CASE("a planned fault of the program may be optional, too") {
+    CHECK(run_alone("child is given its own plan", "report=fail").status == 1);
+    setenv("OPTIONAL", "1", 1);
+    CHECK(run_alone("child is given its own plan", "report=fail").status == 0);
+    unsetenv("OPTIONAL");
+}
+
+TEST_CASE("lines of a report name their process") {
+    const Outcome leaking = run_alone("child leaks memory", "report=1");
+    CHECK(contains(leaking.errors, " [sim_tests"));
+}
+
+#ifdef __linux__
+namespace {
+
+std::string of_this_process(const char *variable) {
+    const char *value = std::getenv(variable);
+    return value != nullptr ? value : "";
+}
+
+} // namespace
+
+// Its children inherit CUSHIM_SIM. FIRES names the processes that make the call.
+TEST_CASE("child has two children", "[.]") {
+    require_ok(driver().cuInit(0));
+    const std::string fires = of_this_process("FIRES"), settings = of_this_process("CUSHIM_SIM");
+    int failed = 0;
+    for (const char *name : {"1", "2"}) {
+        const bool does = contains(fires, name);
+        const Outcome outcome =
+            run_alone(does ? "child allocates once" : "child leaves no leaks", settings);
+        failed += outcome.status;
+        std::fputs(outcome.errors.c_str(), stderr);
+    }
+    CHECK(failed == 0);
+    if (contains(fires, "parent")) {
+        CUdeviceptr memory = 0;
+        CHECK(driver().cuMemAllocManaged(&memory, 64, CU_MEM_ATTACH_GLOBAL) != CUDA_SUCCESS);
+    }
+}
+
+TEST_CASE("a fault of several processes must fire in one of them") {
+    for (const char *fires : {"1", "2", "1 2", "parent"}) {
+        INFO(fires);
+        setenv("FIRES", fires, 1);
+        const Outcome outcome =
+            run_alone("child has two children", "report=fail;fault=cuMemAllocManaged:1:2");
+        INFO(outcome.errors);
+        CHECK(outcome.status == 0);
+        CHECK_FALSE(contains(outcome.errors, "error: "));
+    }
+    setenv("FIRES", "none", 1);
+    const Outcome outcome =
+        run_alone("child has two children", "report=fail;fault=cuMemAllocManaged:1:2");
+    CHECK(outcome.status == 1);
+    CHECK(contains(outcome.errors, "note: the planned fault of cuMemAllocManaged never fired"));
+    CHECK(contains(outcome.errors, "error: the planned fault of cuMemAllocManaged never fired"));
+    unsetenv("FIRES");
+}
+#endif
+
+TEST_CASE("child ignores failures", "[.]") {
+    require_ok(driver().cuInit(0));
+    require_ok(driver().cuCtxSetCurrent(retain_primary(0)));
+    const CUdeviceptr memory = allocate(64);
+    unsigned char bytes[256] = {};
+    const std::string looks = std::getenv("LOOKS") != nullptr ? std::getenv("LOOKS") : "";
+    CHECK(driver().cuMemcpyHtoD(memory, bytes, sizeof bytes) == invalid);
+    CHECK(driver().cuMemcpyHtoD(memory, bytes, sizeof bytes) == invalid);
+    CHECK(driver().cuStreamQuery(nullptr) == CUDA_SUCCESS);
+    int value = 0;
+    CHECK(driver().cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(0), 0) ==
+          invalid); // a question
+    CHECK(runtime().cudaMemset(reinterpret_cast<void *>(static_cast<std::uintptr_t>(memory)), 0,
+                               256) == cudaErrorInvalidValue);
+    if (looks == "name") {
+        const char *name = nullptr;
+        ok(driver().cuGetErrorName(invalid, &name));
+    } else if (looks == "last error") {
+        CHECK(runtime().cudaGetLastError() == cudaErrorInvalidValue);
+    }
+    release(memory);
+    ok(driver().cuDevicePrimaryCtxRelease(0));
+    if (looks == "exit") {
+        std::exit(3);
+    }
+}
+
+TEST_CASE("report=errors lists failed calls whose status the program did not look at") {
+    const auto child = [](const char *looks, const std::string &report) {
+        setenv("LOOKS", looks, 1);
+        return run_alone("child ignores failures", "report=" + report);
+    };
+    CHECK_FALSE(contains(child("nowhere", "fail").errors, "did not look"));
+    const Outcome ignored = child("nowhere", "errors");
+    CHECK(ignored.status == 1);
+    CHECK(contains(ignored.errors, "error: cuMemcpyHtoD_v2(0x"));
+    CHECK(contains(ignored.errors, ", 256) returned 1, invalid argument in call "));
+    CHECK(contains(ignored.errors, " and once more; the program did not look at the status ["));
+    CHECK(contains(ignored.errors, "error: cudaMemset(0x"));
+    CHECK_FALSE(contains(ignored.errors, "cuDeviceGetAttribute"));
+    const Outcome last = child("last error", "errors");
+    CHECK(contains(last.errors, "error: cuMemcpyHtoD_v2"));
+    CHECK_FALSE(contains(last.errors, "error: cudaMemset"));
+    CHECK_FALSE(contains(child("name", "errors").errors, "did not look"));
+#ifdef __GLIBC__
+    const Outcome ended = child("exit", "errors");
+    CHECK(ended.status == 3);
+    CHECK_FALSE(contains(ended.errors, "did not look"));
+#endif
+    unsetenv("LOOKS");
+}
+
 TEST_CASE("a report mentions compressed images once") {
     const Outcome outcome = run_alone("child loads a compressed image", "report=1");
     const std::string note = "note: the images for this device in the fatbin are compressed";

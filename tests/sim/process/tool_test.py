@@ -105,10 +105,34 @@ class Run(unittest.TestCase):
         self.assertEqual(sim('run', sys.executable, '-c', 'raise SystemExit(42)').returncode, 42)
 
     def test_program_that_cannot_be_run(self):
-        done = sim('run', '/nonexistent/program')
-        self.assertEqual(done.returncode, 127)
-        self.assertIn('/nonexistent/program', done.stderr)
-        self.assertEqual(sim('run', os.path.dirname(__file__)).returncode, 126)
+        for settings in '', 'report=fail;fault=cuInit:1:2':
+            done = sim('run', '--set', settings, '/nonexistent/program')
+            self.assertEqual(done.returncode, 127)
+            self.assertIn('/nonexistent/program', done.stderr)
+            self.assertEqual(sim('run', '--set', settings, os.path.dirname(__file__)).returncode, 126)
+
+    @unittest.skipUnless(sys.platform == 'linux', 'processes are not found elsewhere')
+    def test_reports_faults_that_no_process_made_fire(self):
+        call = ('import ctypes, os; d = ctypes.CDLL(os.environ["CUSHIM_DRIVER"]); d.cuInit(0); '
+                'n = ctypes.c_int(); [d.cuDeviceGetCount(ctypes.byref(n)) for i in range(int(%s))]')
+        def calls(*counts):
+            return ('sh', '-c', '; '.join(f"{sys.executable} -c '{call % count}'" for count in counts))
+        fault = 'report=fail;fault=cuDeviceGetCount:2:2'
+        line = 'error: the planned fault of cuDeviceGetCount never fired in any process\n'
+        for counts, fires in (((0, 2), True), ((2, 0), True), ((0, 1), False), ((1,), False)):
+            with self.subTest(counts):
+                done = sim('run', '--set', fault, *calls(*counts))
+                self.assertEqual(done.returncode, 0 if fires else 1, done.stderr)
+                self.assertEqual(line in done.stderr, not fires)
+        self.assertEqual(sim('run', '--set', fault + ':optional', *calls(0, 1)).returncode, 0)
+        self.assertEqual(sim('run', '--set', fault.replace('fail', '1'), *calls(1)).returncode, 0)
+        chance = 'report=fail;fault=cuDeviceGetCount:p=0.000000001:2'
+        self.assertEqual(sim('run', '--set', chance, *calls(0, 1)).returncode, 0)
+        self.assertEqual(sim('run', '--set', chance, *calls(0)).returncode, 1)
+        # The tool ends as the program does, by its status or its signal.
+        self.assertEqual(sim('run', '--set', fault, sys.executable, '-c', 'raise SystemExit(42)').returncode, 42)
+        killed = sim('run', '--set', fault, sys.executable, '-c', 'import os; os.kill(os.getpid(), 15)')
+        self.assertEqual(killed.returncode, -15)
 
 
 @unittest.skipUnless(OPTIONS.info, 'cushim-info is not built')

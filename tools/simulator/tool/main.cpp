@@ -6,6 +6,7 @@
 #include "../cushim_sim.h"
 
 #include <cstdio>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,15 +37,33 @@ int refuse(const std::string &why) {
     return 2;
 }
 
-// The setting that the simulator does not understand, or "". Checked here, since many programs
-// treat a driver that fails as a missing one.
-std::string problem_of(const std::string &settings, const Places &places) {
+const cushim_sim *control_of(const Places &places) {
     const auto control = reinterpret_cast<cushim_sim_control_function>(
         function_of(places.driver, CUSHIM_SIM_CONTROL));
-    if (control == nullptr) {
-        return places.driver + " cannot be loaded";
-    }
-    return control()->configure(settings.c_str()) == 0 ? "" : control()->problem();
+    return control != nullptr ? control() : nullptr;
+}
+
+// The last value of the setting `report`.
+std::string report_of(const std::string &settings) {
+    constexpr std::string_view key = "report=";
+    const auto at = settings.rfind(key);
+    return at == settings.npos
+               ? "0"
+               : settings.substr(at + key.size(), settings.find(';', at) - at - key.size());
+}
+
+// Runs the program and then reports the planned faults that fired in none of its processes. They
+// inherit the faults, and tell those that fire to this process.
+int run_with_faults(const Options &options, const cushim_sim &control, bool fails) {
+    const int status = run_and_wait(options.program);
+    const auto print = [](const char *line, void *kind) {
+        const std::string text = line;
+        std::fprintf(stderr, "cushim-sim: %s: %s in any process\n", static_cast<const char *>(kind),
+                     text.substr(0, text.find(';')).c_str());
+    };
+    char error[] = "error", note[] = "note";
+    const std::size_t idle = control.idle_faults(print, fails ? error : note);
+    return status == 0 && fails && idle != 0 ? 1 : status;
 }
 
 int run(const Options &options, const Places &places) {
@@ -52,13 +71,25 @@ int run(const Options &options, const Places &places) {
     const std::string settings = before.empty() || options.settings.empty()
                                      ? before + options.settings
                                      : before + ";" + options.settings;
-    if (const std::string problem = problem_of(settings, places); !problem.empty()) {
-        return refuse("settings: " + problem);
+    const cushim_sim *const control = control_of(places);
+    if (control == nullptr) {
+        return refuse("settings: " + places.driver + " cannot be loaded");
+    }
+    // Checked here, since many programs treat a driver that fails as a missing one.
+    if (control->configure(settings.c_str()) != 0) {
+        return refuse(std::string("settings: ") + control->problem());
     }
     set_variable("CUSHIM_DRIVER", places.driver);
     set_variable("CUSHIM_RUNTIME", places.runtime);
     if (!settings.empty()) {
         set_variable("CUSHIM_SIM", settings);
+    }
+    const std::string report = report_of(settings);
+    if (ancestors_are_told && report != "0") {
+        control->reset(); // plans the faults of CUSHIM_SIM, as the program does
+        if (control->idle_faults(nullptr, nullptr) != 0) {
+            return run_with_faults(options, *control, report != "1");
+        }
     }
     return run_program(options.program);
 }

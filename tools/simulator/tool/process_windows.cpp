@@ -49,7 +49,13 @@ void (*function_of(const std::string &library, const char *name))() {
     return reinterpret_cast<void (*)()>(handle != nullptr ? GetProcAddress(handle, name) : nullptr);
 }
 
+const bool ancestors_are_told = false;
+
 int run_program(const std::vector<std::string> &program) {
+    return run_and_wait(program);
+}
+
+int run_and_wait(const std::vector<std::string> &program) {
     std::vector<std::string> texts;
     for (const std::string &argument : program) {
         texts.push_back(quoted(argument));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sim::platform {
 
@@ -90,6 +91,13 @@ bool is_accessible(const void *begin, std::size_t size, Access access) noexcept;
 std::uint64_t process_id() noexcept;
 // A copy of a descriptor of another process of the same user, or invalid.
 File open_of_process(std::uint64_t process, std::intptr_t handle);
+// Copies of the memory files of that size that the ancestors of this process hold. Empty where the
+// system does not show them.
+std::vector<File> files_of_ancestors(std::size_t size);
+// The name of the program that this process runs.
+std::string program_name();
+// Calls the function when the process exits, with its exit status, if the system reports that.
+void with_exit_status(void (*function)(int status));
 // The value of an environment variable, or "".
 std::string environment(const char *name);
 // Whether the variable exists; it may be empty.

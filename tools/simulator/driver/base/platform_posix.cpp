@@ -4,6 +4,7 @@
 #endif
 #include "base/platform.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +12,10 @@
 #include <ctime>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <filesystem>
+#include <fstream>
 #include <pthread.h>
+#include <sstream>
 #include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -195,6 +199,64 @@ std::uint64_t process_id() noexcept {
 File open_of_process(std::uint64_t process, std::intptr_t handle) {
     const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(handle);
     return File::adopt(open(path.c_str(), O_RDWR | O_CLOEXEC));
+}
+
+#ifdef __linux__
+namespace {
+
+// 0 if it has no parent.
+std::uint64_t parent_of(std::uint64_t process) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    std::string text;
+    std::getline(file, text); // "7 (name) S 5 ...", the last is the parent
+    std::istringstream after_name(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
+    char state = 0;
+    std::uint64_t parent = 0;
+    after_name >> state >> parent;
+    return parent;
+}
+
+} // namespace
+
+std::vector<File> files_of_ancestors(std::size_t size) {
+    std::vector<File> files;
+    for (auto process = parent_of(process_id()); process > 1; process = parent_of(process)) {
+        std::error_code error, ignored;
+        std::filesystem::directory_iterator entry("/proc/" + std::to_string(process) + "/fd",
+                                                  error);
+        for (; !error && entry != end(entry); entry.increment(error)) {
+            const std::string target = std::filesystem::read_symlink(*entry, ignored).string();
+            if (!target.starts_with("/memfd:cushim-sim")) {
+                continue;
+            }
+            File file = open_of_process(process, std::stol(entry->path().filename()));
+            if (file.size() == size) {
+                files.push_back(std::move(file));
+            }
+        }
+    }
+    return files;
+}
+
+std::string program_name() {
+    return program_invocation_short_name;
+}
+#else
+std::vector<File> files_of_ancestors(std::size_t) {
+    return {};
+}
+
+std::string program_name() {
+    return getprogname();
+}
+#endif
+
+void with_exit_status([[maybe_unused]] void (*function)(int status)) {
+#ifdef __GLIBC__
+    stay_loaded();
+    on_exit([](int status, void *given) { reinterpret_cast<void (*)(int)>(given)(status); },
+            reinterpret_cast<void *>(function));
+#endif
 }
 
 std::optional<FileIdentity> identity_of(std::intptr_t descriptor) noexcept {

@@ -290,6 +290,19 @@ bool has_environment(const char *name) {
     return GetEnvironmentVariableA(name, nullptr, 0) != 0;
 }
 
+std::vector<File> files_of_ancestors(std::size_t) {
+    return {};
+}
+
+std::string program_name() {
+    char path[MAX_PATH] = "";
+    GetModuleFileNameA(nullptr, path, sizeof path);
+    const std::string file = path;
+    return file.substr(file.find_last_of("\\/") + 1);
+}
+
+void with_exit_status(void (*)(int)) {} // exit handlers are not told
+
 std::string environment(const char *name) {
     char small[4096];
     const DWORD length = GetEnvironmentVariableA(name, small, sizeof small);

@@ -4,6 +4,7 @@
 #include "base/poison.hpp"
 #include "call/call_log.hpp"
 #include "call/error_log.hpp"
+#include "call/failed_calls.hpp"
 #include "call/faults.hpp"
 #include "call/lifecycle.hpp"
 #include "call/runtime_calls.hpp"
@@ -130,6 +131,9 @@ CUresult Call::leave(CUresult status) noexcept {
     }
     if (log_enabled() && !in_runtime_call()) {
         log_call(number_, row_, arguments_, count_, static_cast<int>(status));
+    }
+    if (!in_runtime_call()) {
+        note_status(row_, number_, arguments_, count_, static_cast<int>(status));
     }
     innermost = outer_;
     FailureNotice notice;

@@ -86,6 +86,14 @@ std::string text_of(const Argument &argument) {
 
 } // namespace
 
+std::string text_of(const Argument *arguments, unsigned int count) {
+    std::string text;
+    for (unsigned int i = 0; i < count; ++i) {
+        text += (i == 0 ? "" : ", ") + text_of(arguments[i]);
+    }
+    return text;
+}
+
 bool log_enabled() noexcept {
     return enabled;
 }
@@ -96,11 +104,7 @@ void enable_log(bool on) noexcept {
 
 void log_call(std::uint64_t number, const Row &row, const Argument *arguments, unsigned int count,
               int status) noexcept try {
-    std::string text;
-    for (unsigned int i = 0; i < count; ++i) {
-        text += (i == 0 ? "" : ", ") + text_of(arguments[i]);
-    }
-    entries().push_back({number, thread_number(), row.name, std::move(text), status});
+    entries().push_back({number, thread_number(), row.name, text_of(arguments, count), status});
 } catch (...) { // out of memory: the call itself must not fail
 }
 

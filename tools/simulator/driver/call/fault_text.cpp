@@ -48,6 +48,10 @@ bool set_choice(cushim_sim_fault &fault, std::string_view option) {
         fault.sticky = 1;
         return true;
     }
+    if (option == "optional") {
+        fault.optional = 1;
+        return true;
+    }
     if (option.starts_with("p=")) {
         return assign(fault.probability, probability(option.substr(2)));
     }

@@ -4,9 +4,12 @@
 #include "base/platform.hpp"
 #include "base/random.hpp"
 #include "call/settings.hpp"
+#include "call/shared_faults.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,8 +27,10 @@ struct Plan {
     Random random;
     bool sticky;
     std::uint64_t delay_us;
+    bool optional;
     std::uint64_t seen = 0, fired = 0;
-    bool noted = false; // note_unused()
+    std::uint64_t key = 0; // of share_plan(); 0: only this process has the plan
+    bool noted = false;    // note_unused()
 
     // A base name matches all ABI versions and per-thread variants.
     bool names(const Row &row) const {
@@ -48,6 +53,40 @@ struct Plan {
 std::vector<Plan> &plans() {
     static Immortal<std::vector<Plan>> all;
     return *all;
+}
+
+// How often the client called each entry point, by base name, while faults are planned.
+std::map<std::string, std::uint64_t> &client_calls() {
+    static Immortal<std::map<std::string, std::uint64_t>> all;
+    return *all;
+}
+
+void count_call(const Row &row) noexcept try {
+    ++client_calls()[row.base];
+} catch (...) { // out of memory: a report lacks this call
+}
+
+// "MemcpyAsync" of cudaMemcpyAsync_ptsz and of cuMemcpyAsync.
+std::string_view stem_of(std::string_view entry) {
+    entry.remove_prefix(entry.starts_with("cuda") ? 4 : 2);
+    return entry.substr(0, entry.find('_'));
+}
+
+// "; similar: cuGraphInstantiateWithParams was called 2 times".
+std::string similar_calls(const std::string &entry) {
+    std::string text;
+    if (entry == "*") {
+        return text;
+    }
+    const std::string_view stem = stem_of(entry);
+    for (const auto &[name, count] : client_calls()) {
+        const std::string_view other = stem_of(name);
+        if (name != entry && (other.starts_with(stem) || stem.starts_with(other))) {
+            text += (text.empty() ? "; similar: " : ", ") + name + " was called " +
+                    std::to_string(count) + (count == 1 ? " time" : " times");
+        }
+    }
+    return text;
 }
 
 struct KnownRows {
@@ -100,11 +139,20 @@ PlannedFault consult_faults(const Row &row) noexcept {
     PlannedFault planned;
     bool hangs = false;
     std::uint64_t delay = 0;
+    count_call(row);
     for (Plan &plan : plans()) {
-        if (!plan.names(row) || !plan.fires()) {
+        if (!plan.names(row)) {
             continue;
         }
-        ++plan.fired;
+        if (plan.seen == 0 && plan.key != 0) {
+            tell_ancestors(plan.key, false);
+        }
+        if (!plan.fires()) {
+            continue;
+        }
+        if (++plan.fired == 1 && plan.key != 0) {
+            tell_ancestors(plan.key, true);
+        }
         const auto code = static_cast<CUresult>(plan.code);
         switch (plan.kind) {
         case CUSHIM_SIM_FAULT_INSTEAD:
@@ -161,7 +209,8 @@ std::uint64_t plan_fault(const cushim_sim_fault &fault) {
         return 0;
     }
     plans().push_back({fault.entry, fault.kind, fault.code, fault.nth == 0 ? 1 : fault.nth,
-                       fault.probability, Random(fault.seed), fault.sticky != 0, fault.delay_us});
+                       fault.probability, Random(fault.seed), fault.sticky != 0, fault.delay_us,
+                       fault.optional != 0});
     return first_number + plans().size() - 1;
 }
 
@@ -173,7 +222,19 @@ std::uint64_t fault_fired(std::uint64_t number) noexcept {
 void clear_faults() noexcept {
     first_number += plans().size();
     plans().clear();
+    client_calls().clear();
+    clear_shared_plans();
     release_hangs();
+}
+
+void share_faults() {
+    std::string all; // equal plans get different keys
+    for (Plan &plan : plans()) {
+        all += plan.entry + ' ' + std::to_string(plan.kind) + ' ' + std::to_string(plan.code) +
+               ' ' + std::to_string(plan.nth) + ' ' + std::to_string(plan.probability) + ';';
+        plan.key = std::hash<std::string>()(all) | 1;
+        share_plan(plan.key);
+    }
 }
 
 void release_hangs() noexcept {
@@ -181,12 +242,20 @@ void release_hangs() noexcept {
     Lock::changed().notify_all();
 }
 
-void for_each_idle_fault(const std::function<void(const std::string &)> &line) {
+void for_each_idle_fault(const std::function<void(const std::string &, bool is_error)> &line) {
     for (const Plan &plan : plans()) {
-        if (plan.fired == 0) {
-            line("the planned fault of " + plan.entry + " never fired; it saw " +
-                 std::to_string(plan.seen) + (plan.seen == 1 ? " call" : " calls"));
+        if (plan.fired != 0) {
+            continue;
         }
+        const Elsewhere elsewhere = plan.key != 0 ? find_elsewhere(plan.key) : Elsewhere();
+        if (elsewhere.has_fired) {
+            continue;
+        }
+        const bool by_chance = plan.probability > 0 && (plan.seen > 0 || elsewhere.has_counted);
+        line("the planned fault of " + plan.entry + " never fired; it saw " +
+                 std::to_string(plan.seen) + (plan.seen == 1 ? " call" : " calls") +
+                 similar_calls(plan.entry),
+             !elsewhere.is_planned && !plan.optional && !by_chance);
     }
 }
 

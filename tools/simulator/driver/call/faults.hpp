@@ -29,8 +29,11 @@ bool is_entry_point(std::string_view name);
 // Plans the fault that a text describes; false if it is not understood. fault_text.cpp.
 bool plan_fault_of(std::string_view text);
 std::uint64_t fault_fired(std::uint64_t number) noexcept;
-// Reports one line for each plan that has not fired.
-void for_each_idle_fault(const std::function<void(const std::string &)> &line);
+// Reports one line for each plan that has fired in no process. `is_error`: in one of this process
+// or its descendants, unless it is optional or left to chance.
+void for_each_idle_fault(const std::function<void(const std::string &, bool is_error)> &line);
+// The plans so far are those of CUSHIM_SIM, which other processes have, too.
+void share_faults();
 void clear_faults() noexcept;
 // Ends every hang in progress.
 void release_hangs() noexcept;

@@ -1,6 +1,7 @@
 #include "call/runtime_calls.hpp"
 #include "call/call_log.hpp"
 #include "call/error_log.hpp"
+#include "call/failed_calls.hpp"
 #include "call/faults.hpp"
 #include "call/startup.hpp"
 
@@ -21,6 +22,7 @@ FailureNotice end_outermost(const RuntimeFrame &frame, int status) {
     if (log_enabled()) {
         log_call(frame.number, *frame.row, frame.arguments, frame.count, status);
     }
+    note_status(*frame.row, frame.number, frame.arguments, frame.count, status);
     if (!ended.refused) {
         return {};
     }

@@ -51,6 +51,8 @@ bool set_report(std::string_view text) {
         settings().report = Report::print;
     } else if (text == "fail") {
         settings().report = Report::fail;
+    } else if (text == "errors") {
+        settings().report = Report::errors;
     } else {
         return false;
     }
@@ -87,7 +89,7 @@ constexpr Setting known[] = {
     {"stall", "milliseconds",
      [](auto value) { return assign(settings().stall_ms, number<std::uint64_t>(value)); }},
     {"log", "0 or 1", [](auto value) { return assign_flag(settings().log, value); }},
-    {"report", "0, 1 or fail", set_report},
+    {"report", "0, 1, fail or errors", set_report},
     {"abort", "0 or 1", [](auto value) { return assign_flag(settings().abort, value); }},
 };
 

@@ -12,7 +12,7 @@
 namespace sim {
 
 enum class Mode { immediate, threaded, adversarial };
-enum class Report { none, print, fail }; // at exit
+enum class Report { none, print, fail, errors }; // at exit
 
 struct Settings {
     Machine machine;

@@ -3,6 +3,7 @@
 #include "base/platform.hpp"
 #include "base/refusal.hpp"
 #include "call/call_log.hpp"
+#include "call/faults.hpp"
 #include "call/settings.hpp"
 
 #include <atomic>
@@ -30,6 +31,7 @@ void read_environment() {
     environment_problem() = problem ? "CUSHIM_SIM: " + *problem : "";
     settings_problem() = problem.value_or("");
     enable_log(settings().log);
+    share_faults();
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "call/call.hpp"
 #include "call/misuse.hpp"
 #include "call/settings.hpp"
+#include "engine/context.hpp"
 #include "engine/heap.hpp"
 #include "engine/memory.hpp"
 #include "engine/object.hpp"
@@ -253,6 +254,7 @@ bool AddressSpace::owns(std::uintptr_t address) const noexcept {
 
 Range &AddressSpace::add(Range range) {
     range.id = ++places().last_id;
+    range.made_in_context = current_or_null();
     if (const Call *call = Call::current()) {
         range.made_by = call->name();
         range.made_in = call->number();

@@ -4,9 +4,11 @@
 #include "call/call.hpp"
 #include "engine/graph.hpp"
 #include "engine/graph_memory.hpp"
+#include "engine/open_calls.hpp"
 #include "engine/stream.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 namespace sim {
@@ -96,6 +98,11 @@ void refuse_invalidated(const Stream &stream) {
 void open_capture(std::shared_ptr<Capture> capture, std::vector<Edge> first) {
     static std::uint64_t last_id = 0;
     capture->id = ++last_id;
+    if (const Call *call = Call::current()) {
+        capture->begun_by = call->name();
+        capture->begun_in = call->number();
+    }
+    capture->graph->counted = capture->graph->counted && !capture->own_graph;
     capture->frontiers[capture->origin] = std::move(first);
     all_captures().push_back(capture);
     capture->graph->capturing = true;
@@ -117,6 +124,7 @@ CUgraph close_capture(Capture &ending) {
     capture->events.clear();
     Graph *graph = std::exchange(capture->graph, nullptr);
     graph->capturing = false;
+    graph->counted = graph->counted || capture->own_graph;
     if (capture->own_graph && capture->invalidated) {
         destroy_graph(*graph);
         return nullptr;
@@ -278,6 +286,9 @@ void leave_capture(Stream &stream) {
     if (!capture) {
         return;
     }
+    if (capture->origin == &stream && capture->active()) {
+        note_left(*capture, stream.context);
+    }
     invalidate(*capture);
     if (capture->origin == &stream) {
         close_capture(*capture);
@@ -285,6 +296,32 @@ void leave_capture(Stream &stream) {
         capture->frontiers.erase(&stream);
         stream.capture = nullptr;
     }
+}
+
+void leave_captures(CUctx_st &context) {
+    std::vector<Stream *> origins;
+    for_each_capture([&](const Capture &capture) {
+        if (capture.origin->context == &context) {
+            origins.push_back(capture.origin);
+        }
+    });
+    for (Stream *origin : origins) {
+        leave_capture(*origin);
+    }
+}
+
+void for_each_capture(const std::function<void(const Capture &)> &function) {
+    for (const auto &capture : captures()) {
+        function(*capture);
+    }
+}
+
+std::string Capture::describe() const {
+    char text[160];
+    std::snprintf(text, sizeof text, "capture of stream %p begun by %s in call %llu",
+                  static_cast<const void *>(origin), begun_by,
+                  static_cast<unsigned long long>(begun_in));
+    return text;
 }
 
 CUstreamCaptureMode &thread_capture_mode() {

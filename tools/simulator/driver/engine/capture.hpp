@@ -6,8 +6,10 @@
 #include "engine/work.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -33,7 +35,11 @@ struct Capture {
     std::vector<CUgraphNode> shown_nodes;
     std::vector<EdgeData> shown_edges;
 
+    const char *begun_by = "";  // entry point
+    std::uint64_t begun_in = 0; // number of that call
+
     bool active() const noexcept { return graph != nullptr && !invalidated; }
+    std::string describe() const; // "capture of stream 0x… begun by cuStreamBeginCapture in call 7"
 };
 
 // For submit(): if the stream captures, adds the work as a node and returns true. Fails with 901 if
@@ -87,5 +93,9 @@ void restart_captures();
 
 // A stream is destroyed: ends the capture that began in it, or invalidates the one it joined.
 void leave_capture(CUstream_st &stream);
+// The same for all streams of a context in which captures began.
+void leave_captures(CUctx_st &context);
+// Calls function(capture) for every capture in progress.
+void for_each_capture(const std::function<void(const Capture &)> &function);
 
 } // namespace sim

@@ -3,9 +3,11 @@
 #include "call/call.hpp"
 #include "call/misuse.hpp"
 #include "call/startup.hpp"
+#include "engine/capture.hpp"
 #include "engine/device.hpp"
 #include "engine/engine.hpp"
 #include "engine/memory.hpp"
+#include "engine/open_calls.hpp"
 #include "engine/stream.hpp"
 
 #include <algorithm>
@@ -92,6 +94,7 @@ void finish_work(Context &context) {
 void empty(Context &context) {
     context.ending = true;
     finish_work(context);
+    leave_captures(context);
     AddressSpace &space = AddressSpace::get();
     std::vector<Range *> ranges;
     space.for_each([&](Range &range) {
@@ -100,6 +103,9 @@ void empty(Context &context) {
         }
     });
     for (Range *range : ranges) {
+        if (range->counted && range->ended_by == nullptr) {
+            note_left(*range, &context);
+        }
         space.remove(*range);
     }
     context.peers.clear();
@@ -179,6 +185,7 @@ void fail_context(Context &context, CUresult status) {
         return;
     }
     context.sticky = status;
+    note_failed(context);
     if (!takes_other_devices(status)) {
         return;
     }
@@ -189,6 +196,7 @@ void fail_context(Context &context, CUresult status) {
         auto &other = static_cast<Context &>(object);
         if (other.device != context.device && !other.destroyed && other.sticky == CUDA_SUCCESS) {
             other.sticky = status;
+            note_failed(other);
         }
     });
 }

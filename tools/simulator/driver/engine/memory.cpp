@@ -102,7 +102,15 @@ std::byte *device_view(CUdeviceptr address, std::size_t size, bool write) {
             range.describe());
         throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
     }
-    return range.view + (address - range.base);
+    std::byte *const view = range.view + (address - range.base);
+    if (range.memory == Memory::registered && !platform::is_accessible(view, size)) {
+        misuse("use of registered memory that the program has unmapped: " + range.describe());
+        if (executing()) {
+            throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
+        }
+        refuse(CUDA_ERROR_INVALID_VALUE);
+    }
+    return view;
 }
 
 std::byte *view_or_null(CUdeviceptr address, std::size_t size, bool write) noexcept try {

@@ -94,11 +94,12 @@ struct Range {
     int device = 0;
     CUctx_st *context = nullptr; // the context it is bound to, or null
     std::shared_ptr<Backing> backing;
-    unsigned int flags = 0;    // flags of the call that made it
-    bool read_only = false;    // registered with that flag
-    unsigned long long id = 0; // CU_POINTER_ATTRIBUTE_BUFFER_ID
-    const char *made_by = "";  // entry point
-    std::uint64_t made_in = 0; // number of that call
+    unsigned int flags = 0;                    // flags of the call that made it
+    bool read_only = false;                    // registered with that flag
+    unsigned long long id = 0;                 // CU_POINTER_ATTRIBUTE_BUFFER_ID
+    const char *made_by = "";                  // entry point
+    std::uint64_t made_in = 0;                 // number of that call
+    const CUctx_st *made_in_context = nullptr; // see Object
     // The call that freed it in stream order, possibly not completed yet. Null: not freed.
     const char *ended_by = nullptr;
     std::uint64_t ended_in = 0;

@@ -2,6 +2,8 @@
 #include "base/immortal.hpp"
 #include "call/call.hpp"
 #include "call/misuse.hpp"
+#include "engine/context.hpp"
+#include "engine/open_calls.hpp"
 
 #include <cstdio>
 #include <iterator>
@@ -17,6 +19,12 @@ constexpr std::size_t remembered = 1 << 16; // destroyed objects whose addresses
 std::string one_of(Kind kind) {
     const std::string name = name_of(kind);
     return (std::string("aeio").find(name.front()) == std::string::npos ? "a " : "an ") + name;
+}
+
+// The end of a context frees what is bound to it, as CUDA documents. Only memory that the program
+// has not freed before is a leak then, as it is for compute-sanitizer.
+bool is_memory(const Object &object) {
+    return object.kind == Kind::array || object.kind == Kind::mipmapped_array;
 }
 
 } // namespace
@@ -79,7 +87,7 @@ const char *name_of(Kind kind) noexcept {
     return "object";
 }
 
-Object::Object(Kind k) noexcept : kind(k) {
+Object::Object(Kind k) noexcept : kind(k), made_in_context(current_or_null()) {
     if (const Call *call = Call::current()) {
         made_by = call->name();
         made_in = call->number();
@@ -165,6 +173,9 @@ void Registry::end(Object *object, End how) noexcept {
     state().objects.erase(found);
     if (!dying->retired) {
         note_end(*dying, how);
+    }
+    if (with_context && dying->counted && is_memory(*dying)) {
+        note_left(*dying, dying->context);
     }
 }
 

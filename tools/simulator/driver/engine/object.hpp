@@ -58,7 +58,9 @@ struct Object {
     const char *made_by = "";    // entry point
     std::uint64_t made_in = 0;   // number of that call
     CUctx_st *context = nullptr; // the context it is bound to, or null
-    bool retired = false;        // its handle is invalid: see Registry::retire()
+    const CUctx_st
+        *made_in_context; // the current one at that call, or null; may not exist any more
+    bool retired = false; // its handle is invalid: see Registry::retire()
 
     std::string describe() const; // "stream 0x55… made by cuStreamCreate in call 7"
 };

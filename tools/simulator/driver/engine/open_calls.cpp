@@ -29,7 +29,8 @@ struct Retain {
 struct Push {
     std::uint64_t thread;
     std::size_t depth;
-    const Context *context;
+    const Context *context; // may have ended
+    std::string what;
     Origin origin;
 };
 
@@ -44,7 +45,15 @@ struct Export {
     Origin origin;
 };
 
+struct Ended {
+    std::string text;
+    bool is_lost;
+};
+constexpr std::size_t most_ended = 1000; // limits the memory of a program that never stops
+
 struct State {
+    std::vector<Ended> ended;
+    std::vector<const Context *> failed;
     std::vector<Retain> retains;
     std::vector<Push> pushes;
     std::vector<Peer> peers;
@@ -105,7 +114,7 @@ void note_release(int device) noexcept {
 
 void note_push(const CUctx_st &context, std::size_t depth) {
     note_pops(depth - 1);
-    state().pushes.push_back({this_thread(), depth, &context, {}});
+    state().pushes.push_back({this_thread(), depth, &context, text_of(context), {}});
 }
 
 void note_pops(std::size_t depth) noexcept {
@@ -127,39 +136,60 @@ void note_export(std::intptr_t descriptor) {
     }
 }
 
-std::size_t for_each_open_call(const std::function<void(const std::string &)> &line) {
-    std::size_t count = 0;
-    const auto report = [&](const std::string &what, const char *how, const Origin &origin) {
-        ++count;
-        line(what + how + origin.text());
-    };
+void note_left(const std::string &what, const Context *context) {
+    if (state().ended.size() < most_ended) {
+        const Call *call = Call::current();
+        const std::string end = call != nullptr ? std::string(", ended by ") + call->name() +
+                                                      " in call " + std::to_string(call->number())
+                                                : ", ended with its thread";
+        state().ended.push_back({what + end, has_failed(context)});
+    }
+}
+
+void note_failed(const Context &context) noexcept try {
+    state().failed.push_back(&context);
+} catch (...) { // out of memory: its objects count as leaks
+}
+
+bool has_failed(const Context *context) noexcept {
+    const auto &failed = state().failed;
+    return context == nullptr ? !failed.empty()
+                              : std::find(failed.begin(), failed.end(), context) != failed.end();
+}
+
+void for_each_open_call(const Leak &leak) {
+    for (const auto &[text, is_lost] : state().ended) {
+        leak(text, is_lost);
+    }
     for (const Retain &retain : state().retains) {
         if (!is_active(retain.device)) {
             continue; // a reset ended it
         }
-        report("primary context of device " + std::to_string(retain.device), " retained by ",
-               retain.origin);
+        leak("primary context of device " + std::to_string(retain.device) + " retained by " +
+                 retain.origin.text(),
+             has_failed(device(retain.device).primary));
     }
     for (const Push &push : state().pushes) {
-        if (const Context *context = living(push.context)) {
-            report(text_of(*context), " pushed by ", push.origin);
-        }
+        leak(push.what + " pushed by " + push.origin.text(), has_failed(push.context));
     }
     for (const Peer &peer : state().peers) {
         if (holds(peer)) {
-            report("access to " + text_of(*peer.to), " enabled by ", peer.origin);
+            leak("access to " + text_of(*peer.to) + " enabled by " + peer.origin.text(),
+                 has_failed(peer.from));
         }
     }
     for (const Export &given : state().exports) {
         if (platform::identity_of(given.descriptor) == given.file) {
-            report("open descriptor " + std::to_string(given.descriptor), " exported by ",
-                   given.origin);
+            leak("open descriptor " + std::to_string(given.descriptor) + " exported by " +
+                     given.origin.text(),
+                 false); // closing it does not need CUDA
         }
     }
-    return count;
 }
 
 void clear_open_calls() noexcept {
+    state().ended.clear();
+    state().failed.clear();
     state().retains.clear();
     state().pushes.clear();
     state().peers.clear();

@@ -164,8 +164,11 @@ EXPORT CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) 
 EXPORT CUresult cuMemHostUnregister(void *p) {
     potentially_unsafe_call();
     require(p != nullptr, "Specified pointer cannot be NULL");
-    require(range_of_kind(address_of(p), Memory::registered, "cuMemHostUnregister") != nullptr,
-            CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    const Range *range = range_of_kind(address_of(p), Memory::registered, "cuMemHostUnregister");
+    require(range != nullptr, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    if (!platform::is_accessible(p, range->size)) {
+        misuse("the program unmapped memory before it was unregistered: " + range->describe());
+    }
     return end(address_of(p));
 }
 

@@ -6,6 +6,7 @@
 #include "engine/device.hpp"
 #include "engine/engine.hpp"
 #include "engine/graph_memory.hpp"
+#include "engine/open_calls.hpp"
 #include "engine/pool.hpp"
 #include "engine/stream.hpp"
 #include "engine/work.hpp"
@@ -194,6 +195,9 @@ void end_pool_memory_of(int device) {
     });
     for (const CUdeviceptr address : addresses) {
         if (Range *range = AddressSpace::get().find_base(address)) {
+            if (range->counted && range->ended_by == nullptr) {
+                note_left(*range, range->made_in_context);
+            }
             AddressSpace::get().remove(*range);
         }
     }

@@ -189,6 +189,20 @@ std::size_t control_idle_kernels(cushim_sim_line line, void *user) {
     return list_lines(line, user, for_each_idle_kernel);
 }
 
+std::size_t control_lost(cushim_sim_line line, void *user) {
+    return list_lines(line, user, for_each_lost);
+}
+
+std::size_t control_idle_faults(cushim_sim_line line, void *user) {
+    return list_lines(line, user, [](const Line &each) {
+        for_each_idle_fault([&](const std::string &text, bool is_error) {
+            if (is_error) {
+                each(text);
+            }
+        });
+    });
+}
+
 std::size_t control_notes(cushim_sim_line line, void *user) {
     return list_lines(
         line, user, [](const Line &each) { std::for_each(notes().begin(), notes().end(), each); });
@@ -232,20 +246,36 @@ void control_report_misuse(const cushim_sim_launch *launch, const char *text) {
 }
 
 constexpr cushim_sim control = {
-    CUSHIM_SIM_INTERFACE,    CUSHIM_SIM_REVISION,
-    control_reset,           control_configure,
-    control_problem,         control_view,
-    control_register_kernel, control_plan_fault,
-    control_fault_fired,     control_clear_faults,
-    control_release_hangs,   control_log_calls,
-    control_call_count,      control_call_at,
-    control_clear_calls,     control_leaks,
-    control_misuses,         control_drain,
-    control_entry_at,        control_set_conditional,
-    control_make_memory_fd,  control_make_semaphore_fd,
-    control_clear_misuses,   control_idle_kernels,
-    control_notes,           control_variable,
-    control_view_rest,       control_report_misuse,
+    CUSHIM_SIM_INTERFACE,
+    CUSHIM_SIM_REVISION,
+    control_reset,
+    control_configure,
+    control_problem,
+    control_view,
+    control_register_kernel,
+    control_plan_fault,
+    control_fault_fired,
+    control_clear_faults,
+    control_release_hangs,
+    control_log_calls,
+    control_call_count,
+    control_call_at,
+    control_clear_calls,
+    control_leaks,
+    control_misuses,
+    control_drain,
+    control_entry_at,
+    control_set_conditional,
+    control_make_memory_fd,
+    control_make_semaphore_fd,
+    control_clear_misuses,
+    control_idle_kernels,
+    control_notes,
+    control_lost,
+    control_idle_faults,
+    control_variable,
+    control_view_rest,
+    control_report_misuse,
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "base/platform.hpp"
 #include "base/refusal.hpp"
 #include "call/call.hpp"
+#include "call/failed_calls.hpp"
 #include "call/kernel_files.hpp"
 #include "call/lifecycle.hpp"
 #include "call/runtime_calls.hpp"
@@ -23,7 +24,7 @@ void at_exit() {
     // Objects in a child belong to its parent.
     if (settings().report != Report::none && !is_forked()) {
         if (Lock::take_at_exit()) {
-            failed = report_at_exit() && settings().report == Report::fail;
+            failed = report_at_exit();
             Lock::mutex().unlock();
         } else {
             std::fputs("cushim-sim: no report: a thread was terminated inside a call\n", stderr);
@@ -49,6 +50,9 @@ void check_kernel_files() {
 void register_handlers() {
     static const bool once = [] {
         std::atexit(at_exit);
+        if (settings().report == Report::errors) {
+            platform::with_exit_status(note_exit_status); // runs before at_exit()
+        }
         platform::after_fork_in_child(set_forked);
         return true;
     }();

@@ -1,4 +1,4 @@
-// Leaks, misuses, idle kernels and notes, one line each.
+// Leaks, lost objects, misuses, idle kernels and notes, one line each.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,11 @@ namespace sim {
 
 using Line = std::function<void(const std::string &)>;
 
-// Reports every live object and range that counts as a leak. Returns the number of lines.
+// What was not given back, and what was lost because its context failed (engine/open_calls.hpp).
+// Return the number of lines.
 std::size_t for_each_leak(const Line &line);
-// Prints all four kinds to standard error. Returns whether there was anything but notes.
+std::size_t for_each_lost(const Line &line);
+// Prints all kinds to standard error. Returns whether the process must fail.
 bool report_at_exit() noexcept;
 
 } // namespace sim

@@ -3,6 +3,7 @@
 #include "call/call.hpp"
 #include "call/call_log.hpp"
 #include "call/error_log.hpp"
+#include "call/failed_calls.hpp"
 #include "call/faults.hpp"
 #include "call/kernel_files.hpp"
 #include "call/lifecycle.hpp"
@@ -26,6 +27,7 @@ void restart() {
     }
     count_restart();
     clear_faults();
+    clear_failed_calls();
     stop_engine();
     restart_graphs();
     Registry::get().clear();

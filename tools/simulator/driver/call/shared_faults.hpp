@@ -1,0 +1,24 @@
+// Faults that several processes inherit from CUSHIM_SIM: whether one has fired in a descendant, and
+// whether an ancestor has planned it, too. Ancestors are found on Linux only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sim {
+
+// Makes a plan of this process known to its descendants. Its key is the same in each process.
+void share_plan(std::uint64_t key);
+void clear_shared_plans() noexcept;
+
+// A call of this process has counted for the plan, and perhaps made it fire.
+void tell_ancestors(std::uint64_t key, bool has_fired) noexcept;
+
+struct Elsewhere {
+    bool is_planned = false; // by an ancestor
+    // In a process that this one or an ancestor knows.
+    bool has_counted = false, has_fired = false;
+};
+Elsewhere find_elsewhere(std::uint64_t key);
+
+} // namespace sim
