@@ -52,6 +52,23 @@ GROWTH = (
     ("a blocking copy beside used streams", "immediate", "copy"),
     ("a blocking copy beside used streams, adversarial", "adversarial", "copy"),
 )
+# Kinds of objects in programs/simulator_objects.cpp: the instructions to create one, and to destroy one in random
+# order.
+OBJECTS = {
+    "used-stream": "a stream",
+    "context": "a context",
+    "full-context": "a context with objects",
+    "push": "a pushed context",
+    "peer-access": "the access of a context to another",
+    "exec-with-memory": "a graph that allocates memory",
+    "capture": "a capture",
+    "pool": "a memory pool",
+    "synchronize-beside-pools": "a synchronization beside memory pools",
+    "uneven-memory": "memory of different sizes",
+    "large-memory": "memory of 2 MiB",
+    "mapping": "a mapped part of a range",
+}
+CREATED, DESTROYED = "create", "random"
 COUNTED_SIZES, TIMED_SIZES = (500, 8000), (1000, 100_000)
 MOST_MAPPINGS = 30_000  # Linux permits a process 65,530
 MOST_GROWTH = 2
@@ -103,6 +120,19 @@ def count_growth(program, environment):
     return figures
 
 
+def count_objects(program, environment):
+    if not have_valgrind():
+        return [skipped("growth of instructions of objects", NO_VALGRIND)]
+    chosen = environment | {"CUSHIM_SIM": "devices=2;memory=64GiB"}
+    figures = []
+    for kind, title in OBJECTS.items():
+        for order, what in ((CREATED, "created"), (DESTROYED, "destroyed")):
+            small, large = (instructions(program, [kind, order, str(size)], inside="measured_part", **chosen) / size
+                            for size in COUNTED_SIZES)
+            figures += growth_figures(f"{title}, {what}", small, large, COUNTED_SIZES, "instructions")
+    return figures
+
+
 def fastest(program, mode, name, size, environment, runs=3):
     chosen = environment | {"CUSHIM_SIM": f"mode={mode}"}
     return min(printed_number(program, name, str(size), **chosen) for _ in range(runs))
@@ -111,7 +141,8 @@ def fastest(program, mode, name, size, environment, runs=3):
 def growth(workshop, environment, repeatable):
     kit = workshop.kit("g++", "static")
     program = workshop.program("simulator_growth", "g++", "simulator_growth.cpp", [*kit.flags, *kit.link_flags])
-    figures = count_growth(program, environment)
+    objects = workshop.program("simulator_objects", "g++", "simulator_objects.cpp", [*kit.flags, *kit.link_flags])
+    figures = count_growth(program, environment) + count_objects(objects, environment)
     sleeps = [fastest(program, "threaded", SLEEPS, size, environment) for size in THREADS]
     figures += growth_figures("sleeping threads of a blocking copy, threaded", *sleeps, THREADS, "")
     memory = fastest(program, "immediate", MEMORY, COUNTED_SIZES[1], environment)

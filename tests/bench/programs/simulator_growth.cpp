@@ -4,15 +4,10 @@
  * unit that the table below names. Returns 1 if a call fails. The operations run inside
  * measured_part(), so that callgrind can count theirs alone.
  */
-#include <cushim/driver_table.hpp>
+#include "growth.hpp"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
-#include <functional>
 #include <vector>
 
 #if CUDA_VERSION >= 13000
@@ -20,44 +15,6 @@
 #else
 #define EDGE_DATA
 #endif
-
-static const auto driver = cushim::driver();
-
-static void require(int status) {
-    if (status != 0) {
-        fprintf(stderr, "status %d\n", status);
-        exit(1);
-    }
-}
-
-static double processor_ns() {
-    timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return now.tv_sec * 1e9 + now.tv_nsec;
-}
-
-static double resident_bytes() {
-    rusage usage;
-    require(getrusage(RUSAGE_SELF, &usage));
-    return usage.ru_maxrss * 1024.0;
-}
-
-/* How often threads of this process went to sleep. */
-static double sleeps() {
-    rusage usage;
-    require(getrusage(RUSAGE_SELF, &usage));
-    return usage.ru_nvcsw;
-}
-
-extern "C" [[gnu::noinline]] void measured_part(const std::function<void()> &operations) {
-    operations();
-}
-
-static double measure(const std::function<void()> &operations, double (*meter)() = processor_ns) {
-    const double before = meter();
-    measured_part(operations);
-    return meter() - before;
-}
 
 using Nodes = std::vector<CUgraphNode>;
 
@@ -327,15 +284,10 @@ int main(int argc, char **argv) {
     if (argc != 3) {
         return 2;
     }
-    CUcontext context = nullptr;
-    require(driver.cuInit(0));
-    require(driver.cuDevicePrimaryCtxRetain(&context, 0));
-    require(driver.cuCtxSetCurrent(context));
+    start();
     for (const Measured &measured : all) {
         if (strcmp(argv[1], measured.name) == 0) {
-            printf("%.4f\n", measured.run(strtoul(argv[2], nullptr, 10)));
-            fflush(stdout);
-            _Exit(0); // the exit handlers of the simulator would destroy every object
+            print_and_leave(measured.run(strtoul(argv[2], nullptr, 10)));
         }
     }
     return 2;

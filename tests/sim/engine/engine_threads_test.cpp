@@ -1,5 +1,12 @@
 // Streams that several threads use, and streams that run concurrently.
+#include "pinned_word.hpp"
 #include "run_order.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <iterator>
 
 #ifndef _WIN32
 #include <dlfcn.h>
@@ -87,6 +94,109 @@ TEST_CASE("threaded mode runs streams concurrently") {
     require_ok(driver().cuLaunchHostFunc(two, meet, nullptr));
     ok(driver().cuCtxSynchronize());
     CHECK(arrived == 4);
+}
+
+namespace {
+
+// Host functions that wait for each other.
+class Meeting {
+  public:
+    explicit Meeting(int expected) : expected_(expected) {}
+    static void CUDA_CB join(void *meeting) { static_cast<Meeting *>(meeting)->join(); }
+    int most() const { return most_; } // that were inside at the same time
+    int left() const { return left_; }
+
+  private:
+    void join() {
+        std::unique_lock lock(mutex_);
+        most_ = std::max(most_, ++inside_);
+        begun_ += 1;
+        changed_.notify_all();
+        changed_.wait_for(lock, std::chrono::seconds(60), [this] { return begun_ >= expected_; });
+        --inside_;
+        ++left_;
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    const int expected_;
+    int begun_ = 0, inside_ = 0, most_ = 0, left_ = 0;
+};
+
+constexpr int most_workers = 1024;
+
+} // namespace
+
+TEST_CASE("host functions of many streams may wait for each other in threaded mode") {
+    start("mode=threaded");
+    constexpr int count = 200;
+    Meeting meeting(count);
+    const std::deque<Stream> streams(count);
+    for (const Stream &stream : streams) {
+        require_ok(driver().cuLaunchHostFunc(stream, Meeting::join, &meeting));
+    }
+    ok(driver().cuCtxSynchronize());
+    CHECK(meeting.most() == count);
+}
+
+TEST_CASE("a limited number of host functions run at the same time, the others follow") {
+    start("mode=threaded");
+    constexpr int more = 50;
+    Meeting meeting(most_workers);
+    const std::deque<Stream> streams(most_workers + more);
+    for (const Stream &stream : streams) {
+        require_ok(driver().cuLaunchHostFunc(stream, Meeting::join, &meeting));
+    }
+    ok(driver().cuCtxSynchronize());
+    CHECK(meeting.most() == most_workers);
+    CHECK(meeting.left() == most_workers + more);
+    const auto reports = notes();
+    CHECK(std::ranges::any_of(reports, [](const std::string &text) {
+        return text.find("others wait until one returns") != text.npos;
+    }));
+}
+
+#ifdef __linux__
+TEST_CASE("threaded mode runs 100,000 streams in a few threads") {
+    const auto threads = [] {
+        return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+    };
+    start("mode=threaded");
+    const CUdeviceptr memory = allocate(16);
+    const auto before = threads();
+    std::vector<CUstream> streams;
+    int failed = 0;
+    for (int i = 0; i < 100'000; ++i) {
+        CUstream stream = nullptr;
+        failed += driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+        failed += driver().cuMemsetD8Async(memory, 1, 16, stream);
+        streams.push_back(stream);
+    }
+    CHECK(threads() <= before + 2);
+    require_ok(driver().cuCtxSynchronize());
+    for (const CUstream stream : streams) {
+        failed += driver().cuStreamDestroy(stream);
+    }
+    CHECK(failed == 0);
+    CHECK(threads() <= before + 2);
+    release(memory);
+}
+#endif
+
+TEST_CASE("streams that wait for memory need no thread each") {
+    start("mode=threaded");
+    const PinnedWord word;
+    const std::deque<Stream> streams(2000);
+    RunOrder order;
+    int number = 0;
+    for (const Stream &stream : streams) {
+        require_ok(driver().cuStreamWaitValue32(stream, word.address, 1, CU_STREAM_WAIT_VALUE_EQ));
+        require_ok(order.launch(stream, number++));
+    }
+    CHECK(order.ran().empty());
+    *word.value = 1;
+    ok(driver().cuCtxSynchronize());
+    CHECK(order.ran().size() == streams.size());
 }
 
 TEST_CASE("worker threads run work of all streams that was enqueued in another mode") {

@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <limits>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace sim_test;
 
@@ -100,6 +102,29 @@ TEST_CASE("a mapped buffer shares the other API's memory") {
     ok(driver().cuMemFree(buffer));
     ok(driver().cuMemcpyDtoH(&read, whole + page + 101, 1));
     ok(driver().cuMemFree(whole));
+}
+
+TEST_CASE("memory and semaphores of the control table cannot change their size") {
+    for (const int fd : {memory_fd(page), sim_control().make_semaphore_fd(0)}) {
+        CHECK(ftruncate(fd, 0) == -1);
+        close(fd);
+    }
+}
+
+TEST_CASE("use of imported memory whose owner made it smaller fails and is reported") {
+    start(GENERATE_COPY(from_range(all_modes())));
+    const int theirs = memfd_create("of another API", MFD_CLOEXEC);
+    REQUIRE(ftruncate(theirs, 2 * page) == 0);
+    const ExternalMemory memory(fcntl(theirs, F_DUPFD_CLOEXEC, 0), 2 * page);
+    const auto buffer = mapped(memory, 0, 2 * page);
+    ok(driver().cuMemsetD32(buffer, 1, page / 2));
+    ok(driver().cuCtxSynchronize());
+    REQUIRE(ftruncate(theirs, page) == 0);
+    close(theirs);
+    ok(driver().cuMemsetD32(buffer, 1, page / 4));
+    check_misuse(driver().cuMemsetD32(buffer, 1, page / 4 + 1), invalid, "was made smaller");
+    sim_control().clear_misuses();
+    ok(driver().cuMemFree(buffer));
 }
 
 TEST_CASE("a buffer must lie within the imported memory") {

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,6 +100,27 @@ TEST_CASE("importing a descriptor that is not memory fails and leaves it open") 
         close(fd);
     }
     CHECK(open_descriptors() == before);
+}
+
+TEST_CASE("no holder of exported memory can change its size") {
+    const int fd = exported_fd(create_memory(G, exportable()));
+    CHECK(ftruncate(fd, 0) == -1);
+    CHECK(ftruncate(fd, static_cast<off_t>(2 * G)) == -1);
+    CHECK(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) == -1);
+    close(fd);
+}
+
+TEST_CASE("importing a copy of exported memory whose size can change fails") {
+    const int fd = exported_fd(create_memory(G, exportable()));
+    struct stat status {};
+    REQUIRE(fstat(fd, &status) == 0);
+    const int copy = memfd_create("copy", MFD_CLOEXEC);
+    REQUIRE(ftruncate(copy, status.st_size) == 0);
+    off_t from = 0;
+    REQUIRE(sendfile(copy, fd, &from, static_cast<std::size_t>(status.st_size)) == status.st_size);
+    CHECK(try_import(copy) == unknown);
+    close(copy);
+    close(fd);
 }
 
 TEST_CASE("importing a descriptor with changed metadata fails") {

@@ -14,7 +14,8 @@ namespace sim::platform {
 class File {
   public:
     File() = default;
-    // Filled with zeros. Invalid if the system call fails.
+    // Filled with zeros. Nobody can change its size, if the system supports that. Invalid if the
+    // system call fails.
     static File create(std::size_t size);
     // Takes ownership of a handle from the client or another process.
     static File adopt(std::intptr_t handle) noexcept;
@@ -38,6 +39,8 @@ class File {
         return handle;
     }
     std::size_t size() const; // in bytes; 0 if it is not a memory file
+    // Whether another owner of the file can make it smaller: use of the lost bytes is then fatal.
+    bool can_shrink() const noexcept;
     // Maps it for the simulator's own use; null if the system call fails.
     std::byte *map(std::size_t offset, std::size_t size) const;
     // Maps it over a part of a reservation made by reserve_view(), contiguous with its neighbors.
@@ -85,6 +88,8 @@ enum class Access : unsigned char { none, read, read_write };
 // Sets the access to mapped pages.
 void protect(std::byte *where, std::size_t size, Access access);
 
+// Whether every page of [begin, begin+size) is mapped; cheap.
+bool is_mapped(const void *begin, std::size_t size) noexcept;
 // Whether every page of [begin, begin+size) is mapped and can be read or written.
 bool is_accessible(const void *begin, std::size_t size, Access access) noexcept;
 

@@ -30,7 +30,7 @@ namespace {
 
 int new_memory_file() {
 #ifdef MFD_CLOEXEC
-    return memfd_create("cushim-sim", MFD_CLOEXEC);
+    return memfd_create("cushim-sim", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 #else
     static unsigned int count = 0;
     const std::string name =
@@ -55,6 +55,10 @@ File File::create(std::size_t size) {
     if (file.valid() && ftruncate(static_cast<int>(file.handle_), static_cast<off_t>(size)) != 0) {
         return {};
     }
+#ifdef F_ADD_SEALS
+    (void)fcntl(static_cast<int>(file.handle_), F_ADD_SEALS,
+                F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+#endif
     return file;
 }
 
@@ -86,6 +90,14 @@ std::size_t File::size() const {
     }
 #endif
     return static_cast<std::size_t>(status.st_size);
+}
+
+bool File::can_shrink() const noexcept {
+#ifdef F_GET_SEALS
+    return (fcntl(static_cast<int>(handle_), F_GET_SEALS) & F_SEAL_SHRINK) == 0;
+#else
+    return false;
+#endif
 }
 
 std::byte *File::map(std::size_t offset, std::size_t size) const {
@@ -160,6 +172,22 @@ void protect(std::byte *where, std::size_t size, Access access) {
              access == Access::none   ? PROT_NONE
              : access == Access::read ? PROT_READ
                                       : PROT_READ | PROT_WRITE);
+}
+
+bool is_mapped(const void *begin, std::size_t size) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    std::uintptr_t at = address & ~(page_size() - 1);
+    if (size > ~std::uintptr_t(0) - page_size() - address) {
+        return false;
+    }
+    for (unsigned char resident[256]; at < address + size; at += sizeof resident * page_size()) {
+        const std::size_t left = address + size - at;
+        const std::size_t most = sizeof resident * page_size();
+        if (mincore(reinterpret_cast<void *>(at), left < most ? left : most, resident) != 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool is_accessible(const void *begin, std::size_t size, Access access) noexcept {

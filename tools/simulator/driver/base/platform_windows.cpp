@@ -108,6 +108,10 @@ std::size_t File::size() const {
     return known ? info.RegionSize : 0;
 }
 
+bool File::can_shrink() const noexcept {
+    return false;
+}
+
 std::byte *File::map(std::size_t offset, std::size_t size) const {
     return view_of(handle_, offset, size, nullptr);
 }
@@ -248,6 +252,21 @@ static bool permits(DWORD protection, Access access) noexcept {
     constexpr DWORD readable = writable | PAGE_READONLY | PAGE_EXECUTE_READ;
     return (protection & PAGE_GUARD) == 0 &&
            (protection & (access == Access::read ? readable : writable)) != 0;
+}
+
+bool is_mapped(const void *begin, std::size_t size) noexcept {
+    const auto *at = static_cast<const char *>(begin);
+    if (size > ~std::uintptr_t(0) - reinterpret_cast<std::uintptr_t>(begin)) {
+        return false;
+    }
+    for (const char *end = at + size; at < end;) {
+        MEMORY_BASIC_INFORMATION info{};
+        if (VirtualQuery(at, &info, sizeof info) == 0 || info.State != MEM_COMMIT) {
+            return false;
+        }
+        at = static_cast<const char *>(info.BaseAddress) + info.RegionSize;
+    }
+    return true;
 }
 
 bool is_accessible(const void *begin, std::size_t size, Access access) noexcept {

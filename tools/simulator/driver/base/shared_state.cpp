@@ -27,7 +27,8 @@ std::shared_ptr<SharedFile> SharedFile::open(platform::File file, std::uint64_t 
     // Some systems round sizes up to whole pages.
     const std::size_t page = platform::page_size();
     const std::size_t there = file.size();
-    if (there < size || (there + page - 1) / page != (size + page - 1) / page) {
+    if (file.can_shrink() || there < size ||
+        (there + page - 1) / page != (size + page - 1) / page) {
         return nullptr;
     }
     std::byte *bytes = file.map(0, size);

@@ -17,7 +17,7 @@ class SharedFile {
   public:
     // Zeros after the magic number; null if the system call fails.
     static std::shared_ptr<SharedFile> create(std::uint64_t magic, std::size_t size);
-    // Null if the file has another size or another magic number.
+    // Null if the file has another size or another magic number, or can shrink.
     static std::shared_ptr<SharedFile> open(platform::File file, std::uint64_t magic,
                                             std::size_t size);
     ~SharedFile();

@@ -31,7 +31,7 @@ EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags)
     require(Flags == 0);
     check_usable(peer);
     require(can_access_peer(context.device, peer.device), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-    require(context.peers.insert(&peer).second, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    require(enable_peer(context, peer), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
     note_peer_access(context, peer);
     return CUDA_SUCCESS;
 }
@@ -39,7 +39,7 @@ EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags)
 EXPORT CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
     Context &context = current_context();
     Context &peer = checked_peer(peerContext);
-    require(context.peers.erase(&peer) == 1, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    require(disable_peer(context, peer), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     return CUDA_SUCCESS;
 }
 

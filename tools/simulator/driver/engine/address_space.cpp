@@ -8,6 +8,7 @@
 #include "engine/heap.hpp"
 #include "engine/memory.hpp"
 #include "engine/object.hpp"
+#include "engine/open_calls.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -260,7 +261,12 @@ Range &AddressSpace::add(Range range) {
         range.made_in = call->number();
     }
     const std::uintptr_t base = range.base;
-    return ranges_.insert_or_assign(base, std::move(range)).first->second;
+    Range &added = ranges_.insert_or_assign(base, std::move(range)).first->second;
+    BoundRanges::remove(added); // of a range that began there
+    if (added.context != nullptr) {
+        added.context->ranges.add(added);
+    }
+    return added;
 }
 
 Range *AddressSpace::find(std::uintptr_t address) noexcept {
@@ -291,20 +297,18 @@ void AddressSpace::remove(Range &range) noexcept {
     if (range.memory != Memory::registered) {
         note_end(range, false);
     }
+    BoundRanges::remove(range);
     // Removed from the map first: objects that the range keeps alive may look for it.
     const auto node = ranges_.extract(range.base);
 }
 
-// The end of one range may end another, so the search continues at the next address.
-void AddressSpace::remove_all_of(const CUctx_st *context) noexcept {
-    for (auto next = ranges_.begin(); next != ranges_.end();) {
-        if (next->second.context == context) {
-            const std::uintptr_t base = next->first;
-            remove(next->second);
-            next = ranges_.upper_bound(base);
-        } else {
-            ++next;
+// The end of one range may end another.
+void AddressSpace::remove_all_of(CUctx_st &context) noexcept {
+    while (Range *first = context.ranges.first()) {
+        if (first->counted && first->ended_by == nullptr) {
+            note_left(*first, &context);
         }
+        remove(*first);
     }
 }
 
@@ -336,6 +340,7 @@ void AddressSpace::clear() {
     std::erase_if(p.ended, [](const auto &each) { return !each.second.by_reset; });
     std::erase_if(p.order, [&p](std::uintptr_t base) { return !p.ended.contains(base); });
     while (!ranges_.empty()) {
+        BoundRanges::remove(ranges_.begin()->second);
         const auto node = ranges_.extract(ranges_.begin());
         note_end(node.mapped(), true);
     }

@@ -138,7 +138,7 @@ class AdversarialMode final : public RunMode {
             run_stalled(stop);
         }
     }
-    std::chrono::milliseconds runner_pause() const override {
+    std::chrono::microseconds runner_pause() const override {
         return exit_waits() ? milliseconds(2)
                             : std::max(milliseconds(1),
                                        milliseconds(settings().stall_ms / Stall::most_wakeups));

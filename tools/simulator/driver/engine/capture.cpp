@@ -14,8 +14,11 @@
 namespace sim {
 namespace {
 
-std::vector<std::shared_ptr<Capture>> &all_captures() {
-    static Immortal<std::vector<std::shared_ptr<Capture>>> captures;
+// By Capture::id.
+using Captures = std::map<std::uint64_t, std::shared_ptr<Capture>>;
+
+Captures &all_captures() {
+    static Immortal<Captures> captures;
     return *captures;
 }
 
@@ -23,18 +26,21 @@ bool is_dead(const Capture &capture) {
     return Registry::get().find(capture.origin) != capture.origin;
 }
 
+void invalidate(Capture &capture) {
+    capture.invalidated = true;
+}
+
 // Captures in progress. A context may have been destroyed together with the streams of some.
-const std::vector<std::shared_ptr<Capture>> &captures() {
+const Captures &captures() {
     auto &all = all_captures();
-    while (true) {
-        const auto dead = std::find_if(all.begin(), all.end(),
-                                       [](const auto &capture) { return is_dead(*capture); });
-        if (dead == all.end()) {
-            return all;
+    for (auto next = all.begin(); next != all.end();) {
+        Capture &capture = *(next++)->second;
+        if (is_dead(capture)) {
+            invalidate(capture);
+            close_capture(capture);
         }
-        (*dead)->invalidated = true;
-        close_capture(**dead);
     }
+    return all;
 }
 
 void merge(std::vector<Edge> &into, const std::vector<Edge> &edges) {
@@ -83,10 +89,6 @@ void check_valid(const Capture &capture) {
     require(capture.active(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 
-void invalidate(Capture &capture) {
-    capture.invalidated = true;
-}
-
 } // namespace
 
 void refuse_invalidated(const Stream &stream) {
@@ -104,16 +106,15 @@ void open_capture(std::shared_ptr<Capture> capture, std::vector<Edge> first) {
     }
     capture->graph->counted = capture->graph->counted && !capture->own_graph;
     capture->frontiers[capture->origin] = std::move(first);
-    all_captures().push_back(capture);
+    all_captures().emplace(capture->id, capture);
     capture->graph->capturing = true;
     Stream &origin = *capture->origin;
     origin.capture = std::move(capture);
 }
 
 CUgraph close_capture(Capture &ending) {
-    const auto found = std::find_if(all_captures().begin(), all_captures().end(),
-                                    [&](const auto &capture) { return capture.get() == &ending; });
-    const std::shared_ptr<Capture> capture = *found;
+    const auto found = all_captures().find(ending.id);
+    const std::shared_ptr<Capture> capture = found->second;
     all_captures().erase(found);
     for (const auto &[stream, frontier] : capture->frontiers) {
         if (Registry::get().find(stream) == stream) {
@@ -244,7 +245,7 @@ void refuse_implicit(Stream &stream) {
         return;
     }
     bool any = false;
-    for (const auto &capture : captures()) {
+    for (const auto &[id, capture] : captures()) {
         if (hinders_legacy(*capture, stream.context)) {
             invalidate(*capture);
             any = true;
@@ -255,8 +256,8 @@ void refuse_implicit(Stream &stream) {
 
 bool legacy_is_hindered(const Stream &stream) {
     return stream.legacy &&
-           std::any_of(captures().begin(), captures().end(), [&](const auto &capture) {
-               return hinders_legacy(*capture, stream.context);
+           std::any_of(captures().begin(), captures().end(), [&](const auto &entry) {
+               return hinders_legacy(*entry.second, stream.context);
            });
 }
 
@@ -270,7 +271,7 @@ void refuse_capturing(Stream &stream) {
 
 void refuse_capturing(CUctx_st &context) {
     bool any = false;
-    for (const auto &capture : captures()) {
+    for (const auto &[id, capture] : captures()) {
         for (const auto &[stream, frontier] : capture->frontiers) {
             if (Registry::get().find(stream) == stream && stream->context == &context) {
                 invalidate(*capture);
@@ -311,7 +312,7 @@ void leave_captures(CUctx_st &context) {
 }
 
 void for_each_capture(const std::function<void(const Capture &)> &function) {
-    for (const auto &capture : captures()) {
+    for (const auto &[id, capture] : captures()) {
         function(*capture);
     }
 }
@@ -342,7 +343,7 @@ void potentially_unsafe_call() {
         return;
     }
     bool any = false, any_own = false;
-    for (const auto &capture : captures()) {
+    for (const auto &[id, capture] : captures()) {
         const bool own = capture->thread == std::this_thread::get_id();
         const bool forbids = own ? capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED
                                  : capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&

@@ -90,26 +90,30 @@ void finish_work(Context &context) {
     }
 }
 
+// Neither the context nor any other may access the other's memory any more.
+void forget_peers(Context &context) {
+    const std::pair own(context.device, &context);
+    for (const auto &[device, peer] : context.peers) {
+        peer->peer_of.erase(own);
+    }
+    for (const auto &[device, peer] : context.peer_of) {
+        peer->peers.erase(own);
+    }
+    context.peers.clear();
+    context.peer_of.clear();
+}
+
 // Destroys everything that is bound to the context, after its work. The context itself stays.
 void empty(Context &context) {
     context.ending = true;
+    if (!context.primary) {
+        --device(context.device).created_contexts;
+    }
     finish_work(context);
     leave_captures(context);
-    AddressSpace &space = AddressSpace::get();
-    std::vector<Range *> ranges;
-    space.for_each([&](Range &range) {
-        if (range.context == &context) {
-            ranges.push_back(&range);
-        }
-    });
-    for (Range *range : ranges) {
-        if (range->counted && range->ended_by == nullptr) {
-            note_left(*range, &context);
-        }
-        space.remove(*range);
-    }
-    context.peers.clear();
-    Registry::get().destroy_all_of(&context);
+    AddressSpace::get().remove_all_of(context);
+    forget_peers(context);
+    Registry::get().destroy_all_of(context);
 }
 
 } // namespace
@@ -212,27 +216,38 @@ ContextScope::~ContextScope() {
     }
 }
 
+bool enable_peer(Context &from, Context &to) {
+    const bool is_new = from.peers.insert({to.device, &to}).second;
+    to.peer_of.insert({from.device, &from});
+    return is_new;
+}
+
+bool disable_peer(Context &from, Context &to) {
+    to.peer_of.erase({from.device, &from});
+    return from.peers.erase({to.device, &to}) == 1;
+}
+
+bool is_peer(const Context &from, const Context &to) {
+    return from.peers.contains({to.device, const_cast<Context *>(&to)});
+}
+
+bool has_peer_on(const Context &from, CUdevice device) {
+    const auto first = from.peers.lower_bound({device, nullptr});
+    return first != from.peers.end() && first->first == device;
+}
+
 void tear_down(Context &context) {
     empty(context);
     if (context.sticky != CUDA_SUCCESS) {
         device(context.device).failed = true;
     }
-    for (CUdevice other = 0; other < device_count(); ++other) {
-        if (Context *primary = device(other).primary) {
-            primary->peers.erase(&context);
-        }
-    }
-    Registry::get().for_each([&](Object &object) {
-        if (object.kind == Kind::context) {
-            static_cast<Context &>(object).peers.erase(&context);
-        }
-    });
     if (context.primary) {
         context.destroyed = true;
         context.ending = false;
         context.sticky = CUDA_SUCCESS;
         device(context.device).primary_flags = 0;
     } else {
+        forget_streams(context);
         Registry::get().destroy(&context);
     }
     Lock::changed().notify_all();
@@ -279,14 +294,7 @@ void change_flags(Context &context, unsigned int flags) {
 }
 
 bool has_created_context(CUdevice ordinal) {
-    bool found = false;
-    Registry::get().for_each([&](const Object &object) {
-        if (object.kind == Kind::context) {
-            const auto &context = static_cast<const Context &>(object);
-            found = found || (context.device == ordinal && !context.primary && !context.ending);
-        }
-    });
-    return found;
+    return device(ordinal).created_contexts != 0;
 }
 
 Context &create_context(CUdevice ordinal, unsigned int flags) {
@@ -294,6 +302,7 @@ Context &create_context(CUdevice ordinal, unsigned int flags) {
     Context *context = Registry::get().make<Context>(ordinal, false);
     context->flags =
         (flags & core_dump_on_request) != 0 ? (flags & ~core_dump_on_request) | core_dump : flags;
+    ++device(ordinal).created_contexts;
     return *context;
 }
 

@@ -1,10 +1,12 @@
 // Contexts: each thread's context stack, the objects bound to a context, and its sticky error.
 #pragma once
 
+#include "engine/memory.hpp"
 #include "engine/object.hpp"
 
 #include <array>
 #include <set>
+#include <utility>
 #include <vector>
 
 struct CUstream_st;
@@ -31,7 +33,12 @@ struct CUctx_st final : sim::Object {
     std::array<std::size_t, 16> limits{};
     int cache_config = 0;
     int shared_config = 0;
-    std::set<CUctx_st *> peers; // contexts whose memory it may access
+    // Contexts whose memory it may access, and contexts that may access its memory, with their
+    // devices.
+    std::set<std::pair<CUdevice, CUctx_st *>> peers, peer_of;
+    // What is bound to it.
+    sim::BoundObjects objects;
+    sim::BoundRanges ranges;
 };
 
 namespace sim {
@@ -79,6 +86,14 @@ class ContextScope {
     ContextScope(const ContextScope &) = delete;
     ContextScope &operator=(const ContextScope &) = delete;
 };
+
+// `from` may access the memory of `to` from now on. Returns false if it may already.
+bool enable_peer(Context &from, Context &to);
+// Returns false if it may not.
+bool disable_peer(Context &from, Context &to);
+bool is_peer(const Context &from, const Context &to);
+// Whether it may access the memory of a context of the device.
+bool has_peer_on(const Context &from, CUdevice device);
 
 // Destroys everything that is bound to the context: streams (after their work), events, memory…
 void tear_down(Context &context);

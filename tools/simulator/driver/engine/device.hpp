@@ -14,12 +14,13 @@ namespace sim {
 
 struct Device {
     int ordinal = 0;
-    int place = 0;                  // in the machine: see device_profile.hpp
-    std::size_t used = 0;           // bytes of physical memory
-    CUctx_st *primary = nullptr;    // created at the first retain; reset but never destroyed
-    unsigned int primary_count = 0; // retains
-    unsigned int primary_flags = 0; // those that were set, until the primary context ends
-    bool failed = false;            // a failed context was destroyed; no other can be created
+    int place = 0;                    // in the machine: see device_profile.hpp
+    std::size_t used = 0;             // bytes of physical memory
+    CUctx_st *primary = nullptr;      // created at the first retain; reset but never destroyed
+    unsigned int primary_count = 0;   // retains
+    unsigned int primary_flags = 0;   // those that were set, until the primary context ends
+    std::size_t created_contexts = 0; // live contexts of cuCtxCreate
+    bool failed = false;              // a failed context was destroyed; no other can be created
     CUmemPoolHandle_st *default_pool = nullptr;
     CUmemPoolHandle_st *pool = nullptr; // the current pool
 };

@@ -151,7 +151,7 @@ Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, b
     } else {
         ++stream.loose;
     }
-    hold(operation->work.uses);
+    hold(operation->work);
     ++e.progress;
     if (operation->waits_for == 0) {
         become_ready(*operation);
@@ -177,7 +177,6 @@ RunMode &run_mode() noexcept {
                               : settings().mode == Mode::threaded ? &threaded_mode()
                                                                   : &adversarial_mode();
     if (selected != last) {
-        last->leave();
         last = selected;
         selected->enter();
     }
@@ -275,7 +274,7 @@ void finish(const Ticket &operation, CUresult result) {
     operation->after.clear();
     release_followers(*operation);
     const Work work = std::move(operation->work); // releases the resources of the work here
-    release(work.uses);
+    release(work);
     ++e.progress;
     unqueue(stream, operation);
     Lock::changed().notify_all();

@@ -88,6 +88,8 @@ bool is_runnable(const Operation &operation);
 Ticket runnable_of(const Stream &stream);
 // All polled operations that can run now.
 std::vector<Operation *> runnable_polled();
+// Drops the state of a context that has no streams.
+void forget_streams(const CUctx_st &context) noexcept;
 
 // --- engine.cpp: running operations
 // Of an operation that is not done: "cuMemsetD8Async (operation 7) in stream …".

@@ -99,6 +99,13 @@ std::vector<Ticket> all_queued(CUctx_st &context) {
     return tickets;
 }
 
+void forget_streams(const CUctx_st &context) noexcept {
+    const auto group = engine().groups.find(&context);
+    if (group != engine().groups.end() && group->second.streams == 0) {
+        engine().groups.erase(group);
+    }
+}
+
 void add_barrier(CUctx_st &context, const Ticket &ticket) {
     if (ticket) {
         StreamGroup &group = engine().groups[&context];
@@ -149,7 +156,7 @@ void become_ready(Operation &operation) noexcept {
         stream.ready.add(operation);
         for_each_mode([&](RunMode &mode) { mode.ready(operation); });
     }
-    wake_worker(stream);
+    put_in_line(stream);
 }
 
 void end_ready(Operation &operation) noexcept {

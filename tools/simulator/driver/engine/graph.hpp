@@ -18,6 +18,7 @@ namespace sim {
 struct Capture;
 struct Range;
 struct GraphAllocation;
+struct KeptMemory;
 struct Conditional;
 struct Plan;
 
@@ -98,7 +99,7 @@ struct CUgraphExec_st final : sim::Object {
     unsigned int id;
     std::shared_ptr<sim::Plan> plan;             // shared with launches in flight: see writable()
     std::shared_ptr<sim::References> references; // shared with launches in flight
-    std::shared_ptr<void> only;                  // see CUgraph_st::exec
+    std::shared_ptr<sim::KeptMemory> only;       // see CUgraph_st::exec
     sim::Ticket last;                            // the newest launch; launches do not overlap
 };
 

@@ -14,7 +14,8 @@ namespace {
 
 // The graph memory of a device, in bytes. Memory that was used stays reserved until it is trimmed.
 struct Usage {
-    std::uint64_t used_high = 0, reserved = 0, reserved_high = 0;
+    std::uint64_t used = 0, used_high = 0, reserved = 0, reserved_high = 0;
+    LinkedList<GraphAllocation, &GraphAllocation::in_idle> idle; // a trim frees these
 };
 // Memory is reserved in pieces of this size, and used memory is counted in whole pieces.
 constexpr std::uint64_t reservation = std::uint64_t(32) << 20;
@@ -33,13 +34,8 @@ std::map<CUdeviceptr, GraphAllocation *> &allocations() {
     return *map;
 }
 
-std::uint64_t used_on(int device) {
-    std::uint64_t used = 0;
-    for (const auto &[address, allocation] : allocations()) {
-        used += allocation->device == device && allocation->counts_as_used() ? allocation->size : 0;
-    }
-    return used;
-}
+using Kept = LinkedList<GraphAllocation, &GraphAllocation::in_kept>;
+using Idle = LinkedList<GraphAllocation, &GraphAllocation::in_idle>;
 
 Range *range_of(const GraphAllocation &allocation) {
     return AddressSpace::get().find_base(static_cast<std::uintptr_t>(allocation.address));
@@ -61,7 +57,7 @@ std::uint64_t attribute(int device, CUgraphMem_attribute name) {
     const Usage &usage = usages()[device];
     switch (name) {
     case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
-        return used_on(device);
+        return usage.used;
     case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
         return usage.used_high;
     case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
@@ -95,6 +91,7 @@ void check_access(const CUmemAccessDesc *access, std::size_t count) {
 GraphAllocation::GraphAllocation(int its_device, std::size_t its_size)
     : device(its_device), size(its_size) {
     Range &range = allocate(Memory::device, device, size, nullptr, false);
+    usages()[device]; // exists as long as it counts memory
     range.usable = false;
     range.counted = false;
     address = static_cast<CUdeviceptr>(range.base);
@@ -103,6 +100,7 @@ GraphAllocation::GraphAllocation(int its_device, std::size_t its_size)
 
 GraphAllocation::~GraphAllocation() {
     end_all_uses();
+    forget_executable();
     allocations().erase(address);
     if (Range *range = range_of(*this)) {
         AddressSpace::get().remove(*range);
@@ -112,7 +110,7 @@ GraphAllocation::~GraphAllocation() {
 void GraphAllocation::set_outstanding(bool on) {
     const auto keep = weak_.lock(); // keeps this object alive until the return
     if (outstanding() && !on) {
-        kept_by_.reset(); // another call frees it
+        forget_executable(); // another call frees it
     }
     self_ = on ? keep : nullptr;
     escaped = escaped || on;
@@ -121,19 +119,48 @@ void GraphAllocation::set_outstanding(bool on) {
     }
 }
 
-void GraphAllocation::reserve(const std::shared_ptr<void> &executable) {
-    kept_by_ = executable;
+void GraphAllocation::reserve(KeptMemory *executable) {
+    Kept::remove(*this);
+    if (executable != nullptr) {
+        executable->allocations.add(*this);
+    }
     ++reserved_;
+    count();
 }
 
-void GraphAllocation::trim() {
+void GraphAllocation::trim() noexcept {
     if (reserved_ == 0) {
-        kept_by_.reset();
+        forget_executable();
     }
 }
 
-bool GraphAllocation::counts_as_used() const noexcept {
-    return reserved_ != 0 || !kept_by_.expired();
+void GraphAllocation::forget_executable() noexcept {
+    Kept::remove(*this);
+    count();
+}
+
+// Counts it as used memory of its device, or no longer.
+void GraphAllocation::count() noexcept {
+    const bool kept = Kept::contains(*this);
+    Idle::remove(*this);
+    const auto own = usages().find(device);
+    if (own == usages().end()) {
+        return;
+    }
+    Usage &usage = own->second;
+    if (kept && reserved_ == 0) {
+        usage.idle.add(*this);
+    }
+    if (const bool used = kept || reserved_ != 0; used != counted_) {
+        counted_ = used;
+        usage.used += used ? size : -size;
+    }
+}
+
+KeptMemory::~KeptMemory() {
+    while (GraphAllocation *first = allocations.first()) {
+        first->forget_executable();
+    }
 }
 
 void GraphAllocation::begin_use() {
@@ -144,6 +171,7 @@ void GraphAllocation::begin_use() {
 
 void GraphAllocation::end_use() {
     reserved_ -= reserved_ != 0 ? 1 : 0;
+    count();
     if (Range *range = range_of(*this)) {
         range->usable = false;
     }
@@ -285,7 +313,7 @@ std::uint64_t graph_memory_attribute(int device, CUgraphMem_attribute name) {
 void restart_graph_memory_mark(int device, CUgraphMem_attribute name) {
     Usage &usage = usages()[device];
     if (name == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) {
-        usage.used_high = used_on(device);
+        usage.used_high = usage.used;
     } else if (name == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) {
         usage.reserved_high = usage.reserved;
     } else {
@@ -294,25 +322,19 @@ void restart_graph_memory_mark(int device, CUgraphMem_attribute name) {
 }
 
 void note_graph_memory_use() {
-    std::map<int, std::uint64_t> used;
-    for (const auto &[address, allocation] : allocations()) {
-        used[allocation->device] += allocation->counts_as_used() ? allocation->size : 0;
-    }
-    for (const auto &[device, bytes] : used) {
-        Usage &usage = usages()[device];
-        usage.used_high = std::max(usage.used_high, bytes);
-        usage.reserved = std::max(usage.reserved, rounded(bytes));
+    for (auto &[device, usage] : usages()) {
+        usage.used_high = std::max(usage.used_high, usage.used);
+        usage.reserved = std::max(usage.reserved, rounded(usage.used));
         usage.reserved_high = std::max(usage.reserved_high, usage.reserved);
     }
 }
 
 void trim_graph_memory(int device) {
-    for (const auto &[address, allocation] : allocations()) {
-        if (allocation->device == device) {
-            allocation->trim();
-        }
+    Usage &usage = usages()[device];
+    while (GraphAllocation *first = usage.idle.first()) {
+        first->trim();
     }
-    usages()[device].reserved = rounded(used_on(device));
+    usage.reserved = rounded(usage.used);
 }
 
 } // namespace sim

@@ -23,10 +23,12 @@ struct GraphAllocation {
     // Counts the memory as used by one more launch, until that allocation is freed. Recorded: the
     // device reports it as used as soon as the call returns, even if the graph has freed it.
     // Documented: the executable graph keeps it until it is destroyed or the device is trimmed.
+    // Null: none keeps it.
     // The caller calls note_graph_memory_use() afterwards.
-    void reserve(const std::shared_ptr<void> &executable);
-    void trim();
-    bool counts_as_used() const noexcept;
+    void reserve(KeptMemory *executable);
+    void trim() noexcept;
+    // No executable graph keeps it any more.
+    void forget_executable() noexcept;
     std::shared_ptr<GraphAllocation> shared() const noexcept { return weak_.lock(); }
     // In the order in which work runs.
     void begin_use();
@@ -41,13 +43,23 @@ struct GraphAllocation {
     bool escaped = false;      // a launch has ended without freeing it
     CUDA_MEM_ALLOC_NODE_PARAMS parameters = {};
     std::vector<CUmemAccessDesc> access; // access descriptors of the parameters
+    ListPlace<GraphAllocation> in_kept;  // memory of the same executable graph
+    ListPlace<GraphAllocation> in_idle;  // memory that only executable graphs use, by device
 
   private:
     friend std::shared_ptr<GraphAllocation> make_allocation(int device, std::size_t size);
+    void count() noexcept;
     std::size_t reserved_ = 0;              // number of launches that count it as used
-    std::weak_ptr<void> kept_by_;           // the executable graph
+    bool counted_ = false;                  // in the used memory of its device
     std::shared_ptr<GraphAllocation> self_; // keeps itself alive while allocated
     std::weak_ptr<GraphAllocation> weak_;
+};
+
+// The memory that an executable graph keeps.
+struct KeptMemory {
+    KeptMemory() = default;
+    ~KeptMemory();
+    LinkedList<GraphAllocation, &GraphAllocation::in_kept> allocations;
 };
 
 std::shared_ptr<GraphAllocation> make_allocation(int device, std::size_t size);

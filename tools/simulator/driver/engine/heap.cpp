@@ -22,8 +22,14 @@ constexpr auto guard_byte = std::byte(0xfb);
 // Incremented by clear(), so that a backing that outlives a reset does not count afterwards.
 unsigned int generation = 1;
 
-std::map<int, std::vector<std::shared_ptr<Segment>>> &segments() {
-    static Immortal<std::map<int, std::vector<std::shared_ptr<Segment>>>> all;
+// The segments of a device.
+struct Segments {
+    std::vector<std::shared_ptr<Segment>> all;
+    std::shared_ptr<FreePieces> free = std::make_shared<FreePieces>();
+};
+
+std::map<int, Segments> &segments() {
+    static Immortal<std::map<int, Segments>> all;
     return *all;
 }
 
@@ -45,89 +51,133 @@ std::size_t slice_of(std::size_t size) {
     return round_up(begin_of(size) + size + least_guard, step_of(size));
 }
 
-std::shared_ptr<Segment> new_segment() {
-    auto segment = std::make_shared<Segment>();
+std::shared_ptr<Segment> new_segment(const std::shared_ptr<FreePieces> &with) {
+    auto segment = std::make_shared<Segment>(with);
     segment->file = platform::File::create(segment_size);
     segment->view = segment->file.valid() ? segment->file.map(0, segment_size) : nullptr;
     if (segment->view == nullptr) {
         return nullptr;
     }
     segment->size = segment_size;
-    segment->free.emplace(0, segment_size);
     return segment;
+}
+
+std::uint64_t next_number() {
+    static std::uint64_t last = 0;
+    return ++last;
 }
 
 } // namespace
 
+Segment::Segment(std::shared_ptr<FreePieces> with)
+    : number_(next_number()), pieces_(std::move(with)) {}
+
 Segment::~Segment() {
+    while (!free_.empty()) {
+        remove(free_.begin());
+    }
     if (view != nullptr) {
         platform::unmap(view, size);
     }
 }
 
-bool Segment::take(std::size_t bytes, std::size_t alignment, std::size_t &offset) {
-    for (auto piece = free.begin(); piece != free.end(); ++piece) {
-        const auto [begin, length] = *piece;
-        const std::size_t at = round_up(begin, alignment);
-        if (at - begin > length || length - (at - begin) < bytes) {
-            continue;
+void Segment::give_back(std::size_t offset, std::size_t bytes) {
+    const auto next = free_.lower_bound(offset);
+    const auto before = next == free_.begin() ? free_.end() : std::prev(next);
+    const bool joins_next = next != free_.end() && next->first == offset + bytes;
+    if (before != free_.end() && before->first + before->second->bytes == offset) {
+        bytes += before->second->bytes;
+        if (joins_next) {
+            bytes += next->second->bytes;
+            remove(next);
         }
-        free.erase(piece);
-        if (at != begin) {
-            free.emplace(begin, at - begin);
-        }
-        if (at + bytes != begin + length) {
-            free.emplace(at + bytes, begin + length - (at + bytes));
-        }
-        offset = at;
-        return true;
+        change(before, before->first, bytes);
+    } else if (joins_next) {
+        change(next, offset, bytes + next->second->bytes);
+    } else {
+        add(offset, bytes);
     }
-    return false;
 }
 
-void Segment::give_back(std::size_t offset, std::size_t bytes) {
-    const auto next = free.lower_bound(offset);
-    if (next != free.end() && next->first == offset + bytes) {
-        bytes += next->second;
-        free.erase(next);
+std::shared_ptr<Segment> Segment::take(FreePieces &from, std::size_t bytes, std::size_t alignment,
+                                       std::size_t &offset) {
+    const auto fits = [=](const FreePiece &piece) {
+        return round_up(piece.offset, alignment) - piece.offset <= piece.bytes - bytes;
+    };
+    auto found = from.lower_bound({bytes, 0, 0, nullptr});
+    if (found != from.end() && !fits(*found)) {
+        const auto certain = from.lower_bound({bytes + alignment, 0, 0, nullptr});
+        found = certain != from.end() ? certain : std::find_if(found, certain, fits);
     }
-    const auto after = free.lower_bound(offset);
-    if (after != free.begin()) {
-        const auto before = std::prev(after);
-        if (before->first + before->second == offset) {
-            before->second += bytes;
-            return;
-        }
+    if (found == from.end()) {
+        return nullptr;
     }
-    free.emplace(offset, bytes);
+    Segment &segment = *found->segment;
+    const auto piece = segment.free_.find(found->offset);
+    const std::size_t begin = found->offset, end = begin + found->bytes;
+    offset = round_up(begin, alignment);
+    if (end != offset + bytes) {
+        segment.change(piece, offset + bytes, end - (offset + bytes));
+    } else {
+        segment.remove(piece);
+    }
+    if (begin != offset) {
+        segment.add(begin, offset - begin);
+    }
+    return segment.shared_from_this();
+}
+
+void Segment::add(std::size_t offset, std::size_t bytes) {
+    const auto piece = pieces_->insert({bytes, number_, offset, this}).first;
+    try {
+        free_.emplace(offset, piece);
+    } catch (...) {
+        pieces_->erase(piece);
+        throw;
+    }
+}
+
+void Segment::remove(ByOffset::iterator piece) noexcept {
+    pieces_->erase(piece->second);
+    free_.erase(piece);
+}
+
+// Allocates nothing.
+void Segment::change(ByOffset::iterator piece, std::size_t offset, std::size_t bytes) noexcept {
+    auto by_size = pieces_->extract(piece->second);
+    auto by_offset = free_.extract(piece);
+    by_size.value() = {bytes, number_, offset, this};
+    by_offset.key() = offset;
+    by_offset.mapped() = pieces_->insert(std::move(by_size)).position;
+    free_.insert(std::move(by_offset));
 }
 
 bool Heap::slice(Backing &backing, std::size_t size) {
     if (size > largest_slice) {
         return false;
     }
-    auto &all = segments()[backing.device_];
-    const auto fits = [&](const auto &segment) { return slice(backing, size, segment); };
-    if (std::any_of(all.begin(), all.end(), fits)) {
+    Segments &own = segments()[backing.device_];
+    if (slice(backing, size, *own.free)) {
         return true;
     }
-    auto segment = new_segment();
-    if (segment == nullptr || !fits(segment)) {
+    auto segment = new_segment(own.free);
+    if (segment == nullptr) {
         return false;
     }
-    all.push_back(std::move(segment));
-    return true;
+    own.all.push_back(segment);
+    segment->give_back(0, segment_size);
+    return slice(backing, size, *own.free);
 }
 
-bool Heap::slice(Backing &backing, std::size_t size, const std::shared_ptr<Segment> &segment) {
+bool Heap::slice(Backing &backing, std::size_t size, FreePieces &from) {
     const std::size_t bytes = slice_of(size);
     std::size_t offset = 0;
-    if (!segment->take(bytes, step_of(size), offset)) {
+    backing.segment_ = Segment::take(from, bytes, step_of(size), offset);
+    if (backing.segment_ == nullptr) {
         return false;
     }
-    backing.segment_ = segment;
     backing.offset_ = offset + begin_of(size);
-    backing.view_ = segment->view + backing.offset_;
+    backing.view_ = backing.segment_->view + backing.offset_;
     backing.arm_guards(bytes - begin_of(size) - size);
     return true;
 }
@@ -205,7 +255,7 @@ std::shared_ptr<Backing> Backing::of_pool(int ordinal, std::size_t size,
     if (segment == nullptr) {
         Heap::place(*backing, false, 0);
     } else {
-        require(size <= segment->size && Heap::slice(*backing, size, segment),
+        require(size <= segment->size && Heap::slice(*backing, size, segment->pieces()),
                 CUDA_ERROR_OUT_OF_MEMORY);
     }
     return backing;
@@ -242,6 +292,10 @@ Backing::~Backing() {
 
 const platform::File &Backing::containing_file() const noexcept {
     return segment_ != nullptr ? segment_->file : file_;
+}
+
+bool Backing::contains(std::size_t offset, std::size_t size) const noexcept {
+    return !file_.valid() || !file_.can_shrink() || offset_ + offset + size <= file_.size();
 }
 
 void Backing::arm_guards(std::size_t bytes_behind) noexcept {

@@ -48,7 +48,7 @@ class ImmediateMode final : public RunMode {
     }
     void before_query() override { run_all(); }
     void run_unwaited(const bool &) override { run_all(); }
-    std::chrono::milliseconds runner_pause() const override { return std::chrono::milliseconds(2); }
+    std::chrono::microseconds runner_pause() const override { return std::chrono::milliseconds(2); }
 };
 
 } // namespace

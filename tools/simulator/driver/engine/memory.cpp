@@ -103,7 +103,7 @@ std::byte *device_view(CUdeviceptr address, std::size_t size, bool write) {
         throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
     }
     std::byte *const view = range.view + (address - range.base);
-    if (range.memory == Memory::registered && !platform::is_accessible(view, size)) {
+    if (range.memory == Memory::registered && !platform::is_mapped(view, size)) {
         misuse("use of registered memory that the program has unmapped: " + range.describe());
         if (executing()) {
             throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
@@ -190,19 +190,21 @@ Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *c
     return AddressSpace::get().add(std::move(range));
 }
 
-void hold(const std::vector<Use> &uses) noexcept {
-    for (const Use &use : uses) {
+void hold(const Work &work) noexcept {
+    for (const Use &use : work.uses) {
         if (Range *range = AddressSpace::get().find(use.address)) {
             ++range->pending;
+            range->pending_synchronous += work.synchronous ? 1 : 0;
         }
     }
 }
 
-void release(const std::vector<Use> &uses) noexcept {
-    for (const Use &use : uses) {
+void release(const Work &work) noexcept {
+    for (const Use &use : work.uses) {
         Range *range = AddressSpace::get().find(use.address);
         if (range != nullptr && range->pending > 0) {
             --range->pending;
+            range->pending_synchronous -= work.synchronous ? 1 : 0;
         }
     }
 }
@@ -212,24 +214,24 @@ namespace {
 // Enqueued work of a call that has already returned as if it were synchronous, and that uses the
 // range at `base`.
 Ticket synchronous_user(std::uintptr_t base) {
-    Ticket found;
-    Registry::get().for_each([&](const Object &object) {
-        if (found || !Stream::is(object.kind)) {
-            return;
+    const Range *range = AddressSpace::get().find_base(base);
+    if (range == nullptr || range->pending_synchronous == 0) {
+        return nullptr;
+    }
+    const auto uses_it = [range](const Ticket &ticket) {
+        const auto &uses = ticket->work.uses;
+        return ticket->work.synchronous &&
+               std::any_of(uses.begin(), uses.end(), [range](const Use &use) {
+                   return AddressSpace::get().find(use.address) == range;
+               });
+    };
+    for (const Stream *stream : engine().busy) {
+        const auto found = std::find_if(stream->queue.begin(), stream->queue.end(), uses_it);
+        if (found != stream->queue.end()) {
+            return *found;
         }
-        for (const Ticket &ticket : static_cast<const Stream &>(object).queue) {
-            const auto &uses = ticket->work.uses;
-            const bool user = std::any_of(uses.begin(), uses.end(), [=](const Use &use) {
-                const Range *range = AddressSpace::get().find(use.address);
-                return range != nullptr && range->base == base;
-            });
-            if (ticket->work.synchronous && user) {
-                found = ticket;
-                return;
-            }
-        }
-    });
-    return found;
+    }
+    return nullptr;
 }
 
 } // namespace

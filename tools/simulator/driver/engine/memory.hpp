@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/cuda_headers.hpp"
+#include "base/linked_list.hpp"
 #include "base/memory_use.hpp"
 #include "base/platform.hpp"
 
@@ -19,6 +20,7 @@ struct CUctx_st;
 namespace sim {
 
 struct Segment;
+struct Work;
 
 // The kind of a range.
 enum class Memory : unsigned char {
@@ -60,6 +62,8 @@ class Backing {
     const platform::File &file() const noexcept { return file_; } // invalid for a slice
     std::size_t offset() const noexcept { return offset_; } // offset of the bytes in their file
     const platform::File &containing_file() const noexcept; // the separate file, or the heap's
+    // Whether the bytes still exist: the owner of an imported file may have made it smaller.
+    bool contains(std::size_t offset, std::size_t size) const noexcept;
     // Whether the guard bytes there are unchanged.
     bool intact_before() const noexcept;
     bool intact_behind() const noexcept;
@@ -92,7 +96,8 @@ struct Range {
     std::byte *view = nullptr; // simulator's view: the byte at base + i is view[i]
     Memory memory = Memory::device;
     int device = 0;
-    CUctx_st *context = nullptr; // the context it is bound to, or null
+    CUctx_st *context = nullptr; // the context it is bound to, or null; set before add()
+    ListPlace<Range> of_context; // ranges that are bound to the same context
     std::shared_ptr<Backing> backing;
     unsigned int flags = 0;                    // flags of the call that made it
     bool read_only = false;                    // registered with that flag
@@ -103,10 +108,11 @@ struct Range {
     // The call that freed it in stream order, possibly not completed yet. Null: not freed.
     const char *ended_by = nullptr;
     std::uint64_t ended_in = 0;
-    bool counted = true;      // reported as a leak at exit; false for parts of objects
-    std::size_t guard = 0;    // guard bytes after the end if the backing has none
-    bool sync_memops = false; // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-    int pending = 0;          // enqueued operations that use it
+    bool counted = true;         // reported as a leak at exit; false for parts of objects
+    std::size_t guard = 0;       // guard bytes after the end if the backing has none
+    bool sync_memops = false;    // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+    int pending = 0;             // enqueued operations that use it
+    int pending_synchronous = 0; // those of calls that returned as if they were synchronous
     // False for stream-ordered memory before its allocation and after its free, in stream order.
     bool usable = true;
     std::shared_ptr<void> owner; // keeps alive: a pool, a mapping table, an import
@@ -121,6 +127,8 @@ struct Range {
     std::string
     describe() const; // "device memory 0x…, 4096 bytes, made by cuMemAlloc_v2 in call 3"
 };
+
+using BoundRanges = LinkedList<Range, &Range::of_context>;
 
 // All ranges of the process.
 class AddressSpace {
@@ -146,7 +154,7 @@ class AddressSpace {
     // Removes a range. Reports damaged guard bytes and enqueued work that still uses the range.
     void remove(Range &range) noexcept;
     // Removes all ranges that are bound to a context.
-    void remove_all_of(const CUctx_st *context) noexcept;
+    void remove_all_of(CUctx_st &context) noexcept;
     // Records a misuse if the address was in a freed range: "WHAT of memory that was
     // freed: …".
     bool report_freed(std::uintptr_t address, const char *what) const;
@@ -199,8 +207,8 @@ Range &allocate(Memory memory, std::shared_ptr<Backing> backing, CUctx_st *conte
 Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *context);
 
 // Enqueued work uses the ranges that contain these, until release().
-void hold(const std::vector<Use> &uses) noexcept;
-void release(const std::vector<Use> &uses) noexcept;
+void hold(const Work &work) noexcept;
+void release(const Work &work) noexcept;
 // Releases the lock and blocks until no enqueued work uses the range that begins there. Returns at
 // once in adversarial mode. Call it before remove() where the real driver waits.
 void wait_until_unused(std::uintptr_t base);

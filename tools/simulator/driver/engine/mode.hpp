@@ -37,7 +37,7 @@ class RunMode {
     // --- of the selected mode, for the runner (threads.hpp) while there is unfinished work
     // Runs work that no call waits for, until no work is left or `stop` is set.
     virtual void run_unwaited(const bool &stop) = 0;
-    virtual std::chrono::milliseconds runner_pause() const = 0;
+    virtual std::chrono::microseconds runner_pause() const = 0;
 
     // --- of every mode, whichever is selected
     // The operation is being enqueued, after those that it waits for. Makes room, so that ready()
@@ -47,8 +47,6 @@ class RunMode {
     // The operation can run, or no longer can since it runs or is dropped. Not for polled ones.
     virtual void ready(Operation &) noexcept {}
     virtual void not_ready(Operation &) noexcept {}
-    // Another mode is selected.
-    virtual void leave() noexcept {}
     // The setting selected this mode.
     virtual void enter() noexcept {}
     // A reset: all queues are empty.

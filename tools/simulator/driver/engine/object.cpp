@@ -6,7 +6,6 @@
 #include "engine/open_calls.hpp"
 
 #include <cstdio>
-#include <iterator>
 #include <new>
 #include <unordered_map>
 
@@ -131,9 +130,12 @@ Registry &Registry::get() {
 }
 
 void Registry::keep(std::unique_ptr<Object> object) {
-    const void *handle = object.get();
-    state().dead.erase(handle);
-    state().objects.emplace(handle, std::move(object));
+    Object &kept = *object;
+    state().dead.erase(&kept);
+    state().objects.emplace(&kept, std::move(object));
+    if (kept.context != nullptr) {
+        kept.context->objects.add(kept);
+    }
 }
 
 Object *Registry::find(const void *handle) const noexcept {
@@ -171,10 +173,11 @@ void Registry::end(Object *object, End how) noexcept {
     // Removed from the table first: a destructor may look for its object, or destroy others.
     const std::unique_ptr<Object> dying = std::move(found->second);
     state().objects.erase(found);
+    BoundObjects::remove(*dying);
     if (!dying->retired) {
         note_end(*dying, how);
     }
-    if (with_context && dying->counted && is_memory(*dying)) {
+    if (how == End::with_context && dying->counted && is_memory(*dying)) {
         note_left(*dying, dying->context);
     }
 }
@@ -245,33 +248,17 @@ void Registry::each(const void *function, void (*call)(const void *, Object &)) 
     }
 }
 
-// In portions: destroying one object may destroy others, and a list of all may not fit in memory.
-template <class Test>
-void Registry::end_all(const Test &test, End how) noexcept {
-    for (;;) {
-        Object *portion[256];
-        std::size_t count = 0;
-        for (const auto &[handle, object] : state().objects) {
-            if (count < std::size(portion) && test(*object)) {
-                portion[count++] = object.get();
-            }
-        }
-        if (count == 0) {
-            return;
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            end(portion[i], how);
-        }
+// Destroying one object may destroy others.
+void Registry::destroy_all_of(CUctx_st &context) noexcept {
+    while (Object *first = context.objects.first()) {
+        end(first, End::with_context);
     }
 }
 
-void Registry::destroy_all_of(CUctx_st *context) noexcept {
-    end_all([context](const Object &object) { return object.context == context; },
-            End::with_context);
-}
-
 void Registry::clear() noexcept {
-    end_all([](const Object &) { return true; }, End::by_reset);
+    while (!state().objects.empty()) {
+        end(state().objects.begin()->second.get(), End::by_reset);
+    }
 }
 
 } // namespace sim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/cuda_headers.hpp"
+#include "base/linked_list.hpp"
 #include "base/refusal.hpp"
 
 #include <cstdint>
@@ -57,16 +58,19 @@ struct Object {
     bool counted = true;         // reported as a leak at exit; false for parts of objects
     const char *made_by = "";    // entry point
     std::uint64_t made_in = 0;   // number of that call
-    CUctx_st *context = nullptr; // the context it is bound to, or null
+    CUctx_st *context = nullptr; // the context it is bound to, or null; set by the constructor
     const CUctx_st
-        *made_in_context; // the current one at that call, or null; may not exist any more
-    bool retired = false; // its handle is invalid: see Registry::retire()
+        *made_in_context;         // the current one at that call, or null; may not exist any more
+    bool retired = false;         // its handle is invalid: see Registry::retire()
+    ListPlace<Object> of_context; // objects that are bound to the same context
 
     std::string describe() const; // "stream 0x55… made by cuStreamCreate in call 7"
 };
 
 // The reason of a failure, in the error log.
 constexpr char discarded_by_reset[] = "A reset of the simulator has discarded this";
+
+using BoundObjects = LinkedList<Object, &Object::of_context>;
 
 // Owns every object.
 class Registry {
@@ -101,8 +105,8 @@ class Registry {
         each(&function,
              [](const void *f, Object &o) { (*static_cast<decltype(&function)>(f))(o); });
     }
-    // Destroys a context and all objects that are bound to it.
-    void destroy_all_of(CUctx_st *context) noexcept;
+    // Destroys all objects that are bound to a context.
+    void destroy_all_of(CUctx_st &context) noexcept;
     void clear() noexcept;
     // Keeps the memory of a destroyed object for a while.
     static void quarantine(void *memory) noexcept;
@@ -110,8 +114,6 @@ class Registry {
   private:
     enum class End : unsigned char { alone, with_context, by_reset };
     void keep(std::unique_ptr<Object> object);
-    template <class Test>
-    void end_all(const Test &test, End how) noexcept;
     void end(Object *object, End how) noexcept;
     void note_end(const Object &object, End how) noexcept;
     void each(const void *function, void (*call)(const void *, Object &)) const;

@@ -6,8 +6,11 @@
 #include "engine/context.hpp"
 #include "engine/device.hpp"
 
-#include <algorithm>
+#include <compare>
 #include <cstdio>
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace sim {
@@ -21,13 +24,7 @@ struct Origin {
     std::string text() const { return std::string(name) + " in call " + std::to_string(number); }
 };
 
-struct Retain {
-    int device;
-    Origin origin;
-};
-
 struct Push {
-    std::uint64_t thread;
     std::size_t depth;
     const Context *context; // may have ended
     std::string what;
@@ -36,11 +33,10 @@ struct Push {
 
 struct Peer {
     const Context *from, *to;
-    Origin origin;
+    auto operator<=>(const Peer &) const = default;
 };
 
 struct Export {
-    std::intptr_t descriptor;
     platform::FileIdentity file;
     Origin origin;
 };
@@ -53,11 +49,11 @@ constexpr std::size_t most_ended = 1000; // limits the memory of a program that 
 
 struct State {
     std::vector<Ended> ended;
-    std::vector<const Context *> failed;
-    std::vector<Retain> retains;
-    std::vector<Push> pushes;
-    std::vector<Peer> peers;
-    std::vector<Export> exports;
+    std::set<const Context *> failed;
+    std::map<int, std::vector<Origin>> retains;        // by device
+    std::map<std::uint64_t, std::vector<Push>> pushes; // by thread
+    std::map<Peer, Origin> peers;                      // may have ended: see holds()
+    std::map<std::intptr_t, Export> exports;           // by descriptor, which may be closed
     std::uint64_t threads = 0;
 };
 
@@ -91,48 +87,49 @@ bool is_active(int ordinal) {
 
 bool holds(const Peer &peer) {
     const Context *from = living(peer.from);
-    return from != nullptr && from->peers.contains(const_cast<Context *>(peer.to));
+    return from != nullptr && is_peer(*from, *peer.to);
 }
 
 } // namespace
 
 void note_retain(int device) {
     if (!in_runtime_call()) {
-        state().retains.push_back({device, {}});
+        state().retains[device].emplace_back();
     }
 }
 
 void note_release(int device) noexcept {
-    auto &retains = state().retains;
-    const auto last =
-        std::find_if(retains.rbegin(), retains.rend(),
-                     [device](const Retain &retain) { return retain.device == device; });
-    if (last != retains.rend() && !in_runtime_call()) {
-        retains.erase(std::next(last).base());
+    const auto retains = state().retains.find(device);
+    if (retains != state().retains.end() && !retains->second.empty() && !in_runtime_call()) {
+        retains->second.pop_back();
     }
 }
 
 void note_push(const CUctx_st &context, std::size_t depth) {
     note_pops(depth - 1);
-    state().pushes.push_back({this_thread(), depth, &context, text_of(context), {}});
+    state().pushes[this_thread()].push_back({depth, &context, text_of(context), {}});
 }
 
 void note_pops(std::size_t depth) noexcept {
-    std::erase_if(state().pushes, [depth](const Push &push) {
-        return push.thread == this_thread() && push.depth > depth;
-    });
+    const auto own = state().pushes.find(this_thread());
+    if (own == state().pushes.end()) {
+        return;
+    }
+    while (!own->second.empty() && own->second.back().depth > depth) {
+        own->second.pop_back();
+    }
+    if (own->second.empty()) {
+        state().pushes.erase(own);
+    }
 }
 
 void note_peer_access(const CUctx_st &from, const CUctx_st &to) {
-    std::erase_if(state().peers, [&](const Peer &peer) {
-        return peer.from == &from && peer.to == &to; // recorded earlier
-    });
-    state().peers.push_back({&from, &to, {}});
+    state().peers.insert_or_assign(Peer{&from, &to}, Origin());
 }
 
 void note_export(std::intptr_t descriptor) {
     if (const auto file = platform::identity_of(descriptor)) {
-        state().exports.push_back({descriptor, *file, {}});
+        state().exports.insert_or_assign(descriptor, Export{*file, {}});
     }
 }
 
@@ -147,40 +144,47 @@ void note_left(const std::string &what, const Context *context) {
 }
 
 void note_failed(const Context &context) noexcept try {
-    state().failed.push_back(&context);
+    state().failed.insert(&context);
 } catch (...) { // out of memory: its objects count as leaks
 }
 
 bool has_failed(const Context *context) noexcept {
     const auto &failed = state().failed;
-    return context == nullptr ? !failed.empty()
-                              : std::find(failed.begin(), failed.end(), context) != failed.end();
+    return context == nullptr ? !failed.empty() : failed.count(context) != 0;
 }
 
 void for_each_open_call(const Leak &leak) {
     for (const auto &[text, is_lost] : state().ended) {
         leak(text, is_lost);
     }
-    for (const Retain &retain : state().retains) {
-        if (!is_active(retain.device)) {
-            continue; // a reset ended it
+    for (const auto &[ordinal, retains] : state().retains) {
+        if (!is_active(ordinal)) {
+            continue; // a reset ended them
         }
-        leak("primary context of device " + std::to_string(retain.device) + " retained by " +
-                 retain.origin.text(),
-             has_failed(device(retain.device).primary));
+        for (const Origin &retain : retains) {
+            leak("primary context of device " + std::to_string(ordinal) + " retained by " +
+                     retain.text(),
+                 has_failed(device(ordinal).primary));
+        }
     }
-    for (const Push &push : state().pushes) {
-        leak(push.what + " pushed by " + push.origin.text(), has_failed(push.context));
+    for (const auto &[thread, pushes] : state().pushes) {
+        for (const Push &push : pushes) {
+            leak(push.what + " pushed by " + push.origin.text(), has_failed(push.context));
+        }
     }
-    for (const Peer &peer : state().peers) {
+    std::map<std::uint64_t, const Peer *> peers; // by call
+    for (const auto &[peer, origin] : state().peers) {
         if (holds(peer)) {
-            leak("access to " + text_of(*peer.to) + " enabled by " + peer.origin.text(),
-                 has_failed(peer.from));
+            peers.emplace(origin.number, &peer);
         }
     }
-    for (const Export &given : state().exports) {
-        if (platform::identity_of(given.descriptor) == given.file) {
-            leak("open descriptor " + std::to_string(given.descriptor) + " exported by " +
+    for (const auto &[number, peer] : peers) {
+        leak("access to " + text_of(*peer->to) + " enabled by " + state().peers.at(*peer).text(),
+             has_failed(peer->from));
+    }
+    for (const auto &[descriptor, given] : state().exports) {
+        if (platform::identity_of(descriptor) == given.file) {
+            leak("open descriptor " + std::to_string(descriptor) + " exported by " +
                      given.origin.text(),
                  false); // closing it does not need CUDA
         }

@@ -4,7 +4,6 @@
 #include "engine/device.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace sim {
 namespace {
@@ -20,9 +19,11 @@ std::size_t room(const Device &device, std::size_t wanted, std::size_t needed) {
     return needed > left ? 0 : std::min(wanted, left);
 }
 
-// Pools with a handle. Every synchronizing call walks them.
-std::vector<PoolState *> &pools() {
-    static Immortal<std::vector<PoolState *>> all;
+// Pools with a handle that may reserve unused memory. Every synchronizing call walks them.
+using UnusedPools = LinkedList<PoolState, &PoolState::in_unused>;
+
+UnusedPools &unused_pools() {
+    static Immortal<UnusedPools> all;
     return *all;
 }
 
@@ -52,6 +53,12 @@ void PoolState::take(std::size_t bytes) {
     used_high = std::max(used_high, used);
 }
 
+void PoolState::note_unused() noexcept {
+    if (handle != nullptr && !UnusedPools::contains(*this)) {
+        unused_pools().add(*this);
+    }
+}
+
 void PoolState::trim(std::size_t keep) noexcept {
     const std::size_t needed = round_up(used + ending, pool_reserve_step);
     const std::size_t target = std::max(keep, needed);
@@ -68,6 +75,7 @@ PoolFile *PoolState::file() const noexcept {
 
 PoolAllocation::~PoolAllocation() {
     (ending ? pool->ending : pool->used) -= bytes;
+    pool->note_unused();
     PoolFile *file = pool->file();
     if (identity == 0 || file == nullptr) {
         return;
@@ -115,7 +123,8 @@ PoolAllocation &pool_allocation(const Range &range) noexcept {
 }
 
 void release_unused_pool_memory() noexcept {
-    for (PoolState *pool : pools()) {
+    while (PoolState *pool = unused_pools().first()) {
+        UnusedPools::remove(*pool);
         pool->trim(static_cast<std::size_t>(pool->release_threshold));
     }
 }
@@ -124,12 +133,11 @@ void release_unused_pool_memory() noexcept {
 
 CUmemPoolHandle_st::CUmemPoolHandle_st(std::shared_ptr<sim::PoolState> of)
     : Object(own_kind), state(std::move(of)) {
-    sim::pools().push_back(state.get());
     state->handle = this;
     counted = !state->is_default;
 }
 
 CUmemPoolHandle_st::~CUmemPoolHandle_st() {
-    std::erase(sim::pools(), state.get());
+    sim::UnusedPools::remove(*state);
     state->handle = nullptr;
 }

@@ -67,6 +67,7 @@ struct PoolState {
     std::map<int, CUmemAccess_flags> access;     // access of other devices
     std::shared_ptr<Segment> segment;            // of an exportable or imported pool
     CUmemoryPool handle = nullptr;               // null: the handle is destroyed
+    ListPlace<PoolState> in_unused;              // pools that may reserve unused memory
 
     PoolState() = default;
     ~PoolState();
@@ -75,6 +76,8 @@ struct PoolState {
 
     // Counts an allocation. Fails with OUT_OF_MEMORY.
     void take(std::size_t bytes);
+    // Some memory may no longer be used, or kept: see release_unused_pool_memory().
+    void note_unused() noexcept;
     // Returns unused memory beyond `keep` to the device.
     void trim(std::size_t keep) noexcept;
     PoolFile *file() const noexcept; // null if the pool is not exportable

@@ -7,7 +7,6 @@
 #include "engine/engine.hpp"
 #include "engine/threads.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace {
@@ -28,7 +27,7 @@ CUstream_st::CUstream_st(CUctx_st &owner, unsigned int its_flags, int its_priori
 }
 
 CUstream_st::~CUstream_st() {
-    sim::release_worker(*this);
+    sim::leave_line(*this);
     // Work that is still enqueued at this point (after a reset or a failure) is dropped.
     std::erase_if(queue, [](const sim::Ticket &operation) { return operation->done; });
     for (const sim::Ticket &operation : queue) {
@@ -74,10 +73,10 @@ struct ThreadStreams {
 
     ~ThreadStreams() {
         const std::lock_guard held(Lock::mutex());
-        auto &all = engine().thread_streams;
-        const auto own = [this](const auto &entry) { return entry.first.first == thread; };
-        for (auto next = std::find_if(all.begin(), all.end(), own); next != all.end();
-             next = std::find_if(all.begin(), all.end(), own)) {
+        const auto &all = engine().thread_streams;
+        const auto first = [&] { return all.lower_bound({thread, nullptr}); };
+        for (auto next = first(); next != all.end() && next->first.first == thread;
+             next = first()) {
             end_stream(*next->second);
         }
     }

@@ -57,7 +57,8 @@ struct CUstream_st final : sim::Object {
     sim::Turn turn{this};
     bool ended = false;     // its handle is invalid; destroyed after its last work and user
     unsigned int users = 0; // InUse
-    std::shared_ptr<sim::Worker> worker; // see threads.hpp
+    sim::ListPlace<CUstream_st> in_line; // see threads.hpp
+    sim::Worker *served_by = nullptr;    // likewise
 };
 
 struct CUevent_st final : sim::Object {

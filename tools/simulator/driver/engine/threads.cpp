@@ -8,31 +8,42 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 
 namespace sim {
 
-// Shared by a thread and its stream, either of which may end first. The thread is detached: a
-// program that ends by _exit(), or a child of fork, has no opportunity to join it, and leak
-// checkers would report it.
+// The thread is detached: a program that ends by _exit(), or a child of fork, has no opportunity to
+// join it, and leak checkers would report it.
 struct Worker {
-    Stream *stream = nullptr; // null for the runner
+    Stream *stream = nullptr; // that it serves
+    bool called = true;       // from the idle ones
     bool stop = false;
-    std::condition_variable wake; // its own, so that work of one stream does not wake all workers
+    std::condition_variable wake; // its own, so that only one wakes
+    ListPlace<Worker> in_idle;
 };
 
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr auto poll_interval =
-    std::chrono::microseconds(200); // interval between calls of Work::ready
+constexpr milliseconds longest_idle{100};
+
+using Line = LinkedList<Stream, &Stream::in_line>;
+using Idle = LinkedList<Worker, &Worker::in_idle>;
 
 struct Workers {
-    std::vector<std::shared_ptr<Worker>> all; // workers that have not ended
+    std::vector<std::shared_ptr<Worker>> all; // that have not ended, and the runner
     std::shared_ptr<Worker> runner;
+    std::size_t count = 0;  // without the runner
+    std::size_t called = 0; // that were called or started and do not run yet
+    Idle idle;
+    Line line;            // streams without a worker whose operations may be able to run
+    bool closed = false;  // no worker is called: they end
+    bool is_full = false; // noted that there are most_workers
     bool forked = false;  // this process is a child, which lacks the threads
     bool exiting = false; // exit waits until nothing is enqueued
 };
@@ -42,29 +53,59 @@ Workers &workers() noexcept {
     return *workers;
 }
 
-// Ends a worker. The caller holds the lock; afterwards the thread only releases it and returns.
+// Ends a thread. The caller holds the lock; afterwards the thread only releases it and returns.
 void end(const std::shared_ptr<Worker> &worker) {
     std::erase(workers().all, worker);
     Lock::changed().notify_all();
 }
 
-// Sleeps unless an operation of the stream can run. All that makes one ready wakes it; time and
-// other processes make a polled one runnable.
+bool is_threaded() noexcept {
+    return settings().mode == Mode::threaded;
+}
+
+void call_worker() noexcept;
+
+// Runs what can run of the first stream in line.
+void serve_first(Worker &self) {
+    Stream &stream = *workers().line.first();
+    Line::remove(stream);
+    stream.served_by = &self;
+    self.stream = &stream;
+    while (self.stream != nullptr && is_threaded()) {
+        Ticket operation = runnable_of(stream);
+        if (operation == nullptr) {
+            break;
+        }
+        if (workers().line.first() != nullptr) {
+            call_worker(); // this one may be busy for long
+        }
+        execute(std::move(operation)); // may destroy the stream
+    }
+    if (self.stream != nullptr) {
+        stream.served_by = nullptr;
+        self.stream = nullptr;
+    }
+}
+
+// Returns whether the worker was called before it was idle for too long.
+bool wait_for_call(Worker &self, std::unique_lock<std::mutex> &lock) {
+    self.called = false;
+    workers().idle.add(self);
+    self.wake.wait_for(lock, longest_idle, [&] { return self.called || self.stop; });
+    Idle::remove(self);
+    workers().called -= self.called ? 1 : 0;
+    return self.called && !self.stop;
+}
+
 void work(const std::shared_ptr<Worker> &self) {
     std::unique_lock lock(Lock::mutex());
-    while (!self->stop) {
-        if (&run_mode() == &threaded_mode()) {
-            if (Ticket operation = runnable_of(*self->stream)) {
-                execute(std::move(operation)); // may destroy the stream
-                continue;
-            }
-            if (!self->stream->polled.empty()) {
-                self->wake.wait_for(lock, poll_interval);
-                continue;
-            }
+    --workers().called;
+    do {
+        while (!self->stop && is_threaded() && workers().line.first() != nullptr) {
+            serve_first(*self);
         }
-        self->wake.wait(lock);
-    }
+    } while (!self->stop && wait_for_call(*self, lock));
+    --workers().count;
     end(self);
 }
 
@@ -85,9 +126,10 @@ bool all_ended() {
 }
 
 void stop_all() {
+    workers().closed = true;
     for (const auto &worker : workers().all) {
         if (worker->stream != nullptr) {
-            worker->stream->worker.reset();
+            worker->stream->served_by = nullptr;
             worker->stream = nullptr;
         }
         worker->stop = true;
@@ -136,11 +178,10 @@ void prepare_process() {
     static const AtExit at_exit;
 }
 
-std::shared_ptr<Worker> begin(Stream *stream, void (*function)(const std::shared_ptr<Worker> &)) {
+std::shared_ptr<Worker> begin(void (*function)(const std::shared_ptr<Worker> &)) {
     static const bool once = (prepare_process(), true);
     (void)once;
     auto worker = std::make_shared<Worker>();
-    worker->stream = stream;
     workers().all.push_back(worker);
     try {
         std::thread(function, worker).detach();
@@ -151,23 +192,68 @@ std::shared_ptr<Worker> begin(Stream *stream, void (*function)(const std::shared
     return worker;
 }
 
+void begin_worker() {
+    begin(work);
+    ++workers().count;
+    ++workers().called;
+}
+
+// Another worker takes the first stream in line, unless one that was called will do so.
+void call_worker() noexcept try {
+    Workers &all = workers();
+    if (all.called != 0 || all.closed || all.forked) {
+        return;
+    }
+    if (Worker *idle = all.idle.first()) {
+        Idle::remove(*idle);
+        idle->called = true;
+        ++all.called;
+        idle->wake.notify_one();
+    } else if (all.count < most_workers) {
+        begin_worker();
+    } else if (!std::exchange(all.is_full, true)) {
+        note(std::to_string(most_workers) +
+             " host functions and kernels run at the same time; others wait until one returns");
+    }
+} catch (...) { // no memory or no thread: a worker that returns, or a wait, continues
+}
+
 } // namespace
 
-void ensure_worker(Stream &stream) {
-    if (!stream.worker && !workers().forked) {
-        stream.worker = begin(&stream, work);
+void ensure_worker() {
+    workers().closed = false;
+    if (workers().count == 0 && !workers().forked) {
+        begin_worker();
+    }
+    if (workers().line.first() != nullptr) {
+        call_worker();
     }
 }
 
-void wake_worker(const Stream &stream) noexcept {
-    if (stream.worker && !workers().forked) {
-        stream.worker->wake.notify_one();
+void put_in_line(Stream &stream) noexcept {
+    if (!is_threaded() || stream.served_by != nullptr) {
+        return;
+    }
+    if (!Line::contains(stream)) {
+        workers().line.add(stream);
+    }
+    call_worker();
+    if (workers().runner && !stream.polled.empty()) {
+        workers().runner->wake.notify_one();
+    }
+}
+
+void leave_line(Stream &stream) noexcept {
+    Line::remove(stream);
+    if (stream.served_by != nullptr) {
+        stream.served_by->stream = nullptr;
+        stream.served_by = nullptr;
     }
 }
 
 void ensure_runner() {
     if (!workers().runner && !workers().forked) {
-        workers().runner = begin(nullptr, run);
+        workers().runner = begin(run);
     }
 }
 
@@ -175,20 +261,13 @@ bool exit_waits() noexcept {
     return workers().exiting;
 }
 
-void release_worker(Stream &stream) noexcept {
-    if (stream.worker) {
-        stream.worker->stream = nullptr;
-        stream.worker->stop = true;
-        wake_worker(stream);
-        stream.worker.reset();
-    }
-}
-
 void end_workers() {
     if (workers().forked) {
+        while (Stream *first = workers().line.first()) {
+            Line::remove(*first);
+        }
         // Leaked on purpose: destroying a condition variable waits for the parent's threads.
-        (void)new auto(std::move(workers().all));
-        workers() = Workers();
+        std::construct_at(&workers());
         return;
     }
     if (workers().all.empty()) {

@@ -2,6 +2,7 @@
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
+#include "engine/graph_memory.hpp"
 #include "engine/work.hpp"
 #include "graph/graph_launch.hpp"
 #include "graph/graph_plan.hpp"
@@ -49,7 +50,7 @@ Exec &instantiate(CUgraph handle, unsigned long long flags) {
     exec.plan = std::move(plan);
     exec.references = references_of(graph);
     if (only) {
-        exec.only = std::make_shared<int>();
+        exec.only = std::make_shared<KeptMemory>();
         graph.exec = exec.only;
     }
     return exec;

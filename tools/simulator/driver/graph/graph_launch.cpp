@@ -195,7 +195,7 @@ std::vector<std::shared_ptr<GraphAllocation>> note_memory(const Plan &plan, cons
         require(memory.allocated.count(allocation) != 0 || allocation->outstanding());
     }
     for (const auto &allocation : memory.allocated) {
-        allocation->reserve(exec.only);
+        allocation->reserve(exec.only.get());
         allocation->set_outstanding(memory.freed.count(allocation) == 0);
     }
     if (!memory.allocated.empty()) {

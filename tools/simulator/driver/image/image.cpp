@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 
 namespace sim {
 namespace {
@@ -93,6 +94,23 @@ const ImageKernel *Image::kernel(std::string_view name) const noexcept {
     const auto found = std::find_if(kernels.begin(), kernels.end(),
                                     [&](const ImageKernel &k) { return k.name == name; });
     return found == kernels.end() ? nullptr : &*found;
+}
+
+void Image::sort_names() {
+    by_name.resize(kernels.size());
+    std::iota(by_name.begin(), by_name.end(), std::size_t(0));
+    std::stable_sort(by_name.begin(), by_name.end(), [this](std::size_t a, std::size_t b) {
+        return kernels[a].name < kernels[b].name;
+    });
+}
+
+std::optional<std::size_t> Image::place_of_kernel(std::string_view name) const noexcept {
+    const auto found = std::lower_bound(by_name.begin(), by_name.end(), name,
+                                        [this](std::size_t place, std::string_view wanted) {
+                                            return kernels[place].name < wanted;
+                                        });
+    const bool exists = found != by_name.end() && kernels[*found].name == name;
+    return exists ? std::optional(*found) : std::nullopt;
 }
 
 const ImageVariable *Image::variable(std::string_view name) const noexcept {

@@ -31,9 +31,9 @@
 //
 // Numbers are decimal or begin with 0x. From real images, the simulator reads entries, parameters
 // and variables: from the text of PTX, from the symbols of a cubin, and from the image of a fatbin
-// that fits the device best. PTX is checked as a driver's compiler checks it. The linker also accepts
-// libraries of objects but reads nothing from them, so they add no kernels or variables. The code of kernels is never read; a test registers
-// host functions under their names.
+// that fits the device best. PTX is checked as a driver's compiler checks it. The linker also
+// accepts libraries of objects but reads nothing from them, so they add no kernels or variables.
+// The code of kernels is never read; a test registers host functions under their names.
 #pragma once
 
 #include "base/cuda_headers.hpp"
@@ -86,12 +86,17 @@ struct Image {
     std::vector<ImageKernel> kernels;
     std::vector<ImageVariable> variables;
     std::vector<std::string> textures, surfaces;
-    // Of PTX: device functions that it defines, and those that it calls and another image must define.
+    // Of PTX: device functions that it defines, and those that it calls and another image must
+    // define.
     std::vector<std::string> functions, unresolved;
     int binary_cc = 0;  // machine code for this compute capability, 90 for 9.0; 0: PTX
     int minimum_cc = 0; // required by PTX
+    std::vector<std::size_t> by_name; // places of kernels in order of their names
 
     const ImageKernel *kernel(std::string_view name) const noexcept;
+    // For complete images, after sort_names(): the place of the first kernel of that name.
+    std::optional<std::size_t> place_of_kernel(std::string_view name) const noexcept;
+    void sort_names();
     const ImageVariable *variable(std::string_view name) const noexcept;
     // Whether a device can run it.
     bool fits(int cc) const noexcept;

@@ -48,9 +48,13 @@ std::size_t importable_size(const platform::File &file) {
 
 // Reports use of mapped memory after its import was destroyed, which CUDA does not permit. The
 // recorded driver permits it.
-void check_import_lives(const Range &range, std::size_t, std::size_t, bool, Accessor) {
+void check_import(const Range &range, std::size_t offset, std::size_t size, bool, Accessor) {
     if (!*static_cast<const bool *>(range.owner.get())) {
         misuse("use after cuDestroyExternalMemory of " + range.describe());
+    }
+    if (!range.backing->contains(offset, size)) {
+        misuse("the file of " + range.describe() + " was made smaller after its import");
+        refuse(CUDA_ERROR_INVALID_VALUE);
     }
 }
 
@@ -81,7 +85,7 @@ Range &map_buffer(ExternalMemory &memory, unsigned long long offset, unsigned lo
     range.device = memory.context->device;
     range.context = memory.context;
     range.owner = memory.living;
-    range.check = check_import_lives;
+    range.check = check_import;
     return AddressSpace::get().add(std::move(range));
 }
 

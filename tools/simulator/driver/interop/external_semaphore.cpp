@@ -4,6 +4,7 @@
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
+#include "engine/engine.hpp"
 #include "engine/stream.hpp"
 #include "interop/external.hpp"
 #include "memory/virtual_memory.hpp"
@@ -139,18 +140,13 @@ bool is_queued(const ExternalSemaphore &semaphore) {
         return batch != nullptr && std::find(batch->semaphores.begin(), batch->semaphores.end(),
                                              &semaphore) != batch->semaphores.end();
     };
-    bool queued = false;
-    Registry::get().for_each([&](Object &object) {
-        if (!Stream::is(object.kind)) {
-            return;
-        }
-        for (const Ticket &ticket : static_cast<Stream &>(object).queue) {
-            queued = queued ||
-                     names_it(std::any_cast<SemaphoreSignals>(&ticket->work.parameters)) ||
-                     names_it(std::any_cast<SemaphoreWaits>(&ticket->work.parameters));
-        }
+    const auto needs_it = [&](const Ticket &ticket) {
+        return names_it(std::any_cast<SemaphoreSignals>(&ticket->work.parameters)) ||
+               names_it(std::any_cast<SemaphoreWaits>(&ticket->work.parameters));
+    };
+    return std::any_of(engine().busy.begin(), engine().busy.end(), [&](const Stream *stream) {
+        return std::any_of(stream->queue.begin(), stream->queue.end(), needs_it);
     });
-    return queued;
 }
 
 // A stream cannot use a semaphore of another context.

@@ -75,14 +75,12 @@ EXPORT CUresult cuLibraryUnload(CUlibrary handle) {
 
 EXPORT CUresult cuLibraryGetKernel(OUT CUkernel *pKernel, CUlibrary library, const char *name) {
     require(pKernel != nullptr && name != nullptr);
-    const auto &kernels = checked(library).kernels;
-    const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel *kernel) {
-        return kernel->code.name == name;
-    });
-    if (found == kernels.end()) {
+    const Library &from = checked(library);
+    const auto place = from.image->place_of_kernel(name);
+    if (!place) {
         refuse(CUDA_ERROR_NOT_FOUND, "Kernel (%s) cannot be found in library", name);
     }
-    *pKernel = *found;
+    *pKernel = from.kernels[*place];
     return CUDA_SUCCESS;
 }
 

@@ -215,6 +215,7 @@ std::shared_ptr<const Image> load_image(const void *image, std::optional<std::si
             describe_compilation(read, options);
         }
         options.write_outputs();
+        read.sort_names();
         return std::make_shared<const Image>(std::move(read));
     } catch (const ImageProblem &problem) {
         options.error(problem.text);

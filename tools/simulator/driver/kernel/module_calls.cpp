@@ -120,12 +120,11 @@ EXPORT CUresult cuModuleGetFunction(OUT CUfunction *hfunc, CUmodule hmod, const 
     require(name != nullptr, "name cannot be NULL");
     require(*name != '\0', "name cannot be empty");
     check_usable(*module.context);
-    const auto found =
-        std::find_if(module.functions.begin(), module.functions.end(),
-                     [&](const Function *function) { return function->code.name == name; });
-    require(found != module.functions.end(), CUDA_ERROR_NOT_FOUND);
-    (*found)->loaded = true;
-    *hfunc = *found;
+    const auto place = module.image->place_of_kernel(name);
+    require(place.has_value(), CUDA_ERROR_NOT_FOUND);
+    Function *function = module.functions[*place];
+    function->loaded = true;
+    *hfunc = function;
     return CUDA_SUCCESS;
 }
 

@@ -63,11 +63,8 @@ void check_pitched(const CUDA_RESOURCE_DESC &resource, CUdevice device) {
 
 // Recorded: an array of another device requires peer access.
 void check_array(const Array &array, const Context &context) {
-    const bool reached =
-        array.device == context.device ||
-        std::any_of(context.peers.begin(), context.peers.end(),
-                    [&array](const Context *peer) { return peer->device == array.device; });
-    require(reached, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    require(array.device == context.device || has_peer_on(context, array.device),
+            CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
 }
 
 void check_resource(const CUDA_RESOURCE_DESC &resource, const Context &context) {

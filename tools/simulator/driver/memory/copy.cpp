@@ -237,6 +237,10 @@ std::byte *CopySide::view(bool write) const {
         misuse("copy of an array without memory: " + living.describe());
         throw Fault{CUDA_ERROR_LAUNCH_FAILED}; // as recorded
     }
+    if (!living.backing->contains(living.offset, living.bytes())) {
+        misuse("the file of " + living.describe() + " was made smaller after its import");
+        throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS};
+    }
     return living.view() + first;
 }
 

@@ -166,7 +166,7 @@ EXPORT CUresult cuMemHostUnregister(void *p) {
     require(p != nullptr, "Specified pointer cannot be NULL");
     const Range *range = range_of_kind(address_of(p), Memory::registered, "cuMemHostUnregister");
     require(range != nullptr, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-    if (!platform::is_accessible(p, range->size)) {
+    if (!platform::is_mapped(p, range->size)) {
         misuse("the program unmapped memory before it was unregistered: " + range->describe());
     }
     return end(address_of(p));

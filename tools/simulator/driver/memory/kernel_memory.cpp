@@ -42,18 +42,13 @@ bool graph_grants(CUdeviceptr address, int device) {
                        [device](const auto &entry) { return entry.location.id == device; });
 }
 
-bool is_peer(const Context &context, int device) {
-    return std::any_of(context.peers.begin(), context.peers.end(),
-                       [device](const Context *peer) { return peer->device == device; });
-}
-
 // For memory without an access list: memory of the device or a peer, memory that the device opened
 // from another process, and graph memory with access for the device.
 bool reaches_plain(const Context &context, const Range &range) {
     if (range.memory == Memory::ipc) {
         return range.context->device == context.device; // peer access of contexts does not matter
     }
-    return range.device == context.device || is_peer(context, range.device) ||
+    return range.device == context.device || has_peer_on(context, range.device) ||
            graph_grants(static_cast<CUdeviceptr>(range.base), context.device);
 }
 

@@ -68,7 +68,7 @@ std::shared_ptr<Segment> exportable_segment(const PoolState &state) {
     segment->view = segment->file.valid() ? segment->file.map(0, bytes) : nullptr;
     require(segment->view != nullptr, CUDA_ERROR_OUT_OF_MEMORY);
     segment->size = bytes;
-    segment->free.emplace(header, bytes - header);
+    segment->give_back(header, bytes - header);
     auto *file = new (segment->view) PoolFile;
     file->magic = PoolFile::own_magic;
     file->identity = unique_number();

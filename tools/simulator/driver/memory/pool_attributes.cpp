@@ -84,6 +84,7 @@ void set_attribute(PoolState &pool, CUmemPool_attribute attribute, const void *v
         return;
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
         pool.release_threshold = bytes();
+        pool.note_unused();
         return;
     // A high-water mark can only be reset to zero, and then immediately rises to the current value.
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:

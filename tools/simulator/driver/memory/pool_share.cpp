@@ -30,7 +30,7 @@ std::size_t header_size() {
 std::shared_ptr<Segment> open_pool(platform::File file) {
     auto segment = std::make_shared<Segment>();
     const std::size_t whole = file.size();
-    if (whole <= header_size()) {
+    if (whole <= header_size() || file.can_shrink()) {
         return nullptr;
     }
     segment->view = file.map(0, whole);

@@ -70,6 +70,10 @@ Mapping::Mapping(PhysicalMemory &of, std::size_t where, std::size_t inside)
 // A reservation counts enqueued operations as a whole; this finds those that use a part.
 std::size_t queued_users(CUdeviceptr address, std::size_t size, std::optional<CUdevice> device) {
     std::size_t count = 0;
+    const Range *range = AddressSpace::get().find(address);
+    if (range == nullptr || range->pending == 0) {
+        return 0;
+    }
     for (const Stream *stream : engine().busy) {
         if (!device || stream->context->device == *device) {
             count += static_cast<std::size_t>(

@@ -28,7 +28,7 @@ platform::File duplicate_of_client(void *os_handle) {
 std::optional<PhysicalMemoryTrailer> read_trailer(const platform::File &file) {
     const std::size_t bytes = platform::map_granularity();
     const std::size_t whole = file.size();
-    if (whole <= bytes || whole % bytes != 0) {
+    if (whole <= bytes || whole % bytes != 0 || file.can_shrink()) {
         return std::nullopt;
     }
     std::byte *view = file.map(whole - bytes, bytes);

@@ -7,7 +7,6 @@
 
 #include "driver/base/immortal.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -42,6 +41,8 @@ struct Image {
     // The context whose managed variables the host uses, since it has one pointer for all devices.
     std::optional<CUcontext> host_copy;
     void *handle = nullptr; // its address is the handle that the program gets
+    // Host addresses of its names in the maps of Registrations.
+    std::vector<const void *> functions, variables, managed;
 };
 
 struct Named {
@@ -49,11 +50,18 @@ struct Named {
     std::string name;
 };
 
+using Names = std::unordered_map<const void *, Named>;
+
+const Named *find(const Names &in, const void *host) {
+    const auto found = in.find(host);
+    return found == in.end() ? nullptr : &found->second;
+}
+
 // Guarded by Locks::registrations.
 struct Registrations {
-    std::vector<std::unique_ptr<Image>> images;
-    std::unordered_map<const void *, Named> functions, variables; // by host address
-    std::unordered_map<const void *, Named> managed; // by the address of the host pointer to it
+    std::unordered_map<void **, std::unique_ptr<Image>> images; // by handle
+    Names functions, variables;                                 // by host address
+    Names managed; // by the address of the host pointer to it
 };
 
 Registrations &registrations() {
@@ -76,9 +84,11 @@ cudaError_t find_managed(Place &place, Loaded in, const std::string &name) {
 
 // Sets the host's pointers to managed variables. A pointer whose variable is missing stays null.
 void point_at_managed(const Image &image, Loaded in) {
-    for (const auto &[host, named] : registrations().managed) {
+    for (const void *host : image.managed) {
         Place place;
-        if (named.image == &image && find_managed(place, in, named.name) == cudaSuccess) {
+        const Named *named = find(registrations().managed, host);
+        if (named != nullptr && named->image == &image &&
+            find_managed(place, in, named->name) == cudaSuccess) {
             *static_cast<void **>(const_cast<void *>(host)) = pointer(place.address);
         }
     }
@@ -139,25 +149,19 @@ void unload(Image &image) {
     }
 }
 
-const Named *find(const std::unordered_map<const void *, Named> &in, const void *host) {
-    const auto found = in.find(host);
-    return found == in.end() ? nullptr : &found->second;
-}
-
 Image *image_of(void **handle) {
-    for (const auto &image : registrations().images) {
-        if (&image->handle == handle) {
-            return image.get();
-        }
-    }
-    return nullptr;
+    const auto found = registrations().images.find(handle);
+    return found == registrations().images.end() ? nullptr : found->second.get();
 }
 
 // The symbol of a managed variable is the address in the host's pointer, or the pointer itself
 // before it is set.
 const Named *managed_symbol(const void *symbol) {
+    if (const Named *named = find(registrations().managed, symbol)) {
+        return named;
+    }
     for (const auto &[host, named] : registrations().managed) {
-        if (host == symbol || *static_cast<void *const *>(host) == symbol) {
+        if (*static_cast<void *const *>(host) == symbol) {
             return &named;
         }
     }
@@ -168,34 +172,31 @@ const Named *managed_symbol(const void *symbol) {
 const void *managed_of(void **handle) {
     const std::lock_guard<std::mutex> held(locks().registrations);
     const Image *image = image_of(handle);
-    for (const auto &[host, named] : registrations().managed) {
-        if (named.image == image) {
-            return host;
-        }
-    }
-    return nullptr;
+    return image == nullptr || image->managed.empty() ? nullptr : image->managed.front();
 }
 
-template <class Map>
-void forget(Map &map, const Image *image) {
-    std::erase_if(map, [image](const auto &entry) { return entry.second.image == image; });
+void forget(Names &names, const Image *image, const std::vector<const void *> &hosts) {
+    for (const void *host : hosts) {
+        const auto found = names.find(host);
+        if (found != names.end() && found->second.image == image) { // no other took its place
+            names.erase(found);
+        }
+    }
 }
 
 // Removes an image and all names registered for it.
 std::unique_ptr<Image> take_image(void **handle) {
     Registrations &all = registrations();
     const std::lock_guard<std::mutex> held(locks().registrations);
-    const auto found =
-        std::find_if(all.images.begin(), all.images.end(),
-                     [handle](const auto &image) { return &image->handle == handle; });
+    const auto found = all.images.find(handle);
     if (found == all.images.end()) {
         return nullptr;
     }
-    std::unique_ptr<Image> image = std::move(*found);
+    std::unique_ptr<Image> image = std::move(found->second);
     all.images.erase(found);
-    forget(all.functions, image.get());
-    forget(all.variables, image.get());
-    forget(all.managed, image.get());
+    forget(all.functions, image.get(), image->functions);
+    forget(all.variables, image.get(), image->variables);
+    forget(all.managed, image.get(), image->managed);
     return image;
 }
 
@@ -273,16 +274,17 @@ const void *registered_host(CUfunction function) {
 bool registered_variable(const void *host, CUdeviceptr &address, size_t &size) {
     Registrations &all = registrations();
     const std::lock_guard<std::mutex> held(locks().registrations);
-    if (const Named *managed = managed_symbol(host)) {
+    const Named *named = find(all.variables, host);
+    if (named == nullptr) {
+        const Named *managed = managed_symbol(host);
+        if (managed == nullptr) {
+            return false;
+        }
         Place place;
         demand(find_managed(place, load_managed(*managed->image), managed->name));
         address = place.address;
         size = place.size;
         return true;
-    }
-    const Named *named = find(all.variables, host);
-    if (named == nullptr) {
-        return false;
     }
 #if CUDART_VERSION >= 12000
     demand(CU(cuLibraryGetGlobal)(&address, &size, load(*named->image), named->name.c_str()));
@@ -296,7 +298,7 @@ bool registered_variable(const void *host, CUdeviceptr &address, size_t &size) {
 void forget_loaded([[maybe_unused]] CUcontext context) {
 #if CUDART_VERSION < 12000
     const std::lock_guard<std::mutex> held(locks().registrations);
-    for (const auto &image : registrations().images) {
+    for (const auto &[handle, image] : registrations().images) {
         image->loaded.erase(context);
         if (image->host_copy == context) {
             image->host_copy.reset();
@@ -363,8 +365,9 @@ void **__cudaRegisterFatBinary(void *fatCubin) {
     auto image = std::make_unique<Image>();
     const auto *wrapper = static_cast<const FatBinary *>(fatCubin);
     image->data = wrapper && wrapper->magic == fat_binary_magic ? wrapper->data : fatCubin;
-    all.images.push_back(std::move(image));
-    return &all.images.back()->handle;
+    void **const handle = &image->handle;
+    all.images.emplace(handle, std::move(image));
+    return handle;
 }
 
 void __cudaRegisterFatBinaryEnd(void **) {}
@@ -381,6 +384,7 @@ void __cudaRegisterFunction(void **fatCubinHandle, const char *hostFun, char *,
     const std::lock_guard<std::mutex> held(locks().registrations);
     if (Image *image = image_of(fatCubinHandle)) {
         all.functions[hostFun] = {image, deviceName};
+        image->functions.push_back(hostFun);
     }
 }
 
@@ -390,6 +394,7 @@ void __cudaRegisterVar(void **fatCubinHandle, char *hostVar, char *, const char 
     const std::lock_guard<std::mutex> held(locks().registrations);
     if (Image *image = image_of(fatCubinHandle)) {
         all.variables[hostVar] = {image, deviceName};
+        image->variables.push_back(hostVar);
     }
 }
 
@@ -399,6 +404,7 @@ void __cudaRegisterManagedVar(void **fatCubinHandle, void **hostVarPtrAddress, c
     const std::lock_guard<std::mutex> held(locks().registrations);
     if (Image *image = image_of(fatCubinHandle)) {
         all.managed[hostVarPtrAddress] = {image, deviceName};
+        image->managed.push_back(hostVarPtrAddress);
     }
 }
 
