@@ -176,8 +176,9 @@ typedef struct cushim_sim {
      * memory freed while enqueued work needs it, bytes written before or past an allocation. A
      * kernel misuses CUDA if it runs with a pointer to freed memory or to memory that its device
      * cannot access, or if its host function requests the view of address 0 (the pointer of an
-     * empty buffer). A kernel's pointers are its 8-byte arguments that lie in such memory; device
-     * addresses are never reused. Returns the number of lines. */
+     * empty buffer) or more bytes than an allocation has. A kernel's pointers are its 8-byte
+     * arguments that lie in such memory; device addresses are never reused. Returns the number of
+     * lines. */
     size_t (*misuses)(cushim_sim_line line, void *user);
 
     /* Adversarial and threaded mode: runs all enqueued work that can run. Returns how many

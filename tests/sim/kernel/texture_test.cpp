@@ -1,5 +1,5 @@
 // Texture and surface objects and references: resources, properties, lifetime.
-#include "images.hpp"
+#include "launch_tools.hpp"
 
 using namespace sim_test;
 
@@ -61,6 +61,41 @@ TEST_CASE("a texture object reports its resource and description") {
                  "use of a destroyed texture object");
     check_misuse(driver().cuTexObjectDestroy(object), invalid, "use of a destroyed texture object");
     ok(driver().cuTexObjectDestroy(0));
+}
+
+TEST_CASE("a kernel that runs with a texture or surface whose resource has ended is reported") {
+    const LoadedModule module("cushim-sim-image 1\nkernel sample params=8\n");
+    const CUfunction sample = module.function("sample");
+    const CUDA_ARRAY3D_DESCRIPTOR described = shape(CUDA_ARRAY3D_SURFACE_LDST);
+    CUarray array = nullptr;
+    require_ok(driver().cuArray3DCreate(&array, &described));
+    const CUdeviceptr memory = allocate(4096);
+    const CUDA_TEXTURE_DESC description{};
+    const CUDA_RESOURCE_DESC in_array = of_array(array), in_memory = linear(memory, 4096);
+    CUtexObject texture = 0, buffer = 0;
+    CUsurfObject surface = 0;
+    require_ok(driver().cuTexObjectCreate(&texture, &in_array, &description, nullptr));
+    require_ok(driver().cuTexObjectCreate(&buffer, &in_memory, &description, nullptr));
+    require_ok(driver().cuSurfObjectCreate(&surface, &in_array));
+    const auto launch_all = [&] {
+        for (const unsigned long long object : {texture, buffer, surface}) {
+            ok(launch_with_pointer(sample, object));
+        }
+        ok(driver().cuCtxSynchronize());
+    };
+    launch_all();
+    CHECK(misuses().empty());
+    ok(driver().cuArrayDestroy(array));
+    release(memory);
+    launch_all();
+    for (const char *lines : {"kernel sample runs with a texture object", "whose memory was freed",
+                              "kernel sample runs with a surface object"}) {
+        expect_misuse(lines);
+    }
+    CHECK(misuses().size() == 3);
+    ok(driver().cuTexObjectDestroy(texture));
+    ok(driver().cuTexObjectDestroy(buffer));
+    ok(driver().cuSurfObjectDestroy(surface));
 }
 
 TEST_CASE("invalid textures are rejected") {

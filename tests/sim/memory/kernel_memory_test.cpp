@@ -44,6 +44,26 @@ TEST_CASE("a kernel that uses memory at address 0 is reported") {
     CHECK(misuses().size() == 1);
 }
 
+TEST_CASE("a kernel that uses bytes past the end of an allocation is reported") {
+    start(GENERATE(from_range(all_modes())));
+    const LoadedModule module(image);
+    sim_control().register_kernel(
+        "take",
+        [](const cushim_sim_launch *launch, void *) {
+            const auto address = argument<std::uint64_t>(*launch, 0);
+            CHECK(sim_control().view(address, 64) != nullptr);
+            CHECK(sim_control().view(address + 60, 4) != nullptr);
+            return sim_control().view(address + 60, 5) == nullptr ? 0 : 1;
+        },
+        nullptr);
+    const DeviceMemory memory(64);
+    ok(launch_with_pointer(module.function("take"), memory));
+    ok(reported(driver().cuCtxSynchronize(), "kernel take uses 1 byte past the end of device"));
+    CHECK(misuses().size() == 1);
+    CHECK(sim_control().view(memory, 65) == nullptr); // not a misuse outside of kernels
+    CHECK(misuses().size() == 1);
+}
+
 TEST_CASE("a graph launch with a kernel whose memory was freed is reported") {
     const LoadedModule module(image);
     const CUdeviceptr address = allocate(64);

@@ -52,7 +52,9 @@ struct Last {
         driver().cuCtxGetCurrent(&found->context);
         CUdeviceptr more = 0;
         found->allocated = driver().cuMemAlloc(&more, 16);
-        driver().cuMemFree(more);
+        if (found->allocated == CUDA_SUCCESS) {
+            driver().cuMemFree(more);
+        }
         const Own own;
         found->freed = runtime().cudaFree(memory);
         found->intact = own.intact();

@@ -1,5 +1,5 @@
 // Outputs of failed calls: they are overwritten with values that cannot be mistaken for results.
-#include "handles.hpp"
+#include "launch_tools.hpp"
 
 using namespace sim_test;
 
@@ -47,6 +47,35 @@ TEST_CASE("calls with invalid arguments poison their outputs") {
     CHECK(poisons<CUdeviceptr>(CUDA_ERROR_NOT_FOUND, &Driver::cuMemGetAddressRange, out, &size,
                                0x1230));
     CHECK(holds(size, 0xbd));
+}
+
+TEST_CASE("uses of the outputs of failed calls are reported") {
+    start("fault=cuMemAlloc:1:2;fault=cuStreamCreate:1:2");
+    CUdeviceptr memory = 0;
+    CHECK(driver().cuMemAlloc(&memory, 64) == CUDA_ERROR_OUT_OF_MEMORY);
+    check_misuse(driver().cuMemsetD8(memory, 0, 64), invalid,
+                 "use of an address that a failed call returned");
+    check_misuse(driver().cuMemsetD8(memory + 32, 0, 32), invalid,
+                 "use of an address that a failed call returned");
+    check_misuse(driver().cuMemFree(memory), invalid,
+                 "cuMemFree of an address that a failed call returned");
+    const DeviceMemory other(64);
+    check_misuse(driver().cuMemcpyHtoD(other, reinterpret_cast<void *>(memory), 64), invalid,
+                 "use of an address that a failed call returned");
+    CUstream stream = nullptr;
+    CHECK(driver().cuStreamCreate(&stream, 0) == CUDA_ERROR_OUT_OF_MEMORY);
+    check_misuse(driver().cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE,
+                 "is not a stream handle: a failed call returned it");
+}
+
+TEST_CASE("a kernel that runs with an address that a failed call returned is reported") {
+    start(GENERATE(from_range(all_modes())));
+    const LoadedModule module("cushim-sim-image 1\nkernel take params=8\n");
+    CUdeviceptr memory = 0;
+    CHECK(driver().cuMemAlloc(&memory, 0) == invalid);
+    ok(launch_with_pointer(module.function("take"), memory));
+    ok(driver().cuCtxSynchronize());
+    expect_misuse("kernel take runs with an address that a failed call returned");
 }
 
 TEST_CASE("a planned fault poisons the outputs of its call") {

@@ -11,6 +11,11 @@ namespace sim {
 
 constexpr int poison_byte = 0xbd;
 
+// Whether a failed call returned this address or handle. An offset may have been added to it.
+constexpr bool is_poisoned(std::uint64_t value) noexcept {
+    return value >> 32 == 0xbdbdbdbd;
+}
+
 // An output within a structure.
 template <class T>
 void poison(T *output) noexcept {

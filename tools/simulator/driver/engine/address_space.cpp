@@ -1,5 +1,6 @@
 // AddressSpace: the layout of ranges, and the ranges that have ended.
 #include "base/immortal.hpp"
+#include "base/poison.hpp"
 #include "base/refusal.hpp"
 #include "call/call.hpp"
 #include "call/misuse.hpp"
@@ -318,6 +319,10 @@ bool AddressSpace::ended_in_use(std::uintptr_t address) const noexcept {
 }
 
 bool AddressSpace::report_freed(std::uintptr_t address, const char *what) const {
+    if (is_poisoned(address)) {
+        misuse(std::string(what) + " of an address that a failed call returned");
+        return true;
+    }
     const Ended *found = find_ended(address);
     if (found == nullptr) {
         return false;

@@ -1,4 +1,5 @@
 #include "engine/memory.hpp"
+#include "base/poison.hpp"
 #include "base/refusal.hpp"
 #include "call/call.hpp"
 #include "call/misuse.hpp"
@@ -134,9 +135,9 @@ std::byte *host_view(const void *host, std::size_t size) {
     if (AddressSpace::get().find(address) != nullptr) {
         return device_view(address, size, true);
     }
-    // Addresses in the simulator's own address space are not host memory; a host access would
-    // crash.
-    if (AddressSpace::get().owns(address)) {
+    // Addresses in the simulator's own address space, and outputs of failed calls, are not host
+    // memory; a host access would crash.
+    if (AddressSpace::get().owns(address) || is_poisoned(address)) {
         AddressSpace::get().report_freed(address, "use");
         refuse(CUDA_ERROR_INVALID_VALUE);
     }

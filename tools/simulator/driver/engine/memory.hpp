@@ -155,8 +155,8 @@ class AddressSpace {
     void remove(Range &range) noexcept;
     // Removes all ranges that are bound to a context.
     void remove_all_of(CUctx_st &context) noexcept;
-    // Records a misuse if the address was in a freed range: "WHAT of memory that was
-    // freed: …".
+    // Records a misuse if the address was in a freed range, "WHAT of memory that was freed: …", or
+    // is the output of a failed call.
     bool report_freed(std::uintptr_t address, const char *what) const;
     // Whether the range of the address was freed while enqueued work needed it, which is already
     // reported.

@@ -1,5 +1,6 @@
 #include "engine/object.hpp"
 #include "base/immortal.hpp"
+#include "base/poison.hpp"
 #include "call/call.hpp"
 #include "call/misuse.hpp"
 #include "engine/context.hpp"
@@ -209,7 +210,9 @@ CUresult Registry::refusal(const void *handle, Kind expected, CUresult otherwise
     if (dead == state().dead.end()) {
         char address[32];
         std::snprintf(address, sizeof address, "%p", handle);
-        misuse(std::string(address) + " is not " + one_of(expected) + " handle");
+        const bool poisoned = is_poisoned(reinterpret_cast<std::uintptr_t>(handle));
+        misuse(std::string(address) + " is not " + one_of(expected) + " handle" +
+               (poisoned ? ": a failed call returned it" : ""));
         return otherwise;
     }
     if (has_discarded(handle)) {

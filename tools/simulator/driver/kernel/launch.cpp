@@ -9,6 +9,7 @@
 #include "engine/host_function.hpp"
 #include "engine/stream.hpp"
 #include "kernel/host_kernels.hpp"
+#include "kernel/texture.hpp"
 #include "memory/kernel_memory.hpp"
 
 #include <algorithm>
@@ -89,6 +90,7 @@ void run_kernel(const Queued &queued, CUstream_st &stream) {
     }
     const std::vector<CUdeviceptr> reported =
         check_pointers(launch.arguments, name, *stream.context);
+    check_textures(launch.arguments, name);
     const HostKernel kernel = host_kernel(queued.code, queued.image);
     if (kernel.function == nullptr) {
         return;

@@ -8,6 +8,7 @@
 #include "memory/array.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace sim {
 
@@ -128,11 +129,61 @@ T &object_of(unsigned long long handle) {
     return checked(object, CUDA_ERROR_INVALID_VALUE);
 }
 
+bool exists(CUdeviceptr address) {
+    return AddressSpace::get().find(static_cast<std::uintptr_t>(address)) != nullptr;
+}
+
+// What has ended of what a texture or surface reads, or null.
+const char *ended_resource(const CUDA_RESOURCE_DESC &resource) {
+    const Registry &registry = Registry::get();
+    switch (resource.resType) {
+    case CU_RESOURCE_TYPE_ARRAY:
+        return registry.find(resource.res.array.hArray) ? nullptr : "array was destroyed";
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+        return registry.find(resource.res.mipmap.hMipmappedArray) ? nullptr
+                                                                  : "mipmapped array was destroyed";
+    case CU_RESOURCE_TYPE_LINEAR:
+        return exists(resource.res.linear.devPtr) ? nullptr : "memory was freed";
+    case CU_RESOURCE_TYPE_PITCH2D:
+        return exists(resource.res.pitch2D.devPtr) ? nullptr : "memory was freed";
+    default:
+        return nullptr;
+    }
+}
+
+// The resource of a texture or surface object, or null.
+const CUDA_RESOURCE_DESC *resource_of(const Object *object) {
+    if (object != nullptr && TextureObject::is(object->kind)) {
+        return &static_cast<const TextureObject *>(object)->resource;
+    }
+    if (object != nullptr && SurfaceObject::is(object->kind)) {
+        return &static_cast<const SurfaceObject *>(object)->resource;
+    }
+    return nullptr;
+}
+
 unsigned long long handle_of(const Object *object) {
     return static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(object));
 }
 
 } // namespace
+
+void check_textures(const KernelArguments &arguments, const std::string &kernel) {
+    for (const std::vector<std::byte> &argument : arguments) {
+        const void *handle = nullptr;
+        if (argument.size() != sizeof handle) {
+            continue;
+        }
+        std::memcpy(&handle, argument.data(), sizeof handle);
+        const Object *object = Registry::get().find(handle);
+        const CUDA_RESOURCE_DESC *resource = resource_of(object);
+        const char *ended = resource != nullptr ? ended_resource(*resource) : nullptr;
+        if (ended != nullptr) {
+            misuse("kernel " + kernel + " runs with a " + object->describe() + ", whose " + ended);
+        }
+    }
+}
+
 } // namespace sim
 
 namespace sim::driver {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "engine/object.hpp"
+#include "memory/kernel_memory.hpp"
 
 #include <array>
+#include <string>
 
 struct CUmod_st;
 
@@ -58,6 +60,10 @@ struct SurfaceObject final : Object {
 
     CUDA_RESOURCE_DESC resource{};
 };
+
+// Called when a kernel runs. Records a misuse for every argument that is a texture or surface
+// object whose array or memory has ended.
+void check_textures(const KernelArguments &arguments, const std::string &kernel);
 
 // Bytes of an element, if linear memory of that format is supported.
 std::size_t linear_element(CUarray_format format, unsigned int channels);

@@ -1,4 +1,5 @@
 #include "memory/kernel_memory.hpp"
+#include "base/poison.hpp"
 #include "call/misuse.hpp"
 #include "engine/graph_memory.hpp"
 #include "engine/pool.hpp"
@@ -118,8 +119,12 @@ std::vector<CUdeviceptr> check_pointers(const KernelArguments &arguments, const 
     for (const std::vector<std::byte> &argument : arguments) {
         if (argument.size() == sizeof(CUdeviceptr)) {
             const CUdeviceptr address = word_at(argument, 0);
-            if (AddressSpace::get().owns(static_cast<std::uintptr_t>(address)) &&
-                check_pointer(address, kernel, context)) {
+            if (AddressSpace::get().owns(static_cast<std::uintptr_t>(address))) {
+                if (check_pointer(address, kernel, context)) {
+                    reported.push_back(address);
+                }
+            } else if (is_poisoned(address)) {
+                misuse("kernel " + kernel + " runs with an address that a failed call returned");
                 reported.push_back(address);
             }
         }
@@ -187,6 +192,20 @@ void KernelScope::report_address(CUdeviceptr address) noexcept try {
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
     misuse(std::string("kernel ") + scope->kernel_ + " uses address " + text +
            ", which is in no memory that it can access");
+} catch (...) { // out of memory
+}
+
+void KernelScope::check_end(CUdeviceptr address, std::size_t size) noexcept try {
+    const KernelScope *scope = running();
+    const Range *range = AddressSpace::get().find(static_cast<std::uintptr_t>(address));
+    if (scope == nullptr || range == nullptr) {
+        return;
+    }
+    const std::size_t rest = range->size - (static_cast<std::uintptr_t>(address) - range->base);
+    if (size > rest) {
+        misuse(std::string("kernel ") + scope->kernel_ + " uses " + std::to_string(size - rest) +
+               (size - rest == 1 ? " byte" : " bytes") + " past the end of " + range->describe());
+    }
 } catch (...) { // out of memory
 }
 

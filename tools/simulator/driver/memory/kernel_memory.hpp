@@ -56,6 +56,9 @@ class KernelScope {
     // Records a misuse if the calling thread runs a kernel. The address is in no memory that the
     // kernel can access.
     static void report_address(CUdeviceptr address) noexcept;
+    // Records a misuse if the calling thread runs a kernel that accesses memory past the end of the
+    // allocation.
+    static void check_end(CUdeviceptr address, std::size_t size) noexcept;
 
   private:
     const Context *context_;

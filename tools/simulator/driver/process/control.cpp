@@ -70,6 +70,7 @@ void *control_view(std::uint64_t address, std::size_t size) {
     const Held held(Lock::mutex());
     const auto device_address = static_cast<CUdeviceptr>(address);
     KernelScope::check_null(device_address, size);
+    KernelScope::check_end(device_address, size);
     return KernelScope::may_view(device_address) ? view_or_null(device_address, size) : nullptr;
 }
 
