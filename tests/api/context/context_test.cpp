@@ -2,7 +2,9 @@
 #include "harness/memory.hpp"
 #include "harness/reports.hpp"
 
+#include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include <catch2/generators/catch_generators.hpp>
@@ -118,6 +120,49 @@ TEST_CASE("a created context is not current", "[context]") {
     const Context created = ok(Context::create(Device::from_native(0)));
     CHECK(current_context() == nullptr);
 }
+
+#if CUDA_VERSION >= 12050
+TEST_CASE("wrappers work in the context of a green context, and in its streams",
+          "[context][current]") {
+    restart("");
+    const auto call = driver();
+    const Context primary = ok(Context::primary(Device::from_native(0)));
+    CUdevResource all{};
+    CUdevResourceDesc description = nullptr;
+    CUgreenCtx green = nullptr;
+    CUcontext native = nullptr;
+    CUstream own = nullptr;
+    REQUIRE(call.cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS);
+    REQUIRE(call.cuDevResourceGenerateDesc(&description, &all, 1) == CUDA_SUCCESS);
+    REQUIRE(call.cuGreenCtxCreate(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM) ==
+            CUDA_SUCCESS);
+    REQUIRE(call.cuCtxFromGreenCtx(&native, green) == CUDA_SUCCESS);
+    REQUIRE(call.cuGreenCtxStreamCreate(&own, green, CU_STREAM_NON_BLOCKING, 0) == CUDA_SUCCESS);
+    {
+        const Stream borrowed = Stream::borrow(own);
+        CHECK(ok(borrowed.context()).native() == native);
+        const Context context = Context::borrow(native);
+        const Stream made = ok(Stream::create(context));
+        CHECK(ok(made.context()).native() == native);
+        auto buffer = ok(DeviceBuffer<int>::allocate(context, 4));
+        const Event event = ok(Event::create(primary));
+        for (const Stream *stream : {&borrowed, &made}) {
+            CHECK(fill(*stream, buffer, 7).has_value());
+            CHECK(event.record(*stream).has_value());
+            CHECK(event.synchronize().has_value());
+        }
+        std::array<int, 4> values{};
+        CHECK(copy(primary, std::span(values), buffer.span()).has_value());
+        CHECK(values == std::array<int, 4>{7, 7, 7, 7});
+        const Context created = ok(Context::create(Device::from_native(0)));
+        const auto refused = ok(Event::create(created)).record(borrowed);
+        CHECK(!refused.has_value());
+        CHECK(refused.error().kind() == ErrorKind::wrong_context);
+    }
+    CHECK(call.cuStreamDestroy(own) == CUDA_SUCCESS);
+    CHECK(call.cuGreenCtxDestroy(green) == CUDA_SUCCESS);
+}
+#endif
 
 TEST_CASE("moving a context leaves the source empty", "[context]") {
     restart("");

@@ -249,17 +249,16 @@ TEST_CASE("a stream-ordered free that is planned to fail still frees") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("resetting a context frees its stream-ordered memory") {
+TEST_CASE("a reset runs pending frees of stream-ordered memory, and keeps the rest") {
     start(GENERATE(from_range(all_modes())));
     const auto before = free_memory();
     const auto address = allocate_in(nullptr);
     free_async(allocate_in(nullptr), nullptr);
     ok(driver().cuDevicePrimaryCtxReset(0));
-    expect_ended({"pool memory"});
-    CHECK(leaks().empty());
-    CHECK(driver().cuMemFree(address) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CHECK(leaks().size() == 1);
     require_ok(driver().cuDevicePrimaryCtxRelease(0));
     require_ok(driver().cuCtxSetCurrent(retain_primary(0)));
+    ok(driver().cuMemFree(address));
     ok(driver().cuCtxSynchronize());
     CHECK(free_memory() == before);
     ok(driver().cuDevicePrimaryCtxRelease(0));

@@ -1,4 +1,5 @@
 #include "record.hpp"
+#include "row.hpp"
 #include "trace.hpp"
 
 #include <algorithm>
@@ -13,10 +14,30 @@
 
 namespace record {
 
-Asked ask(const std::string &question, int status) {
-    std::printf("%-64s %d\n", (title + question).c_str(), status);
+namespace {
+bool in_row = false;
+}
+
+Row::Row(const std::string &name) {
+    std::printf("  %-62s =", (title + name).c_str());
+    std::fflush(stdout); // the next call may end the process
+    in_row = true;
+}
+
+Row::~Row() {
+    in_row = false;
+    std::puts("");
     std::fflush(stdout);
-    return {};
+}
+
+Asked ask(const std::string &question, int status) {
+    if (in_row) {
+        std::printf(" %d", status);
+    } else {
+        std::printf("%-64s %d\n", (title + question).c_str(), status);
+    }
+    std::fflush(stdout); // the next call may end the process
+    return {status};
 }
 
 void note_number(const std::string &what, long long value) {
@@ -24,6 +45,11 @@ void note_number(const std::string &what, long long value) {
 }
 
 void note_text(const std::string &what, const char *text) {
+    if (in_row) {
+        std::printf(" (%s)", text ? text : "null");
+        std::fflush(stdout);
+        return;
+    }
     std::printf("  %-62s = %s\n", (title + what).c_str(), text ? text : "(null)");
     std::fflush(stdout);
 }

@@ -21,10 +21,11 @@ import sys
 import recording
 
 NONE = "(none)"
-# The numbers of these texts depend on the device, on its driver or on the state of the process.
+# The numbers of these texts depend on the device, on its driver, on the state of the process or on the arguments.
 NUMBERED = re.compile(r"exceed occupancy limit for this kernel on this device of \d+ blocks"
                       r"|Handle \d+ already in use"
-                      r"|Managed allocation specified with incorrect length")
+                      r"|Managed allocation specified with incorrect length"
+                      r"|location id \(-?\d+\)|Invalid allocation type")
 
 
 def reasons(lines):
@@ -52,7 +53,7 @@ def of_results(text):
 
 
 def comparable(reason):
-    return re.sub(r"\d+", "N", reason) if NUMBERED.search(reason) else reason
+    return re.sub(r"-?\d+", "N", reason) if NUMBERED.search(reason) else reason
 
 
 def is_recorded(reason, recorded):

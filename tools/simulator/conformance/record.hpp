@@ -41,12 +41,18 @@ void note(const std::string &what, const Value &value) {
     }
 }
 
-// A question that was asked: `.note("flags", flags)` prints what it returned.
+// A question that was asked: `.note("flags", flags)` prints what it returned, `.told("flags",
+// flags)` only if the call succeeded.
 struct Asked {
+    int status;
     template <class Value>
     const Asked &note(const std::string &what, const Value &value) const {
         record::note(what, value);
         return *this;
+    }
+    template <class Value>
+    const Asked &told(const std::string &what, const Value &value) const {
+        return status == 0 ? note(what, value) : *this;
     }
 };
 

@@ -19,13 +19,11 @@ void pop() {
     note_pops(context_stack().size());
 }
 
-// Null means the current context.
-Context &context_or_current(CUcontext handle) {
-    if (handle == nullptr) {
-        return current_context();
-    }
+// A context of cuCtxCreate that no other thread is destroying.
+Context &created_context(CUcontext handle) {
     Context &context = checked_context(handle);
-    check_usable(context);
+    require(!context.primary && context.green == nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    require(!context.ending, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     return context;
 }
 
@@ -33,6 +31,24 @@ Context &context_or_current(CUcontext handle) {
 bool is_supported(CUlimit which) {
     return which >= 0 && which != CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH &&
            static_cast<std::size_t>(which) < known_limits;
+}
+
+// Not the size of shared memory for graphics interop, and whether it is used.
+bool is_settable(CUlimit which) {
+    constexpr int shared_memory = 7, interop = 8; // old headers lack them
+    return which != shared_memory && which != interop;
+}
+
+// Values are rounded up to a multiple of this.
+std::size_t step_of(CUlimit which) {
+    switch (static_cast<int>(which)) {
+    case CU_LIMIT_STACK_SIZE:
+        return 16;
+    case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
+        return 3932160; // as recorded
+    default:
+        return 1;
+    }
 }
 
 } // namespace
@@ -68,9 +84,7 @@ EXPORT CUresult cuCtxCreate_v4(OUT CUcontext *pctx, CUctxCreateParams *ctxCreate
 
 EXPORT CUresult cuCtxDestroy_v2(CUcontext ctx) {
     require(ctx != nullptr);
-    Context &context = checked_context(ctx);
-    require(!context.primary, CUDA_ERROR_INVALID_CONTEXT);
-    require(!context.ending, CUDA_ERROR_CONTEXT_IS_DESTROYED); // another thread destroys it
+    Context &context = created_context(ctx);
     if (current_or_null() == &context) {
         pop();
     }
@@ -87,9 +101,7 @@ EXPORT CUresult cuCtxAttach(OUT CUcontext *pctx, unsigned int flags) {
 }
 
 EXPORT CUresult cuCtxDetach(CUcontext ctx) {
-    Context &context = checked_context(ctx);
-    require(!context.primary, CUDA_ERROR_INVALID_CONTEXT);
-    require(!context.ending, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    Context &context = created_context(ctx);
     if (--context.attached > 0) {
         return CUDA_SUCCESS;
     }
@@ -146,14 +158,16 @@ EXPORT CUresult cuCtxGetDevice(OUT CUdevice *device) {
 #if CUDA_VERSION >= 13000
 EXPORT CUresult cuCtxGetDevice_v2(OUT CUdevice *device, CUcontext ctx) {
     require(device != nullptr);
-    *device = context_or_current(ctx).device;
+    // Also returned for the context of a destroyed green context.
+    const Context *const green = ctx != nullptr ? &checked_context(ctx) : nullptr;
+    const bool known = green != nullptr && green->green != nullptr;
+    *device = known ? green->device : context_or_current(ctx).device;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuCtxSynchronize_v2(CUcontext ctx) {
     Context &context = context_or_current(ctx);
     refuse_capturing(context);
-    potentially_unsafe_call();
     wait_context(context);
     return CUDA_SUCCESS;
 }
@@ -161,7 +175,11 @@ EXPORT CUresult cuCtxSynchronize_v2(CUcontext ctx) {
 
 EXPORT CUresult cuCtxGetFlags(OUT unsigned int *flags) {
     require(flags != nullptr);
-    *flags = current_context().flags;
+    // Recorded: also returned if the current context is that of a destroyed green context.
+    const Context *owner = living_current();
+    const Context &context = owner != nullptr ? *owner : current_context();
+    check_usable(context);
+    *flags = context.flags;
     return CUDA_SUCCESS;
 }
 
@@ -192,9 +210,8 @@ EXPORT CUresult cuCtxSynchronize(void) {
     if (const Context *current = living_current()) {
         require(current->destroyed || current->sticky == CUDA_SUCCESS, current->sticky);
     }
-    Context &context = current_context();
+    Context &context = current_exact_context();
     refuse_capturing(context);
-    potentially_unsafe_call();
     wait_context(context);
     return CUDA_SUCCESS;
 }
@@ -203,8 +220,9 @@ EXPORT CUresult cuCtxSetLimit(CUlimit which, size_t value) {
     Context &context = current_context();
     require(which >= 0 && static_cast<std::size_t>(which) < context.limits.size());
     require(is_supported(which), CUDA_ERROR_UNSUPPORTED_LIMIT);
-    // Stack sizes are rounded up to 16 bytes.
-    context.limits[which] = which == CU_LIMIT_STACK_SIZE ? (value + 15) / 16 * 16 : value;
+    require(is_settable(which), CUDA_ERROR_NOT_PERMITTED);
+    const std::size_t step = step_of(which);
+    context.limits[which] = (value + step - 1) / step * step;
     return CUDA_SUCCESS;
 }
 
@@ -230,19 +248,23 @@ EXPORT CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
 
 EXPORT CUresult cuCtxGetSharedMemConfig(OUT CUsharedconfig *pConfig) {
     require(pConfig != nullptr);
-    *pConfig = static_cast<CUsharedconfig>(current_context().shared_config);
+    current_context();
+    *pConfig = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE; // the recorded device has no other
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
     require(config >= CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE &&
             config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
-    current_context().shared_config = config;
+    current_context();
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuCtxGetApiVersion(CUcontext ctx, OUT unsigned int *version) {
     require(version != nullptr);
+    const Context *context = ctx != nullptr ? &checked_context(ctx) : nullptr;
+    const bool ended_green = context != nullptr && context->green != nullptr && context->destroyed;
+    require(!ended_green, CUDA_ERROR_INVALID_CONTEXT); // as recorded
     context_or_current(ctx);
     *version = 3020;
     return CUDA_SUCCESS;

@@ -176,15 +176,10 @@ EXPORT CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int
 }
 
 #if CUDA_VERSION >= 12050
-// The operation is not ordered with any stream; the legacy stream only holds it.
 EXPORT CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
     Context &context = checked_context(hCtx);
     check_usable(context);
-    Event &event = usable_event(hEvent);
-    require(event.context == &context, CUDA_ERROR_INVALID_HANDLE);
-    refuse_capturing(context);
-    enqueue(legacy_stream(context), event_record_work(event, "cuCtxRecordEvent"),
-            all_queued(context), false);
+    record_all(context, usable_event(hEvent), "cuCtxRecordEvent");
     return CUDA_SUCCESS;
 }
 
@@ -192,12 +187,8 @@ EXPORT CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
     Context &context = checked_context(hCtx);
     check_usable(context);
     Event &event = usable_event(hEvent);
-    check_waits(context, event);
-    refuse_capturing(context);
-    refuse_captured(event);
-    Stream &stream = legacy_stream(context);
-    const InUse in_use(stream);
-    add_barrier(context, enqueue(stream, event_wait_work(event, "cuCtxWaitEvent"), {}, false));
+    check_waits(owner_of(context), event);
+    delay_all(context, event, "cuCtxWaitEvent");
     return CUDA_SUCCESS;
 }
 #endif

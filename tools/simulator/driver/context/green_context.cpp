@@ -11,8 +11,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
-#include <utility>
 #include <vector>
 
 #if CUDA_VERSION >= 12040
@@ -44,18 +42,15 @@ struct CUdevResourceDesc_st final : sim::Object {
 };
 
 struct CUgreenCtx_st final : sim::Object {
-    CUgreenCtx_st(CUctx_st &primary, const sim::Share &part) : Object(own_kind), share(part) {
-        static unsigned long long newest = 0;
-        id = ++newest;
+    CUgreenCtx_st(CUctx_st &primary, const sim::Share &part)
+        : Object(own_kind), share(part), own(*sim::Registry::get().make<CUctx_st>(primary, *this)) {
         context = &primary;
     }
     static constexpr sim::Kind own_kind = sim::Kind::green_context;
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
     sim::Share share;
-    unsigned long long id;
-    std::vector<CUstream> streams;     // may contain destroyed streams
-    std::vector<sim::Ticket> barriers; // precede all work of streams that are created later
+    CUctx_st &own; // cuCtxFromGreenCtx returns it
 };
 
 namespace sim {
@@ -110,31 +105,46 @@ void write_resource(CUdevResource *resource, CUdevResourceType type, const Share
     *resource = resource_of(share);
 }
 
+GreenContext &checked_green(CUgreenCtx handle) {
+    return checked(handle, handle == nullptr ? CUDA_ERROR_INVALID_CONTEXT
+                                             : CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
 GreenContext &green_context(CUgreenCtx handle) {
-    GreenContext &green = checked(handle, CUDA_ERROR_INVALID_CONTEXT);
+    GreenContext &green = checked_green(handle);
     check_usable(*green.context);
     return green;
 }
 
-// Its live streams.
-std::vector<Stream *> streams_of(GreenContext &green) {
-    std::vector<Stream *> streams;
-    std::erase_if(green.streams, [&](CUstream handle) {
-        Object *object = Registry::get().find(handle);
-        const bool lives = object != nullptr && Stream::is(object->kind);
-        if (lives) {
-            streams.push_back(static_cast<Stream *>(object));
-        }
-        return !lives;
-    });
-    return streams;
+// Its share, which can be split again.
+Share splittable(const GreenContext &green) {
+    Share share = green.share;
+    share.split = 0;
+    return share;
 }
 
-// A call on a green context invalidates the capture of each of its streams.
-void refuse_capturing(GreenContext &green) {
-    for (Stream *stream : streams_of(green)) {
-        sim::refuse_capturing(*stream);
+// Ends the streams of a context. Those of the client should have been destroyed before.
+void end_streams_of(const Context &context) {
+    std::vector<Stream *> streams;
+    Registry::get().for_each([&](Object &object) {
+        if (Stream::is(object.kind)) {
+            auto &stream = static_cast<Stream &>(object);
+            if (&context_of(stream) == &context) {
+                streams.push_back(&stream);
+            }
+        }
+    });
+    for (Stream *stream : streams) {
+        if (!stream->legacy && !stream->per_thread) {
+            misuse("a green context is destroyed before its " + stream->describe());
+        }
+        end_stream(*stream, true);
     }
+}
+
+// The resource of the green context behind a context, or of its device.
+Share share_of(const Context &context) {
+    return context.green != nullptr ? splittable(*context.green) : whole_of(context.device);
 }
 
 } // namespace
@@ -151,17 +161,17 @@ EXPORT CUresult cuDeviceGetDevResource(CUdevice device, OUT CUdevResource *resou
 
 EXPORT CUresult cuCtxGetDevResource(CUcontext hCtx, OUT CUdevResource *resource,
                                     CUdevResourceType type) {
-    const Context &context = hCtx ? checked_context(hCtx) : current_context();
-    write_resource(resource, type, whole_of(context.device));
+    require(resource != nullptr);
+    const Context &context = checked_context(hCtx); // recorded: null is not the current one
+    check_usable(context);
+    write_resource(resource, type, share_of(context));
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, OUT CUdevResource *resource,
                                          CUdevResourceType type) {
     require(resource != nullptr);
-    Share share = green_context(hCtx).share;
-    share.split = 0; // the share of a green context can be split again
-    write_resource(resource, type, share);
+    write_resource(resource, type, splittable(green_context(hCtx)));
     return CUDA_SUCCESS;
 }
 
@@ -221,11 +231,9 @@ EXPORT CUresult cuGreenCtxCreate(OUT CUgreenCtx *phCtx, CUdevResourceDesc desc, 
 }
 
 EXPORT CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
-    GreenContext &green = checked(hCtx, CUDA_ERROR_INVALID_CONTEXT);
-    for (Stream *stream : streams_of(green)) {
-        misuse("a green context is destroyed before its " + stream->describe());
-        end_stream(*stream);
-    }
+    GreenContext &green = checked_green(hCtx);
+    end_streams_of(green.own);
+    end_green(green.own);
     Device &on = device(green.context->device);
     Registry::get().destroy(&green);
     release_primary(on);
@@ -234,60 +242,26 @@ EXPORT CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
 
 EXPORT CUresult cuCtxFromGreenCtx(OUT CUcontext *pContext, CUgreenCtx hCtx) {
     require(pContext != nullptr);
-    const GreenContext &green = green_context(hCtx);
-    *pContext = green.context;
+    *pContext = &green_context(hCtx).own;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuStreamGetGreenCtx(CUstream hStream, OUT CUgreenCtx *phCtx) {
     const Stream &stream = stream_of(hStream);
     require(phCtx != nullptr);
-    CUgreenCtx found = nullptr;
-    Registry::get().for_each([&](Object &object) {
-        if (GreenContext::is(object.kind)) {
-            auto &green = static_cast<GreenContext &>(object);
-            const auto &all = green.streams;
-            found = std::find(all.begin(), all.end(), &stream) != all.end() ? &green : found;
-        }
-    });
-    *phCtx = found;
+    *phCtx = context_of(stream).green;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
     GreenContext &green = green_context(hCtx);
-    Event &event = checked(hEvent);
-    require(event.context == green.context, CUDA_ERROR_INVALID_HANDLE);
-    refuse_capturing(green);
-    std::vector<Ticket> after;
-    for (const Stream *stream : streams_of(green)) {
-        after.insert(after.end(), stream->queue.begin(), stream->queue.end());
-    }
-    // The operation is not ordered with any stream; the legacy stream only holds it.
-    enqueue(legacy_stream(*green.context), event_record_work(event, "cuGreenCtxRecordEvent"),
-            std::move(after), false);
+    record_all(green.own, checked(hEvent), "cuGreenCtxRecordEvent");
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
     GreenContext &green = green_context(hCtx);
-    Event &event = checked(hEvent);
-    refuse_capturing(green);
-    refuse_captured(event);
-    const std::vector<Stream *> streams = streams_of(green);
-    std::deque<InUse> in_use;
-    for (Stream *stream : streams) {
-        in_use.emplace_back(*stream);
-    }
-    const Ticket ticket = enqueue(legacy_stream(*green.context),
-                                  event_wait_work(event, "cuGreenCtxWaitEvent"), {}, false);
-    for (Stream *stream : streams) {
-        enqueue(*stream, {}, {ticket});
-    }
-    if (Registry::get().find(hCtx) == hCtx) { // it may have been destroyed meanwhile
-        std::erase_if(green.barriers, [](const Ticket &barrier) { return barrier->done; });
-        green.barriers.push_back(ticket);
-    }
+    delay_all(green.own, checked(hEvent), "cuGreenCtxWaitEvent");
     return CUDA_SUCCESS;
 }
 
@@ -297,22 +271,30 @@ EXPORT CUresult cuGreenCtxStreamCreate(OUT CUstream *phStream, CUgreenCtx greenC
     require(phStream != nullptr);
     GreenContext &green = green_context(greenCtx);
     require(flags == CU_STREAM_NON_BLOCKING);
-    const ContextScope scope(*green.context);
-    const CUresult created = driver::cuStreamCreateWithPriority(phStream, flags, priority);
-    require(created == CUDA_SUCCESS, created);
-    green.streams.push_back(*phStream);
-    if (!green.barriers.empty()) {
-        enqueue(**phStream, {}, green.barriers);
-    }
-    return CUDA_SUCCESS;
+    const ContextScope scope(green.own);
+    return driver::cuStreamCreateWithPriority(phStream, flags, priority);
 }
 #endif
 
 #if CUDA_VERSION >= 13000
 EXPORT CUresult cuGreenCtxGetId(CUgreenCtx greenCtx, OUT unsigned long long *greenCtxId) {
     require(greenCtxId != nullptr);
-    const GreenContext &green = green_context(greenCtx);
-    *greenCtxId = green.id;
+    const Context &context = greenCtx ? green_context(greenCtx).own : current_exact_context();
+    require(context.green != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    *greenCtxId = context.id;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuStreamGetCtx_v2(CUstream hStream, OUT CUcontext *pCtx,
+                                  OUT CUgreenCtx *pGreenCtx) {
+    const Stream &stream = stream_of(hStream);
+    require(pCtx != nullptr || pGreenCtx != nullptr);
+    if (pCtx != nullptr) {
+        *pCtx = stream.context;
+    }
+    if (pGreenCtx != nullptr) {
+        *pGreenCtx = context_of(stream).green;
+    }
     return CUDA_SUCCESS;
 }
 #endif

@@ -11,8 +11,12 @@ constexpr int only_partial_native_atomics = 5; // missing from old headers
 
 // Recorded: a destroyed context returns 709 here.
 Context &checked_peer(CUcontext handle) {
-    return checked<Context>(handle, handle == nullptr ? CUDA_ERROR_INVALID_CONTEXT
-                                                      : CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    Context &context = checked<Context>(
+        handle, handle == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    if (context.green != nullptr) {
+        check_usable(context);
+    }
+    return owner_of(context);
 }
 
 } // namespace

@@ -44,10 +44,12 @@ EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
     Device &on = device(dev, "dev");
     await_end_of(on);
     if (on.primary != nullptr && !on.primary->destroyed) {
+        require(on.primary->greens.empty(), CUDA_ERROR_NOT_PERMITTED);
+        const bool failed = on.primary->sticky != CUDA_SUCCESS;
         tear_down(*on.primary);
-        // Recorded: another context of the device keeps using and freeing the pool. Effects of
-        // other devices' contexts were not recorded.
-        if (!has_created_context(dev)) {
+        // Recorded: stream-ordered memory outlives the context. After a fault, no context can use
+        // it any more.
+        if (failed && !has_created_context(dev)) {
             end_pool_memory_of(dev);
         }
     }

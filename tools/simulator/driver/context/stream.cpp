@@ -18,7 +18,7 @@ int usable_priority(int priority) {
 }
 
 CUresult create(CUstream *stream, unsigned int flags, int priority) {
-    Context &context = current_context();
+    Context &context = current_exact_context();
     require(stream != nullptr && (flags & ~static_cast<unsigned int>(CU_STREAM_NON_BLOCKING)) == 0);
     *stream = Registry::get().make<Stream>(context, flags, priority);
     return CUDA_SUCCESS;
@@ -66,7 +66,7 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream hStream) {
 EXPORT CUresult cuStreamQuery(CUstream hStream) {
     Stream &stream = stream_of_caller(hStream);
     require_waitable(stream);
-    Context &context = *stream.context;
+    Context &context = context_of(stream);
     if (!idle(stream)) {
         return CUDA_ERROR_NOT_READY;
     }
@@ -111,7 +111,7 @@ EXPORT CUresult cuStreamGetDevice(CUstream hStream, OUT CUdevice *device) {
 
 EXPORT CUresult cuStreamGetCtx(CUstream hStream, OUT CUcontext *pctx) {
     require(pctx != nullptr);
-    *pctx = stream_of(hStream).context;
+    *pctx = &context_of(stream_of(hStream));
     return CUDA_SUCCESS;
 }
 

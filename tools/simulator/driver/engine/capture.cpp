@@ -57,7 +57,7 @@ void merge(std::vector<Edge> &into, const std::vector<Edge> &edges) {
 bool hinders_legacy(const Capture &capture, const CUctx_st *context) {
     return std::any_of(capture.frontiers.begin(), capture.frontiers.end(), [&](const auto &entry) {
         const Stream *stream = entry.first;
-        return Registry::get().find(stream) == stream && stream->context == context &&
+        return Registry::get().find(stream) == stream && &context_of(*stream) == context &&
                stream->blocking();
     });
 }
@@ -71,7 +71,7 @@ NodeContent content_of(Stream &stream, Work &work) {
     content.work = std::move(work);
     if (content.work.type == CU_GRAPH_NODE_TYPE_KERNEL ||
         content.work.type == CU_GRAPH_NODE_TYPE_MEMSET) {
-        content.home = stream.context;
+        content.home = &context_of(stream);
     }
     if (content.work.type == CU_GRAPH_NODE_TYPE_MEMCPY ||
         content.work.type == CU_GRAPH_NODE_TYPE_MEMSET) {
@@ -246,7 +246,7 @@ void refuse_implicit(Stream &stream) {
     }
     bool any = false;
     for (const auto &[id, capture] : captures()) {
-        if (hinders_legacy(*capture, stream.context)) {
+        if (hinders_legacy(*capture, &context_of(stream))) {
             invalidate(*capture);
             any = true;
         }
@@ -257,7 +257,7 @@ void refuse_implicit(Stream &stream) {
 bool legacy_is_hindered(const Stream &stream) {
     return stream.legacy &&
            std::any_of(captures().begin(), captures().end(), [&](const auto &entry) {
-               return hinders_legacy(*entry.second, stream.context);
+               return hinders_legacy(*entry.second, &context_of(stream));
            });
 }
 
@@ -273,7 +273,7 @@ void refuse_capturing(CUctx_st &context) {
     bool any = false;
     for (const auto &[id, capture] : captures()) {
         for (const auto &[stream, frontier] : capture->frontiers) {
-            if (Registry::get().find(stream) == stream && stream->context == &context) {
+            if (Registry::get().find(stream) == stream && &context_of(*stream) == &context) {
                 invalidate(*capture);
                 any = true;
             }

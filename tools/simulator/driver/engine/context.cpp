@@ -14,15 +14,30 @@
 #include <memory>
 #include <mutex>
 
+namespace {
+
+unsigned long long next_id() {
+    static unsigned long long ids = 0;
+    return ++ids;
+}
+
+} // namespace
+
 CUctx_st::CUctx_st(CUdevice ordinal, bool is_primary)
     : Object(own_kind), device(ordinal), primary(is_primary) {
-    static unsigned long long ids = 0;
-    id = ++ids;
+    id = next_id();
     counted = !is_primary; // the device owns its primary context
     // As recorded: stack, printf, heap, (synchronization depth), pending launches, L2 fetch,
     // persisting L2, shared memory, interleaving.
     limits = {1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448, 0};
-    shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+}
+
+CUctx_st::CUctx_st(CUctx_st &owner, CUgreenCtx_st &its_green)
+    : Object(own_kind), device(owner.device), primary(false), green(&its_green) {
+    id = next_id();
+    counted = false; // the green context owns it
+    context = &owner;
+    owner.greens.push_back(this);
 }
 
 namespace sim {
@@ -106,7 +121,7 @@ void forget_peers(Context &context) {
 // Destroys everything that is bound to the context, after its work. The context itself stays.
 void empty(Context &context) {
     context.ending = true;
-    if (!context.primary) {
+    if (!context.primary && context.green == nullptr) {
         --device(context.device).created_contexts;
     }
     finish_work(context);
@@ -137,7 +152,8 @@ Context *current_or_null() noexcept {
 
 Context *living_current() noexcept {
     Context *context = current_or_null();
-    return Registry::get().find(context) == context ? context : nullptr;
+    const bool living = context != nullptr && Registry::get().find(context) == context;
+    return living ? &owner_of(*context) : nullptr;
 }
 
 CUdevice current_device() noexcept {
@@ -151,9 +167,14 @@ bool current_has_ended() noexcept {
                               : current_or_null() != nullptr;
 }
 
-void check_usable(const Context &context) {
+Context &owner_of(Context &context) noexcept {
+    return context.green != nullptr ? *context.context : context;
+}
+
+void check_usable(const Context &exact) {
+    const Context &context = exact.green != nullptr ? *exact.context : exact;
     // Its last work still uses it.
-    const bool ended = context.destroyed || (context.ending && !executing());
+    const bool ended = exact.destroyed || context.destroyed || (context.ending && !executing());
     require(!ended, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     require(context.sticky == CUDA_SUCCESS, context.sticky, sticky_error);
 }
@@ -163,13 +184,17 @@ void check_still_usable(const Context *context) {
     check_usable(*context);
 }
 
-Context &current_context() {
+Context &current_exact_context() {
     Context *context = current_or_null();
     require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, no_context);
     // cuCtxDestroy destroyed this context while it was current in another thread.
     require(Registry::get().find(context) == context, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     check_usable(*context);
     return *context;
+}
+
+Context &current_context() {
+    return owner_of(current_exact_context());
 }
 
 CUresult fault_of(const Context *context) noexcept {
@@ -182,6 +207,15 @@ CUresult fault_of(const Context *context) noexcept {
 
 Context &checked_context(CUcontext handle) {
     return checked<Context>(handle, CUDA_ERROR_INVALID_CONTEXT);
+}
+
+Context &context_or_current(CUcontext handle) {
+    if (handle == nullptr) {
+        return current_exact_context();
+    }
+    Context &context = checked_context(handle);
+    check_usable(context);
+    return context;
 }
 
 void fail_context(Context &context, CUresult status) {
@@ -203,6 +237,17 @@ void fail_context(Context &context, CUresult status) {
             note_failed(other);
         }
     });
+}
+
+void end_green(Context &context) {
+    context.destroyed = true;
+    std::erase(owner_of(context).greens, &context);
+}
+
+void refuse_ended_green(CUcontext handle) {
+    if (handle != nullptr && Registry::get().find(handle) == handle && handle->green != nullptr) {
+        require(!handle->destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    }
 }
 
 ContextScope::ContextScope(Context &context) {

@@ -1,4 +1,7 @@
 // Contexts: each thread's context stack, the objects bound to a context, and its sticky error.
+//
+// A green context has a context of its own, with its own id and streams. Everything else that is
+// made while it is current, and all other state, belongs to its owner, the primary context.
 #pragma once
 
 #include "engine/memory.hpp"
@@ -17,12 +20,15 @@ struct CUgreenCtx_st;
 
 struct CUctx_st final : sim::Object {
     explicit CUctx_st(CUdevice device, bool primary);
+    CUctx_st(CUctx_st &owner, CUgreenCtx_st &green);
     static constexpr sim::Kind own_kind = sim::Kind::context;
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
     CUdevice device;
     bool primary;
-    bool destroyed = false; // primary context after reset or last release; calls return 709
+    // Primary context after its reset or last release, or green context that was destroyed: its
+    // handle stays valid, and calls return 709.
+    bool destroyed = false;
     bool ending = false;    // being destroyed: accepts no more work
     unsigned int users = 0; // InUse
     unsigned int flags = 0;
@@ -39,6 +45,8 @@ struct CUctx_st final : sim::Object {
     // What is bound to it.
     sim::BoundObjects objects;
     sim::BoundRanges ranges;
+    CUgreenCtx_st *const green = nullptr; // null: not the context of a green context
+    std::vector<CUctx_st *> greens;       // primary context: those of its green contexts that live
 };
 
 namespace sim {
@@ -57,12 +65,17 @@ void forget_context_stacks();
 
 // The current context. Fails with 201 without one, with 709 if it was reset or destroyed, and
 // after a fault with the status of the fault.
+Context &current_exact_context();
+// Its owner.
 Context &current_context();
+// The context that owns what is made in this one: the primary context for that of a green context,
+// which may be destroyed; otherwise the same.
+Context &owner_of(Context &context) noexcept;
 // The status of a fault of the context, for calls that end an object of it; with a reason.
 CUresult fault_of(const Context *context) noexcept;
 // The current context or null. Do not dereference it: another thread may have destroyed it.
 Context *current_or_null() noexcept;
-// The current context, or null if it does not exist or was destroyed.
+// The owner of the current context, or null if it does not exist or was destroyed.
 Context *living_current() noexcept;
 // The device of the current context; the first device without one.
 CUdevice current_device() noexcept;
@@ -73,10 +86,18 @@ void check_usable(const Context &context);
 // The same after the lock was released, when the context may have been destroyed.
 void check_still_usable(const Context *context);
 Context &checked_context(CUcontext handle); // INVALID_CONTEXT 201; a destroyed one 709
+// Null means the current context.
+Context &context_or_current(CUcontext handle);
 
 // A fault of its work: every later call returns it. Some faults also fail contexts of other
 // devices.
 void fail_context(Context &context, CUresult status);
+
+// The green context of this context is destroyed.
+void end_green(Context &context);
+// For calls that do not check the contexts that they are passed otherwise: 709 if this is the
+// context of a destroyed green context.
+void refuse_ended_green(CUcontext handle);
 
 // Makes a context current for a scope, for work that runs on its behalf.
 class ContextScope {

@@ -8,9 +8,13 @@
 #include <string>
 
 struct CUctx_st;
-struct CUmemPoolHandle_st;
 
 namespace sim {
+
+// Types of a CUmemLocation; old headers lack some.
+namespace location {
+constexpr int none = 0, device = 1, host = 2, host_numa = 3, host_numa_current = 4;
+}
 
 struct Device {
     int ordinal = 0;
@@ -21,8 +25,6 @@ struct Device {
     unsigned int primary_flags = 0;   // those that were set, until the primary context ends
     std::size_t created_contexts = 0; // live contexts of cuCtxCreate
     bool failed = false;              // a failed context was destroyed; no other can be created
-    CUmemPoolHandle_st *default_pool = nullptr;
-    CUmemPoolHandle_st *pool = nullptr; // the current pool
 };
 
 // Fails with INVALID_DEVICE if it does not exist.

@@ -163,7 +163,7 @@ Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, b
 } // namespace
 
 Operation::Operation(CUstream_st &its_stream, Work &&its_work, bool is_ordered)
-    : work(std::move(its_work)), stream(&its_stream), context(its_stream.context),
+    : work(std::move(its_work)), stream(&its_stream), context(&context_of(its_stream)),
       ordered(is_ordered) {}
 
 std::string describe(const Operation &operation) {

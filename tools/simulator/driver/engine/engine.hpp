@@ -7,6 +7,7 @@
 #pragma once
 
 #include "call/settings.hpp"
+#include "engine/context.hpp"
 #include "engine/stream.hpp"
 #include "engine/work.hpp"
 
@@ -60,6 +61,21 @@ struct Engine {
     std::map<std::pair<std::uint64_t, const CUctx_st *>, Stream *> thread_streams;
 };
 Engine &engine() noexcept;
+
+// Calls function(group) for the groups of the streams that belong to the context.
+template <class Function>
+void for_each_group(const CUctx_st &context, const Function &function) {
+    const auto visit = [&function](const CUctx_st *one) {
+        const auto group = engine().groups.find(one);
+        if (group != engine().groups.end()) {
+            function(group->second);
+        }
+    };
+    visit(&context);
+    for (const CUctx_st *green : context.greens) {
+        visit(green);
+    }
+}
 
 // The duration of every operation on the virtual clock. It begins when all its predecessors are
 // done, and no earlier than the virtual time of the host at its enqueueing. Streams run in

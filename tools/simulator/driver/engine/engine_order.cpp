@@ -85,15 +85,14 @@ std::vector<Ticket> queued_in(Stream &stream) {
 
 std::vector<Ticket> all_queued(CUctx_st &context) {
     std::vector<Ticket> tickets;
-    const auto group = engine().groups.find(&context);
-    if (group != engine().groups.end()) {
-        if (group->second.latest) {
-            tickets.push_back(group->second.latest);
+    for_each_group(context, [&](const StreamGroup &group) {
+        if (group.latest) {
+            tickets.push_back(group.latest);
         }
-        for (const Stream *stream : engine().busy) {
-            if (stream->group == &group->second) {
-                append_queued(tickets, *stream);
-            }
+    });
+    for (const Stream *stream : engine().busy) {
+        if (belongs_to(*stream, context)) {
+            append_queued(tickets, *stream);
         }
     }
     return tickets;
@@ -107,10 +106,17 @@ void forget_streams(const CUctx_st &context) noexcept {
 }
 
 void add_barrier(CUctx_st &context, const Ticket &ticket) {
-    if (ticket) {
-        StreamGroup &group = engine().groups[&context];
-        group.context = &context;
+    if (!ticket) {
+        return;
+    }
+    const auto add = [&ticket](CUctx_st &one) {
+        StreamGroup &group = engine().groups[&one];
+        group.context = &one;
         group.barriers.push_back(ticket);
+    };
+    add(context);
+    for (CUctx_st *green : context.greens) {
+        add(*green);
     }
 }
 

@@ -191,9 +191,13 @@ bool poll(std::vector<Ticket> operations) {
 }
 
 CUresult take_error(CUctx_st &context) {
-    const auto group = engine().groups.find(&context);
-    return group == engine().groups.end() ? CUDA_SUCCESS
-                                          : std::exchange(group->second.error, CUDA_SUCCESS);
+    CUresult error = CUDA_SUCCESS;
+    for_each_group(context, [&error](StreamGroup &group) {
+        if (error == CUDA_SUCCESS) {
+            error = std::exchange(group.error, CUDA_SUCCESS);
+        }
+    });
+    return error;
 }
 
 CUresult wait(Ticket ticket) {
@@ -224,7 +228,7 @@ bool finished(Ticket ticket) {
 }
 
 void wait_stream(CUstream_st &stream) {
-    wait_all(*stream.context, queued_in(stream)); // the stream may be destroyed meanwhile
+    wait_all(context_of(stream), queued_in(stream)); // the stream may be destroyed meanwhile
 }
 
 void wait_context(CUctx_st &context) {

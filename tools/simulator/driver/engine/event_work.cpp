@@ -1,6 +1,7 @@
 #include "engine/event_work.hpp"
 #include "base/shared_state.hpp"
 #include "call/misuse.hpp"
+#include "engine/capture.hpp"
 #include "engine/engine.hpp"
 #include "engine/stream.hpp"
 
@@ -78,6 +79,21 @@ Work event_wait_work(Event &event, const char *what) {
         }
     };
     return work;
+}
+
+// In both, the operation is not ordered with any stream; the legacy stream only holds it.
+void record_all(Context &context, Event &event, const char *what) {
+    require(event.context == &owner_of(context), CUDA_ERROR_INVALID_HANDLE);
+    refuse_capturing(context);
+    enqueue(legacy_stream(context), event_record_work(event, what), all_queued(context), false);
+}
+
+void delay_all(Context &context, Event &event, const char *what) {
+    refuse_capturing(context);
+    refuse_captured(event);
+    Stream &stream = legacy_stream(context);
+    const InUse in_use(stream);
+    add_barrier(context, enqueue(stream, event_wait_work(event, what), {}, false));
 }
 
 } // namespace sim

@@ -4,6 +4,7 @@
 #include "engine/capture.hpp"
 #include "engine/device.hpp"
 #include "engine/memory.hpp"
+#include "engine/pool.hpp"
 #include "engine/stream.hpp"
 
 #include <algorithm>
@@ -69,10 +70,10 @@ std::uint64_t attribute(int device, CUgraphMem_attribute name) {
            static_cast<int>(name));
 }
 
+// Recorded: managed memory of a device can be asked for, and is pinned memory. There is no other.
 void check_pool(const CUmemPoolProps &pool) {
-    require(pool.allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
-            pool.location.type == CU_MEM_LOCATION_TYPE_DEVICE);
-    static_cast<void>(visible_device(pool.location));
+    const PoolPlace place = checked_place(pool);
+    require(place.where == location::device, CUDA_ERROR_NOT_SUPPORTED);
     require(pool.handleTypes == CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
 }
 
@@ -80,9 +81,13 @@ void check_access(const CUmemAccessDesc *access, std::size_t count) {
     require(count == 0 || access != nullptr);
     require(count <= static_cast<std::size_t>(device_count()));
     for (std::size_t i = 0; i < count; ++i) {
-        require(access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
-                access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-        static_cast<void>(visible_device(access[i].location));
+        const int where = static_cast<int>(access[i].location.type);
+        require(where >= location::device && where <= location::host_numa);
+        if (where == location::device) {
+            static_cast<void>(visible_device(access[i].location));
+        }
+        require(access[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED);
+        require(access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     }
 }
 
@@ -215,8 +220,8 @@ Work free_work(std::shared_ptr<GraphAllocation> allocation, const char *what) {
 }
 
 NodeContent allocation_node(Graph &graph, const CUDA_MEM_ALLOC_NODE_PARAMS &parameters) {
-    require(parameters.bytesize != 0, "bytesize must be non-zero");
     check_pool(parameters.poolProps);
+    require(parameters.bytesize != 0, "bytesize must be non-zero");
     check_access(parameters.accessDescs, parameters.accessDescCount);
     NodeContent content;
     content.allocation = make_allocation(parameters.poolProps.location.id, parameters.bytesize);
@@ -278,13 +283,13 @@ void graph_memory_free(CUdeviceptr address) {
     allocation->end_use();
 }
 
-CUdeviceptr capture_allocation(Stream &stream, int on, std::size_t size) {
+CUdeviceptr capture_allocation(Stream &stream, const PoolPlace &pool, std::size_t size) {
     require(stream.capture != nullptr && stream.capture->active(),
             CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     CUDA_MEM_ALLOC_NODE_PARAMS parameters = {};
-    parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    parameters.poolProps.location.id = on;
+    parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED; // as recorded
+    parameters.poolProps.location.type = static_cast<CUmemLocationType>(pool.where);
+    parameters.poolProps.location.id = pool.id;
     parameters.bytesize = size;
     NodeContent content = allocation_node(*stream.capture->graph, parameters);
     const CUdeviceptr address = content.allocation->address;

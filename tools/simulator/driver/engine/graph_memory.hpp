@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/graph.hpp"
+#include "engine/pool.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -77,7 +78,7 @@ bool is_graph_memory(CUdeviceptr address) noexcept;
 Work graph_free_work(CUdeviceptr address, const char *what);
 void graph_memory_free(CUdeviceptr address);
 // For cuMemAllocAsync on a capturing stream: adds an allocation node and returns its address.
-CUdeviceptr capture_allocation(CUstream_st &stream, int device, std::size_t size);
+CUdeviceptr capture_allocation(CUstream_st &stream, const PoolPlace &pool, std::size_t size);
 
 // A graph memory attribute of a device, in whole reservations. Setting a high-water mark resets it
 // to the current value.

@@ -168,12 +168,12 @@ Range &allocate(Memory memory, std::shared_ptr<Backing> backing, CUctx_st *conte
     return AddressSpace::get().add(std::move(range));
 }
 
-Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *context) {
+Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *context,
+                        bool managed) {
     const std::size_t page = platform::page_size();
     require(size != 0);
     // Managed memory may exceed host memory, since it can reside on the device.
-    const std::size_t most =
-        platform::host_memory() + (memory == Memory::managed ? device_memory(device) : 0);
+    const std::size_t most = platform::host_memory() + (managed ? device_memory(device) : 0);
     require(size <= most, CUDA_ERROR_OUT_OF_MEMORY);
     const std::size_t bytes = (size + page - 1) / page * page;
     Range range;
@@ -183,11 +183,26 @@ Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *c
     range.memory = memory;
     range.device = device;
     range.context = context;
-    range.sync_memops = memory == Memory::managed; // as recorded
+    range.managed = managed;
+    range.sync_memops = managed; // as recorded
     require(platform::commit(range.view, bytes), CUDA_ERROR_OUT_OF_MEMORY);
     range.owner = std::make_shared<HostPages>(range.view, bytes);
     range.guard = bytes - size; // the rest of the last page
     write_guard(range.view + size, range.guard);
+    return AddressSpace::get().add(std::move(range));
+}
+
+Range &map_on_host(Memory memory, std::shared_ptr<Backing> backing) {
+    Range range;
+    range.size = backing->size();
+    range.base = AddressSpace::get().reserve(range.size, platform::map_granularity());
+    range.view = reinterpret_cast<std::byte *>(range.base);
+    range.memory = memory;
+    range.device = backing->device();
+    require(backing->containing_file().map_at(range.view, backing->offset(), range.size, true),
+            CUDA_ERROR_OUT_OF_MEMORY);
+    range.owner = std::make_shared<HostPages>(range.view, range.size);
+    range.backing = std::move(backing);
     return AddressSpace::get().add(std::move(range));
 }
 

@@ -21,12 +21,13 @@ namespace sim {
 
 struct Segment;
 struct Work;
+struct ManagedState; // memory/managed.hpp
 
 // The kind of a range.
 enum class Memory : unsigned char {
-    device,     // cuMemAlloc, cuMemAllocPitch, graph and pool allocations
+    device,     // cuMemAlloc, cuMemAllocPitch, graph allocations
     pool,       // cuMemAllocAsync: belongs to a pool
-    managed,    // cuMemAllocManaged: both addresses are the same
+    managed,    // cuMemAllocManaged and managed variables: both addresses are the same
     host,       // cuMemHostAlloc, cuMemAllocHost: both addresses are the same
     registered, // cuMemHostRegister: both addresses are the same, the client's own memory
     mapped,     // cuMemAddressReserve: has bytes where memory is mapped
@@ -121,9 +122,11 @@ struct Range {
     void (*check)(const Range &, std::size_t offset, std::size_t size, bool write,
                   Accessor) = nullptr;
 
-    bool on_host() const noexcept {
-        return memory == Memory::host || memory == Memory::registered || memory == Memory::managed;
-    }
+    bool managed = false;                 // can be moved between the host and devices
+    std::shared_ptr<ManagedState> advice; // of managed memory; created when needed
+
+    // Whether the host can use it at the client's address.
+    bool on_host() const noexcept { return reinterpret_cast<std::uintptr_t>(view) == base; }
     std::string
     describe() const; // "device memory 0x…, 4096 bytes, made by cuMemAlloc_v2 in call 3"
 };
@@ -203,8 +206,12 @@ bool is_guard(const std::byte *begin, std::size_t bytes) noexcept;
 Range &allocate(Memory memory, int device, std::size_t size, CUctx_st *context, bool own_file);
 // The same for an existing backing.
 Range &allocate(Memory memory, std::shared_ptr<Backing> backing, CUctx_st *context);
-// Allocates zero-filled host memory in a new range; the host can access it until the range ends.
-Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *context);
+// Allocates zero-filled host memory in a new range; the host can access it until the range's owner
+// is destroyed.
+Range &allocate_on_host(Memory memory, int device, std::size_t size, CUctx_st *context,
+                        bool managed);
+// The same for the bytes of a backing in a memory file, which begins at a page and has whole pages.
+Range &map_on_host(Memory memory, std::shared_ptr<Backing> backing);
 
 // Enqueued work uses the ranges that contain these, until release().
 void hold(const Work &work) noexcept;

@@ -149,9 +149,9 @@ void Registry::destroy(Object *object) noexcept {
     end(object, End::alone);
 }
 
-void Registry::retire(Object *object) noexcept {
+void Registry::retire(Object *object, bool with_context) noexcept {
     if (find(object) == object) {
-        note_end(*object, End::alone);
+        note_end(*object, with_context ? End::with_context : End::alone);
         object->retired = true;
     }
 }

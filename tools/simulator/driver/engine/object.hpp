@@ -88,8 +88,9 @@ class Registry {
     }
     // Destroys an object. Its handle is rejected afterwards, and reports of its use describe it.
     void destroy(Object *object) noexcept;
-    // Invalidates the handle only; the object lives until destroy().
-    void retire(Object *object) noexcept;
+    // Invalidates the handle only; the object lives until destroy(). `with_context`: together with
+    // its context.
+    void retire(Object *object, bool with_context = false) noexcept;
     // The live object behind a handle, or null.
     Object *find(const void *handle) const noexcept;
     // The status for a handle that is not a live object of this kind: `otherwise`, with a misuse;

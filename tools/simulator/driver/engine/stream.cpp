@@ -21,8 +21,9 @@ CUstream_st::CUstream_st(CUctx_st &owner, unsigned int its_flags, int its_priori
     // Recorded: before it is set, the policy has a value that no enumerator names.
     auto &policy = attributes[synchronization_policy].syncPolicy;
     std::memset(&policy, 0xff, sizeof policy);
-    context = &owner;
+    context = &sim::owner_of(owner);
     group->context = &owner;
+    blocks = owner.green == nullptr && (flags & CU_STREAM_NON_BLOCKING) == 0;
     ++group->streams;
 }
 
@@ -49,7 +50,7 @@ CUstream_st::~CUstream_st() {
         group->legacy = nullptr;
     }
     if (per_thread && !ended) {
-        sim::engine().thread_streams.erase({thread, context});
+        sim::engine().thread_streams.erase({thread, group->context});
     }
 }
 
@@ -96,6 +97,14 @@ std::uint64_t this_thread() {
 
 } // namespace
 
+CUctx_st &context_of(const Stream &stream) noexcept {
+    return *stream.group->context;
+}
+
+bool belongs_to(const Stream &stream, const CUctx_st &context) noexcept {
+    return stream.group->context == &context || stream.context == &context;
+}
+
 CUstream_st &legacy_stream(CUctx_st &context) {
     StreamGroup &group = engine().groups[&context];
     if (group.legacy == nullptr) {
@@ -123,10 +132,12 @@ CUstream_st &stream_of(CUstream handle) {
     const Call *call = Call::current();
     if (handle == CU_STREAM_PER_THREAD ||
         (handle == nullptr && call != nullptr && call->per_thread_stream())) {
-        return thread_stream(current_context());
+        Context &context = current_exact_context();
+        require(context.green == nullptr, CUDA_ERROR_INVALID_HANDLE); // as recorded
+        return thread_stream(context);
     }
     if (handle == nullptr || handle == CU_STREAM_LEGACY) {
-        return legacy_stream(current_context());
+        return legacy_stream(current_exact_context());
     }
     Stream &stream = checked(handle);
     check_usable(*stream.context);
@@ -140,15 +151,15 @@ Stream &stream_of_caller(CUstream handle) {
     return stream_of(handle);
 }
 
-void end_stream(CUstream_st &stream) {
+void end_stream(CUstream_st &stream, bool with_context) {
     if (stream.capture) {
         leave_capture(stream);
     }
     stream.ended = true;
     if (stream.per_thread) {
-        engine().thread_streams.erase({stream.thread, stream.context});
+        engine().thread_streams.erase({stream.thread, stream.group->context});
     }
-    Registry::get().retire(&stream);
+    Registry::get().retire(&stream, with_context);
     destroy_if_over(stream);
 }
 

@@ -37,7 +37,9 @@ struct CUstream_st final : sim::Object {
     unsigned long long id;
     bool legacy = false;     // the legacy default stream
     bool per_thread = false; // a per-thread default stream
-    bool blocking() const noexcept { return (flags & CU_STREAM_NON_BLOCKING) == 0; }
+    // Synchronizes with the legacy stream of its context. Recorded for captures: streams of green
+    // contexts do not.
+    bool blocking() const noexcept { return blocks; }
 
     std::shared_ptr<sim::Capture> capture; // set while the stream captures
     CUlaunchAttributeValue attributes[32] = {};
@@ -55,6 +57,7 @@ struct CUstream_st final : sim::Object {
     std::uint64_t busy_since = 0;            // in the order in which streams became busy
     std::size_t in_busy = 0, in_polling = 0; // places in the queues of engine.hpp
     sim::Turn turn{this};
+    bool blocks = false;
     bool ended = false;     // its handle is invalid; destroyed after its last work and user
     unsigned int users = 0; // InUse
     sim::ListPlace<CUstream_st> in_line; // see threads.hpp
@@ -78,6 +81,11 @@ namespace sim {
 
 using Stream = CUstream_st;
 using Event = CUevent_st;
+
+// The context that the stream belongs to. Its own member `context` is the owner of that.
+CUctx_st &context_of(const Stream &stream) noexcept;
+// Whether this is that context or its owner.
+bool belongs_to(const Stream &stream, const CUctx_st &context) noexcept;
 
 // The stream of a call inside a host function. Recorded: it must be a created stream. The default
 // streams depend on the current context, which a host function must not use.

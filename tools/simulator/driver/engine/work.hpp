@@ -72,7 +72,7 @@ struct Operation : std::enable_shared_from_this<Operation> {
 
     Work work;
     CUstream_st *stream;           // null once it is done
-    CUctx_st *context;             // its stream's context; may be destroyed once it is done
+    CUctx_st *context;             // context_of() its stream; may be destroyed once it is done
     std::vector<Ticket> after;     // must be done first; empty once all of them are
     std::vector<Ticket> followers; // wait for this one
     std::size_t waits_for = 0;     // number of unfinished operations in `after`
@@ -134,8 +134,9 @@ CUstream_st &stream_of(CUstream handle);
 // The legacy stream of a context, and the calling thread's own stream in it; created on first use.
 CUstream_st &legacy_stream(CUctx_st &context);
 CUstream_st &thread_stream(CUctx_st &context);
-// Invalidates a stream's handle; the object lives until its enqueued work is done.
-void end_stream(CUstream_st &stream);
+// Invalidates a stream's handle; the object lives until its enqueued work is done. `with_context`:
+// later calls on it return 709.
+void end_stream(CUstream_st &stream, bool with_context = false);
 
 // Calls that a capture does not permit fail with 900 and invalidate it (see cuStreamBeginCapture).
 // Entry points that the real driver treats as unsafe call this first.

@@ -147,7 +147,7 @@ NodeContent KernelNode::content(const Parameters &parameters) {
     content.work = kernel_work(kernel_launch(kernel.function, kernel.grid, kernel.block,
                                              kernel.shared_bytes, kernel.arguments, kernel.extra),
                                "kernel node");
-    CUctx_st *bound = kernel_context(content);
+    CUctx_st *bound = content.context != nullptr ? content.context : kernel_context(content);
     content.home = bound != nullptr ? bound : current_or_null();
     return content;
 }

@@ -66,7 +66,7 @@ void fill(Range &range, const ImageVariable &variable) {
 
 std::uintptr_t make_variable(const ImageVariable &variable, CUctx_st *context, int device) {
     Range &range = variable.kind == ImageVariable::Kind::managed
-                       ? allocate_on_host(Memory::managed, device, variable.size, context)
+                       ? allocate_on_host(Memory::managed, device, variable.size, context, true)
                        : allocate(Memory::global, device, variable.size, context, false);
     fill(range, variable);
     return range.base;

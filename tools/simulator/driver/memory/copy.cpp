@@ -4,6 +4,7 @@
 #include "call/settings.hpp"
 #include "engine/capture.hpp"
 #include "engine/context.hpp"
+#include "engine/pool.hpp"
 #include "engine/stream.hpp"
 #include "memory/virtual_memory.hpp"
 
@@ -108,7 +109,8 @@ CopySide memory_side(Described side, std::size_t width, std::size_t height, std:
 }
 
 void check_range(const CopySide &checked, const Described &side, bool write) try {
-    device_range(checked.address, checked.span, write);
+    const Range &range = device_range(checked.address, checked.span, write);
+    require(checked.may_be_host || !is_host_pool(range)); // as recorded
 } catch (const Refusal &) {
     const Range *range = AddressSpace::get().find(checked.address);
     if (range == nullptr || range->memory == Memory::array) {
@@ -195,7 +197,7 @@ Ticket submit_between(std::vector<Context *> contexts, Stream &stream, Work work
 
 // The contexts that a synchronous copy synchronizes with: the current one and those it names.
 std::vector<Context *> contexts_of(const CUDA_MEMCPY3D_PEER &parameters) {
-    std::vector<Context *> contexts = {&current_context()};
+    std::vector<Context *> contexts = {&current_exact_context()};
     for (const CUcontext named : {parameters.srcContext, parameters.dstContext}) {
         if (named != nullptr &&
             std::find(contexts.begin(), contexts.end(), named) == contexts.end()) {

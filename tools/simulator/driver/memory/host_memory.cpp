@@ -27,7 +27,7 @@ void *allocate_pinned(std::size_t size, unsigned int flags) {
     if (size == 0) {
         return nullptr; // as recorded: success
     }
-    Range &range = allocate_on_host(Memory::host, context.device, size, &context);
+    Range &range = allocate_on_host(Memory::host, context.device, size, &context, false);
     range.flags = flags | CU_MEMHOSTALLOC_DEVICEMAP;
     return range.view;
 }
@@ -68,7 +68,7 @@ const Range &mapped_range(const void *host) {
         AddressSpace::get().report_freed(address_of(host), "use");
         refuse(CUDA_ERROR_INVALID_VALUE);
     }
-    require(range->on_host());
+    require(range->on_host() && range->memory != Memory::pool);
     return *range;
 }
 
@@ -105,7 +105,7 @@ EXPORT CUresult cuMemFreeHost(void *p) {
 EXPORT CUresult cuMemHostGetDevicePointer_v2(OUT CUdeviceptr *pdptr, void *p, unsigned int Flags) {
     current_context();
     require(pdptr != nullptr && Flags == 0);
-    require(mapped_range(p).memory != Memory::managed);
+    require(!mapped_range(p).managed);
     *pdptr = static_cast<CUdeviceptr>(address_of(p));
     return CUDA_SUCCESS;
 }

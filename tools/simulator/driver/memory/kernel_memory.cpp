@@ -40,7 +40,10 @@ bool graph_grants(CUdeviceptr address, int device) {
     const auto allocation = find_allocation(address);
     return allocation != nullptr &&
            std::any_of(allocation->access.begin(), allocation->access.end(),
-                       [device](const auto &entry) { return entry.location.id == device; });
+                       [device](const auto &entry) {
+                           return static_cast<int>(entry.location.type) == location::device &&
+                                  entry.location.id == device;
+                       });
 }
 
 // For memory without an access list: memory of the device or a peer, memory that the device opened
@@ -54,6 +57,9 @@ bool reaches_plain(const Context &context, const Range &range) {
 }
 
 bool reaches(const Context &context, const Range &range, CUdeviceptr address) {
+    if (is_host_pool(range)) {
+        return pool_allocation(range).pool->allows(context.device, false);
+    }
     if (range.on_host()) {
         return true;
     }
@@ -62,7 +68,7 @@ bool reaches(const Context &context, const Range &range, CUdeviceptr address) {
     }
     return reaches_plain(context, range) ||
            (range.memory == Memory::pool &&
-            grants(pool_allocation(range).pool->access, context.device));
+            pool_allocation(range).pool->allows(context.device, false));
 }
 
 // Returns whether the pointer is invalid and reported, here or when the memory was freed.
@@ -94,6 +100,9 @@ bool check_pointer(CUdeviceptr address, const std::string &kernel, const Context
 } // namespace
 
 bool in_reach(const Context &context, const Range &range) {
+    if (is_host_pool(range)) {
+        return pool_allocation(range).pool->allows(context.device, false);
+    }
     return range.on_host() || range.memory == Memory::pool || range.memory == Memory::mapped ||
            reaches_plain(context, range);
 }

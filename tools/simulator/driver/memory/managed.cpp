@@ -83,6 +83,7 @@ void advise(CUdeviceptr address, std::size_t size, CUmem_advise what, const Plac
     Range &range = explained_range(address, size, [] {
         explain("Specified pointer must belong to system-allocated memory or managed memory");
     });
+    require(range.memory != Memory::pool, CUDA_ERROR_NOT_SUPPORTED);
     managed_state(range).for_each(address - range.base, size,
                                   [&](Advice &advice) { apply(advice, what, place); });
 }
@@ -186,7 +187,10 @@ int range_value(int attribute, CUdeviceptr address, std::size_t size) {
     switch (attribute) {
     case 1: // CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY
         return common(address, size, false, [](const Advice &a) { return a.read_mostly; }) ? 1 : 0;
-    case 2: // …PREFERRED_LOCATION
+    case 2: { // …PREFERRED_LOCATION
+        const Place place = common(address, size, Place(), preferred);
+        return place.type > location_device ? CU_DEVICE_CPU : place.id;
+    }
     case 6: // …PREFERRED_LOCATION_ID
         return common(address, size, Place(), preferred).id;
     case 4: // …LAST_PREFETCH_LOCATION
@@ -225,12 +229,15 @@ void write_range_attribute(void *data, std::size_t data_size, int attribute, CUd
 Range &managed_range(CUdeviceptr address, std::size_t size) {
     require(size != 0);
     Range &range = device_range(address, size, true);
-    require(range.memory == Memory::managed);
+    require(range.managed);
     return range;
 }
 
-ManagedState &managed_state(const Range &range) noexcept {
-    return *static_cast<ManagedState *>(range.owner.get());
+ManagedState &managed_state(Range &range) {
+    if (range.advice == nullptr) {
+        range.advice = std::make_shared<ManagedState>();
+    }
+    return *range.advice;
 }
 
 } // namespace sim
@@ -244,12 +251,8 @@ EXPORT CUresult cuMemAllocManaged(OUT CUdeviceptr *dptr, size_t bytesize, unsign
     require(bytesize != 0, "Parameter bytesize cannot be 0");
     require(flags != 0, "Parameter flags cannot be 0");
     require(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST);
-    Range &range = allocate_on_host(Memory::managed, context.device, bytesize, &context);
+    Range &range = allocate_on_host(Memory::managed, context.device, bytesize, &context, true);
     range.flags = flags;
-    auto state = std::make_shared<ManagedState>();
-    state->pages = std::move(range.owner);
-    state->spans.emplace(0, Advice());
-    range.owner = std::move(state);
     *dptr = static_cast<CUdeviceptr>(range.base);
     return CUDA_SUCCESS;
 }
@@ -369,7 +372,7 @@ EXPORT CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_
     require(flags != CU_MEM_ATTACH_SINGLE || (!stream.legacy && !stream.per_thread));
     const Range &range =
         explained_range(dptr, 1, [] { explain("Invalid managed pointer specified"); });
-    require(range.base == dptr);
+    require(range.base == dptr && range.memory != Memory::pool);
     if (length != 0 && length != range.size) {
         refuse(CUDA_ERROR_INVALID_VALUE,
                "Managed allocation specified with incorrect length of %zu. Value should be %zu.",

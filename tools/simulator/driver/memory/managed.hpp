@@ -22,10 +22,9 @@ struct Advice {
     std::set<int> accessed_by; // ids
 };
 
-// The owner of a Range of Memory::managed.
+// Range::advice.
 struct ManagedState {
-    std::shared_ptr<void> pages;
-    std::map<std::size_t, Advice> spans; // by start offset
+    std::map<std::size_t, Advice> spans{{0, {}}}; // by start offset
 
     // Calls it for the advice of every span in [offset, offset+size), splitting spans at its ends.
     void for_each(std::size_t offset, std::size_t size, const auto &function) {
@@ -46,6 +45,6 @@ struct ManagedState {
 
 // The managed range that contains [address, address+size), size not 0; fails with INVALID_VALUE.
 Range &managed_range(CUdeviceptr address, std::size_t size);
-ManagedState &managed_state(const Range &range) noexcept;
+ManagedState &managed_state(Range &range);
 
 } // namespace sim

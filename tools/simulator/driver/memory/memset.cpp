@@ -5,6 +5,7 @@
 #include "engine/context.hpp"
 #include "engine/device.hpp"
 #include "engine/memory.hpp"
+#include "engine/pool.hpp"
 #include "engine/stream.hpp"
 #include "memory/kernel_memory.hpp"
 
@@ -57,6 +58,7 @@ void check_range(CUdeviceptr address, std::size_t span) try {
 // Unlike copies, memsets run on the device of their stream, which must have access to the memory.
 void check_reach(const Context &context, const Range &range, const char *what) {
     if (!in_reach(context, range)) {
+        require(!is_host_pool(range)); // the status reports it, as for other pools
         misuse(std::string(what) + " on device " + std::to_string(context.device) +
                " of memory that it cannot access: " + range.describe());
         refuse(CUDA_ERROR_INVALID_VALUE);

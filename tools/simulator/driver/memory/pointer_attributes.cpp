@@ -2,6 +2,7 @@
 #include "base/platform.hpp"
 #include "driver_functions.hpp"
 #include "engine/context.hpp"
+#include "engine/graph_memory.hpp"
 #include "engine/memory.hpp"
 #include "engine/pool.hpp"
 #include "engine/work.hpp"
@@ -30,11 +31,19 @@ Range *known(CUdeviceptr address) {
     if (range == nullptr || range->memory == Memory::array) {
         return nullptr;
     }
+    if (const auto graph = find_allocation(range->base); graph && !graph->outstanding()) {
+        return nullptr;
+    }
     return range->memory == Memory::mapped && mapping_at(address) == nullptr ? nullptr : range;
 }
 
+// Whether the memory comes from a reservation of a pool or of the graphs of a device.
+bool is_reserved(const Range &range) {
+    return range.memory == Memory::pool || is_graph_memory(range.base);
+}
+
 bool is_on_device(const Range &range) {
-    return !range.on_host() || range.memory == Memory::managed;
+    return !range.on_host() || range.managed;
 }
 
 CUmemoryPool pool_handle(const Range &range) {
@@ -46,7 +55,7 @@ std::size_t mapped_bytes(const Range &range, CUdeviceptr address) {
         return mapping_at(address)->size;
     }
     const std::size_t step = range.memory == Memory::registered ? platform::page_size()
-                             : range.memory == Memory::pool     ? pool_reserve_step
+                             : is_reserved(range)               ? pool_reserve_step
                                                                 : big_page;
     return (range.size + step - 1) / step * step;
 }
@@ -97,7 +106,7 @@ CUdeviceptr mapping_start(const Range &range, CUdeviceptr address) {
 }
 
 CUresult return_attribute(void *data, int attribute, CUdeviceptr address, Range &range) {
-    const bool plain = range.memory == Memory::device;
+    const bool plain = range.memory == Memory::device && !is_reserved(range);
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
         write(data, range.context);
@@ -120,13 +129,13 @@ CUresult return_attribute(void *data, int attribute, CUdeviceptr address, Range 
         write(data, range.id);
         break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-        write(data, static_cast<unsigned int>(range.memory == Memory::managed));
+        write(data, static_cast<unsigned int>(range.managed));
         break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         write(data, device_ordinal(range, address));
         break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-        write(data, static_cast<unsigned int>(can_export_ipc(range)));
+        write(data, static_cast<unsigned int>(can_export_ipc(range) && !is_reserved(range)));
         break;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: // of the whole reservation, if it is one
         write(data, static_cast<CUdeviceptr>(range.base));

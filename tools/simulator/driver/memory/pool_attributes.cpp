@@ -30,13 +30,13 @@ void get_new_attribute(const PoolState &pool, int attribute, void *value) {
     require(driver_version() >= 13010);
     switch (attribute) {
     case allocation_type:
-        return write_int(value, CU_MEM_ALLOCATION_TYPE_PINNED);
+        return write_int(value, pool.place.type);
     case export_handle_types:
         return write_int(value, pool.imported ? 0 : static_cast<int>(pool.handle_types));
     case location_id:
-        return write_int(value, pool.device);
+        return write_int(value, pool.place.id);
     case location_type:
-        return write_int(value, location::device);
+        return write_int(value, pool.place.where);
     case max_pool_size:
         return write_long(value, pool.max_size);
     case hardware_decompression:
@@ -100,21 +100,39 @@ void set_attribute(PoolState &pool, CUmemPool_attribute attribute, const void *v
     }
 }
 
+// Locations that have access or none.
+bool is_accessor(int where) {
+    return where == location::device || where == location::host || where == location::host_numa;
+}
+
+// The key of a location in PoolState::access. The host has one, whatever the id is.
+std::pair<int, int> accessor_of(const CUmemLocation &where) {
+    const int type = static_cast<int>(where.type);
+    return {type, type == location::host ? 0 : where.id};
+}
+
 void check_grant(const PoolState &pool, const CUmemAccessDesc &grant) {
-    require(static_cast<int>(grant.location.type) == location::device);
-    const int who = grant.location.id;
-    device(who); // another status than that of cuMemPoolGetAccess, as recorded
+    const int where = static_cast<int>(grant.location.type);
+    const bool none = grant.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    require(where == location::device || !pool.place.on_device(), CUDA_ERROR_NOT_SUPPORTED);
+    if (where == location::device) {
+        device(grant.location.id); // another status than that of cuMemPoolGetAccess, as recorded
+    }
     require(grant.flags != CU_MEM_ACCESS_FLAGS_PROT_READ, CUDA_ERROR_NOT_SUPPORTED,
             "Mempools do not support Read-Only flag");
-    require(grant.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
-            grant.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    require(none || grant.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    require(is_accessor(where));
+    if (where != location::device) { // the host cannot lose access to its own memory
+        require(!none || pool.place.is_managed(), CUDA_ERROR_NOT_SUPPORTED);
+        return;
+    }
+    const int who = grant.location.id;
     // The pool's own device cannot lose access.
-    const bool possible = who == pool.device ? grant.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE
-                                             : can_access_peer(who, pool.device);
+    const bool own = pool.place.on_device() && who == pool.place.id;
+    const bool possible =
+        own ? !none : !pool.place.on_device() || can_access_peer(who, pool.place.id);
     require(possible, CUDA_ERROR_INVALID_DEVICE,
-            who == pool.device
-                ? "Modifying accessibility of memory pool on owning device is not supported"
-                : "");
+            own ? "Modifying accessibility of memory pool on owning device is not supported" : "");
 }
 
 } // namespace
@@ -151,7 +169,7 @@ EXPORT CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map
         check_grant(state, map[i]);
     }
     for (std::size_t i = 0; i != count; ++i) {
-        state.access[map[i].location.id] = map[i].flags;
+        state.access[accessor_of(map[i].location)] = map[i].flags;
     }
     return CUDA_SUCCESS;
 }
@@ -160,16 +178,13 @@ EXPORT CUresult cuMemPoolGetAccess(OUT CUmemAccess_flags *flags, CUmemoryPool me
                                    CUmemLocation *location) {
     const PoolState &state = *pool_of(memPool).state;
     require(flags != nullptr && location != nullptr);
-    require(static_cast<int>(location->type) == location::device);
-    if (!is_visible(*location)) {
+    const auto [type, id] = accessor_of(*location);
+    require(is_accessor(type));
+    if (type == location::device && !is_visible(*location)) {
         refuse(CUDA_ERROR_INVALID_VALUE, "Specified invalid device ordinal(%d) in location->id",
                location->id);
     }
-    const int who = location->id;
-    const auto found = state.access.find(who);
-    *flags = who == state.device           ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-             : found != state.access.end() ? found->second
-                                           : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    *flags = state.access_of(type, id);
     return CUDA_SUCCESS;
 }
 

@@ -107,8 +107,9 @@ EXPORT CUresult cuMemPoolImportFromShareableHandle(OUT CUmemoryPool *pool_out, v
     auto state = std::make_shared<PoolState>();
     state->imported = true;
     state->segment = std::move(segment);
-    state->device = state->file()->device;
-    require(state->device >= 0 && state->device < device_count(), CUDA_ERROR_NOT_SUPPORTED);
+    state->place = state->file()->place;
+    const int device = state->place.device();
+    require(device >= 0 && device < device_count(), CUDA_ERROR_NOT_SUPPORTED);
     *pool_out = Registry::get().make<Pool>(std::move(state));
     return CUDA_SUCCESS;
 }
@@ -148,7 +149,7 @@ EXPORT CUresult cuMemPoolImportPointer(OUT CUdeviceptr *ptr_out, CUmemoryPool po
                 pointer.size != 0 && pointer.size <= segment.size - pointer.offset,
             "Failed to import allocation based on export data");
     auto backing = Backing::of_file(segment.file.duplicate(), pointer.offset, pointer.size,
-                                    object.state->device);
+                                    object.state->place.device());
     enter_slot(*object.state->file(), pointer);
     auto allocation = std::make_shared<PoolAllocation>();
     allocation->pool = object.state;

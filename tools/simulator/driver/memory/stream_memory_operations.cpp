@@ -111,7 +111,7 @@ void check_value(const Context &context, CUdeviceptr address, std::size_t width,
                static_cast<unsigned long long>(address));
     }
     const Range &range = value_range(address, width, written);
-    require(range.memory != Memory::managed);
+    require(!range.managed && range.memory != Memory::pool);
     check_access_by(context.device, address, width, written);
     require(in_reach(context, range));
 }

@@ -10,8 +10,10 @@
 #include "engine/pool.hpp"
 #include "engine/stream.hpp"
 #include "engine/work.hpp"
+#include "memory/managed.hpp"
 #include "memory/virtual_memory.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -21,19 +23,17 @@ constexpr std::size_t alignment = 512; // bytes
 
 CUmemPoolProps properties_of(const PoolState &pool) {
     CUmemPoolProps properties{};
-    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.allocType = static_cast<CUmemAllocationType>(pool.place.type);
     properties.handleTypes = static_cast<CUmemAllocationHandleType>(pool.handle_types);
-    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    properties.location.id = pool.device;
+    properties.location.type = static_cast<CUmemLocationType>(pool.place.where);
+    properties.location.id = pool.place.id;
     return properties;
 }
 
 // Range::check: access of another device requires permission from the pool.
 void check_pool_access(const Range &range, std::size_t, std::size_t, bool write, Accessor device) {
     const PoolState &pool = *pool_allocation(range).pool;
-    const auto found = device ? pool.access.find(*device) : pool.access.end();
-    const bool granted = found != pool.access.end() && (found->second & (write ? 2 : 1)) != 0;
-    require(!device || *device == pool.device || granted);
+    require(!device || pool.allows(*device, write));
 }
 
 // The memory for a free in stream order: pool memory, and memory of cuMemAlloc. Fails for other
@@ -93,14 +93,38 @@ Range &add_imported(std::shared_ptr<Backing> backing) {
     return AddressSpace::get().add(std::move(range));
 }
 
+// Memory of the host, or managed memory.
+Range &add_host_memory(std::size_t size, std::shared_ptr<PoolAllocation> allocation) {
+    const PoolState &pool = *allocation->pool;
+    const PoolPlace &place = pool.place;
+    const std::size_t page = platform::map_granularity();
+    Range &range =
+        pool.segment != nullptr
+            ? map_on_host(
+                  Memory::pool,
+                  Backing::of_pool(place.device(), (size + page - 1) / page * page, pool.segment))
+            : allocate_on_host(Memory::pool, place.device(), size, nullptr, place.is_managed());
+    range.size = size;
+    allocation->pages = std::exchange(range.owner, allocation);
+    if (range.managed) {
+        managed_state(range).for_each(0, size, [&place](Advice &advice) {
+            advice.preferred = {place.where,
+                                place.where == location::none ? CU_DEVICE_INVALID : place.id};
+        });
+    }
+    return range;
+}
+
 Range &new_memory(const std::shared_ptr<PoolState> &pool, std::size_t size) {
     require(size != 0 && !pool->imported);
     auto allocation = std::make_shared<PoolAllocation>();
     allocation->pool = pool;
     pool->take(size);
     allocation->bytes = size;
-    Range &range =
-        add_pool_memory(Backing::of_pool(pool->device, size, pool->segment), std::move(allocation));
+    Range &range = pool->place.on_device()
+                       ? add_pool_memory(Backing::of_pool(pool->place.id, size, pool->segment),
+                                         std::move(allocation))
+                       : add_host_memory(size, std::move(allocation));
     range.usable = false;
     return range;
 }
@@ -145,7 +169,7 @@ CUdeviceptr allocate_async(CUstream_st &stream, Pool &pool, std::size_t size, co
         return 0; // null, which can be freed too
     }
     if (stream.capture != nullptr) {
-        return capture_allocation(stream, pool.state->device, size);
+        return capture_allocation(stream, pool.state->place, size);
     }
     refuse_implicit(stream);
     potentially_unsafe_call(); // for captures of other streams
@@ -209,7 +233,7 @@ EXPORT CUresult cuMemAllocAsync(OUT CUdeviceptr *dptr, size_t bytesize, CUstream
     require(dptr != nullptr);
     CUstream_st &stream = stream_of(hStream);
     require_pools(stream.context->device);
-    Pool &pool = current_pool(stream.context->device);
+    Pool &pool = current_pool({.id = stream.context->device});
     *dptr = allocate_async(stream, pool, bytesize, "cuMemAllocAsync");
     return CUDA_SUCCESS;
 }

@@ -16,7 +16,7 @@ Range &add_pool_memory(std::shared_ptr<Backing> backing,
 // For cuMemFree: frees stream-ordered memory immediately. The client guarantees that it is unused;
 // the real driver does not check. Fails for freed memory.
 void free_pool_memory(Range &range);
-// At the reset of a device without another context: frees all of its stream-ordered memory.
+// Frees all stream-ordered memory of a device that cannot be used any more.
 void end_pool_memory_of(int device);
 
 } // namespace sim

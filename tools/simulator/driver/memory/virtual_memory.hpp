@@ -25,9 +25,6 @@ constexpr unsigned int native = win32;
 constexpr unsigned int native = posix_fd;
 #endif
 } // namespace handle_type
-namespace location {
-constexpr int none = 0, device = 1, host = 2, host_numa = 3, host_numa_current = 4;
-}
 
 // The trailer after the bytes of physical memory in an exported file; it describes the memory to
 // the importer. Another process may have written it, so its contents are not trusted.

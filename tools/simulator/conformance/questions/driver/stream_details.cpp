@@ -118,4 +118,17 @@ SECTION("capture_details", start) {
     d.cuStreamDestroy(s);
 }
 
+SECTION("stream_contexts", start) {
+    CUstream stream = MAKE(cuStreamCreate, CU_STREAM_NON_BLOCKING);
+    for (const CUstream each :
+         {CUstream(nullptr), CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, stream}) {
+        CUcontext its = nullptr;
+        CUgreenCtx green = nullptr;
+        ASK(cuStreamGetCtx_v2, "", each, &its, &green);
+        note("the primary one", its == context());
+        note("no green context", green == nullptr);
+    }
+    ASK(cuStreamGetCtx_v2, " without outputs", stream, nullptr, nullptr);
+}
+
 } // namespace record::QUESTIONS

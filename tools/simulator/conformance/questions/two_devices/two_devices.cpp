@@ -1,11 +1,6 @@
 // Contexts, memory and processes for questions about two devices.
 #include "two_devices.hpp"
-#include "../../trace.hpp"
-
-#include <cstdio>
-#include <unistd.h>
-
-#include <sys/wait.h>
+#include "../other_process.hpp"
 
 namespace record::QUESTIONS::two_devices {
 
@@ -82,22 +77,12 @@ bool begin(Sides &sides) {
 }
 
 void apart(const std::string &name, const std::function<void(const Sides &)> &body) {
-    std::fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(30); // a child does not inherit its parent's alarm
-        title = name + ": ";
+    ask_apart(name, [&] {
         Sides sides;
         if (begin(sides)) {
             body(sides);
         }
-        trace::print(); // the parent does not see these calls
-        _exit(0);
-    }
-    alarm(60); // restarts the section's limit: some sections have many processes
-    int status = 0;
-    waitpid(child, &status, 0);
-    note(name + ": the process's end", status);
+    });
 }
 
 namespace {
