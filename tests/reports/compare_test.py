@@ -55,6 +55,13 @@ class CompareTest(unittest.TestCase):
         self.assert_refused("listed, but no difference: memory | cuCall3", section("memory"),
                             section("memory"), listed)
 
+    def test_anything_may_stand_for_the_end_of_the_process(self):
+        recorded = section("calls") + "  cuLast = own 0>x11 900!, other x14 0\n"
+        for simulated in ("own 0 900!, other 1 0", "own 400>700 900!, other x6 0"):
+            self.assertEqual(self.compare(recorded, section("calls") + f"  cuLast = {simulated}\n")[0], 0)
+        for simulated in ("own 0 900, other 1 0", "own 0 900!, other 1", "own 0 900!, other 1 0 0"):
+            self.assert_refused("calls | cuLast", recorded, section("calls") + f"  cuLast = {simulated}\n")
+
     def test_listed_difference_needs_a_reason(self):
         self.assert_refused("no reason", section("memory"), section("memory", cuCall3=1),
                             "memory | cuCall3 | 0 | 1 | \n")

@@ -39,6 +39,7 @@ endforeach()
 
 set(cushim_definitions_of_exports ${cushim_driver_sources} ${cushim_runtime_sources}
     "${cushim_sim_root}/driver/graph/graph_nodes.hpp" "${cushim_sim_root}/driver/forwarded.txt"
+    "${cushim_sim_root}/driver/unsafe_in_captures.txt"
     "${cushim_sim_root}/runtime/forward/forward.hpp" "${cushim_sim_root}/runtime/forward/forwarded.txt")
 
 set(cushim_exports_script "${cushim_sim_root}/exports/generate_exports.py")

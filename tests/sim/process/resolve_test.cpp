@@ -157,8 +157,8 @@ TEST_CASE("some entry points of the first ABI check an argument before they fail
     char byte = 0;
     CHECK(call_exported(library, "cuDeviceTotalMem", &out, 99) == CUDA_ERROR_INVALID_DEVICE);
     CHECK(poisoned());
-    CHECK(call_exported(library, "cuDeviceTotalMem", &out, 0) == refused);
-    CHECK(poisoned());
+    CHECK(call_exported(library, "cuDeviceTotalMem", &out, 0) == CUDA_SUCCESS);
+    CHECK(!poisoned());
     CHECK(call_exported(library, "cuModuleGetGlobal", &out, &out, CUmodule(nullptr), "name") ==
           CUDA_ERROR_INVALID_HANDLE);
     CHECK(poisoned());

@@ -1,6 +1,8 @@
 // Streams and events of the runtime.
 #include "handles.hpp"
 
+#include <thread>
+
 using namespace sim_test;
 
 namespace {
@@ -57,4 +59,22 @@ TEST_CASE("a runtime stream can be captured into a graph") {
     }
     CHECK(first() == 7);
     ok(runtime().cudaGraphDestroy(graph));
+}
+
+// As on an H200 with driver 580.159.04.
+TEST_CASE("cudaFree of null invalidates a global capture of another thread") {
+    const RuntimeStream stream;
+    for (const auto mode : {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal}) {
+        const bool global = mode == cudaStreamCaptureModeGlobal;
+        cudaError_t status = cudaSuccess;
+        cudaGraph_t graph = nullptr;
+        require_ok(runtime().cudaStreamBeginCapture(stream, mode));
+        std::thread([&] { status = runtime().cudaFree(nullptr); }).join();
+        CHECK(status == (global ? cudaErrorStreamCaptureUnsupported : cudaSuccess));
+        CHECK(runtime().cudaStreamEndCapture(stream, &graph) ==
+              (global ? cudaErrorStreamCaptureInvalidated : cudaSuccess));
+        if (graph != nullptr) {
+            ok(runtime().cudaGraphDestroy(graph));
+        }
+    }
 }

@@ -3,6 +3,7 @@
 #include <cushim/detail/driver_entries.hpp>
 
 #include <cstdio>
+#include <map>
 #include <pthread.h>
 #include <set>
 #include <sstream>
@@ -89,12 +90,13 @@ std::string reason_since(CUlogIterator &from) {
 
 void note_reason([[maybe_unused]] const char *entry_point, [[maybe_unused]] int status) {
 #if CUDA_VERSION >= 12090
-    static thread_local CUlogIterator from = 0;
     if (std::string_view(entry_point).substr(0, 6) == "cuLogs") {
         return;
     }
-    std::string reason = reason_since(from);
     const std::lock_guard held(reasons_mutex);
+    // By the number that the log has: a later thread may get that of one that has ended.
+    static std::map<pthread_t, CUlogIterator> &positions = *new std::map<pthread_t, CUlogIterator>;
+    std::string reason = reason_since(positions[pthread_self()]);
     reasons().emplace(entry_point, status, reason.empty() ? "(none)" : std::move(reason));
 #endif
 }

@@ -13,6 +13,7 @@ overwritten if it fails (driver/base/export.hpp). Sources named
 "from 12.0" or "before 12.0" if that depends on the headers, "null 3" if the target gets a null pointer as its
 argument 3, "any-context" if a driver function needs no current context, and "writes 2 3" with the indices of OUT
 parameters if these differ. TARGET is a function of the simulator, or a driver function that the runtime calls.
+unsafe_in_captures.txt lists entry points; their exports check first whether a stream capture forbids the call.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import json
 
 EXPORT = re.compile(r"(?P<base>\w+?)(?:_v(?P<abi>\d+))?(?P<per_thread>_ptsz|_ptds)?")
 DEFINITION = re.compile(r"^EXPORT\s(ANY_TIME\s)?[^;{}()]*?(\w+)\(([^;{}]*)\)\s*\{", re.M)
+FORBIDDEN = "unsafe_in_captures.txt"
 # The CUDA version that replaced the first ABI, with its 32-bit device addresses and sizes.
 WIDE = 3020
 # Deprecated entry points are exported too.
@@ -87,6 +89,8 @@ def functions_of(sources, version):
     """The functions that the sources define or forward."""
     functions, forwards = {}, {}
     for source in sources:
+        if os.path.basename(source) == FORBIDDEN:
+            continue
         with open(source, encoding="utf-8") as file:
             text = file.read()
         if source.endswith(".txt"):
@@ -104,14 +108,27 @@ def functions_of(sources, version):
     return functions
 
 
+def forbidden_in_captures(sources):
+    names = set()
+    for source in sources:
+        if os.path.basename(source) == FORBIDDEN:
+            with open(source, encoding="utf-8") as file:
+                names |= {line.strip() for line in file if not line.startswith("#")}
+    return names
+
+
 class Bodies:
     """The function that each row calls."""
 
-    def __init__(self, rows, functions):
+    def __init__(self, rows, functions, forbidden=()):
         self.functions = functions
+        self.forbidden = forbidden
         self.families = collections.defaultdict(list)
         for row in rows:
             self.families[row.base].append(row)
+
+    def forbidden_in_captures(self, row):
+        return row.export.removesuffix(row.per_thread) in self.forbidden
 
     def simulated(self, row):
         """The name of the function that a row calls, or None."""
@@ -150,7 +167,7 @@ class Library:
             "runtime": ['"runtime/base/call.hpp"'],
         }[key]
         self.forward_headers = {
-            "driver": ["graph/graph_nodes.hpp", "graph/graph_structure.hpp", "kernel/texture.hpp", "memory/copy.hpp",
+            "driver": ["engine/capture.hpp", "graph/graph_nodes.hpp", "graph/graph_structure.hpp", "kernel/texture.hpp", "memory/copy.hpp",
                        "memory/memset.hpp", "memory/stream_memory_operations.hpp"],
             "runtime": ["runtime/forward/forward.hpp", "runtime/memory/copy_submit.hpp",
                         "runtime/memory/external_parameters.hpp"],
@@ -220,10 +237,11 @@ def export(library, bodies, row):
     if count:
         lines.append(f"    const sim::Argument arguments[] = {{{listed}}};")
     run = "run" if row.result == library.status else "run_for_value"
+    check = "sim::potentially_unsafe_call(); " if bodies.forbidden_in_captures(row) else ""
     captures = "[&]" if count and bodies.simulated(row) else "[]"
     lines += [f"    return {library.call}::{run}({library.rows}[{row.number}], "
               f"{'arguments' if count else 'nullptr'}, {count},",
-              f"        {captures}() -> {row.result} {{ {body_of(library, bodies, row)} }});",
+              f"        {captures}() -> {row.result} {{ {check}{body_of(library, bodies, row)} }});",
               "}"]
     return lines
 
@@ -294,7 +312,8 @@ def write_functions(options):
 def write_exports(options):
     library, description = Library(options.library), read(options.rows)
     rows = rows_of(description, options.library)
-    bodies = Bodies(rows, functions_of(options.sources, description["cuda_version"]))
+    bodies = Bodies(rows, functions_of(options.sources, description["cuda_version"]),
+                    forbidden_in_captures(options.sources))
     first = len(description["tables"]["driver"]["rows"]) if options.library == "runtime" else 0
     write(options.exports, exports_source(library, bodies, rows))
     table = rows_source(library, bodies, rows, first)

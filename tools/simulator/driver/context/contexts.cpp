@@ -102,6 +102,7 @@ EXPORT CUresult cuCtxAttach(OUT CUcontext *pctx, unsigned int flags) {
 
 EXPORT CUresult cuCtxDetach(CUcontext ctx) {
     Context &context = created_context(ctx);
+    require(current_or_null() == &context, CUDA_ERROR_INVALID_CONTEXT);
     if (--context.attached > 0) {
         return CUDA_SUCCESS;
     }

@@ -37,6 +37,13 @@ CUlaunchAttributeValue &attribute_of(Stream &stream, CUstreamAttrID attribute) {
     }
 }
 
+// Recorded: these calls invalidate a capture of their stream.
+Stream &stream_outside_captures(CUstream handle) {
+    Stream &stream = stream_of(handle);
+    refuse_capturing(stream);
+    return stream;
+}
+
 void require_waitable(Stream &stream) {
     refuse_capturing(stream);
     potentially_unsafe_call();
@@ -89,14 +96,14 @@ EXPORT CUresult cuStreamGetPriority(CUstream hStream, OUT int *priority) {
 
 EXPORT CUresult cuStreamGetFlags(CUstream hStream, OUT unsigned int *flags) {
     require(flags != nullptr);
-    *flags = stream_of(hStream).flags;
+    *flags = stream_outside_captures(hStream).flags;
     return CUDA_SUCCESS;
 }
 
 #if CUDA_VERSION >= 12000
 EXPORT CUresult cuStreamGetId(CUstream hStream, OUT unsigned long long *streamId) {
     require(streamId != nullptr);
-    *streamId = stream_of(hStream).id;
+    *streamId = stream_outside_captures(hStream).id;
     return CUDA_SUCCESS;
 }
 #endif
@@ -104,7 +111,7 @@ EXPORT CUresult cuStreamGetId(CUstream hStream, OUT unsigned long long *streamId
 #if CUDA_VERSION >= 12080
 EXPORT CUresult cuStreamGetDevice(CUstream hStream, OUT CUdevice *device) {
     require(device != nullptr, "NULL device pointer");
-    *device = stream_of(hStream).context->device;
+    *device = stream_outside_captures(hStream).context->device;
     return CUDA_SUCCESS;
 }
 #endif

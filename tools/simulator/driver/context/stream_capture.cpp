@@ -144,7 +144,6 @@ EXPORT CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
     Stream &stream = stream_of(hStream);
     const std::shared_ptr<Capture> capture = stream.capture;
     require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE, not_capturing);
-    require(phGraph != nullptr);
     if (capture->origin != &stream) {
         capture->invalidated = true;
         refuse(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "Capture was not initiated on hStream");
@@ -165,7 +164,9 @@ EXPORT CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
         explain("Capture sequence contains a fork that was not joined to the primary stream");
     }
     const CUgraph graph = close_capture(*capture);
-    *phGraph = status == CUDA_SUCCESS ? graph : nullptr;
+    if (phGraph != nullptr && status == CUDA_SUCCESS) {
+        *phGraph = graph;
+    }
     run_user_destructors();
     return status;
 }

@@ -149,10 +149,13 @@ bool is_joined(const Capture &capture) {
             }
         }
     }
-    return std::all_of(capture.frontiers.begin(), capture.frontiers.end(), [&](const auto &entry) {
-        return std::all_of(entry.second.begin(), entry.second.end(),
+    const auto all_reached = [&](const std::vector<Edge> &last) {
+        return std::all_of(last.begin(), last.end(),
                            [&](const Edge &edge) { return reached[edge.node->number]; });
-    });
+    };
+    return all_reached(capture.abandoned) &&
+           std::all_of(capture.frontiers.begin(), capture.frontiers.end(),
+                       [&](const auto &entry) { return all_reached(entry.second); });
 }
 
 Node &capture_node(Stream &stream, NodeContent content) {
@@ -290,10 +293,11 @@ void leave_capture(Stream &stream) {
     if (capture->origin == &stream && capture->active()) {
         note_left(*capture, stream.context);
     }
-    invalidate(*capture);
     if (capture->origin == &stream) {
+        invalidate(*capture);
         close_capture(*capture);
     } else {
+        merge(capture->abandoned, capture->frontiers[&stream]);
         capture->frontiers.erase(&stream);
         stream.capture = nullptr;
     }

@@ -29,6 +29,8 @@ struct Capture {
     bool invalidated = false;
     // The dependencies of each stream's next node.
     std::map<CUstream_st *, std::vector<Edge>> frontiers;
+    // The last nodes of streams that were destroyed. They must be joined, too.
+    std::vector<Edge> abandoned;
     // The dependencies that a wait for an event recorded in this capture adds.
     std::map<CUevent_st *, std::vector<Edge>> events;
     // Storage for the result of cuStreamGetCaptureInfo, until the next call.
@@ -76,6 +78,11 @@ void refuse_capturing(CUstream_st &stream);
 // For cuCtxSynchronize: the same for any stream of the context.
 void refuse_capturing(CUctx_st &context);
 
+// For calls that are potentially unsafe during a capture (see cuStreamBeginCapture): if the mode of
+// a capture forbids them to this thread, fails with 900 and invalidates it. The exports of the
+// entry points in unsafe_in_captures.txt call it.
+void potentially_unsafe_call();
+
 // Whether this is a legacy stream that cannot be used because a blocking stream captures.
 bool legacy_is_hindered(const CUstream_st &stream);
 
@@ -91,7 +98,7 @@ CUstreamCaptureMode &thread_capture_mode();
 unsigned int &capture_generation(); // incremented by every reset
 void restart_captures();
 
-// A stream is destroyed: ends the capture that began in it, or invalidates the one it joined.
+// A stream is destroyed: ends the capture that began in it, and leaves the one that it joined.
 void leave_capture(CUstream_st &stream);
 // The same for all streams of a context in which captures began.
 void leave_captures(CUctx_st &context);

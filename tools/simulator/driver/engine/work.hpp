@@ -138,8 +138,4 @@ CUstream_st &thread_stream(CUctx_st &context);
 // later calls on it return 709.
 void end_stream(CUstream_st &stream, bool with_context = false);
 
-// Calls that a capture does not permit fail with 900 and invalidate it (see cuStreamBeginCapture).
-// Entry points that the real driver treats as unsafe call this first.
-void potentially_unsafe_call();
-
 } // namespace sim

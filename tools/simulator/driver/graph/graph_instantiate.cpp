@@ -1,6 +1,7 @@
 // Instantiation and destruction of executable graphs.
 #include "call/settings.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
 #include "engine/context.hpp"
 #include "engine/graph_memory.hpp"
 #include "engine/work.hpp"
@@ -33,7 +34,6 @@ void add_references(References &references, const Graph &graph) {
 
 // May throw a PlanProblem.
 Exec &instantiate(CUgraph handle, unsigned long long flags) {
-    potentially_unsafe_call();
     Context &context = current_context();
     Graph &graph = graph_of(handle);
     if ((flags & ~known_flags()) != 0) {
@@ -119,6 +119,7 @@ EXPORT CUresult cuGraphInstantiateWithParams(OUT CUgraphExec *phGraphExec, CUgra
     CUDA_GRAPH_INSTANTIATE_PARAMS &parameters = *instantiateParams;
     parameters.hErrNode_out = nullptr;
     parameters.result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+    potentially_unsafe_call();
     Exec *exec = nullptr;
     try {
         exec = &instantiate(hGraph, parameters.flags & ~upload);
@@ -151,7 +152,6 @@ EXPORT CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, OUT cuuint64_t *flag
 #endif
 
 EXPORT CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
-    potentially_unsafe_call();
     // Recorded: the driver does not return from this call after a reset of the primary context.
     Registry::get().note_use_after_context(
         hGraphExec, "destruction of an executable graph whose context was destroyed");

@@ -21,6 +21,7 @@ void return_list(const Entries &entries, std::size_t *count, bool wanted, const 
         return;
     }
     const std::size_t room = *count;
+    require(room != 0);
     std::size_t filled = 0;
     for (auto entry = entries.begin(); entry != entries.end() && filled < room; ++entry) {
         put(filled++, *entry);

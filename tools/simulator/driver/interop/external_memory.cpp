@@ -101,7 +101,6 @@ namespace sim::driver {
 
 EXPORT CUresult cuImportExternalMemory(OUT CUexternalMemory *extMem_out,
                                        const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *memHandleDesc) {
-    potentially_unsafe_call();
     Context &context = current_context();
     require(extMem_out != nullptr && memHandleDesc != nullptr);
     check_descriptor(*memHandleDesc);
@@ -146,7 +145,6 @@ EXPORT CUresult cuExternalMemoryGetMappedMipmappedArray(
 }
 
 EXPORT CUresult cuDestroyExternalMemory(CUexternalMemory extMem) {
-    potentially_unsafe_call();
     Registry::get().destroy(&checked_external(extMem));
     return CUDA_SUCCESS;
 }

@@ -9,12 +9,18 @@
 #include "kernel/texture.hpp"
 #include "memory/array.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace sim::driver {
 
+// Recorded: this one succeeds. Its output is not recorded.
 EXPORT CUresult cuDeviceTotalMem(OUT unsigned int *bytes, CUdevice dev) {
     sim::device(dev);
     require(bytes != nullptr);
-    return CUDA_ERROR_INVALID_CONTEXT;
+    *bytes = static_cast<unsigned int>(
+        std::min<std::size_t>(device_memory(dev), std::numeric_limits<unsigned int>::max()));
+    return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuModuleGetGlobal(OUT unsigned int *, OUT unsigned int *, CUmodule hmod,

@@ -1,5 +1,6 @@
 // Launches as before CUDA 4: separate calls set block shape, shared memory and parameters.
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
 #include "engine/context.hpp"
 #include "engine/stream.hpp"
 #include "kernel/launch.hpp"
@@ -114,7 +115,9 @@ EXPORT CUresult cuLaunchGrid(CUfunction f, int grid_width, int grid_height) {
 }
 
 EXPORT CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
-    launch(f, grid_width, grid_height, stream_of(hStream), "cuLaunchGridAsync");
+    Stream &stream = stream_of(hStream);
+    potentially_unsafe_call();
+    launch(f, grid_width, grid_height, stream, "cuLaunchGridAsync");
     return CUDA_SUCCESS;
 }
 

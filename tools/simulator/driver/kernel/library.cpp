@@ -60,7 +60,6 @@ EXPORT CUresult cuLibraryLoadFromFile(OUT CUlibrary *library, const char *fileNa
 }
 
 EXPORT CUresult cuLibraryUnload(CUlibrary handle) {
-    potentially_unsafe_call();
     require(handle != nullptr, CUDA_ERROR_INVALID_HANDLE, "library cannot be NULL");
     Library &library = checked(handle);
     while (!library.modules.empty()) {

@@ -27,7 +27,6 @@ void check_target(const Image &image, CUctx_st &context, JitOptions &options) {
 }
 
 CUmodule load(const void *bytes, std::optional<std::size_t> size, JitOptions options) {
-    potentially_unsafe_call();
     Context &context = current_context();
     auto image = load_image(bytes, size, options);
     check_target(*image, context, options);
@@ -98,7 +97,6 @@ EXPORT CUresult cuModuleLoadFatBinary(OUT CUmodule *module, const void *fatCubin
 }
 
 EXPORT CUresult cuModuleUnload(CUmodule hmod) {
-    potentially_unsafe_call();
     Module &module = module_to_unload(hmod);
     require(module.library == nullptr, CUDA_ERROR_NOT_PERMITTED);
     check_usable(*module.context);

@@ -23,7 +23,6 @@ CUDA_ARRAY3D_DESCRIPTOR widened(const CUDA_ARRAY_DESCRIPTOR &narrow) {
 }
 
 void create_array(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *description) {
-    potentially_unsafe_call();
     Context &context = current_context();
     require(array != nullptr && description != nullptr);
     *array = &make_array(context, *description);
@@ -40,7 +39,6 @@ std::uintptr_t place_of(const MipmappedArray &array) {
 // which the status reports.
 template <class T>
 CUresult end_array(T *handle) {
-    potentially_unsafe_call();
     wait_until_unused(place_of(checked(handle))); // releases the lock
     T &array = checked(handle);
     const CUresult failed = fault_of(array.context);
@@ -151,7 +149,6 @@ EXPORT CUresult cuArrayDestroy(CUarray hArray) {
 EXPORT CUresult cuMipmappedArrayCreate(OUT CUmipmappedArray *pHandle,
                                        const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
                                        unsigned int numMipmapLevels) {
-    potentially_unsafe_call();
     Context &context = current_context();
     require(pHandle != nullptr && pMipmappedArrayDesc != nullptr);
     *pHandle = &make_mipmapped_array(context, *pMipmappedArrayDesc, numMipmapLevels);

@@ -1,6 +1,7 @@
 // Copies of one row between addresses of any kind, devices and arrays; most are in
 // ../forwarded.txt.
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
 #include "engine/context.hpp"
 #include "engine/stream.hpp"
 #include "memory/copy.hpp"
@@ -80,6 +81,7 @@ EXPORT CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdevi
 EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
                                   CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount,
                                   CUstream hStream) {
+    refuse_capturing(stream_of(hStream));
     auto copy = row_of(dstDevice, srcDevice, ByteCount);
     copy.dstContext = dstContext;
     copy.srcContext = srcContext;

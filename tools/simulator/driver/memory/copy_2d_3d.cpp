@@ -2,6 +2,7 @@
 #include "call/call.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
 #include "engine/context.hpp"
 #include "memory/copy.hpp"
 
@@ -25,7 +26,7 @@ EXPORT CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy) {
 }
 
 EXPORT CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {
-    stream_of(hStream);
+    refuse_capturing(stream_of(hStream));
     check_given(pCopy);
     return copy_later(hStream, with_checked_contexts(*pCopy));
 }

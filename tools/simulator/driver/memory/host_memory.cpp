@@ -78,7 +78,6 @@ const Range &mapped_range(const void *host) {
 namespace sim::driver {
 
 EXPORT CUresult cuMemHostAlloc(OUT void **pp, size_t bytesize, unsigned int Flags) {
-    potentially_unsafe_call();
     current_context();
     require(pp != nullptr && (Flags & ~allocation_flags) == 0);
     *pp = allocate_pinned(bytesize, Flags);
@@ -86,7 +85,6 @@ EXPORT CUresult cuMemHostAlloc(OUT void **pp, size_t bytesize, unsigned int Flag
 }
 
 EXPORT CUresult cuMemAllocHost_v2(OUT void **pp, size_t bytesize) {
-    potentially_unsafe_call();
     current_context();
     require(pp != nullptr);
     *pp = allocate_pinned(bytesize, 0);
@@ -97,7 +95,6 @@ EXPORT CUresult cuMemFreeHost(void *p) {
     if (p == nullptr) {
         return CUDA_SUCCESS;
     }
-    potentially_unsafe_call();
     require(range_of_kind(address_of(p), Memory::host, "cuMemFreeHost") != nullptr);
     return end(address_of(p));
 }
@@ -118,7 +115,6 @@ EXPORT CUresult cuMemHostGetFlags(OUT unsigned int *pFlags, void *p) {
 }
 
 EXPORT CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags) {
-    potentially_unsafe_call();
     Context &context = current_context();
     require(p != nullptr, "Value of parameter pBase cannot be NULL");
     require(bytesize != 0, "Value of parameter bytes cannot be 0");
@@ -162,7 +158,6 @@ EXPORT CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) 
 }
 
 EXPORT CUresult cuMemHostUnregister(void *p) {
-    potentially_unsafe_call();
     require(p != nullptr, "Specified pointer cannot be NULL");
     const Range *range = range_of_kind(address_of(p), Memory::registered, "cuMemHostUnregister");
     require(range != nullptr, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);

@@ -67,7 +67,6 @@ Range &explained_range(CUdeviceptr address, std::size_t size, const Explain &exp
 
 void advise(CUdeviceptr address, std::size_t size, CUmem_advise what, const Place &place,
             CUresult wrong_device) {
-    potentially_unsafe_call();
     current_context();
     require(what >= CU_MEM_ADVISE_SET_READ_MOSTLY && what <= CU_MEM_ADVISE_UNSET_ACCESSED_BY);
     const bool about_place = what == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
@@ -245,7 +244,6 @@ ManagedState &managed_state(Range &range) {
 namespace sim::driver {
 
 EXPORT CUresult cuMemAllocManaged(OUT CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
-    potentially_unsafe_call();
     Context &context = current_context();
     require(dptr != nullptr);
     require(bytesize != 0, "Parameter bytesize cannot be 0");
@@ -364,6 +362,8 @@ EXPORT CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_
                                        unsigned int flags) {
     Stream &stream = stream_of(hStream);
     check_usable(*stream.context);
+    refuse_capturing(stream);
+    potentially_unsafe_call();
     if (flags == 0) {
         refuse_fatal("cuStreamAttachMemAsync without a flag");
     }
@@ -378,7 +378,6 @@ EXPORT CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_
                "Managed allocation specified with incorrect length of %zu. Value should be %zu.",
                length, range.size);
     }
-    refuse_capturing(stream);
     submit(stream, managed_work({dptr, range.size}, "cuStreamAttachMemAsync", [](Stream &) {}));
     return CUDA_SUCCESS;
 }

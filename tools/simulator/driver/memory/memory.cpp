@@ -71,7 +71,6 @@ EXPORT CUresult cuMemGetInfo_v2(OUT size_t *free, OUT size_t *total) {
 }
 
 EXPORT CUresult cuMemAlloc_v2(OUT CUdeviceptr *dptr, size_t bytesize) {
-    potentially_unsafe_call();
     Context &context = current_context();
     require(dptr != nullptr, "NULL return value pointer");
     require(bytesize != 0, "Requested 0 byte allocation");
@@ -82,7 +81,6 @@ EXPORT CUresult cuMemAlloc_v2(OUT CUdeviceptr *dptr, size_t bytesize) {
 
 EXPORT CUresult cuMemAllocPitch_v2(OUT CUdeviceptr *dptr, OUT size_t *pPitch, size_t WidthInBytes,
                                    size_t Height, unsigned int ElementSizeBytes) {
-    potentially_unsafe_call();
     Context &context = current_context();
     require(dptr != nullptr && pPitch != nullptr);
     require(WidthInBytes != 0, "Parameter WidthInBytes cannot be 0");
@@ -103,7 +101,6 @@ EXPORT CUresult cuMemFree_v2(CUdeviceptr dptr) {
     if (dptr == 0) {
         return CUDA_SUCCESS;
     }
-    potentially_unsafe_call();
     if (is_graph_memory(dptr)) {
         graph_memory_free(dptr);
         return CUDA_SUCCESS;

@@ -238,7 +238,6 @@ EXPORT CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_att
 
 EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
                                       CUdeviceptr ptr) {
-    potentially_unsafe_call();
     Range *range = known(ptr);
     require(value != nullptr && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && range != nullptr);
     unsigned int wanted = 0;

@@ -145,7 +145,6 @@ EXPORT CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType typ
 #endif
 
 EXPORT CUresult cuMemPoolCreate(OUT CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
-    potentially_unsafe_call();
     require(pool != nullptr, "pool cannot be NULL");
     require(poolProps != nullptr);
     const PoolPlace place = checked_place(*poolProps);
@@ -167,7 +166,6 @@ EXPORT CUresult cuMemPoolCreate(OUT CUmemoryPool *pool, const CUmemPoolProps *po
 }
 
 EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-    potentially_unsafe_call();
     Pool &object = pool_to_destroy(pool);
     require(!object.state->is_default, "Cannot destroy a default mempool");
     // Its allocations stay valid and keep their memory alive.

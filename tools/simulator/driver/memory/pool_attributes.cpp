@@ -156,7 +156,6 @@ EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute att
 }
 
 EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
-    potentially_unsafe_call();
     require(pool != nullptr, "Parameter pool cannot be NULL");
     pool_of(pool).state->trim(minBytesToKeep);
     return CUDA_SUCCESS;

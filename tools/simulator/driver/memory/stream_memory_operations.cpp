@@ -1,6 +1,7 @@
 #include "memory/stream_memory_operations.hpp"
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
+#include "engine/capture.hpp"
 #include "engine/context.hpp"
 #include "engine/device.hpp"
 #include "engine/memory.hpp"
@@ -229,6 +230,10 @@ CUresult submit_batch(Abi abi, CUstream handle, const CUstreamBatchMemOpParams *
                       unsigned int count, unsigned int flags, const char *what) {
     require(count <= most_operations);
     Stream &stream = stream_of(handle);
+    if (abi == Abi::first) { // Recorded: unlike the second, it is not captured.
+        refuse_capturing(stream);
+        potentially_unsafe_call();
+    }
     if (count == 0) {
         if (abi == Abi::first) {
             require_first_abi(stream.context->device, 4);

@@ -169,6 +169,8 @@ CUdeviceptr allocate_async(CUstream_st &stream, Pool &pool, std::size_t size, co
         return 0; // null, which can be freed too
     }
     if (stream.capture != nullptr) {
+        // Recorded: the capture stays valid.
+        require(pool.state->handle_types == 0, CUDA_ERROR_NOT_SUPPORTED);
         return capture_allocation(stream, pool.state->place, size);
     }
     refuse_implicit(stream);

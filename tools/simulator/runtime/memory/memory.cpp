@@ -22,7 +22,7 @@ EXPORT cudaError_t cudaMalloc(OUT void **devPtr, size_t size) {
 
 EXPORT cudaError_t cudaFree(void *devPtr) {
     need_context();
-    return devPtr ? CU(cuMemFree_v2)(address(devPtr)) : cudaSuccess;
+    return CU(cuMemFree_v2)(address(devPtr));
 }
 
 EXPORT cudaError_t cudaMallocPitch(OUT void **devPtr, OUT size_t *pitch, size_t width,
@@ -52,6 +52,17 @@ EXPORT cudaError_t cudaMalloc3D(OUT cudaPitchedPtr *pitchedDevPtr, cudaExtent ex
     return cudaSuccess;
 }
 
+// Recorded: 0 bytes are permitted during a capture.
+EXPORT cudaError_t cudaMallocHost(OUT void **ptr, size_t size) {
+    need_context();
+    require(ptr != nullptr);
+    if (size == 0) {
+        *ptr = nullptr;
+        return cudaSuccess;
+    }
+    return CU(cuMemAllocHost_v2)(ptr, size);
+}
+
 EXPORT cudaError_t cudaHostAlloc(OUT void **pHost, size_t size, unsigned int flags) {
     if (size == 0) {
         flags = 0; // recorded: for 0 bytes, the flags are not checked
@@ -61,7 +72,7 @@ EXPORT cudaError_t cudaHostAlloc(OUT void **pHost, size_t size, unsigned int fla
 
 EXPORT cudaError_t cudaFreeHost(void *ptr) {
     need_context();
-    return ptr ? CU(cuMemFreeHost)(ptr) : cudaSuccess;
+    return CU(cuMemFreeHost)(ptr);
 }
 
 // As for cudaMalloc, 0 bytes are not an error.
