@@ -178,4 +178,4 @@ def defines_versions(path):
 
 def of_cuda(names):
     """The CUDA functions among the names."""
-    return {name for name in names if name.startswith('cu') and not name.startswith('cushim')}
+    return {name for name in names if re.match('cu(da)?[A-Z]', name)}

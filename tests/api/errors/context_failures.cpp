@@ -156,7 +156,7 @@ void expect_context(Failures &failures) {
     failures.expect("Context::memory_info: the Context is empty", empty.memory_info());
     failures.expect("Context::stream_priorities: the Context is empty", empty.stream_priorities());
     failures.expect("Context::limit: the driver has no CUlimit 99 (cuCtxGetLimit: "
-                    "CUDA_ERROR_UNSUPPORTED_LIMIT)",
+                    "CUDA_ERROR_INVALID_VALUE)",
                     context.limit(static_cast<CUlimit>(99)));
     failures.expect("Context::set_limit: the driver has no CUlimit 99 (cuCtxSetLimit: "
                     "CUDA_ERROR_INVALID_VALUE)",

@@ -34,7 +34,7 @@ void expect_code(Failures &failures) {
     failures.expect("Module::load: JitOptions::target 9.10: the minor version exceeds 9",
                     Module::load(context, device_code, {.target = {9, 10}}));
     failures.expect("Module::load: the compiler reports: ptxas application ptx input, line 8; "
-                    "error   : Not a name of any known instruction: 'frobnicate.u32' "
+                    "error   : Not a name of any known instruction: 'frobnicate' "
                     "(cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX)",
                     Module::load(context, broken_code));
     failures.expect("Module::load_file: /nonexistent/code.ptx cannot be read: No such file or "

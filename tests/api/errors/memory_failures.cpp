@@ -332,7 +332,7 @@ void expect_virtual_memory(Failures &failures) {
         "mapped, destroy that MappedRange first (cuMemMap: CUDA_ERROR_INVALID_VALUE)",
         MappedRange::map(range, 0, memory));
     failures.expect("MappedRange::get_access: device 7 does not exist; the number of devices is 1 "
-                    "(cuMemGetAccess: CUDA_ERROR_INVALID_VALUE)",
+                    "(cuMemGetAccess: CUDA_ERROR_INVALID_DEVICE)",
                     mapped.get_access(Device::from_native(7)));
     failures.expect("PhysicalMemory::retain_from: address 0x1 is not in a mapping that a device "
                     "can access (cuMemRetainAllocationHandle: CUDA_ERROR_INVALID_VALUE)",

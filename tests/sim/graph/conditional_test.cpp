@@ -14,7 +14,7 @@ constexpr auto if_type = static_cast<CUgraphConditionalNodeType>(0),
 CUgraphConditionalHandle make_handle(CUgraph graph, unsigned int value,
                                      unsigned int flags = CU_GRAPH_COND_ASSIGN_DEFAULT) {
     return got<CUgraphConditionalHandle>(&Driver::cuGraphConditionalHandleCreate, out, graph,
-                                         nullptr, value, flags);
+                                         current(), value, flags);
 }
 
 CUresult add(CUgraphNode *node, CUgraph graph, CUgraphNodeParams *parameters,
@@ -191,7 +191,7 @@ TEST_CASE("arguments of conditional nodes are checked") {
     CHECK(add(&node, graph, &nowhere) == CUDA_ERROR_INVALID_CONTEXT);
     nowhere.conditional.ctx = garbage<CUcontext>();
     CHECK(reported(add(&node, graph, &nowhere), "is not a context handle") ==
-          CUDA_ERROR_INVALID_CONTEXT);
+          CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(nodes_of(graph).empty());
     CHECK(try_instantiate(graph) == invalid); // a handle without a node
     added[CUDA_SUCCESS] = {{graph, handle, if_type, 2}};

@@ -42,6 +42,25 @@ TEST_CASE("copies, memsets and host nodes run in each launch, also without their
     CHECK(order.ran().size() == 3);
 }
 
+TEST_CASE("an executable graph outlives a context of cuCtxCreate") {
+    const CUcontext context = make_context();
+    const CUevent event = make_event();
+    const Graph graph;
+    RunOrder order;
+    add_note(graph, order, 1);
+    const Executable exec(graph);
+    destroy(context);
+    const Stream stream;
+    run(exec, stream);
+    CHECK(order.ran() == std::vector<int>{1});
+    // An event of the context can still be added, but not recorded.
+    CUgraphNode node = nullptr;
+    ok(driver().cuGraphAddEventRecordNode(&node, graph, nullptr, 0, event));
+    const Executable with_event(graph);
+    CHECK(reported(driver().cuGraphLaunch(with_event, stream), "whose object was destroyed") ==
+          invalid);
+}
+
 TEST_CASE("nodes run after all their dependencies") {
     // Random graphs in several modes.
     std::mt19937 random(7);

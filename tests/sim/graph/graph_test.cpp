@@ -98,11 +98,13 @@ TEST_CASE("null arguments of graph calls are refused") {
 #if CUDA_VERSION >= 12000
     CUgraphExec made = nullptr;
     check_all(invalid, {driver().cuGraphExecGetFlags(exec, nullptr),
-                        driver().cuGraphExecUpdate(exec, graph, nullptr),
                         driver().cuGraphInstantiateWithParams(&made, graph, nullptr)});
 #endif
 #if CUDA_VERSION >= 12030
-    CHECK(driver().cuGraphConditionalHandleCreate(nullptr, graph, nullptr, 0, 0) == invalid);
+    CUgraphConditionalHandle handle = 0;
+    CHECK(driver().cuGraphConditionalHandleCreate(nullptr, graph, current(), 0, 0) == invalid);
+    CHECK(driver().cuGraphConditionalHandleCreate(&handle, graph, nullptr, 0, 0) ==
+          CUDA_ERROR_INVALID_CONTEXT);
 #endif
 }
 

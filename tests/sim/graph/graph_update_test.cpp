@@ -79,7 +79,7 @@ TEST_CASE("an update with invalid arguments reports no reason") {
         CHECK((info.errorNode == nullptr && info.errorFromNode == nullptr));
 #endif
     }
-    CHECK(driver().cuGraphExecUpdate_v1(exec, graph, nullptr, nullptr) == invalid);
+    ok(driver().cuGraphExecUpdate_v1(exec, graph, nullptr, nullptr));
 }
 
 TEST_CASE("an update fails if edges differ, not if only their order does") {

@@ -100,9 +100,10 @@ TEST_CASE("a texture object of the runtime reports its resource and description"
     CHECK(numbers(back.normalizedCoords, back.sRGB, back.maxAnisotropy) == numbers(1, 0, 4));
     CHECK(back.borderColor[2] == 0.5f);
     ok(runtime().cudaDestroyTextureObject(object));
-    check_all(cudaErrorInvalidValue,
-              {runtime().cudaCreateTextureObject(&object, nullptr, &texture, nullptr),
-               runtime().cudaCreateTextureObject(&object, &resource, nullptr, nullptr)});
+    CHECK(runtime().cudaCreateTextureObject(&object, nullptr, &texture, nullptr) ==
+          cudaErrorInvalidValue);
+    CHECK(runtime().cudaCreateTextureObject(&object, &resource, nullptr, nullptr) ==
+          cudaErrorInvalidResourceHandle);
     release(array);
 }
 

@@ -139,10 +139,10 @@ TEST_CASE("an empty copy succeeds with an invalid array or symbol") {
          runtime().cudaMemcpyArrayToArray(nullptr, 0, 0, nullptr, 0, 0, 0, in),
          runtime().cudaMemcpyToSymbol(local, local, 0, 0, no_kind),
          runtime().cudaMemcpyFromSymbolAsync(local, nullptr, 0, 0, no_kind, nullptr)});
-    check_all(
-        cudaErrorInvalidResourceHandle,
-        {runtime().cudaMemcpy2DArrayToArray(nullptr, 0, 0, nullptr, 0, 0, 4, 1, cudaMemcpyDefault),
-         runtime().cudaMemcpyToArray(nullptr, 0, 0, local, 1, in)});
+    CHECK(runtime().cudaMemcpy2DArrayToArray(nullptr, 0, 0, nullptr, 0, 0, 4, 1,
+                                             cudaMemcpyDefault) == cudaErrorInvalidValue);
+    CHECK(runtime().cudaMemcpyToArray(nullptr, 0, 0, local, 1, in) ==
+          cudaErrorInvalidResourceHandle);
     check_all(cudaErrorInvalidSymbol,
               {runtime().cudaMemcpyFromSymbolAsync(local, nullptr, 1, 0, no_kind, nullptr)});
 }

@@ -4,6 +4,8 @@
 #include "ptx/special_registers.hpp"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <string>
 
 namespace sim::ptx {
@@ -94,15 +96,14 @@ Pattern pattern_of(const Form &form) {
     return pattern;
 }
 
+// Made at the first use: most texts have few of the forms.
 const Pattern &pattern(const Form &form) {
-    static const std::vector<Pattern> patterns = [] {
-        std::vector<Pattern> all;
-        for (const Form &each : forms()) {
-            all.push_back(pattern_of(each));
-        }
-        return all;
-    }();
-    return patterns[static_cast<std::size_t>(&form - forms().data())];
+    static std::mutex mutex;
+    static std::map<const Form *, Pattern> patterns;
+    const std::lock_guard held(mutex);
+    const auto found = patterns.find(&form);
+    return found != patterns.end() ? found->second
+                                   : patterns.emplace(&form, pattern_of(form)).first->second;
 }
 
 // What is behind the name: the types in order, and the other modifiers.

@@ -286,11 +286,7 @@ std::vector<Opcode> all_opcodes() {
 
 } // namespace
 
-std::span<const Form> forms() noexcept {
-    return all_forms;
-}
-
-const Opcode *find_opcode(std::string_view name) noexcept {
+const Opcode *find_opcode(std::string_view name) {
     static const std::vector<Opcode> all = all_opcodes();
     const auto found = std::lower_bound(
         all.begin(), all.end(), name,

@@ -33,16 +33,13 @@ struct Form {
     int target = 50; // the oldest that has it, 90 for sm_90
 };
 
-// All forms, in the order of their opcodes.
-std::span<const Form> forms() noexcept;
-
 struct Opcode {
     std::string_view name;
     std::span<const Form> forms; // empty: the operands are not checked
 };
 
 // Null if there is none of that name.
-const Opcode *find_opcode(std::string_view name) noexcept;
+const Opcode *find_opcode(std::string_view name);
 // The version up to which all names are known.
 constexpr int opcodes_version = 90;
 

@@ -17,6 +17,25 @@ using Kind = Operand::Kind;
 // The largest parameters of a kernel, in bytes.
 constexpr std::size_t max_parameters = 32764;
 
+// Functions that the driver defines.
+bool is_of_the_driver(std::string_view name) {
+    static constexpr std::string_view names[] = {
+        "__assertfail",
+        "cudaGraphKernelNodeSetEnabled",
+        "cudaGraphKernelNodeSetGridDim",
+        "cudaGraphKernelNodeSetParam",
+        "cudaGraphKernelNodeUpdatesApply",
+        "cudaGraphLaunch",
+        "cudaGraphSetConditional",
+        "free",
+        "malloc",
+        "vfprintf",
+        "vprintf",
+    };
+    return std::find(std::begin(names), std::end(names), name) != std::end(names) ||
+           name.starts_with("__nv_ptx_builtin_");
+}
+
 class ModuleReader {
   public:
     ModuleReader(std::string_view text, int newest) : in_(text), newest_(newest) { names_.open(); }
@@ -54,13 +73,9 @@ class ModuleReader {
                 }
             }
         }
-        static constexpr std::string_view of_the_driver[] = {"vprintf", "malloc", "free",
-                                                             "__assertfail", "cudaGraphLaunch"};
         for (std::size_t i = 0; i < called.size(); ++i) {
             const Function &function = module_.functions[i];
-            if (called[i] && !function.defined &&
-                std::find(std::begin(of_the_driver), std::end(of_the_driver), function.name) ==
-                    std::end(of_the_driver)) {
+            if (called[i] && !function.defined && !is_of_the_driver(function.name)) {
                 module_.unresolved.push_back(function.name);
             }
         }

@@ -21,7 +21,7 @@ void pop() {
 
 // A context of cuCtxCreate that no other thread is destroying.
 Context &created_context(CUcontext handle) {
-    Context &context = checked_context(handle);
+    Context &context = checked_context(handle, CUDA_ERROR_INVALID_CONTEXT);
     require(!context.primary && context.green == nullptr, CUDA_ERROR_INVALID_CONTEXT);
     require(!context.ending, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     return context;
@@ -31,6 +31,11 @@ Context &created_context(CUcontext handle) {
 bool is_supported(CUlimit which) {
     return which >= 0 && which != CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH &&
            static_cast<std::size_t>(which) < known_limits;
+}
+
+void check_limit(const Context &context, CUlimit which) {
+    require(which >= 0 && static_cast<std::size_t>(which) < context.limits.size());
+    require(is_supported(which), CUDA_ERROR_UNSUPPORTED_LIMIT);
 }
 
 // Not the size of shared memory for graphics interop, and whether it is used.
@@ -111,10 +116,16 @@ EXPORT CUresult cuCtxDetach(CUcontext ctx) {
 
 EXPORT CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
     require(ctx != nullptr);
-    Context &context = checked_context(ctx);
+    Context &context = checked_context(ctx, CUDA_ERROR_INVALID_CONTEXT);
     context_stack().push_back(&context);
     note_push(context, context_stack().size());
     return CUDA_SUCCESS;
+}
+
+// Recorded: the first ABI fails for the context that is current.
+EXPORT CUresult cuCtxPushCurrent(CUcontext ctx) {
+    require(ctx == nullptr || ctx != current_or_null(), CUDA_ERROR_INVALID_CONTEXT);
+    return driver::cuCtxPushCurrent_v2(ctx);
 }
 
 EXPORT CUresult cuCtxPopCurrent_v2(OUT CUcontext *pctx) {
@@ -129,7 +140,7 @@ EXPORT CUresult cuCtxPopCurrent_v2(OUT CUcontext *pctx) {
 
 EXPORT CUresult cuCtxSetCurrent(CUcontext ctx) {
     auto &stack = context_stack();
-    Context *next = ctx == nullptr ? nullptr : &checked_context(ctx);
+    Context *next = ctx == nullptr ? nullptr : &checked_context(ctx, CUDA_ERROR_INVALID_CONTEXT);
     if (next == nullptr && !stack.empty()) {
         pop();
     } else if (next != nullptr && !stack.empty()) {
@@ -219,10 +230,10 @@ EXPORT CUresult cuCtxSynchronize(void) {
 
 EXPORT CUresult cuCtxSetLimit(CUlimit which, size_t value) {
     Context &context = current_context();
-    require(which >= 0 && static_cast<std::size_t>(which) < context.limits.size());
-    require(is_supported(which), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    check_limit(context, which);
     require(is_settable(which), CUDA_ERROR_NOT_PERMITTED);
     const std::size_t step = step_of(which);
+    require(value <= ~std::size_t(0) - (step - 1));
     context.limits[which] = (value + step - 1) / step * step;
     return CUDA_SUCCESS;
 }
@@ -230,7 +241,7 @@ EXPORT CUresult cuCtxSetLimit(CUlimit which, size_t value) {
 EXPORT CUresult cuCtxGetLimit(OUT size_t *pvalue, CUlimit which) {
     require(pvalue != nullptr);
     const Context &context = current_context();
-    require(is_supported(which), CUDA_ERROR_UNSUPPORTED_LIMIT);
+    check_limit(context, which);
     *pvalue = context.limits[which];
     return CUDA_SUCCESS;
 }
@@ -263,7 +274,8 @@ EXPORT CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
 
 EXPORT CUresult cuCtxGetApiVersion(CUcontext ctx, OUT unsigned int *version) {
     require(version != nullptr);
-    const Context *context = ctx != nullptr ? &checked_context(ctx) : nullptr;
+    const Context *context =
+        ctx != nullptr ? &checked_context(ctx, CUDA_ERROR_INVALID_CONTEXT) : nullptr;
     const bool ended_green = context != nullptr && context->green != nullptr && context->destroyed;
     require(!ended_green, CUDA_ERROR_INVALID_CONTEXT); // as recorded
     context_or_current(ctx);

@@ -5,6 +5,7 @@
 #include "kernel/texture.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -55,7 +56,7 @@ EXPORT CUresult cuDeviceGetCount(OUT int *count) {
 }
 
 EXPORT CUresult cuDeviceGetName(char *name, int len, CUdevice dev) {
-    copy_text(name, len, device_name(dev));
+    copy_text(name, len < 0 ? INT_MAX : len, device_name(dev)); // recorded
     return CUDA_SUCCESS;
 }
 
@@ -142,9 +143,10 @@ EXPORT CUresult cuDeviceGetTexture1DLinearMaxWidth(OUT size_t *maxWidthInElement
     return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuDeviceGetExecAffinitySupport(OUT int *pi, CUexecAffinityType type, CUdevice dev) {
+// Recorded: the type is not checked.
+EXPORT CUresult cuDeviceGetExecAffinitySupport(OUT int *pi, CUexecAffinityType, CUdevice dev) {
     device(dev);
-    require(pi != nullptr && type == CU_EXEC_AFFINITY_TYPE_SM_COUNT);
+    require(pi != nullptr);
     *pi = 0; // supported only under MPS
     return CUDA_SUCCESS;
 }

@@ -60,7 +60,7 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned int flags) {
     if (!external && capture_event_record(stream, event)) {
         return CUDA_SUCCESS;
     }
-    submit(stream, event_record_work(event, Call::current()->base()));
+    submit(stream, event_record_work(&event, Call::current()->base()));
     return CUDA_SUCCESS;
 }
 
@@ -171,7 +171,7 @@ EXPORT CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int
     if (!external && capture_event_wait(stream, event)) {
         return CUDA_SUCCESS;
     }
-    submit(stream, event_wait_work(event, "cuStreamWaitEvent"));
+    submit(stream, event_wait_work(&event, "cuStreamWaitEvent"));
     return CUDA_SUCCESS;
 }
 

@@ -224,7 +224,8 @@ EXPORT CUresult cuGreenCtxCreate(OUT CUgreenCtx *phCtx, CUdevResourceDesc desc, 
                                  unsigned int flags) {
     Device &on = device(dev, "device");
     require(phCtx != nullptr && flags == CU_GREEN_CTX_DEFAULT_STREAM);
-    const Share share = checked(desc, CUDA_ERROR_INVALID_VALUE).share;
+    const Share share = desc == nullptr ? whole_of(dev) // recorded
+                                        : checked(desc, CUDA_ERROR_INVALID_VALUE).share;
     require(share.device == dev);
     *phCtx = Registry::get().make<GreenContext>(retain_primary(on), share);
     return CUDA_SUCCESS;

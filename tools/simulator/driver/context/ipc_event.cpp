@@ -12,7 +12,7 @@ namespace sim::driver {
 
 EXPORT CUresult cuIpcGetEventHandle(OUT CUipcEventHandle *pHandle, CUevent event) {
     current_context();
-    require(pHandle != nullptr);
+    require(pHandle != nullptr && event != nullptr);
     const Event &exported = checked(event);
     require(exported.shared != nullptr, CUDA_ERROR_INVALID_HANDLE,
             "Only local (non-imported) events created as interprocess may be exported.");

@@ -9,10 +9,8 @@ namespace {
 
 constexpr int only_partial_native_atomics = 5; // missing from old headers
 
-// Recorded: a destroyed context returns 709 here.
 Context &checked_peer(CUcontext handle) {
-    Context &context = checked<Context>(
-        handle, handle == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    Context &context = checked_context(handle);
     if (context.green != nullptr) {
         check_usable(context);
     }

@@ -70,6 +70,7 @@ EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) 
 // The version of CUDA 7.0, which did not change an active context.
 EXPORT CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
     const Device &on = device(dev, "dev");
+    check_context_flags(flags);
     require(on.primary == nullptr || on.primary->destroyed, CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE);
     return driver::cuDevicePrimaryCtxSetFlags_v2(dev, flags);
 }

@@ -159,7 +159,7 @@ EXPORT CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
 EXPORT CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
     Stream &to = stream_of(dst);
     const Stream &from = stream_of(src);
-    require(to.context == from.context);
+    require(&context_of(to) == &context_of(from));
     std::copy(std::begin(from.attributes), std::end(from.attributes), std::begin(to.attributes));
     to.priority = from.priority;
     return CUDA_SUCCESS;

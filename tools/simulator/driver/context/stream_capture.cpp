@@ -78,10 +78,11 @@ void show(Stream &stream, const Wanted &wanted) {
 }
 
 void info(CUstream handle, CUstreamCaptureStatus *status, const Wanted &wanted) {
-    require(status != nullptr && (wanted.edges == nullptr || wanted.nodes != nullptr));
+    require(status != nullptr);
     Stream &stream = queried_stream(handle);
     const CUstreamCaptureStatus found = status_of(stream);
     if (found == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+        require(wanted.edges == nullptr || wanted.nodes != nullptr);
 #if CUDA_VERSION >= 12030
         const std::vector<Edge> &frontier = stream.capture->frontiers[&stream];
         require(wanted.nodes == nullptr || wanted.edges != nullptr ||

@@ -205,8 +205,8 @@ CUresult fault_of(const Context *context) noexcept {
     return status;
 }
 
-Context &checked_context(CUcontext handle) {
-    return checked<Context>(handle, CUDA_ERROR_INVALID_CONTEXT);
+Context &checked_context(CUcontext handle, CUresult destroyed) {
+    return checked<Context>(handle, handle == nullptr ? CUDA_ERROR_INVALID_CONTEXT : destroyed);
 }
 
 Context &context_or_current(CUcontext handle) {
@@ -244,9 +244,10 @@ void end_green(Context &context) {
     std::erase(owner_of(context).greens, &context);
 }
 
-void refuse_ended_green(CUcontext handle) {
-    if (handle != nullptr && Registry::get().find(handle) == handle && handle->green != nullptr) {
-        require(!handle->destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+void refuse_destroyed(CUcontext handle) {
+    if (handle != nullptr) {
+        const Context &context = checked_context(handle);
+        require(context.green == nullptr || !context.destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     }
 }
 

@@ -85,7 +85,8 @@ bool current_has_ended() noexcept;
 void check_usable(const Context &context);
 // The same after the lock was released, when the context may have been destroyed.
 void check_still_usable(const Context *context);
-Context &checked_context(CUcontext handle); // INVALID_CONTEXT 201; a destroyed one 709
+// Null fails with 201. Recorded: some calls return 201 for a destroyed context, too.
+Context &checked_context(CUcontext handle, CUresult destroyed = CUDA_ERROR_CONTEXT_IS_DESTROYED);
 // Null means the current context.
 Context &context_or_current(CUcontext handle);
 
@@ -95,9 +96,9 @@ void fail_context(Context &context, CUresult status);
 
 // The green context of this context is destroyed.
 void end_green(Context &context);
-// For calls that do not check the contexts that they are passed otherwise: 709 if this is the
-// context of a destroyed green context.
-void refuse_ended_green(CUcontext handle);
+// For calls that do not check the contexts that they are passed otherwise: 709 if this context, or
+// its green context, was destroyed.
+void refuse_destroyed(CUcontext handle);
 
 // Makes a context current for a scope, for work that runs on its behalf.
 class ContextScope {

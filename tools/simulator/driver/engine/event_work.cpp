@@ -51,12 +51,12 @@ void report_dead(const Operation &operation) {
 
 } // namespace
 
-Work event_record_work(Event &event, const char *what) {
+Work event_record_work(CUevent handle, const char *what) {
     Work work;
     work.type = CU_GRAPH_NODE_TYPE_EVENT_RECORD;
     work.what = what;
-    work.parameters = static_cast<CUevent>(&event);
-    work.enqueued = [handle = static_cast<CUevent>(&event)](const Ticket &operation) {
+    work.parameters = handle;
+    work.enqueued = [handle](const Ticket &operation) {
         if (Event *event = living(handle)) {
             begin_record(*event, operation);
         } else {
@@ -66,12 +66,12 @@ Work event_record_work(Event &event, const char *what) {
     return work;
 }
 
-Work event_wait_work(Event &event, const char *what) {
+Work event_wait_work(CUevent handle, const char *what) {
     Work work;
     work.type = CU_GRAPH_NODE_TYPE_WAIT_EVENT;
     work.what = what;
-    work.parameters = static_cast<CUevent>(&event);
-    work.enqueued = [handle = static_cast<CUevent>(&event)](const Ticket &operation) {
+    work.parameters = handle;
+    work.enqueued = [handle](const Ticket &operation) {
         if (const Event *event = living(handle)) {
             begin_wait(*event, operation);
         } else {
@@ -85,7 +85,7 @@ Work event_wait_work(Event &event, const char *what) {
 void record_all(Context &context, Event &event, const char *what) {
     require(event.context == &owner_of(context), CUDA_ERROR_INVALID_HANDLE);
     refuse_capturing(context);
-    enqueue(legacy_stream(context), event_record_work(event, what), all_queued(context), false);
+    enqueue(legacy_stream(context), event_record_work(&event, what), all_queued(context), false);
 }
 
 void delay_all(Context &context, Event &event, const char *what) {
@@ -93,7 +93,7 @@ void delay_all(Context &context, Event &event, const char *what) {
     refuse_captured(event);
     Stream &stream = legacy_stream(context);
     const InUse in_use(stream);
-    add_barrier(context, enqueue(stream, event_wait_work(event, what), {}, false));
+    add_barrier(context, enqueue(stream, event_wait_work(&event, what), {}, false));
 }
 
 } // namespace sim

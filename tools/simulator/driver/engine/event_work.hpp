@@ -5,8 +5,9 @@
 
 namespace sim {
 
-Work event_record_work(CUevent_st &event, const char *what);
-Work event_wait_work(CUevent_st &event, const char *what);
+// The event may be destroyed before the work is enqueued.
+Work event_record_work(CUevent event, const char *what);
+Work event_wait_work(CUevent event, const char *what);
 
 // A record of all work that is enqueued in a context. Fails with INVALID_HANDLE for an event of
 // another one, and with 900 while a stream of it captures.

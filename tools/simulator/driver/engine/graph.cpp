@@ -3,6 +3,7 @@
 #include "call/misuse.hpp"
 #include "driver_functions.hpp"
 #include "engine/capture.hpp"
+#include "engine/context.hpp"
 #include "engine/graph_memory.hpp"
 
 #include <algorithm>
@@ -347,7 +348,8 @@ CUgraph_st::CUgraph_st() : Object(own_kind), id(sim::next_graph_id()) {}
 CUgraphExec_st::CUgraphExec_st(CUctx_st &its_context, unsigned long long its_flags)
     : Object(own_kind), flags(its_flags), id(sim::next_graph_id()),
       references(std::make_shared<sim::References>()) {
-    context = &its_context;
+    // Recorded: it outlives a context of cuCtxCreate.
+    context = its_context.primary ? &its_context : nullptr;
 }
 
 namespace sim::driver {

@@ -201,7 +201,8 @@ void Object::operator delete(void *memory) {
     Registry::quarantine(memory);
 }
 
-CUresult Registry::refusal(const void *handle, Kind expected, CUresult otherwise) const {
+CUresult Registry::refusal(const void *handle, Kind expected, CUresult otherwise,
+                           CUresult after_context) const {
     if (const Object *other = find(handle)) {
         misuse(one_of(expected) + " handle was expected, but this is " + other->describe());
         return otherwise;
@@ -215,7 +216,7 @@ CUresult Registry::refusal(const void *handle, Kind expected, CUresult otherwise
                (poisoned ? ": a failed call returned it" : ""));
         return otherwise;
     }
-    if (has_discarded(handle)) {
+    if (dead->second.end == End::by_reset) {
         explain(discarded_by_reset);
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
@@ -224,21 +225,20 @@ CUresult Registry::refusal(const void *handle, Kind expected, CUresult otherwise
         if (expected == Kind::stream) {
             misuse("use of a stream whose context was destroyed: " + dead->second.description);
         }
-        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        return after_context;
     }
     misuse(std::string("use of a destroyed ") + dead->second.description);
     return otherwise;
 }
 
-bool Registry::has_discarded(const void *handle) const noexcept {
+bool Registry::ended_with_context(const void *handle) const noexcept {
     const auto dead = state().dead.find(handle);
-    return dead != state().dead.end() && dead->second.end == End::by_reset;
+    return dead != state().dead.end() && dead->second.end == End::with_context;
 }
 
 void Registry::note_use_after_context(const void *handle, const char *what) const noexcept try {
-    const auto dead = state().dead.find(handle);
-    if (dead != state().dead.end() && dead->second.end == End::with_context) {
-        misuse(std::string(what) + ": " + dead->second.description);
+    if (ended_with_context(handle)) {
+        misuse(std::string(what) + ": " + state().dead.at(handle).description);
     }
 } catch (...) { // out of memory: the call still returns its status
 }

@@ -94,11 +94,12 @@ class Registry {
     // The live object behind a handle, or null.
     Object *find(const void *handle) const noexcept;
     // The status for a handle that is not a live object of this kind: `otherwise`, with a misuse;
-    // or 709 if the object was destroyed with its context, which is a misuse for streams only, or
-    // by a reset of the simulator.
-    CUresult refusal(const void *handle, Kind expected, CUresult otherwise) const;
-    // Whether a reset of the simulator has destroyed the object.
-    bool has_discarded(const void *handle) const noexcept;
+    // `after_context` if the object was destroyed with its context, which is a misuse for streams
+    // only; or 709 if a reset of the simulator destroyed it.
+    CUresult refusal(const void *handle, Kind expected, CUresult otherwise,
+                     CUresult after_context = CUDA_ERROR_CONTEXT_IS_DESTROYED) const;
+    // Whether the object was destroyed together with its context.
+    bool ended_with_context(const void *handle) const noexcept;
     // Records a misuse if the object behind a handle was destroyed together with its context.
     void note_use_after_context(const void *handle, const char *what) const noexcept;
 
@@ -123,12 +124,14 @@ class Registry {
 };
 
 // The object behind a handle. T::is(Kind) defines its kinds. Null, unknown and destroyed handles
-// and those of other kinds fail with `otherwise`; a misuse is recorded.
+// and those of other kinds fail with `otherwise`; a misuse is recorded. See Registry::refusal().
 template <class T>
-T &checked(T *handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE) {
+T &checked(T *handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE,
+           CUresult after_context = CUDA_ERROR_CONTEXT_IS_DESTROYED) {
     Object *object = handle ? Registry::get().find(handle) : nullptr;
     if (object == nullptr || !T::is(object->kind)) {
-        refuse(handle ? Registry::get().refusal(handle, T::own_kind, otherwise) : otherwise);
+        refuse(handle ? Registry::get().refusal(handle, T::own_kind, otherwise, after_context)
+                      : otherwise);
     }
     return *static_cast<T *>(object);
 }

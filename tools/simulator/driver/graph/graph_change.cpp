@@ -48,6 +48,9 @@ int kernel_problem(const NodeContent &from, const NodeContent &to, unsigned long
     }
     const auto &old_launch = std::any_cast<const KernelLaunch &>(from.work.parameters);
     const auto &new_launch = std::any_cast<const KernelLaunch &>(to.work.parameters);
+    if (Registry::get().ended_with_context(old_launch.function)) {
+        return function_changed;
+    }
     if (cooperative(old_launch) != cooperative(new_launch) ||
         ((flags & node_priority_flag) != 0 && priority(old_launch) != priority(new_launch))) {
         return attributes_changed;
@@ -137,8 +140,9 @@ int semaphore_problem(const NodeContent &from, const NodeContent &to) {
 }
 
 // A graph may contain events of any context, but an event cannot be changed in an executable graph.
+// That of an event that was destroyed with its context is unknown.
 int event_problem(const NodeContent &from, const NodeContent &to) {
-    if (from.context == to.context) {
+    if (from.context == to.context || to.context == nullptr) {
         return fine;
     }
     explain("Event context cannot change during update");

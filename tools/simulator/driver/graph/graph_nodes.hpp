@@ -162,7 +162,7 @@ template <class Kind, class... Context>
 EXPORT CUresult add_node(OUT CUgraphNode *output, CUgraph graph, const CUgraphNode *dependencies,
                          std::size_t count, auto given, Context... context) {
     const auto &parameters = read(given);
-    (refuse_ended_green(context), ...);
+    (refuse_destroyed(context), ...);
     new_node(output, graph, dependencies, count, nullptr,
              [&](Graph &) { return Kind::content(parameters, context...); });
     return CUDA_SUCCESS;
@@ -195,7 +195,7 @@ EXPORT CUresult set_node(CUgraphNode node, auto given) {
 
 template <class Kind, class... Context>
 EXPORT CUresult set_step(CUgraphExec exec, CUgraphNode node, auto given, Context... context) {
-    (refuse_ended_green(context), ...);
+    (refuse_destroyed(context), ...);
     set_content(exec, node, Kind::content(read(given), context...));
     return CUDA_SUCCESS;
 }

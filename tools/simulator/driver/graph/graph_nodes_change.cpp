@@ -23,12 +23,14 @@ void check_type(const Step &step, CUgraphNodeType expected) {
 }
 
 // A change of a single step is restricted further than an update from a whole graph. A row may
-// become longer or shorter. Recorded: a block may keep its shape.
+// become longer or shorter. Recorded: a block may keep its shape, and both ends keep their types of
+// memory.
 bool may_become(const NodeContent &from, const NodeContent &to) {
     const auto &a = std::any_cast<const CUDA_MEMCPY3D_PEER &>(from.work.parameters);
     const auto &b = std::any_cast<const CUDA_MEMCPY3D_PEER &>(to.work.parameters);
     const bool is_row = a.Height == 1 && a.Depth == 1;
-    return b.WidthInBytes != 0 && a.WidthInBytes != 0 && a.Height == b.Height &&
+    return a.srcMemoryType == b.srcMemoryType && a.dstMemoryType == b.dstMemoryType &&
+           b.WidthInBytes != 0 && a.WidthInBytes != 0 && a.Height == b.Height &&
            a.Depth == b.Depth && (is_row || a.WidthInBytes == b.WidthInBytes);
 }
 

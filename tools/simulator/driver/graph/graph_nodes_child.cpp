@@ -82,9 +82,7 @@ EXPORT CUresult cuGraphConditionalHandleCreate(OUT CUgraphConditionalHandle *pHa
     if ((flags & ~static_cast<unsigned int>(CU_GRAPH_COND_ASSIGN_DEFAULT)) != 0) {
         refuse(CUDA_ERROR_INVALID_VALUE, "Invalid flags 0x%x", flags);
     }
-    if (ctx != nullptr) {
-        checked_context(ctx);
-    }
+    checked_context(ctx); // recorded: null is not the current context
     static std::uint64_t last = 0;
     const std::uint64_t handle = (++last << 8) | 1; // unlikely to equal any other number
     const bool assign_default = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0;

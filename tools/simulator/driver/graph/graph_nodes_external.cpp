@@ -1,4 +1,5 @@
 // External semaphore nodes and batch memory operation nodes.
+#include "engine/context.hpp"
 #include "graph/graph_nodes.hpp"
 #include "interop/external.hpp"
 #include "memory/stream_memory_operations.hpp"
@@ -41,6 +42,7 @@ NodeContent WaitNode::content(const Parameters &parameters) {
 NodeContent BatchNode::content(const Parameters &p) {
     require(p.flags == 0 && p.count <= most_operations &&
             (p.count == 0 || p.paramArray != nullptr));
+    refuse_destroyed(p.ctx);
     NodeContent content;
     content.context = p.ctx;
     content.batch_flags = p.flags;

@@ -77,8 +77,10 @@ std::optional<NodeContent> content_of(const CUgraphNodeParams &p) {
         return Kind::content(member);
     } else if constexpr (std::is_same_v<Kind, MemcpyNode>) {
         require(member.flags == 0 && member.reserved == 0);
+        refuse_destroyed(member.copyCtx);
         return Kind::content(member.copyParams, member.copyCtx);
     } else if constexpr (std::is_same_v<Kind, MemsetNode>) {
+        refuse_destroyed(member.ctx);
         return Kind::content(first_of<CUDA_MEMSET_NODE_PARAMS>(member), member.ctx);
     } else if constexpr (requires(typename Kind::Parameters given) { Kind::content(given); }) {
         return Kind::content(first_of<typename Kind::Parameters>(member));

@@ -22,14 +22,15 @@ NodeContent EmptyNode::content() {
 template <CUgraphNodeType type>
 NodeContent EventNode<type>::content(CUevent handle) {
     require(handle != nullptr, "event cannot be NULL");
-    Event &event = checked(handle, CUDA_ERROR_INVALID_VALUE);
     NodeContent content;
+    if (!Registry::get().ended_with_context(handle)) { // recorded: such an event is accepted
+        content.context = checked(handle, CUDA_ERROR_INVALID_VALUE).context;
+    }
     content.work = type == CU_GRAPH_NODE_TYPE_EVENT_RECORD
-                       ? event_record_work(event, "event record node")
-                       : event_wait_work(event, "event wait node");
+                       ? event_record_work(handle, "event record node")
+                       : event_wait_work(handle, "event wait node");
     content.work.type = type;
     content.work.parameters = handle;
-    content.context = event.context;
     return content;
 }
 

@@ -223,6 +223,7 @@ EXPORT CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src
     Node &to = node_of(dst);
     require(to.type() == CU_GRAPH_NODE_TYPE_KERNEL, "Destination node is not a kernel node");
     KernelLaunch launch = launch_of(to.content);
+    require(!Registry::get().ended_with_context(launch.function)); // as recorded
     launch.attributes = launch_of(node_of(src, CU_GRAPH_NODE_TYPE_KERNEL).content).attributes;
     set_launch(to, std::move(launch));
     return CUDA_SUCCESS;

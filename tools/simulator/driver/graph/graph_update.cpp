@@ -171,20 +171,23 @@ namespace driver {
 EXPORT CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
                                   CUgraphNode *hErrorNode_out,
                                   CUgraphExecUpdateResult *updateResult_out) {
-    require(updateResult_out != nullptr);
     return update(hGraphExec, hGraph, [&](const UpdateProblem &problem) {
         if (hErrorNode_out != nullptr) {
             *hErrorNode_out = problem.node;
         }
-        *updateResult_out = static_cast<CUgraphExecUpdateResult>(problem.result);
+        if (updateResult_out != nullptr) {
+            *updateResult_out = static_cast<CUgraphExecUpdateResult>(problem.result);
+        }
     });
 }
 
 #if CUDA_VERSION >= 12000
 EXPORT CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
                                      CUgraphExecUpdateResultInfo *resultInfo) {
-    require(resultInfo != nullptr);
     return update(hGraphExec, hGraph, [&](const UpdateProblem &problem) {
+        if (resultInfo == nullptr) {
+            return;
+        }
         resultInfo->result = static_cast<CUgraphExecUpdateResult>(problem.result);
         resultInfo->errorNode = problem.node;
         resultInfo->errorFromNode = problem.from;

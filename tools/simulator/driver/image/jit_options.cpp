@@ -69,6 +69,7 @@ void JitOptions::read(CUjit_option option, void *&value) {
         verbose_ = number(value) != 0;
         break;
     case CU_JIT_MAX_REGISTERS:
+        require(number(value) != 0);
         max_registers_ = static_cast<int>(std::min(number(value), 255U));
         break;
     case CU_JIT_OPTIMIZATION_LEVEL:

@@ -99,7 +99,7 @@ Image read_ptx(std::string_view text) try {
     for (const ptx::Function &function : module.functions) {
         if (function.defined && function.kernel) {
             image.kernels.push_back(kernel_of(function, module.target));
-        } else if (function.defined) {
+        } else if (function.defined && function.linkage == ptx::Linkage::visible) {
             image.functions.push_back(function.name);
         }
     }

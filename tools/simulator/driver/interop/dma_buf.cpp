@@ -42,10 +42,13 @@ namespace driver {
 EXPORT CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
                                               CUmemRangeHandleType handleType,
                                               unsigned long long flags) {
+    current_context();
     const std::size_t page = platform::page_size();
     require(handle != nullptr && handleType == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
-    require((flags & ~by_pcie) == 0 && size != 0 && dptr % page == 0 && size % page == 0);
+    require(flags == 0 || (flags & by_pcie) != 0);
+    require(size != 0 && dptr % page == 0 && size % page == 0);
     require(device_has(device_of_range(dptr, size), dma_buf_supported), CUDA_ERROR_NOT_SUPPORTED);
+    require((flags & by_pcie) == 0, CUDA_ERROR_NOT_SUPPORTED);
 #ifdef _WIN32
     return CUDA_ERROR_NOT_SUPPORTED;
 #else

@@ -25,7 +25,7 @@ EXPORT CUresult cuDeviceTotalMem(OUT unsigned int *bytes, CUdevice dev) {
 
 EXPORT CUresult cuModuleGetGlobal(OUT unsigned int *, OUT unsigned int *, CUmodule hmod,
                                   const char *) {
-    checked(hmod);
+    module_of(hmod);
     return CUDA_ERROR_INVALID_CONTEXT;
 }
 

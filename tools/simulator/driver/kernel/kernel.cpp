@@ -176,7 +176,7 @@ EXPORT CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config
 }
 
 EXPORT CUresult cuFuncGetModule(OUT CUmodule *hmod, CUfunction hfunc) {
-    require(hmod != nullptr);
+    require(hmod != nullptr && hfunc != nullptr);
     *hmod = function_of(hfunc).module;
     return CUDA_SUCCESS;
 }
@@ -199,7 +199,7 @@ EXPORT CUresult cuKernelGetName(const char **name, CUkernel hfunc) {
 #if CUDA_VERSION >= 12040
 EXPORT CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
                                    size_t *paramSize) {
-    require(paramOffset != nullptr); // the handle is checked later
+    require(func != nullptr && paramOffset != nullptr);
     give_parameter(code_of(callable(func)), paramIndex, *paramOffset, paramSize);
     return CUDA_SUCCESS;
 }
@@ -207,7 +207,7 @@ EXPORT CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *p
 EXPORT CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
                                      size_t *paramSize) {
     current_context();
-    require(paramOffset != nullptr);
+    require(kernel != nullptr && paramOffset != nullptr);
     give_parameter(checked(kernel).code, paramIndex, *paramOffset, paramSize);
     return CUDA_SUCCESS;
 }

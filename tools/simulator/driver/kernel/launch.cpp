@@ -170,7 +170,7 @@ void record_event(CUstream_st &stream, const KernelLaunch &launch, int id, const
     if (const CUlaunchAttribute *attribute = find_attribute(launch, id)) {
         Event &event = checked(attribute->value.programmaticEvent.event);
         if (!capture_event_record(stream, event)) {
-            submit(stream, event_record_work(event, what));
+            submit(stream, event_record_work(&event, what));
         }
     }
 }

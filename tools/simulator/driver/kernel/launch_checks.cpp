@@ -5,6 +5,7 @@
 #include "kernel/launch.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 
@@ -298,8 +299,10 @@ void check_launch(const LaunchTarget &target, const KernelLaunch &launch) {
     check_sizes(target, launch);
     check_attributes(launch);
     const CUlaunchAttribute *cooperative = find_attribute(launch, launch_cooperative);
-    if (cooperative != nullptr && cooperative->value.cooperative != 0) {
-        check_cooperative(target, launch); // recorded: with too much shared memory, no block fits
+    // Recorded: with too much shared memory no block fits, but above INT_MAX bytes are refused.
+    if (cooperative != nullptr && cooperative->value.cooperative != 0 &&
+        launch.shared_bytes <= static_cast<unsigned int>(INT_MAX)) {
+        check_cooperative(target, launch);
     }
     check_shared(target, launch);
     require(check_clusters(target, launch) <= largest_cluster, invalid_cluster_size);

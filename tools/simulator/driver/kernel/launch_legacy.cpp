@@ -14,6 +14,12 @@ namespace {
 
 constexpr std::size_t most_parameter_bytes = 32764;
 
+// Recorded: these calls accept only functions of the current context.
+Function &current_function(CUfunction handle) {
+    Context &context = current_context();
+    return function_in(callable(handle), context);
+}
+
 void check_parameter_bytes(const Function &function, std::size_t offset, std::size_t size) {
     if (offset > most_parameter_bytes || size > most_parameter_bytes - offset) {
         refuse(CUDA_ERROR_INVALID_VALUE, "Size of parameters for %s exceeds device limit",
@@ -22,9 +28,13 @@ void check_parameter_bytes(const Function &function, std::size_t offset, std::si
 }
 
 void set_parameter(CUfunction handle, int offset, const void *value, std::size_t size) {
-    Function &function = function_of(handle);
+    Function &function = current_function(handle);
     LegacyLaunch &legacy = function.legacy;
-    require(offset >= 0 && value != nullptr);
+    require(value != nullptr);
+    if (size == 0) {
+        return; // recorded: whatever the offset
+    }
+    require(offset >= 0);
     const std::size_t begin = static_cast<std::size_t>(offset);
     check_parameter_bytes(function, begin, size);
     if (legacy.parameters.size() < begin + size) {
@@ -34,7 +44,7 @@ void set_parameter(CUfunction handle, int offset, const void *value, std::size_t
 }
 
 void launch(CUfunction handle, int width, int height, CUstream_st &stream, const char *what) {
-    Function &function = function_of(handle);
+    Function &function = current_function(handle);
     require(width > 0, "Grid Dimension X must be nonzero");
     require(height > 0, "Grid Dimension Y must be nonzero");
     LegacyLaunch &legacy = function.legacy;
@@ -55,7 +65,7 @@ void launch(CUfunction handle, int width, int height, CUstream_st &stream, const
 namespace sim::driver {
 
 EXPORT CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
-    Function &function = function_of(hfunc);
+    Function &function = current_function(hfunc);
     require(x >= 0 && y >= 0 && z >= 0);
     check_block(
         {static_cast<unsigned int>(x), static_cast<unsigned int>(y), static_cast<unsigned int>(z)},
@@ -70,12 +80,16 @@ EXPORT CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z) {
 }
 
 EXPORT CUresult cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes) {
-    function_of(hfunc).legacy.shared_bytes = bytes;
+    Function &function = current_function(hfunc);
+    const int most =
+        max_dynamic_shared_of(function.code, settings_of(function), function.context->device);
+    require(bytes <= static_cast<unsigned int>(most));
+    function.legacy.shared_bytes = bytes;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes) {
-    Function &function = function_of(hfunc);
+    Function &function = current_function(hfunc);
     check_parameter_bytes(function, 0, numbytes);
     function.legacy.parameters.resize(numbytes);
     return CUDA_SUCCESS;
@@ -97,10 +111,10 @@ EXPORT CUresult cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned in
 }
 
 // Drivers also reject a reference that the kernel does not use; the simulator cannot tell.
-EXPORT CUresult cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef) {
-    function_of(hfunc);
+// Recorded: the unit is not checked.
+EXPORT CUresult cuParamSetTexRef(CUfunction hfunc, int, CUtexref hTexRef) {
+    current_function(hfunc);
     checked(hTexRef);
-    require(texunit == CU_PARAM_TR_DEFAULT);
     return CUDA_SUCCESS;
 }
 

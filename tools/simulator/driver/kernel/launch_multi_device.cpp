@@ -13,12 +13,8 @@ namespace {
 
 constexpr unsigned int no_pre_launch_sync = 1, no_post_launch_sync = 2;
 
-CUstream_st &stream_of(const CUDA_LAUNCH_PARAMS &parameters) {
-    const CUstream handle = parameters.hStream;
+void need_created(CUstream handle) {
     require(handle != nullptr && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD);
-    Stream &stream = sim::stream_of(handle);
-    refuse_capturing(stream);
-    return stream;
 }
 
 KernelLaunch launch_of(const CUDA_LAUNCH_PARAMS &p) {
@@ -49,11 +45,13 @@ Launches prepare(const CUDA_LAUNCH_PARAMS *list, unsigned int count) {
     Launches launches;
     KernelLaunch first;
     for (unsigned int i = 0; i < count; ++i) {
-        Stream &stream = stream_of(list[i]);
+        need_created(list[i].hStream);
+        KernelLaunch launch = launch_of(list[i]); // recorded: checked before the stream's context
+        Stream &stream = stream_of(list[i].hStream);
+        refuse_capturing(stream);
         for (const Stream *other : launches.streams) {
             require(other->context->device != stream.context->device);
         }
-        KernelLaunch launch = launch_of(list[i]);
         if (i == 0) {
             first = launch;
         }

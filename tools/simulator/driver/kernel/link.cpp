@@ -5,6 +5,7 @@
 #include "kernel/module.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 struct CUlinkState_st final : sim::Object {
     explicit CUlinkState_st(sim::JitOptions link_options)
@@ -15,6 +16,7 @@ struct CUlinkState_st final : sim::Object {
     sim::JitOptions options; // its logs receive the messages of all inputs
     sim::Image image;
     bool has_input = false;
+    bool twice = false;    // an input defined a name again; the link has failed
     bool reads_all = true; // whether the functions that all inputs define are known
     std::string linked;    // the output, once it is complete
 };
@@ -57,7 +59,13 @@ bool is_of_type(const std::string &bytes, CUjitInputType type) {
     if (is_archive(bytes)) {
         return type == CU_JIT_INPUT_LIBRARY;
     }
-    return binary ? type != CU_JIT_INPUT_PTX : !ptx || type == CU_JIT_INPUT_PTX;
+    return binary ? type != CU_JIT_INPUT_PTX
+                  : !ptx || type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_OBJECT;
+}
+
+[[noreturn]] void fail_twice(CUlinkState_st &state, const std::string &name) {
+    state.twice = true;
+    fail(state, CUDA_ERROR_UNKNOWN, "nvlink error   : Multiple definition of '" + name + "'");
 }
 
 // If several images define a name, the globally visible definition wins, or else the first. Two
@@ -70,11 +78,20 @@ void append(CUlinkState_st &state, std::vector<Item> &to, const std::vector<Item
         if (other == to.end()) {
             to.push_back(item);
         } else if (item.linkage == Linkage::visible && other->linkage == Linkage::visible) {
-            fail(state, CUDA_ERROR_UNKNOWN,
-                 "nvlink error   : Multiple definition of '" + item.name + "'");
+            fail_twice(state, item.name);
         } else if (item.linkage > other->linkage) {
             *other = item;
         }
+    }
+}
+
+void append_functions(CUlinkState_st &state, std::vector<std::string> &to,
+                      const std::vector<std::string> &from) {
+    for (const std::string &name : from) {
+        if (std::find(to.begin(), to.end(), name) != to.end()) {
+            fail_twice(state, name);
+        }
+        to.push_back(name);
     }
 }
 
@@ -116,7 +133,7 @@ void add(CUlinkState_st &state, CUjitInputType type, const std::string &bytes, c
     Image joined = state.image;
     append(state, joined.kernels, image.kernels);
     append(state, joined.variables, image.variables);
-    append_references(joined.functions, image.functions);
+    append_functions(state, joined.functions, image.functions);
     append_references(joined.unresolved, image.unresolved);
     append_references(joined.textures, image.textures);
     append_references(joined.surfaces, image.surfaces);
@@ -140,6 +157,13 @@ void check_resolved(CUlinkState_st &state) {
                  "nvlink error   : Undefined reference to '" + name + "'");
         }
     }
+}
+
+// PTX ends at its first NUL.
+std::string input_bytes(CUjitInputType type, const char *data, std::size_t size) {
+    const void *end = type == CU_JIT_INPUT_PTX ? std::memchr(data, '\0', size) : nullptr;
+    return end == nullptr ? std::string(data, size)
+                          : std::string(data, static_cast<const char *>(end));
 }
 
 JitOptions input_options(unsigned int count, CUjit_option *options, void **values) {
@@ -173,8 +197,8 @@ EXPORT CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *d
     check_type(type);
     require(data != nullptr && size != 0);
     const JitOptions compiler = input_options(numOptions, options, optionValues);
-    add(link, type, std::string(static_cast<const char *>(data), size), name ? name : "<input>",
-        compiler);
+    add(link, type, input_bytes(type, static_cast<const char *>(data), size),
+        name ? name : "<input>", compiler);
     return CUDA_SUCCESS;
 }
 
@@ -192,6 +216,7 @@ EXPORT CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const c
 EXPORT CUresult cuLinkComplete(CUlinkState state, OUT void **cubinOut, OUT size_t *sizeOut) {
     CUlinkState_st &link = checked(state);
     require(cubinOut != nullptr && link.has_input);
+    require(!link.twice, CUDA_ERROR_UNKNOWN);
     if (link.linked.empty()) {
         check_resolved(link);
         link.linked = write_image(link.image);

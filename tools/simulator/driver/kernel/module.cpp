@@ -149,7 +149,8 @@ Object &callable(void *handle, CUresult otherwise) {
     require(handle != nullptr, otherwise);
     Object *object = Registry::get().find(handle);
     if (object == nullptr || (object->kind != Kind::function && object->kind != Kind::kernel)) {
-        refuse(Registry::get().refusal(handle, Kind::function, otherwise));
+        // Recorded: so is a function that was destroyed with its context.
+        refuse(Registry::get().refusal(handle, Kind::function, otherwise, otherwise));
     }
     return *object;
 }

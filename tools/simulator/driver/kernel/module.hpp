@@ -104,6 +104,8 @@ using Kernel = CUkern_st;
 
 class JitOptions;
 
+// Recorded: for most calls, a module that was destroyed with its context is simply invalid.
+Module &module_of(CUmodule handle);
 // The object behind a CUfunction: a function, or a kernel that was cast to one. Fails for others.
 Object &callable(void *handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE);
 const ImageKernel &code_of(const Object &callable) noexcept;

@@ -33,15 +33,6 @@ CUmodule load(const void *bytes, std::optional<std::size_t> size, JitOptions opt
     return &load_module(context, std::move(image), nullptr);
 }
 
-// Recorded: unlike other handles, that of a module destroyed with its context is simply invalid.
-Module &module_to_unload(CUmodule handle) try {
-    return checked(handle);
-} catch (const Refusal &refusal) {
-    const bool is_destroyed = refusal.status == CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    refuse(is_destroyed && !Registry::get().has_discarded(handle) ? CUDA_ERROR_INVALID_HANDLE
-                                                                  : refusal.status);
-}
-
 // A named member of a module.
 template <class Map>
 auto &member(Map &map, const char *name) {
@@ -52,6 +43,10 @@ auto &member(Map &map, const char *name) {
 }
 
 } // namespace
+
+Module &module_of(CUmodule handle) {
+    return checked(handle, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_HANDLE);
+}
 
 void give_variable(std::uintptr_t address, CUdeviceptr *dptr, std::size_t *bytes) {
     const Range *range = AddressSpace::get().find_base(address);
@@ -97,7 +92,7 @@ EXPORT CUresult cuModuleLoadFatBinary(OUT CUmodule *module, const void *fatCubin
 }
 
 EXPORT CUresult cuModuleUnload(CUmodule hmod) {
-    Module &module = module_to_unload(hmod);
+    Module &module = module_of(hmod);
     require(module.library == nullptr, CUDA_ERROR_NOT_PERMITTED);
     check_usable(*module.context);
     unload_module(module);
@@ -136,7 +131,7 @@ EXPORT CUresult cuModuleGetFunctionCount(OUT unsigned int *count, CUmodule mod) 
 EXPORT CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
                                            CUmodule mod) {
     require(functions != nullptr);
-    const Module &module = checked(mod);
+    const Module &module = module_of(mod);
     std::copy_n(module.functions.begin(),
                 std::min<std::size_t>(numFunctions, module.functions.size()), functions);
     return CUDA_SUCCESS;
@@ -145,7 +140,7 @@ EXPORT CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int n
 
 EXPORT CUresult cuModuleGetGlobal_v2(OUT CUdeviceptr *dptr, OUT size_t *bytes, CUmodule hmod,
                                      const char *name) {
-    Module &module = checked(hmod);
+    Module &module = module_of(hmod);
     require(dptr != nullptr || bytes != nullptr, "dptr and bytes cannot be NULL");
     require(name != nullptr);
     check_usable(*module.context);
@@ -154,14 +149,14 @@ EXPORT CUresult cuModuleGetGlobal_v2(OUT CUdeviceptr *dptr, OUT size_t *bytes, C
 }
 
 EXPORT CUresult cuModuleGetTexRef(OUT CUtexref *pTexRef, CUmodule hmod, const char *name) {
-    const Module &module = checked(hmod);
+    const Module &module = module_of(hmod);
     require(pTexRef != nullptr);
     *pTexRef = member(module.textures, name);
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuModuleGetSurfRef(OUT CUsurfref *pSurfRef, CUmodule hmod, const char *name) {
-    const Module &module = checked(hmod);
+    const Module &module = module_of(hmod);
     require(pSurfRef != nullptr);
     *pSurfRef = member(module.surfaces, name);
     return CUDA_SUCCESS;

@@ -84,6 +84,12 @@ int blocks_by_shared(const ImageKernel &code, const Multiprocessor &has, std::si
                        : static_cast<int>(std::min<std::size_t>(part / needed, 1U << 16));
 }
 
+// Recorded: of any context, but a context must be current.
+const Function &queried_function(CUfunction handle) {
+    current_context();
+    return function_of(handle);
+}
+
 LaunchTarget target_of(const Function &function) {
     return {function.code, settings_of(function), function.context->device,
             function.context->cache_config};
@@ -102,7 +108,7 @@ struct Potential {
 Potential best_block(CUfunction handle, CUoccupancyB2DSize size_of, std::size_t dynamic,
                      int block_limit) {
     require(block_limit >= 0);
-    const CUdevice device = function_of(handle).context->device;
+    const CUdevice device = queried_function(handle).context->device;
     const Multiprocessor has(device);
     const int most = max_threads_of(function_of(handle).code, device);
     const int limit = block_limit == 0 ? most : std::min(block_limit, most);
@@ -231,7 +237,7 @@ namespace sim::driver {
 EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(OUT int *numBlocks, CUfunction func,
                                                             int blockSize, size_t dynamicSMemSize) {
     require(numBlocks != nullptr);
-    *numBlocks = blocks_of(function_of(func), blockSize, dynamicSMemSize);
+    *numBlocks = blocks_of(queried_function(func), blockSize, dynamicSMemSize);
     return CUDA_SUCCESS;
 }
 
@@ -240,7 +246,7 @@ EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(OUT int *nu
                                                                      size_t dynamicSMemSize,
                                                                      unsigned int flags) {
     require(numBlocks != nullptr && flags <= CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE);
-    *numBlocks = blocks_of(function_of(func), blockSize, dynamicSMemSize);
+    *numBlocks = blocks_of(queried_function(func), blockSize, dynamicSMemSize);
     return CUDA_SUCCESS;
 }
 
@@ -269,7 +275,7 @@ EXPORT CUresult cuOccupancyAvailableDynamicSMemPerBlock(OUT size_t *dynamicSmemS
                                                         CUfunction func, int numBlocks,
                                                         int blockSize) {
     require(dynamicSmemSize != nullptr && numBlocks > 0);
-    const Function &function = function_of(func);
+    const Function &function = queried_function(func);
     require(numBlocks <= blocks_of(function, blockSize, 0));
     const CUdevice device = function.context->device;
     const Multiprocessor has(device);

@@ -107,10 +107,10 @@ void check_inner(const Tensor &t, std::uint64_t elements) {
     }
 }
 
-// The copied box must fit into shared memory.
+// Recorded: the copied box must fit into the shared memory of a multiprocessor.
 void check_box(const Tensor &t, const cuuint32_t *box) {
     const auto most = static_cast<std::uint64_t>(attribute_or(
-        current_device(), CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 227 << 10));
+        current_device(), CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 228 << 10));
     std::uint64_t bytes = inner_bytes(t.type, box[0]);
     for (unsigned int i = 1; i < t.rank && bytes <= most; ++i) {
         bytes *= (box[i] + t.element_strides[i] - 1) / t.element_strides[i];

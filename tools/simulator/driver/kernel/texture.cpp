@@ -62,9 +62,9 @@ void check_pitched(const CUDA_RESOURCE_DESC &resource, CUdevice device) {
                  pitched.pitchInBytes * (pitched.height - 1) + pitched.width * element, false);
 }
 
-// Recorded: an array of another device requires peer access.
+// Recorded: an array of another context requires peer access.
 void check_array(const Array &array, const Context &context) {
-    require(array.device == context.device || has_peer_on(context, array.device),
+    require(array.context == &context || has_peer_on(context, array.device),
             CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
 }
 
@@ -73,7 +73,9 @@ void check_resource(const CUDA_RESOURCE_DESC &resource, const Context &context) 
     require(resource.flags == 0);
     switch (resource.resType) {
     case CU_RESOURCE_TYPE_ARRAY:
-        check_array(checked(resource.res.array.hArray), context);
+        check_array(
+            checked(resource.res.array.hArray, CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_INVALID_VALUE),
+            context);
         return;
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
         checked(resource.res.mipmap.hMipmappedArray);
@@ -124,9 +126,27 @@ void check_view(const CUDA_RESOURCE_DESC &resource, const CUDA_RESOURCE_VIEW_DES
 }
 
 template <class T>
+T *pointer_to(unsigned long long handle) {
+    return reinterpret_cast<T *>(static_cast<std::uintptr_t>(handle));
+}
+
+template <class T>
 T &object_of(unsigned long long handle) {
-    auto *object = reinterpret_cast<T *>(static_cast<std::uintptr_t>(handle));
-    return checked(object, CUDA_ERROR_INVALID_VALUE);
+    return checked(pointer_to<T>(handle), CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE);
+}
+
+// Recorded: the driver ignores a number that is no object's, and an object that was destroyed with
+// its context.
+template <class T>
+void destroy(unsigned long long handle) {
+    current_context();
+    if (handle == 0 || Registry::get().ended_with_context(pointer_to<T>(handle))) {
+        return;
+    }
+    try {
+        Registry::get().destroy(&object_of<T>(handle)); // records a misuse of others
+    } catch (const Refusal &) {
+    }
 }
 
 bool exists(CUdeviceptr address) {
@@ -164,6 +184,15 @@ const CUDA_RESOURCE_DESC *resource_of(const Object *object) {
 
 unsigned long long handle_of(const Object *object) {
     return static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(object));
+}
+
+// Recorded: the contents of an object can be read in its own context only.
+template <class T>
+const T &current_object_of(unsigned long long handle) {
+    const Context &context = current_context();
+    const T &object = object_of<T>(handle);
+    require(object.context == &context);
+    return object;
 }
 
 } // namespace
@@ -209,30 +238,27 @@ EXPORT CUresult cuTexObjectCreate(OUT CUtexObject *pTexObject, const CUDA_RESOUR
 }
 
 EXPORT CUresult cuTexObjectDestroy(CUtexObject texObject) {
-    current_context();
-    if (texObject != 0) {
-        Registry::get().destroy(&object_of<TextureObject>(texObject));
-    }
+    destroy<TextureObject>(texObject);
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuTexObjectGetResourceDesc(OUT CUDA_RESOURCE_DESC *pResDesc,
                                            CUtexObject texObject) {
     require(pResDesc != nullptr);
-    *pResDesc = object_of<TextureObject>(texObject).resource;
+    *pResDesc = current_object_of<TextureObject>(texObject).resource;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuTexObjectGetTextureDesc(OUT CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject) {
     require(pTexDesc != nullptr);
-    *pTexDesc = object_of<TextureObject>(texObject).texture;
+    *pTexDesc = current_object_of<TextureObject>(texObject).texture;
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuTexObjectGetResourceViewDesc(OUT CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
                                                CUtexObject texObject) {
     require(pResViewDesc != nullptr);
-    *pResViewDesc = object_of<TextureObject>(texObject).view;
+    *pResViewDesc = current_object_of<TextureObject>(texObject).view;
     return CUDA_SUCCESS;
 }
 
@@ -242,6 +268,7 @@ EXPORT CUresult cuSurfObjectCreate(OUT CUsurfObject *pSurfObject,
     Context &context = current_context();
     require(pResDesc->resType == CU_RESOURCE_TYPE_ARRAY && pResDesc->flags == 0);
     const Array &array = checked(pResDesc->res.array.hArray);
+    check_array(array, context);
     if ((array.descriptor.Flags & CUDA_ARRAY3D_SURFACE_LDST) == 0) { // the driver accepts it
         misuse("a surface of an array without CUDA_ARRAY3D_SURFACE_LDST, " + array.describe());
     }
@@ -252,17 +279,14 @@ EXPORT CUresult cuSurfObjectCreate(OUT CUsurfObject *pSurfObject,
 }
 
 EXPORT CUresult cuSurfObjectDestroy(CUsurfObject surfObject) {
-    current_context();
-    if (surfObject != 0) {
-        Registry::get().destroy(&object_of<SurfaceObject>(surfObject));
-    }
+    destroy<SurfaceObject>(surfObject);
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuSurfObjectGetResourceDesc(OUT CUDA_RESOURCE_DESC *pResDesc,
                                             CUsurfObject surfObject) {
     require(pResDesc != nullptr);
-    *pResDesc = object_of<SurfaceObject>(surfObject).resource;
+    *pResDesc = current_object_of<SurfaceObject>(surfObject).resource;
     return CUDA_SUCCESS;
 }
 

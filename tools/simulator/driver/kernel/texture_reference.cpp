@@ -97,25 +97,47 @@ EXPORT CUresult cuTexRefSetAddress_v2(OUT size_t *ByteOffset, CUtexref hTexRef, 
     return CUDA_SUCCESS;
 }
 
-EXPORT CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc,
-                                        CUdeviceptr dptr, size_t Pitch) {
-    TextureReference &texture = checked(hTexRef);
+namespace {
+
+void set_address_2d(CUtexref reference, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr dptr,
+                    size_t pitch, bool checks_pitch) {
+    TextureReference &texture = checked(reference);
     require(desc != nullptr && desc->Width != 0 && desc->Height != 0);
     check_format(desc->Format, static_cast<int>(desc->NumChannels));
+    require(pitch != 0);
+    unbind(texture);
+    if (dptr == 0) {
+        return;
+    }
     const auto pitch_alignment = static_cast<std::size_t>(
         attribute_or(texture.context->device, CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32));
-    require(dptr % texture_alignment(texture) == 0 && Pitch % pitch_alignment == 0);
-    device_range(dptr, Pitch * desc->Height, false);
-    unbind(texture);
+    require(dptr % texture_alignment(texture) == 0);
+    require(!checks_pitch || pitch % pitch_alignment == 0);
+    device_range(dptr, checks_pitch ? pitch * desc->Height : 1, false);
     texture.address = dptr;
     texture.format = desc->Format;
     texture.channels = static_cast<int>(desc->NumChannels);
+}
+
+} // namespace
+
+EXPORT CUresult cuTexRefSetAddress2D_v3(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc,
+                                        CUdeviceptr dptr, size_t Pitch) {
+    set_address_2d(hTexRef, desc, dptr, Pitch, true);
     return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuTexRefSetAddress2D_v2(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc,
+                                        CUdeviceptr dptr, size_t Pitch) {
+    set_address_2d(hTexRef, desc, dptr, Pitch, false);
+    return CUDA_SUCCESS;
+}
+
+// Recorded: neither the format nor an address mode is checked, and of the numbers of components
+// only this one.
 EXPORT CUresult cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents) {
     TextureReference &texture = checked(hTexRef);
-    check_format(fmt, NumPackedComponents);
+    require(NumPackedComponents != 3);
     texture.format = fmt;
     texture.channels = NumPackedComponents;
     return CUDA_SUCCESS;
@@ -123,9 +145,15 @@ EXPORT CUresult cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumP
 
 EXPORT CUresult cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am) {
     TextureReference &texture = checked(hTexRef);
-    require(dim >= 0 && dim < 3 && static_cast<int>(am) >= CU_TR_ADDRESS_MODE_WRAP &&
-            static_cast<int>(am) <= CU_TR_ADDRESS_MODE_BORDER);
+    require(dim >= 0 && dim < 3);
     texture.address_modes[static_cast<std::size_t>(dim)] = am;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm) {
+    TextureReference &texture = checked(hTexRef);
+    require(fm == CU_TR_FILTER_MODE_POINT || fm == CU_TR_FILTER_MODE_LINEAR);
+    texture.mipmap_filter = fm;
     return CUDA_SUCCESS;
 }
 
@@ -150,6 +178,15 @@ EXPORT CUresult cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags) {
     TextureReference &texture = checked(hTexRef);
     require((Flags & ~known) == 0);
     texture.flags = Flags;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuTexRefGetAddress_v2(OUT CUdeviceptr *pdptr, CUtexref hTexRef) {
+    const TextureReference &texture = checked(hTexRef);
+    require(texture.address != 0);
+    if (pdptr != nullptr) { // recorded: it may be null
+        *pdptr = texture.address;
+    }
     return CUDA_SUCCESS;
 }
 

@@ -58,6 +58,12 @@ const Array &usable_array(CUarray handle) {
     return array;
 }
 
+// Recorded: some calls take an array that was destroyed with its context for an invalid value.
+template <class T>
+const T &described(T *handle, CUresult otherwise = CUDA_ERROR_INVALID_HANDLE) {
+    return checked(handle, otherwise, CUDA_ERROR_INVALID_VALUE);
+}
+
 #if CUDA_VERSION >= 11010
 struct Tile {
     unsigned int width, height, depth;
@@ -178,16 +184,16 @@ EXPORT CUresult cuArrayGetPlane(OUT CUarray *, CUarray hArray, unsigned int) {
 #if CUDA_VERSION >= 11010
 EXPORT CUresult cuArrayGetSparseProperties(OUT CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
                                            CUarray array) {
-    require(sparseProperties != nullptr);
-    const Array &checked_array = checked(array);
+    require(sparseProperties != nullptr && array != nullptr);
+    const Array &checked_array = described(array);
     describe_tiles(*sparseProperties, checked_array.descriptor, 1);
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuMipmappedArrayGetSparseProperties(
     OUT CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUmipmappedArray mipmap) {
-    require(sparseProperties != nullptr);
-    const MipmappedArray &whole = checked(mipmap);
+    require(sparseProperties != nullptr && mipmap != nullptr);
+    const MipmappedArray &whole = described(mipmap);
     describe_tiles(*sparseProperties, whole.descriptor,
                    static_cast<unsigned int>(whole.levels.size()));
     return CUDA_SUCCESS;
@@ -198,8 +204,8 @@ EXPORT CUresult cuMipmappedArrayGetSparseProperties(
 // Recorded: the device is not checked.
 EXPORT CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
                                              CUarray array, CUdevice) {
-    require(memoryRequirements != nullptr);
-    const Array &checked_array = checked(array);
+    require(memoryRequirements != nullptr && array != nullptr);
+    const Array &checked_array = described(array);
     require((checked_array.descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) != 0);
     *memoryRequirements = {};
     memoryRequirements->size = (checked_array.bytes() + tile_bytes - 1) / tile_bytes * tile_bytes;
@@ -209,8 +215,8 @@ EXPORT CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *mem
 
 EXPORT CUresult cuMipmappedArrayGetMemoryRequirements(
     OUT CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUmipmappedArray mipmap, CUdevice) {
-    const MipmappedArray &whole = checked(mipmap, CUDA_ERROR_INVALID_VALUE);
-    require(memoryRequirements != nullptr);
+    const MipmappedArray &whole = described(mipmap, CUDA_ERROR_INVALID_VALUE);
+    require(memoryRequirements != nullptr && mipmap != nullptr);
     require((whole.descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) != 0);
     const std::size_t bytes =
         mipmapped_bytes(whole.descriptor, static_cast<unsigned int>(whole.levels.size()));

@@ -76,7 +76,7 @@ void require_fit(bool fits, const char *problem, const Described &side) {
 
 CopySide array_side(const Described &side, std::size_t width, std::size_t height,
                     std::size_t depth) {
-    const Array &array = checked(side.array, CUDA_ERROR_INVALID_VALUE);
+    const Array &array = checked(side.array, CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE);
     require_fit(sum(side.x, width) <= array.row_bytes(),
                 "Invalid X finish position: Must be less than array width", side);
     require_fit(array.descriptor.Height != 0 || height == 1 || side.y != 0,

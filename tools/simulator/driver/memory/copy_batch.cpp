@@ -41,6 +41,7 @@ Stream &batch_stream(CUstream handle) {
     Stream &stream = stream_of(handle);
     require(!stream.legacy, legacy);
     check_usable(*stream.context);
+    require(current_or_null() != nullptr); // as recorded
     require(stream.capture == nullptr, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     return stream;
 }

@@ -147,10 +147,10 @@ EXPORT CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flag
 }
 
 // Recorded for the first ABI, which is otherwise the same: memory that is already registered is
-// refused without a reason.
+// refused without a reason, and unknown flags are ignored.
 EXPORT CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) {
     try {
-        return driver::cuMemHostRegister_v2(p, bytesize, Flags);
+        return driver::cuMemHostRegister_v2(p, bytesize, Flags & registration_flags);
     } catch (const Refusal &) {
         forget_reasons();
         throw;

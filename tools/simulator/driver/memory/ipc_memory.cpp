@@ -274,7 +274,7 @@ EXPORT CUresult cuIpcOpenMemHandle_v2(OUT CUdeviceptr *pdptr, CUipcMemHandle han
                                       unsigned int Flags) {
     Context &context = current_context();
     require(pdptr != nullptr, "pdptr cannot be NULL");
-    require(Flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS,
+    require((Flags & CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) != 0,
             "cuIpcOpenMemHandle must be called with Flags CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS set");
     const auto inside = unsealed<IpcMemoryHandle>(handle, CUDA_ERROR_INVALID_VALUE);
     require(inside.process != platform::process_id(), CUDA_ERROR_INVALID_CONTEXT,

@@ -102,8 +102,20 @@ Work managed_work(const Use &use, const char *what, std::function<void(CUstream_
     return work;
 }
 
-void prefetch(CUstream handle, CUdeviceptr address, std::size_t size, const Place &place,
+// The size up to the end of the memory if the sum of address and size overflows, which the driver
+// does not notice.
+std::size_t size_inside(CUdeviceptr address, std::size_t size) {
+    const Range *range = AddressSpace::get().find(address);
+    if (range == nullptr || size <= ~CUdeviceptr(0) - address) {
+        return size;
+    }
+    misuse(std::to_string(size) + " bytes exceed the address space, in " + range->describe());
+    return static_cast<std::size_t>(range->base + range->size - address);
+}
+
+void prefetch(CUstream handle, CUdeviceptr address, std::size_t count, const Place &place,
               const char *what) {
+    const std::size_t size = size_inside(address, count);
     Stream &stream = stream_of(handle);
     check_usable(*stream.context);
     check_place(place, CUDA_ERROR_INVALID_DEVICE,
@@ -148,7 +160,7 @@ std::vector<Place> places_of(size_t count, CUmemLocation *locations, size_t *fir
     size_t location = 0;
     for (size_t i = 0; i < location_count; ++i) {
         require(first_with[i] < count && (i == 0 || first_with[i] > first_with[i - 1]));
-        check_place(place_of(locations[i]), CUDA_ERROR_INVALID_DEVICE);
+        check_place(place_of(locations[i]), CUDA_ERROR_INVALID_VALUE);
     }
     for (size_t i = 0; i < count; ++i) {
         location += location + 1 < location_count && first_with[location + 1] == i ? 1 : 0;
@@ -338,8 +350,9 @@ EXPORT CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_
                                        CUdeviceptr devPtr, size_t count) {
     current_context();
     check_range_attribute(data, dataSize, attribute);
-    managed_range(devPtr, count);
-    write_range_attribute(data, dataSize, attribute, devPtr, count);
+    const std::size_t size = size_inside(devPtr, count);
+    managed_range(devPtr, size);
+    write_range_attribute(data, dataSize, attribute, devPtr, size);
     return CUDA_SUCCESS;
 }
 
@@ -351,9 +364,10 @@ EXPORT CUresult cuMemRangeGetAttributes(void **data, size_t *dataSizes,
     for (size_t i = 0; i < numAttributes; ++i) {
         check_range_attribute(data[i], dataSizes[i], attributes[i]);
     }
-    managed_range(devPtr, count);
+    const std::size_t size = size_inside(devPtr, count);
+    managed_range(devPtr, size);
     for (size_t i = 0; i < numAttributes; ++i) {
-        write_range_attribute(data[i], dataSizes[i], attributes[i], devPtr, count);
+        write_range_attribute(data[i], dataSizes[i], attributes[i], devPtr, size);
     }
     return CUDA_SUCCESS;
 }

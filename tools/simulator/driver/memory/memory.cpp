@@ -90,7 +90,7 @@ EXPORT CUresult cuMemAllocPitch_v2(OUT CUdeviceptr *dptr, OUT size_t *pPitch, si
     std::size_t pitch = 0, bytes = 0;
     require(!__builtin_add_overflow(WidthInBytes, pitch_step - 1, &pitch));
     pitch = pitch / pitch_step * pitch_step;
-    require(!__builtin_mul_overflow(pitch, Height, &bytes));
+    require(!__builtin_mul_overflow(pitch, Height, &bytes), CUDA_ERROR_OUT_OF_MEMORY);
     *dptr = static_cast<CUdeviceptr>(
         allocate(Memory::device, context.device, bytes, &context, false).base);
     *pPitch = pitch;

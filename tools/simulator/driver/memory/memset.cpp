@@ -90,6 +90,13 @@ Work memset_work(const MemsetParameters &p, const char *what) {
                p.element_size);
     }
     const std::size_t span = span_of(p);
+    if (p.height == 1 && span > ~CUdeviceptr(0) - p.address) {
+        // Recorded: the driver does not notice that the end overflows.
+        check_range(p.address, 1);
+        work.uses = {{p.address, 1}};
+        work.run = [](Stream &) { throw Fault{CUDA_ERROR_ILLEGAL_ADDRESS}; };
+        return work;
+    }
     check_range(p.address, span);
     work.uses = {{p.address, span}};
     work.run = [p, span, what](Stream &stream) {

@@ -80,6 +80,7 @@ PoolPlace checked_place(const CUmemLocation *where, CUmemAllocationType type) {
 #endif
 
 PoolPlace place_on(CUdevice device) {
+    require(device >= 0 && device < device_count());
     require_pools(device);
     return {.id = device};
 }

@@ -97,8 +97,7 @@ EXPORT CUresult cuMemPoolImportFromShareableHandle(OUT CUmemoryPool *pool_out, v
     require(pool_out != nullptr);
     const auto type = static_cast<unsigned int>(handleType);
     require(flags == 0, "flags must be 0");
-    check_handle_types(type);
-    require(type == handle_type::native);
+    check_imported(handle, type);
     require(type == handle_type::posix_fd, CUDA_ERROR_NOT_SUPPORTED);
     platform::File file = duplicate_of_client(handle);
     require(file.valid(), CUDA_ERROR_UNKNOWN);

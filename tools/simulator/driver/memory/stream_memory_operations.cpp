@@ -234,10 +234,10 @@ CUresult submit_batch(Abi abi, CUstream handle, const CUstreamBatchMemOpParams *
         refuse_capturing(stream);
         potentially_unsafe_call();
     }
+    if (abi == Abi::first && (count == 0 || operations == nullptr)) {
+        require_first_abi(stream.context->device, 4);
+    }
     if (count == 0) {
-        if (abi == Abi::first) {
-            require_first_abi(stream.context->device, 4);
-        }
         return CUDA_SUCCESS;
     }
     if (operations == nullptr) {

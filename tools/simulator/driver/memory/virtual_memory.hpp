@@ -118,6 +118,8 @@ void check_team_complete(const PhysicalMemory &multicast);
 std::size_t vmm_granularity() noexcept;
 // Fails for handle types of other platforms and for those that require permission.
 void check_handle_types(unsigned int types, const char *reason = "");
+// Checks a handle of another process and its type.
+void check_imported(const void *handle, unsigned int type);
 
 // Fails with INVALID_VALUE for invalid and for released handles.
 PhysicalMemory &physical_memory(CUmemGenericAllocationHandle handle);

@@ -26,15 +26,16 @@ bool may_access(const Mapping &mapping, bool write, Accessor device) {
 }
 
 // The key of a location in Mapping::access.
-int accessor(const CUmemLocation &where) {
+int accessor(const CUmemLocation &where, CUresult otherwise = CUDA_ERROR_INVALID_VALUE) {
     switch (static_cast<int>(where.type)) {
     case location::device:
-        return visible_device(where);
+        require(is_visible(where), otherwise);
+        return where.id;
     case location::host:
     case location::host_numa:
         return Mapping::host_access;
     default:
-        refuse(CUDA_ERROR_INVALID_VALUE);
+        refuse(otherwise);
     }
 }
 
@@ -48,7 +49,7 @@ void check_grant(const Mapping &mapping, int who, CUmemAccess_flags flags, std::
     if (mapping.memory.multicast()) {
         require(who != Mapping::host_access);
     } else if (who == Mapping::host_access) {
-        require(home == Mapping::host_access);
+        require(home == Mapping::host_access, CUDA_ERROR_NOT_SUPPORTED);
     } else if (home != Mapping::host_access && home != who) {
         require(can_access_peer(who, home), CUDA_ERROR_INVALID_DEVICE);
     }
@@ -154,7 +155,7 @@ EXPORT CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDe
 EXPORT CUresult cuMemGetAccess(OUT unsigned long long *flags, const CUmemLocation *location,
                                CUdeviceptr ptr) {
     require(flags != nullptr && location != nullptr);
-    const int who = accessor(*location);
+    const int who = accessor(*location, CUDA_ERROR_INVALID_DEVICE);
     const Mapping *mapping = mapping_at(ptr);
     require(mapping != nullptr);
     const auto found = mapping->access.find(who);

@@ -110,15 +110,17 @@ EXPORT CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
     require(flags == 0, "Parameter flags must be 0");
     require(size != 0, "Parameter size cannot be 0");
     require_granular(ptr, "Pointer");
-    require_granular(size, "Size");
     PhysicalMemory &memory = mapped_memory(handle);
     Range &range = reserved_range(ptr, 1, "specified");
-    require(size <= ~CUdeviceptr(0) - ptr);
+    if (size < memory.size) {
+        require_granular(size, "Size");
+    }
     if (size != memory.size) { // only whole physical memory can be mapped
         refuse(CUDA_ERROR_NOT_SUPPORTED, "Requested mapping %s than handle, (0x%zx %c 0x%zx)",
                size < memory.size ? "smaller" : "bigger", size, size < memory.size ? '<' : '>',
                memory.size);
     }
+    require(size <= ~CUdeviceptr(0) - ptr);
     require(is_free(range, ptr - range.base, size),
             "Specified range overlaps with another allocation");
     if (memory.multicast()) {

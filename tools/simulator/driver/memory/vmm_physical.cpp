@@ -28,12 +28,9 @@ void check_location(const CUmemLocation &where, unsigned int types) {
     }
 }
 
-// Checks that cuMemCreate and cuMemGetAllocationGranularity share.
-void check_properties(const CUmemAllocationProp *properties) {
+void check_type(const CUmemAllocationProp *properties) {
     require(properties != nullptr, "Parameter prop cannot be NULL");
     require(properties->type == CU_MEM_ALLOCATION_TYPE_PINNED);
-    check_location(properties->location,
-                   static_cast<unsigned int>(properties->requestedHandleTypes));
 }
 
 std::shared_ptr<Backing> host_backing(std::size_t size, std::size_t trailer) {
@@ -80,6 +77,14 @@ void check_handle_types(unsigned int types, const char *reason) {
     require((types & handle_type::fabric) == 0, CUDA_ERROR_NOT_PERMITTED, reason);
 }
 
+void check_imported(const void *handle, unsigned int type) {
+    using namespace handle_type;
+    require(handle != nullptr);
+    require(type == native || type != win32, CUDA_ERROR_NOT_SUPPORTED);
+    check_handle_types(type);
+    require(type == native);
+}
+
 PhysicalMemory::PhysicalMemory(const CUmemAllocationProp &what, std::shared_ptr<Backing> bytes)
     : Object(own_kind), properties(what), size(bytes->size()), backing(std::move(bytes)) {}
 
@@ -114,7 +119,7 @@ EXPORT CUresult cuMemGetAllocationGranularity(OUT size_t *granularity,
                                               const CUmemAllocationProp *prop,
                                               CUmemAllocationGranularity_flags option) {
     require(granularity != nullptr, "granularity return pointer cannot be NULL");
-    check_properties(prop);
+    check_type(prop); // recorded: not the location
     require(option == CU_MEM_ALLOC_GRANULARITY_MINIMUM ||
                 option == CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,
             "Invalid CUmemAllocationGranularity_flags option");
@@ -125,7 +130,8 @@ EXPORT CUresult cuMemGetAllocationGranularity(OUT size_t *granularity,
 EXPORT CUresult cuMemCreate(OUT CUmemGenericAllocationHandle *handle, size_t size,
                             const CUmemAllocationProp *prop, unsigned long long flags) {
     require(handle != nullptr);
-    check_properties(prop);
+    check_type(prop);
+    check_location(prop->location, static_cast<unsigned int>(prop->requestedHandleTypes));
     require(flags == 0, "Parameter flags must be 0");
     require(size != 0, "Parameter size cannot be 0");
     require_granular(size, "Requested size");

@@ -109,8 +109,7 @@ EXPORT CUresult cuMemImportFromShareableHandle(OUT CUmemGenericAllocationHandle 
                                                CUmemAllocationHandleType shHandleType) {
     require(handle != nullptr);
     const auto type = static_cast<unsigned int>(shHandleType);
-    check_handle_types(type);
-    require(type == handle_type::native);
+    check_imported(osHandle, type);
     platform::File file = duplicate_of_client(osHandle);
     require(file.valid(), CUDA_ERROR_UNKNOWN);
     if (auto team = Shared<MulticastTeam>::open(file.duplicate())) {

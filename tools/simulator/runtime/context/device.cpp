@@ -11,6 +11,12 @@ cudaError_t set_flags(int device, unsigned int flags) {
         device, flags & ~static_cast<unsigned int>(cudaDeviceMapHost));
 }
 
+// Recorded: these calls change the primary context, and fail while another one is current.
+void refuse_other_context() {
+    require(current_context() == primary_context(current_device()),
+            cudaErrorIncompatibleDriverContext);
+}
+
 [[maybe_unused]] bool are_valid(unsigned int flags) {
     const unsigned int schedule = flags & cudaDeviceScheduleMask;
     return (flags & ~static_cast<unsigned int>(cudaDeviceMask)) == 0 &&
@@ -48,7 +54,7 @@ EXPORT cudaError_t cudaGetDevice(OUT int *device) {
 }
 
 EXPORT cudaError_t cudaSetValidDevices(int *device_arr, int len) {
-    require(len >= 0 && (device_arr != nullptr || len == 0));
+    require(len >= 0 && len <= device_count() && (device_arr != nullptr || len == 0));
     choose_first_of(device_arr, len);
     return cudaSuccess;
 }
@@ -72,8 +78,7 @@ EXPORT cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned
 EXPORT cudaError_t cudaSetDeviceFlags(unsigned int flags) {
 #if CUDART_VERSION >= 12000
     require(are_valid(flags));
-    const int device = current_device();
-    require(current_context() == primary_context(device), cudaErrorIncompatibleDriverContext);
+    refuse_other_context();
 #endif
     return set_flags(current_device(), flags);
 }
@@ -120,11 +125,14 @@ EXPORT cudaError_t cudaDeviceCanAccessPeer(OUT int *canAccessPeer, int device, i
 
 EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
     // Recorded: a device is not its own peer; the driver returns that status.
-    return CU(cuCtxEnablePeerAccess)(primary_context(checked_device(peerDevice)), flags);
+    checked_device(peerDevice);
+    refuse_other_context();
+    return CU(cuCtxEnablePeerAccess)(primary_context(peerDevice), flags);
 }
 
 EXPORT cudaError_t cudaDeviceDisablePeerAccess(int peerDevice) {
     checked_device(peerDevice);
+    refuse_other_context();
     return CU(cuCtxDisablePeerAccess)(primary_context(peerDevice));
 }
 

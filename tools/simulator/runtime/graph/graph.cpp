@@ -26,8 +26,8 @@ namespace {
 
 cudaError_t make_condition(cudaGraphConditionalHandle *output, cudaGraph_t graph, CUcontext context,
                            unsigned int value, unsigned int flags) {
-    return CU(cuGraphConditionalHandleCreate)(same_memory<CUgraphConditionalHandle>(output), graph,
-                                              context, value, flags);
+    return CU_ANY(cuGraphConditionalHandleCreate)(same_memory<CUgraphConditionalHandle>(output),
+                                                  graph, context, value, flags);
 }
 
 } // namespace
@@ -36,7 +36,9 @@ EXPORT cudaError_t cudaGraphConditionalHandleCreate(OUT cudaGraphConditionalHand
                                                     cudaGraph_t graph,
                                                     unsigned int defaultLaunchValue,
                                                     unsigned int flags) {
-    return make_condition(pHandle_out, graph, current_context(), defaultLaunchValue, flags);
+    CUcontext current = nullptr; // recorded: not created if there is none
+    demand(CU_ANY(cuCtxGetCurrent)(&current));
+    return make_condition(pHandle_out, graph, current, defaultLaunchValue, flags);
 }
 #endif
 

@@ -241,6 +241,7 @@ void to_runtime(cudaGraphNodeParams &out, const CUgraphNodeParams &node) {
 CUDA_MEMCPY3D row_of_bytes(void *destination, const void *source, size_t count,
                            cudaMemcpyKind kind) {
     const Ends ends = ends_of(kind);
+    require(count != 0);
     return copy_between(linear(ends.destination, destination, count, 1),
                         linear(ends.source, source, count, 1), count, 1);
 }

@@ -8,13 +8,13 @@ namespace sim::runtime {
 EXPORT cudaError_t cudaOccupancyMaxPotentialClusterSize(OUT int *clusterSize, const void *func,
                                                         const cudaLaunchConfig_t *launchConfig) {
     const CUlaunchConfig launch = launch_configuration(launchConfig);
-    return CU(cuOccupancyMaxPotentialClusterSize)(clusterSize, function_of(func), &launch);
+    return CU(cuOccupancyMaxPotentialClusterSize)(clusterSize, launched(func), &launch);
 }
 
 EXPORT cudaError_t cudaOccupancyMaxActiveClusters(OUT int *numClusters, const void *func,
                                                   const cudaLaunchConfig_t *launchConfig) {
     const CUlaunchConfig launch = launch_configuration(launchConfig);
-    return CU(cuOccupancyMaxActiveClusters)(numClusters, function_of(func), &launch);
+    return CU(cuOccupancyMaxActiveClusters)(numClusters, launched(func), &launch);
 }
 
 } // namespace sim::runtime

@@ -15,6 +15,12 @@ constexpr bool is_empty(size_t width, size_t height) {
     return width == 0 || height == 0;
 }
 
+// Recorded: an array that was destroyed with its context is reported before any other problem.
+void check_array(CUarray array) {
+    require(array != nullptr, cudaErrorInvalidResourceHandle);
+    descriptor_of(array);
+}
+
 CUDA_MEMCPY3D to_array(cudaArray_t array, size_t x, size_t y, const void *source, size_t pitch,
                        size_t width, size_t height, cudaMemcpyKind kind) {
     if (is_empty(width, height)) {
@@ -22,7 +28,10 @@ CUDA_MEMCPY3D to_array(cudaArray_t array, size_t x, size_t y, const void *source
     }
     check_pitch(pitch, width);
     const Ends ends = ends_of(kind);
+    require(kind != cudaMemcpyHostToHost && kind != cudaMemcpyDeviceToHost,
+            cudaErrorInvalidMemcpyDirection);
     require(array != nullptr, cudaErrorInvalidResourceHandle);
+    check_array(array_of(array));
     return copy_between(in_array(array, x, y), linear(ends.source, source, pitch, height), width,
                         height);
 }
@@ -34,7 +43,10 @@ CUDA_MEMCPY3D from_array(void *destination, size_t pitch, cudaArray_const_t arra
     }
     check_pitch(pitch, width);
     const Ends ends = ends_of(kind);
+    require(kind != cudaMemcpyHostToHost && kind != cudaMemcpyHostToDevice,
+            cudaErrorInvalidMemcpyDirection);
     require(array != nullptr, cudaErrorInvalidResourceHandle);
+    check_array(array_of(array));
     return copy_between(linear(ends.destination, destination, pitch, height), in_array(array, x, y),
                         width, height);
 }
@@ -46,7 +58,10 @@ CUDA_MEMCPY3D between_arrays(const End &to, const End &from, size_t width, size_
     }
     require(kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
             cudaErrorInvalidMemcpyDirection);
-    require(to.array != nullptr && from.array != nullptr, cudaErrorInvalidResourceHandle);
+    require(to.array != nullptr);
+    require(from.array != nullptr, cudaErrorInvalidResourceHandle);
+    check_array(to.array);
+    check_array(from.array);
     return copy_between(to, from, width, height);
 }
 

@@ -119,7 +119,7 @@ void copy_sampling(To &to, const From &from) {
 
 template <class Texture>
 CUDA_TEXTURE_DESC texture_of(const Texture *given) {
-    require(given != nullptr);
+    require(given != nullptr, cudaErrorInvalidResourceHandle); // recorded
     CUDA_TEXTURE_DESC texture{};
     copy_sampling(texture, *given);
     texture.flags = flags_of(*given);
@@ -151,13 +151,15 @@ cudaError_t create_texture(cudaTextureObject_t *object, const cudaResourceDesc *
     if (view != nullptr) {
         copy_view(through, *view);
     }
+    if (of.resType == CU_RESOURCE_TYPE_ARRAY) {
+        descriptor_of(of.res.array.hArray); // recorded: 709 for one that ended with its context
+    }
     return CU(cuTexObjectCreate)(object, &of, &as, view ? &through : nullptr);
 }
 
 template <class Texture>
 cudaError_t show_texture(Texture *output, cudaTextureObject_t object) {
-    require(output != nullptr || object != 0, cudaErrorInvalidResourceHandle); // recorded
-    require(output != nullptr);
+    require(output != nullptr, cudaErrorInvalidResourceHandle); // recorded
     CUDA_TEXTURE_DESC texture{};
     demand(CU(cuTexObjectGetTextureDesc)(&texture, object));
     *output = shown<Texture>(texture);
@@ -203,11 +205,12 @@ EXPORT cudaError_t cudaGetTextureObjectResourceDesc(OUT cudaResourceDesc *pResDe
 
 EXPORT cudaError_t cudaGetTextureObjectResourceViewDesc(OUT cudaResourceViewDesc *pResViewDesc,
                                                         cudaTextureObject_t texObject) {
-    require(pResViewDesc != nullptr);
     CUDA_RESOURCE_VIEW_DESC view{};
     demand(CU(cuTexObjectGetResourceViewDesc)(&view, texObject));
-    *pResViewDesc = {};
-    copy_view(*pResViewDesc, view);
+    if (pResViewDesc != nullptr) { // recorded: it may be null
+        *pResViewDesc = {};
+        copy_view(*pResViewDesc, view);
+    }
     return cudaSuccess;
 }
 
@@ -219,8 +222,7 @@ EXPORT cudaError_t cudaCreateSurfaceObject(OUT cudaSurfaceObject_t *pSurfObject,
 
 EXPORT cudaError_t cudaGetSurfaceObjectResourceDesc(OUT cudaResourceDesc *pResDesc,
                                                     cudaSurfaceObject_t surfObject) {
-    require(pResDesc != nullptr || surfObject != 0, cudaErrorInvalidDevice); // recorded
-    require(pResDesc != nullptr);
+    require(pResDesc != nullptr, cudaErrorInvalidDevice); // recorded
     CUDA_RESOURCE_DESC resource{};
     demand(CU(cuSurfObjectGetResourceDesc)(&resource, surfObject));
     *pResDesc = shown(resource);

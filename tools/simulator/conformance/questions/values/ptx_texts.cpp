@@ -216,7 +216,9 @@ constexpr const char *statements[] = {
 
 void load(const std::string &what, const std::string &text) {
     CUmodule module = nullptr;
-    if (ASK(cuModuleLoadData, " " + what, &module, text.c_str()); module) {
+    const CUresult status = d.cuModuleLoadData(&module, text.c_str());
+    ask("cuModuleLoadData " + what, status);
+    if (status == CUDA_SUCCESS) {
         d.cuModuleUnload(module);
     }
 }
