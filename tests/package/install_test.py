@@ -132,8 +132,10 @@ class Installed(consumer.ConsumerTest):
         for path in install.files():
             if any(name in path.name for name in LIBRARIES):  # Debian builds none of these
                 continue
-            in_libdir = path.is_relative_to(install.libdir)
-            name = f'usr/lib/any/{path.relative_to(install.libdir)}' if in_libdir else \
+            # Debian's libexecdir is its libdir.
+            folder = next((folder for folder in (install.libdir, install.prefix / 'libexec')
+                           if path.is_relative_to(folder)), None)
+            name = f'usr/lib/any/{path.relative_to(folder)}' if folder else \
                 f'usr/{path.relative_to(install.prefix)}'
             self.assertTrue(any(fnmatch.fnmatch(name, pattern) or fnmatch.fnmatch(name, f'{pattern}/*')
                                 for pattern in patterns), name)

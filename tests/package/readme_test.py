@@ -139,7 +139,8 @@ class Readme(consumer.ConsumerTest):
                  if not page.relative_to(arguments.source).parts[0].startswith(('build', 'subprojects', '.'))]
         self.assertGreater(len(pages), 10)
         for page in pages:
-            for link in re.findall(r'\]\(([^)#]+)', page.read_text(encoding='utf-8')):
+            prose = re.sub(r'(?ms)^```.*?^```$', '', page.read_text(encoding='utf-8'))
+            for link in re.findall(r'\]\(([^)#]+)', prose):
                 if '://' not in link:
                     self.assertTrue((page.parent / link).exists(), f'{page}: {link}')
 

@@ -41,6 +41,7 @@ set(cushim_definitions_of_exports ${cushim_driver_sources} ${cushim_runtime_sour
     "${cushim_sim_root}/driver/graph/graph_nodes.hpp" "${cushim_sim_root}/driver/forwarded.txt"
     "${cushim_sim_root}/driver/unsafe_in_captures.txt"
     "${cushim_sim_root}/runtime/forward/forward.hpp" "${cushim_sim_root}/runtime/forward/forwarded.txt")
+cushim_sources(cushim_driver_sources "${cushim_sim_root}/ptx")
 
 set(cushim_exports_script "${cushim_sim_root}/exports/generate_exports.py")
 set(cushim_exports "${CMAKE_CURRENT_BINARY_DIR}/exports")
