@@ -6,8 +6,9 @@
  * through the setting kernels=FILE.
  *
  * A call that fails fills its outputs with bytes 0xbd, so that no handle, address or number in them
- * looks valid. Exceptions: lists, outputs that the call also reads, and outputs that real drivers
- * are known to write on failure.
+ * looks valid. Exceptions: arrays, outputs that the call also reads, those that real drivers are
+ * known to write on failure, and those of calls that return 600 (not ready), of faults of the kind
+ * `after`, and of runtime calls without a driver or a device.
  *
  * Threads: every function may be called from any thread. Pointers that a function returns stay
  * valid until the next reset(), unless stated otherwise. C11 and C++.
@@ -112,9 +113,9 @@ typedef struct cushim_sim {
      * before it uses newer functions. */
     unsigned int revision;
 
-    /* Discards all objects, memory, faults, settings and calls, and reads CUSHIM_SIM again. If the
-     * process had called cuInit, the next call that needs it calls it first; so all settings may
-     * follow a reset. No other thread may be inside a call.
+    /* Discards all objects, memory, faults, settings, calls and reports, and reads CUSHIM_SIM
+     * again. If the process had called cuInit, the next call that needs it calls it first; so all
+     * settings may follow a reset. No other thread may be inside a call.
      *
      * Owners may outlive a reset. Calls that destroy or use what it has discarded fail with
      * CUDA_ERROR_CONTEXT_IS_DESTROYED (709) and are not reported. The owner of a primary context
@@ -185,7 +186,7 @@ typedef struct cushim_sim {
      * operations are still enqueued. */
     size_t (*drain)(void);
 
-    /* The table row at `index`: its exported name, and whether the entry point is simulated (1) or
+    /* The entry point at `index`, from 0: its exported name, and whether it is simulated (1) or
      * returns NOT_SUPPORTED (0). Returns 0 past the end. */
     int (*entry_at)(size_t index, const char **name, int *simulated);
 
@@ -211,11 +212,11 @@ typedef struct cushim_sim {
     /* Reports one line for each condition that makes this run hard to repeat or less conclusive.
      * Adversarial mode: enqueued work that ran by itself because the program made no call (setting
      * stall), and a host function that does not return (setting patience). Faults: a planned hang
-     * that was never released, and a fault planned for the work of a call that enqueued none.
-     * Returns the number of lines. */
+     * that was never released, and a fault planned for the work of a call that enqueued none. Also
+     * tensor maps that are not aligned. Returns the number of lines. */
     size_t (*notes)(cushim_sim_line line, void *user);
 
-    /* The rest since revision 1. */
+    /* The following functions exist since revision 1. */
 
     /* Reports one line for each thing that leaks() would list if its context had not failed. After
      * a fault of its work (700, 719, ...), no call can give back what belongs to a context: what is
@@ -317,7 +318,8 @@ static inline const cushim_sim *cushim_sim_find(void) {
  *   driver=VERSION      version that cuDriverGetVersion returns, as 12040; default: that of the
  *                       library's variant
  *   init=CODE           status that cuInit returns; default 0
- *   granularity=SIZE    granularity of virtual memory management; default 2MiB
+ *   granularity=SIZE    granularity of virtual memory management, a multiple of 4096; default
+ *                       2MiB
  *   addresses=SIZE      size of all device addresses that a process can get; no address is used
  *                       twice. A reservation counts twice while it exists. Default: the address
  *                       space that the system provides, terabytes

@@ -22,11 +22,11 @@
 // The first may be a const Launch &, which has the shape of the launch, the variables of the
 // module, and memory at pointers that are members of structures.
 //
-// Errors: if number or sizes of the parameters differ, the launch fails with 719
-// (CUDA_ERROR_LAUNCH_FAILED); with 700 (ILLEGAL_ADDRESS) for a pointer that the kernel cannot use,
-// and 716 (MISALIGNED_ADDRESS). cushim_sim::misuses() gives the reason. A function that returns a
-// number fails the launch with it, unless it is 0; one that throws, with 719 or the status of the
-// Failure.
+// Errors: the launch fails with 719 (CUDA_ERROR_LAUNCH_FAILED) if the parameters differ in number
+// or size, with 700 (ILLEGAL_ADDRESS) for a pointer that the kernel cannot use, and with 716
+// (MISALIGNED_ADDRESS) for a misaligned one. If the function returns a number, the launch fails
+// with it, unless it is 0. If the function throws, the launch fails with the status of the Failure,
+// or with 719. misuses() gives the reason.
 //
 // Threads: host functions run in any thread that runs enqueued work, and in several at the same
 // time. C++20; requires exceptions.
@@ -129,9 +129,9 @@ class Launch {
         });
     }
 
-    // A __constant__, __device__ or managed variable of the kernel's module, by its name in the
-    // image or a shorter one, as for kernels. Throws a Failure if the module has no such variable
-    // or its size differs. T may be an array: variable<float[4]>("factors").
+    // A __constant__, __device__ or managed variable in the module of the kernel, by its name in
+    // the image or a shorter one, as for kernels. Throws a Failure if the module has no such
+    // variable or its size differs. T may be an array: variable<float[4]>("factors").
     template <class T>
     T &variable(const char *name) const {
         static_assert(std::is_trivially_copyable_v<T>);

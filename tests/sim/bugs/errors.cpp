@@ -1,4 +1,4 @@
-// Errors that are ignored, and failure paths. The setting `fault` makes a call fail.
+// Errors that are ignored, and failure paths.
 #include "tools.hpp"
 
 namespace bugs {
@@ -58,7 +58,7 @@ void add_error_bugs(Programs &programs) {
             !failed(cudaMemcpy(result, number, sizeof(int), cudaMemcpyDeviceToHost));
         check(!(copied || buggy) || result[0] == 7);
     };
-    // It is taken for a failure of the launch.
+    // The program takes it for an error of the launch.
     programs["an error of an earlier call is left in the thread"] = [](bool buggy) {
         PrimaryContext context;
         Kernels kernels;

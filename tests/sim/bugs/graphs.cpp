@@ -33,7 +33,7 @@ void add_graph_bugs(Programs &programs) {
             must(cudaGraphDestroy(graph));
         }
     };
-    // Its graph is then null.
+    // The capture is then invalid, and ends with a null graph.
     programs["a captured stream is synchronized"] = [](bool buggy) {
         DeviceMemory memory(bytes);
         Stream stream;

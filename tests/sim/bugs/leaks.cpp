@@ -67,7 +67,7 @@ void add_leaks(Programs &programs) {
             must(cuDevicePrimaryCtxRelease(0));
         }
     };
-    // A class retains it in its constructor and in a function that may run twice.
+    // The retaining function runs twice.
     programs["a primary context is retained twice"] = [](bool buggy) {
         must(cuInit(0));
         CUcontext context = nullptr;

@@ -161,7 +161,7 @@ void add_lifetime_bugs(Programs &programs) {
             std::free(host);
         }
     };
-    // As the C library frees large blocks.
+    // The C library frees large blocks in the same way.
     programs["registered memory is unmapped before it is unregistered"] = [](bool buggy) {
         constexpr std::size_t page = 4096;
         void *const host =

@@ -72,7 +72,7 @@ void add_order_bugs(Programs &programs) {
         check(p.is_right());
         p.finish();
     };
-    // It would wait for a blocking stream.
+    // The default stream waits only for blocking streams.
     programs["the default stream is expected to wait for a non-blocking one"] = [](bool buggy) {
         Pipeline p;
         p.produce(p.producer);
@@ -183,7 +183,7 @@ void add_order_bugs(Programs &programs) {
         ignore(cudaFreeAsync(memory, p.consumer));
         ignore(cudaDeviceSynchronize());
     };
-    // The result is that of a failed call.
+    // The call that returns the time fails: the event is not complete.
     programs["the time of an event is read too early"] = [](bool buggy) {
         Pipeline p;
         Event begin;

@@ -12,8 +12,8 @@
 
 namespace bugs {
 
-// Fails the program with "wrong result" once it has ended: how a program finds by its own test that
-// its result is wrong.
+// The program's own test of its result. If it is not right, the program prints "wrong result" and
+// fails when it ends.
 void check(bool right);
 
 // A call that is not part of a mistake. Its failure ends the process.
