@@ -119,6 +119,21 @@ TEST_CASE("a planned fault of the program may be optional, too") {
     unsetenv("OPTIONAL");
 }
 
+TEST_CASE("child resets after its fault has fired", "[.]") {
+    require_ok(driver().cuInit(0));
+    require_ok(driver().cuCtxSetCurrent(retain_primary(0)));
+    CUdeviceptr memory = 0;
+    CHECK(driver().cuMemAlloc(&memory, 64) == CUDA_ERROR_OUT_OF_MEMORY);
+    sim_control().reset();
+}
+
+TEST_CASE("a fault that fired before a reset has fired") {
+    const Outcome outcome =
+        run_alone("child resets after its fault has fired", "report=fail;fault=cuMemAlloc:1:2");
+    CHECK(outcome.status == 0);
+    CHECK(!contains(outcome.errors, "never fired"));
+}
+
 TEST_CASE("lines of a report name their process") {
     const Outcome leaking = run_alone("child leaks memory", "report=1");
     CHECK(contains(leaking.errors, " [sim_tests"));

@@ -7,7 +7,8 @@
 // is mad.wide of one type of these: the result and the third source have twice its bits, the two
 // others its own.
 //
-//   types      what the instruction may be of. Types of several positions are separated by ':', as
+//   types      the types that the instruction can have. Types of several positions are separated by
+//   ':', as
 //              "u32 s32 : f32" for cvt.u32.f32
 //   modifiers  other words behind the name, in any order. Of words between '|', one at most; with
 //              '!', one of them must be there
@@ -38,7 +39,7 @@ struct Opcode {
     std::span<const Form> forms; // empty: the operands are not checked
 };
 
-// Null if there is none of that name.
+// Null if no instruction has that name.
 const Opcode *find_opcode(std::string_view name);
 // The version up to which all names are known.
 constexpr int opcodes_version = 90;

@@ -1,4 +1,4 @@
-// Why a text is no valid PTX.
+// Why a text is not valid PTX.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ struct SpecialRegister {
     bool vector; // %tid.x, .y, .z, .w
 };
 
-// By its name with the %, without a selector; no value: there is none of that name. WARP_SZ is one.
+// By its name with the % and without a selector; no value if no register has it. WARP_SZ is one.
 std::optional<std::uint32_t> find_special_register(std::string_view name) noexcept;
 const SpecialRegister &special_register(std::uint32_t index) noexcept;
 

@@ -64,7 +64,7 @@ struct TypeInfo {
 };
 
 const TypeInfo &info(Type type) noexcept;
-// Type::none if there is none of that name, which has no dot.
+// By its name without the dot; Type::none if no type has it.
 Type find_type(std::string_view name) noexcept;
 
 inline std::size_t size_of(Type type) noexcept {

@@ -1,6 +1,6 @@
 // Calls that failed and whose status the program did not look at, for report=errors. A program
-// looks at a status if it asks for its name or text, for the thread's last error, or for the error
-// log, or if it exits with a status other than 0.
+// looks at a status if it asks for its name or text, for the thread's last error (runtime calls),
+// or for the error log, or if it exits with a status other than 0.
 #pragma once
 
 #include "call/call.hpp"

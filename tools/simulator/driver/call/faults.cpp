@@ -145,13 +145,13 @@ PlannedFault consult_faults(const Row &row) noexcept {
             continue;
         }
         if (plan.seen == 0 && plan.key != 0) {
-            tell_ancestors(plan.key, false);
+            tell_processes(plan.key, false);
         }
         if (!plan.fires()) {
             continue;
         }
         if (++plan.fired == 1 && plan.key != 0) {
-            tell_ancestors(plan.key, true);
+            tell_processes(plan.key, true);
         }
         const auto code = static_cast<CUresult>(plan.code);
         switch (plan.kind) {
@@ -223,7 +223,6 @@ void clear_faults() noexcept {
     first_number += plans().size();
     plans().clear();
     client_calls().clear();
-    clear_shared_plans();
     release_hangs();
 }
 

@@ -50,21 +50,24 @@ void share_plan(std::uint64_t key) {
     if (!own()) {
         own() = Shared<SharedPlans>::create();
     }
-    SharedPlans::Plan *const free = own() ? own()->find(0) : nullptr;
-    if (free != nullptr) {
+    // After a reset, the plan is known, and may have fired before.
+    if (!own() || own()->find(key) != nullptr) {
+        return;
+    }
+    if (SharedPlans::Plan *const free = own()->find(0)) {
         free->key = key;
     }
 }
 
-void clear_shared_plans() noexcept {
-    own() = {};
-}
-
-void tell_ancestors(std::uint64_t key, bool has_fired) noexcept try {
-    for (const auto &plans : of_ancestors()) {
-        if (SharedPlans::Plan *plan = plans->find(key)) {
+void tell_processes(std::uint64_t key, bool has_fired) noexcept try {
+    const auto tell = [&](SharedPlans::Plan *plan) {
+        if (plan != nullptr) {
             (has_fired ? plan->fired : plan->counted) = 1;
         }
+    };
+    tell(own() ? own()->find(key) : nullptr);
+    for (const auto &plans : of_ancestors()) {
+        tell(plans->find(key));
     }
 } catch (...) { // out of memory: the ancestors report it as not fired
 }

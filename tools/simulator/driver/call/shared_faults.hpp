@@ -9,10 +9,10 @@ namespace sim {
 
 // Makes a plan of this process known to its descendants. Its key is the same in each process.
 void share_plan(std::uint64_t key);
-void clear_shared_plans() noexcept;
 
-// A call of this process has counted for the plan, and perhaps made it fire.
-void tell_ancestors(std::uint64_t key, bool has_fired) noexcept;
+// A call of this process has counted for the plan, and perhaps made it fire: told to this process,
+// where it outlives a reset, and to its ancestors.
+void tell_processes(std::uint64_t key, bool has_fired) noexcept;
 
 struct Elsewhere {
     bool is_planned = false; // by an ancestor

@@ -128,6 +128,9 @@ void empty(Context &context) {
     leave_captures(context);
     AddressSpace::get().remove_all_of(context);
     forget_peers(context);
+    while (!context.greens.empty()) {
+        end_green(*context.greens.back());
+    }
     Registry::get().destroy_all_of(context);
 }
 
@@ -242,6 +245,7 @@ void fail_context(Context &context, CUresult status) {
 void end_green(Context &context) {
     context.destroyed = true;
     std::erase(owner_of(context).greens, &context);
+    forget_streams(context);
 }
 
 void refuse_destroyed(CUcontext handle) {
@@ -256,9 +260,9 @@ ContextScope::ContextScope(Context &context) {
 }
 
 ContextScope::~ContextScope() {
-    if (auto &stack = context_stack();
-        !stack.empty()) { // empty if the simulator was reset meanwhile
-        stack.pop_back();
+    if (Stack *own = own_stack();
+        own != nullptr && !own->entries.empty()) { // none if the simulator was reset meanwhile
+        own->entries.pop_back();
     }
 }
 

@@ -192,7 +192,7 @@ void check_access_by(int device, CUdeviceptr address, std::size_t size, bool wri
 // now.
 std::byte *device_view(CUdeviceptr address, std::size_t size, bool write);
 // The same without a report; returns null instead of failing.
-std::byte *view_or_null(CUdeviceptr address, std::size_t size, bool write = true) noexcept;
+std::byte *view_or_null(CUdeviceptr address, std::size_t size, bool write) noexcept;
 // The same for host or device memory (cuMemcpy): an unknown address is pageable host memory.
 std::byte *any_view(CUdeviceptr address, std::size_t size, bool write);
 // Pinned or pageable host memory. Fails for null and for addresses that the simulator reserved.

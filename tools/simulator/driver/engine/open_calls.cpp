@@ -87,7 +87,7 @@ bool is_active(int ordinal) {
 
 bool holds(const Peer &peer) {
     const Context *from = living(peer.from);
-    return from != nullptr && is_peer(*from, *peer.to);
+    return from != nullptr && living(peer.to) != nullptr && is_peer(*from, *peer.to);
 }
 
 } // namespace

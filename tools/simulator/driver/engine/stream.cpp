@@ -118,13 +118,16 @@ CUstream_st &legacy_stream(CUctx_st &context) {
 
 CUstream_st &thread_stream(CUctx_st &context) {
     const std::uint64_t thread = this_thread();
-    Stream *&own = engine().thread_streams[{thread, &context}];
-    if (own == nullptr) {
-        own = Registry::get().make<Stream>(context, CU_STREAM_DEFAULT, 0);
-        own->counted = false;
-        own->per_thread = true;
-        own->thread = thread;
+    const std::pair key(thread, &context);
+    if (const auto found = engine().thread_streams.find(key);
+        found != engine().thread_streams.end()) {
+        return *found->second;
     }
+    Stream *const own = Registry::get().make<Stream>(context, CU_STREAM_DEFAULT, 0);
+    own->counted = false;
+    own->per_thread = true;
+    own->thread = thread;
+    engine().thread_streams.emplace(key, own);
     return *own;
 }
 

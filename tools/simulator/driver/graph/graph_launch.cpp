@@ -57,8 +57,8 @@ void run_condition(const Conditional &condition, const std::vector<std::shared_p
 Stream &stream_for(const NodeContent &content, Stream &launched) {
     Context *home = content.home;
     const bool elsewhere = home != nullptr && home != &context_of(launched) &&
-                           Registry::get().find(home) == home && !owner_of(*home).destroyed &&
-                           !owner_of(*home).ending;
+                           Registry::get().find(home) == home && !home->destroyed &&
+                           !owner_of(*home).destroyed && !owner_of(*home).ending;
     return elsewhere ? legacy_stream(*home) : launched;
 }
 

@@ -145,7 +145,10 @@ void destroy(unsigned long long handle) {
     }
     try {
         Registry::get().destroy(&object_of<T>(handle)); // records a misuse of others
-    } catch (const Refusal &) {
+    } catch (const Refusal &refusal) {
+        if (refusal.status == CUDA_ERROR_CONTEXT_IS_DESTROYED) {
+            throw; // a reset has discarded it
+        }
     }
 }
 

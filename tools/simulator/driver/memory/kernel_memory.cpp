@@ -57,18 +57,14 @@ bool reaches_plain(const Context &context, const Range &range) {
 }
 
 bool reaches(const Context &context, const Range &range, CUdeviceptr address) {
-    if (is_host_pool(range)) {
+    if (range.memory == Memory::pool) {
         return pool_allocation(range).pool->allows(context.device, false);
     }
     if (range.on_host()) {
         return true;
     }
-    if (range.memory == Memory::mapped) {
-        return mapping_grants(address, context.device);
-    }
-    return reaches_plain(context, range) ||
-           (range.memory == Memory::pool &&
-            pool_allocation(range).pool->allows(context.device, false));
+    return range.memory == Memory::mapped ? mapping_grants(address, context.device)
+                                          : reaches_plain(context, range);
 }
 
 // Returns whether the pointer is invalid and reported, here or when the memory was freed.

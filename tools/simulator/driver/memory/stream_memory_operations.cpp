@@ -66,7 +66,7 @@ void store(std::byte *where, T value) {
 // An operation on freed memory does not block; it fails when it runs.
 bool is_satisfied(const MemoryOperation &operation) {
     const auto &wait = operation.waitValue;
-    const std::byte *view = view_or_null(wait.address, width_of(operation));
+    const std::byte *view = view_or_null(wait.address, width_of(operation), false);
     if (view == nullptr) {
         return true;
     }

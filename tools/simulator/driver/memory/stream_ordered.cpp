@@ -204,11 +204,11 @@ Range &add_pool_memory(std::shared_ptr<Backing> backing,
 void free_pool_memory(Range &range) {
     const CUdeviceptr address = range.base;
     wait_until_unused(address);
-    Range &same = to_be_freed(address); // another thread may have freed it meanwhile
-    mark_freed(same);
-    if (const Ticket made = pool_allocation(same).made) {
+    // Another thread may free it during each wait.
+    if (const Ticket made = pool_allocation(to_be_freed(address)).made) {
         wait(made);
     }
+    mark_freed(to_be_freed(address));
     end_memory(address);
 }
 

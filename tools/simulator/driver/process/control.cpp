@@ -71,7 +71,8 @@ void *control_view(std::uint64_t address, std::size_t size) {
     const auto device_address = static_cast<CUdeviceptr>(address);
     KernelScope::check_null(device_address, size);
     KernelScope::check_end(device_address, size);
-    return KernelScope::may_view(device_address) ? view_or_null(device_address, size) : nullptr;
+    return KernelScope::may_view(device_address) ? view_or_null(device_address, size, true)
+                                                 : nullptr;
 }
 
 void control_register_kernel(const char *name, cushim_sim_kernel kernel, void *user) {
@@ -212,8 +213,9 @@ std::size_t control_notes(cushim_sim_line line, void *user) {
 void *control_variable(const cushim_sim_launch *launch, const char *name, std::size_t *size) {
     const Held held(Lock::mutex());
     VariableView found;
-    if (launch != nullptr && name != nullptr) {
-        found = kernel_variable(*static_cast<const Module *>(launch->module), launch->kernel, name);
+    const Object *module = launch != nullptr ? Registry::get().find(launch->module) : nullptr;
+    if (module != nullptr && module->kind == Kind::module && name != nullptr) {
+        found = kernel_variable(*static_cast<const Module *>(module), launch->kernel, name);
     }
     if (size != nullptr) {
         *size = found.size;

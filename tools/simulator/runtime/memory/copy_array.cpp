@@ -17,7 +17,6 @@ constexpr bool is_empty(size_t width, size_t height) {
 
 // Recorded: an array that was destroyed with its context is reported before any other problem.
 void check_array(CUarray array) {
-    require(array != nullptr, cudaErrorInvalidResourceHandle);
     descriptor_of(array);
 }
 
