@@ -13,6 +13,7 @@ class ListPlace {
   public:
     ListPlace() = default;
     ListPlace(const ListPlace &) noexcept {}
+    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): assigns nothing
     ListPlace &operator=(const ListPlace &) noexcept { return *this; }
 
   private:
