@@ -49,30 +49,11 @@ Text context_text(CUcontext context, int device) noexcept {
     return text;
 }
 
-namespace {
-
-// The context that the stream's events and memory belong to, or null. A stream of a green context
-// has its own context, but not its own objects.
-CUcontext owner_of(const Stream &stream) noexcept {
-    CUcontext its = nullptr;
-#if CUDA_VERSION >= 12050
-    if (status_of<entry::cuStreamGetCtx_v2>(stream.native(), &its, nullptr) == CUDA_SUCCESS) {
-        return its;
-    }
-#endif
-    return status_of<entry::cuStreamGetCtx_v1>(stream.native(), &its) == CUDA_SUCCESS ? its
-                                                                                      : nullptr;
-}
-
-} // namespace
-
 Error failure_of_stream(const Error &error, const Stream &stream, const char *object, CUcontext of,
                         int device) noexcept {
-    if (error.status() != CUDA_ERROR_INVALID_HANDLE || of == nullptr) {
-        return error;
-    }
-    const CUcontext its = owner_of(stream);
-    if (its == nullptr || its == of) {
+    CUcontext its = nullptr;
+    if (error.status() != CUDA_ERROR_INVALID_HANDLE || of == nullptr ||
+        status_of<entry::cuStreamGetCtx_v1>(stream.native(), &its) != CUDA_SUCCESS || its == of) {
         return error;
     }
     return wrong_context(
