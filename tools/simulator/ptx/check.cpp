@@ -441,7 +441,8 @@ void check(Instruction &instruction, const Module &module, const Function &funct
         return;
     }
     const Modifiers modifiers = modifiers_of(instruction);
-    const std::string name = "'" + std::string(instruction.opcode->name) + "'";
+    std::string name = "'";
+    name.append(instruction.opcode->name).append("'");
     bool types = false, whole = false;
     for (const Form &form : instruction.opcode->forms) {
         const Pattern &wanted = pattern(form);
