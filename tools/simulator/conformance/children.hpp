@@ -16,7 +16,7 @@ Type *shared(std::size_t count) {
 
 // Calls ask(i) for each i below `count` in child processes. There are few, since starting and
 // ending one takes most of a second: each asks the questions of every fourth block. If ask()
-// returns false or the child ends, another one goes on. Calls tell(i, ended) for each i in order,
+// returns false or the child ends, another one continues. Calls tell(i, ended) for each i in order,
 // as soon as the questions up to there are complete: `ended` is the wait status if the question
 // ended its process, else 0.
 void ask_in_children(unsigned int count, unsigned int block,

@@ -69,7 +69,7 @@ def ended(word):
 
 
 def same(recorded, simulated):
-    """Whether the results agree, word by word where an answer has several. After the end of a driver's process,
+    """Whether the results agree, word by word where a line has several. After the driver's process ended,
     the simulator may return anything."""
     if recorded == simulated:
         return True

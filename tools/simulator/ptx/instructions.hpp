@@ -44,7 +44,7 @@ const Opcode *find_opcode(std::string_view name);
 // The version up to which all names are known.
 constexpr int opcodes_version = 90;
 
-// Sets the form and the types of an instruction. Fails as ptxas does if there is none that fits its
+// Sets the form and the types of an instruction. Fails as ptxas does if no form fits its
 // modifiers and operands.
 void check(Instruction &instruction, const Module &module, const Function &function);
 

@@ -14,8 +14,8 @@ namespace sim::platform {
 class File {
   public:
     File() = default;
-    // Filled with zeros. Nobody can change its size, if the system supports that. Invalid if the
-    // system call fails.
+    // Filled with zeros. No process can change its size, if the system supports that. Invalid if
+    // the system call fails.
     static File create(std::size_t size);
     // Takes ownership of a handle from the client or another process.
     static File adopt(std::intptr_t handle) noexcept;

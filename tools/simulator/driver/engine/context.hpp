@@ -109,7 +109,7 @@ class ContextScope {
     ContextScope &operator=(const ContextScope &) = delete;
 };
 
-// `from` may access the memory of `to` from now on. Returns false if it may already.
+// `from` may access the memory of `to` after this call. Returns false if it may already.
 bool enable_peer(Context &from, Context &to);
 // Returns false if it may not.
 bool disable_peer(Context &from, Context &to);

@@ -18,7 +18,8 @@ struct HostKernel {
 };
 
 // The host function of a kernel of the image: that with the most specific registered name. A name
-// that is not exact must not fit another kernel as well. If there is none, the launch is counted.
+// that is not exact must not fit another kernel as well. If no function fits, the launch is
+// counted.
 HostKernel host_kernel(const ImageKernel &kernel, const std::shared_ptr<const Image> &image);
 
 // Sets the host function of kernels with that name; null: they compute nothing on purpose.

@@ -135,7 +135,7 @@ T &object_of(unsigned long long handle) {
     return checked(pointer_to<T>(handle), CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE);
 }
 
-// Recorded: the driver ignores a number that is no object's, and an object that was destroyed with
+// Recorded: the driver ignores a number that names no object, and an object that was destroyed with
 // its context.
 template <class T>
 void destroy(unsigned long long handle) {

@@ -1,4 +1,4 @@
-// The host function of the suite's kernel, for the setting kernels=FILE: it stays registered after
+// The host function of the kernel, for the setting kernels=FILE: it stays registered after
 // a reset.
 #include <cushim_sim.h>
 
