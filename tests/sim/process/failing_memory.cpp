@@ -46,6 +46,16 @@ void use_context() {
     driver().cuCtxSetCurrent(context);
 }
 
+constexpr int not_freed = 4; // exit status of a child
+
+// A call that fails to free memory leaves it allocated, so the next call frees it.
+void free_in_order(CUdeviceptr address, CUstream stream) {
+    if (driver().cuMemFreeAsync(address, stream) == CUDA_ERROR_OUT_OF_MEMORY &&
+        driver().cuMemFreeAsync(address, stream) != CUDA_SUCCESS) {
+        std::_Exit(not_freed);
+    }
+}
+
 void use_memory(CUstream stream) {
     CUdeviceptr a = 0, b = 0, c = 0;
     void *pinned = nullptr;
@@ -59,7 +69,7 @@ void use_memory(CUstream stream) {
     driver().cuMemsetD8Async(a, 1, 64, stream);
     driver().cuMemHostRegister(plain, sizeof plain, 0);
     driver().cuMemHostUnregister(plain);
-    driver().cuMemFreeAsync(c, stream);
+    free_in_order(c, stream);
     driver().cuStreamSynchronize(stream);
     driver().cuMemFreeHost(pinned);
     driver().cuMemFree(b);
@@ -126,6 +136,27 @@ void use_graph(CUstream stream, CUfunction kernel) {
     }
 }
 
+void use_graph_memory(CUstream stream) {
+    CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+    parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    parameters.bytesize = 4096;
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    CUgraphExec exec = nullptr;
+    if (driver().cuGraphCreate(&graph, 0) != CUDA_SUCCESS) {
+        return;
+    }
+    driver().cuGraphAddMemAllocNode(&node, graph, nullptr, 0, &parameters);
+    if (driver().cuGraphInstantiateWithFlags(&exec, graph, 0) == CUDA_SUCCESS) {
+        if (driver().cuGraphLaunch(exec, stream) == CUDA_SUCCESS) {
+            free_in_order(parameters.dptr, stream);
+        }
+        driver().cuGraphExecDestroy(exec);
+    }
+    driver().cuGraphDestroy(graph);
+}
+
 void use_work(CUstream stream) {
     CUevent event = nullptr;
     if (driver().cuEventCreate(&event, 0) == CUDA_SUCCESS) {
@@ -183,6 +214,7 @@ void use_everything() {
         use_memory(stream);
         use_work(stream);
         use_code(stream);
+        use_graph_memory(stream);
         driver().cuStreamDestroy(stream);
     }
     use_virtual_memory();

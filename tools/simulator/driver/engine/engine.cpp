@@ -152,6 +152,9 @@ Ticket put(CUstream_st &stream, Work &&work, const std::vector<Ticket> &after, b
         ++stream.loose;
     }
     hold(operation->work);
+    if (operation->work.accepted) {
+        operation->work.accepted();
+    }
     ++e.progress;
     if (operation->waits_for == 0) {
         become_ready(*operation);

@@ -268,8 +268,9 @@ bool is_graph_memory(CUdeviceptr address) noexcept {
 
 Work graph_free_work(CUdeviceptr address, const char *what) {
     const auto allocation = outstanding_allocation(address, what);
-    allocation->set_outstanding(false);
-    return free_work(allocation, what);
+    Work work = free_work(allocation, what);
+    work.accepted = [allocation] { allocation->set_outstanding(false); };
+    return work;
 }
 
 void graph_memory_free(CUdeviceptr address) {

@@ -40,6 +40,9 @@ struct Work {
     // Called each time it is put into a queue, before it can run. May add to Operation::after, keep
     // the ticket, and give the operation's work its own state.
     std::function<void(const Ticket &)> enqueued;
+    // Called once it is certain to be enqueued, before it can run: the place for changes that a
+    // failing submit() must not leave behind. Must not throw.
+    std::function<void()> accepted;
     // Memory that it uses; freeing it earlier is a misuse.
     std::vector<Use> uses;
     // Its call is synchronous for the client: freeing its memory waits for it.

@@ -60,7 +60,7 @@ Range &to_be_freed(CUdeviceptr address) {
 }
 
 // Records that the current call frees the memory. The pool counts the bytes as free afterwards.
-void mark_freed(Range &range) {
+void mark_freed(Range &range) noexcept {
     const Call *call = Call::current();
     range.ended_by = call != nullptr ? call->name() : "the simulator";
     range.ended_in = call != nullptr ? call->number() : 0;
@@ -154,11 +154,12 @@ Work pool_free_work(CUdeviceptr address, const char *what) {
     if (is_graph_memory(address)) {
         return graph_free_work(address, what);
     }
-    mark_freed(to_be_freed(address));
+    Range &range = to_be_freed(address);
     Work work;
     work.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
     work.what = what;
     work.parameters = address;
+    work.accepted = [&range] { mark_freed(range); };
     work.run = [address](CUstream_st &) { end_memory(address); };
     work.otherwise = [address](CUstream_st &, CUresult) { end_memory(address); };
     return work;
