@@ -76,6 +76,27 @@ TEST_CASE("call numbers increase, and each thread has its own number") {
     CHECK(sim_control().call_at(0, nullptr) == 0);
 }
 
+TEST_CASE("threads are numbered by their first listed calls, again after a reset") {
+    const auto threads = [] {
+        std::vector<std::uint64_t> numbers;
+        cushim_sim_call call{};
+        for (std::size_t i = 0; sim_control().call_at(i, &call) != 0; ++i) {
+            numbers.push_back(call.thread);
+        }
+        return numbers;
+    };
+    int count = 0;
+    sim_control().log_calls(1);
+    std::thread([&] { driver().cuDeviceGetCount(&count); }).join();
+    driver().cuDeviceGetCount(&count);
+    CHECK(threads() == std::vector<std::uint64_t>{1, 2});
+    sim_control().reset();
+    sim_control().log_calls(1);
+    driver().cuDeviceGetCount(&count);
+    std::thread([&] { driver().cuDeviceGetCount(&count); }).join();
+    CHECK(threads() == std::vector<std::uint64_t>{1, 2});
+}
+
 TEST_CASE("per-thread entry points are listed by their own names, structures as {}") {
     sim_control().log_calls(1);
     CUipcMemHandle handle{};

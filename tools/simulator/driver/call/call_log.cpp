@@ -1,9 +1,11 @@
 #include "call/call_log.hpp"
 #include "base/immortal.hpp"
+#include "base/thread_number.hpp"
 #include "call/startup.hpp"
 
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,16 +26,15 @@ std::vector<Entry> &entries() {
     return *all;
 }
 
-std::uint64_t threads = 0, restarts_of_log = 0;
+// The listed numbers of threads, by thread_number(). They start at 1 again after a reset.
+std::map<std::uint64_t, std::uint64_t> &listed_threads() {
+    static Immortal<std::map<std::uint64_t, std::uint64_t>> all;
+    return *all;
+}
 
-// Counted here: the system reuses the identity of a thread that has ended.
-std::uint64_t thread_number() {
-    static thread_local std::uint64_t number = 0, given_after = 0;
-    if (number == 0 || given_after != restarts_of_log) {
-        number = ++threads;
-        given_after = restarts_of_log;
-    }
-    return number;
+std::uint64_t listed_thread() {
+    auto &all = listed_threads();
+    return all.try_emplace(thread_number(), all.size() + 1).first->second;
 }
 
 // The text in quotes, with non-printable bytes as "\x0a". Long texts end with "...".
@@ -104,7 +105,7 @@ void enable_log(bool on) noexcept {
 
 void log_call(std::uint64_t number, const Row &row, const Argument *arguments, unsigned int count,
               int status) noexcept try {
-    entries().push_back({number, thread_number(), row.name, text_of(arguments, count), status});
+    entries().push_back({number, listed_thread(), row.name, text_of(arguments, count), status});
 } catch (...) { // out of memory: the call itself must not fail
 }
 
@@ -127,8 +128,7 @@ void clear_log() noexcept {
 
 void restart_log() noexcept {
     entries().clear();
-    threads = 0;
-    ++restarts_of_log;
+    listed_threads().clear();
     enabled = false;
 }
 

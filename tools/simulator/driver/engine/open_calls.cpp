@@ -1,6 +1,7 @@
 #include "engine/open_calls.hpp"
 #include "base/immortal.hpp"
 #include "base/platform.hpp"
+#include "base/thread_number.hpp"
 #include "call/call.hpp"
 #include "call/runtime_calls.hpp"
 #include "engine/context.hpp"
@@ -54,17 +55,11 @@ struct State {
     std::map<std::uint64_t, std::vector<Push>> pushes; // by thread
     std::map<Peer, Origin> peers;                      // may have ended: see holds()
     std::map<std::intptr_t, Export> exports;           // by descriptor, which may be closed
-    std::uint64_t threads = 0;
 };
 
 State &state() {
     static Immortal<State> all;
     return *all;
-}
-
-std::uint64_t this_thread() {
-    static thread_local const std::uint64_t number = ++state().threads;
-    return number;
 }
 
 std::string text_of(const Context &context) {
@@ -107,11 +102,11 @@ void note_release(int device) noexcept {
 
 void note_push(const CUctx_st &context, std::size_t depth) {
     note_pops(depth - 1);
-    state().pushes[this_thread()].push_back({depth, &context, text_of(context), {}});
+    state().pushes[thread_number()].push_back({depth, &context, text_of(context), {}});
 }
 
 void note_pops(std::size_t depth) noexcept {
-    const auto own = state().pushes.find(this_thread());
+    const auto own = state().pushes.find(thread_number());
     if (own == state().pushes.end()) {
         return;
     }

@@ -1,6 +1,7 @@
 // Creation and destruction of streams: created streams, legacy streams, per-thread streams.
 #include "engine/stream.hpp"
 #include "base/shared_state.hpp"
+#include "base/thread_number.hpp"
 #include "call/call.hpp"
 #include "engine/capture.hpp"
 #include "engine/context.hpp"
@@ -83,18 +84,6 @@ struct ThreadStreams {
     }
 };
 
-// The calling thread's number. It stays valid during thread exit, when streams may still be
-// created.
-std::uint64_t this_thread() {
-    static std::uint64_t threads = 0; // guarded by the lock
-    static constinit thread_local std::uint64_t number = 0;
-    if (number == 0) {
-        number = ++threads;
-        static thread_local const ThreadStreams streams{number};
-    }
-    return number;
-}
-
 } // namespace
 
 CUctx_st &context_of(const Stream &stream) noexcept {
@@ -117,7 +106,8 @@ CUstream_st &legacy_stream(CUctx_st &context) {
 }
 
 CUstream_st &thread_stream(CUctx_st &context) {
-    const std::uint64_t thread = this_thread();
+    const std::uint64_t thread = thread_number();
+    static thread_local const ThreadStreams streams{thread};
     const std::pair key(thread, &context);
     if (const auto found = engine().thread_streams.find(key);
         found != engine().thread_streams.end()) {
