@@ -12,26 +12,23 @@
 namespace sim {
 namespace {
 
-constexpr int location_invalid = 0, location_device = 1, location_host = 2, location_numa = 3,
-              location_numa_current = 4; // CUmemLocationType of CUDA 13
-
 Place place_of(CUdevice device) {
-    return device == CU_DEVICE_CPU ? Place{location_host, CU_DEVICE_CPU}
-                                   : Place{location_device, device};
+    return device == CU_DEVICE_CPU ? Place{location::host, CU_DEVICE_CPU}
+                                   : Place{location::device, device};
 }
 
 #if CUDA_VERSION >= 12020
 Place place_of(const CUmemLocation &location) {
     const int type = static_cast<int>(location.type);
-    require(type > location_invalid && type <= location_numa_current);
-    return {type, type == location_host ? CU_DEVICE_CPU : location.id};
+    require(type > location::none && type <= location::host_numa_current);
+    return {type, type == location::host ? CU_DEVICE_CPU : location.id};
 }
 #endif
 
 void check_place(const Place &place, CUresult otherwise, const char *reason = "") {
-    require(place.type != location_device || (place.id >= 0 && place.id < device_count()),
+    require(place.type != location::device || (place.id >= 0 && place.id < device_count()),
             otherwise, reason);
-    require(place.type != location_numa || place.id == 0);
+    require(place.type != location::host_numa || place.id == 0);
 }
 
 void apply(Advice &advice, CUmem_advise what, const Place &place) {
@@ -200,7 +197,7 @@ int range_value(int attribute, CUdeviceptr address, std::size_t size) {
         return common(address, size, false, [](const Advice &a) { return a.read_mostly; }) ? 1 : 0;
     case 2: { // …PREFERRED_LOCATION
         const Place place = common(address, size, Place(), preferred);
-        return place.type > location_device ? CU_DEVICE_CPU : place.id;
+        return place.type > location::device ? CU_DEVICE_CPU : place.id;
     }
     case 6: // …PREFERRED_LOCATION_ID
         return common(address, size, Place(), preferred).id;
