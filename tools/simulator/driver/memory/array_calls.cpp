@@ -28,18 +28,11 @@ void create_array(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *description) {
     *array = &make_array(context, *description);
 }
 
-std::uintptr_t place_of(const Array &array) {
-    return array.place;
-}
-std::uintptr_t place_of(const MipmappedArray &array) {
-    return array.place;
-}
-
 // Waits for enqueued work that uses the array, then destroys it, even if its context has failed,
 // which the status reports.
 template <class T>
 CUresult end_array(T *handle) {
-    wait_until_unused(place_of(checked(handle))); // releases the lock
+    wait_until_unused(checked(handle).place); // releases the lock
     T &array = checked(handle);
     const CUresult failed = fault_of(array.context);
     Registry::get().destroy(&array);
@@ -100,6 +93,17 @@ void describe_tiles(Properties &properties, const CUDA_ARRAY3D_DESCRIPTOR &d, un
     properties.tileExtent.depth = tile.depth;
     properties.miptailFirstLevel = levels == 1 ? 0 : first;
     properties.miptailSize = levels > 1 && first < levels ? tile_bytes : 0;
+}
+#endif
+
+#if CUDA_VERSION >= 11060
+// Memory for an array whose physical memory is mapped later: whole tiles.
+void describe_memory(CUDA_ARRAY_MEMORY_REQUIREMENTS &requirements, const CUDA_ARRAY3D_DESCRIPTOR &d,
+                     std::size_t bytes) {
+    require((d.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) != 0);
+    requirements = {};
+    requirements.size = (bytes + tile_bytes - 1) / tile_bytes * tile_bytes;
+    requirements.alignment = tile_bytes;
 }
 #endif
 
@@ -206,10 +210,7 @@ EXPORT CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *mem
                                              CUarray array, CUdevice) {
     require(memoryRequirements != nullptr && array != nullptr);
     const Array &checked_array = described(array);
-    require((checked_array.descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) != 0);
-    *memoryRequirements = {};
-    memoryRequirements->size = (checked_array.bytes() + tile_bytes - 1) / tile_bytes * tile_bytes;
-    memoryRequirements->alignment = tile_bytes;
+    describe_memory(*memoryRequirements, checked_array.descriptor, checked_array.bytes());
     return CUDA_SUCCESS;
 }
 
@@ -217,12 +218,9 @@ EXPORT CUresult cuMipmappedArrayGetMemoryRequirements(
     OUT CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUmipmappedArray mipmap, CUdevice) {
     const MipmappedArray &whole = described(mipmap, CUDA_ERROR_INVALID_VALUE);
     require(memoryRequirements != nullptr && mipmap != nullptr);
-    require((whole.descriptor.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) != 0);
-    const std::size_t bytes =
-        mipmapped_bytes(whole.descriptor, static_cast<unsigned int>(whole.levels.size()));
-    *memoryRequirements = {};
-    memoryRequirements->size = (bytes + tile_bytes - 1) / tile_bytes * tile_bytes;
-    memoryRequirements->alignment = tile_bytes;
+    describe_memory(
+        *memoryRequirements, whole.descriptor,
+        mipmapped_bytes(whole.descriptor, static_cast<unsigned int>(whole.levels.size())));
     return CUDA_SUCCESS;
 }
 #endif
