@@ -21,7 +21,7 @@ TREES = {
     'src/api/base': ['. platform', 'platform .'],  # both ways: platform uses base's ranges and names
     'src/loader': ['. platform'],
     'tools': ['cushim-info', 'simulator'],
-    'tools/simulator': ['pch runtime driver ptx .', 'variants driver', 'tool .', 'conformance'],
+    'tools/simulator': ['pch runtime driver ptx .', 'variants driver', 'tool driver .', 'conformance'],
     'tools/simulator/driver': ['process context graph kernel interop memory engine image call base'],
     'tools/simulator/runtime': ['forward graph memory kernel context base'],
 }

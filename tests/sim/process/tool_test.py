@@ -128,6 +128,9 @@ class Run(unittest.TestCase):
                 self.assertEqual(line in done.stderr, not fires)
         self.assertEqual(sim('run', '--set', fault + ':optional', *calls(0, 1)).returncode, 0)
         self.assertEqual(sim('run', '--set', fault.replace('fail', '1'), *calls(1)).returncode, 0)
+        # The key `report` has blanks around it; the last `report=` is part of another value.
+        blanks = fault.replace('report=fail', ' report = fail ; name = A report=0 ')
+        self.assertIn(line, sim('run', '--set', blanks, *calls(1)).stderr)
         chance = 'report=fail;fault=cuDeviceGetCount:p=0.000000001:2'
         self.assertEqual(sim('run', '--set', chance, *calls(0, 1)).returncode, 0)
         self.assertEqual(sim('run', '--set', chance, *calls(0)).returncode, 1)

@@ -4,6 +4,7 @@
 #include "process.hpp"
 
 #include "../cushim_sim.h"
+#include "../driver/base/setting_text.hpp"
 
 #include <cstdio>
 #include <string>
@@ -45,11 +46,13 @@ const cushim_sim *control_of(const Places &places) {
 
 // The last value of the setting `report`.
 std::string report_of(const std::string &settings) {
-    constexpr std::string_view key = "report=";
-    const auto at = settings.rfind(key);
-    return at == settings.npos
-               ? "0"
-               : settings.substr(at + key.size(), settings.find(';', at) - at - key.size());
+    std::string report = "0";
+    for (const auto &[whole, key, value] : sim::settings_in(settings)) {
+        if (key == "report") {
+            report = value.value_or("");
+        }
+    }
+    return report;
 }
 
 // Runs the program and then reports the planned faults that fired in none of its processes. They
@@ -57,7 +60,7 @@ std::string report_of(const std::string &settings) {
 int run_with_faults(const Options &options, const cushim_sim &control, bool fails) {
     const int status = run_and_wait(options.program);
     const auto print = [](const char *line, void *kind) {
-        const std::string text = line;
+        const std::string text = line; // what follows ';' is about the calls of this process
         std::fprintf(stderr, "cushim-sim: %s: %s in any process\n", static_cast<const char *>(kind),
                      text.substr(0, text.find(';')).c_str());
     };

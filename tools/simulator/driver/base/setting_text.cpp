@@ -25,6 +25,23 @@ std::vector<std::string> split(std::string_view text, char separator) {
     }
 }
 
+std::vector<SettingText> settings_in(std::string_view text) {
+    std::vector<SettingText> all;
+    for (const std::string &part : split(text, ';')) {
+        if (part.empty()) {
+            continue;
+        }
+        const std::string_view whole = part;
+        const auto equals = whole.find('=');
+        SettingText setting{part, std::string(trimmed(whole.substr(0, equals))), {}};
+        if (equals != whole.npos) {
+            setting.value = trimmed(whole.substr(equals + 1));
+        }
+        all.push_back(std::move(setting));
+    }
+    return all;
+}
+
 std::optional<std::size_t> size_of(std::string_view text) {
     constexpr std::pair<std::string_view, int> units[] = {
         {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}};

@@ -1,4 +1,4 @@
-// Parsing of settings.
+// Parsing of settings. cushim-sim uses it, too.
 #pragma once
 
 #include <charconv>
@@ -14,6 +14,13 @@ namespace sim {
 std::string_view trimmed(std::string_view text);
 // The parts between the separators, each trimmed; at least one part.
 std::vector<std::string> split(std::string_view text, char separator);
+
+// One setting of a text such as "devices=2;mode=threaded".
+struct SettingText {
+    std::string whole, key;
+    std::optional<std::string> value; // none without '='
+};
+std::vector<SettingText> settings_in(std::string_view text);
 
 // The number, if it is the whole text.
 template <class T>

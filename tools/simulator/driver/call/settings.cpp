@@ -108,7 +108,7 @@ constexpr DeviceSetting of_devices[] = {
     {"attribute", "attribute.NUMBER=VALUE, a number or unknown"},
 };
 
-bool apply(std::string_view key, std::string_view value) {
+bool set_value(std::string_view key, std::string_view value) {
     if (const auto understood = set_profile(settings().machine, key, value)) {
         return *understood;
     }
@@ -145,20 +145,11 @@ Settings &settings() noexcept {
 }
 
 std::optional<std::string> configure(std::string_view text) {
-    for (const std::string &part : split(text, ';')) {
-        if (part.empty()) {
-            continue;
-        }
-        const auto equals = part.find('=');
-        if (equals == std::string::npos) {
-            return not_understood(part, part);
-        }
-        const auto key = trimmed(std::string_view(part).substr(0, equals));
-        const auto value = trimmed(std::string_view(part).substr(equals + 1));
-        if (!apply(key, value)) {
-            return key == "fault" && !names_entry_point(value)
-                       ? "not understood: '" + part + "' names no entry point"
-                       : not_understood(part, key);
+    for (const auto &[whole, key, value] : settings_in(text)) {
+        if (!value || !set_value(key, *value)) {
+            return value && key == "fault" && !names_entry_point(*value)
+                       ? "not understood: '" + whole + "' names no entry point"
+                       : not_understood(whole, key);
         }
     }
     return std::nullopt;
