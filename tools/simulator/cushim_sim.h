@@ -226,7 +226,7 @@ typedef struct cushim_sim {
     /* Reports one line for each planned fault that has never fired, with the calls of similar entry
      * points. Not reported: faults that are optional, faults with a probability that saw a call,
      * and faults of CUSHIM_SIM that have fired in a child process or that a parent process planned,
-     * too (Linux). Returns the number of lines. */
+     * too (Linux, the first 64 faults). Returns the number of lines. */
     size_t (*idle_faults)(cushim_sim_line line, void *user);
 
     /* For host functions of kernels: */

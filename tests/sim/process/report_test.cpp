@@ -103,6 +103,18 @@ TEST_CASE("a fault that never fires is an error with report=fail unless it is op
     CHECK(run_alone("child allocates once", "report=fail;fault=cuMemAlloc:p=0.5:2").status == 1);
 }
 
+TEST_CASE("faults beyond the limit of shared ones are noted") {
+    std::string settings = "report=1";
+    for (int i = 0; i < 64; ++i) {
+        settings += ";fault=cuMemAlloc:1:2:optional";
+    }
+    CHECK_FALSE(contains(run_alone("child allocates once", settings).errors, "not shared"));
+    settings += ";fault=cuMemAlloc:1:2:optional;fault=cuMemFree:1:2:optional";
+    CHECK(contains(run_alone("child allocates once", settings).errors,
+                   "note: planned faults that are not shared with child processes: 2; each process "
+                   "counts only its own calls for a fault beyond the first 64"));
+}
+
 TEST_CASE("child is given its own plan", "[.]") {
     require_ok(driver().cuInit(0));
     const cushim_sim_fault fault{

@@ -228,11 +228,19 @@ void clear_faults() noexcept {
 
 void share_faults() {
     std::string all; // equal plans get different keys
+    std::size_t not_shared = 0;
     for (Plan &plan : plans()) {
         all += plan.entry + ' ' + std::to_string(plan.kind) + ' ' + std::to_string(plan.code) +
                ' ' + std::to_string(plan.nth) + ' ' + std::to_string(plan.probability) + ';';
         plan.key = std::hash<std::string>()(all) | 1;
-        share_plan(plan.key);
+        not_shared += share_plan(plan.key) ? 0 : 1;
+    }
+    if (not_shared != 0) {
+        note("planned faults that are not shared with child processes: " +
+             std::to_string(not_shared) +
+             "; each process counts only its own calls for a fault "
+             "beyond the first " +
+             std::to_string(most_shared_plans));
     }
 }
 

@@ -17,7 +17,7 @@ struct SharedPlans {
         std::atomic<std::uint64_t> key, counted, fired;
     };
     std::uint64_t magic;
-    Plan plans[64];
+    Plan plans[most_shared_plans];
 
     Plan *find(std::uint64_t key) noexcept {
         for (Plan &plan : plans) {
@@ -46,17 +46,19 @@ std::vector<Shared<SharedPlans>> of_ancestors() {
 
 } // namespace
 
-void share_plan(std::uint64_t key) {
+bool share_plan(std::uint64_t key) {
     if (!own()) {
         own() = Shared<SharedPlans>::create();
     }
     // After a reset, the plan is known, and may have fired before.
     if (!own() || own()->find(key) != nullptr) {
-        return;
+        return true;
     }
-    if (SharedPlans::Plan *const free = own()->find(0)) {
+    SharedPlans::Plan *const free = own()->find(0);
+    if (free != nullptr) {
         free->key = key;
     }
+    return free != nullptr;
 }
 
 void tell_processes(std::uint64_t key, bool has_fired) noexcept try {

@@ -8,7 +8,9 @@
 namespace sim {
 
 // Makes a plan of this process known to its descendants. Its key is the same in each process.
-void share_plan(std::uint64_t key);
+// Returns false if that many are known already.
+constexpr std::size_t most_shared_plans = 64;
+bool share_plan(std::uint64_t key);
 
 // A call of this process has counted for the plan, and perhaps made it fire: told to this process,
 // where it outlives a reset, and to its ancestors.
