@@ -95,7 +95,11 @@ TEST_CASE("a mistake in a kernel's body fails with INVALID_PTX and its line") {
         {"call nowhere, (%r1);", "Unknown symbol 'nowhere'"},
         {"call here, (%r1);", "Call has wrong number of parameters"},
         {"call elsewhere, (%r1);", "Unresolved extern function 'elsewhere'"},
-        {"mov.u32 %r1, 1 / 0;", "Division by zero"},
+        {"mov.u32 %r1, 1 / 0;", "Constant expression has division by zero"},
+        {"mov.u32 %r1, -1 / (-2 + 2);", "Constant expression has division by zero"},
+        {"mov.u32 %r1, !1.5;", "Integer constant expression expected"},
+        {"mov.f32 %f1, 1.5 + 2;", "Integer constant expression expected"},
+        {"mov.f32 %f1, -0f3F800000;", "Parsing error near '0f3F800000': syntax error"},
     };
     for (const Mistake &mistake : mistakes) {
         INFO(mistake.statement);
@@ -114,6 +118,10 @@ TEST_CASE("what PTX permits loads") {
              "ld.global.u8 %rd3, [%rd1];",
              "ld.global.f32 %r1, [%rd1];",
              "mov.u32 %r1, -(4 * 2 + 1) << 3;",
+             "mov.u32 %r1, -1+2;",
+             "mov.u32 %r1, 4 / (-1+2 == 1 ? 2 : 0);",
+             "mov.u32 %r1, 1 / (1 < 2 && 2 >= 2 && !(1 != 1) || 0);",
+             "mov.f32 %f1, -1.5 + 2.0 * 3.0;",
              "mov.b32 %r1, 0f3F800000;",
              "mov.b32 {%h1, _}, %r1;",
              "mov.u16 %h1, %tid.x;",
@@ -160,10 +168,14 @@ TEST_CASE("the linker resolves functions of other inputs") {
 }
 
 TEST_CASE("text that nests deeply or asks for much is refused") {
+    std::string choices;
+    for (int i = 0; i < 100000; ++i) {
+        choices += "1?1:";
+    }
     for (const std::string &statement :
          {std::string("mov.u32 %r1, ") + std::string(100000, '-') + "1;",
           std::string("mov.u32 %r1, ") + std::string(100000, '(') + "1;", std::string(100000, '{'),
-          std::string(".reg .b32 %x<4000000000>;")}) {
+          "mov.u32 %r1, " + choices + "1;", std::string(".reg .b32 %x<4000000000>;")}) {
         CHECK(load(kernel_with(statement)).status == CUDA_ERROR_INVALID_PTX);
     }
 }

@@ -303,21 +303,25 @@ class BodyReader {
         in_.expect(end);
     }
 
+    // !%p, -%r
+    bool is_negated_name() const {
+        if (!in_.token().is("!") && !in_.token().is("-")) {
+            return false;
+        }
+        Lexer ahead = in_;
+        ahead.take();
+        return ahead.token().kind == Token::Kind::word;
+    }
+
     Operand read_simple_operand() {
-        const bool negated = in_.token().is("!") || in_.token().is("-");
-        if (!negated && is_constant(in_.token())) {
+        const bool negated = is_negated_name();
+        if (negated) {
+            in_.take();
+        } else if (is_constant(in_.token())) {
             return read_constant(in_);
         }
-        if (in_.token().kind != Token::Kind::word && !negated) {
-            in_.fail();
-        }
-        if (negated) {
-            const Token sign = in_.take();
-            if (in_.token().kind != Token::Kind::word) {
-                return negative_constant(sign);
-            }
-        }
-        const Token name = in_.take();
+        const Token name = in_.token();
+        in_.name();
         Operand operand = name.is("_") ? Operand{} : branch_ ? label(name) : named(name);
         operand.negated = negated;
         if (in_.accept("|")) {
@@ -330,18 +334,6 @@ class BodyReader {
         }
         if (in_.accept("+")) {
             operand.value = static_cast<std::uint64_t>(read_integer(in_));
-        }
-        return operand;
-    }
-
-    Operand negative_constant(const Token &sign) {
-        Operand operand = read_constant(in_);
-        if (sign.is("!")) {
-            operand.value = operand.value == 0 ? 1 : 0;
-        } else if (operand.kind == Kind::integer) {
-            operand.value = 0 - operand.value;
-        } else {
-            operand.value ^= std::uint64_t(1) << (operand.kind == Kind::bits32 ? 31 : 63);
         }
         return operand;
     }

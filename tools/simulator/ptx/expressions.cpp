@@ -48,26 +48,45 @@ Operand read_number(Lexer &in) {
     return operand;
 }
 
+bool is_real(const Operand &operand) {
+    return operand.kind == Kind::real || operand.kind == Kind::bits64;
+}
+
+double real_of(const Operand &operand) {
+    return std::bit_cast<double>(operand.value);
+}
+
+Operand real(double value) {
+    Operand operand;
+    operand.kind = Kind::real;
+    operand.value = std::bit_cast<std::uint64_t>(value);
+    return operand;
+}
+
+void require_integer(const Operand &operand, const Token &sign) {
+    if (operand.kind != Kind::integer) {
+        fail_at(sign.line, "error   : Integer constant expression expected");
+    }
+}
+
 Operand negative(Operand operand) {
-    switch (operand.kind) {
-    case Kind::real:
-    case Kind::bits64:
+    if (is_real(operand)) {
         operand.value ^= std::uint64_t(1) << 63;
         return operand;
-    case Kind::bits32:
-        operand.value ^= std::uint64_t(1) << 31;
-        return operand;
-    default:
-        return integer(0 - operand.value);
     }
+    return integer(0 - operand.value);
 }
 
 struct Operator {
     std::string_view text;
     int rank; // binds tighter than those of a lower rank
 };
-constexpr Operator operators[] = {{"|", 1}, {"^", 2}, {"&", 3}, {"<<", 4}, {">>", 4},
-                                  {"+", 5}, {"-", 5}, {"*", 6}, {"/", 6},  {"%", 6}};
+constexpr Operator operators[] = {
+    {"||", 1}, {"&&", 2}, {"|", 3}, {"^", 4},  {"&", 5},  {"==", 6},
+    {"!=", 6}, {"<", 7},  {">", 7}, {"<=", 7}, {">=", 7}, {"<<", 8},
+    {">>", 8}, {"+", 9},  {"-", 9}, {"*", 10}, {"/", 10}, {"%", 10},
+};
+constexpr int lowest = 1;
 
 const Operator *operator_at(const Token &token) {
     for (const Operator &one : operators) {
@@ -78,7 +97,28 @@ const Operator *operator_at(const Token &token) {
     return nullptr;
 }
 
+[[noreturn]] void fail_division(const Token &sign) {
+    fail_at(sign.line, "fatal   : Constant expression has division by zero");
+}
+
 std::uint64_t applied(const Token &sign, std::uint64_t a, std::uint64_t b) {
+    const auto left = static_cast<std::int64_t>(a), right = static_cast<std::int64_t>(b);
+    if (sign.text.size() == 2) {
+        switch (sign.text[0]) {
+        case '|':
+            return a != 0 || b != 0 ? 1 : 0;
+        case '&':
+            return a != 0 && b != 0 ? 1 : 0;
+        case '=':
+            return a == b ? 1 : 0;
+        case '!':
+            return a != b ? 1 : 0;
+        case '<':
+            return sign.is("<=") ? (left <= right ? 1 : 0) : b < 64 ? a << b : 0;
+        default:
+            return sign.is(">=") ? (left >= right ? 1 : 0) : b < 64 ? a >> b : 0;
+        }
+    }
     switch (sign.text[0]) {
     case '|':
         return a | b;
@@ -87,9 +127,9 @@ std::uint64_t applied(const Token &sign, std::uint64_t a, std::uint64_t b) {
     case '&':
         return a & b;
     case '<':
-        return b < 64 ? a << b : 0;
+        return left < right ? 1 : 0;
     case '>':
-        return b < 64 ? a >> b : 0;
+        return left > right ? 1 : 0;
     case '+':
         return a + b;
     case '-':
@@ -98,28 +138,61 @@ std::uint64_t applied(const Token &sign, std::uint64_t a, std::uint64_t b) {
         return a * b;
     default:
         if (b == 0) {
-            fail_at(sign.line, "error   : Division by zero in constant expression");
+            fail_division(sign);
         }
-        return sign.text[0] == '/' ? a / b : a % b;
+        return sign.is("/") ? a / b : a % b;
     }
 }
 
-Operand read_expression(Lexer &in, int rank, int depth);
+double applied(const Token &sign, double a, double b) {
+    switch (sign.text[0]) {
+    case '+':
+        return a + b;
+    case '-':
+        return a - b;
+    case '*':
+        return a * b;
+    default:
+        if (b == 0) {
+            fail_division(sign);
+        }
+        return a / b;
+    }
+}
+
+Operand applied(const Token &sign, const Operand &a, const Operand &b) {
+    constexpr std::string_view of_reals = "+-*/";
+    if (is_real(a) && is_real(b) && of_reals.find(sign.text) != of_reals.npos) {
+        return real(applied(sign, real_of(a), real_of(b)));
+    }
+    require_integer(a, sign);
+    require_integer(b, sign);
+    return integer(applied(sign, a.value, b.value));
+}
+
+Operand read_choice(Lexer &in, int depth);
 
 Operand read_factor(Lexer &in, int depth) {
     if (depth > deepest) {
         in.fail();
     }
-    if (in.accept("-")) {
-        return negative(read_factor(in, depth + 1));
+    if (in.token().is("-")) {
+        in.take();
+        const Token first = in.token();
+        const Operand operand = read_factor(in, depth + 1);
+        if (operand.kind == Kind::bits32) { // as ptxas
+            Lexer::fail(first);
+        }
+        return negative(operand);
     }
     if (in.accept("+")) {
         return read_factor(in, depth + 1);
     }
     if (in.token().is("~") || in.token().is("!")) {
-        const bool inverts = in.take().is("~");
+        const Token sign = in.take();
         const Operand operand = read_factor(in, depth + 1);
-        return integer(inverts ? ~operand.value : operand.value == 0 ? 1 : 0);
+        require_integer(operand, sign);
+        return integer(sign.is("~") ? ~operand.value : operand.value == 0 ? 1 : 0);
     }
     if (in.accept("(")) {
         // A cast, (.s64), changes no value.
@@ -128,7 +201,7 @@ Operand read_factor(Lexer &in, int depth) {
         if (cast) {
             in.take();
         } else {
-            operand = read_expression(in, 1, depth + 1);
+            operand = read_choice(in, depth + 1);
         }
         in.expect(")");
         return cast ? read_factor(in, depth + 1) : operand;
@@ -144,19 +217,29 @@ Operand read_expression(Lexer &in, int rank, int depth) {
     for (const Operator *sign = operator_at(in.token()); sign && sign->rank >= rank;
          sign = operator_at(in.token())) {
         const Token token = in.take();
-        const Operand right = read_expression(in, sign->rank + 1, depth + 1);
-        if (left.kind != Kind::integer || right.kind != Kind::integer) {
-            Lexer::fail(token);
-        }
-        left = integer(applied(token, left.value, right.value));
+        left = applied(token, left, read_expression(in, sign->rank + 1, depth + 1));
     }
     return left;
+}
+
+// condition ? value : value
+Operand read_choice(Lexer &in, int depth) {
+    const Operand condition = read_expression(in, lowest, depth);
+    const Token sign = in.token();
+    if (!in.accept("?")) {
+        return condition;
+    }
+    require_integer(condition, sign);
+    const Operand first = read_choice(in, depth + 1);
+    in.expect(":");
+    const Operand second = read_choice(in, depth + 1);
+    return condition.value != 0 ? first : second;
 }
 
 } // namespace
 
 Operand read_constant(Lexer &in) {
-    return read_expression(in, 1, 0);
+    return read_choice(in, 0);
 }
 
 std::int64_t read_integer(Lexer &in) {

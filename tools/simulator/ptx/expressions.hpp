@@ -6,7 +6,7 @@
 
 namespace sim::ptx {
 
-// Reads a constant: a number of any form, or an expression of integers, as -(4 * 2 + 1).
+// Reads a constant: a number of any form, or an expression, as -(4 * 2 + 1).
 Operand read_constant(Lexer &in);
 // The same, an integer.
 std::int64_t read_integer(Lexer &in);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 
 namespace sim::ptx {
 namespace {
@@ -165,7 +166,8 @@ std::size_t Lexer::length_of(Token::Kind &kind) const {
     }
     kind = Token::Kind::sign;
     const std::string_view two = rest_.substr(0, 2);
-    return two == "<<" || two == ">>" ? 2 : 1;
+    static constexpr std::string_view pairs[] = {"<<", ">>", "<=", ">=", "==", "!=", "&&", "||"};
+    return std::find(std::begin(pairs), std::end(pairs), two) != std::end(pairs) ? 2 : 1;
 }
 
 void Lexer::advance() {
