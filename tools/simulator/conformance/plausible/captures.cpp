@@ -2,8 +2,8 @@
 // thread-local and relaxed, the statuses of the call by the thread that captures (`own`), by
 // another thread (`other`), and, for calls with a stream, in the capturing stream (`inside`). `!`
 // stands for a capture that the call invalidated (901 at its end); `(1,904)` for another state of
-// the capture after the call, and the status of its end; `(gone)` for a capture whose stream the
-// call destroyed.
+// the capture after the call, and the status of its end; `(gone)` for a capture whose stream or
+// context the call destroyed.
 #include "asking.hpp"
 
 #include <thread>
