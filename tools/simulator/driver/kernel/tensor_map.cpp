@@ -88,6 +88,16 @@ void check_tensor(const Tensor &t) {
     require(t.type != packed_6_bits_16 || t.interleave == 0);
 }
 
+Tensor checked_tensor(CUtensorMap *map, int type, unsigned int rank, void *address,
+                      const cuuint64_t *sizes, const cuuint64_t *strides,
+                      const cuuint32_t *element_strides, int interleave, int swizzle, int promotion,
+                      int fill) {
+    const Tensor tensor{map,        type,    rank,      address, sizes, strides, element_strides,
+                        interleave, swizzle, promotion, fill};
+    check_tensor(tensor);
+    return tensor;
+}
+
 // Recorded: the driver writes a map that is not aligned. Kernels cannot use it there.
 void write_words(CUtensorMap *map, const Words &words) {
     std::memcpy(static_cast<void *>(map), words, sizeof words);
@@ -171,13 +181,9 @@ EXPORT CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataTy
                                        CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                        CUtensorMapL2promotion l2Promotion,
                                        CUtensorMapFloatOOBfill oobFill) {
-    const Tensor tensor{tensorMap,      static_cast<int>(tensorDataType),
-                        tensorRank,     globalAddress,
-                        globalDim,      globalStrides,
-                        elementStrides, interleave,
-                        swizzle,        l2Promotion,
-                        oobFill};
-    check_tensor(tensor);
+    const Tensor tensor =
+        checked_tensor(tensorMap, tensorDataType, tensorRank, globalAddress, globalDim,
+                       globalStrides, elementStrides, interleave, swizzle, l2Promotion, oobFill);
     require(boxDim != nullptr);
     for (unsigned int i = 0; i < tensorRank; ++i) {
         require(boxDim[i] != 0 && boxDim[i] <= 256);
@@ -195,13 +201,9 @@ EXPORT CUresult cuTensorMapEncodeIm2col(
     cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave,
     CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
     CUtensorMapFloatOOBfill oobFill) {
-    const Tensor tensor{tensorMap,      static_cast<int>(tensorDataType),
-                        tensorRank,     globalAddress,
-                        globalDim,      globalStrides,
-                        elementStrides, interleave,
-                        swizzle,        l2Promotion,
-                        oobFill};
-    check_tensor(tensor);
+    const Tensor tensor =
+        checked_tensor(tensorMap, tensorDataType, tensorRank, globalAddress, globalDim,
+                       globalStrides, elementStrides, interleave, swizzle, l2Promotion, oobFill);
     if (pixelBoxLowerCorner == nullptr || pixelBoxUpperCorner == nullptr) {
         misuse("cuTensorMapEncodeIm2col without corners");
         refuse(CUDA_ERROR_INVALID_VALUE);
@@ -227,13 +229,9 @@ EXPORT CUresult cuTensorMapEncodeIm2colWide(
     cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides, CUtensorMapInterleave interleave,
     CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion,
     CUtensorMapFloatOOBfill oobFill) {
-    const Tensor tensor{tensorMap,      static_cast<int>(tensorDataType),
-                        tensorRank,     globalAddress,
-                        globalDim,      globalStrides,
-                        elementStrides, interleave,
-                        swizzle,        l2Promotion,
-                        oobFill};
-    check_tensor(tensor);
+    const Tensor tensor =
+        checked_tensor(tensorMap, tensorDataType, tensorRank, globalAddress, globalDim,
+                       globalStrides, elementStrides, interleave, swizzle, l2Promotion, oobFill);
     require(mode >= CU_TENSOR_MAP_IM2COL_WIDE_MODE_W &&
             mode <= CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128);
     check_pixels(tensor, {&pixelBoxLowerCornerWidth, &pixelBoxUpperCornerWidth, 1, channelsPerPixel,
