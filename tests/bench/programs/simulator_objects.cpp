@@ -61,6 +61,13 @@ static uint64_t make_memory(size_t size) {
     return made<CUdeviceptr>([=](auto *out) { return driver.cuMemAlloc(out, size); });
 }
 
+static uint64_t make_pool() {
+    CUmemPoolProps properties = {};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+    return made<CUmemoryPool>([&](auto *out) { return driver.cuMemPoolCreate(out, &properties); });
+}
+
 static CUDA_ARRAY_DESCRIPTOR small_array() {
     return {.Width = 4, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
 }
@@ -217,23 +224,9 @@ static const Kind kinds[] = {
          });
      },
      [](uint64_t object) { require(driver.cuTexObjectDestroy(object)); }},
-    {"pool",
-     [](size_t) {
-         CUmemPoolProps properties = {};
-         properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-         properties.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
-         return made<CUmemoryPool>(
-             [&](auto *out) { return driver.cuMemPoolCreate(out, &properties); });
-     },
+    {"pool", [](size_t) { return make_pool(); },
      [](uint64_t object) { require(driver.cuMemPoolDestroy(handle<CUmemoryPool>(object))); }},
-    {"synchronize-beside-pools",
-     [](size_t) {
-         CUmemPoolProps properties = {};
-         properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-         properties.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
-         return made<CUmemoryPool>(
-             [&](auto *out) { return driver.cuMemPoolCreate(out, &properties); });
-     },
+    {"synchronize-beside-pools", [](size_t) { return make_pool(); },
      [](uint64_t) { require(driver.cuStreamSynchronize(nullptr)); }},
     {"memory", [](size_t) { return make_memory(512); },
      [](uint64_t object) { require(driver.cuMemFree(object)); }},

@@ -18,7 +18,25 @@ struct Pipeline {
     void consume(cudaStream_t stream) const {
         must(cudaMemcpyAsync(result, memory, bytes, cudaMemcpyDeviceToHost, stream));
     }
-    bool is_right() const { return result[0] == 0x01010101; }
+    void record() const { must(cudaEventRecord(done, producer)); }
+    void wait() const { must(cudaStreamWaitEvent(consumer, done, 0)); }
+    // The consumer waits for the work of the producer so far.
+    void order_unless(bool buggy) const {
+        record();
+        if (!buggy) {
+            wait();
+        }
+    }
+    void check_result() const {
+        check(result[0] == 0x01010101);
+        finish();
+    }
+    // Consumes in that stream and waits for it.
+    void read(cudaStream_t stream) const {
+        consume(stream);
+        must(cudaStreamSynchronize(stream));
+        check_result();
+    }
     void finish() const { must(cudaDeviceSynchronize()); }
 
     DeviceMemory memory{bytes};
@@ -33,44 +51,29 @@ void add_order_bugs(Programs &programs) {
     programs["a stream does not wait for another"] = [](bool buggy) {
         Pipeline p;
         p.produce(p.producer);
-        must(cudaEventRecord(p.done, p.producer));
-        if (!buggy) {
-            must(cudaStreamWaitEvent(p.consumer, p.done, 0));
-        }
-        p.consume(p.consumer);
-        must(cudaStreamSynchronize(p.consumer));
-        check(p.is_right());
-        p.finish();
+        p.order_unless(buggy);
+        p.read(p.consumer);
     };
     programs["an event is recorded after the wait for it"] = [](bool buggy) {
         Pipeline p;
         if (buggy) {
-            must(cudaStreamWaitEvent(p.consumer, p.done, 0));
+            p.wait();
         }
         p.produce(p.producer);
-        must(cudaEventRecord(p.done, p.producer));
-        if (!buggy) {
-            must(cudaStreamWaitEvent(p.consumer, p.done, 0));
-        }
-        p.consume(p.consumer);
-        must(cudaStreamSynchronize(p.consumer));
-        check(p.is_right());
-        p.finish();
+        p.order_unless(buggy);
+        p.read(p.consumer);
     };
     programs["an event is recorded before the work"] = [](bool buggy) {
         Pipeline p;
         if (buggy) {
-            must(cudaEventRecord(p.done, p.producer));
+            p.record();
         }
         p.produce(p.producer);
         if (!buggy) {
-            must(cudaEventRecord(p.done, p.producer));
+            p.record();
         }
-        must(cudaStreamWaitEvent(p.consumer, p.done, 0));
-        p.consume(p.consumer);
-        must(cudaStreamSynchronize(p.consumer));
-        check(p.is_right());
-        p.finish();
+        p.wait();
+        p.read(p.consumer);
     };
     // The default stream waits only for blocking streams.
     programs["the default stream is expected to wait for a non-blocking one"] = [](bool buggy) {
@@ -79,10 +82,7 @@ void add_order_bugs(Programs &programs) {
         if (!buggy) {
             must(cudaStreamSynchronize(p.producer));
         }
-        p.consume(nullptr);
-        must(cudaStreamSynchronize(nullptr));
-        check(p.is_right());
-        p.finish();
+        p.read(nullptr);
     };
     // The code was compiled for the legacy default stream, which all threads share.
     programs["default streams of two threads are expected to be one"] = [](bool buggy) {
@@ -93,18 +93,12 @@ void add_order_bugs(Programs &programs) {
                 must(cudaStreamSynchronize(cudaStreamPerThread));
             }
         }).join();
-        p.consume(cudaStreamPerThread);
-        must(cudaStreamSynchronize(cudaStreamPerThread));
-        check(p.is_right());
-        p.finish();
+        p.read(cudaStreamPerThread);
     };
     programs["two streams write the same memory, and no test reads it"] = [](bool buggy) {
         Pipeline p;
         p.produce(p.producer);
-        must(cudaEventRecord(p.done, p.producer));
-        if (!buggy) {
-            must(cudaStreamWaitEvent(p.consumer, p.done, 0));
-        }
+        p.order_unless(buggy);
         p.produce(p.consumer);
         p.finish();
     };
@@ -115,8 +109,7 @@ void add_order_bugs(Programs &programs) {
         if (!buggy) {
             must(cudaStreamSynchronize(p.producer));
         }
-        check(p.is_right());
-        p.finish();
+        p.check_result();
     };
     programs["a stream is queried once instead of synchronized"] = [](bool buggy) {
         Pipeline p;
@@ -127,8 +120,7 @@ void add_order_bugs(Programs &programs) {
         } else {
             must(cudaStreamSynchronize(p.producer));
         }
-        check(p.is_right());
-        p.finish();
+        p.check_result();
     };
     // Works as long as the buffer is pageable.
     programs["a pinned buffer is reused before its copy has ended"] = [](bool buggy) {
@@ -163,10 +155,7 @@ void add_order_bugs(Programs &programs) {
         must(cudaMallocAsync(&memory, bytes, p.producer));
         must(cudaStreamSynchronize(p.producer));
         must(cudaMemsetAsync(memory, 1, bytes, p.producer));
-        must(cudaEventRecord(p.done, p.producer));
-        if (!buggy) {
-            must(cudaStreamWaitEvent(p.consumer, p.done, 0));
-        }
+        p.order_unless(buggy);
         must(cudaFreeAsync(memory, p.consumer));
         ignore(cudaDeviceSynchronize());
     };
@@ -174,10 +163,7 @@ void add_order_bugs(Programs &programs) {
         Pipeline p;
         void *memory = nullptr;
         must(cudaMallocAsync(&memory, bytes, p.producer));
-        must(cudaEventRecord(p.done, p.producer));
-        if (!buggy) {
-            must(cudaStreamWaitEvent(p.consumer, p.done, 0));
-        }
+        p.order_unless(buggy);
         must(cudaMemsetAsync(memory, 1, bytes, p.consumer));
         ignore(cudaStreamSynchronize(p.consumer));
         ignore(cudaFreeAsync(memory, p.consumer));
@@ -189,7 +175,7 @@ void add_order_bugs(Programs &programs) {
         Event begin;
         must(cudaEventRecord(begin, p.producer));
         p.produce(p.producer);
-        must(cudaEventRecord(p.done, p.producer));
+        p.record();
         if (!buggy) {
             must(cudaEventSynchronize(p.done));
         }
@@ -218,9 +204,9 @@ void add_order_bugs(Programs &programs) {
             must(cudaLaunchHostFunc(p.consumer, wait, &flag));
         }
         must(cudaLaunchHostFunc(p.producer, set, &flag));
-        must(cudaEventRecord(p.done, p.producer));
+        p.record();
         if (!buggy) {
-            must(cudaStreamWaitEvent(p.consumer, p.done, 0));
+            p.wait();
             must(cudaLaunchHostFunc(p.consumer, wait, &flag));
         }
         must(cudaStreamSynchronize(p.consumer));
