@@ -168,7 +168,7 @@ TEST_CASE("the exact name of one kernel is not a short name of another in its im
     CHECK(idle_kernels().size() == 1);
 }
 
-TEST_CASE("kernels of two files with one signature are told apart by their mangled names") {
+TEST_CASE("mangled names distinguish kernels of two files with one signature") {
     const std::vector<std::string> kernels = {anonymous_here, anonymous_other_file};
     const Runs either("anon(int*)");
     launch_all(kernels);

@@ -75,7 +75,7 @@ TEST_CASE("owners that outlive a reset are destroyed without a misuse") {
     CHECK(leaks().empty());
 }
 
-TEST_CASE("a use of what a reset has discarded fails with 709 and is no misuse") {
+TEST_CASE("a use of what a reset has discarded fails with 709 and is not a misuse") {
     const Owners owners;
     sim_control().reset();
     const auto status_of = [](const auto &result) { return result ? 0 : result.error().status(); };

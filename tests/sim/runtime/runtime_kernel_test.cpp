@@ -139,7 +139,7 @@ TEST_CASE("launching a function that is not registered fails") {
 }
 
 #if CUDART_VERSION >= 12010
-TEST_CASE("compiled code whose image lacks the kernel launches a null handle, which is no misuse") {
+TEST_CASE("compiled code whose image lacks the kernel launches null, which is not a misuse") {
     const auto get = runtime_function<cudaError_t(cudaKernel_t *, const void *)>("__cudaGetKernel");
     const auto launch =
         runtime_function<cudaError_t(cudaKernel_t, dim3, dim3, void **, size_t, cudaStream_t)>(
@@ -273,7 +273,7 @@ TEST_CASE("registered kernels survive a reset") {
 
 TEST_CASE("an invalid registered image fails at its first use") {
     FatBinary wrapper;
-    wrapper.data = "this is no image";
+    wrapper.data = "this is not an image";
     char function = 0;
     const auto &code = CompiledCode::get();
     void **handle = code.image(&wrapper);
