@@ -207,7 +207,7 @@ TEST_CASE("PTX defines entries, parameters and variables") {
     }
     ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1+16];
     atom.global.add.u32 %r2, [%rd1], -1;
-    mbarrier.try_wait.parity.shared::cta.b64 %p1, [%rd1], 0;
+    st.shared::cta.b32 [tile], %r2;
 $L__BB0_2:
     ret;
 }

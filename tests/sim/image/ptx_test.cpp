@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 using namespace sim_test;
 
@@ -15,7 +16,7 @@ std::string kernel_with(const std::string &statement) {
 .extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
 .extern .func elsewhere(.param .b32 a);
 .func (.param .b32 r) here(.param .b32 a) { ret; }
-.global .u32 gv[4];
+.global .u32 gv[4]; .global .texref image;
 .visible .entry k(.param .u64 p, .param .u32 n) {
     .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .b16 %h<5>;
     .reg .f64 %d<4>; .reg .u32 first, second;
@@ -137,6 +138,121 @@ TEST_CASE("what PTX permits loads") {
              "[r]; }",
              ".reg .v4 .f32 %v; ld.global.v4.f32 %v, [%rd1]; mov.f32 %f1, %v.x;",
              "list: .branchtargets list_a, list_b; brx.idx %r1, list; list_a: list_b:",
+         }) {
+        INFO(statement);
+        const Loaded loaded = load(kernel_with(statement));
+        CHECK(loaded.status == CUDA_SUCCESS);
+        CHECK(loaded.log.empty());
+    }
+}
+
+TEST_CASE("wrong operands of textures, matrices, asynchronous copies and barriers are found") {
+    // Names of instructions, and operands of each that ptxas 13.0 refuses.
+    const struct {
+        const char *name;
+        std::vector<const char *> operands;
+    } mistakes[] = {
+        {"tex.2d.v4.u32.f32",
+         {"{%f1,%f2,%f3,%f4}, [%rd1, {%f5,%f6}]", "{%r1,%r2,%r3}, [%rd1, {%f5,%f6}]",
+          "%r1, [%rd1, {%f5,%f6}]", "{%r1,%r2,%r3,%r4}, [%rd1, {%f5}]",
+          "{%r1,%r2,%r3,%r4}, [%rd1, {%f5,%f6,%f7}]", "{%r1,%r2,%r3,%r4}, [%r1, {%f5,%f6}]",
+          "{%r1,%r2,%r3,%r4}, [gv, {%f5,%f6}]", "{%r1,%r2,%r3,%r4}, [%rd1]",
+          "{%r1,%r2,%r3,%r4}, [%rd1, {%h1,%h2}]", "{%r1,%r2,%r3,%r4}, %rd1, {%f5,%f6}"}},
+        {"tex.1d.v4.f32.s32", {"{%f1,%f2,%f3,%f4}, [image, {%f5}]"}},
+        {"tex.level.2d.v4.f32.f32",
+         {"{%f1,%f2,%f3,%f4}, [image, {%f5,%f6}]", "{%f1,%f2,%f3,%f4}, [image, {%f5,%f6}], 1"}},
+        {"tex.grad.2d.v4.f32.f32", {"{%f1,%f2,%f3,%f4}, [image, {%f5,%f6}], {%f7,%f8}"}},
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+         {"{%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f5,%f6,%f7,%f8}",
+          "{%f1,%f2,%f3,%f4}, {%r1,%r2}, {%r5,%r6}, {%f5,%f6,%f7,%f8}",
+          "{%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5}, {%f5,%f6,%f7,%f8}",
+          "{%f1,%f2,%f3,%f4}, {%f1,%f2,%f3,%f4}, {%r5,%r6}, {%f5,%f6,%f7,%f8}",
+          "{%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}",
+          "{%rd1,%rd2,%rd3,%rd4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f5,%f6,%f7,%f8}"}},
+        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32",
+         {"{%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2,%r3,%r4}"}},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.f16",
+         {"{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, %rd1, 16",
+          "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1], %rd2"}},
+        {"cp.async.cg.shared.global",
+         {"[%r1], [%rd1], 16, %rd2", "[%r1], [%rd1], 16, %f1", "[%r1], [%rd1]",
+          "[%r1], [%rd1], %r2", "%r1, %rd1, 16", "[%f1], [%rd1], 16"}},
+        {"cp.async.cg.shared.global.L2::cache_hint",
+         {"[%r1], [%rd1], 16", "[%r1], [%rd1], 16, %r2"}},
+        {"cp.async.wait_group", {"%r1", "", "1, 2"}},
+        {"cp.async.wait_all", {"0"}},
+        {"mbarrier.init.shared.b64",
+         {"[%r1]", "%r1, 1", "[%r1], %rd1", "[%r1], 1, 2", "[gv], %f1"}},
+        {"mbarrier.arrive.shared.b64", {"%r1, [%r2]", "%rd1, [%r2], %rd2", "[%r1]"}},
+        {"mbarrier.test_wait.shared.b64", {"%r1, [%r2], %rd1", "%p1, [%r1], %r2", "%p1, [%r1]"}},
+        {"set.lt.u32.f32",
+         {"%rd1, %f1, %f2", "%f1, %f2, %f3", "%r1, %d1, %f2", "%r1, %f1", "%r1, 1, %f2",
+          "5, %f1, %f2"}},
+        {"set.lt.and.u32.f32", {"%r1, %f1, %f2", "%r1, %f1, %f2, %r1"}},
+        {"szext.clamp.u32", {"%rd1, %r1, %r2", "%r1, %r2"}},
+        {"fns.b32", {"%r1, %r2, %r3", "%rd1, %r1, %r2, %r3"}},
+        {"list: .branchtargets here_a; here_a: brx.idx", {"%rd1, list", "%r1", "%r1, %r2"}},
+    };
+    for (const auto &[name, operands] : mistakes) {
+        for (const char *each : operands) {
+            const std::string statement = std::string(name) + " " + each + ";";
+            INFO(statement);
+            const Loaded loaded = load(kernel_with(statement));
+            CHECK(loaded.status == CUDA_ERROR_INVALID_PTX);
+            CHECK(loaded.log.find("Arguments mismatch for instruction") != std::string::npos);
+        }
+    }
+    for (const char *modifiers : {"set.lt.u32.b32", "set.lo.u32.s32", "set.ftz.lt.u32.f64"}) {
+        INFO(modifiers);
+        CHECK(load(kernel_with(std::string(modifiers) + " %r1, %r2, %r3;")).status ==
+              CUDA_ERROR_INVALID_PTX);
+    }
+}
+
+TEST_CASE("right operands of textures, matrices, asynchronous copies and barriers load") {
+    for (const char *statement : {
+             "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [image, {%f5,%f6}];",
+             "tex.2d.v4.f32.f32 {%f1,_,_,%f4}|%p1, [%rd1, {%f5,%f6,%f7,%f8}];",
+             "tex.1d.v4.s32.s32 {%r1,%r2,%r3,%r4}, [%rd1, {%tid.x}];",
+             "tex.a2d.v4.u32.f32 {%r1,%r2,%r3,%r4}, [%rd1, {%r5,%f6,%f7,%f7}];",
+             "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, %rd2, {%f5,%f6}], {1,2}, %f7;",
+             "tex.level.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [image, {%f5,%f6}], 0f00000000;",
+             "tex.grad.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [image, {%f5}], {%f6}, {%f7};",
+             ".reg .v4 .f32 %v; tex.3d.v4.f32.f32 %v, [image, %v];",
+             "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, "
+             "{%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f5,%f6,0f00000000,%r1};",
+             "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r1,_}, {%r1,%r2}, {%r5}, "
+             "{%r1,%r2};",
+             "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1,%f2,%f3,%f4}, "
+             "{%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};",
+             "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32 {%r1,%r2,%r3,%r4}, "
+             "{%f1,%f2,%f3,%f4}, {first,%r6}, {%r1,%r2,%r3,%r4};",
+             "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d1,%d2}, {%d3}, {%rd1}, {%d1,%d2};",
+             "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, "
+             "{%r3,%r4}, {%f5,%f6,%f7,%f8}, %r5, 0;",
+             "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, "
+             "[%rd1], %r1;",
+             "wmma.load.a.sync.aligned.row.m8n8k4.f64 {%d1}, [%rd1];",
+             "cp.async.ca.shared.global [%r1], [%rd2], 8, %r3;",
+             "cp.async.cg.shared.global.L2::128B [sh+16], [gv], 16, !%p1;",
+             "cp.async.cg.shared.global.L2::cache_hint [%rd1], [%rd2+32], 16, %rd3;",
+             "cp.async.cg.shared.global.L2::cache_hint [%r1], [%rd2], 16, %r1, %rd3;",
+             "cp.async.commit_group; cp.async.wait_group 1; cp.async.wait_all;",
+             "cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];",
+             "mbarrier.init.shared.b64 [%r1+8], %r2;",
+             "mbarrier.init.b64 [%rd1], 1;",
+             "mbarrier.arrive.shared.b64 _, [%r1];",
+             "mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], 1;",
+             "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 1;",
+             "mbarrier.pending_count.b64 %r1, %rd1;",
+             "set.lt.u32.f32 %r1, 1.0, %r3;",
+             "set.eq.f32.b64 %f1, %rd2, 5;",
+             "set.num.xor.s32.f64 first, %d1, %d2, !%p1;",
+             "set.lt.ftz.f16.f16 %h1, %h2, %h3;",
+             "set.lo.u32.u16 %r1, %h2, %h3;",
+             "szext.wrap.s32 %r1, %r2, 5;",
+             "fns.b32 %r1, -1, 0, -1;",
+             "list: .branchtargets list_a; brx.idx.uni 0, list; list_a:",
          }) {
         INFO(statement);
         const Loaded loaded = load(kernel_with(statement));

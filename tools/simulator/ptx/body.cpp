@@ -283,6 +283,7 @@ class BodyReader {
         } else if (in_.accept("{")) {
             operand.kind = Kind::vector;
             read_parts(operand, "}");
+            return with_second(std::move(operand));
         } else if (call_ && in_.accept("(")) {
             operand.kind = Kind::arguments;
             read_parts(operand, ")");
@@ -324,18 +325,23 @@ class BodyReader {
         in_.name();
         Operand operand = name.is("_") ? Operand{} : branch_ ? label(name) : named(name);
         operand.negated = negated;
-        if (in_.accept("|")) {
-            Operand pair;
-            pair.kind = Kind::pair;
-            const Token second = in_.token();
-            in_.name();
-            pair.parts = {std::move(operand), second.is("_") ? Operand{} : named(second)};
-            return pair;
-        }
         if (in_.accept("+")) {
             operand.value = static_cast<std::uint64_t>(read_integer(in_));
         }
-        return operand;
+        return with_second(std::move(operand));
+    }
+
+    // The operand, or a pair of results, as %r|%p.
+    Operand with_second(Operand first) {
+        if (!in_.accept("|")) {
+            return first;
+        }
+        Operand pair;
+        pair.kind = Kind::pair;
+        const Token second = in_.token();
+        in_.name();
+        pair.parts = {std::move(first), second.is("_") ? Operand{} : named(second)};
+        return pair;
     }
 
     Operand label(const Token &name) {

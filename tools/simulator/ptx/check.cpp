@@ -36,6 +36,9 @@ constexpr Group groups[] = {
     {"SCOPE", "cta|cluster|gpu|sys"},
     {"SPACE",
      "const|global|local|param|param::entry|param::func|shared|shared::cta|shared::cluster"},
+    {"MBARRIER", "shared|shared::cta|shared::cluster"},
+    {"GEOMETRY", "1d|2d|3d|a1d|a2d|cube|acube|2dms|a2dms"},
+    {"WMMA", "m16n16k16|m32n8k16|m8n32k16|m16n16k8|m8n8k4|m8n8k32|m8n8k128"},
 };
 // More than one of these is allowed.
 constexpr Group lists[] = {
@@ -43,6 +46,9 @@ constexpr Group lists[] = {
               "L1::evict_last|L1::no_allocate L2::cache_hint L2::evict_first|L2::evict_last|"
               "L2::evict_normal L2::64B|L2::128B|L2::256B unified"},
     {"ATOMIC", "ORDER SCOPE SPACE L2::cache_hint L1::no_allocate"},
+    {"COPY", "async! ca|cg! shared|shared::cta! global! L2::64B|L2::128B|L2::256B"},
+    {"ARRIVE", "arrive|arrive_drop! release|relaxed SCOPE MBARRIER"},
+    {"MMA", "sync! aligned! row! col!"},
 };
 
 // The modifiers of a form: one of each choice at most.
@@ -201,12 +207,24 @@ class OperandCheck {
 
     bool fits_value(const Operand &operand, std::string_view wanted, bool result) const {
         const char first = wanted[0];
+        if (const std::size_t star = wanted.find('*'); star == 1) {
+            return fits_vector(operand, static_cast<std::size_t>(first - '0'),
+                               find_type(wanted.substr(2)), result, false);
+        }
         if (wanted.size() == 1) {
             switch (first) {
             case '*':
                 return operand.kind != Kind::sink;
             case 'P':
                 return fits_address(operand);
+            case 'A':
+                return fits_any_address(operand);
+            case 'T':
+                return fits_texture(operand);
+            case 'N':
+                return operand.kind == Kind::integer;
+            case 'B':
+                return operand.kind == Kind::list;
             case 'H': // a cache policy
                 return has("L2::cache_hint") && fits_type(operand, Type::b64, false, false);
             case 'S':
@@ -238,6 +256,63 @@ class OperandCheck {
     bool has(std::string_view word) const {
         return std::find(modifiers_.words.begin(), modifiers_.words.end(), word) !=
                modifiers_.words.end();
+    }
+
+    bool fits_vector(const Operand &operand, std::size_t size, Type type, bool result,
+                     bool wider) const {
+        return operand.kind == Kind::vector && operand.parts.size() == size &&
+               std::all_of(operand.parts.begin(), operand.parts.end(), [&](const Operand &part) {
+                   return (result && part.kind == Kind::sink) ||
+                          fits_type(part, type, result, wider);
+               });
+    }
+
+    bool fits_any_address(const Operand &operand) const {
+        if (operand.kind == Kind::address && operand.parts.size() == 1 &&
+            operand.parts[0].kind == Kind::reg) {
+            const TypeInfo &own = info(function_.registers[operand.parts[0].index].type);
+            return (own.bits == 32 || own.bits == 64) && own.kind != TypeClass::real;
+        }
+        return fits_address(operand);
+    }
+
+    // [texture, coordinates] or [texture, sampler, coordinates]
+    bool fits_texture(const Operand &operand) const {
+        return operand.kind == Kind::address &&
+               (operand.parts.size() == 2 || operand.parts.size() == 3) &&
+               is_texture(operand.parts.front()) && fits_coordinates(operand.parts.back());
+    }
+
+    bool is_texture(const Operand &operand) const {
+        switch (operand.kind) {
+        case Kind::reg: {
+            const TypeInfo &own = info(function_.registers[operand.index].type);
+            return own.bits == 64 && own.kind != TypeClass::real;
+        }
+        case Kind::variable: // a parameter
+            return true;
+        default:
+            return operand.kind == Kind::module_variable &&
+                   module_.variables[operand.index].type == Type::texref;
+        }
+    }
+
+    // As many as the geometry has, or more, in a vector. Some geometries also have an index.
+    bool fits_coordinates(const Operand &operand) const {
+        const std::size_t least = has("1d") ? 1 : has("2d") || has("a1d") ? 2 : 4;
+        const bool has_index = !has("1d") && !has("2d") && !has("3d");
+        const Type wanted = has_index ? Type::b32 : type(1);
+        if (operand.kind != Kind::vector) {
+            return operand.kind == Kind::reg &&
+                   (least == 1 || function_.registers[operand.index].vector >= least);
+        }
+        const std::size_t size = operand.parts.size();
+        return size >= least && size != 3 &&
+               std::all_of(operand.parts.begin(), operand.parts.end(), [&](const Operand &part) {
+                   return part.kind == Kind::reg ? fits_type(part, wanted, false, false) ||
+                                                       fits_type(part, Type::u32, false, false)
+                                                 : part.kind != Kind::sink;
+               });
     }
 
     // A register, or a variable of the space that the instruction names; a number for local memory.
@@ -351,11 +426,7 @@ class OperandCheck {
         if (operand.kind == Kind::reg) {
             return function_.registers[operand.index].vector == size;
         }
-        return operand.kind == Kind::vector && operand.parts.size() == size &&
-               std::all_of(operand.parts.begin(), operand.parts.end(), [&](const Operand &part) {
-                   return (result && part.kind == Kind::sink) ||
-                          fits_type(part, type(0), result, true);
-               });
+        return fits_vector(operand, size, type(0), result, true);
     }
 
     bool fits_type(const Operand &operand, Type type, bool result, bool wider) const {
@@ -382,7 +453,8 @@ class OperandCheck {
 
     // Whether the result may be left out.
     bool discards() const {
-        static constexpr std::string_view names[] = {"atom", "setp", "shfl", "match", "elect"};
+        static constexpr std::string_view names[] = {"atom",  "setp",  "shfl",
+                                                     "match", "elect", "mbarrier"};
         return std::find(std::begin(names), std::end(names), instruction_.opcode->name) !=
                std::end(names);
     }
@@ -437,7 +509,7 @@ void check_call(const Instruction &call, const Module &module) {
 } // namespace
 
 void check(Instruction &instruction, const Module &module, const Function &function) {
-    if (!instruction.opcode || instruction.opcode->forms.empty()) {
+    if (!instruction.opcode) {
         return;
     }
     const Modifiers modifiers = modifiers_of(instruction);
@@ -469,6 +541,9 @@ void check(Instruction &instruction, const Module &module, const Function &funct
                         instruction.types.begin());
             return;
         }
+    }
+    if (instruction.opcode->open && !whole) {
+        return;
     }
     fail_at(instruction.line,
             whole   ? "error   : Arguments mismatch for instruction " + name

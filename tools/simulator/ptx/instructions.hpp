@@ -15,9 +15,11 @@
 //   operands   '=': the result. 0, 1, 2, 3: of the type at that position. w: of twice its bits. A
 //              name of a type: of that type. 'P' an address, 'V' a value in memory: as many
 //              registers as the modifier .v2 … says, which may be wider than the type. 'W' a
-//              register that may be wider than type 0, 'X' than type 1. 'M' some registers, in
-//              braces or one. 'L' a label, 'F' what is called, '*' anything. '?' behind it: may be
-//              absent.
+//              register that may be wider than type 0, 'X' than type 1. 'S' a source or result of
+//              mov. 'M' some registers, in braces or one. "4*f32": as many of a type, in braces.
+//              'A' an address, in a register of 32 or 64 bits in any space. 'T' a texture and its
+//              coordinates. 'H' a cache policy. 'N' an integer constant. 'L' a label, 'B' a list of
+//              labels, '*' anything. '?' behind it: may be absent.
 //              "|pred": may be two registers, the second a predicate.
 #pragma once
 
@@ -36,7 +38,9 @@ struct Form {
 
 struct Opcode {
     std::string_view name;
-    std::span<const Form> forms; // empty: the operands are not checked
+    std::span<const Form> forms;
+    // Has other forms, whose operands are not checked.
+    bool open = false;
 };
 
 // Null if no instruction has that name.
