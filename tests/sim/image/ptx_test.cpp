@@ -127,6 +127,7 @@ TEST_CASE("what PTX permits loads") {
              "mov.b32 {%h1, _}, %r1;",
              "mov.u16 %h1, %tid.x;",
              "mov.u64 %rd1, gv+8;",
+             "ld.u32 %r1, [gv]; st.u32 [sh+4], %r1; atom.add.u32 %r1, [gv], %r2;",
              "setp.lt.and.u32 %p1|%p2, %r1, %r2, !%p2;",
              "atom.global.add.u32 _, [%rd1], %r2;",
              "shfl.sync.bfly.b32 %r1|%p1, %r2, 1, 31, -1;",
@@ -240,7 +241,7 @@ TEST_CASE("right operands of textures, matrices, asynchronous copies and barrier
              "cp.async.commit_group; cp.async.wait_group 1; cp.async.wait_all;",
              "cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];",
              "mbarrier.init.shared.b64 [%r1+8], %r2;",
-             "mbarrier.init.b64 [%rd1], 1;",
+             "mbarrier.init.b64 [%rd1], 1; mbarrier.inval.b64 [sh];",
              "mbarrier.arrive.shared.b64 _, [%r1];",
              "mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], 1;",
              "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 1;",
@@ -256,6 +257,31 @@ TEST_CASE("right operands of textures, matrices, asynchronous copies and barrier
          }) {
         INFO(statement);
         const Loaded loaded = load(kernel_with(statement));
+        CHECK(loaded.status == CUDA_SUCCESS);
+        CHECK(loaded.log.empty());
+    }
+}
+
+TEST_CASE("statements of newer versions and targets load") {
+    std::string text = kernel_with("");
+    text.replace(0, head.size(), ".version 8.6\n.target sm_90\n.address_size 64\n");
+    const std::size_t end = text.rfind("ret;");
+    for (const char *statement : {
+             "fence.proxy.async;",
+             "fence.proxy.async.shared::cta;",
+             "fence.proxy.alias;",
+             "fence.proxy.tensormap::generic.release.gpu;",
+             "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;",
+             "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;",
+             "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.or.b32 [%r1], "
+             "%r2, [%r3];",
+             "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r1], {%r2, %r3}, "
+             "[%r4];",
+             "{ .reg .b128 %x; ld.global.b128 %x, [%rd1]; st.global.b128 [%rd1], %x; }",
+             "mov.pred %p1, %is_explicit_cluster;",
+         }) {
+        INFO(statement);
+        const Loaded loaded = load(std::string(text).insert(end, statement));
         CHECK(loaded.status == CUDA_SUCCESS);
         CHECK(loaded.log.empty());
     }

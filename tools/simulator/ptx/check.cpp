@@ -57,28 +57,32 @@ struct Choice {
     bool required = false;
 };
 
+Choice choice_of(std::string_view part) {
+    Choice choice;
+    choice.required = part.ends_with('!');
+    part.remove_suffix(choice.required ? 1 : 0);
+    for (const std::string_view word : split(part, '|')) {
+        const auto group = std::find_if(std::begin(groups), std::end(groups),
+                                        [&](const Group &one) { return one.name == word; });
+        if (group == std::end(groups)) {
+            choice.words.push_back(word);
+        } else {
+            const auto words = split(group->modifiers, '|');
+            choice.words.insert(choice.words.end(), words.begin(), words.end());
+        }
+    }
+    return choice;
+}
+
 void add_choices(std::string_view text, std::vector<Choice> &choices) {
-    for (std::string_view part : split(text, ' ')) {
+    for (const std::string_view part : split(text, ' ')) {
         const auto list = std::find_if(std::begin(lists), std::end(lists),
                                        [&](const Group &group) { return group.name == part; });
         if (list != std::end(lists)) {
             add_choices(list->modifiers, choices);
             continue;
         }
-        Choice choice;
-        choice.required = part.ends_with('!');
-        part.remove_suffix(choice.required ? 1 : 0);
-        for (const std::string_view word : split(part, '|')) {
-            const auto group = std::find_if(std::begin(groups), std::end(groups),
-                                            [&](const Group &one) { return one.name == word; });
-            if (group == std::end(groups)) {
-                choice.words.push_back(word);
-            } else {
-                const auto words = split(group->modifiers, '|');
-                choice.words.insert(choice.words.end(), words.begin(), words.end());
-            }
-        }
-        choices.push_back(std::move(choice));
+        choices.push_back(choice_of(part));
     }
 }
 
@@ -341,6 +345,11 @@ class OperandCheck {
     }
 
     bool is_named(Space space) const {
+        static const Choice spaces = choice_of("SPACE");
+        if (std::none_of(spaces.words.begin(), spaces.words.end(),
+                         [&](std::string_view word) { return has(word); })) {
+            return space != Space::constant && space != Space::param; // a generic address
+        }
         switch (space) {
         case Space::global:
             return has("global");
@@ -368,7 +377,7 @@ class OperandCheck {
             return !result &&
                    (special_bits(operand) == info(own).bits ||
                     (special_bits(operand) == 32 && info(own).bits == 16)) &&
-                   is_number(own);
+                   (is_number(own) || own == Type::pred);
         case Kind::variable:
         case Kind::module_variable:
             return !result && info(own).bits >= 32 && is_number(own);
