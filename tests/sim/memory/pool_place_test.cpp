@@ -205,6 +205,39 @@ TEST_CASE("a pool of a node of the host can be exported, and is used by the host
     CHECK(bytes_at(first)[99] == 1);
     CHECK(bytes_at(second)[0] == 2);
 }
+
+TEST_CASE("memory of an imported pool of the host is memory of the host") {
+    start(GENERATE(from_range(all_modes())));
+    const Pool pool(properties_at(pinned, on_node, 0, posix_fd));
+    const PoolMemory memory(100, pool), other(100, pool);
+    synchronize_stream();
+    const int fd =
+        got<int>(&Driver::cuMemPoolExportToShareableHandle, out, CUmemoryPool(pool), posix_fd, 0);
+    const Owned<CUmemoryPool, destroy> imported(got<CUmemoryPool>(
+        &Driver::cuMemPoolImportFromShareableHandle, out, as_os_handle(fd), posix_fd, 0));
+    close(fd);
+    auto data =
+        got<CUmemPoolPtrExportData>(&Driver::cuMemPoolExportPointer, out, CUdeviceptr(other));
+    const auto seen =
+        got<CUdeviceptr>(&Driver::cuMemPoolImportPointer, out, CUmemoryPool(imported), &data);
+    CHECK(seen != other);
+    bytes_at(other)[99] = 7;
+    CHECK(bytes_at(seen)[99] == 7);
+    CHECK(attribute_of<CUmemorytype>(seen, CU_POINTER_ATTRIBUTE_MEMORY_TYPE) == CU_MEMORYTYPE_HOST);
+    CHECK(attribute_of<CUdeviceptr>(seen, CU_POINTER_ATTRIBUTE_HOST_POINTER) == seen);
+    const DeviceMemory there(16);
+    ok(driver().cuMemsetD8(there, 5, 16));
+    ok(driver().cuMemcpyAsync(seen, there, 16, nullptr)); // the device needs no access for it
+    ok(driver().cuMemcpyAsync(memory, seen, 16, nullptr));
+    synchronize_stream();
+    CHECK(bytes_at(other)[15] == 5);
+    CHECK(bytes_at(memory)[15] == 5);
+    check_all(invalid, {driver().cuMemsetD8(seen, 1, 16),
+                        driver().cuMemcpyAsync(seen + 96, there, 16, nullptr)}); // 100 bytes
+    ok(driver().cuMemFreeAsync(seen, nullptr));
+    synchronize_stream();
+    CHECK(bytes_at(other)[15] == 5);
+}
 #endif
 
 #endif

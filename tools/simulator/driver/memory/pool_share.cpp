@@ -147,14 +147,12 @@ EXPORT CUresult cuMemPoolImportPointer(OUT CUdeviceptr *ptr_out, CUmemoryPool po
     require(pointer.offset >= header_size() && pointer.offset <= segment.size &&
                 pointer.size != 0 && pointer.size <= segment.size - pointer.offset,
             "Failed to import allocation based on export data");
-    auto backing = Backing::of_file(segment.file.duplicate(), pointer.offset, pointer.size,
-                                    object.state->place.device());
     enter_slot(*object.state->file(), pointer);
     auto allocation = std::make_shared<PoolAllocation>();
     allocation->pool = object.state;
     allocation->identity = pointer.identity;
     allocation->slot = pointer.slot;
-    *ptr_out = add_pool_memory(std::move(backing), std::move(allocation)).base;
+    *ptr_out = import_pool_memory(pointer.offset, pointer.size, std::move(allocation)).base;
     return CUDA_SUCCESS;
 }
 

@@ -81,7 +81,12 @@ void end_memory(CUdeviceptr address) {
     AddressSpace::get().remove(*range);
 }
 
-// Keeps the existing contents.
+std::size_t whole_pages(std::size_t size) {
+    const std::size_t page = platform::map_granularity();
+    return (size + page - 1) / page * page;
+}
+
+// A range for bytes of a device. Keeps their contents.
 Range &add_imported(std::shared_ptr<Backing> backing) {
     Range range;
     range.base = AddressSpace::get().reserve(backing->size(), alignment);
@@ -93,19 +98,22 @@ Range &add_imported(std::shared_ptr<Backing> backing) {
     return AddressSpace::get().add(std::move(range));
 }
 
+// The allocation owns the range and its pages.
+void give_pages(Range &range, std::shared_ptr<PoolAllocation> allocation) {
+    allocation->pages = std::exchange(range.owner, allocation);
+}
+
 // Memory of the host, or managed memory.
 Range &add_host_memory(std::size_t size, std::shared_ptr<PoolAllocation> allocation) {
     const PoolState &pool = *allocation->pool;
     const PoolPlace &place = pool.place;
-    const std::size_t page = platform::map_granularity();
     Range &range =
         pool.segment != nullptr
-            ? map_on_host(
-                  Memory::pool,
-                  Backing::of_pool(place.device(), (size + page - 1) / page * page, pool.segment))
+            ? map_on_host(Memory::pool,
+                          Backing::of_pool(place.device(), whole_pages(size), pool.segment))
             : allocate_on_host(Memory::pool, place.device(), size, nullptr, place.is_managed());
     range.size = size;
-    allocation->pages = std::exchange(range.owner, allocation);
+    give_pages(range, std::move(allocation));
     if (range.managed) {
         managed_state(range).for_each(0, size, [&place](Advice &advice) {
             advice.preferred = {place.where,
@@ -115,16 +123,25 @@ Range &add_host_memory(std::size_t size, std::shared_ptr<PoolAllocation> allocat
     return range;
 }
 
+// Memory of a device, which only devices use.
+Range &give_to(std::shared_ptr<PoolAllocation> allocation, Range &range) {
+    range.owner = std::move(allocation);
+    range.check = check_pool_access;
+    return range;
+}
+
 Range &new_memory(const std::shared_ptr<PoolState> &pool, std::size_t size) {
     require(size != 0 && !pool->imported);
     auto allocation = std::make_shared<PoolAllocation>();
     allocation->pool = pool;
     pool->take(size);
     allocation->bytes = size;
-    Range &range = pool->place.on_device()
-                       ? add_pool_memory(Backing::of_pool(pool->place.id, size, pool->segment),
-                                         std::move(allocation))
-                       : add_host_memory(size, std::move(allocation));
+    Range &range =
+        pool->place.on_device()
+            ? give_to(std::move(allocation),
+                      allocate(Memory::pool, Backing::of_pool(pool->place.id, size, pool->segment),
+                               nullptr))
+            : add_host_memory(size, std::move(allocation));
     range.usable = false;
     return range;
 }
@@ -193,12 +210,19 @@ CUdeviceptr allocate_async(CUstream_st &stream, Pool &pool, std::size_t size, co
 
 } // namespace
 
-Range &add_pool_memory(std::shared_ptr<Backing> backing,
-                       std::shared_ptr<PoolAllocation> allocation) {
-    Range &range = allocation->pool->imported ? add_imported(std::move(backing))
-                                              : allocate(Memory::pool, std::move(backing), nullptr);
-    range.owner = std::move(allocation);
-    range.check = check_pool_access;
+Range &import_pool_memory(std::size_t offset, std::size_t size,
+                          std::shared_ptr<PoolAllocation> allocation) {
+    const PoolState &pool = *allocation->pool;
+    const bool on_device = pool.place.on_device();
+    require(on_device || offset % platform::map_granularity() == 0);
+    auto backing = Backing::of_file(pool.segment->file.duplicate(), offset,
+                                    on_device ? size : whole_pages(size), pool.place.device());
+    if (on_device) {
+        return give_to(std::move(allocation), add_imported(std::move(backing)));
+    }
+    Range &range = map_on_host(Memory::pool, std::move(backing));
+    range.size = size;
+    give_pages(range, std::move(allocation));
     return range;
 }
 

@@ -9,9 +9,11 @@
 
 namespace sim {
 
-// A range for bytes of a pool, either new or of another process.
-Range &add_pool_memory(std::shared_ptr<Backing> backing,
-                       std::shared_ptr<PoolAllocation> allocation);
+// A range for an allocation of an imported pool, at an offset in its file. As in the process that
+// made it, memory of the host can be used by the host at its address. Fails with INVALID_VALUE if
+// the file does not have the bytes.
+Range &import_pool_memory(std::size_t offset, std::size_t size,
+                          std::shared_ptr<PoolAllocation> allocation);
 
 // For cuMemFree: frees stream-ordered memory immediately. The client guarantees that it is unused;
 // the real driver does not check. Fails for freed memory.
