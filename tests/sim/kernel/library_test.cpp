@@ -54,6 +54,37 @@ TEST_CASE("options of a library are checked") {
                  "use of a destroyed library");
 }
 
+TEST_CASE("an invalid image fails the calls that need it, not the load of the library") {
+    const std::string code = GENERATE("garbage", ".version 7.0\n.target sm_52\nwrong", "!<arch>\n",
+                                      "\xed"
+                                      "CN\x7f" /* of LTO IR */);
+    const LoadedLibrary library(code.c_str());
+    CUmodule module = nullptr;
+    const CUresult problem = driver().cuModuleLoadData(&module, code.c_str());
+    CHECK(problem != CUDA_SUCCESS);
+    CUkernel kernel = nullptr;
+    CUdeviceptr address = 0;
+    check_all(problem, {driver().cuLibraryGetKernel(&kernel, library, "add"),
+                        driver().cuLibraryGetModule(&module, library),
+                        driver().cuLibraryGetGlobal(&address, nullptr, library, "counter"),
+                        driver().cuLibraryGetManaged(&address, nullptr, library, "flags")});
+#if CUDA_VERSION >= 12040
+    unsigned int count = 0;
+    check_all(problem, {driver().cuLibraryGetKernelCount(&count, library),
+                        driver().cuLibraryEnumerateKernels(&kernel, 1, library)});
+#endif
+}
+
+#ifndef _WIN32
+TEST_CASE("with eager loading, an invalid image fails the load of the library") {
+    CUlibrary library = nullptr;
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+    CHECK(load(library, "garbage") == CUDA_ERROR_INVALID_IMAGE);
+    unsetenv("CUDA_MODULE_LOADING");
+    CHECK(leaks().empty());
+}
+#endif
+
 TEST_CASE("a library is loaded into each context that uses it") {
     start("devices=2");
     const CUcontext first = current();

@@ -22,11 +22,33 @@ void check_options(const CUlibraryOption *options, void *const *values, unsigned
     }
 }
 
+// Recorded: the load succeeds for an invalid image. The calls that need the image fail instead.
+// With eager loading, the load itself needs it.
 CUlibrary load(const void *bytes, std::optional<std::size_t> size, JitOptions options) {
-    auto image = load_image(bytes, size, options);
+    std::shared_ptr<const Image> image;
+    CUresult problem = CUDA_SUCCESS;
+    try {
+        image = compile_image(bytes, size, options);
+    } catch (const ImageProblem &found) {
+        if (!loads_lazily()) {
+            refuse_image(found.status);
+        }
+        problem = found.status;
+        image = std::make_shared<const Image>();
+    }
     auto *library = Registry::get().make<Library>(std::move(image));
+    library->problem = problem;
     for (const ImageKernel &code : library->image->kernels) {
         library->kernels.push_back(Registry::get().make<Kernel>(*library, code));
+    }
+    return library;
+}
+
+// A library whose image is needed.
+Library &with_image(CUlibrary handle) {
+    Library &library = checked(handle);
+    if (library.problem != CUDA_SUCCESS) {
+        refuse_image(library.problem);
     }
     return library;
 }
@@ -74,7 +96,7 @@ EXPORT CUresult cuLibraryUnload(CUlibrary handle) {
 
 EXPORT CUresult cuLibraryGetKernel(OUT CUkernel *pKernel, CUlibrary library, const char *name) {
     require(pKernel != nullptr && name != nullptr);
-    const Library &from = checked(library);
+    const Library &from = with_image(library);
     const auto place = from.image->place_of_kernel(name);
     if (!place) {
         refuse(CUDA_ERROR_NOT_FOUND, "Kernel (%s) cannot be found in library", name);
@@ -86,14 +108,14 @@ EXPORT CUresult cuLibraryGetKernel(OUT CUkernel *pKernel, CUlibrary library, con
 #if CUDA_VERSION >= 12040
 EXPORT CUresult cuLibraryGetKernelCount(OUT unsigned int *count, CUlibrary lib) {
     require(count != nullptr);
-    *count = static_cast<unsigned int>(checked(lib).kernels.size());
+    *count = static_cast<unsigned int>(with_image(lib).kernels.size());
     return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
                                           CUlibrary lib) {
     require(kernels != nullptr);
-    const Library &library = checked(lib);
+    const Library &library = with_image(lib);
     std::copy_n(library.kernels.begin(), std::min<std::size_t>(numKernels, library.kernels.size()),
                 kernels);
     return CUDA_SUCCESS;
@@ -102,7 +124,7 @@ EXPORT CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKer
 
 EXPORT CUresult cuLibraryGetModule(OUT CUmodule *pMod, CUlibrary library) {
     require(pMod != nullptr);
-    Library &from = checked(library);
+    Library &from = with_image(library);
     *pMod = &library_module(from, current_context());
     return CUDA_SUCCESS;
 }
@@ -110,7 +132,7 @@ EXPORT CUresult cuLibraryGetModule(OUT CUmodule *pMod, CUlibrary library) {
 EXPORT CUresult cuLibraryGetGlobal(OUT CUdeviceptr *dptr, OUT size_t *bytes, CUlibrary library,
                                    const char *name) {
     require((dptr != nullptr || bytes != nullptr) && name != nullptr);
-    Library &from = checked(library);
+    Library &from = with_image(library);
     const Module &module = library_module(from, current_context());
     const auto found = module.variables.find(std::string_view(name));
     require(found != module.variables.end(), CUDA_ERROR_NOT_FOUND);
@@ -121,7 +143,7 @@ EXPORT CUresult cuLibraryGetGlobal(OUT CUdeviceptr *dptr, OUT size_t *bytes, CUl
 EXPORT CUresult cuLibraryGetManaged(OUT CUdeviceptr *dptr, OUT size_t *bytes, CUlibrary library,
                                     const char *name) {
     require((dptr != nullptr || bytes != nullptr) && name != nullptr);
-    Library &from = checked(library);
+    Library &from = with_image(library);
     const ImageVariable *variable = from.image->variable(name);
     const bool found = variable != nullptr && variable->kind == ImageVariable::Kind::managed;
     // They exist only once the library is loaded into a context.

@@ -27,8 +27,7 @@ namespace {
 [[noreturn]] void fail(CUlinkState_st &state, CUresult status, const std::string &text) {
     state.options.error(text);
     state.options.write_outputs();
-    explain_image_problem(status);
-    refuse(status);
+    refuse_image(status);
 }
 
 // Compiler options only.

@@ -188,18 +188,18 @@ Function &function_of(CUfunction handle) {
     return function_in(object, object.kind == Kind::kernel ? current_context() : *object.context);
 }
 
-void explain_image_problem(CUresult status) {
+void refuse_image(CUresult status) {
     const bool compiled =
         status == CUDA_ERROR_INVALID_PTX || status == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     explain("%s, to get more information when using CUDA Driver APIs use the "
             "CU_JIT_ERROR_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES parameters",
             compiled ? "JIT compilation failed" : "Error handling fatbinary");
     explain("No device code available for GPU ISA %d", compute_capability(current_device()));
+    refuse(status);
 }
 
-std::shared_ptr<const Image> load_image(const void *image, std::optional<std::size_t> size,
-                                        JitOptions &options) {
-    require(image != nullptr, "image cannot be NULL");
+std::shared_ptr<const Image> compile_image(const void *image, std::optional<std::size_t> size,
+                                           JitOptions &options) {
     try {
         Image read = read_image(image, size, compute_capability(current_device()));
         if (!read.unresolved.empty()) {
@@ -221,8 +221,17 @@ std::shared_ptr<const Image> load_image(const void *image, std::optional<std::si
     } catch (const ImageProblem &problem) {
         options.error(problem.text);
         options.write_outputs();
-        explain_image_problem(problem.status);
-        refuse(problem.status);
+        throw;
+    }
+}
+
+std::shared_ptr<const Image> load_image(const void *image, std::optional<std::size_t> size,
+                                        JitOptions &options) {
+    require(image != nullptr, "image cannot be NULL");
+    try {
+        return compile_image(image, size, options);
+    } catch (const ImageProblem &problem) {
+        refuse_image(problem.status);
     }
 }
 

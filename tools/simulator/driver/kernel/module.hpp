@@ -78,6 +78,8 @@ struct CUlib_st final : sim::Object {
     static bool is(sim::Kind kind) noexcept { return kind == own_kind; }
 
     std::shared_ptr<const sim::Image> image;
+    // Why the image, which is empty then, cannot be used: calls that need it fail with this.
+    CUresult problem = CUDA_SUCCESS;
     std::vector<CUkern_st *> kernels;
     std::map<CUctx_st *, CUmod_st *> modules; // loaded on first use in each context
     std::map<std::string, std::uintptr_t, std::less<>>
@@ -116,10 +118,13 @@ Function &function_in(Object &callable, CUctx_st &context);
 // The function behind a CUfunction; for a kernel, that in the current context.
 Function &function_of(CUfunction handle);
 
-// Adds the lines of the error log for a problem of an image.
-void explain_image_problem(CUresult status);
+// Fails with the status of a problem of an image, and adds its lines to the error log.
+[[noreturn]] void refuse_image(CUresult status);
+// Reads and checks an image, and writes the outputs of the options. Throws ImageProblem. size: no
+// value if only the image can tell.
+std::shared_ptr<const Image> compile_image(const void *image, std::optional<std::size_t> size,
+                                           JitOptions &options);
 // An image for the load calls. Fails with the status of its problem, which the error log explains.
-// size: no value if only the image can tell.
 std::shared_ptr<const Image> load_image(const void *image, std::optional<std::size_t> size,
                                         JitOptions &options);
 // Loads an image into a context. Fails with NO_BINARY_FOR_GPU if the device cannot run it.
