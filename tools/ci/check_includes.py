@@ -23,6 +23,7 @@ TREES = {
     'tools': ['cushim-info', 'simulator'],
     'tools/simulator': ['pch runtime driver ptx .', 'variants driver', 'tool driver .', 'conformance'],
     'tools/simulator/driver': ['process context graph kernel interop memory engine image call base'],
+    'tools/simulator/ptx': ['steps run arithmetic .'],
     'tools/simulator/runtime': ['forward graph memory kernel context base'],
 }
 ROOTS = ('include', 'src', 'tools')

@@ -172,7 +172,7 @@ TEST_CASE("comparisons are false for NaN, unordered ones true") {
     CHECK((Slct{}(1, 2, -0.0F) == 1 && Slct{}(1, 2, quiet_nan) == 2 && Slct{}(1, 2, -1) == 2));
 }
 
-TEST_CASE("testp tells the kinds of numbers") {
+TEST_CASE("testp states the kinds of numbers") {
     const auto kinds = [](auto a) {
         std::string found;
         for (const auto &[is, kind] :

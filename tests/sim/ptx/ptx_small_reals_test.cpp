@@ -14,7 +14,7 @@ const float quiet_nan = std::numeric_limits<float>::quiet_NaN();
 
 template <class T, class Function>
 void for_all(Function function) {
-    constexpr std::uint32_t step = 1U << T::position; // of the format's numbers
+    constexpr std::uint32_t step = 1U << T::position; // from a number of the format to the next
     const std::uint64_t end = std::uint64_t{1} << width<T>;
     for (std::uint64_t bits = 0; bits < end; bits += step) {
         function(of_bits<T>(bits));

@@ -1,4 +1,4 @@
-// Exact arithmetic on real numbers, to which the results of the simulator's are compared, and the
+// Exact arithmetic on real numbers, to which results of the simulator are compared, and the
 // values that tests try.
 #pragma once
 

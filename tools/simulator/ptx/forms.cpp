@@ -96,7 +96,7 @@ constexpr Form all_forms[] = {
     {"div", "f64", "ROUND!", "=0 0 0"},
     {"dp2a", "u32 s32 : u32 s32", "lo|hi!", "=b32 b32 b32 b32"},
     {"dp4a", "u32 s32 : u32 s32", "", "=b32 b32 b32 b32"},
-    {"elect", "", "sync!", "* *", 90},
+    {"elect", "", "sync!", "=b32|pred b32", 90},
     {"ex2", "f32", "approx! ftz", "=0 0"},
     {"ex2", "f16 f16x2", "approx!", "=0 0"},
     {"ex2", "bf16 bf16x2", "approx! ftz!", "=0 0", 90},
