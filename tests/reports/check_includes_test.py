@@ -34,6 +34,7 @@ class CheckTest(unittest.TestCase):
                              ("src/dropin/a.cpp", "src/loader/report.h"),
                              ("src/loader/a.c", "include/cushim/loader.h"),
                              ("tools/simulator/runtime/base/a.cpp", "tools/simulator/driver/base/b.hpp"),
+                             ("tools/simulator/tool/a.cpp", "tools/simulator/driver/base/b.hpp"),
                              ("tools/simulator/tool/a.cpp", "tools/simulator/settings.hpp")]:
             self.assertEqual(self.include(file, target), [])
 
@@ -50,7 +51,8 @@ class CheckTest(unittest.TestCase):
                 ("tools/cushim-info/b.cpp", "tools/simulator/settings.hpp", "../simulator/settings.hpp"),
                 ("tools/simulator/driver/base/a.cpp", "tools/simulator/runtime/base/b.hpp", "../../runtime/base/b.hpp"),
                 ("tools/simulator/conformance/a.cpp", "tools/simulator/driver/engine/b.hpp", "../driver/engine/b.hpp"),
-                ("tools/simulator/tool/a.cpp", "tools/simulator/driver/engine/b.hpp", "driver/engine/b.hpp")], 1):
+                ("tools/simulator/tool/a.cpp", "tools/simulator/runtime/base/b.hpp", "runtime/base/b.hpp"),
+                ("tools/simulator/ptx/run/a.cpp", "tools/simulator/ptx/steps/b.hpp", "ptx/steps/b.hpp")], 1):
             problems = self.include(file, target, name)
             self.assertEqual(len(problems), number)
             self.assertIn(f"{file} includes {target}, which is not below it", problems)
