@@ -224,7 +224,7 @@ Operand read_expression(Lexer &in, int rank, int depth) {
 
 // condition ? value : value
 Operand read_choice(Lexer &in, int depth) {
-    const Operand condition = read_expression(in, lowest, depth);
+    Operand condition = read_expression(in, lowest, depth);
     const Token sign = in.token();
     if (!in.accept("?")) {
         return condition;

@@ -180,7 +180,7 @@ cudaExternalMemoryMipmappedArrayDesc Values::levels_of_runtime() const {
 }
 
 CUtensorMap Values::tensor_map() {
-    alignas(64) CUtensorMap map{};
+    CUtensorMap map{};
     const cuuint64_t sizes[] = {64, 64}, strides[] = {256};
     const cuuint32_t box[] = {16, 16}, steps[] = {1, 1};
     check(d.cuTensorMapEncodeTiled(
