@@ -468,7 +468,7 @@ TEST_CASE("wmma multiplies matrices of all layouts") {
 namespace {
 
 // Puts 4 matrices of 8 x 8 16-bit numbers, number 100 m + 10 row + column, into shared memory, with
-// the address of a lane's row in %a3.
+// the address of each lane's row in %a3.
 const std::string put_matrices = R"(
     .shared .align 16 .b8 cells[512];
     mov.u64 %w0, cells;

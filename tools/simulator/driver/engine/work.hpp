@@ -55,7 +55,7 @@ struct Work {
 struct Again {};
 
 // What the adversarial mode keeps of an operation: adversarial_mode.cpp. There may be many
-// operations, so what it compares is in one or two lines of the processor's cache.
+// operations, so what it compares is in one or two cache lines.
 struct Rank {
     Operation *operation;
     std::uint64_t needed_by = 0;                // rank of the highest stream that needs it

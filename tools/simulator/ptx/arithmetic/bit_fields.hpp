@@ -55,7 +55,7 @@ T low_mask(std::uint32_t count) noexcept {
 }
 
 // Of position and length the last 8 bits count. Beyond the highest bit, and for a length past it, a
-// signed type has copies of the field's highest bit.
+// signed type has copies of the highest bit of the field.
 struct Bfe {
     template <Integer T>
     T operator()(T a, std::uint32_t position, std::uint32_t length) const noexcept {
@@ -129,7 +129,7 @@ struct Clz {
                       : static_cast<std::uint32_t>(__builtin_clzll(bits_of(a)) - 64 + width<T>);
     }
 };
-// The highest bit that is not a copy of the sign; all ones if there is none.
+// The highest bit that is not a copy of the sign; all ones without one.
 struct Bfind {
     template <Integer T>
     std::uint32_t operator()(T a) const noexcept {
@@ -144,7 +144,7 @@ struct BfindShiftamt {
         return zeros == width<T> ? ~0U : zeros;
     }
 };
-// The place of the n-th set bit from `base` on, upwards or downwards; all ones if there is none.
+// The place of the n-th set bit from `base` on, upwards or downwards; all ones without one.
 struct Fns {
     std::uint32_t operator()(std::uint32_t mask, std::uint32_t base,
                              std::int32_t n) const noexcept {

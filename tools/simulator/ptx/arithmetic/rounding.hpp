@@ -15,7 +15,7 @@ namespace sim::ptx {
 // ties away from zero.
 enum class Rounding : unsigned char { rn, rz, rm, rp, rna };
 
-// Sets the rounding of the thread's processor for its lifetime.
+// Sets the rounding of the processor, for this thread, until its end.
 class RoundingScope {
   public:
     explicit RoundingScope(Rounding rounding) noexcept : before_(std::fegetround()) {

@@ -12,7 +12,7 @@ namespace sim::ptx::inline SIM_PTX_FEATURES {
 //   overflow         what a number becomes that is larger than all: the infinity, or the largest
 //                    where conversions have .satfinite always
 //   nan              the canonical one
-//   position         of the number's last bit in the register
+//   position         of its last bit in the register
 struct F16 {
     static constexpr int mantissa = 10, bias = 15, position = 0;
     static constexpr std::uint32_t largest = 0x7bff, overflow = 0x7c00, nan = 0x7fff;

@@ -62,9 +62,9 @@ struct Program {
     std::vector<int> lines; // of the PTX, for each step
     std::vector<Constant> constants;
     std::vector<Constant>
-        local_addresses;                 // of variables, from the begin of the memory of the frame
-    std::vector<Special> specials;       // the same in all blocks
-    std::vector<Special> block_specials; // of the block
+        local_addresses;           // of variables, from the beginning of the memory of the frame
+    std::vector<Special> specials; // the same in all blocks
+    std::vector<Special> block_specials;            // of the block
     std::vector<Parameter> returns, parameters;     // of a device function
     std::uint32_t frame_size = 0;                   // bytes
     std::uint32_t local_size = 0;                   // bytes of a lane

@@ -58,14 +58,6 @@ void each(Warp &warp, const Step &step) {
     });
 }
 
-Space space_of(const Instruction &instruction) {
-    return has(instruction, "global") ? Space::global
-           : has(instruction, "shared") || has(instruction, "shared::cta") ||
-                   has(instruction, "shared::cluster")
-               ? Space::shared
-               : Space::none;
-}
-
 template <class Operation, class T, class Address>
 Run each_in(Space space) {
     switch (space) {
@@ -92,9 +84,10 @@ bool build_of(Decoder &decoder, const Instruction &instruction) {
     if (std::is_void_v<Operation>) {
         step.in[2] = decoder.source<T>(operands[first + 2]);
     }
-    step.all = step.some = at.size == 4
-                               ? each_in<Operation, T, std::uint32_t>(space_of(instruction))
-                               : each_in<Operation, T, std::uint64_t>(space_of(instruction));
+    step.all = step.some =
+        at.size == 4
+            ? each_in<Operation, T, std::uint32_t>(space_of(instruction, decoder.function()))
+            : each_in<Operation, T, std::uint64_t>(space_of(instruction, decoder.function()));
     has_result ? decoder.emit<T>(step, operands[0]) : decoder.emit(step);
     return true;
 }

@@ -16,23 +16,22 @@ struct Call {
     std::vector<Program::Parameter> results, arguments;
 };
 
-std::byte *place(Warp &warp, Frame &frame, const Program::Parameter &parameter, int lane) {
-    return parameter.space == Space::local ? warp.local(lane) + frame.local_base + parameter.at
-                                           : frame.registers() + parameter.at +
-                                                 static_cast<std::uint32_t>(lane) * parameter.size;
+// It has a bit for each lane, and no bytes.
+bool is_predicate(const Program::Parameter &parameter) {
+    return parameter.space == Space::reg && parameter.size == 0;
 }
 
 void copy(Warp &warp, Frame &from, const std::vector<Program::Parameter> &sources, Frame &to,
           const std::vector<Program::Parameter> &places, Mask lanes) {
     for (std::size_t i = 0; i < places.size(); ++i) {
-        if (places[i].space == Space::reg && places[i].size == 0) { // a predicate
+        if (is_predicate(places[i])) {
             Mask &out = *reinterpret_cast<Mask *>(to.registers() + places[i].at);
             const Mask in = *reinterpret_cast<const Mask *>(from.registers() + sources[i].at);
             out = (out & ~lanes) | (in & lanes);
             continue;
         }
         for_each_lane(lanes, [&](int lane) {
-            std::memcpy(place(warp, to, places[i], lane), place(warp, from, sources[i], lane),
+            std::memcpy(place_of(places[i], warp, to, lane), place_of(sources[i], warp, from, lane),
                         std::min(places[i].size, sources[i].size));
         });
     }
@@ -50,11 +49,8 @@ void enter(Warp &warp, const Call &plan, const Program &callee, Mask lanes) {
 // A predicate is given to a predicate only.
 bool fits(const std::vector<Program::Parameter> &sources,
           const std::vector<Program::Parameter> &places) {
-    const auto is_predicate = [](const Program::Parameter &one) {
-        return one.space == Space::reg && one.size == 0;
-    };
     return std::equal(sources.begin(), sources.end(), places.begin(), places.end(),
-                      [&](const Program::Parameter &from, const Program::Parameter &to) {
+                      [](const Program::Parameter &from, const Program::Parameter &to) {
                           return is_predicate(from) == is_predicate(to);
                       });
 }
@@ -115,6 +111,12 @@ std::vector<Program::Parameter> parameters(Decoder &decoder, const Operand &list
 }
 
 } // namespace
+
+std::byte *place_of(const Program::Parameter &parameter, Warp &warp, Frame &frame, int lane) {
+    return parameter.space == Space::local ? warp.local(lane) + frame.local_base + parameter.at
+                                           : frame.registers() + parameter.at +
+                                                 static_cast<std::uint32_t>(lane) * parameter.size;
+}
 
 bool build_call(Decoder &decoder, const Instruction &instruction) {
     Step step;

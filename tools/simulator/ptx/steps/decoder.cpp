@@ -98,6 +98,25 @@ bool has(const Instruction &instruction, std::string_view modifier) noexcept {
     return false;
 }
 
+Space space_of(const Instruction &instruction, const Function &function) {
+    if (has(instruction, "global") || has(instruction, "const")) {
+        return Space::global;
+    }
+    // A cluster has one block here.
+    if (has(instruction, "shared") || has(instruction, "shared::cta") ||
+        has(instruction, "shared::cluster")) {
+        return Space::shared;
+    }
+    if (has(instruction, "local")) {
+        return Space::local;
+    }
+    if (has(instruction, "param") || has(instruction, "param::entry") ||
+        has(instruction, "param::func")) {
+        return function.kernel ? Space::param : Space::local;
+    }
+    return Space::none;
+}
+
 Rounding rounding_of(const Instruction &instruction) noexcept {
     return has(instruction, "rz")   ? Rounding::rz
            : has(instruction, "rm") ? Rounding::rm
@@ -125,7 +144,7 @@ void Decoder::decode() {
             operand.kind = Kind::variable;
             operand.index = i;
             list.push_back(parameter(operand, false));
-        } else if (variable.name.empty() || variable.name == "_") { // it is no register
+        } else if (variable.name.empty() || variable.name == "_") { // without a register
             const std::uint32_t size = size_of_type(variable.type);
             list.push_back({Space::reg, temporary(size), size});
         } else {

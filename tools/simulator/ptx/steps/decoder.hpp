@@ -16,6 +16,9 @@ namespace sim::ptx::inline SIM_PTX_FEATURES {
 // Whether an instruction has a modifier: "ftz".
 bool has(const Instruction &instruction, std::string_view modifier) noexcept;
 
+// The space that an instruction names; none for generic addresses.
+Space space_of(const Instruction &instruction, const Function &function);
+
 // Where what a function names is, for all functions of a kernel.
 class Layout {
   public:

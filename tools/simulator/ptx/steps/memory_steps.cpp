@@ -134,25 +134,6 @@ Run access_of(std::size_t size, Space space, std::uint32_t address_size, bool ag
     }
 }
 
-Space space_of(const Instruction &instruction, const Function &function) {
-    if (has(instruction, "global") || has(instruction, "const")) {
-        return Space::global;
-    }
-    // A cluster has one block here.
-    if (has(instruction, "shared") || has(instruction, "shared::cta") ||
-        has(instruction, "shared::cluster")) {
-        return Space::shared;
-    }
-    if (has(instruction, "local")) {
-        return Space::local;
-    }
-    if (has(instruction, "param") || has(instruction, "param::entry") ||
-        has(instruction, "param::func")) {
-        return function.kernel ? Space::param : Space::local;
-    }
-    return Space::none;
-}
-
 // A step that moves values between memory and registers of their size.
 template <bool store>
 Step memory_step(Decoder &decoder, const Instruction &instruction, const Operand &address) {

@@ -1,5 +1,6 @@
 #include "ptx/steps/system_calls.hpp"
 #include "ptx/steps/addresses.hpp"
+#include "ptx/steps/call.hpp"
 #include "ptx/steps/printf.hpp"
 
 #include <cstring>
@@ -14,17 +15,10 @@ struct SystemCall {
     Parameters arguments, results;
 };
 
-std::byte *place(Warp &warp, const Program::Parameter &parameter, int lane) {
-    return parameter.space == Space::local
-               ? warp.local(lane) + warp.frame().local_base + parameter.at
-               : warp.lanes<std::byte>(parameter.at) +
-                     static_cast<std::uint32_t>(lane) * parameter.size;
-}
-
 std::uint64_t argument(Warp &warp, const Step &step, std::size_t number, int lane) {
     const auto &plan = *static_cast<const SystemCall *>(step.more);
     std::uint64_t value = 0;
-    std::memcpy(&value, place(warp, plan.arguments[number], lane),
+    std::memcpy(&value, place_of(plan.arguments[number], warp, warp.frame(), lane),
                 std::min<std::size_t>(plan.arguments[number].size, sizeof value));
     return value;
 }
@@ -32,7 +26,7 @@ std::uint64_t argument(Warp &warp, const Step &step, std::size_t number, int lan
 void set_result(Warp &warp, const Step &step, int lane, std::uint64_t value) {
     const auto &plan = *static_cast<const SystemCall *>(step.more);
     if (!plan.results.empty()) {
-        std::memcpy(place(warp, plan.results[0], lane), &value,
+        std::memcpy(place_of(plan.results[0], warp, warp.frame(), lane), &value,
                     std::min<std::size_t>(plan.results[0].size, sizeof value));
     }
 }

@@ -10,12 +10,6 @@
 namespace sim::ptx::inline SIM_PTX_FEATURES {
 namespace {
 
-Space space_of(const Instruction &instruction) {
-    return has(instruction, "global")                                      ? Space::global
-           : has(instruction, "shared") || has(instruction, "shared::cta") ? Space::shared
-                                                                           : Space::none;
-}
-
 struct MatrixAddress {
     Space space;
     bool is_wide; // 64 bits
@@ -33,7 +27,7 @@ MatrixAddress address_of(Decoder &decoder, const Instruction &instruction, const
     step.in[0] = at.base;
     step.value = at.offset;
     step.site = decoder.layout().new_site();
-    return {space_of(instruction), at.size == 8};
+    return {space_of(instruction, decoder.function()), at.size == 8};
 }
 
 // --- ldmatrix, stmatrix: lane 8 i + j has the address of row j of matrix i
